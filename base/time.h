@@ -1,0 +1,27 @@
+// Clocks and the text of times: RFC 3339 in UTC, and durations and times relative to now as people type them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace plimsoll {
+
+inline constexpr int64_t kNsPerSecond = 1'000'000'000;
+
+int64_t wall_now_ns();       // CLOCK_REALTIME, nanoseconds since 1970
+int64_t monotonic_now_ns();  // CLOCK_MONOTONIC, the clock of our perf events
+
+// "2026-11-21T02:38:16Z", with a fraction of the second only where there is one.
+std::string format_time(int64_t wall_ns);
+
+// "90", "250ms", "1.5s", "20m", "1h", "7d"; a bare number is seconds. Nothing where the text is something
+// else, negative or over 100 years.
+std::optional<int64_t> parse_duration_ns(std::string_view text);
+
+// RFC 3339 ("2026-11-21T02:38:16Z", a "+01:00" offset, a fraction), "now", or a duration before now with or
+// without its minus sign ("-2h", "1h").
+std::optional<int64_t> parse_time_ns(std::string_view text, int64_t now_ns);
+
+}  // namespace plimsoll

@@ -1,0 +1,73 @@
+# One CMake library for each folder: its DEPENDS list is the list of folders it may include, and the build checks it.
+#
+#   plimsoll_library(SOURCES a.cc b.cc  DEPENDS base daemon/perf  LINK PUBLIC fmt::fmt)
+#
+# The library's name is its folder with '/' as '_' (daemon/perf -> daemon_perf). Whatever a folder in DEPENDS may
+# include, its dependants may include too. A source that includes any other folder of the project fails the build in
+# cmake/CheckIncludes.cmake, which names the line.
+
+function(plimsoll_target_name folder result)
+  string(REPLACE "/" "_" name ${folder})
+  set(${result} ${name} PARENT_SCOPE)
+endfunction()
+
+# Adds the include check of `folder`'s files to `target`.
+function(plimsoll_check_includes target folder permitted)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(stamp ${CMAKE_CURRENT_BINARY_DIR}/${target}.includes)
+  string(REPLACE ";" "," permitted_text "${permitted}")
+  string(REPLACE ";" "," files_text "${files}")
+  add_custom_command(
+    OUTPUT ${stamp}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DPERMITTED=${permitted_text} -DFILES=${files_text} -DSTAMP=${stamp}
+            -P ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake
+    VERBATIM)
+  add_custom_target(${target}_includes ALL DEPENDS ${stamp})
+  add_dependencies(${target} ${target}_includes)
+endfunction()
+
+# Everything that the folders in `depends` and whatever they depend on may include.
+function(plimsoll_permitted folder depends result)
+  set(permitted ${folder})
+  foreach(dependency IN LISTS depends)
+    plimsoll_target_name(${dependency} dependency_target)
+    get_target_property(inherited ${dependency_target} PLIMSOLL_PERMITTED)
+    list(APPEND permitted ${inherited})
+  endforeach()
+  list(REMOVE_DUPLICATES permitted)
+  set(${result} ${permitted} PARENT_SCOPE)
+endfunction()
+
+function(plimsoll_library)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "" "SOURCES;DEPENDS;LINK")
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  plimsoll_target_name(${folder} target)
+  plimsoll_permitted(${folder} "${ARG_DEPENDS}" permitted)
+
+  add_library(${target} STATIC ${ARG_SOURCES})
+  set_target_properties(${target} PROPERTIES PLIMSOLL_PERMITTED "${permitted}")
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    plimsoll_target_name(${dependency} dependency_target)
+    target_link_libraries(${target} PUBLIC ${dependency_target})
+  endforeach()
+  if(ARG_LINK)
+    target_link_libraries(${target} ${ARG_LINK})
+  endif()
+  plimsoll_check_includes(${target} ${folder} "${permitted}")
+endfunction()
+
+# plimsoll_program(plimsolld SOURCES main.cc DEPENDS daemon LINK PRIVATE ...): an executable in bin/.
+function(plimsoll_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPENDS;LINK")
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    plimsoll_target_name(${dependency} dependency_target)
+    target_link_libraries(${name} PRIVATE ${dependency_target})
+  endforeach()
+  if(ARG_LINK)
+    target_link_libraries(${name} ${ARG_LINK})
+  endif()
+endfunction()

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/byte_reader.h"
+#include "base/checksum.h"
+#include "base/durable_file.h"
+#include "base/file.h"
+#include "base/hex.h"
+#include "base/suggest.h"
+
+namespace plimsoll {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(ByteReader, ReadsInOrderAndFailsPastTheEnd) {
+  ByteReader reader(as_bytes(std::string_view("\x01\x02\x03name\0rest", 12)));
+  EXPECT_EQ(reader.read<uint8_t>(), 1);
+  EXPECT_EQ(reader.read<uint16_t>(), 0x0302);
+  EXPECT_EQ(reader.c_string(), "name");
+  EXPECT_EQ(as_text(reader.bytes(4)), "rest");
+  EXPECT_TRUE(reader.ok());
+  EXPECT_EQ(reader.read<uint64_t>(), 0);
+  EXPECT_FALSE(reader.ok());
+}
+
+TEST(ByteReader, StaysFailedAndNeverWraps) {
+  ByteReader reader(as_bytes("abc"));
+  EXPECT_THAT(reader.bytes(UINT64_MAX), IsEmpty());
+  EXPECT_THAT(reader.bytes(1), IsEmpty());
+  EXPECT_FALSE(reader.ok());
+  EXPECT_FALSE(slice(as_bytes("abc"), 2, UINT64_MAX, "part").has_value());
+  EXPECT_FALSE(slice(as_bytes("abc"), 4, 0, "part").has_value());
+  EXPECT_EQ(slice(as_bytes("abc"), 1, 2, "part")->size(), 2);
+}
+
+TEST(Hex, RoundTripsAndRefusesOtherText) {
+  EXPECT_EQ(to_hex(std::string_view("\x00\xff\x1a", 3)), "00ff1a");
+  EXPECT_EQ(from_hex("00fF1a"), std::string("\x00\xff\x1a", 3));
+  EXPECT_EQ(from_hex("0"), std::nullopt);
+  EXPECT_EQ(from_hex("0g"), std::nullopt);
+}
+
+TEST(Checksum, IsTheOneOurFilesWereWrittenWith) {
+  // Published XXH3 test values: a change of these would orphan every file on disk.
+  EXPECT_EQ(checksum64({}), 0x2D06800538D394C2U);
+  EXPECT_EQ(to_hex(content_hash({})), "99aa06d3014798d86001c324468d497f");
+}
+
+TEST(Suggest, FindsTheNearestWordButNothingFarAway) {
+  constexpr std::array<std::string_view, 3> kKnown{"function", "file", "platform"};
+  EXPECT_EQ(nearest_word("fuction", kKnown), "function");
+  EXPECT_EQ(nearest_word("flie", kKnown), std::nullopt);
+  EXPECT_EQ(nearest_word("fil", kKnown), "file");
+  EXPECT_EQ(nearest_word("weather", kKnown), std::nullopt);
+}
+
+TEST(ReadFile, BoundsWhatItReads) {
+  EXPECT_GT(read_file("/proc/self/maps", 1 << 20)->size(), 0);
+  EXPECT_EQ(read_file("/proc/self/maps", 10).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(read_file("/nowhere", 10).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(MappedFile::open("/dev/null", 10).error().code, ErrorCode::kInvalid);
+}
+
+class DurableFile : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  size_t files_in_folder() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  const std::string folder_ = testing::TempDir() + "durable." + std::to_string(::getpid());
+  const std::string path_ = folder_ + "/file";
+};
+
+TEST_F(DurableFile, ReplacesTheOldContent) {
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("new content")).has_value());
+  EXPECT_EQ(*read_file(path_, 100), "new content");
+  EXPECT_EQ(files_in_folder(), 1);
+}
+
+TEST_F(DurableFile, LeavesTheOldContentWhateverCallFails) {
+  FileCalls no_space = FileCalls::system();
+  no_space.write = [](int, const void*, size_t) -> ssize_t {
+    errno = ENOSPC;
+    return -1;
+  };
+  FileCalls no_sync = FileCalls::system();
+  no_sync.fsync = [](int) {
+    errno = EIO;
+    return -1;
+  };
+  FileCalls no_rename = FileCalls::system();
+  no_rename.rename = [](const char*, const char*) {
+    errno = EROFS;
+    return -1;
+  };
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
+  for (const FileCalls& calls : {no_space, no_sync, no_rename}) {
+    const Status status = write_file_durably(path_, as_bytes("new"), calls);
+    ASSERT_FALSE(status.has_value());
+    EXPECT_THAT(status.error().message, HasSubstr(path_));
+    EXPECT_EQ(*read_file(path_, 100), "old");
+    EXPECT_EQ(files_in_folder(), 1);
+  }
+}
+
+TEST_F(DurableFile, FinishesShortWrites) {
+  FileCalls short_writes = FileCalls::system();
+  short_writes.write = [](int fd, const void* bytes, size_t size) {
+    return ::write(fd, bytes, std::min<size_t>(size, 3));
+  };
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("eleven byte"), short_writes).has_value());
+  EXPECT_EQ(*read_file(path_, 100), "eleven byte");
+}
+
+}  // namespace
+}  // namespace plimsoll

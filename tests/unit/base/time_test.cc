@@ -1,0 +1,39 @@
+#include "base/time.h"
+
+#include <gtest/gtest.h>
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kNow = 1'800'000'000 * kNsPerSecond;
+
+TEST(Time, FormatsAsRfc3339WithAFractionOnlyWhereThereIsOne) {
+  EXPECT_EQ(format_time(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(format_time(kNow), "2027-01-15T08:00:00Z");
+  EXPECT_EQ(format_time(kNow + 250'000'000), "2027-01-15T08:00:00.25Z");
+}
+
+TEST(Time, ParsesWhatItFormats) {
+  for (const int64_t time_ns : {int64_t{0}, kNow, kNow + 1, kNow + 123'456'789}) {
+    EXPECT_EQ(parse_time_ns(format_time(time_ns), 0), time_ns);
+  }
+}
+
+TEST(Time, ParsesZonesAndRelativeTimes) {
+  EXPECT_EQ(parse_time_ns("2027-01-15T09:00:00+01:00", 0), kNow);
+  EXPECT_EQ(parse_time_ns("now", kNow), kNow);
+  EXPECT_EQ(parse_time_ns("-2h", kNow), kNow - 7200 * kNsPerSecond);
+  EXPECT_EQ(parse_time_ns("90", kNow), kNow - 90 * kNsPerSecond);
+  EXPECT_EQ(parse_time_ns("1.5m", kNow), kNow - 90 * kNsPerSecond);
+}
+
+TEST(Time, RefusesWhatIsNoTime) {
+  for (const char* text :
+       {"", "-", "--2h", "h", "1x", "1h30m", "-1h-", "nan", "inf", "1e3", "999999d", "2027-02-30T00:00:00Z",
+        "2027-01-15", "2027-01-15T08:00:00", "2027-13-15T08:00:00Z", "2027-01-15T08:00:00.Z"}) {
+    EXPECT_EQ(parse_time_ns(text, kNow), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
