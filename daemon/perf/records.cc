@@ -1,0 +1,131 @@
+#include "daemon/perf/records.h"
+
+namespace plimsoll::perf {
+namespace {
+
+// struct sample_id for kSampleType: what sample_id_all puts at the end of each record that is no sample.
+struct SampleId {
+  uint32_t pid, tid;
+  uint64_t time_ns;
+  uint32_t cpu, reserved;
+  uint64_t event_id;
+};
+
+// A PERF_RECORD_SAMPLE up to the call chain.
+struct SampleHead {
+  uint64_t event_id;
+  uint64_t ip;
+  uint32_t pid, tid;
+  uint64_t time_ns;
+  uint32_t cpu, reserved;
+};
+
+constexpr uint16_t kMiscMmapBuildId = 1U << 14U;
+
+SampleRecord decode_sample(ByteReader& reader) {
+  const auto head = reader.read<SampleHead>();
+  SampleRecord sample{head.event_id, head.ip, head.pid, head.tid, {}};
+  const auto depth = reader.read<uint64_t>();
+  if (depth > reader.remaining() / sizeof(uint64_t)) {
+    reader.skip(UINT64_MAX);  // marks the reader as failed before anything of that size is allocated
+    return sample;
+  }
+  sample.callchain.resize(depth);
+  for (uint64_t& address : sample.callchain) {
+    address = reader.read<uint64_t>();
+  }
+  return sample;
+}
+
+MmapRecord decode_mmap(ByteReader& reader, uint16_t misc) {
+  MmapRecord mmap{};
+  mmap.pid = reader.read<uint32_t>();
+  reader.skip(4);  // tid
+  mmap.start = reader.read<uint64_t>();
+  mmap.size_bytes = reader.read<uint64_t>();
+  mmap.file_offset = reader.read<uint64_t>();
+  // 24 bytes: {u8 size, 3 bytes padding, u8 id[20]}, or device and inode.
+  if ((misc & kMiscMmapBuildId) != 0) {
+    const auto size = reader.read<uint8_t>();
+    reader.skip(3);
+    const std::string_view id = as_text(reader.bytes(20));
+    mmap.build_id = id.substr(0, size);
+  } else {
+    reader.skip(24);
+  }
+  reader.skip(8);  // protection and flags
+  mmap.path = reader.c_string();
+  return mmap;
+}
+
+CommRecord decode_comm(ByteReader& reader, uint16_t misc) {
+  CommRecord comm{};
+  comm.pid = reader.read<uint32_t>();
+  comm.tid = reader.read<uint32_t>();
+  comm.name = reader.c_string();
+  comm.is_exec = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+  return comm;
+}
+
+struct TaskFields {
+  uint32_t pid, parent_pid, tid, parent_tid;
+};
+
+ThrottleRecord decode_throttle(ByteReader& reader) {
+  reader.skip(8);  // time
+  return ThrottleRecord{reader.read<uint64_t>()};
+}
+
+}  // namespace
+
+int64_t record_time_ns(Bytes record) {
+  ByteReader reader(record);
+  const auto header = reader.read<perf_event_header>();
+  if (header.type == PERF_RECORD_SAMPLE) {
+    return static_cast<int64_t>(reader.read<SampleHead>().time_ns);
+  }
+  if (record.size() < sizeof(perf_event_header) + sizeof(SampleId)) {
+    return 0;
+  }
+  reader.seek(record.size() - sizeof(SampleId));
+  return static_cast<int64_t>(reader.read<SampleId>().time_ns);
+}
+
+Result<Record> decode_record(Bytes record) {
+  ByteReader reader(record);
+  const auto header = reader.read<perf_event_header>();
+  Record decoded{record_time_ns(record), OtherRecord{}};
+  switch (header.type) {
+    case PERF_RECORD_SAMPLE:
+      decoded.body = decode_sample(reader);
+      break;
+    case PERF_RECORD_MMAP2:
+      decoded.body = decode_mmap(reader, header.misc);
+      break;
+    case PERF_RECORD_COMM:
+      decoded.body = decode_comm(reader, header.misc);
+      break;
+    case PERF_RECORD_FORK: {
+      const auto fields = reader.read<TaskFields>();
+      decoded.body = ForkRecord{fields.pid, fields.parent_pid, fields.tid, fields.parent_tid};
+      break;
+    }
+    case PERF_RECORD_EXIT: {
+      const auto fields = reader.read<TaskFields>();
+      decoded.body = ExitRecord{fields.pid, fields.tid};
+      break;
+    }
+    case PERF_RECORD_THROTTLE:
+      decoded.body = decode_throttle(reader);
+      break;
+    default:
+      break;
+  }
+  if (!reader.ok()) {
+    return fail(ErrorCode::kCorrupt, "a perf record of type {} and {} bytes ends too soon", header.type,
+                record.size());
+  }
+  return decoded;
+}
+
+}  // namespace plimsoll::perf

@@ -1,0 +1,94 @@
+// The records that the kernel writes into a ring buffer, decoded: perf_event_open(2), "MMAP layout".
+//
+// All events of ours share one layout (kSampleType), so that a record can be decoded without knowing its
+// event first.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+
+namespace plimsoll::perf {
+
+inline constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                                        PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+
+// What read(2) of an event returns, in this order: value, enabled, running, id, lost (CounterValues).
+inline constexpr uint64_t kReadFormat =
+    PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID | PERF_FORMAT_LOST;
+
+struct CounterValues {
+  uint64_t value;
+  uint64_t time_enabled_ns;
+  uint64_t time_running_ns;
+  uint64_t id;
+  uint64_t lost;
+};
+
+struct SampleRecord {
+  uint64_t event_id;
+  uint64_t ip;
+  uint32_t pid;
+  uint32_t tid;
+  std::vector<uint64_t> callchain;  // leaf first, with PERF_CONTEXT_* marks between its parts
+};
+
+// A new executable mapping.
+struct MmapRecord {
+  uint32_t pid;
+  uint64_t start;
+  uint64_t size_bytes;
+  uint64_t file_offset;
+  std::string build_id;  // binary; empty where the kernel found none
+  std::string path;      // "//anon", "[vdso]" and the like for mappings without a file
+};
+
+// A thread has a new name; with `is_exec` the process runs another program from here on.
+struct CommRecord {
+  uint32_t pid;
+  uint32_t tid;
+  std::string name;
+  bool is_exec;
+};
+
+struct ForkRecord {
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t tid;
+  uint32_t parent_tid;
+};
+
+struct ExitRecord {
+  uint32_t pid;
+  uint32_t tid;
+};
+
+// Sampling of an event was suspended by the kernel.
+struct ThrottleRecord {
+  uint64_t event_id;
+};
+
+// A record of a kind that we have no use for.
+struct OtherRecord {};
+
+struct Record {
+  int64_t time_ns;  // CLOCK_MONOTONIC
+  std::variant<OtherRecord, SampleRecord, MmapRecord, CommRecord, ForkRecord, ExitRecord, ThrottleRecord>
+      body;
+};
+
+// One record with its header, as the ring buffer holds it.
+Result<Record> decode_record(Bytes record);
+
+// The time of a record, without decoding the rest: for sorting. 0 where the record is too short to have one.
+int64_t record_time_ns(Bytes record);
+
+}  // namespace plimsoll::perf

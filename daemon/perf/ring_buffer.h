@@ -1,0 +1,45 @@
+// The kernel's ring buffer of one event on one CPU.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+
+namespace plimsoll::perf {
+
+// Reads the records of a ring buffer, which it maps and unmaps. Move-only; one thread at a time.
+class RingBuffer {
+ public:
+  // Maps `data_pages` (a power of two) of the event's buffer and its control page.
+  static Result<RingBuffer> map(int event_fd, uint32_t data_pages);
+
+  RingBuffer(RingBuffer&& other) noexcept;
+  RingBuffer& operator=(RingBuffer&& other) noexcept;
+  RingBuffer(const RingBuffer&) = delete;
+  RingBuffer& operator=(const RingBuffer&) = delete;
+  ~RingBuffer();
+
+  // Hands every complete record there is now, header included, to `consume`, and gives its room back to the
+  // kernel afterwards. The bytes are valid during the call only. A record that wraps around the end is
+  // copied; others are not.
+  void drain(const std::function<void(Bytes record)>& consume);
+
+ private:
+  RingBuffer(void* mapping, size_t mapping_bytes);
+
+  perf_event_mmap_page* control_ = nullptr;
+  size_t mapping_bytes_ = 0;
+};
+
+// The reading itself, over any memory: the records between `tail` and `head` of a ring `data`, whose size is
+// a power of two. Returns the new tail. A record whose size cannot be right ends the reading, at head.
+uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head,
+                   const std::function<void(Bytes record)>& consume);
+
+}  // namespace plimsoll::perf

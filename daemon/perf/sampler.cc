@@ -1,0 +1,254 @@
+#include "daemon/perf/sampler.h"
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/file.h"
+#include "base/time.h"
+
+namespace plimsoll::perf {
+namespace {
+
+std::string paranoia() {
+  const auto level = read_file("/proc/sys/kernel/perf_event_paranoid", 64);
+  return level ? level->substr(0, level->find('\n')) : "unknown";
+}
+
+std::unexpected<Error> explain_open_failure(int error_number, std::string_view name, int cpu) {
+  auto failure = fail_errno(error_number, "opening event {} on CPU {}", name, cpu);
+  switch (error_number) {
+    case EACCES:
+    case EPERM:
+      return with_hint(failure,
+                       fmt::format("sampling a whole machine needs CAP_PERFMON (kernel.perf_event_paranoid "
+                                   "is {}; without the capability it would have to be 0 or less)",
+                                   paranoia()));
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+      failure.error().code = ErrorCode::kUnsupported;
+      return with_hint(failure,
+                       "this machine's CPU or virtual machine does not offer the event: "
+                       "\"plimsolld probe\" lists those it does");
+    case EMFILE:
+      return with_hint(failure, "raise the limit of open files (ulimit -n)");
+    case EINVAL:
+      failure.error().code = ErrorCode::kUnsupported;
+      return with_hint(failure, "Linux 6.0 or newer is needed (PERF_FORMAT_LOST)");
+    default:
+      return failure;
+  }
+}
+
+Result<CounterValues> read_counter(const UniqueFd& fd) {
+  CounterValues values{};
+  if (::read(fd.get(), &values, sizeof values) != sizeof values) {
+    return fail_errno(errno, "reading a counter");
+  }
+  return values;
+}
+
+}  // namespace
+
+Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name) {
+  const long fd = ::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) {
+    return explain_open_failure(errno, name, cpu);
+  }
+  return UniqueFd(static_cast<int>(fd));
+}
+
+EventCounts EventCounts::operator-(const EventCounts& earlier) const {
+  return {total - earlier.total, time_enabled_ns - earlier.time_enabled_ns,
+          time_running_ns - earlier.time_running_ns, lost - earlier.lost};
+}
+
+Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_(options_.seed) {}
+
+Result<Sampler> Sampler::open(SamplerOptions options) {
+  Sampler sampler(std::move(options));
+  for (const int cpu : sampler.options_.cpus) {
+    if (auto opened = sampler.open_cpu(cpu); !opened) {
+      return propagate(opened);
+    }
+  }
+  return sampler;
+}
+
+Status Sampler::open_cpu(int cpu) {
+  const auto page_bytes = static_cast<uint32_t>(::sysconf(_SC_PAGESIZE));
+  int leader_fd = -1;
+  for (size_t index = 0; index < options_.events.size(); ++index) {
+    const SampledEvent& event = options_.events[index];
+    auto fd = open_event(sampling_attr(event.type, event.mean_period, options_.sample_pages * page_bytes / 2),
+                         cpu, event.type.name);
+    if (!fd) {
+      return propagate(fd);
+    }
+    uint64_t id = 0;
+    if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0) {
+      return fail_errno(errno, "asking for the ID of event {}", event.type.name);
+    }
+    index_by_id_[id] = static_cast<int>(index);
+    if (leader_fd < 0) {
+      auto ring = RingBuffer::map(fd->get(), options_.sample_pages);
+      if (!ring) {
+        return propagate(ring);
+      }
+      leader_fd = fd->get();
+      ring_fds_.push_back(leader_fd);
+      rings_.push_back(std::move(*ring));
+    } else if (::ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, leader_fd) != 0) {
+      return fail_errno(errno, "sharing a ring buffer on CPU {}", cpu);
+    }
+    events_.push_back({std::move(*fd), index});
+  }
+
+  auto side_band = open_event(side_band_attr(options_.side_band_pages * page_bytes / 2), cpu, "side band");
+  if (!side_band) {
+    return propagate(side_band);
+  }
+  auto ring = RingBuffer::map(side_band->get(), options_.side_band_pages);
+  if (!ring) {
+    return propagate(ring);
+  }
+  ring_fds_.push_back(side_band->get());
+  rings_.push_back(std::move(*ring));
+  side_band_.push_back(std::move(*side_band));
+  return {};
+}
+
+Status Sampler::for_each_fd(unsigned long request, std::string_view what) const {
+  for (const UniqueFd& fd : side_band_) {
+    if (::ioctl(fd.get(), request, 0) != 0) {
+      return fail_errno(errno, "{} the side band", what);
+    }
+  }
+  for (const OpenEvent& event : events_) {
+    if (::ioctl(event.fd.get(), request, 0) != 0) {
+      return fail_errno(errno, "{} event {}", what, options_.events[event.index].type.name);
+    }
+  }
+  return {};
+}
+
+Status Sampler::enable() {
+  return for_each_fd(PERF_EVENT_IOC_ENABLE, "enabling");
+}
+
+Status Sampler::disable() {
+  return for_each_fd(PERF_EVENT_IOC_DISABLE, "disabling");
+}
+
+Status Sampler::redraw_periods() {
+  for (const OpenEvent& event : events_) {
+    const SampledEvent& sampled = options_.events[event.index];
+    if (!sampled.random_period) {
+      continue;
+    }
+    const uint64_t half = sampled.mean_period / 2;
+    std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, sampled.mean_period - half),
+                                                 sampled.mean_period + half);
+    uint64_t period = draw(random_);
+    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
+      return fail_errno(errno, "setting the period of event {}", sampled.type.name);
+    }
+  }
+  return {};
+}
+
+Status Sampler::wait(int64_t deadline_ns, int wake_fd) const {
+  std::vector<pollfd> polled;
+  for (const int fd : ring_fds_) {
+    polled.push_back({fd, POLLIN, 0});
+  }
+  if (wake_fd >= 0) {
+    polled.push_back({wake_fd, POLLIN, 0});
+  }
+  const int64_t left_ns = std::max<int64_t>(0, deadline_ns - monotonic_now_ns());
+  const timespec timeout{left_ns / kNsPerSecond, left_ns % kNsPerSecond};
+  if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) < 0 && errno != EINTR) {
+    return fail_errno(errno, "waiting for samples");
+  }
+  return {};
+}
+
+void Sampler::collect() {
+  for (RingBuffer& ring : rings_) {
+    ring.drain([&](Bytes record) {
+      pending_.push_back({record_time_ns(record), pending_bytes_.size(), record.size()});
+      pending_bytes_.insert(pending_bytes_.end(), record.begin(), record.end());
+    });
+  }
+  // Stable: the side-band ring of a CPU comes after its sample ring, and equal times keep the order they were
+  // taken in.
+  std::ranges::stable_sort(pending_, {}, &Pending::time_ns);
+}
+
+void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {
+  const auto young = std::ranges::lower_bound(pending_, before_ns, {}, &Pending::time_ns);
+  const Bytes bytes(pending_bytes_);
+  for (auto record = pending_.begin(); record != young; ++record) {
+    consume(bytes.subspan(record->offset, record->size));
+  }
+  std::vector<std::byte> kept_bytes;
+  std::vector<Pending> kept;
+  for (auto record = young; record != pending_.end(); ++record) {
+    const Bytes content = bytes.subspan(record->offset, record->size);
+    kept.push_back({record->time_ns, kept_bytes.size(), record->size});
+    kept_bytes.insert(kept_bytes.end(), content.begin(), content.end());
+  }
+  pending_ = std::move(kept);
+  pending_bytes_ = std::move(kept_bytes);
+}
+
+void Sampler::drain(const std::function<void(Bytes record)>& consume) {
+  const int64_t start_ns = monotonic_now_ns();
+  collect();
+  deliver(start_ns, consume);
+}
+
+void Sampler::drain_all(const std::function<void(Bytes record)>& consume) {
+  collect();
+  deliver(INT64_MAX, consume);
+}
+
+Result<std::vector<EventCounts>> Sampler::read_counts() const {
+  std::vector<EventCounts> counts(options_.events.size());
+  for (const OpenEvent& event : events_) {
+    const auto values = read_counter(event.fd);
+    if (!values) {
+      return propagate(values);
+    }
+    EventCounts& sum = counts[event.index];
+    sum.total += values->value;
+    sum.time_enabled_ns += values->time_enabled_ns;
+    sum.time_running_ns += values->time_running_ns;
+    sum.lost += values->lost;
+  }
+  return counts;
+}
+
+Result<uint64_t> Sampler::side_band_lost() const {
+  uint64_t lost = 0;
+  for (const UniqueFd& fd : side_band_) {
+    const auto values = read_counter(fd);
+    if (!values) {
+      return propagate(values);
+    }
+    lost += values->lost;
+  }
+  return lost;
+}
+
+int Sampler::event_index(uint64_t event_id) const {
+  const auto found = index_by_id_.find(event_id);
+  return found == index_by_id_.end() ? -1 : found->second;
+}
+
+}  // namespace plimsoll::perf

@@ -1,0 +1,123 @@
+// Samples events on every CPU of this machine.
+//
+// Each CPU has two ring buffers: one for the samples of all events, one for the side-band records (mmap,
+// comm, fork, exit), so that a flood of samples cannot push out what is needed to understand them. Periods
+// are random: each event's is redrawn on every CPU when redraw_periods() is called, which should be every 100
+// to 250 ms. More often halves the rate (the kernel restarts the period), and a fixed period falls into step
+// with the programs it samples.
+//
+//   auto sampler = Sampler::open({.events = {{cpu_clock, 10'101'010}}});
+//   sampler->enable();
+//   while (...) {
+//     sampler->wait(deadline_ns);
+//     sampler->drain([&](Bytes record) { ... });
+//     sampler->redraw_periods();
+//   }
+//   sampler->disable();
+//   sampler->drain_all(...);
+//   auto counts = sampler->read_counts();  // exact: hits drained + lost = what the kernel produced
+//
+// One thread. Holds (events + 1) x CPUs file descriptors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "daemon/perf/event_config.h"
+#include "daemon/perf/records.h"
+#include "daemon/perf/ring_buffer.h"
+
+namespace plimsoll::perf {
+
+struct SampledEvent {
+  EventType type;
+  uint64_t mean_period;       // in the event's unit
+  bool random_period = true;  // false for a period of exactly mean_period (1: every occurrence)
+};
+
+struct SamplerOptions {
+  std::vector<SampledEvent> events;
+  std::vector<int> cpus;
+  uint32_t sample_pages = 64;     // of each CPU's sample ring; a power of two
+  uint32_t side_band_pages = 32;  // likewise
+  uint64_t seed = 0;              // of the random periods
+};
+
+// Counters of one event summed over CPUs since it was opened.
+struct EventCounts {
+  uint64_t total = 0;
+  uint64_t time_enabled_ns = 0;
+  uint64_t time_running_ns = 0;
+  uint64_t lost = 0;
+
+  EventCounts operator-(const EventCounts& earlier) const;
+};
+
+class Sampler {
+ public:
+  // Opens everything, disabled. The error says which privilege or hardware is missing.
+  static Result<Sampler> open(SamplerOptions options);
+
+  Status enable();
+  // Afterwards no event writes any more: drain_all() then has every sample.
+  Status disable();
+
+  // Draws a new period, uniform between half and one and a half times the mean, for each event on each CPU.
+  Status redraw_periods();
+
+  // Returns when a ring is half full or at `deadline_ns` (monotonic), whichever comes first, or early when
+  // `wake_fd`
+  // (-1: none) becomes readable.
+  Status wait(int64_t deadline_ns, int wake_fd = -1) const;
+
+  // Hands over records of all CPUs in the order of their times. Records younger than the start of this call
+  // are held back for the next one, since another CPU may still be writing an older one.
+  void drain(const std::function<void(Bytes record)>& consume);
+  void drain_all(const std::function<void(Bytes record)>& consume);
+
+  // One entry for each of options.events.
+  Result<std::vector<EventCounts>> read_counts() const;
+  // Side-band records lost since open.
+  Result<uint64_t> side_band_lost() const;
+
+  // Which of options.events a record's event_id belongs to; -1 where none.
+  int event_index(uint64_t event_id) const;
+
+ private:
+  struct OpenEvent {
+    UniqueFd fd;
+    size_t index;
+  };
+
+  explicit Sampler(SamplerOptions options);
+  Status open_cpu(int cpu);
+  Status for_each_fd(unsigned long request, std::string_view what) const;
+  void collect();
+  void deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume);
+
+  SamplerOptions options_;
+  std::mt19937_64 random_;
+  std::vector<OpenEvent> events_;
+  std::vector<UniqueFd> side_band_;
+  std::vector<RingBuffer> rings_;
+  std::vector<int> ring_fds_;
+  std::unordered_map<uint64_t, int> index_by_id_;
+
+  // Records taken from the rings and not handed over yet.
+  struct Pending {
+    int64_t time_ns;
+    size_t offset;
+    size_t size;
+  };
+  std::vector<Pending> pending_;
+  std::vector<std::byte> pending_bytes_;
+};
+
+// Opens one event on one CPU; for the probe as well. The error names the event and the missing privilege.
+Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name);
+
+}  // namespace plimsoll::perf

@@ -1,0 +1,190 @@
+#include "proto/profile_codec.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <zstd.h>
+
+#include <array>
+#include <memory>
+
+#include "base/checksum.h"
+
+namespace plimsoll::wire {
+namespace {
+
+constexpr std::string_view kMagic = "PLIMPROF";
+constexpr int kCompressionLevel = 3;
+
+struct FieldLimit {
+  int field;
+  uint64_t max_elements;
+  uint64_t max_bytes;
+};
+
+// Repeated messages cost far more memory decoded than encoded (an empty one: 2 bytes against about 100), so
+// they are counted in the bytes before Protobuf allocates any. Columns of numbers are bounded by
+// max_decoded_bytes.
+constexpr std::array<FieldLimit, 12> kFieldLimits{{
+    {RawProfile::kEventsFieldNumber, 1000, uint64_t{1} << 20},
+    {RawProfile::kBinariesFieldNumber, 200'000, uint64_t{64} << 20},
+    {RawProfile::kProcessesFieldNumber, 1'000'000, uint64_t{128} << 20},
+    {RawProfile::kThreadsFieldNumber, 2'000'000, uint64_t{128} << 20},
+    {RawProfile::kMappingsFieldNumber, 2'000'000, uint64_t{128} << 20},
+    {RawProfile::kFramesFieldNumber, 2'000'000, uint64_t{128} << 20},
+    {RawProfile::kSamplesFieldNumber, 1000, UINT64_MAX},
+    {RawProfile::kLabelSetsFieldNumber, 100'000, uint64_t{4} << 20},
+    {RawProfile::kBranchesFieldNumber, 1000, UINT64_MAX},
+    {RawProfile::kStackProblemsFieldNumber, 100, 4096},
+    {RawProfile::kKernelSymbolsFieldNumber, 1, uint64_t{64} << 20},
+    {RawProfile::kNotesFieldNumber, 1000, uint64_t{1} << 20},
+}};
+
+// Walks the top-level fields without building anything.
+Status check_field_limits(Bytes message) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(message.data()),
+                                                static_cast<int>(message.size()));
+  std::array<uint64_t, kFieldLimits.size()> elements{};
+  std::array<uint64_t, kFieldLimits.size()> bytes{};
+  while (const uint32_t tag = stream.ReadTag()) {
+    const int start = stream.CurrentPosition();
+    if (!WireFormatLite::SkipField(&stream, tag)) {
+      return fail(ErrorCode::kCorrupt, "the profile's message is malformed after byte {}", start);
+    }
+    for (size_t i = 0; i < kFieldLimits.size(); ++i) {
+      if (kFieldLimits[i].field != WireFormatLite::GetTagFieldNumber(tag)) {
+        continue;
+      }
+      ++elements[i];
+      bytes[i] += static_cast<uint64_t>(stream.CurrentPosition() - start);
+      if (elements[i] > kFieldLimits[i].max_elements || bytes[i] > kFieldLimits[i].max_bytes) {
+        const auto* field = RawProfile::descriptor()->FindFieldByNumber(kFieldLimits[i].field);
+        return with_field(
+            fail(ErrorCode::kTooLarge, "the profile has over {} entries or {} bytes in one list",
+                 kFieldLimits[i].max_elements, kFieldLimits[i].max_bytes),
+            field->name());
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::string> decompress(Bytes compressed, uint64_t max_bytes) {
+  const unsigned long long size = ZSTD_getFrameContentSize(compressed.data(), compressed.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
+    return fail(ErrorCode::kCorrupt, "the profile's body is not a zstd frame with a content size");
+  }
+  if (size > max_bytes) {
+    return fail(ErrorCode::kTooLarge, "the profile says it has {} bytes uncompressed; at most {} are read",
+                size, max_bytes);
+  }
+  std::string content(size, '\0');
+  const size_t got = ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size());
+  if (ZSTD_isError(got) != 0 || got != content.size()) {
+    return fail(ErrorCode::kCorrupt, "decompressing the profile: {}",
+                ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : "its content is shorter than it says");
+  }
+  return content;
+}
+
+template <typename T>
+void append(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+Status check_version(uint32_t version, std::string_view what) {
+  if (version >= kOldestFormatVersion && version <= kFormatVersion) {
+    return {};
+  }
+  return with_field(fail(ErrorCode::kUnsupported, "{} has format version {}; this program reads {} to {}",
+                         what, version, kOldestFormatVersion, kFormatVersion),
+                    "format_version");
+}
+
+std::string encode(const RawProfile& profile) {
+  const std::string message = profile.SerializeAsString();
+  std::string body(ZSTD_compressBound(message.size()), '\0');
+  body.resize(ZSTD_compress(body.data(), body.size(), message.data(), message.size(), kCompressionLevel));
+
+  std::string encoded(kMagic);
+  append(encoded, kFormatVersion);
+  append(encoded, uint32_t{0});
+  append(encoded, uint64_t{body.size()});
+  append(encoded, checksum64(as_bytes(body)));
+  return encoded + body;
+}
+
+bool looks_like_profile(Bytes bytes) {
+  return as_text(bytes).starts_with(kMagic);
+}
+
+Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
+  if (encoded.size() > limits.max_encoded_bytes) {
+    return fail(ErrorCode::kTooLarge, "the profile has {} bytes; at most {} are read", encoded.size(),
+                limits.max_encoded_bytes);
+  }
+  if (!looks_like_profile(encoded)) {
+    return with_field(fail(ErrorCode::kCorrupt, "not a raw profile: it does not begin with {}", kMagic),
+                      "magic");
+  }
+  ByteReader reader(encoded.subspan(kMagic.size()));
+  const auto version = reader.read<uint32_t>();
+  const auto reserved = reader.read<uint32_t>();
+  const auto length = reader.read<uint64_t>();
+  const auto checksum = reader.read<uint64_t>();
+  if (!reader.ok()) {
+    return with_field(
+        fail(ErrorCode::kCorrupt, "the profile is truncated within its header ({} bytes)", encoded.size()),
+        "header");
+  }
+  if (auto supported = check_version(version, "the profile"); !supported) {
+    return propagate(supported);
+  }
+  if (reserved != 0) {
+    return with_field(fail(ErrorCode::kCorrupt, "the profile's reserved header field is {}, not 0", reserved),
+                      "reserved");
+  }
+  if (length != reader.remaining()) {
+    return with_field(
+        fail(ErrorCode::kCorrupt, "the profile is {}: its header says {} bytes, {} follow",
+             length > reader.remaining() ? "truncated" : "longer than it says", length, reader.remaining()),
+        "length");
+  }
+  const Bytes body = reader.bytes(length);
+  if (checksum64(body) != checksum) {
+    return with_field(fail(ErrorCode::kCorrupt, "the profile is damaged: its checksum does not match"),
+                      "checksum");
+  }
+  auto message = decompress(body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX));
+  if (!message) {
+    return with_field(propagate(message), "body");
+  }
+  if (auto within_limits = check_field_limits(as_bytes(*message)); !within_limits) {
+    return propagate(within_limits);
+  }
+  RawProfile profile;
+  if (!profile.ParseFromString(*message)) {
+    return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");
+  }
+  if (auto valid = validate(profile); !valid) {
+    return propagate(valid);
+  }
+  return profile;
+}
+
+double scale_of(const Event& event) {
+  const auto observed = static_cast<double>(event.hits() + event.idle_hits());
+  if (observed == 0) {
+    return 0;
+  }
+  double multiplexing = 1;
+  if (event.time_running_ns() > 0) {
+    multiplexing =
+        static_cast<double>(event.time_enabled_ns()) / static_cast<double>(event.time_running_ns());
+  }
+  return event.counter_total() * multiplexing / observed;
+}
+
+}  // namespace plimsoll::wire

@@ -1,0 +1,47 @@
+// Raw profiles as bytes: in files, on the wire and in the archive alike. docs/wire.md has the layout:
+//
+//   magic "PLIMPROF" | version u32 | reserved u32 | length u64 | checksum u64 (XXH3 of what follows) |
+//   zstd(RawProfile)
+//
+// Pure functions; any thread may call them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll::wire {
+
+inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kOldestFormatVersion = 1;  // the next version reads its predecessor too
+
+// Bounds on what is read, checked before anything of that size is allocated.
+struct ProfileLimits {
+  uint64_t max_encoded_bytes = uint64_t{64} << 20;
+  uint64_t max_decoded_bytes = uint64_t{256} << 20;
+};
+
+// Whether `version` is one this program reads; the error names it and the supported ones.
+Status check_version(uint32_t version, std::string_view what);
+
+std::string encode(const RawProfile& profile);
+
+// Everything is checked: framing, checksum, sizes, then every index and sum (validate()). An error names the
+// field.
+Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits = {});
+
+// Whether the bytes begin like a raw profile; for telling formats apart.
+bool looks_like_profile(Bytes bytes);
+
+// The rules of profile.proto that its types do not express: indexes in range, columns of equal length,
+// parents before children, sums of hits equal to the events' totals, names of sensible length. The error's
+// field is a path such as "samples[0].stack[17]".
+Status validate(const RawProfile& profile);
+
+// hits x scale = value (see Event in profile.proto); 0 where there was no hit.
+double scale_of(const Event& event);
+
+}  // namespace plimsoll::wire

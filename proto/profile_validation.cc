@@ -1,0 +1,401 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "proto/profile_codec.h"
+
+namespace plimsoll::wire {
+namespace {
+
+constexpr size_t kMaxTextBytes = 4096;
+constexpr size_t kMaxIdentityBytes = 64;
+constexpr uint64_t kMaxHits = uint64_t{1} << 56;  // so that sums of many profiles stay within 64 bits
+
+template <typename... Args>
+std::unexpected<Error> invalid(std::string field, fmt::format_string<Args...> format, Args&&... args) {
+  return with_field(fail(ErrorCode::kCorrupt, "the profile is inconsistent: {}",
+                         fmt::format(format, std::forward<Args>(args)...)),
+                    std::move(field));
+}
+
+Status check_text(std::string_view text, std::string field) {
+  if (text.size() > kMaxTextBytes) {
+    return invalid(std::move(field), "text of {} bytes, over {}", text.size(), kMaxTextBytes);
+  }
+  if (text.find('\0') != std::string_view::npos) {
+    return invalid(std::move(field), "text with a zero byte");
+  }
+  return {};
+}
+
+// Checks every string field of a message, without having to name them.
+Status check_texts(const google::protobuf::Message& message, const std::string& path) {
+  const auto* reflection = message.GetReflection();
+  const auto* descriptor = message.GetDescriptor();
+  std::string scratch;
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const auto* field = descriptor->field(i);
+    if (field->type() != google::protobuf::FieldDescriptor::TYPE_STRING || field->is_repeated()) {
+      continue;
+    }
+    const auto& text = reflection->GetStringReference(message, field, &scratch);
+    if (auto ok = check_text(text, path + "." + field->name()); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+template <typename List>
+Status check_all_texts(const List& list, std::string_view name) {
+  for (int i = 0; i < list.size(); ++i) {
+    if (auto ok = check_texts(list[i], fmt::format("{}[{}]", name, i)); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+// Every entry of a column below `size`.
+template <typename Column>
+Status check_indexes(const Column& column, uint64_t size, std::string_view field) {
+  for (int i = 0; i < column.size(); ++i) {
+    if (column[i] >= size) {
+      return invalid(fmt::format("{}[{}]", field, i), "index {} of {}", column[i], size);
+    }
+  }
+  return {};
+}
+
+Status check_length(int length, int expected, std::string field) {
+  if (length != expected) {
+    return invalid(std::move(field), "a column of {} entries beside one of {}", length, expected);
+  }
+  return {};
+}
+
+// The first failure, or success.
+Status first_failure(std::initializer_list<Status> checks) {
+  for (const Status& check : checks) {
+    if (!check) {
+      return check;
+    }
+  }
+  return {};
+}
+
+Status check_machine(const Machine& machine) {
+  if (machine.id().empty() || machine.id().size() > 128) {
+    return invalid("machine.id", "a machine ID of {} bytes, not 1 to 128", machine.id().size());
+  }
+  if (machine.kernel_build_id().size() > kMaxIdentityBytes) {
+    return invalid("machine.kernel_build_id", "{} bytes", machine.kernel_build_id().size());
+  }
+  return check_texts(machine, "machine");
+}
+
+Status check_draw(const Draw& draw) {
+  const double probability = draw.inclusion_probability();
+  const bool unset = probability == 0 && draw.id().empty();
+  if (!unset && !(probability > 0 && probability <= 1)) {
+    return invalid("assignment.draw.inclusion_probability", "{} is not in (0, 1]", probability);
+  }
+  if (draw.interval_ns() < 0) {
+    return invalid("assignment.draw.interval_ns", "{} is negative", draw.interval_ns());
+  }
+  return check_texts(draw, "assignment.draw");
+}
+
+Status check_window(const Window& window) {
+  if (!window.has_start() || !window.has_end()) {
+    return invalid("window", "start or end is missing");
+  }
+  if (window.end().monotonic_ns() <= window.start().monotonic_ns()) {
+    return invalid("window.end", "it does not lie after the start");
+  }
+  // A wall clock may step backwards within a window; it must only be a time after 1970 that a query can name.
+  constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
+  for (const ClockPair& pair : {window.start(), window.end()}) {
+    if (pair.wall_ns() <= 0 || pair.wall_ns() > kLatestNs || pair.monotonic_ns() < 0) {
+      return invalid("window", "a wall time of {} ns with a monotonic time of {} ns", pair.wall_ns(),
+                     pair.monotonic_ns());
+    }
+  }
+  return {};
+}
+
+Status check_event(const Event& event, const std::string& path) {
+  if (event.name().empty()) {
+    return invalid(path + ".name", "an event without a name");
+  }
+  if (event.unit() == UNIT_UNSPECIFIED || !Unit_IsValid(event.unit())) {
+    return invalid(path + ".unit", "unit {} is not known", static_cast<int>(event.unit()));
+  }
+  if (event.kind() == KIND_UNSPECIFIED || !Kind_IsValid(event.kind())) {
+    return invalid(path + ".kind", "kind {} is not known", static_cast<int>(event.kind()));
+  }
+  if (!std::isfinite(event.counter_total()) || event.counter_total() < 0) {
+    return invalid(path + ".counter_total", "{} is no count", event.counter_total());
+  }
+  if (event.time_running_ns() < 0 || event.time_enabled_ns() < event.time_running_ns()) {
+    return invalid(path + ".time_running_ns", "running for {} ns of {} enabled", event.time_running_ns(),
+                   event.time_enabled_ns());
+  }
+  if (event.idle_hits() > kMaxHits || event.lost() > kMaxHits) {
+    return invalid(path + ".lost", "more samples than a machine can take");
+  }
+  return check_texts(event, path);
+}
+
+Status check_events(const RawProfile& profile) {
+  std::set<std::string_view> names;
+  for (int i = 0; i < profile.events_size(); ++i) {
+    const std::string path = fmt::format("events[{}]", i);
+    if (auto ok = check_event(profile.events(i), path); !ok) {
+      return ok;
+    }
+    if (!names.insert(profile.events(i).name()).second) {
+      return invalid(path + ".name", "event {} appears twice", profile.events(i).name());
+    }
+  }
+  return {};
+}
+
+Status check_binaries(const RawProfile& profile) {
+  for (int i = 0; i < profile.binaries_size(); ++i) {
+    const Binary& binary = profile.binaries(i);
+    const bool has_identity = binary.identity_kind() != IDENTITY_UNKNOWN;
+    if (!IdentityKind_IsValid(binary.identity_kind()) || has_identity == binary.identity().empty() ||
+        binary.identity().size() > kMaxIdentityBytes) {
+      return invalid(fmt::format("binaries[{}].identity", i), "kind {} with {} bytes",
+                     static_cast<int>(binary.identity_kind()), binary.identity().size());
+    }
+  }
+  return check_all_texts(profile.binaries(), "binaries");
+}
+
+Status check_labels(const google::protobuf::Map<std::string, std::string>& labels, const std::string& field) {
+  for (const auto& [key, value] : labels) {
+    if (auto ok = first_failure({check_text(key, field), check_text(value, field)}); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+Status check_processes(const RawProfile& profile) {
+  for (int i = 0; i < profile.processes_size(); ++i) {
+    const Process& process = profile.processes(i);
+    if (process.binary_plus_1() > static_cast<uint32_t>(profile.binaries_size())) {
+      return invalid(fmt::format("processes[{}].binary_plus_1", i), "index {} of {}",
+                     process.binary_plus_1() - 1, profile.binaries_size());
+    }
+    if (auto ok = check_labels(process.labels(), fmt::format("processes[{}].labels", i)); !ok) {
+      return ok;
+    }
+  }
+  for (int i = 0; i < profile.threads_size(); ++i) {
+    if (profile.threads(i).process() >= static_cast<uint32_t>(profile.processes_size())) {
+      return invalid(fmt::format("threads[{}].process", i), "index {} of {}", profile.threads(i).process(),
+                     profile.processes_size());
+    }
+  }
+  return first_failure(
+      {check_all_texts(profile.processes(), "processes"), check_all_texts(profile.threads(), "threads")});
+}
+
+Status check_mappings(const RawProfile& profile) {
+  for (int i = 0; i < profile.mappings_size(); ++i) {
+    const Mapping& mapping = profile.mappings(i);
+    if (mapping.process() >= static_cast<uint32_t>(profile.processes_size()) ||
+        mapping.binary() >= static_cast<uint32_t>(profile.binaries_size())) {
+      return invalid(fmt::format("mappings[{}]", i), "process {} of {}, binary {} of {}", mapping.process(),
+                     profile.processes_size(), mapping.binary(), profile.binaries_size());
+    }
+    if (mapping.size_bytes() > UINT64_MAX - mapping.start()) {
+      return invalid(fmt::format("mappings[{}].size_bytes", i), "it ends beyond the address space");
+    }
+  }
+  return {};
+}
+
+// How many entries a location's owner may point into.
+uint64_t owners_of(const RawProfile& profile, int kind) {
+  switch (kind) {
+    case ELF:
+    case ELF_FILE_OFFSET:
+    case KERNEL:
+    case MODULE:
+      return static_cast<uint64_t>(profile.binaries_size());
+    case JIT:
+      return static_cast<uint64_t>(profile.processes_size());
+    default:
+      return 1;
+  }
+}
+
+Status check_locations(const RawProfile& profile) {
+  const Locations& locations = profile.locations();
+  if (auto ok =
+          first_failure({check_length(locations.owner_size(), locations.kind_size(), "locations.owner"),
+                         check_length(locations.address_size(), locations.kind_size(), "locations.address")});
+      !ok) {
+    return ok;
+  }
+  for (int i = 0; i < locations.kind_size(); ++i) {
+    const int kind = locations.kind(i);
+    if (kind == LOCATION_UNSPECIFIED || !LocationKind_IsValid(kind)) {
+      return invalid(fmt::format("locations.kind[{}]", i), "kind {} is not known", kind);
+    }
+    if (locations.owner(i) >= owners_of(profile, kind)) {
+      return invalid(fmt::format("locations.owner[{}]", i), "index {} of {}", locations.owner(i),
+                     owners_of(profile, kind));
+    }
+    const bool is_named = kind == NAMED || kind == BPF;
+    if (is_named && locations.address(i) >= static_cast<uint64_t>(profile.frames_size())) {
+      return invalid(fmt::format("locations.address[{}]", i), "frame {} of {}", locations.address(i),
+                     profile.frames_size());
+    }
+  }
+  if (profile.frames_size() > 0 && profile.frames(profile.frames_size() - 1).inlined_into_next()) {
+    return invalid("frames", "the last frame is inlined into one that is not there");
+  }
+  return check_all_texts(profile.frames(), "frames");
+}
+
+Status check_stacks(const RawProfile& profile) {
+  const Stacks& stacks = profile.stacks();
+  if (auto ok = check_length(stacks.location_size(), stacks.parent_size(), "stacks.location"); !ok) {
+    return ok;
+  }
+  for (int i = 0; i < stacks.parent_size(); ++i) {
+    if (stacks.parent(i) > static_cast<uint32_t>(i)) {
+      return invalid(fmt::format("stacks.parent[{}]", i), "node {} comes before its parent {}", i + 1,
+                     stacks.parent(i));
+    }
+  }
+  return check_indexes(stacks.location(), static_cast<uint64_t>(profile.locations().kind_size()),
+                       "stacks.location");
+}
+
+// Adds the table's hits to `totals`, one for each event of the profile.
+Status check_table(const RawProfile& profile, const SampleTable& table, const std::string& path,
+                   std::vector<uint64_t>& totals) {
+  const int rows = table.thread_size();
+  if (table.event_size() == 0) {
+    return invalid(path + ".event", "samples of no event");
+  }
+  if (static_cast<int64_t>(table.hits_size()) != static_cast<int64_t>(rows) * table.event_size()) {
+    return invalid(path + ".hits", "{} values for {} rows of {} events", table.hits_size(), rows,
+                   table.event_size());
+  }
+  if (auto ok = first_failure(
+          {check_length(table.stack_size(), rows, path + ".stack"),
+           check_length(table.label_set_size(), table.label_set_size() == 0 ? 0 : rows, path + ".label_set"),
+           check_indexes(table.event(), static_cast<uint64_t>(profile.events_size()), path + ".event"),
+           check_indexes(table.thread(), static_cast<uint64_t>(profile.threads_size()), path + ".thread"),
+           check_indexes(table.stack(), static_cast<uint64_t>(profile.stacks().parent_size()) + 1,
+                         path + ".stack"),
+           check_indexes(table.label_set(), static_cast<uint64_t>(profile.label_sets_size()) + 1,
+                         path + ".label_set")});
+      !ok) {
+    return ok;
+  }
+  for (int i = 0; i < table.hits_size(); ++i) {
+    uint64_t& total = totals[table.event(i % table.event_size())];
+    if (table.hits(i) > kMaxHits || total + table.hits(i) > kMaxHits) {
+      return invalid(fmt::format("{}.hits[{}]", path, i), "more hits than a machine can take");
+    }
+    total += table.hits(i);
+  }
+  return {};
+}
+
+Status check_samples(const RawProfile& profile) {
+  std::vector<uint64_t> totals(static_cast<size_t>(profile.events_size()));
+  for (int i = 0; i < profile.samples_size(); ++i) {
+    if (auto ok = check_table(profile, profile.samples(i), fmt::format("samples[{}]", i), totals); !ok) {
+      return ok;
+    }
+  }
+  for (int i = 0; i < profile.events_size(); ++i) {
+    if (profile.events(i).hits() != totals[static_cast<size_t>(i)]) {
+      return invalid(fmt::format("events[{}].hits", i), "{} hits where its samples sum to {}",
+                     profile.events(i).hits(), totals[static_cast<size_t>(i)]);
+    }
+  }
+  for (int i = 0; i < profile.label_sets_size(); ++i) {
+    if (auto ok = check_labels(profile.label_sets(i).labels(), fmt::format("label_sets[{}]", i)); !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+Status check_branches(const RawProfile& profile) {
+  const auto locations = static_cast<uint64_t>(profile.locations().kind_size());
+  for (int i = 0; i < profile.branches_size(); ++i) {
+    const BranchTable& table = profile.branches(i);
+    const std::string path = fmt::format("branches[{}]", i);
+    const int rows = table.thread_size();
+    if (table.event() >= static_cast<uint32_t>(profile.events_size())) {
+      return invalid(path + ".event", "index {} of {}", table.event(), profile.events_size());
+    }
+    if (auto ok = first_failure(
+            {check_length(table.from_location_size(), rows, path + ".from_location"),
+             check_length(table.to_location_size(), rows, path + ".to_location"),
+             check_length(table.hits_size(), rows, path + ".hits"),
+             check_length(table.mispredicted_size(), rows, path + ".mispredicted"),
+             check_indexes(table.thread(), static_cast<uint64_t>(profile.threads_size()), path + ".thread"),
+             check_indexes(table.from_location(), locations, path + ".from_location"),
+             check_indexes(table.to_location(), locations, path + ".to_location"),
+             check_indexes(table.hits(), kMaxHits, path + ".hits"),
+             check_indexes(table.mispredicted(), kMaxHits, path + ".mispredicted")});
+        !ok) {
+      return ok;
+    }
+  }
+  return {};
+}
+
+Status check_kernel_symbols(const RawProfile& profile) {
+  const auto& images = profile.kernel_symbols().images();
+  for (int i = 0; i < images.size(); ++i) {
+    const std::string path = fmt::format("kernel_symbols.images[{}]", i);
+    const std::string& names = images[i].names();
+    if (images[i].binary() >= static_cast<uint32_t>(profile.binaries_size())) {
+      return invalid(path + ".binary", "index {} of {}", images[i].binary(), profile.binaries_size());
+    }
+    if (std::count(names.begin(), names.end(), '\0') != images[i].offset_delta_size() ||
+        (!names.empty() && names.back() != '\0')) {
+      return invalid(path + ".names", "not one name for each of {} offsets", images[i].offset_delta_size());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate(const RawProfile& profile) {
+  if (auto ok = check_version(profile.format_version(), "the profile's message"); !ok) {
+    return ok;
+  }
+  if (profile.profile_id().size() != 16) {
+    return invalid("profile_id", "{} bytes, not 16", profile.profile_id().size());
+  }
+  for (const auto check : {check_events, check_binaries, check_processes, check_mappings, check_locations,
+                           check_stacks, check_samples, check_branches, check_kernel_symbols}) {
+    if (auto ok = check(profile); !ok) {
+      return ok;
+    }
+  }
+  for (int i = 0; i < profile.notes_size(); ++i) {
+    if (auto ok = check_text(profile.notes(i), fmt::format("notes[{}]", i)); !ok) {
+      return ok;
+    }
+  }
+  return first_failure({check_machine(profile.machine()), check_draw(profile.assignment().draw()),
+                        check_window(profile.window())});
+}
+
+}  // namespace plimsoll::wire
