@@ -162,7 +162,7 @@ Status Sampler::redraw_periods() {
   return {};
 }
 
-Status Sampler::wait(int64_t deadline_ns, int wake_fd) const {
+Result<bool> Sampler::wait(int64_t deadline_ns, int wake_fd) const {
   std::vector<pollfd> polled;
   for (const int fd : ring_fds_) {
     polled.push_back({fd, POLLIN, 0});
@@ -175,7 +175,7 @@ Status Sampler::wait(int64_t deadline_ns, int wake_fd) const {
   if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) < 0 && errno != EINTR) {
     return fail_errno(errno, "waiting for samples");
   }
-  return {};
+  return wake_fd >= 0 && polled.back().revents != 0;
 }
 
 void Sampler::collect() {

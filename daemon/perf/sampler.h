@@ -69,10 +69,9 @@ class Sampler {
   // Draws a new period, uniform between half and one and a half times the mean, for each event on each CPU.
   Status redraw_periods();
 
-  // Returns when a ring is half full or at `deadline_ns` (monotonic), whichever comes first, or early when
-  // `wake_fd`
-  // (-1: none) becomes readable.
-  Status wait(int64_t deadline_ns, int wake_fd = -1) const;
+  // Returns when a ring is half full or at `deadline_ns` (monotonic), whichever comes first, or early, with
+  // true, when `wake_fd` (-1: none) is readable.
+  Result<bool> wait(int64_t deadline_ns, int wake_fd = -1) const;
 
   // Hands over records of all CPUs in the order of their times. Records younger than the start of this call
   // are held back for the next one, since another CPU may still be writing an older one.

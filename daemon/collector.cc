@@ -1,0 +1,250 @@
+#include "daemon/collector.h"
+
+#include "base/random.h"
+#include "base/time.h"
+#include "daemon/perf/cpu_list.h"
+#include "daemon/sample_assembly.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll {
+namespace {
+
+// Redrawing periods more often costs samples (the kernel restarts the period each time), more rarely lets a
+// period that happens to be in step with a program last.
+constexpr int64_t kShortestDrainNs = 100'000'000;
+constexpr int64_t kLongestDrainNs = 250'000'000;
+
+wire::ClockPair read_clocks() {
+  wire::ClockPair pair;
+  pair.set_monotonic_ns(monotonic_now_ns());
+  pair.set_wall_ns(wall_now_ns());
+  return pair;
+}
+
+// Whether this machine can sample the event at all.
+Status try_event(const perf::EventType& type) {
+  const auto cpus = perf::online_cpus();
+  if (!cpus) {
+    return propagate(cpus);
+  }
+  const auto fd = perf::open_event(perf::sampling_attr(type, 1'000'000, 4096), cpus->front(), type.name);
+  return fd ? Status() : propagate(fd);
+}
+
+}  // namespace
+
+Collector::Collector(CollectorOptions options)
+    : options_(std::move(options)),
+      binaries_(proc_fs_),
+      processes_(proc_fs_, binaries_),
+      random_(random_seed()) {
+  if (options_.assignment.rate_hz() == 0) {
+    options_.assignment.set_rate_hz(kDefaultRateHz);
+  }
+}
+
+Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
+  std::unique_ptr<Collector> collector(new Collector(std::move(options)));
+  if (auto chosen = collector->choose_events(); !chosen) {
+    return propagate(chosen);
+  }
+  auto kernel = identity::KernelMap::read_running();
+  if (kernel) {
+    collector->kernel_ = std::make_unique<identity::KernelMap>(std::move(*kernel));
+  } else {
+    collector->notes_.push_back("kernel code is unresolved: " + kernel.error().text());
+  }
+  if (auto opened = collector->open_sampler(); !opened) {
+    return propagate(opened);
+  }
+  return collector;
+}
+
+Status Collector::choose_events() {
+  if (options_.assignment.events().empty()) {
+    return choose_default_event();
+  }
+  Status last_failure;
+  for (const wire::EventRequest& request : options_.assignment.events()) {
+    if (auto chosen = choose_requested_event(request); !chosen) {
+      notes_.push_back(chosen.error().text());
+      last_failure = chosen;
+    }
+  }
+  return events_.empty() ? last_failure : Status();
+}
+
+Status Collector::choose_default_event() {
+  const perf::EventType cycles = *perf::find_event("cycles");
+  const uint32_t rate_hz = options_.assignment.rate_hz();
+  const auto tried = try_event(cycles);
+  if (tried) {
+    events_.push_back({{cycles, perf::mean_period(cycles, rate_hz)}, "cycles", ""});
+    return {};
+  }
+  if (tried.error().code != ErrorCode::kUnsupported) {
+    return tried;
+  }
+  const perf::EventType cpu_clock = *perf::find_event("cpu-clock");
+  events_.push_back({{cpu_clock, perf::mean_period(cpu_clock, rate_hz)},
+                     "cycles",
+                     "no hardware counters here: cpu-clock stands in for cycles"});
+  notes_.push_back(events_.back().note);
+  return {};
+}
+
+Status Collector::choose_requested_event(const wire::EventRequest& request) {
+  const auto type = perf::find_event(request.name());
+  if (!type) {
+    return propagate(type);
+  }
+  if (auto tried = try_event(*type); !tried) {
+    return tried;
+  }
+  for (const CollectedEvent& chosen : events_) {
+    if (chosen.sampled.type.name == type->name) {
+      return fail(ErrorCode::kInvalid, "event {} is asked for twice", type->name);
+    }
+  }
+  perf::SampledEvent sampled{*type, perf::mean_period(*type, options_.assignment.rate_hz())};
+  if (request.period() != 0) {
+    sampled.mean_period = request.period();
+    sampled.random_period = request.period() > 1;
+  }
+  events_.push_back({sampled, request.name(), ""});
+  return {};
+}
+
+Status Collector::open_sampler() {
+  const auto cpus = perf::online_cpus();
+  if (!cpus) {
+    return propagate(cpus);
+  }
+  perf::SamplerOptions sampler_options;
+  sampler_options.cpus = *cpus;
+  sampler_options.sample_pages = options_.sample_pages;
+  sampler_options.seed = random_();
+  for (const CollectedEvent& event : events_) {
+    sampler_options.events.push_back(event.sampled);
+  }
+  auto sampler = perf::Sampler::open(std::move(sampler_options));
+  if (!sampler) {
+    return propagate(sampler);
+  }
+  sampler_ = std::make_unique<perf::Sampler>(std::move(*sampler));
+  return {};
+}
+
+Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder) {
+  std::vector<AssembledEvent> assembled;
+  for (const CollectedEvent& event : events_) {
+    assembled.push_back({event.sampled.type.counts_idle});
+  }
+  SampleAssembly assembly(processes_, kernel_.get(), builder, std::move(assembled),
+                          [this](uint64_t id) { return sampler_->event_index(id); });
+  uint64_t undecodable = 0;
+  const auto consume = [&](Bytes bytes) {
+    if (const auto record = perf::decode_record(bytes)) {
+      assembly.apply(*record);
+    } else {
+      ++undecodable;
+    }
+  };
+
+  const int64_t start_ns = monotonic_now_ns();
+  const int64_t end_ns = start_ns + window.duration_ns;
+  std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
+  if (auto enabled = sampler_->enable(); !enabled) {
+    return enabled;
+  }
+  if (!scanned_) {
+    processes_.scan();
+    scanned_ = true;
+  }
+  int64_t now_ns = monotonic_now_ns();
+  int64_t redraw_at_ns = now_ns;
+  bool woken = false;
+  while (now_ns < end_ns && !woken) {
+    if (now_ns >= redraw_at_ns) {
+      if (auto redrawn = sampler_->redraw_periods(); !redrawn) {
+        return redrawn;
+      }
+      redraw_at_ns = now_ns + drain_interval(random_);
+    }
+    const auto waited = sampler_->wait(std::min(redraw_at_ns, end_ns), window.wake_fd);
+    if (!waited) {
+      return propagate(waited);
+    }
+    woken = *waited;
+    sampler_->drain(consume);
+    now_ns = monotonic_now_ns();
+    if (window.progress) {
+      window.progress(now_ns - start_ns, builder.hits());
+    }
+  }
+  if (auto disabled = sampler_->disable(); !disabled) {
+    return disabled;
+  }
+  sampler_->drain_all(consume);
+  return undecodable == 0 ? Status()
+                          : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);
+}
+
+void Collector::write_events(wire::RawProfile& profile, const std::vector<perf::EventCounts>& counts) const {
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const CollectedEvent& collected = events_[i];
+    wire::Event& event = *profile.add_events();
+    event.set_name(std::string(collected.sampled.type.name));
+    event.set_requested_name(collected.requested_name);
+    event.set_note(collected.note);
+    event.set_unit(collected.sampled.type.unit == perf::EventUnit::kNanoseconds ? wire::NANOSECONDS
+                                                                                : wire::COUNT);
+    event.set_kind(wire::DELTA);
+    event.set_counter_total(static_cast<double>(counts[i].total));
+    event.set_lost(counts[i].lost);
+    event.set_time_enabled_ns(static_cast<int64_t>(counts[i].time_enabled_ns));
+    event.set_time_running_ns(static_cast<int64_t>(counts[i].time_running_ns));
+    event.set_mean_period(collected.sampled.mean_period);
+  }
+}
+
+Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
+  wire::RawProfile profile;
+  profile.set_format_version(wire::kFormatVersion);
+  profile.set_profile_id(random_bytes(16));
+  *profile.mutable_machine() = options_.machine;
+  *profile.mutable_assignment() = options_.assignment;
+  for (const std::string& note : notes_) {
+    profile.add_notes(note);
+  }
+  const auto counts_before = sampler_->read_counts();
+  const auto side_band_before = sampler_->side_band_lost();
+  if (!counts_before || !side_band_before) {
+    return !counts_before ? propagate(counts_before) : propagate(side_band_before);
+  }
+  *profile.mutable_window()->mutable_start() = read_clocks();
+  ProfileBuilder builder;
+  if (auto ran = run_window(window, builder); !ran) {
+    return propagate(ran, "sampling");
+  }
+  *profile.mutable_window()->mutable_end() = read_clocks();
+  const auto counts_after = sampler_->read_counts();
+  const auto side_band_after = sampler_->side_band_lost();
+  if (!counts_after || !side_band_after) {
+    return !counts_after ? propagate(counts_after) : propagate(side_band_after);
+  }
+  std::vector<perf::EventCounts> counts;
+  for (size_t i = 0; i < counts_after->size(); ++i) {
+    counts.push_back((*counts_after)[i] - (*counts_before)[i]);
+  }
+  write_events(profile, counts);
+  builder.finish(profile);
+  profile.set_lost_side_band(*side_band_after - *side_band_before);
+  if (window.with_kernel_symbols && kernel_ != nullptr) {
+    add_kernel_symbols(*kernel_, profile);
+  }
+  processes_.forget_exited();
+  return profile;
+}
+
+}  // namespace plimsoll

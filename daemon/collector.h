@@ -1,0 +1,75 @@
+// Collects raw profiles on this machine: sampler, processes and kernel symbols put together.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/identity/kernel.h"
+#include "daemon/identity/processes.h"
+#include "daemon/perf/sampler.h"
+#include "daemon/profile_builder.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll {
+
+inline constexpr uint32_t kDefaultRateHz = 99;
+
+struct CollectorOptions {
+  wire::Machine machine;
+  wire::Assignment
+      assignment;  // its events and rate; no events: `cycles`, or `cpu-clock` where there is no PMU
+  uint32_t sample_pages = 64;  // of each CPU's ring buffer; a power of two
+};
+
+// One thread. A collector keeps its knowledge of processes from window to window.
+class Collector {
+ public:
+  // Fails where none of the events can be measured, and says why.
+  static Result<std::unique_ptr<Collector>> open(CollectorOptions options);
+
+  struct WindowOptions {
+    int64_t duration_ns = 0;
+    bool with_kernel_symbols = false;
+    int wake_fd = -1;  // readable: end the window now, with what there is
+    std::function<void(int64_t elapsed_ns, uint64_t hits)> progress;  // called a few times a second, if set
+  };
+
+  // Collects for one window. Events are stopped while the window is closed, so that for each event of the
+  // profile hits + idle hits + lost is exactly what the kernel produced.
+  Result<wire::RawProfile> collect(const WindowOptions& window);
+
+  // What cannot be measured here, in words.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  struct CollectedEvent {
+    perf::SampledEvent sampled;
+    std::string requested_name;
+    std::string note;
+  };
+
+  explicit Collector(CollectorOptions options);
+  Status choose_events();
+  Status choose_default_event();
+  Status choose_requested_event(const wire::EventRequest& request);
+  Status open_sampler();
+  Status run_window(const WindowOptions& window, ProfileBuilder& builder);
+  void write_events(wire::RawProfile& profile, const std::vector<perf::EventCounts>& counts) const;
+
+  CollectorOptions options_;
+  std::vector<CollectedEvent> events_;
+  std::vector<std::string> notes_;
+  std::unique_ptr<identity::KernelMap> kernel_;  // null where its addresses are hidden
+  identity::ProcFs proc_fs_;
+  identity::BinaryTable binaries_;
+  identity::ProcessTable processes_;
+  std::unique_ptr<perf::Sampler> sampler_;
+  std::mt19937_64 random_;
+  bool scanned_ = false;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,97 @@
+#include "daemon/identity/cgroup.h"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <vector>
+
+#include "daemon/identity/proc_fs.h"
+
+namespace plimsoll::identity {
+namespace {
+
+std::vector<std::string_view> components(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('/'), path.size());
+    if (end > 0) {
+      parts.push_back(path.substr(0, end));
+    }
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return parts;
+}
+
+bool is_container_id(std::string_view text) {
+  return text.size() >= 12 && text.size() <= 64 &&
+         std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+// "docker-ID.scope" -> "ID".
+std::string_view id_of_scope(std::string_view component) {
+  constexpr std::array<std::string_view, 5> kPrefixes{"docker-", "libpod-", "cri-containerd-", "crio-",
+                                                      "containerd-"};
+  constexpr std::string_view kScope = ".scope";
+  if (!component.ends_with(kScope)) {
+    return {};
+  }
+  component.remove_suffix(kScope.size());
+  for (const std::string_view prefix : kPrefixes) {
+    if (component.starts_with(prefix)) {
+      return component.substr(prefix.size());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string cgroup_path(std::string_view proc_cgroup_text) {
+  std::string unified;
+  std::string longest = "/";
+  while (!proc_cgroup_text.empty()) {
+    const size_t end = std::min(proc_cgroup_text.find('\n'), proc_cgroup_text.size());
+    const std::string_view line = proc_cgroup_text.substr(0, end);
+    proc_cgroup_text.remove_prefix(std::min(end + 1, proc_cgroup_text.size()));
+    const size_t first_colon = line.find(':');
+    const size_t second_colon = line.find(':', std::min(first_colon, line.size() - 1) + 1);
+    if (first_colon == std::string_view::npos || second_colon == std::string_view::npos) {
+      continue;
+    }
+    const std::string path = printable(line.substr(second_colon + 1));
+    if (line.starts_with("0::")) {
+      unified = path;
+    } else if (path.size() > longest.size()) {
+      longest = path;
+    }
+  }
+  return unified.size() > 1 ? unified : longest;
+}
+
+std::string container_id(std::string_view cgroup_path) {
+  const auto parts = components(cgroup_path);
+  for (size_t i = parts.size(); i-- > 0;) {
+    const std::string_view scope_id = id_of_scope(parts[i]);
+    if (is_container_id(scope_id)) {
+      return std::string(scope_id);
+    }
+    // A bare ID stands under /docker, or under a pod of /kubepods.
+    const bool bare_layout = i > 0 && (parts[i - 1] == "docker" || parts[0] == "kubepods");
+    if (bare_layout && is_container_id(parts[i])) {
+      return std::string(parts[i]);
+    }
+  }
+  return {};
+}
+
+std::string systemd_service(std::string_view cgroup_path) {
+  constexpr std::string_view kService = ".service";
+  for (const std::string_view part : components(cgroup_path) | std::views::reverse) {
+    if (part.ends_with(kService)) {
+      return std::string(part.substr(0, part.size() - kService.size()));
+    }
+  }
+  return {};
+}
+
+}  // namespace plimsoll::identity

@@ -1,0 +1,21 @@
+// Control groups: which one a process is in, and which container or unit that means.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace plimsoll::identity {
+
+// The path that attributes a process best, from the text of /proc/PID/cgroup: the unified hierarchy's
+// ("0::/..."), or, where that is the root or absent (hybrid layouts), the longest path of a v1 hierarchy. "/"
+// at least.
+std::string cgroup_path(std::string_view proc_cgroup_text);
+
+// The container ID (12 to 64 hexadecimal digits) in a cgroup path of Docker, Podman, containerd or CRI-O,
+// with or without Kubernetes; empty where there is none.
+std::string container_id(std::string_view cgroup_path);
+
+// The innermost systemd service in the path, without ".service"; empty where there is none.
+std::string systemd_service(std::string_view cgroup_path);
+
+}  // namespace plimsoll::identity

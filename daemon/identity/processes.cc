@@ -1,0 +1,192 @@
+#include "daemon/identity/processes.h"
+
+#include <variant>
+
+#include "daemon/identity/cgroup.h"
+
+namespace plimsoll::identity {
+namespace {
+
+// Where a process is gone before anything could be read of it.
+constexpr std::string_view kUnknownComm = "[exited]";
+
+}  // namespace
+
+void Mappings::add(const Mapping& mapping) {
+  if (mapping.end <= mapping.start) {
+    return;
+  }
+  auto at = by_start_.lower_bound(mapping.start);
+  if (at != by_start_.begin()) {
+    const auto before = std::prev(at);
+    const Mapping old = before->second;
+    if (old.end > mapping.start) {
+      before->second.end = mapping.start;
+      if (old.end > mapping.end) {
+        by_start_[mapping.end] = {mapping.end, old.end, old.file_offset + (mapping.end - old.start),
+                                  old.binary};
+      }
+    }
+  }
+  while (at != by_start_.end() && at->second.start < mapping.end) {
+    Mapping old = at->second;
+    at = by_start_.erase(at);
+    if (old.end > mapping.end) {
+      old.file_offset += mapping.end - old.start;
+      old.start = mapping.end;
+      by_start_[old.start] = old;
+    }
+  }
+  by_start_[mapping.start] = mapping;
+}
+
+const Mapping* Mappings::find(uint64_t address) const {
+  const auto after = by_start_.upper_bound(address);
+  if (after == by_start_.begin()) {
+    return nullptr;
+  }
+  const Mapping& mapping = std::prev(after)->second;
+  return address < mapping.end ? &mapping : nullptr;
+}
+
+ProcessTable::ProcessTable(const ProcFs& proc_fs, BinaryTable& binaries)
+    : proc_fs_(proc_fs), binaries_(binaries) {}
+
+void ProcessTable::scan() {
+  for (const uint32_t pid : proc_fs_.pids()) {
+    processes_.insert_or_assign(pid, read(pid));
+  }
+}
+
+const BinaryInfo* ProcessTable::binary_of(const MappedFileHint& hint) {
+  if (hint.path == "[vdso]") {
+    return binaries_.vdso();
+  }
+  // "//anon", "[heap]", "[stack]", "anon_inode:": no file.
+  const bool is_file = hint.path.starts_with('/') && !hint.path.starts_with("//");
+  return is_file ? binaries_.find_or_read(hint) : nullptr;
+}
+
+Process ProcessTable::read(uint32_t pid) {
+  Process process;
+  process.identity = std::make_shared<ProcessIdentity>();
+  process.mappings = std::make_shared<Mappings>();
+  ProcessIdentity& identity = *process.identity;
+  identity.pid = pid;
+  identity.comm = pid == 0 ? "swapper" : proc_fs_.comm(pid);
+  identity.executable = proc_fs_.executable(pid);
+  identity.cgroup = cgroup_path(proc_fs_.cgroup(pid));
+  const auto maps = proc_fs_.maps(pid);
+  const bool has_no_memory = maps && maps->empty();
+  if (identity.executable.empty() && (pid == 0 || has_no_memory)) {
+    identity.executable = kKernelExecutable;
+  }
+  if (identity.comm.empty()) {
+    identity.comm = kUnknownComm;
+  }
+  for (const MapsEntry& entry : maps.value_or(std::vector<MapsEntry>())) {
+    if (!entry.executable || entry.path == "[vsyscall]") {
+      continue;
+    }
+    const BinaryInfo* binary = binary_of({pid, entry.path, {}, entry.inode});
+    process.mappings->add({entry.start, entry.end, entry.file_offset, binary});
+    if (entry.path == identity.executable) {
+      identity.binary = binary;
+    }
+  }
+  return process;
+}
+
+Process& ProcessTable::find(uint32_t pid) {
+  const auto known = processes_.find(pid);
+  return known != processes_.end() ? known->second : processes_.emplace(pid, read(pid)).first->second;
+}
+
+std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
+  auto& name = process.thread_names[tid];
+  if (name.empty()) {
+    name = tid == process.identity->pid ? process.identity->comm
+                                        : proc_fs_.thread_name(process.identity->pid, tid);
+  }
+  if (name.empty()) {
+    name = process.identity->comm;
+  }
+  return name;
+}
+
+void ProcessTable::apply(const perf::Record& record) {
+  if (const auto* mmap = std::get_if<perf::MmapRecord>(&record.body)) {
+    apply_mmap(*mmap);
+  } else if (const auto* comm = std::get_if<perf::CommRecord>(&record.body)) {
+    apply_comm(*comm, record.time_ns);
+  } else if (const auto* fork = std::get_if<perf::ForkRecord>(&record.body)) {
+    apply_fork(*fork, record.time_ns);
+  } else if (const auto* exit = std::get_if<perf::ExitRecord>(&record.body)) {
+    const auto process = processes_.find(exit->pid);
+    if (process != processes_.end() && exit->pid == exit->tid) {
+      process->second.exited = true;
+    }
+  }
+}
+
+void ProcessTable::apply_mmap(const perf::MmapRecord& record) {
+  if (record.size_bytes > UINT64_MAX - record.start) {
+    return;
+  }
+  Process& process = find(record.pid);
+  const BinaryInfo* binary = binary_of({record.pid, record.path, record.build_id, 0});
+  if (process.executable_pending && binary != nullptr) {
+    process.identity->executable = binary == binaries_.vdso() ? std::string() : printable(record.path);
+    process.identity->binary = binary;
+    process.executable_pending = false;
+  }
+  if (process.mappings.use_count() > 1) {
+    process.mappings = std::make_shared<Mappings>(*process.mappings);
+  }
+  process.mappings->add({record.start, record.start + record.size_bytes, record.file_offset, binary});
+}
+
+void ProcessTable::apply_comm(const perf::CommRecord& record, int64_t time_ns) {
+  Process& process = find(record.pid);
+  const std::string name = printable(record.name);
+  if (record.is_exec) {
+    auto identity = std::make_shared<ProcessIdentity>();
+    identity->pid = record.pid;
+    identity->start_ns = time_ns;
+    // Container runtimes move a process between fork and exec; a process already gone keeps its parent's
+    // group.
+    const std::string cgroup_text = proc_fs_.cgroup(record.pid);
+    identity->cgroup = cgroup_text.empty() ? process.identity->cgroup : cgroup_path(cgroup_text);
+    process.identity = std::move(identity);
+    process.mappings = std::make_shared<Mappings>();
+    process.thread_names.clear();
+    process.executable_pending = true;
+  }
+  process.thread_names[record.tid] = name;
+  if (record.pid == record.tid) {
+    process.identity->comm = name;
+  }
+}
+
+void ProcessTable::apply_fork(const perf::ForkRecord& record, int64_t time_ns) {
+  Process& parent = find(record.parent_pid);
+  const std::string name = thread_name(parent, record.parent_tid);
+  if (record.pid == record.parent_pid) {
+    parent.thread_names[record.tid] = name;
+    return;
+  }
+  Process child;
+  child.identity = std::make_shared<ProcessIdentity>(*parent.identity);
+  child.identity->pid = record.pid;
+  child.identity->start_ns = time_ns;
+  child.identity->comm = name;
+  child.mappings = parent.mappings;
+  child.thread_names[record.tid] = name;
+  processes_.insert_or_assign(record.pid, std::move(child));
+}
+
+void ProcessTable::forget_exited() {
+  std::erase_if(processes_, [](const auto& entry) { return entry.second.exited; });
+}
+
+}  // namespace plimsoll::identity

@@ -1,0 +1,118 @@
+#include "daemon/once.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "base/durable_file.h"
+#include "base/time.h"
+#include "daemon/collector.h"
+#include "daemon/stop_signal.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr double kLongestSeconds = 24 * 3600;
+
+// "page-faults:1" -> name and period.
+Result<wire::EventRequest> parse_event(const std::string& text) {
+  wire::EventRequest request;
+  const size_t colon = text.find(':');
+  request.set_name(text.substr(0, colon));
+  if (colon == std::string::npos) {
+    return request;
+  }
+  uint64_t period = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + colon + 1, end, period);
+  if (parsed.ec != std::errc() || parsed.ptr != end || period == 0) {
+    return with_field(fail(ErrorCode::kInvalid, "\"{}\" is not NAME or NAME:PERIOD", text), "--event");
+  }
+  request.set_period(period);
+  return request;
+}
+
+Result<CollectorOptions> collector_options(const OnceOptions& options) {
+  auto machine = identity::read_machine(options.machine);
+  if (!machine) {
+    return propagate(machine);
+  }
+  CollectorOptions result;
+  result.machine = std::move(*machine);
+  result.sample_pages = options.ring_pages;
+  result.assignment.set_id("once");
+  result.assignment.set_rate_hz(options.rate_hz == 0 ? kDefaultRateHz : options.rate_hz);
+  result.assignment.set_duration_ns(static_cast<int64_t>(options.seconds * 1e9));
+  for (const std::string& text : options.events) {
+    const auto event = parse_event(text);
+    if (!event) {
+      return propagate(event);
+    }
+    *result.assignment.add_events() = *event;
+  }
+  return result;
+}
+
+void print_summary(const wire::RawProfile& profile, const std::string& output, size_t encoded_bytes) {
+  for (const std::string& note : profile.notes()) {
+    fmt::print("note: {}\n", note);
+  }
+  for (const wire::Event& event : profile.events()) {
+    fmt::print("{}: {} samples, {} idle, {} lost\n", event.name(), event.hits(), event.idle_hits(),
+               event.lost());
+  }
+  fmt::print("{}: {} processes, {} stacks, {} KiB\n", output, profile.processes_size(),
+             profile.stacks().parent_size(), (encoded_bytes + 1023) / 1024);
+}
+
+}  // namespace
+
+Status collect_once(const OnceOptions& options) {
+  if (!(options.seconds > 0 && options.seconds <= kLongestSeconds)) {
+    return with_field(fail(ErrorCode::kInvalid, "a window of {} seconds: it must be over 0 and at most {}",
+                           options.seconds, kLongestSeconds),
+                      "--once");
+  }
+  auto configured = collector_options(options);
+  if (!configured) {
+    return propagate(configured);
+  }
+  auto collector = Collector::open(std::move(*configured));
+  if (!collector) {
+    return propagate(collector, "preparing to sample this machine");
+  }
+  const auto stop = StopSignal::install();
+  if (!stop) {
+    return propagate(stop);
+  }
+  Collector::WindowOptions window;
+  window.duration_ns = static_cast<int64_t>(options.seconds * 1e9);
+  window.with_kernel_symbols = true;
+  window.wake_fd = stop->fd();
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
+  if (is_terminal) {
+    window.progress = [&](int64_t elapsed_ns, uint64_t hits) {
+      fmt::print(stderr, "\rcollecting: {:.1f} of {:g} s, {} samples ", static_cast<double>(elapsed_ns) / 1e9,
+                 options.seconds, hits);
+      std::fflush(stderr);
+    };
+  }
+  const auto profile = (*collector)->collect(window);
+  if (is_terminal) {
+    fmt::print(stderr, "\n");
+  }
+  if (!profile) {
+    return propagate(profile);
+  }
+  const std::string encoded = wire::encode(*profile);
+  if (auto written = write_file_durably(options.output, as_bytes(encoded)); !written) {
+    return written;
+  }
+  print_summary(*profile, options.output, encoded.size());
+  return {};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+// `plimsolld --once SECONDS --output FILE`: one profile of this machine, into a file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/identity/machine.h"
+
+namespace plimsoll {
+
+struct OnceOptions {
+  double seconds = 0;
+  std::string output;
+  uint32_t rate_hz = 0;             // 0: the default
+  std::vector<std::string> events;  // "cycles", "page-faults:1" (name and period); none: the default event
+  uint32_t ring_pages = 64;         // of each CPU's sample ring
+  identity::MachineSettings machine;
+};
+
+// Prints what it did on standard output, its progress on standard error if that is a terminal. SIGINT and
+// SIGTERM end the window early and keep what was collected.
+Status collect_once(const OnceOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,203 @@
+#include "daemon/profile_builder.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "daemon/identity/proc_fs.h"
+#include "daemon/identity/workload.h"
+
+namespace plimsoll {
+namespace {
+
+wire::Binary kernel_binary_message(const identity::KernelImage& image) {
+  wire::Binary binary;
+  binary.set_identity_kind(image.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID);
+  binary.set_identity(image.build_id);
+  binary.set_path(identity::printable(image.name));
+  return binary;
+}
+
+}  // namespace
+
+ProfileBuilder::ProfileBuilder(Limits limits) : limits_(limits) {}
+
+uint32_t ProfileBuilder::binary(const identity::BinaryInfo* info) {
+  const auto next = static_cast<uint32_t>(profile_.binaries_size());
+  const auto [entry, is_new] = binaries_.try_emplace(info, next);
+  if (is_new) {
+    wire::Binary& binary = *profile_.add_binaries();
+    binary.set_identity_kind(info->identity_kind);
+    binary.set_identity(info->identity);
+    binary.set_path(info->path);
+  }
+  return entry->second;
+}
+
+uint32_t ProfileBuilder::kernel_binary(const identity::KernelImage& image) {
+  const auto next = static_cast<uint32_t>(profile_.binaries_size());
+  const auto [entry, is_new] = binaries_.try_emplace(&image, next);
+  if (is_new) {
+    *profile_.add_binaries() = kernel_binary_message(image);
+  }
+  return entry->second;
+}
+
+uint32_t ProfileBuilder::process(const std::shared_ptr<identity::ProcessIdentity>& identity) {
+  const auto next = static_cast<uint32_t>(processes_.size());
+  const auto [entry, is_new] = process_index_.try_emplace(identity.get(), next);
+  if (is_new) {
+    processes_.push_back(identity);
+  }
+  return entry->second;
+}
+
+uint32_t ProfileBuilder::thread(uint32_t process, uint32_t tid, std::string_view name) {
+  const auto next = static_cast<uint32_t>(profile_.threads_size());
+  const auto [entry, is_new] = threads_.try_emplace({process, tid, std::string(name)}, next);
+  if (is_new) {
+    wire::Thread& thread = *profile_.add_threads();
+    thread.set_process(process);
+    thread.set_tid(tid);
+    thread.set_name(std::string(name));
+  }
+  return entry->second;
+}
+
+uint32_t ProfileBuilder::location(wire::LocationKind kind, uint32_t owner, uint64_t address) {
+  wire::Locations& locations = *profile_.mutable_locations();
+  const auto next = static_cast<uint32_t>(locations.kind_size());
+  const auto [entry, is_new] = locations_.try_emplace({kind, owner, address}, next);
+  if (is_new) {
+    locations.add_kind(kind);
+    locations.add_owner(owner);
+    locations.add_address(address);
+  }
+  return entry->second;
+}
+
+uint32_t ProfileBuilder::bpf_location(std::string_view name) {
+  const auto known = bpf_locations_.find(name);
+  if (known != bpf_locations_.end()) {
+    return known->second;
+  }
+  const auto frame = static_cast<uint64_t>(profile_.frames_size());
+  profile_.add_frames()->set_function(identity::printable(name));
+  return bpf_locations_[std::string(name)] = location(wire::BPF, 0, frame);
+}
+
+uint32_t ProfileBuilder::stack(std::span<const uint32_t> leaf_first) {
+  wire::Stacks& stacks = *profile_.mutable_stacks();
+  const auto used = static_cast<size_t>(stacks.parent_size());
+  if (used + leaf_first.size() > limits_.max_stack_nodes ||
+      static_cast<size_t>(profile_.locations().kind_size()) > limits_.max_locations) {
+    count_problem(wire::TABLE_FULL);
+    return 0;
+  }
+  uint32_t node = 0;
+  for (const uint32_t location : leaf_first | std::views::reverse) {
+    const uint64_t key = uint64_t{node} << 32U | location;
+    const auto next = static_cast<uint32_t>(stacks.parent_size()) + 1;
+    const auto [entry, is_new] = stack_nodes_.try_emplace(key, next);
+    if (is_new) {
+      stacks.add_parent(node);
+      stacks.add_location(location);
+    }
+    node = entry->second;
+  }
+  return node;
+}
+
+void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack) {
+  ++total_hits_;
+  if (hits_.size() >= limits_.max_samples && !hits_.contains({event, thread, stack})) {
+    count_problem(wire::TABLE_FULL);
+    stack = 0;
+  }
+  ++hits_[{event, thread, stack}];
+}
+
+void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
+  for (const auto& identity : processes_) {
+    wire::Process& process = *profile.add_processes();
+    process.set_pid(identity->pid);
+    process.set_start_ns(identity->start_ns);
+    process.set_comm(identity->comm);
+    process.set_executable(identity->executable);
+    process.set_cgroup(identity->cgroup);
+    const auto workload = identity::workload_of(identity->cgroup, identity->executable, identity->comm);
+    process.set_job(workload.job);
+    process.set_instance(workload.instance);
+    process.set_container(workload.container);
+  }
+}
+
+void ProfileBuilder::write_samples(wire::RawProfile& profile) const {
+  // Sorted: the same samples give the same bytes, and columns compress better.
+  std::vector<std::pair<SampleKey, uint64_t>> rows(hits_.begin(), hits_.end());
+  std::ranges::sort(rows);
+  wire::SampleTable* table = nullptr;
+  for (const auto& [key, hits] : rows) {
+    const auto [event, thread, stack] = key;
+    if (table == nullptr || table->event(0) != event) {
+      table = profile.add_samples();
+      table->add_event(event);
+    }
+    table->add_thread(thread);
+    table->add_stack(stack);
+    table->add_hits(hits);
+    wire::Event& description = *profile.mutable_events(static_cast<int>(event));
+    description.set_hits(description.hits() + hits);
+  }
+}
+
+void ProfileBuilder::finish(wire::RawProfile& profile) {
+  std::vector<uint32_t> executables;
+  for (const auto& identity : processes_) {
+    executables.push_back(identity->binary == nullptr ? 0 : binary(identity->binary) + 1);
+  }
+  profile.mutable_binaries()->Swap(profile_.mutable_binaries());
+  profile.mutable_threads()->Swap(profile_.mutable_threads());
+  profile.mutable_locations()->Swap(profile_.mutable_locations());
+  profile.mutable_frames()->Swap(profile_.mutable_frames());
+  profile.mutable_stacks()->Swap(profile_.mutable_stacks());
+  write_processes(profile);
+  for (size_t i = 0; i < executables.size(); ++i) {
+    profile.mutable_processes(static_cast<int>(i))->set_binary_plus_1(executables[i]);
+  }
+  write_samples(profile);
+  for (const auto& [event, hits] : idle_hits_) {
+    profile.mutable_events(static_cast<int>(event))->set_idle_hits(hits);
+  }
+  for (const auto& [event, throttles] : throttles_) {
+    profile.mutable_events(static_cast<int>(event))->set_throttles(throttles);
+  }
+  for (const auto& [problem, samples] : problems_) {
+    wire::StackProblemCount& count = *profile.add_stack_problems();
+    count.set_problem(problem);
+    count.set_samples(samples);
+  }
+  *this = ProfileBuilder(limits_);
+}
+
+void add_kernel_symbols(const identity::KernelMap& kernel, wire::RawProfile& profile) {
+  for (const identity::KernelImage& image : kernel.images()) {
+    const wire::Binary binary = kernel_binary_message(image);
+    const auto known = std::ranges::find_if(profile.binaries(), [&](const wire::Binary& other) {
+      return other.path() == binary.path() && other.identity() == binary.identity();
+    });
+    const auto index = static_cast<uint32_t>(known - profile.binaries().begin());
+    if (known == profile.binaries().end()) {
+      *profile.add_binaries() = binary;
+    }
+    wire::KernelImage& message = *profile.mutable_kernel_symbols()->add_images();
+    message.set_binary(index);
+    uint64_t previous = 0;
+    for (const auto& symbol : image.symbols) {
+      message.add_offset_delta(symbol.offset - previous);
+      message.mutable_names()->append(symbol.name).push_back('\0');
+      previous = symbol.offset;
+    }
+  }
+}
+
+}  // namespace plimsoll

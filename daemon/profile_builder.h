@@ -1,0 +1,82 @@
+// Builds a raw profile: interns what samples have in common, and sums their hits.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "daemon/identity/kernel.h"
+#include "daemon/identity/processes.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll {
+
+// One profile at a time, one thread. Memory is bounded by the limits: beyond them samples keep their thread
+// and lose their stack, which is counted (TABLE_FULL).
+class ProfileBuilder {
+ public:
+  struct Limits {
+    size_t max_locations = 1'000'000;
+    size_t max_stack_nodes = 4'000'000;
+    size_t max_samples = 4'000'000;  // distinct (event, thread, stack)
+  };
+
+  ProfileBuilder() : ProfileBuilder(Limits{}) {}
+  explicit ProfileBuilder(Limits limits);
+
+  // Each returns the index that the profile's other parts use.
+  uint32_t binary(const identity::BinaryInfo* info);
+  uint32_t kernel_binary(const identity::KernelImage& image);
+  uint32_t process(const std::shared_ptr<identity::ProcessIdentity>& identity);
+  uint32_t thread(uint32_t process, uint32_t tid, std::string_view name);
+  uint32_t location(wire::LocationKind kind, uint32_t owner, uint64_t address);
+  uint32_t bpf_location(std::string_view name);
+  // The node of the stack whose locations are given leaf first; 0 for an empty one, or where there is no
+  // room.
+  uint32_t stack(std::span<const uint32_t> leaf_first);
+
+  void add_hit(uint32_t event, uint32_t thread, uint32_t stack);
+  // The sample belongs to the idle loop.
+  void add_idle_hit(uint32_t event) { ++idle_hits_[event]; }
+  void add_throttle(uint32_t event) { ++throttles_[event]; }
+  void count_problem(wire::StackProblem problem) { ++problems_[problem]; }
+
+  uint64_t hits() const { return total_hits_; }
+
+  // Moves everything into `profile`, whose events (without their hits) are there already, and starts afresh.
+  void finish(wire::RawProfile& profile);
+
+ private:
+  using LocationKey = std::tuple<int, uint32_t, uint64_t>;
+  using SampleKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // event, thread, stack
+
+  void write_processes(wire::RawProfile& profile) const;
+  void write_samples(wire::RawProfile& profile) const;
+
+  Limits limits_;
+  wire::RawProfile profile_;  // binaries, threads, locations, frames, stacks as they grow
+  boost::unordered_flat_map<const void*, uint32_t> binaries_;
+  boost::unordered_flat_map<const identity::ProcessIdentity*, uint32_t> process_index_;
+  std::vector<std::shared_ptr<identity::ProcessIdentity>> processes_;
+  std::map<std::tuple<uint32_t, uint32_t, std::string>, uint32_t, std::less<>> threads_;
+  boost::unordered_flat_map<LocationKey, uint32_t> locations_;
+  std::map<std::string, uint32_t, std::less<>> bpf_locations_;
+  boost::unordered_flat_map<uint64_t, uint32_t> stack_nodes_;  // parent << 32 | location
+  boost::unordered_flat_map<SampleKey, uint64_t> hits_;
+  std::map<uint32_t, uint64_t> idle_hits_;
+  std::map<uint32_t, uint64_t> throttles_;
+  std::map<wire::StackProblem, uint64_t> problems_;
+  uint64_t total_hits_ = 0;
+};
+
+// The symbols of the kernel and its modules, for readers elsewhere: adds their binaries to the profile where
+// they are not yet.
+void add_kernel_symbols(const identity::KernelMap& kernel, wire::RawProfile& profile);
+
+}  // namespace plimsoll

@@ -1,0 +1,134 @@
+#include "daemon/sample_assembly.h"
+
+#include <charconv>
+
+#include "base/file.h"
+
+namespace plimsoll {
+namespace {
+
+// kernel.perf_event_max_stack: frames that the kernel records at most.
+size_t deepest_stack() {
+  size_t frames = 127;
+  if (const auto text = read_file("/proc/sys/kernel/perf_event_max_stack", 64)) {
+    std::from_chars(text->data(), text->data() + text->size(), frames);
+  }
+  return frames;
+}
+
+// Marks in a call chain, PERF_CONTEXT_*, lie at the top of the address space.
+bool is_context_mark(uint64_t entry) {
+  return entry >= PERF_CONTEXT_MAX;
+}
+
+}  // namespace
+
+SampleAssembly::SampleAssembly(identity::ProcessTable& processes, const identity::KernelMap* kernel,
+                               ProfileBuilder& builder, std::vector<AssembledEvent> events,
+                               std::function<int(uint64_t)> event_of)
+    : processes_(processes),
+      kernel_(kernel),
+      builder_(builder),
+      events_(std::move(events)),
+      event_of_(std::move(event_of)),
+      deepest_(deepest_stack()) {}
+
+void SampleAssembly::apply(const perf::Record& record) {
+  if (const auto* sample = std::get_if<perf::SampleRecord>(&record.body)) {
+    apply_sample(*sample);
+  } else if (const auto* throttle = std::get_if<perf::ThrottleRecord>(&record.body)) {
+    if (const int event = event_of_(throttle->event_id); event >= 0) {
+      builder_.add_throttle(static_cast<uint32_t>(event));
+    }
+  } else {
+    processes_.apply(record);
+  }
+}
+
+void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
+  const int index = event_of_(sample.event_id);
+  if (index < 0) {
+    return;
+  }
+  const auto event = static_cast<uint32_t>(index);
+  if (sample.pid == 0 && events_[event].counts_idle) {
+    builder_.add_idle_hit(event);
+    return;
+  }
+  identity::Process& process = processes_.find(sample.pid);
+  resolve(sample, process);
+  const uint32_t process_index = builder_.process(process.identity);
+  const uint32_t thread =
+      builder_.thread(process_index, sample.tid, processes_.thread_name(process, sample.tid));
+  builder_.add_hit(event, thread, builder_.stack(stack_));
+}
+
+void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process& process) {
+  stack_.clear();
+  bool in_kernel = false;
+  bool is_first = true;  // of its part: an instruction pointer; those after it are return addresses
+  size_t frames = 0;
+  bool has_user_part = false;
+  for (const uint64_t entry : sample.callchain) {
+    if (is_context_mark(entry)) {
+      in_kernel = entry == PERF_CONTEXT_KERNEL;
+      is_first = true;
+      continue;
+    }
+    ++frames;
+    // A return address may be the first byte of the next function; the call lies before it.
+    const uint64_t address = is_first ? entry : entry - 1;
+    is_first = false;
+    if (in_kernel) {
+      stack_.push_back(kernel_location(address));
+      continue;
+    }
+    has_user_part = true;
+    const auto location = user_location(address, process);
+    if (!location) {
+      builder_.count_problem(wire::NOT_IN_A_MAPPING);
+      break;
+    }
+    stack_.push_back(*location);
+  }
+  if (frames >= deepest_) {
+    builder_.count_problem(wire::TOO_DEEP);
+  }
+  const bool is_kernel_thread = process.identity->executable == identity::kKernelExecutable;
+  if (!has_user_part && !is_kernel_thread) {
+    builder_.count_problem(wire::NO_USER_STACK);
+  }
+  if (kernel_ == nullptr && !stack_.empty() && sample.ip >= PERF_CONTEXT_MAX / 2 + 1) {
+    builder_.count_problem(wire::KERNEL_HIDDEN);
+  }
+}
+
+uint32_t SampleAssembly::kernel_location(uint64_t address) {
+  const auto place = kernel_ == nullptr ? std::nullopt : kernel_->find(address);
+  if (!place) {
+    return builder_.location(wire::UNRESOLVED, 0, 0);
+  }
+  if (place->stub != nullptr) {
+    return builder_.bpf_location(place->stub->name);
+  }
+  const bool is_module = place->image->name != identity::kKernelExecutable;
+  return builder_.location(is_module ? wire::MODULE : wire::KERNEL, builder_.kernel_binary(*place->image),
+                           place->offset);
+}
+
+std::optional<uint32_t> SampleAssembly::user_location(uint64_t address, identity::Process& process) {
+  const identity::Mapping* mapping = process.mappings->find(address);
+  if (mapping == nullptr) {
+    return std::nullopt;
+  }
+  if (mapping->binary == nullptr) {
+    return builder_.location(wire::JIT, builder_.process(process.identity), address);
+  }
+  const uint64_t file_offset = address - mapping->start + mapping->file_offset;
+  const uint32_t binary = builder_.binary(mapping->binary);
+  const auto elf_address = elf::address_of(mapping->binary->segments, file_offset);
+  return elf_address ? builder_.location(wire::ELF, binary, *elf_address)
+                     : builder_.location(wire::ELF_FILE_OFFSET, binary, file_offset);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,48 @@
+// From perf records, in the order of time, to the samples of a profile: which process, which code.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "daemon/identity/kernel.h"
+#include "daemon/identity/processes.h"
+#include "daemon/perf/records.h"
+#include "daemon/profile_builder.h"
+
+namespace plimsoll {
+
+// One event of the profile under construction.
+struct AssembledEvent {
+  bool counts_idle = false;  // samples of the idle loop are idle hits
+};
+
+// Borrows everything; one thread.
+class SampleAssembly {
+ public:
+  // `kernel` is null where kernel addresses are hidden. `event_of` maps a record's event ID to an index into
+  // `events`, or -1.
+  SampleAssembly(identity::ProcessTable& processes, const identity::KernelMap* kernel,
+                 ProfileBuilder& builder, std::vector<AssembledEvent> events,
+                 std::function<int(uint64_t)> event_of);
+
+  void apply(const perf::Record& record);
+
+ private:
+  void apply_sample(const perf::SampleRecord& sample);
+  // The locations of a call chain, leaf first, in `stack_`.
+  void resolve(const perf::SampleRecord& sample, identity::Process& process);
+  uint32_t kernel_location(uint64_t address);
+  // Nothing where the address lies in no executable mapping.
+  std::optional<uint32_t> user_location(uint64_t address, identity::Process& process);
+
+  identity::ProcessTable& processes_;
+  const identity::KernelMap* kernel_;
+  ProfileBuilder& builder_;
+  std::vector<AssembledEvent> events_;
+  std::function<int(uint64_t)> event_of_;
+  size_t deepest_;  // frames, as the kernel is set to record them
+  std::vector<uint32_t> stack_;
+};
+
+}  // namespace plimsoll

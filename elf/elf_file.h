@@ -1,0 +1,83 @@
+// What daemon and symbolizer both read of ELF files: build ID, segments, sections, symbols. 64-bit
+// little-endian.
+//
+// Reads untrusted bytes: every offset and size is checked, and a damaged part makes that part fail, not the
+// file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+
+namespace plimsoll::elf {
+
+// A PT_LOAD or PT_NOTE program header.
+struct Segment {
+  uint32_t type;
+  bool executable;
+  uint64_t file_offset;
+  uint64_t file_bytes;
+  uint64_t address;  // ELF virtual address
+  uint64_t memory_bytes;
+};
+
+struct Section {
+  std::string_view name;
+  uint32_t type;
+  uint64_t address;
+  uint64_t file_offset;
+  uint64_t size_bytes;
+  uint64_t entry_bytes;
+  uint32_t link;
+};
+
+struct Symbol {
+  std::string_view name;
+  uint64_t address;
+  uint64_t size_bytes;
+  uint8_t type;     // STT_*
+  uint8_t binding;  // STB_*
+};
+
+// A view of an ELF image in memory, which it borrows.
+class ElfFile {
+ public:
+  static Result<ElfFile> parse(Bytes image);
+
+  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<Section>& sections() const { return sections_; }
+
+  // The GNU build ID's bytes, from the notes; empty where there is none.
+  std::string_view build_id() const { return build_id_; }
+
+  // The ELF address at which the byte at `file_offset` is loaded; executable segments are preferred.
+  std::optional<uint64_t> address_of(uint64_t file_offset) const;
+
+  // Calls `consume` for each symbol of the section of that type (SHT_SYMTAB or SHT_DYNSYM), in the file's
+  // order. False where there is no such section, or it is damaged.
+  bool for_each_symbol(uint32_t section_type, const std::function<void(const Symbol&)>& consume) const;
+
+ private:
+  explicit ElfFile(Bytes image) : image_(image) {}
+  void read_sections(uint64_t offset, uint16_t entry_bytes, uint64_t count, uint32_t names_index);
+  void read_build_id();
+
+  Bytes image_;
+  std::vector<Segment> segments_;
+  std::vector<Section> sections_;
+  std::string_view build_id_;
+};
+
+// The first GNU build ID in the bytes of a note section or segment (or /sys/kernel/notes); empty where there
+// is none.
+std::string_view find_build_id(Bytes notes);
+
+// As ElfFile::address_of, for those who kept only the segments.
+std::optional<uint64_t> address_of(const std::vector<Segment>& segments, uint64_t file_offset);
+
+}  // namespace plimsoll::elf
