@@ -136,11 +136,7 @@ Status Collector::open_sampler() {
 }
 
 Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder) {
-  std::vector<AssembledEvent> assembled;
-  for (const CollectedEvent& event : events_) {
-    assembled.push_back({event.sampled.type.counts_idle});
-  }
-  SampleAssembly assembly(processes_, kernel_.get(), builder, std::move(assembled),
+  SampleAssembly assembly(processes_, kernel_.get(), builder,
                           [this](uint64_t id) { return sampler_->event_index(id); });
   uint64_t undecodable = 0;
   const auto consume = [&](Bytes bytes) {
@@ -202,6 +198,7 @@ void Collector::write_events(wire::RawProfile& profile, const std::vector<perf::
     event.set_kind(wire::DELTA);
     event.set_counter_total(static_cast<double>(counts[i].total));
     event.set_lost(counts[i].lost);
+    event.set_ticks_due(counts[i].ticks_due);
     event.set_time_enabled_ns(static_cast<int64_t>(counts[i].time_enabled_ns));
     event.set_time_running_ns(static_cast<int64_t>(counts[i].time_running_ns));
     event.set_mean_period(collected.sampled.mean_period);

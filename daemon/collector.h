@@ -39,7 +39,7 @@ class Collector {
   };
 
   // Collects for one window. Events are stopped while the window is closed, so that for each event of the
-  // profile hits + idle hits + lost is exactly what the kernel produced.
+  // profile hits + lost is exactly what the kernel produced.
   Result<wire::RawProfile> collect(const WindowOptions& window);
 
   // What cannot be measured here, in words.

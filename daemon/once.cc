@@ -61,8 +61,7 @@ void print_summary(const wire::RawProfile& profile, const std::string& output, s
     fmt::print("note: {}\n", note);
   }
   for (const wire::Event& event : profile.events()) {
-    fmt::print("{}: {} samples, {} idle, {} lost\n", event.name(), event.hits(), event.idle_hits(),
-               event.lost());
+    fmt::print("{}: {} samples, {} lost\n", event.name(), event.hits(), event.lost());
   }
   fmt::print("{}: {} processes, {} stacks, {} KiB\n", output, profile.processes_size(),
              profile.stacks().parent_size(), (encoded_bytes + 1023) / 1024);

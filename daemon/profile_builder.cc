@@ -165,9 +165,6 @@ void ProfileBuilder::finish(wire::RawProfile& profile) {
     profile.mutable_processes(static_cast<int>(i))->set_binary_plus_1(executables[i]);
   }
   write_samples(profile);
-  for (const auto& [event, hits] : idle_hits_) {
-    profile.mutable_events(static_cast<int>(event))->set_idle_hits(hits);
-  }
   for (const auto& [event, throttles] : throttles_) {
     profile.mutable_events(static_cast<int>(event))->set_throttles(throttles);
   }

@@ -42,8 +42,6 @@ class ProfileBuilder {
   uint32_t stack(std::span<const uint32_t> leaf_first);
 
   void add_hit(uint32_t event, uint32_t thread, uint32_t stack);
-  // The sample belongs to the idle loop.
-  void add_idle_hit(uint32_t event) { ++idle_hits_[event]; }
   void add_throttle(uint32_t event) { ++throttles_[event]; }
   void count_problem(wire::StackProblem problem) { ++problems_[problem]; }
 
@@ -69,7 +67,6 @@ class ProfileBuilder {
   std::map<std::string, uint32_t, std::less<>> bpf_locations_;
   boost::unordered_flat_map<uint64_t, uint32_t> stack_nodes_;  // parent << 32 | location
   boost::unordered_flat_map<SampleKey, uint64_t> hits_;
-  std::map<uint32_t, uint64_t> idle_hits_;
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;
   uint64_t total_hits_ = 0;

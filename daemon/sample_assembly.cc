@@ -24,12 +24,10 @@ bool is_context_mark(uint64_t entry) {
 }  // namespace
 
 SampleAssembly::SampleAssembly(identity::ProcessTable& processes, const identity::KernelMap* kernel,
-                               ProfileBuilder& builder, std::vector<AssembledEvent> events,
-                               std::function<int(uint64_t)> event_of)
+                               ProfileBuilder& builder, std::function<int(uint64_t)> event_of)
     : processes_(processes),
       kernel_(kernel),
       builder_(builder),
-      events_(std::move(events)),
       event_of_(std::move(event_of)),
       deepest_(deepest_stack()) {}
 
@@ -50,17 +48,12 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
   if (index < 0) {
     return;
   }
-  const auto event = static_cast<uint32_t>(index);
-  if (sample.pid == 0 && events_[event].counts_idle) {
-    builder_.add_idle_hit(event);
-    return;
-  }
   identity::Process& process = processes_.find(sample.pid);
   resolve(sample, process);
   const uint32_t process_index = builder_.process(process.identity);
   const uint32_t thread =
       builder_.thread(process_index, sample.tid, processes_.thread_name(process, sample.tid));
-  builder_.add_hit(event, thread, builder_.stack(stack_));
+  builder_.add_hit(static_cast<uint32_t>(index), thread, builder_.stack(stack_));
 }
 
 void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process& process) {

@@ -12,19 +12,13 @@
 
 namespace plimsoll {
 
-// One event of the profile under construction.
-struct AssembledEvent {
-  bool counts_idle = false;  // samples of the idle loop are idle hits
-};
-
 // Borrows everything; one thread.
 class SampleAssembly {
  public:
-  // `kernel` is null where kernel addresses are hidden. `event_of` maps a record's event ID to an index into
-  // `events`, or -1.
+  // `kernel` is null where kernel addresses are hidden. `event_of` gives the index of a record's event ID among the
+  // profile's events, or -1.
   SampleAssembly(identity::ProcessTable& processes, const identity::KernelMap* kernel,
-                 ProfileBuilder& builder, std::vector<AssembledEvent> events,
-                 std::function<int(uint64_t)> event_of);
+                 ProfileBuilder& builder, std::function<int(uint64_t)> event_of);
 
   void apply(const perf::Record& record);
 
@@ -39,7 +33,6 @@ class SampleAssembly {
   identity::ProcessTable& processes_;
   const identity::KernelMap* kernel_;
   ProfileBuilder& builder_;
-  std::vector<AssembledEvent> events_;
   std::function<int(uint64_t)> event_of_;
   size_t deepest_;  // frames, as the kernel is set to record them
   std::vector<uint32_t> stack_;

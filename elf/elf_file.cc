@@ -1,6 +1,7 @@
 #include "elf/elf_file.h"
 
 #include <elf.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <cstring>
@@ -110,6 +111,16 @@ void ElfFile::read_build_id() {
       build_id_ = find_build_id(*notes);
     }
   }
+}
+
+Result<ElfFile> own_vdso() {
+  // The kernel maps the vdso, an ELF file, whole; it is two pages at least (vdso(7)), and its section headers end it.
+  constexpr size_t kReadableBytes = size_t{2} * 4096;
+  const unsigned long address = ::getauxval(AT_SYSINFO_EHDR);
+  if (address == 0) {
+    return fail(ErrorCode::kNotFound, "this process has no vdso");
+  }
+  return ElfFile::parse(Bytes(reinterpret_cast<const std::byte*>(address), kReadableBytes));
 }
 
 std::optional<uint64_t> ElfFile::address_of(uint64_t file_offset) const {

@@ -77,6 +77,9 @@ class ElfFile {
 // is none.
 std::string_view find_build_id(Bytes notes);
 
+// The vdso of this process, which all 64-bit processes of a kernel share; kNotFound where there is none.
+Result<ElfFile> own_vdso();
+
 // As ElfFile::address_of, for those who kept only the segments.
 std::optional<uint64_t> address_of(const std::vector<Segment>& segments, uint64_t file_offset);
 

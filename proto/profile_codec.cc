@@ -175,16 +175,17 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
 }
 
 double scale_of(const Event& event) {
-  const auto observed = static_cast<double>(event.hits() + event.idle_hits());
-  if (observed == 0) {
+  if (event.hits() == 0) {
     return 0;
   }
+  const uint64_t delivered = event.ticks_due() - std::min(event.ticks_due(), event.lost());
+  const auto all_hits = static_cast<double>(std::max(event.hits(), delivered));
   double multiplexing = 1;
   if (event.time_running_ns() > 0) {
     multiplexing =
         static_cast<double>(event.time_enabled_ns()) / static_cast<double>(event.time_running_ns());
   }
-  return event.counter_total() * multiplexing / observed;
+  return event.counter_total() * multiplexing / all_hits;
 }
 
 }  // namespace plimsoll::wire

@@ -141,7 +141,7 @@ Status check_event(const Event& event, const std::string& path) {
     return invalid(path + ".time_running_ns", "running for {} ns of {} enabled", event.time_running_ns(),
                    event.time_enabled_ns());
   }
-  if (event.idle_hits() > kMaxHits || event.lost() > kMaxHits) {
+  if (event.ticks_due() > kMaxHits || event.lost() > kMaxHits) {
     return invalid(path + ".lost", "more samples than a machine can take");
   }
   return check_texts(event, path);

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "base/checksum.h"
@@ -63,14 +62,8 @@ Result<FileContent> read_content(const std::string& path, uint64_t expected_inod
   return content;
 }
 
-std::unique_ptr<BinaryInfo> own_vdso() {
-  const unsigned long address = ::getauxval(AT_SYSINFO_EHDR);
-  if (address == 0) {
-    return nullptr;
-  }
-  // The vdso is an ELF file of at most two pages of text and headers, whole in memory (vdso(7)).
-  constexpr size_t kVdsoBytes = 4096;
-  const auto file = elf::ElfFile::parse(Bytes(reinterpret_cast<const std::byte*>(address), kVdsoBytes));
+std::unique_ptr<BinaryInfo> vdso_info() {
+  const auto file = elf::own_vdso();
   if (!file || file->build_id().empty()) {
     return nullptr;
   }
@@ -84,7 +77,7 @@ std::unique_ptr<BinaryInfo> own_vdso() {
 
 }  // namespace
 
-BinaryTable::BinaryTable(const ProcFs& proc_fs) : proc_fs_(proc_fs), vdso_(own_vdso()) {}
+BinaryTable::BinaryTable(const ProcFs& proc_fs) : proc_fs_(proc_fs), vdso_(vdso_info()) {}
 
 BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view identity,
                                      std::string_view path) {

@@ -40,8 +40,9 @@ std::optional<KallsymsLine> parse_kallsyms_line(std::string_view line) {
   return symbol;
 }
 
-bool is_code(char type) {
-  return type == 't' || type == 'T' || type == 'w' || type == 'W';
+// __pfx_ symbols name the padding before a function, where nothing runs.
+bool is_code(const KallsymsLine& symbol) {
+  return std::string_view("tTwW").contains(symbol.type) && !symbol.name.starts_with("__pfx_");
 }
 
 template <typename Consume>
@@ -136,14 +137,14 @@ Result<KernelMap> KernelMap::parse(std::string_view kallsyms, std::string_view m
       } else if (symbol->name == "_etext" || symbol->name == "_einittext") {
         kernel.end = std::max(kernel.end, symbol->address);
       }
-      if (is_code(symbol->type)) {
+      if (is_code(*symbol)) {
         kernel.symbols.push_back({symbol->address, std::string(symbol->name)});
       }
     } else if (const auto module = loaded.find(symbol->module); module != loaded.end()) {
-      if (is_code(symbol->type) && symbol->address >= module->second.start) {
+      if (is_code(*symbol) && symbol->address >= module->second.start) {
         module->second.symbols.push_back({symbol->address - module->second.start, std::string(symbol->name)});
       }
-    } else if (is_code(symbol->type)) {
+    } else if (is_code(*symbol)) {
       map.stubs_.push_back({symbol->address, std::string(symbol->name)});
     }
   });

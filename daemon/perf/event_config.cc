@@ -77,6 +77,7 @@ perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t 
   attr.type = event.type;
   attr.config = event.config;
   attr.sample_period = period;
+  attr.exclude_idle = event.is_clock ? 1 : 0;
   return attr;
 }
 

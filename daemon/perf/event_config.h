@@ -22,8 +22,8 @@ struct EventType {
   // How many happen in a second on one busy CPU, roughly: a sampling rate becomes a period by it. Only the
   // number of samples depends on it, never a result, since results are scaled by the counter's own total.
   double nominal_per_second;
-  // Samples of the idle loop are counted apart: the event goes on while a CPU has nothing to do.
-  bool counts_idle;
+  // A clock goes on while a CPU has nothing to do; its samples leave idle time out.
+  bool is_clock;
 };
 
 std::span<const EventType> known_events();

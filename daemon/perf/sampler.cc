@@ -65,7 +65,7 @@ Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_vi
 
 EventCounts EventCounts::operator-(const EventCounts& earlier) const {
   return {total - earlier.total, time_enabled_ns - earlier.time_enabled_ns,
-          time_running_ns - earlier.time_running_ns, lost - earlier.lost};
+          time_running_ns - earlier.time_running_ns, lost - earlier.lost, ticks_due - earlier.ticks_due};
 }
 
 Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_(options_.seed) {}
@@ -106,7 +106,7 @@ Status Sampler::open_cpu(int cpu) {
     } else if (::ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, leader_fd) != 0) {
       return fail_errno(errno, "sharing a ring buffer on CPU {}", cpu);
     }
-    events_.push_back({std::move(*fd), index});
+    events_.push_back({std::move(*fd), index, event.mean_period});
   }
 
   auto side_band = open_event(side_band_attr(options_.side_band_pages * page_bytes / 2), cpu, "side band");
@@ -137,16 +137,33 @@ Status Sampler::for_each_fd(unsigned long request, std::string_view what) const 
   return {};
 }
 
+void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
+  const int64_t now_ns = monotonic_now_ns();
+  if (event.period_start_ns != 0 && options_.events[event.index].type.is_clock) {
+    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period;
+  }
+  event.period_start_ns = goes_on ? now_ns : 0;
+}
+
 Status Sampler::enable() {
-  return for_each_fd(PERF_EVENT_IOC_ENABLE, "enabling");
+  if (auto enabled = for_each_fd(PERF_EVENT_IOC_ENABLE, "enabling"); !enabled) {
+    return enabled;
+  }
+  for (OpenEvent& event : events_) {
+    reckon_ticks(event, true);
+  }
+  return {};
 }
 
 Status Sampler::disable() {
+  for (OpenEvent& event : events_) {
+    reckon_ticks(event, false);
+  }
   return for_each_fd(PERF_EVENT_IOC_DISABLE, "disabling");
 }
 
 Status Sampler::redraw_periods() {
-  for (const OpenEvent& event : events_) {
+  for (OpenEvent& event : events_) {
     const SampledEvent& sampled = options_.events[event.index];
     if (!sampled.random_period) {
       continue;
@@ -158,6 +175,8 @@ Status Sampler::redraw_periods() {
     if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
       return fail_errno(errno, "setting the period of event {}", sampled.type.name);
     }
+    reckon_ticks(event, true);
+    event.period = period;
   }
   return {};
 }
@@ -230,6 +249,7 @@ Result<std::vector<EventCounts>> Sampler::read_counts() const {
     sum.time_enabled_ns += values->time_enabled_ns;
     sum.time_running_ns += values->time_running_ns;
     sum.lost += values->lost;
+    sum.ticks_due += event.ticks_due;
   }
   return counts;
 }

@@ -53,6 +53,10 @@ struct EventCounts {
   uint64_t time_enabled_ns = 0;
   uint64_t time_running_ns = 0;
   uint64_t lost = 0;
+  // Of a clock: how often its timer was due, whether the CPU had anything to do or not; 0 for other events. Idle
+  // time is not sampled (exclude_idle), and where a CPU sleeps deeply its timer may not fire at all, so what was due
+  // is reckoned from the periods that were set.
+  uint64_t ticks_due = 0;
 
   EventCounts operator-(const EventCounts& earlier) const;
 };
@@ -90,11 +94,16 @@ class Sampler {
   struct OpenEvent {
     UniqueFd fd;
     size_t index;
+    uint64_t period = 0;          // in force now
+    int64_t period_start_ns = 0;  // since when; 0: disabled
+    uint64_t ticks_due = 0;
   };
 
   explicit Sampler(SamplerOptions options);
   Status open_cpu(int cpu);
   Status for_each_fd(unsigned long request, std::string_view what) const;
+  // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
+  void reckon_ticks(OpenEvent& event, bool goes_on) const;
   void collect();
   void deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume);
 

@@ -1,0 +1,167 @@
+#include "store/catalogue/catalogue.h"
+
+namespace plimsoll::store {
+namespace {
+
+// Dictionary IDs are dense and start at 1, so that a reader can use them as indexes. Text that is absent is '', since
+// NULLs are all different under UNIQUE.
+constexpr const char* kSchema = R"sql(
+CREATE TABLE IF NOT EXISTS live_machine (
+  machine_id TEXT PRIMARY KEY,
+  boot_id TEXT NOT NULL,
+  attributes BLOB NOT NULL,
+  first_seen_ns INTEGER NOT NULL,
+  last_seen_ns INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS machine (
+  id INTEGER PRIMARY KEY,
+  machine_id TEXT NOT NULL, hostname TEXT NOT NULL, datacenter TEXT NOT NULL, cluster TEXT NOT NULL,
+  platform TEXT NOT NULL, architecture TEXT NOT NULL, kernel TEXT NOT NULL, cores INTEGER NOT NULL,
+  UNIQUE (machine_id, hostname, datacenter, cluster, platform, architecture, kernel, cores)
+);
+CREATE TABLE IF NOT EXISTS event (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE, unit INTEGER NOT NULL, kind INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS origin (
+  id INTEGER PRIMARY KEY,
+  profile_id BLOB NOT NULL UNIQUE,
+  archive_sequence INTEGER NOT NULL,
+  machine INTEGER NOT NULL REFERENCES machine(id),
+  from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
+  draw TEXT NOT NULL, stratum TEXT NOT NULL, inclusion_probability REAL NOT NULL, interval_ns INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS origin_sequence ON origin(archive_sequence);
+CREATE TABLE IF NOT EXISTS origin_event (
+  origin INTEGER NOT NULL REFERENCES origin(id),
+  event INTEGER NOT NULL REFERENCES event(id),
+  scale REAL NOT NULL, hits INTEGER NOT NULL, lost INTEGER NOT NULL, throttles INTEGER NOT NULL,
+  counter_total REAL NOT NULL, time_enabled_ns INTEGER NOT NULL, time_running_ns INTEGER NOT NULL,
+  note TEXT NOT NULL,
+  PRIMARY KEY (origin, event)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS workload (
+  id INTEGER PRIMARY KEY,
+  job TEXT NOT NULL, instance TEXT NOT NULL, app TEXT NOT NULL, image TEXT NOT NULL,
+  build_id TEXT NOT NULL, revision TEXT NOT NULL, compiler TEXT NOT NULL, builder TEXT NOT NULL,
+  UNIQUE (job, instance, app, image, build_id, revision, compiler, builder)
+);
+CREATE TABLE IF NOT EXISTS thread (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS binary (
+  id INTEGER PRIMARY KEY,
+  identity_kind INTEGER NOT NULL, identity BLOB NOT NULL, path TEXT NOT NULL,
+  quality INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (identity_kind, identity, path)
+);
+CREATE TABLE IF NOT EXISTS location (
+  id INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL, owner INTEGER NOT NULL, address INTEGER NOT NULL, name TEXT NOT NULL,
+  UNIQUE (kind, owner, address, name)
+);
+CREATE TABLE IF NOT EXISTS stack (id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, location INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS segment (
+  id INTEGER PRIMARY KEY,
+  file TEXT NOT NULL UNIQUE, rows INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS unbuildable (
+  archive_sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS kernel_symbols (
+  binary INTEGER PRIMARY KEY REFERENCES binary(id), content BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS function (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS source_file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS binding (location INTEGER PRIMARY KEY REFERENCES location(id), generation INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS frame (
+  location INTEGER NOT NULL REFERENCES location(id), depth INTEGER NOT NULL,
+  function INTEGER NOT NULL, file INTEGER NOT NULL, line INTEGER NOT NULL,
+  PRIMARY KEY (location, depth)
+) WITHOUT ROWID;
+)sql";
+
+}  // namespace
+
+Result<Catalogue> Catalogue::open(const std::string& path, sqlite::OpenMode mode) {
+  auto database = sqlite::Database::open(path, mode);
+  if (!database) {
+    return propagate(database);
+  }
+  if (mode == sqlite::OpenMode::kReadWrite) {
+    if (auto created = database->run(kSchema); !created) {
+      return propagate(created, "creating the catalogue's tables");
+    }
+  }
+  return Catalogue(std::move(*database));
+}
+
+Status Catalogue::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns) {
+  auto known =
+      database_.query("SELECT boot_id, last_seen_ns FROM live_machine WHERE machine_id = ?", machine.id());
+  if (!known) {
+    return propagate(known);
+  }
+  const auto has_row = known->step();
+  if (!has_row) {
+    return propagate(has_row);
+  }
+  const bool is_clone = *has_row && known->text(0) != machine.boot_id() && known->integer(1) > live_since_ns;
+  if (is_clone) {
+    return with_hint(
+        with_field(fail(ErrorCode::kConflict, "machine ID {} is in use by a machine with another boot ID",
+                        machine.id()),
+                   "machine.id"),
+        "if the machine was rebooted just now, it will be accepted shortly; if an image was cloned, give "
+        "each machine its own /etc/machine-id or machine.id");
+  }
+  const std::string attributes = machine.SerializeAsString();
+  return database_.execute(
+      "INSERT INTO live_machine (machine_id, boot_id, attributes, first_seen_ns, last_seen_ns) VALUES (?, ?, "
+      "?, ?, ?) "
+      "ON CONFLICT (machine_id) DO UPDATE SET boot_id = excluded.boot_id, attributes = excluded.attributes, "
+      "last_seen_ns = excluded.last_seen_ns",
+      machine.id(), machine.boot_id(), as_bytes(attributes), now_ns, now_ns);
+}
+
+Result<bool> Catalogue::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns) {
+  auto updated = database_.query(
+      "UPDATE live_machine SET last_seen_ns = ? WHERE machine_id = ? AND boot_id = ? RETURNING 1", now_ns, id,
+      boot_id);
+  if (!updated) {
+    return propagate(updated);
+  }
+  const auto has_row = updated->step();
+  if (!has_row || !*has_row) {
+    return has_row;
+  }
+  // The statement takes effect once it has run to its end.
+  const auto finished = updated->step();
+  return finished ? Result<bool>(true) : finished;
+}
+
+Result<std::vector<LiveMachine>> Catalogue::machines() {
+  std::vector<LiveMachine> machines;
+  auto row =
+      database_.query("SELECT attributes, first_seen_ns, last_seen_ns FROM live_machine ORDER BY machine_id");
+  if (!row) {
+    return propagate(row);
+  }
+  while (true) {
+    const auto has_row = row->step();
+    if (!has_row) {
+      return propagate(has_row);
+    }
+    if (!*has_row) {
+      return machines;
+    }
+    LiveMachine machine{{}, row->integer(1), row->integer(2)};
+    if (!machine.attributes.ParseFromString(row->blob(0))) {
+      return fail(ErrorCode::kCorrupt, "the attributes of a machine in {} are damaged", database_.path());
+    }
+    machines.push_back(std::move(machine));
+  }
+}
+
+}  // namespace plimsoll::store

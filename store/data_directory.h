@@ -1,0 +1,39 @@
+// The data directory: what lies where, who may write, which version it has.
+//
+//   FORMAT        version of the layout, a number
+//   lock          held by the one process that writes; says which
+//   archive.db    accepted raw profiles (store/archive)
+//   catalogue.db  dictionaries, segments, machines, bindings (store/catalogue)
+//   segments/     rows (store/rows)
+//   quarantine/   files that were found damaged
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace plimsoll::store {
+
+class DataDirectory {
+ public:
+  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it.
+  static Result<DataDirectory> open_for_writing(const std::string& path);
+  // Needs no lock; may run beside the writer.
+  static Result<DataDirectory> open_for_reading(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  std::string archive_path() const { return path_ + "/archive.db"; }
+  std::string catalogue_path() const { return path_ + "/catalogue.db"; }
+  std::string segments_path() const { return path_ + "/segments"; }
+
+ private:
+  explicit DataDirectory(std::string path) : path_(std::move(path)) {}
+  Status check_format() const;
+  Status take_lock();
+
+  std::string path_;
+  UniqueFd lock_;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,252 @@
+#include "store/ingest.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/durable_file.h"
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "store/frames/bindings.h"
+#include "store/rows/row_builder.h"
+#include "store/rows/segment.h"
+
+namespace plimsoll::store {
+namespace {
+
+// A batch becomes one segment and one transaction; it ends when either bound is reached.
+constexpr uint64_t kMaxBatchProfiles = 256;
+constexpr size_t kMaxBatchRows = 4'000'000;
+
+Status bind_named(sqlite::Database& database, const std::vector<NamedLocation>& named) {
+  std::vector<Binding> bindings;
+  for (const NamedLocation& location : named) {
+    Binding binding{location.location, {}};
+    for (const wire::NamedFrame& frame : location.frames) {
+      binding.frames.push_back({frame.function(), frame.file(), frame.line()});
+    }
+    bindings.push_back(std::move(binding));
+  }
+  return BindingWriter(database).bind(bindings, 1);
+}
+
+Status keep_kernel_symbols(sqlite::Database& database, const wire::RawProfile& profile,
+                           const std::vector<uint32_t>& binaries) {
+  for (const wire::KernelImage& image : profile.kernel_symbols().images()) {
+    const std::string content = image.SerializeAsString();
+    const auto kept = database.execute("INSERT OR IGNORE INTO kernel_symbols (binary, content) VALUES (?, ?)",
+                                       binaries[image.binary()], as_bytes(content));
+    if (!kept) {
+      return kept;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
+  auto directory = DataDirectory::open_for_writing(data_dir);
+  if (!directory) {
+    return propagate(directory);
+  }
+  auto archive = Archive::open(directory->archive_path(), sqlite::OpenMode::kReadWrite);
+  if (!archive) {
+    return propagate(archive);
+  }
+  auto catalogue = Catalogue::open(directory->catalogue_path(), sqlite::OpenMode::kReadWrite);
+  if (!catalogue) {
+    return propagate(catalogue);
+  }
+  std::unique_ptr<Ingest> ingest(
+      new Ingest(std::move(*directory), std::move(*archive), std::move(*catalogue)));
+  const auto last_built = ingest->catalogue_.database().integer(
+      "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
+      "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
+      0);
+  if (!last_built) {
+    return propagate(last_built);
+  }
+  ingest->last_built_ = *last_built;
+  if (auto removed = ingest->remove_orphans(); !removed) {
+    return propagate(removed);
+  }
+  return ingest;
+}
+
+Status Ingest::remove_orphans() {
+  std::set<std::string> visible;
+  auto row = catalogue_.database().query("SELECT file FROM segment");
+  if (!row) {
+    return propagate(row);
+  }
+  while (true) {
+    const auto has_row = row->step();
+    if (!has_row) {
+      return propagate(has_row);
+    }
+    if (!*has_row) {
+      break;
+    }
+    visible.emplace(row->text(0));
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.segments_path(), error)) {
+    if (!visible.contains(entry.path().filename().string())) {
+      log_info("removing {}: it was never made visible", entry.path().string());
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
+  return error ? Status(fail_errno(error.value(), "removing orphans from {}", directory_.segments_path()))
+               : Status();
+}
+
+Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits,
+                                const std::optional<std::string>& expected_id) {
+  const auto profile = wire::decode(encoded, limits);
+  if (!profile) {
+    return propagate(profile);
+  }
+  if (expected_id && *expected_id != profile->profile_id()) {
+    return with_field(fail(ErrorCode::kInvalid, "the profile sent as {} says that it is {}",
+                           to_hex(*expected_id), to_hex(profile->profile_id())),
+                      "profile_id");
+  }
+  const auto acceptance = archive_->accept(profile->profile_id(), encoded, wall_now_ns());
+  if (!acceptance) {
+    return propagate(acceptance);
+  }
+  uint64_t hits = 0;
+  for (const wire::Event& event : profile->events()) {
+    hits += event.hits();
+  }
+  return Accepted{*acceptance, profile->profile_id(), hits};
+}
+
+Result<BuildReport> Ingest::build_pending() {
+  const std::lock_guard lock(catalogue_mutex_);
+  if (!dictionaries_) {
+    auto loaded = DictionaryWriter::open(catalogue_.database());
+    if (!loaded) {
+      return propagate(loaded);
+    }
+    dictionaries_ = std::move(*loaded);
+  }
+  const int64_t last_built_before = last_built_;
+  std::string segment_path;
+  auto report = build_batch(segment_path);
+  if (!report) {
+    // Nothing was committed: memory must forget what the database has rolled back.
+    dictionaries_.reset();
+    last_built_ = last_built_before;
+    if (!segment_path.empty()) {
+      ::unlink(segment_path.c_str());
+    }
+  }
+  return report;
+}
+
+Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
+  BuildReport report;
+  std::vector<Row> rows;
+  auto transaction = sqlite::Transaction::begin(catalogue_.database());
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  while (report.profiles + report.unbuildable < kMaxBatchProfiles && rows.size() < kMaxBatchRows) {
+    const auto archived = archive_->next_after(last_built_);
+    if (!archived) {
+      return propagate(archived);
+    }
+    if (!*archived) {
+      break;
+    }
+    if (auto built = build_profile(**archived, rows, report); !built) {
+      return propagate(built);
+    }
+    last_built_ = (*archived)->sequence;
+  }
+  if (report.profiles + report.unbuildable == 0) {
+    return report;
+  }
+  report.rows = rows.size();
+  if (auto written = write_segment(std::move(rows), segment_path); !written) {
+    return propagate(written);
+  }
+  if (auto committed = transaction->commit(); !committed) {
+    return propagate(committed);
+  }
+  return report;
+}
+
+Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report) {
+  sqlite::Database& database = catalogue_.database();
+  const auto set_aside = [&](const Error& error) {
+    log_warning("profile {} cannot become rows: {}", to_hex(archived.id), error.text());
+    ++report.unbuildable;
+    return database.execute("INSERT OR REPLACE INTO unbuildable VALUES (?, ?)", archived.sequence,
+                            error.text());
+  };
+  // It was checked when it was accepted, with the limits of then.
+  const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX});
+  if (!profile) {
+    return set_aside(profile.error());
+  }
+  const auto built = build_rows(*profile, archived.sequence, database, *dictionaries_);
+  if (!built) {
+    return built.error().code == ErrorCode::kConflict ? set_aside(built.error()) : propagate(built);
+  }
+  if (auto bound = bind_named(database, built->named); !bound) {
+    return bound;
+  }
+  if (auto kept = keep_kernel_symbols(database, *profile, built->binaries); !kept) {
+    return kept;
+  }
+  rows.insert(rows.end(), built->rows.begin(), built->rows.end());
+  ++report.profiles;
+  return {};
+}
+
+Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
+  if (rows.empty()) {
+    return {};
+  }
+  int64_t from_ns = INT64_MAX;
+  int64_t to_ns = INT64_MIN;
+  for (const Row& row : rows) {
+    from_ns = std::min(from_ns, dictionaries_->entries().origins[row.origin].from_ns);
+    to_ns = std::max(to_ns, dictionaries_->entries().origins[row.origin].to_ns);
+  }
+  const size_t count = rows.size();
+  const std::string content = encode_segment(std::move(rows));
+  const std::string file = fmt::format("{:012}.rows", last_built_);
+  segment_path = directory_.segments_path() + "/" + file;
+  if (auto written = write_file_durably(segment_path, as_bytes(content)); !written) {
+    return written;
+  }
+  return catalogue_.database().execute(
+      "INSERT INTO segment (file, rows, bytes, from_ns, to_ns) VALUES (?, ?, ?, ?, ?)", file, count,
+      content.size(), from_ns, to_ns);
+}
+
+Status Ingest::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns) {
+  const std::lock_guard lock(catalogue_mutex_);
+  return catalogue_.register_machine(machine, now_ns, live_since_ns);
+}
+
+Result<bool> Ingest::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns) {
+  const std::lock_guard lock(catalogue_mutex_);
+  return catalogue_.machine_seen(id, boot_id, now_ns);
+}
+
+Result<bool> Ingest::has_kernel_symbols(const std::string& kernel_build_id) {
+  const std::lock_guard lock(catalogue_mutex_);
+  const auto found = catalogue_.database().integer(
+      "SELECT 1 FROM kernel_symbols JOIN binary ON binary.id = binary WHERE identity = ?", 0,
+      as_bytes(kernel_build_id));
+  return found ? Result<bool>(*found == 1) : propagate(found);
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,88 @@
+// The way in: raw profiles are accepted, then become rows.
+//
+//   accept()         decodes and checks a profile, and stores it durably: afterwards it is safe
+//   build_pending()  turns accepted profiles into a segment, and makes it visible in one transaction
+//
+// A crash at any moment loses nothing that was accepted and shows nothing twice: what the catalogue does not know yet
+// is built again, and segment files without a catalogue row are removed when the directory is opened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "proto/profile_codec.h"
+#include "store/archive/archive.h"
+#include "store/catalogue/catalogue.h"
+#include "store/data_directory.h"
+#include "store/rows/dictionaries.h"
+#include "store/rows/row.h"
+
+namespace plimsoll::store {
+
+struct Accepted {
+  Acceptance acceptance;
+  std::string profile_id;
+  uint64_t hits;
+};
+
+struct BuildReport {
+  uint64_t profiles = 0;
+  uint64_t rows = 0;
+  uint64_t unbuildable = 0;  // profiles set aside with a reason (table `unbuildable`)
+};
+
+class Ingest {
+ public:
+  static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir);
+
+  // Any thread. `expected_id` (16 bytes), where given, must be the profile's own.
+  Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits,
+                          const std::optional<std::string>& expected_id = std::nullopt);
+
+  // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending.
+  Result<BuildReport> build_pending();
+
+  // Any thread; waits while a batch is being built.
+  Status register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns);
+  Result<bool> machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns);
+  Result<bool> has_kernel_symbols(const std::string& kernel_build_id);
+
+  // Runs `work` in one write transaction of the catalogue, committed if it succeeds.
+  template <typename Work>
+  Status write_catalogue(Work work) {
+    const std::lock_guard lock(catalogue_mutex_);
+    auto transaction = sqlite::Transaction::begin(catalogue_.database());
+    if (!transaction) {
+      return propagate(transaction);
+    }
+    if (Status done = work(catalogue_.database()); !done) {
+      return done;
+    }
+    return transaction->commit();
+  }
+
+  const DataDirectory& directory() const { return directory_; }
+
+ private:
+  Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, Catalogue catalogue)
+      : directory_(std::move(directory)), archive_(std::move(archive)), catalogue_(std::move(catalogue)) {}
+
+  Status remove_orphans();
+  Result<BuildReport> build_batch(std::string& segment_path);
+  Status build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report);
+  Status write_segment(std::vector<Row> rows, std::string& segment_path);
+
+  DataDirectory directory_;
+  std::unique_ptr<Archive> archive_;
+
+  std::mutex catalogue_mutex_;
+  Catalogue catalogue_;                           // protected by catalogue_mutex_
+  std::optional<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
+  int64_t last_built_ = 0;                        // likewise; archive sequence
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,124 @@
+// The dictionaries that rows refer to. A dictionary ID is an index into these arrays; entry 0 is empty.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "proto/profile.pb.h"
+#include "store/sqlite/database.h"
+
+namespace plimsoll::store {
+
+struct MachineEntry {
+  std::string machine_id, hostname, datacenter, cluster, platform, architecture, kernel;
+  int64_t cores = 0;
+  auto operator<=>(const MachineEntry&) const = default;
+};
+
+struct EventEntry {
+  std::string name;
+  wire::Unit unit = wire::UNIT_UNSPECIFIED;
+  wire::Kind kind = wire::KIND_UNSPECIFIED;
+};
+
+// Where and when: one raw profile.
+struct OriginEntry {
+  uint32_t machine = 0;
+  int64_t from_ns = 0;  // wall clock
+  int64_t to_ns = 0;
+  std::string draw;                  // empty: not drawn
+  double inclusion_probability = 1;  // of the machine in the draw
+  int64_t interval_ns = 0;           // that the draw speaks for; 0: the window itself
+};
+
+// One event of an origin.
+struct OriginEventEntry {
+  uint32_t origin = 0;
+  uint32_t event = 0;
+  double scale = 0;  // value of a hit, in the event's unit
+  uint64_t hits = 0;
+  uint64_t lost = 0;
+  std::string note;
+};
+
+// Who.
+struct WorkloadEntry {
+  std::string job, instance, app, image, build_id, revision, compiler, builder;
+  auto operator<=>(const WorkloadEntry&) const = default;
+};
+
+struct BinaryEntry {
+  wire::IdentityKind identity_kind = wire::IDENTITY_UNKNOWN;
+  std::string identity;  // binary
+  std::string path;
+  auto operator<=>(const BinaryEntry&) const = default;
+};
+
+struct LocationEntry {
+  wire::LocationKind kind = wire::LOCATION_UNSPECIFIED;
+  uint32_t owner = 0;  // binary (ELF, ELF_FILE_OFFSET, KERNEL, MODULE) or workload (JIT)
+  uint64_t address = 0;
+  std::string name;  // NAMED and BPF: the function
+  auto operator<=>(const LocationEntry&) const = default;
+};
+
+struct StackNode {
+  uint32_t parent = 0;
+  uint32_t location = 0;
+};
+
+// Everything in memory, as of one moment.
+struct Dictionaries {
+  std::vector<MachineEntry> machines{1};
+  std::vector<EventEntry> events{1};
+  std::vector<OriginEntry> origins{1};
+  std::vector<OriginEventEntry> origin_events;
+  std::vector<WorkloadEntry> workloads{1};
+  std::vector<std::string> threads{1};
+  std::vector<BinaryEntry> binaries{1};
+  std::vector<LocationEntry> locations{1};
+  std::vector<StackNode> stacks{1};
+
+  static Result<Dictionaries> load(sqlite::Database& database);
+};
+
+// Adds entries, to memory and to the database together, within the caller's transaction. If that is rolled back, this
+// object no longer agrees with the database and must be made anew.
+class DictionaryWriter {
+ public:
+  static Result<DictionaryWriter> open(sqlite::Database& database);
+
+  const Dictionaries& entries() const { return entries_; }
+
+  Result<uint32_t> machine(const MachineEntry& entry);
+  // kConflict where an event of this name has another unit or kind.
+  Result<uint32_t> event(const EventEntry& entry);
+  Result<uint32_t> workload(const WorkloadEntry& entry);
+  Result<uint32_t> thread(const std::string& name);
+  Result<uint32_t> binary(const BinaryEntry& entry);
+  Result<uint32_t> location(const LocationEntry& entry);
+  Result<uint32_t> stack(StackNode node);
+  // Always new: an origin is one profile.
+  Result<uint32_t> origin(const OriginEntry& entry, const std::string& stratum, const std::string& profile_id,
+                          int64_t archive_sequence);
+
+ private:
+  explicit DictionaryWriter(sqlite::Database& database) : database_(&database) {}
+
+  sqlite::Database* database_;
+  Dictionaries entries_;
+  std::map<MachineEntry, uint32_t> machines_;
+  std::map<std::string, uint32_t, std::less<>> events_;
+  std::map<WorkloadEntry, uint32_t> workloads_;
+  std::map<std::string, uint32_t, std::less<>> threads_;
+  std::map<BinaryEntry, uint32_t> binaries_;
+  std::map<LocationEntry, uint32_t> locations_;
+  boost::unordered_flat_map<uint64_t, uint32_t> stacks_;  // parent << 32 | location
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,232 @@
+#include "store/rows/row_builder.h"
+
+#include "base/hex.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::store {
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// One profile on its way into the dictionaries: the dictionary ID of each of its parts, by index in the profile.
+class Builder {
+ public:
+  Builder(const wire::RawProfile& profile, sqlite::Database& database, DictionaryWriter& dictionaries)
+      : profile_(profile), database_(database), dictionaries_(dictionaries) {}
+
+  Result<BuiltProfile> build(int64_t archive_sequence) {
+    for (const auto step : {&Builder::add_binaries, &Builder::add_processes, &Builder::add_threads,
+                            &Builder::add_locations, &Builder::add_stacks, &Builder::add_events}) {
+      if (Status done = (this->*step)(); !done) {
+        return propagate(done);
+      }
+    }
+    if (Status done = add_origin(archive_sequence); !done) {
+      return propagate(done);
+    }
+    add_rows();
+    built_.binaries = binaries_;
+    return std::move(built_);
+  }
+
+ private:
+  static Status append(std::vector<uint32_t>& ids, const Result<uint32_t>& id) {
+    if (!id) {
+      return propagate(id);
+    }
+    ids.push_back(*id);
+    return {};
+  }
+
+  Status add_binaries() {
+    for (const wire::Binary& binary : profile_.binaries()) {
+      const auto id = dictionaries_.binary({binary.identity_kind(), binary.identity(), binary.path()});
+      if (auto added = append(binaries_, id); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  std::string build_id_of(const wire::Process& process) const {
+    if (process.binary_plus_1() == 0) {
+      return {};
+    }
+    const wire::Binary& binary = profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
+    return build_id_text(binary.identity_kind(), binary.identity());
+  }
+
+  Status add_processes() {
+    for (const wire::Process& process : profile_.processes()) {
+      WorkloadEntry workload;
+      workload.job = process.job();
+      workload.instance = process.instance();
+      workload.app = process.executable().empty() ? process.comm() : base_name(process.executable());
+      workload.image = process.image();
+      workload.build_id = build_id_of(process);
+      if (auto added = append(workloads_, dictionaries_.workload(workload)); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_threads() {
+    for (const wire::Thread& thread : profile_.threads()) {
+      if (auto added = append(threads_, dictionaries_.thread(thread.name())); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  // The frame at `index` and those it was inlined into.
+  std::vector<wire::NamedFrame> frames_from(uint64_t index) const {
+    std::vector<wire::NamedFrame> frames;
+    bool goes_on = true;
+    for (auto i = static_cast<int>(index); goes_on && i < profile_.frames_size(); ++i) {
+      frames.push_back(profile_.frames(i));
+      goes_on = profile_.frames(i).inlined_into_next();
+    }
+    return frames;
+  }
+
+  Result<uint32_t> add_named_location(wire::LocationKind kind, uint64_t first_frame) {
+    std::vector<wire::NamedFrame> frames = frames_from(first_frame);
+    std::string name;
+    for (const wire::NamedFrame& frame : frames) {
+      name +=
+          fmt::format("{}{}\n{}\n{}", name.empty() ? "" : "\n", frame.function(), frame.file(), frame.line());
+    }
+    const auto id = dictionaries_.location({kind, 0, 0, std::move(name)});
+    if (id) {
+      built_.named.push_back({*id, std::move(frames)});
+    }
+    return id;
+  }
+
+  Result<uint32_t> add_location(wire::LocationKind kind, uint32_t owner, uint64_t address) {
+    switch (kind) {
+      case wire::NAMED:
+      case wire::BPF:
+        return add_named_location(kind, address);
+      case wire::JIT:
+        return dictionaries_.location({kind, workloads_[owner], address, {}});
+      case wire::UNRESOLVED:
+        return dictionaries_.location({kind, 0, 0, {}});
+      default:
+        return dictionaries_.location({kind, binaries_[owner], address, {}});
+    }
+  }
+
+  Status add_locations() {
+    const wire::Locations& locations = profile_.locations();
+    for (int i = 0; i < locations.kind_size(); ++i) {
+      const auto id = add_location(locations.kind(i), locations.owner(i), locations.address(i));
+      if (auto added = append(locations_, id); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_stacks() {
+    stacks_.push_back(0);
+    const wire::Stacks& stacks = profile_.stacks();
+    for (int i = 0; i < stacks.parent_size(); ++i) {
+      const auto id = dictionaries_.stack({stacks_[stacks.parent(i)], locations_[stacks.location(i)]});
+      if (auto added = append(stacks_, id); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_events() {
+    for (const wire::Event& event : profile_.events()) {
+      if (auto added = append(events_, dictionaries_.event({event.name(), event.unit(), event.kind()}));
+          !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_origin(int64_t archive_sequence) {
+    const wire::Machine& machine = profile_.machine();
+    const auto machine_id = dictionaries_.machine(
+        {machine.id(), machine.hostname(), machine.datacenter(), machine.cluster(), machine.platform(),
+         machine.architecture(), machine.kernel_release(), machine.cores()});
+    if (!machine_id) {
+      return propagate(machine_id);
+    }
+    const wire::Draw& draw = profile_.assignment().draw();
+    const wire::Window& window = profile_.window();
+    // Lengths by the monotonic clock: the wall clock may have been set meanwhile.
+    const int64_t length_ns = window.end().monotonic_ns() - window.start().monotonic_ns();
+    OriginEntry origin;
+    origin.machine = *machine_id;
+    origin.from_ns = window.start().wall_ns();
+    origin.to_ns = window.start().wall_ns() + length_ns;
+    origin.draw = draw.id();
+    origin.inclusion_probability = draw.inclusion_probability() == 0 ? 1 : draw.inclusion_probability();
+    origin.interval_ns = draw.interval_ns();
+    const auto id = dictionaries_.origin(origin, draw.stratum(), profile_.profile_id(), archive_sequence);
+    if (!id) {
+      return propagate(id);
+    }
+    built_.origin = *id;
+    return add_origin_events();
+  }
+
+  Status add_origin_events() {
+    for (int i = 0; i < profile_.events_size(); ++i) {
+      const wire::Event& event = profile_.events(i);
+      const auto inserted =
+          database_.execute("INSERT INTO origin_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", built_.origin,
+                            events_[static_cast<size_t>(i)], wire::scale_of(event), event.hits(),
+                            event.lost(), event.throttles(), event.counter_total(), event.time_enabled_ns(),
+                            event.time_running_ns(), event.note());
+      if (!inserted) {
+        return inserted;
+      }
+    }
+    return {};
+  }
+
+  void add_rows() {
+    for (const wire::SampleTable& table : profile_.samples()) {
+      const int events = table.event_size();
+      for (int i = 0; i < table.hits_size(); ++i) {
+        const int row = i / events;
+        const uint32_t thread = table.thread(row);
+        if (table.hits(i) != 0) {
+          built_.rows.push_back({events_[table.event(i % events)],
+                                 workloads_[profile_.threads(static_cast<int>(thread)).process()],
+                                 stacks_[table.stack(row)], threads_[thread], built_.origin, table.hits(i)});
+        }
+      }
+    }
+  }
+
+  const wire::RawProfile& profile_;
+  sqlite::Database& database_;
+  DictionaryWriter& dictionaries_;
+  std::vector<uint32_t> binaries_, workloads_, threads_, locations_, stacks_, events_;
+  BuiltProfile built_;
+};
+
+}  // namespace
+
+std::string build_id_text(wire::IdentityKind kind, std::string_view identity) {
+  return (kind == wire::CONTENT_HASH ? "xxh3:" : "") + to_hex(identity);
+}
+
+Result<BuiltProfile> build_rows(const wire::RawProfile& profile, int64_t archive_sequence,
+                                sqlite::Database& database, DictionaryWriter& dictionaries) {
+  return Builder(profile, database, dictionaries).build(archive_sequence);
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,169 @@
+#include "store/sqlite/database.h"
+
+#include <sqlite3.h>
+
+namespace plimsoll::sqlite {
+namespace {
+
+constexpr int kBusyTimeoutMs = 10'000;
+
+ErrorCode code_of(int sqlite_code) {
+  switch (sqlite_code & 0xFF) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return ErrorCode::kCorrupt;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+      return ErrorCode::kUnavailable;
+    case SQLITE_CANTOPEN:
+      return ErrorCode::kNotFound;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      return ErrorCode::kDenied;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
+std::unexpected<Error> failure_of(sqlite3* connection, int code, std::string_view what) {
+  const char* const file = ::sqlite3_db_filename(connection, "main");
+  return fail(code_of(code), "{} in {}: {}", what, file == nullptr ? "a database" : file,
+              ::sqlite3_errmsg(connection));
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  ::sqlite3_finalize(statement);
+}
+
+void Database::Close::operator()(sqlite3* connection) const {
+  ::sqlite3_close(connection);
+}
+
+Result<bool> Statement::step() {
+  const int code = ::sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW || code == SQLITE_DONE) {
+    return code == SQLITE_ROW;
+  }
+  return failure_of(::sqlite3_db_handle(statement_.get()), code, ::sqlite3_sql(statement_.get()));
+}
+
+int64_t Statement::integer(int column) const {
+  return ::sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real(int column) const {
+  return ::sqlite3_column_double(statement_.get(), column);
+}
+
+std::string_view Statement::text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(statement_.get(), column));
+  return text == nullptr
+             ? std::string_view()
+             : std::string_view(text, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column)));
+}
+
+std::string Statement::blob(int column) const {
+  const auto* bytes = static_cast<const char*>(::sqlite3_column_blob(statement_.get(), column));
+  return bytes == nullptr
+             ? std::string()
+             : std::string(bytes, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column)));
+}
+
+namespace {
+
+Status checked_bind(sqlite3_stmt* statement, int code) {
+  return code == SQLITE_OK ? Status() : failure_of(::sqlite3_db_handle(statement), code, "binding a value");
+}
+
+}  // namespace
+
+Status Statement::bind(int index, int64_t value) {
+  return checked_bind(statement_.get(), ::sqlite3_bind_int64(statement_.get(), index, value));
+}
+
+Status Statement::bind(int index, double value) {
+  return checked_bind(statement_.get(), ::sqlite3_bind_double(statement_.get(), index, value));
+}
+
+Status Statement::bind(int index, std::string_view text) {
+  const char* const data = text.data() == nullptr ? "" : text.data();  // a null pointer would bind NULL
+  return checked_bind(statement_.get(), ::sqlite3_bind_text64(statement_.get(), index, data, text.size(),
+                                                              SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+Status Statement::bind(int index, Bytes blob) {
+  const void* const data = blob.data() == nullptr ? "" : static_cast<const void*>(blob.data());
+  return checked_bind(statement_.get(),
+                      ::sqlite3_bind_blob64(statement_.get(), index, data, blob.size(), SQLITE_TRANSIENT));
+}
+
+Result<Database> Database::open(const std::string& path, OpenMode mode) {
+  const bool writes = mode == OpenMode::kReadWrite;
+  // A reader of a database in WAL mode needs write access to its shared-memory file, hence no SQLITE_OPEN_READONLY;
+  // query_only keeps it from changing anything.
+  const int flags = SQLITE_OPEN_READWRITE | (writes ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
+  sqlite3* connection = nullptr;
+  const int code = ::sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
+  Database database(connection, path);
+  if (code != SQLITE_OK) {
+    return fail(code_of(code), "opening {}: {}", path, ::sqlite3_errmsg(connection));
+  }
+  ::sqlite3_busy_timeout(connection, kBusyTimeoutMs);
+  const auto prepared =
+      database.run(writes ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+                          : "PRAGMA query_only=ON;");
+  if (!prepared) {
+    return propagate(prepared);
+  }
+  return database;
+}
+
+Status Database::run(const std::string& sql) {
+  const int code = ::sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  return code == SQLITE_OK ? Status() : failure_of(connection_.get(), code, sql.substr(0, 80));
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code =
+      ::sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (code != SQLITE_OK) {
+    return failure_of(connection_.get(), code, sql);
+  }
+  return Statement(statement);
+}
+
+Result<Transaction> Transaction::begin(Database& database) {
+  const auto begun = database.run("BEGIN IMMEDIATE");
+  if (!begun) {
+    return propagate(begun);
+  }
+  return Transaction(database);
+}
+
+Result<Transaction> Transaction::begin_read(Database& database) {
+  const auto begun = database.run("BEGIN");
+  if (!begun) {
+    return propagate(begun);
+  }
+  return Transaction(database);
+}
+
+Transaction::~Transaction() {
+  if (database_ != nullptr) {
+    static_cast<void>(database_->run("ROLLBACK"));
+  }
+}
+
+Status Transaction::commit() {
+  if (auto committed = database_->run("COMMIT"); !committed) {
+    return committed;
+  }
+  database_ = nullptr;
+  return {};
+}
+
+}  // namespace plimsoll::sqlite

@@ -1,0 +1,142 @@
+// SQLite with our rules: errors are values, handles close themselves, everything is prepared and bound.
+//
+//   auto row = database.query("SELECT name FROM event WHERE id = ?", id);
+//   while (row && *row->step()) use(row->text(0));
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/byte_reader.h"
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace plimsoll::sqlite {
+
+// A prepared statement with its bound values. Must not outlive its database.
+class Statement {
+ public:
+  // True with a row at hand, false at the end.
+  Result<bool> step();
+
+  int64_t integer(int column) const;
+  double real(int column) const;
+  std::string_view text(int column) const;  // valid until the next step
+  std::string blob(int column) const;
+
+  Status bind(int index, int64_t value);
+  Status bind(int index, double value);
+  Status bind(int index, std::string_view text);
+  Status bind(int index, Bytes blob);
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+enum class OpenMode {
+  kReadWrite,  // creates the file where it is missing; commits are on disk when they return (synchronous=FULL)
+  kRead,       // of a file that another process may be writing
+};
+
+// A connection. One thread at a time.
+class Database {
+ public:
+  static Result<Database> open(const std::string& path, OpenMode mode);
+
+  // One or several statements without values.
+  Status run(const std::string& sql);
+
+  template <typename... Values>
+  Result<Statement> query(std::string_view sql, const Values&... values) {
+    auto statement = prepare(sql);
+    if (!statement) {
+      return statement;
+    }
+    int index = 0;
+    Status bound;
+    ((bound = bound ? statement->bind(++index, as_bindable(values)) : bound), ...);
+    return bound ? std::move(statement) : propagate(bound);
+  }
+
+  // A statement without rows (INSERT, UPDATE, DELETE).
+  template <typename... Values>
+  Status execute(std::string_view sql, const Values&... values) {
+    auto statement = query(sql, values...);
+    if (!statement) {
+      return propagate(statement);
+    }
+    const auto stepped = statement->step();
+    return stepped ? Status() : propagate(stepped);
+  }
+
+  // The integer of a query's single row; `otherwise` where there is none.
+  template <typename... Values>
+  Result<int64_t> integer(std::string_view sql, int64_t otherwise, const Values&... values) {
+    auto statement = query(sql, values...);
+    if (!statement) {
+      return propagate(statement);
+    }
+    const auto has_row = statement->step();
+    if (!has_row) {
+      return propagate(has_row);
+    }
+    return *has_row ? statement->integer(0) : otherwise;
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  template <typename T>
+  static auto as_bindable(const T& value) {
+    if constexpr (std::is_same_v<T, Bytes>) {
+      return value;
+    } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+      return std::string_view(value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<double>(value);
+    } else {
+      return static_cast<int64_t>(value);
+    }
+  }
+
+  Database(sqlite3* connection, std::string path) : connection_(connection), path_(std::move(path)) {}
+  Result<Statement> prepare(std::string_view sql);
+
+  std::unique_ptr<sqlite3, Close> connection_;
+  std::string path_;
+};
+
+// BEGIN IMMEDIATE ... COMMIT; rolls back when it goes out of scope without commit(). For reading, a transaction of
+// OpenMode::kRead sees one consistent state throughout.
+class Transaction {
+ public:
+  static Result<Transaction> begin(Database& database);
+  static Result<Transaction> begin_read(Database& database);
+
+  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  ~Transaction();
+
+  // On success everything is on disk. On failure nothing has changed.
+  Status commit();
+
+ private:
+  explicit Transaction(Database& database) : database_(&database) {}
+  Database* database_;
+};
+
+}  // namespace plimsoll::sqlite

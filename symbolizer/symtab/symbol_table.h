@@ -1,0 +1,43 @@
+// Address -> function, from ELF symbol tables and kernel symbol lists.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "elf/elf_file.h"
+
+namespace plimsoll::symbolizer {
+
+struct FunctionSymbol {
+  uint64_t address;
+  uint64_t size_bytes;  // 0: unknown; it reaches to the next symbol
+  std::string name;     // as linked
+};
+
+// Immutable. Look-up is a binary search.
+class SymbolTable {
+ public:
+  SymbolTable() = default;
+
+  // Of several symbols at one address the one that find() names is chosen by rule, not by their order: global before
+  // weak before local, then known size before unknown, then the first by name.
+  static SymbolTable from_elf(const elf::ElfFile& file, uint32_t section_type);
+  // From offsets and names, sizes unknown; `end` is where the last one ends.
+  static SymbolTable from_offsets(std::vector<FunctionSymbol> symbols, uint64_t end);
+
+  // The function whose bytes contain the address. Nothing between functions whose sizes are known.
+  const FunctionSymbol* find(uint64_t address) const;
+
+  bool empty() const { return symbols_.empty(); }
+  size_t size() const { return symbols_.size(); }
+
+ private:
+  std::vector<FunctionSymbol> symbols_;  // by address, one for each
+  uint64_t end_ = UINT64_MAX;
+};
+
+}  // namespace plimsoll::symbolizer
