@@ -1,0 +1,31 @@
+// What `plimsolld` reads from its configuration. Its limits hold whatever a server asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/settings.h"
+
+namespace plimsoll::config {
+
+struct DaemonConfig {
+  std::string server = "127.0.0.1:7071";
+
+  std::string machine_id;  // empty: derived from /etc/machine-id
+  std::string datacenter;
+  std::string cluster;
+
+  int64_t max_rate_hz = 1000;
+  int64_t max_window_ns = 300'000'000'000;
+  std::vector<std::string> events;  // permitted ones; empty: all that are known
+  int64_t max_spool_bytes = int64_t{64} << 20;
+
+  // The keys point into this object.
+  std::vector<Key> keys();
+};
+
+Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs);
+
+}  // namespace plimsoll::config

@@ -1,0 +1,41 @@
+#include "config/server_config.h"
+
+#include "base/time.h"
+
+namespace plimsoll::config {
+
+std::vector<Key> ServerConfig::keys() {
+  constexpr int64_t kHourNs = 3600 * kNsPerSecond;
+  constexpr int64_t kMillisecondNs = kNsPerSecond / 1000;
+  return {
+      {"server.data",
+       "Folder that holds everything the server keeps. Needed here or as --data; there is no default.",
+       &data_dir},
+      {"server.listen",
+       "Address and port for people: command line, API and web page. Default: this machine only.", &listen},
+      {"server.fleet_listen", "Address and port for daemons. Default: this machine only.", &fleet_listen},
+      {"collect.events",
+       "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice to\n"
+       "each daemon: cycles where the machine counts them, else cpu-clock.",
+       &collect_events},
+      {"collect.rate_hz", "Samples a second and CPU.", &collect_rate_hz, Range{1, 10'000}},
+      {"collect.window", "Length of one raw profile.", DurationNs{&collect_window_ns},
+       Range{kNsPerSecond, kHourNs}},
+      {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
+       Range{100 * kMillisecondNs, kHourNs / 6}},
+      {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
+       Range{int64_t{4} << 10, int64_t{1} << 30}},
+      {"symbols.roots", "Folders whose files the symbolizer may open when a profile names them.",
+       &symbol_roots},
+  };
+}
+
+Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
+  ServerConfig config;
+  if (const auto sources = load(config.keys(), inputs); !sources) {
+    return propagate(sources);
+  }
+  return config;
+}
+
+}  // namespace plimsoll::config

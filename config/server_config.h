@@ -1,0 +1,33 @@
+// What `plimsoll server` reads from its configuration.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/settings.h"
+
+namespace plimsoll::config {
+
+struct ServerConfig {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:7070";
+  std::string fleet_listen = "127.0.0.1:7071";
+
+  std::vector<std::string> collect_events;  // empty: the daemon's default event
+  int64_t collect_rate_hz = 99;
+  int64_t collect_window_ns = 10'000'000'000;
+
+  int64_t heartbeat_ns = 5'000'000'000;
+  int64_t max_profile_bytes = int64_t{64} << 20;
+  std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",
+                                           "/srv", "/tmp", "/bin", "/sbin"};
+
+  // The keys point into this object.
+  std::vector<Key> keys();
+};
+
+Result<ServerConfig> load_server_config(const LoadInputs& inputs);
+
+}  // namespace plimsoll::config

@@ -1,0 +1,247 @@
+#include "http/client.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+namespace plimsoll::http {
+namespace {
+
+constexpr size_t kMaxHeaderBytes = 256UL << 10;
+
+// A server that refuses a larger body at once may close before it has read it, and then the refusal would be
+// lost: ask before sending.
+constexpr size_t kAskBeforeBytes = 64UL << 10;
+
+struct Reception {
+  Response response;
+  size_t header_bytes = 0;
+  size_t max_bytes = 0;
+  bool too_large = false;
+};
+
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+
+void prepare_curl() {
+  static const CURLcode prepared = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static_cast<void>(prepared);
+}
+
+size_t receive_body(char* data, size_t /*one*/, size_t size, void* target) noexcept {
+  auto& reception = *static_cast<Reception*>(target);
+  std::string& body = reception.response.body;
+  if (size > reception.max_bytes - body.size()) {
+    reception.too_large = true;
+    return 0;
+  }
+  try {
+    body.append(data, size);
+  } catch (...) {
+    reception.too_large = true;
+    return 0;
+  }
+  return size;
+}
+
+void take_header_line(std::string_view line, Response& response) {
+  if (line.starts_with("HTTP/")) {
+    response.headers.clear();  // those before belong to "100 Continue"
+    return;
+  }
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) {
+    return;
+  }
+  const size_t begin = line.find_first_not_of(" \t", colon + 1);
+  const size_t end = line.find_last_not_of(" \t\r\n");
+  const std::string_view value =
+      begin == std::string_view::npos || end < begin ? "" : line.substr(begin, end + 1 - begin);
+  response.headers.emplace_back(std::string(line.substr(0, colon)), std::string(value));
+}
+
+size_t receive_header(char* data, size_t /*one*/, size_t size, void* target) noexcept {
+  auto& reception = *static_cast<Reception*>(target);
+  reception.header_bytes += size;
+  try {
+    reception.too_large = reception.header_bytes > kMaxHeaderBytes;
+    if (!reception.too_large) {
+      take_header_line({data, size}, reception.response);
+    }
+  } catch (...) {
+    reception.too_large = true;
+  }
+  return reception.too_large ? 0 : size;
+}
+
+// Adds the user's exceptions to ours, because setting the option hides the variable.
+std::string unproxied_hosts() {
+  std::string hosts = "localhost,127.0.0.0/8,::1";
+  for (const char* name : {"no_proxy", "NO_PROXY"}) {
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
+      return hosts + "," + value;
+    }
+  }
+  return hosts;
+}
+
+bool is_sendable(std::string_view method, std::string_view path, std::string_view content_type) {
+  const auto upper = [](unsigned char c) { return std::isupper(c) != 0; };
+  const auto printable = [](unsigned char c) { return c >= ' ' && c < 0x7f; };
+  const auto visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
+  return !method.empty() && std::ranges::all_of(method, upper) && path.starts_with('/') &&
+         std::ranges::all_of(path, visible) && std::ranges::all_of(content_type, printable);
+}
+
+HeaderList headers_of(std::string_view content_type, size_t body_bytes) {
+  // A name without a value takes curl's own header out.
+  const std::string type =
+      content_type.empty() ? "Content-Type:" : fmt::format("Content-Type: {}", content_type);
+  HeaderList list(curl_slist_append(nullptr, type.c_str()));
+  if (list) {
+    curl_slist_append(list.get(), body_bytes > kAskBeforeBytes ? "Expect: 100-continue" : "Expect:");
+  }
+  return list;
+}
+
+void set_method(CURL* handle, const std::string& method, std::string_view body) {
+  if (method == "HEAD") {
+    curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+    return;
+  }
+  if (!body.empty() || (method != "GET" && method != "DELETE")) {
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDS, body.empty() ? "" : body.data());
+  }
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method.c_str());
+}
+
+void set_limits(CURL* handle, const ClientOptions& options) {
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_ms));
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout_ms));
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);  // timeouts by signal would hit other threads
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
+  curl_easy_setopt(handle, CURLOPT_NOPROXY, unproxied_hosts().c_str());
+}
+
+void set_reception(CURL* handle, Reception& reception, char* error_text) {
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &receive_body);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &reception);
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &receive_header);
+  curl_easy_setopt(handle, CURLOPT_HEADERDATA, &reception);
+  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, error_text);
+}
+
+std::string hint_for(CURLcode code, const ClientOptions& options) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+      return fmt::format("check that the server runs and listens on {}", options.base_url);
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return "check the host's name";
+    case CURLE_OPERATION_TIMEDOUT:
+      return fmt::format("the request may take {} ms: check the network and the server's load",
+                         options.timeout_ms);
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return "check the server's certificate, and that its port speaks TLS";
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return "write HOST:PORT, or a URL with http:// or https://";
+    default:
+      return "check that a Plimsoll server answers there";
+  }
+}
+
+Error transport_error(CURLcode code, const std::string& url, const char* text, const Reception& reception,
+                      const ClientOptions& options) {
+  if (reception.too_large) {
+    return Error{ErrorCode::kTooLarge,
+                 fmt::format("requesting {}: the response is larger than {} bytes", url, reception.max_bytes),
+                 {},
+                 "ask for less"};
+  }
+  const bool wrong_url = code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+  return Error{wrong_url ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
+               fmt::format("requesting {}: {}", url, *text == '\0' ? curl_easy_strerror(code) : text),
+               {},
+               hint_for(code, options)};
+}
+
+Response finished_response(CURL* handle, Reception& reception) {
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  Response response = std::move(reception.response);
+  response.status = static_cast<unsigned>(status);
+  response.content_type = response.header("Content-Type");
+  return response;
+}
+
+}  // namespace
+
+void Client::HandleDeleter::operator()(void* handle) const {
+  curl_easy_cleanup(handle);
+}
+
+Client::Client(ClientOptions options) : options_(std::move(options)) {
+  prepare_curl();
+  if (options_.base_url.find("://") == std::string::npos) {
+    options_.base_url.insert(0, "http://");
+  }
+  while (options_.base_url.ends_with('/')) {
+    options_.base_url.pop_back();
+  }
+  handle_.reset(curl_easy_init());
+}
+
+Result<Response> Client::send(std::string_view method, std::string_view path_and_query, std::string_view body,
+                              std::string_view content_type) {
+  const std::string url = options_.base_url + std::string(path_and_query);
+  if (!is_sendable(method, path_and_query, content_type)) {
+    return fail(ErrorCode::kInvalid, "requesting {}: method, path or content type cannot be sent", url);
+  }
+  if (!handle_) {
+    return fail(ErrorCode::kUnavailable, "requesting {}: no memory for a connection", url);
+  }
+  CURL* const handle = handle_.get();
+  const std::string method_text(method);
+  const HeaderList headers = headers_of(content_type, body.size());
+  std::array<char, CURL_ERROR_SIZE> error_text{};
+  Reception reception;
+  reception.max_bytes = options_.max_response_bytes;
+
+  curl_easy_reset(handle);  // keeps the connection
+  curl_easy_setopt(handle, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
+  set_method(handle, method_text, body);
+  set_limits(handle, options_);
+  set_reception(handle, reception, error_text.data());
+  const CURLcode code = curl_easy_perform(handle);
+  Result<Response> result =
+      code == CURLE_OK ? Result<Response>(finished_response(handle, reception))
+                       : std::unexpected(transport_error(code, url, error_text.data(), reception, options_));
+  curl_easy_reset(handle);  // drops the pointers to what lives here
+  return result;
+}
+
+std::string url_encode(std::string_view text) {
+  std::string encoded;
+  encoded.reserve(text.size());
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (letter || c == '-' || c == '.' || c == '_' || c == '~') {
+      encoded += c;
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+}  // namespace plimsoll::http

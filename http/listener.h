@@ -1,0 +1,55 @@
+// The one way in: an HTTP/1.1 server with bounded connections, bodies and time. libmicrohttpd stands behind
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "http/message.h"
+#include "http/routes.h"
+
+namespace plimsoll::http {
+
+struct ListenerOptions {
+  std::string address = "127.0.0.1:0";  // port 0 takes a free one
+  bool allow_beyond_loopback = false;
+  unsigned threads = 2;  // each serves its share of the connections; a handler holds up those of its thread
+  unsigned max_connections = 256;
+  unsigned timeout_s = 30;                  // of a connection on which nothing moves
+  size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
+};
+
+// Answers from start() until stop(). Handlers are called from several threads at once; what they throw
+// becomes status 500. A body over its route's limit, or past what may be buffered, is refused before it is
+// read where its length is declared. What is not HTTP at all is answered by libmicrohttpd, without our error
+// document.
+class Listener {
+ public:
+  // Fails with kDenied beyond loopback, kConflict where the port is taken, kInvalid for a wrong address,
+  // route or option (a route may not take a larger body than may be buffered).
+  static Result<std::unique_ptr<Listener>> start(ListenerOptions options, std::vector<Route> routes);
+
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+
+  uint16_t port() const;
+  std::string address() const;    // as bound: "127.0.0.1:40123"
+  size_t buffered_bytes() const;  // of bodies held now, by any thread
+
+  // Accepts nothing new, lets running handlers finish and their replies leave (up to 5 s for slow readers),
+  // then closes every connection. May be called again; never from a handler. The destructor calls it.
+  void stop();
+
+ private:
+  struct Server;
+  explicit Listener(std::unique_ptr<Server> server);
+
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace plimsoll::http

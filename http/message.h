@@ -1,0 +1,46 @@
+// What a request and a response are, on either side of the wire, and the one form that an error has there.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::http {
+
+// Names and values, in the order in which they came; a name may come more than once.
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+struct Request {
+  std::string method;  // HEAD arrives as GET
+  std::string path;    // percent-decoded, not normalized: it may hold ".." and "//"
+  Fields query;        // decoded; a key without '=' has an empty value
+  Fields headers;
+  std::string body;
+  std::string peer;  // "127.0.0.1:40312"
+
+  // The first header of that name, whatever its case; empty where there is none.
+  std::string_view header(std::string_view name) const;
+};
+
+struct Response {
+  unsigned status = 200;
+  std::string content_type = "application/json";
+  std::string body = {};
+  Fields headers = {};  // without Content-Type and Content-Length
+
+  bool ok() const { return status >= 200 && status < 300; }
+  std::string_view header(std::string_view name) const;
+};
+
+// {"error": {"code", "message", "field", "hint"}} with the status that belongs to the error's code. Bytes
+// that are not UTF-8 are replaced.
+Response error_response(const Error& error);
+
+// The inverse of error_response(), for any response that is not ok(): what it says where its body is ours,
+// else what its status means. `what` begins the message, as in propagate().
+Error error_of(const Response& response, std::string_view what);
+
+}  // namespace plimsoll::http

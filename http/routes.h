@@ -1,0 +1,44 @@
+// Which handler a request goes to.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "http/message.h"
+
+namespace plimsoll::http {
+
+struct Route {
+  std::string method;  // "GET" answers HEAD too
+  std::string path;    // "/api/top"; with is_prefix it ends in '/' and matches everything under it
+  bool is_prefix = false;
+  size_t max_body_bytes = 0;  // a larger body is refused with 413
+  std::function<Response(const Request&)> handle;
+};
+
+// Either a route or, where there is none, the response that says so (404; 405 with Allow).
+struct RouteMatch {
+  const Route* route = nullptr;
+  Response refusal;
+};
+
+class RouteTable {
+ public:
+  // Refuses paths that are not absolute, prefixes without their '/', routes given twice and absent handlers.
+  static Result<RouteTable> create(std::vector<Route> routes);
+
+  // The exact path before any prefix, a longer prefix before a shorter one. The route lives as long as the
+  // table.
+  RouteMatch match(std::string_view method, std::string_view path) const;
+
+ private:
+  explicit RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {}
+
+  std::vector<Route> routes_;  // exact before prefix, long before short
+};
+
+}  // namespace plimsoll::http

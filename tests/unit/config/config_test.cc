@@ -1,0 +1,357 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <regex>
+
+#include "base/file.h"
+#include "base/time.h"
+#include "config/daemon_config.h"
+#include "config/server_config.h"
+#include "config/settings.h"
+
+namespace plimsoll::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A struct with a key of every kind.
+struct Sample {
+  std::string text = "plain";
+  int64_t count = 5;
+  double share = 0.5;
+  bool fast = false;
+  std::vector<std::string> names = {"a"};
+  int64_t window_ns = kNsPerSecond;
+  int64_t bytes = 4096;
+
+  std::vector<Key> keys() {
+    return {
+        {"text", "Some text.", &text},
+        {"numbers.count", "A count.", &count, Range{1, 10}},
+        {"numbers.share", "A share.", &share, Range{0, 1}},
+        {"other.fast", "A switch.", &fast},
+        {"other.names", "Names.\nOf things.", &names},
+        {"other.window", "A time.", DurationNs{&window_ns}, Range{kNsPerSecond / 10, 3600 * kNsPerSecond}},
+        {"other.bytes", "A size.", SizeBytes{&bytes}, Range{0, 1 << 30}},
+    };
+  }
+};
+
+const char* no_variable(const char* /*name*/) {
+  return nullptr;
+}
+
+class Config : public testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  LoadInputs file(std::string_view text) const {
+    std::ofstream(path_, std::ios::binary) << text;
+    return {.path = path_, .environment = no_variable};
+  }
+
+  // The sample, loaded from this text, or the error.
+  Result<Sample> sample_of(std::string_view text) const {
+    Sample sample;
+    const auto sources = load(sample.keys(), file(text));
+    return sources ? Result<Sample>(sample) : std::unexpected(sources.error());
+  }
+
+  const std::string path_ = testing::TempDir() + "config." + std::to_string(::getpid()) + ".toml";
+};
+
+TEST_F(Config, ReadsEveryKind) {
+  const auto sample = sample_of(
+      "text = 'a\"b'\n"
+      "numbers = { count = 7, share = 1 }\n"
+      "[other]\n"
+      "fast = true\nnames = [\"x\", \"y,z\"]\nwindow = \"1.5min\"\nbytes = \"2MiB\"\n");
+  ASSERT_TRUE(sample.has_value()) << sample.error().text();
+  EXPECT_EQ(sample->text, "a\"b");
+  EXPECT_EQ(sample->count, 7);
+  EXPECT_EQ(sample->share, 1.0);
+  EXPECT_TRUE(sample->fast);
+  EXPECT_THAT(sample->names, ElementsAre("x", "y,z"));
+  EXPECT_EQ(sample->window_ns, 90 * kNsPerSecond);
+  EXPECT_EQ(sample->bytes, 2 << 20);
+  EXPECT_EQ(sample_of("[other]\nbytes = 17")->bytes, 17);
+  EXPECT_EQ(sample_of("numbers.share = 0.25")->share, 0.25);
+  EXPECT_EQ(sample_of("[numbers]\n[other]\n")->count, 5);
+}
+
+TEST_F(Config, TakesDefaultThenFileThenVariableThenFlag) {
+  const std::map<std::string, std::string> variables{{"PLIMSOLL_NUMBERS_COUNT", "3"},
+                                                     {"PLIMSOLL_OTHER_NAMES", "x,y"},
+                                                     {"PLIMSOLL_OTHER_WINDOW", "2s"},
+                                                     {"PLIMSOLL_OTHER_FAST", ""}};
+  Sample sample;
+  LoadInputs inputs = file("text = \"file\"\n[numbers]\ncount = 2\n");
+  inputs.environment = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+  inputs.flags = {{"other.window", "3s"}, {"other.names", ""}};
+  const auto sources = load(sample.keys(), inputs);
+  ASSERT_TRUE(sources.has_value()) << sources.error().text();
+  std::string shown;
+  for (const Source& source : *sources) {
+    shown += fmt::format("{} = {} ({})\n", source.key, source.value, source.where);
+  }
+  EXPECT_EQ(shown, fmt::format("text = \"file\" ({0}:1)\n"
+                               "numbers.count = 3 (PLIMSOLL_NUMBERS_COUNT)\n"
+                               "numbers.share = 0.5 (default)\n"
+                               "other.fast = false (default)\n"
+                               "other.names = [] (command line)\n"
+                               "other.window = \"3s\" (command line)\n"
+                               "other.bytes = \"4KiB\" (default)\n",
+                               path_));
+  EXPECT_EQ(sources->front().origin, Origin::kFile);
+  EXPECT_EQ(sample.count, 3);
+}
+
+TEST_F(Config, SplitsAndParsesTextOfVariablesAndFlags) {
+  const std::vector<std::pair<std::string, std::string>> flags{
+      {"text", ""},           {"numbers.count", "9"}, {"numbers.share", "0.75"}, {"other.fast", "true"},
+      {"other.names", "a,b"}, {"other.window", "90"}, {"other.bytes", "1GiB"}};
+  Sample sample;
+  ASSERT_TRUE(load(sample.keys(), {.environment = no_variable, .flags = flags}).has_value());
+  EXPECT_THAT(sample.text, IsEmpty());
+  EXPECT_EQ(sample.count, 9);
+  EXPECT_EQ(sample.share, 0.75);
+  EXPECT_TRUE(sample.fast);
+  EXPECT_THAT(sample.names, ElementsAre("a", "b"));
+  EXPECT_EQ(sample.window_ns, 90 * kNsPerSecond);
+  EXPECT_EQ(sample.bytes, 1 << 30);
+}
+
+struct Mistake {
+  std::string text;
+  std::string message;  // after the path
+  std::string field;
+  std::string hint;
+};
+
+TEST_F(Config, NamesLineAndKeyOfEveryMistake) {
+  const std::vector<Mistake> mistakes{
+      {"\n[numbers]\ncuont = 3", ":3: unknown key numbers.cuont", "numbers.cuont",
+       "did you mean numbers.count?"},
+      {"[nubmers]\ncount = 3", ":2: unknown key nubmers.count", "nubmers.count",
+       "did you mean numbers.count?"},
+      {"zebra = 3", ":1: unknown key zebra", "zebra", "the example file lists every key"},
+      {"[zebra]", ":1: unknown key zebra", "zebra", "the example file lists every key"},
+      {"numbers = 3", ":1: numbers must be a table", "numbers", ""},
+      {"\"numbers.count\" = 3", ":1: unknown key \"numbers.count\"", "\"numbers.count\"",
+       "did you mean numbers.count?"},
+      {"[text]", ":1: text must be a string, not a table", "text", ""},
+      {"text = 3", ":1: text must be a string, not the integer 3", "text", ""},
+      {"numbers.count = \"3\"", ":1: numbers.count must be an integer, not \"3\"", "numbers.count", ""},
+      {"numbers.count = 3.0", ":1: numbers.count must be an integer, not the number 3.0", "numbers.count",
+       ""},
+      {"numbers.share = true", ":1: numbers.share must be a number, not true", "numbers.share", ""},
+      {"other.fast = 1", ":1: other.fast must be true or false, not the integer 1", "other.fast", ""},
+      {"other.names = \"a\"", ":1: other.names must be a list of strings, not \"a\"", "other.names", ""},
+      {"other.names = [\"a\", 1]",
+       ":1: other.names must be a list of strings, not a list of other things than strings", "other.names",
+       ""},
+      {"other.window = 10", ":1: other.window must be a duration such as \"10s\", not the integer 10",
+       "other.window", ""},
+      {"other.window = \"soon\"", ":1: other.window must be a duration such as \"10s\", not \"soon\"",
+       "other.window", ""},
+      {"other.window = 2026-01-01", ":1: other.window must be a duration such as \"10s\", not a date or time",
+       "other.window", ""},
+      {"other.bytes = \"9999999999GiB\"",
+       ":1: other.bytes must be a size such as \"64MiB\" or a number of bytes, not \"9999999999GiB\"",
+       "other.bytes", ""},
+      {"\n\nnumbers.count = 0", ":3: numbers.count is 0, which is out of range", "numbers.count",
+       "give a value between 1 and 10"},
+      {"numbers.share = nan", ":1: numbers.share is nan, which is out of range", "numbers.share",
+       "give a value between 0 and 1"},
+      {"other.window = \"10ms\"", ":1: other.window is \"10ms\", which is out of range", "other.window",
+       "give a value between 100ms and 1h"},
+      {"other.bytes = \"2GiB\"", ":1: other.bytes is \"2GiB\", which is out of range", "other.bytes",
+       "give a value between 0B and 1GiB"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const auto sample = sample_of(mistake.text);
+    ASSERT_FALSE(sample.has_value()) << mistake.text;
+    EXPECT_EQ(sample.error().code, ErrorCode::kInvalid);
+    EXPECT_EQ(sample.error().message, path_ + mistake.message);
+    EXPECT_EQ(sample.error().field, mistake.field);
+    EXPECT_EQ(sample.error().hint, mistake.hint);
+  }
+}
+
+TEST_F(Config, NamesLineAndKeyOfWhatIsNotToml) {
+  const auto twice = sample_of("text = \"a\"\n[numbers]\ncount = 3\ncount = 4\n");
+  ASSERT_FALSE(twice.has_value());
+  EXPECT_THAT(twice.error().message, HasSubstr(path_ + ":4: "));
+  EXPECT_EQ(twice.error().field, "numbers.count");
+  EXPECT_EQ(twice.error().hint, "give each key and table once");
+
+  const auto syntax = sample_of("[numbers]\ncount = \n");
+  ASSERT_FALSE(syntax.has_value());
+  EXPECT_THAT(syntax.error().message, HasSubstr(path_ + ":2: "));
+  EXPECT_EQ(syntax.error().field, "numbers.count");
+  EXPECT_FALSE(sample_of("text = \"\xff\"").has_value());
+}
+
+TEST_F(Config, NamesVariableAndFlagOfAMistake) {
+  Sample sample;
+  const auto variable = load(sample.keys(), {.environment = [](const char* name) {
+                               return name == std::string_view("PLIMSOLL_NUMBERS_COUNT") ? "11" : nullptr;
+                             }});
+  ASSERT_FALSE(variable.has_value());
+  EXPECT_EQ(variable.error().message, "PLIMSOLL_NUMBERS_COUNT: numbers.count is 11, which is out of range");
+  EXPECT_EQ(variable.error().field, "numbers.count");
+
+  const auto flag = load(sample.keys(), {.environment = no_variable, .flags = {{"numbers.count", "3x"}}});
+  EXPECT_EQ(flag.error().message, "command line: numbers.count must be an integer, not \"3x\"");
+  const auto unknown = load(sample.keys(), {.environment = no_variable, .flags = {{"number.count", "3"}}});
+  EXPECT_EQ(unknown.error().hint, "did you mean numbers.count?");
+}
+
+TEST_F(Config, SaysThatAFileIsAbsent) {
+  Sample sample;
+  const auto absent = load(sample.keys(), {.path = "/nowhere.toml", .environment = no_variable});
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(absent.error().message, HasSubstr("/nowhere.toml"));
+}
+
+TEST_F(Config, SurvivesTablesNestedAsDeepAsAFileMay) {
+  const auto nested = [](int depth) {
+    std::string text = "[a";
+    for (int i = 1; i < depth; ++i) {
+      text += ".a";
+    }
+    return text + "]\n";
+  };
+  EXPECT_EQ(sample_of(nested(10'000)).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(sample_of(nested(1'000'000)).error().code, ErrorCode::kTooLarge);
+}
+
+TEST_F(Config, PrintsADocumentedExample) {
+  Sample sample;
+  EXPECT_THAT(example(sample.keys()),
+              EndsWith("\n\n# Some text.\n#text = \"plain\"\n"
+                       "\n[numbers]\n# A count.\n# Permitted: between 1 and 10.\n#count = 5\n"
+                       "\n# A share.\n# Permitted: between 0 and 1.\n#share = 0.5\n"
+                       "\n[other]\n# A switch.\n#fast = false\n"
+                       "\n# Names.\n# Of things.\n#names = [\"a\"]\n"
+                       "\n# A time.\n# Permitted: between 100ms and 1h.\n#window = \"1s\"\n"
+                       "\n# A size.\n# Permitted: between 0B and 1GiB.\n#bytes = \"4KiB\"\n"));
+}
+
+// The example with the '#' of every key taken away.
+std::string with_every_key(const std::string& text) {
+  return std::regex_replace(text, std::regex("#([a-z_]+ = )"), "$1");
+}
+
+std::string values_of(const Sources& sources) {
+  std::string text;
+  for (const Source& source : sources) {
+    text += source.key + " = " + source.value + "\n";
+  }
+  return text;
+}
+
+template <typename Program>
+class ProgramConfig : public Config {
+ protected:
+  std::string committed() const {
+    const std::string name = std::is_same_v<Program, ServerConfig> ? "server" : "daemon";
+    return read_file(PLIMSOLL_SOURCE_DIR "/config/" + name + ".example.toml", 1 << 20).value();
+  }
+};
+using Programs = testing::Types<ServerConfig, DaemonConfig>;
+TYPED_TEST_SUITE(ProgramConfig, Programs);
+
+TYPED_TEST(ProgramConfig, HasACommittedExampleThatChangesNothing) {
+  TypeParam defaults;
+  EXPECT_EQ(this->committed(), example(defaults.keys()));
+  const auto expected = load(defaults.keys(), {.environment = no_variable});
+  ASSERT_TRUE(expected.has_value()) << expected.error().text();
+  for (const std::string& text : {this->committed(), with_every_key(this->committed())}) {
+    TypeParam loaded;
+    const auto sources = load(loaded.keys(), this->file(text));
+    ASSERT_TRUE(sources.has_value()) << sources.error().text();
+    EXPECT_EQ(values_of(*sources), values_of(*expected));
+  }
+  EXPECT_EQ(load(defaults.keys(), this->file(with_every_key(this->committed())))->front().origin,
+            Origin::kFile);
+}
+
+TYPED_TEST(ProgramConfig, HasDefaultsInsideTheirRanges) {
+  TypeParam defaults;
+  std::vector<std::pair<std::string, std::string>> flags;
+  const auto sources = load(defaults.keys(), {.environment = no_variable});
+  ASSERT_TRUE(sources.has_value()) << sources.error().text();
+  for (const Source& source : *sources) {
+    if (source.value.find_first_of("[/") == std::string::npos) {
+      std::string text = source.value;
+      std::erase(text, '"');
+      flags.emplace_back(source.key, text);
+    }
+  }
+  const auto loaded = load(defaults.keys(), {.environment = no_variable, .flags = flags});
+  EXPECT_TRUE(loaded.has_value()) << loaded.error().text();
+}
+
+TYPED_TEST(ProgramConfig, GivesAValueOrAnErrorForAnyDamage) {
+  const std::string original = with_every_key(this->committed());
+  std::mt19937 random(7);
+  int errors = 0;
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = original;
+    for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
+      const size_t at = random() % text.size();
+      const size_t length = std::min<size_t>(1 + random() % 20, text.size() - at);
+      switch (random() % 4) {
+        case 0:
+          text[at] = static_cast<char>(random());
+          break;
+        case 1:
+          text.erase(at, length);
+          break;
+        case 2:
+          text.insert(at, text.substr(random() % text.size(), length));
+          break;
+        default:
+          text[at] = "=[]{}\"'.,#\n-0e"[random() % 14];
+      }
+    }
+    TypeParam loaded;
+    const auto sources = load(loaded.keys(), this->file(text));
+    if (!sources) {
+      ++errors;
+      EXPECT_EQ(sources.error().code, ErrorCode::kInvalid);
+      EXPECT_THAT(sources.error().message, HasSubstr(this->path_ + ":"));
+    }
+  }
+  EXPECT_GT(errors, 200);
+  EXPECT_LT(errors, 2000);
+}
+
+TEST_F(Config, LoadsBothPrograms) {
+  const auto server = load_server_config(file("[collect]\nrate_hz = 199\n[fleet]\nheartbeat = \"1s\"\n"));
+  ASSERT_TRUE(server.has_value()) << server.error().text();
+  EXPECT_EQ(server->collect_rate_hz, 199);
+  EXPECT_EQ(server->heartbeat_ns, kNsPerSecond);
+  EXPECT_EQ(server->listen, "127.0.0.1:7070");
+  EXPECT_FALSE(load_server_config(file("[collect]\nrate_hz = 10001\n")).has_value());
+
+  const auto daemon = load_daemon_config(file("[machine]\nid = \"m1\"\n"));
+  ASSERT_TRUE(daemon.has_value()) << daemon.error().text();
+  EXPECT_EQ(daemon->machine_id, "m1");
+  EXPECT_EQ(daemon->max_window_ns, 300 * kNsPerSecond);
+}
+
+}  // namespace
+}  // namespace plimsoll::config
