@@ -2,6 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/log.h"
+#include "config/daemon_config.h"
+#include "daemon/agent.h"
 #include "daemon/once.h"
 #include "daemon/probe.h"
 
@@ -16,12 +19,49 @@ int report(const Error& error) {
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
 }
 
+struct AgentFlags {
+  std::string server;
+  std::string config_path;
+  std::string machine_id;
+};
+
+Status run_agent(const AgentFlags& flags) {
+  config::LoadInputs inputs;
+  if (!flags.config_path.empty()) {
+    inputs.path = flags.config_path;
+  }
+  if (!flags.server.empty()) {
+    inputs.flags.emplace_back("daemon.server", flags.server);
+  }
+  if (!flags.machine_id.empty()) {
+    inputs.flags.emplace_back("machine.id", flags.machine_id);
+  }
+  const auto loaded = config::load_daemon_config(inputs);
+  if (!loaded) {
+    return propagate(loaded, "reading the configuration");
+  }
+  // Before any thread is made: they inherit the blocked signals.
+  const auto stop = StopSignal::install();
+  if (!stop) {
+    return propagate(stop);
+  }
+  auto machine = identity::read_machine(
+      {.id = loaded->machine_id, .datacenter = loaded->datacenter, .cluster = loaded->cluster});
+  if (!machine) {
+    return propagate(machine);
+  }
+  log_info("sending to {}", loaded->server);
+  Agent agent(*loaded, std::move(*machine));
+  return agent.run(*stop);
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Plimsoll's daemon: samples every CPU of this machine and hands on unsymbolized profiles.");
   app.footer(
       "Examples:\n"
       "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
       "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
+      "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
       "  plimsolld probe                                       what this machine can measure\n"
       "Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
       "CAP_SYSLOG.");
@@ -42,6 +82,15 @@ int run(int argc, char** argv) {
   app.add_option("--ring-pages", once.ring_pages,
                  "Pages of each CPU's sample buffer, a power of two (default 64)")
       ->check(CLI::Range(1, 1 << 16));
+  AgentFlags agent_flags;
+  auto* server_flag =
+      app.add_option("--server", agent_flags.server, "Server to register with and send profiles to")
+          ->type_name("ADDR")
+          ->excludes(once_flag);
+  auto* config_flag =
+      app.add_option("--config", agent_flags.config_path, "Configuration (see daemon.example.toml)")
+          ->type_name("FILE")
+          ->excludes(once_flag);
   app.add_option("--machine-id", once.machine.id,
                  "Name of this machine (default: derived from /etc/machine-id)");
 
@@ -59,8 +108,14 @@ int run(int argc, char** argv) {
     std::cout << (probe_as_json ? probe_json(findings) : probe_table(findings));
     return 0;
   }
+  if (*server_flag || *config_flag) {
+    agent_flags.machine_id = once.machine.id;
+    const Status done = run_agent(agent_flags);
+    return done ? 0 : report(done.error());
+  }
   if (!*once_flag) {
-    std::cerr << "plimsolld: say what to do: --once SECONDS --output FILE, or probe (see --help)\n";
+    std::cerr
+        << "plimsolld: say what to do: --server ADDR, --once SECONDS --output FILE, or probe (see --help)\n";
     return kExitUsage;
   }
   if (once.output.empty()) {

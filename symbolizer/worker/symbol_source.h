@@ -21,8 +21,7 @@ struct BinarySymbols {
 // be a hint to a regular file in here, reached through no symbolic link out of here, with the build ID that was asked
 // for.
 struct SymbolRoots {
-  std::vector<std::string> folders{"/usr", "/lib",  "/lib64", "/bin", "/sbin",   "/opt",
-                                   "/srv", "/home", "/root",  "/tmp", "/var/lib"};
+  std::vector<std::string> folders;
 };
 
 // The symbols of the file at `path`, if it is the binary of that identity: .symtab, else .dynsym.

@@ -7,63 +7,16 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-struct UnboundLocation {
-  uint32_t id;
-  wire::LocationKind kind;
-  uint64_t address;
-};
+constexpr std::string_view kUnboundSql =
+    "SELECT binary.id, identity_kind, identity, path, content, location.id, kind, address "
+    "FROM location JOIN binary ON binary.id = owner LEFT JOIN kernel_symbols ON kernel_symbols.binary = "
+    "binary.id "
+    "LEFT JOIN binding ON binding.location = location.id "
+    "WHERE kind IN (?, ?, ?, ?) AND binding.location IS NULL ORDER BY binary.id, location.id";
 
-struct UnboundBinary {
-  int64_t id;
-  wire::IdentityKind identity_kind;
-  std::string identity;
-  std::string path;
-  std::vector<UnboundLocation> locations;
-};
-
-Result<std::vector<UnboundBinary>> unbound_binaries(sqlite::Database& catalogue) {
-  std::vector<UnboundBinary> binaries;
-  auto row = catalogue.query(
-      "SELECT binary.id, identity_kind, identity, path, location.id, kind, address "
-      "FROM location JOIN binary ON binary.id = owner LEFT JOIN binding ON binding.location = location.id "
-      "WHERE kind IN (?, ?, ?, ?) AND binding.location IS NULL ORDER BY binary.id, location.id",
-      wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE);
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return binaries;
-    }
-    if (binaries.empty() || binaries.back().id != row->integer(0)) {
-      binaries.push_back({row->integer(0),
-                          static_cast<wire::IdentityKind>(row->integer(1)),
-                          row->blob(2),
-                          std::string(row->text(3)),
-                          {}});
-    }
-    binaries.back().locations.push_back({static_cast<uint32_t>(row->integer(4)),
-                                         static_cast<wire::LocationKind>(row->integer(5)),
-                                         static_cast<uint64_t>(row->integer(6))});
-  }
-}
-
-// The symbols that a profile brought for a kernel or module; an empty table where none did.
-Result<BinarySymbols> kernel_symbols(sqlite::Database& catalogue, int64_t binary) {
-  auto row = catalogue.query("SELECT content FROM kernel_symbols WHERE binary = ?", binary);
-  if (!row) {
-    return propagate(row);
-  }
-  const auto has_row = row->step();
-  if (!has_row) {
-    return propagate(has_row);
-  }
+Result<BinarySymbols> read_kernel_symbols(const UnboundBinary& binary) {
   wire::KernelImage image;
-  if (!*has_row || !image.ParseFromString(row->blob(0))) {
+  if (binary.kernel_symbols.empty() || !image.ParseFromString(binary.kernel_symbols)) {
     return fail(ErrorCode::kNotFound, "no profile brought its symbols");
   }
   std::vector<FunctionSymbol> symbols;
@@ -84,10 +37,9 @@ bool is_kernel(const UnboundBinary& binary) {
   return kind == wire::KERNEL || kind == wire::MODULE;
 }
 
-Result<BinarySymbols> symbols_for(sqlite::Database& catalogue, const UnboundBinary& binary,
-                                  const SymbolRoots& roots) {
+Result<BinarySymbols> symbols_for(const UnboundBinary& binary, const SymbolRoots& roots) {
   if (is_kernel(binary)) {
-    return kernel_symbols(catalogue, binary.id);
+    return read_kernel_symbols(binary);
   }
   if (binary.path == "[vdso]") {
     return read_vdso_symbols(binary.identity);
@@ -110,35 +62,68 @@ store::Binding bind(const UnboundLocation& location, const BinarySymbols& symbol
 
 }  // namespace
 
-Result<BindReport> bind_pending(sqlite::Database& catalogue, const SymbolRoots& roots) {
-  const auto binaries = unbound_binaries(catalogue);
-  if (!binaries) {
-    return propagate(binaries, "looking for locations without names");
+Result<std::vector<UnboundBinary>> find_unbound(sqlite::Database& catalogue) {
+  std::vector<UnboundBinary> binaries;
+  auto row = catalogue.query(kUnboundSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE);
+  if (!row) {
+    return propagate(row, "looking for locations without names");
   }
-  BindReport report;
-  store::BindingWriter writer(catalogue);
-  for (const UnboundBinary& binary : *binaries) {
-    auto symbols = symbols_for(catalogue, binary, roots);
+  while (true) {
+    const auto has_row = row->step();
+    if (!has_row) {
+      return propagate(has_row, "looking for locations without names");
+    }
+    if (!*has_row) {
+      return binaries;
+    }
+    if (binaries.empty() || binaries.back().id != row->integer(0)) {
+      binaries.push_back({row->integer(0),
+                          static_cast<wire::IdentityKind>(row->integer(1)),
+                          row->blob(2),
+                          std::string(row->text(3)),
+                          row->blob(4),
+                          {}});
+    }
+    binaries.back().locations.push_back({static_cast<uint32_t>(row->integer(5)),
+                                         static_cast<wire::LocationKind>(row->integer(6)),
+                                         static_cast<uint64_t>(row->integer(7))});
+  }
+}
+
+std::vector<LookedUpBinary> look_up(const std::vector<UnboundBinary>& unbound, const SymbolRoots& roots) {
+  std::vector<LookedUpBinary> looked_up;
+  for (const UnboundBinary& binary : unbound) {
+    auto symbols = symbols_for(binary, roots);
+    std::string missing_reason;
     if (!symbols) {
-      report.missing.push_back({binary.path, symbols.error().text()});
+      missing_reason = symbols.error().text();
       symbols = BinarySymbols{};
+    } else if (symbols->quality == store::SymbolQuality::kNone) {
+      missing_reason = "it is stripped and exports no functions";
     }
     std::vector<store::Binding> bindings;
     for (const UnboundLocation& location : binary.locations) {
       bindings.push_back(bind(location, *symbols));
-      report.named += bindings.back().frames.empty() ? 0 : 1;
     }
-    report.locations += bindings.size();
-    if (auto written = writer.bind(bindings, 1); !written) {
+    looked_up.push_back(
+        {binary.id, binary.path, symbols->quality, std::move(missing_reason), std::move(bindings)});
+  }
+  return looked_up;
+}
+
+Status write_bindings(sqlite::Database& catalogue, const std::vector<LookedUpBinary>& looked_up) {
+  store::BindingWriter writer(catalogue);
+  for (const LookedUpBinary& binary : looked_up) {
+    if (auto written = writer.bind(binary.bindings, 1); !written) {
       return propagate(written, "naming the locations of {}", binary.path);
     }
-    if (auto marked = catalogue.execute("UPDATE binary SET quality = ? WHERE id = ?",
-                                        static_cast<int>(symbols->quality), binary.id);
-        !marked) {
-      return propagate(marked);
+    const auto marked = catalogue.execute("UPDATE binary SET quality = ? WHERE id = ?",
+                                          static_cast<int>(binary.quality), binary.id);
+    if (!marked) {
+      return marked;
     }
   }
-  return report;
+  return {};
 }
 
 }  // namespace plimsoll::symbolizer

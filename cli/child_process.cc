@@ -1,0 +1,79 @@
+#include "cli/child_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace plimsoll::cli {
+namespace {
+
+// What a child is started with; the C interface needs them destroyed by hand.
+struct SpawnSettings {
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+
+  explicit SpawnSettings(const std::string& log_path) {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log_path.c_str(),
+                                       O_WRONLY | O_CREAT | O_APPEND, 0644);
+    ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+};
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::start(const std::vector<std::string>& argv, const std::string& log_path) {
+  const SpawnSettings settings(log_path);
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int error_number = ::posix_spawnp(&pid, argv[0].c_str(), &settings.actions, &settings.attributes,
+                                          arguments.data(), environ);
+  if (error_number != 0) {
+    return fail_errno(error_number, "starting {}", argv[0]);
+  }
+  return ChildProcess(pid);
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) {
+    ::kill(-pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+}
+
+void ChildProcess::stop() {
+  if (pid_ > 0) {
+    ::kill(-pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+}
+
+bool ChildProcess::is_running() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+    pid_ = -1;
+  }
+  return pid_ > 0;
+}
+
+}  // namespace plimsoll::cli

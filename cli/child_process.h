@@ -1,0 +1,37 @@
+// A program that this one has started, in a process group of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::cli {
+
+// Ends the group (SIGKILL) and waits for the program when destroyed. Move-only.
+class ChildProcess {
+ public:
+  // `argv[0]` is looked for in PATH unless it has a slash. Standard output and error go to `log_path`.
+  static Result<ChildProcess> start(const std::vector<std::string>& argv, const std::string& log_path);
+
+  ChildProcess(ChildProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  // Asks it to end (SIGTERM to the group) and waits for it.
+  void stop();
+
+  // Whether it is still there; false as well once it has ended by itself.
+  bool is_running();
+
+ private:
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  pid_t pid_;
+};
+
+}  // namespace plimsoll::cli

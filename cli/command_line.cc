@@ -1,0 +1,164 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "query/views/dimension.h"
+
+namespace plimsoll::cli {
+namespace {
+
+int report(const Error& error) {
+  std::cerr << "plimsoll: " << error.text() << "\n";
+  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
+}
+
+// A flag whose value becomes a (name, text) pair, in the order of the command line.
+CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std::string& name,
+                           std::vector<std::pair<std::string, std::string>>& parameters,
+                           const std::string& help) {
+  return command
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [&parameters, name](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              parameters.emplace_back(name, text);
+            }
+          },
+          help)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_source(CLI::App& command, AnswerSource& source) {
+  auto* server = command.add_option("--server", source.server, "Ask this server")->type_name("ADDR");
+  auto* data = command.add_option("--data", source.data_dir, "Read this data directory")->type_name("DIR");
+  server->excludes(data);
+}
+
+void add_forms(CLI::App& command, query::TableForm& form) {
+  auto* json =
+      command.add_flag_callback("--json", [&form] { form = query::TableForm::kJson; }, "As a JSON document");
+  auto* csv = command.add_flag_callback("--csv", [&form] { form = query::TableForm::kCsv; }, "As CSV");
+  json->excludes(csv);
+}
+
+std::string dimension_help() {
+  std::string help = "Dimensions (for --by and --where):\n";
+  for (const query::Dimension& dimension : query::dimensions()) {
+    help += fmt::format("  {:<14}{}\n", dimension.name, dimension.meaning);
+  }
+  return help +
+         "Examples:\n"
+         "  plimsoll top --data DIR                             the hot functions\n"
+         "  plimsoll top --data DIR --by app                    by application\n"
+         "  plimsoll top --data DIR --where app=gzip --by function,file\n"
+         "  plimsoll top --server 127.0.0.1:7070 --since 1h --where 'function=~^sqlite3' --by binary "
+         "--json\n";
+}
+
+void add_top(CLI::App& app, TopOptions& options) {
+  auto* command = app.add_subcommand("top", "What is hot: self and total, by any dimensions");
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+  add_parameter(*command, "--event", "event", options.parameters, "Event (default: cycles, or cpu-clock)")
+      ->type_name("EVENT");
+  add_parameter(
+      *command, "--where", "where", options.parameters,
+      "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
+      ->type_name("PREDICATE");
+  add_parameter(*command, "--by", "by", options.parameters, "Dimensions to group by (default: function)")
+      ->type_name("DIM,...");
+  add_parameter(*command, "--since", "since", options.parameters, "Start: RFC 3339, or relative (1h, -2h)")
+      ->type_name("TIME");
+  add_parameter(*command, "--until", "until", options.parameters, "End, likewise")->type_name("TIME");
+  add_parameter(*command, "--limit", "limit", options.parameters, "Rows to show (default 20)")
+      ->type_name("N");
+  command->footer(dimension_help());
+}
+
+void add_import(CLI::App& app, ImportOptions& options) {
+  auto* command = app.add_subcommand("import", "Take profiles from files into a data directory");
+  command->add_option("--data", options.data_dir, "Data directory; made where it is missing")
+      ->type_name("DIR")
+      ->required();
+  command
+      ->add_option("--symbol-root", options.symbol_roots,
+                   "Folder whose binaries may be read for symbols; may be repeated (default: the usual ones)")
+      ->type_name("DIR");
+  command->add_option("files", options.files, "Raw profiles, as \"plimsolld --once\" writes them")
+      ->type_name("FILE")
+      ->required();
+}
+
+void add_server(CLI::App& app, ServerOptions& options) {
+  auto* command = app.add_subcommand("server", "Receive profiles of daemons and answer questions about them");
+  add_parameter(*command, "--data", "server.data", options.flags, "Data directory; made where it is missing")
+      ->type_name("DIR");
+  add_parameter(*command, "--listen", "server.listen", options.flags,
+                "Address for people and the API (default 127.0.0.1:7070)")
+      ->type_name("ADDR");
+  add_parameter(*command, "--fleet-listen", "server.fleet_listen", options.flags,
+                "Address for daemons (default 127.0.0.1:7071)")
+      ->type_name("ADDR");
+  command->add_option("--config", options.config_path, "Configuration (see config/server.example.toml)")
+      ->type_name("FILE");
+}
+
+void add_demo(CLI::App& app, DemoOptions& options) {
+  auto* command =
+      app.add_subcommand("demo", "Server, daemon and a small real workload on this machine, then the answer");
+  command->add_option("--data", options.data_dir, "Data directory (default: a new one under /tmp)")
+      ->type_name("DIR");
+  command->add_option("--seconds", options.seconds, "How long to profile (default 20)")
+      ->check(CLI::Range(2, 3600));
+  command->add_option("--rate", options.rate_hz, "Samples a second on each CPU (default 199)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 1000));
+}
+
+int run_parsed(const CLI::App& app, const TopOptions& top, const ImportOptions& import,
+               const ServerOptions& server, const DemoOptions& demo) {
+  Status done;
+  if (app.got_subcommand("top")) {
+    if (top.source.server.empty() && top.source.data_dir.empty()) {
+      std::cerr << "plimsoll top: say where to look: --server ADDR or --data DIR\n";
+      return kExitUsage;
+    }
+    done = run_top(top);
+  } else if (app.got_subcommand("import")) {
+    done = run_import(import);
+  } else if (app.got_subcommand("server")) {
+    done = run_server(server);
+  } else {
+    done = run_demo(demo);
+  }
+  return done ? 0 : report(done.error());
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  CLI::App app("Plimsoll: a continuous profiler for whole fleets.");
+  app.require_subcommand(1);
+  app.footer(
+      "\"plimsoll demo\" shows it at work on this machine; \"plimsoll COMMAND --help\" explains each "
+      "command.");
+  TopOptions top;
+  ImportOptions import;
+  ServerOptions server;
+  DemoOptions demo;
+  add_demo(app, demo);
+  add_top(app, top);
+  add_import(app, import);
+  add_server(app, server);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitUsage;
+  }
+  return run_parsed(app, top, import, server, demo);
+}
+
+}  // namespace plimsoll::cli

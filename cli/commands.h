@@ -1,0 +1,51 @@
+// What each subcommand does, apart from how its flags are spelled.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "query/views/table.h"
+
+namespace plimsoll::cli {
+
+// Where an answer comes from: a server, or a data directory of this machine.
+struct AnswerSource {
+  std::string server;  // address; empty: data_dir
+  std::string data_dir;
+};
+
+struct TopOptions {
+  AnswerSource source;
+  query::TableForm form = query::TableForm::kText;
+  // Parameters of query::parse_top, in the order of the flags.
+  std::vector<std::pair<std::string, std::string>> parameters;
+};
+Status run_top(const TopOptions& options);
+
+struct ImportOptions {
+  std::string data_dir;
+  std::vector<std::string> files;
+  std::vector<std::string> symbol_roots;  // none: the defaults
+};
+// Commits each file before the next is read; symbolizes at the end. Fails on the first file that cannot be imported,
+// which then has left nothing.
+Status run_import(const ImportOptions& options);
+
+struct ServerOptions {
+  std::string config_path;                                 // empty: none
+  std::vector<std::pair<std::string, std::string>> flags;  // configuration keys and their values
+};
+// Until SIGINT or SIGTERM.
+Status run_server(const ServerOptions& options);
+
+struct DemoOptions {
+  std::string data_dir;  // empty: a new one under /tmp
+  uint32_t seconds = 20;
+  uint32_t rate_hz = 199;
+};
+Status run_demo(const DemoOptions& options);
+
+}  // namespace plimsoll::cli

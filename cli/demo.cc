@@ -1,0 +1,193 @@
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "cli/child_process.h"
+#include "cli/commands.h"
+#include "config/server_config.h"
+#include "query/views/top.h"
+#include "server/server.h"
+
+namespace plimsoll::cli {
+namespace {
+
+struct Workload {
+  std::string name;
+  std::string program;  // that must be there
+  std::string script;   // for sh; runs until it is ended
+};
+
+std::string executable_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+// A program with a known split of work, and programs nobody here wrote.
+std::vector<Workload> workloads(const std::string& folder, uint32_t seconds) {
+  return {
+      {"known_split", folder + "/known_split",
+       fmt::format("exec '{}/known_split' {} 5", folder, seconds + 10)},
+      {"sqlite3", "sqlite3",
+       "while :; do sqlite3 :memory: 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE "
+       "x<400000) "
+       "SELECT x%13, count(*), sum(x%7) FROM c GROUP BY 1 ORDER BY 2'; done"},
+      {"python3", "python3",
+       "exec python3 -c 'while True: sorted(str(hash(str(i))) for i in range(200000))'"},
+      {"gzip", "gzip", fmt::format("while :; do gzip -9 -c '{}/plimsoll' > /dev/null; done", folder)},
+      {"g++", "g++",
+       "while :; do echo '#include <map>\n#include <regex>\nint main() { return std::map<int, "
+       "std::regex>().size(); }' | "
+       "g++ -std=c++20 -O2 -x c++ -c -o /dev/null -; done"},
+  };
+}
+
+bool is_there(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return ::access(program.c_str(), X_OK) == 0;
+  }
+  const char* const path = std::getenv("PATH");
+  std::string_view folders = path == nullptr ? "" : path;
+  while (!folders.empty()) {
+    const size_t colon = std::min(folders.find(':'), folders.size());
+    if (::access(fmt::format("{}/{}", folders.substr(0, colon), program).c_str(), X_OK) == 0) {
+      return true;
+    }
+    folders.remove_prefix(std::min(colon + 1, folders.size()));
+  }
+  return false;
+}
+
+Result<std::string> make_data_dir(const DemoOptions& options) {
+  if (!options.data_dir.empty()) {
+    return options.data_dir;
+  }
+  std::string path = "/tmp/plimsoll-demo-XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    return fail_errno(errno, "making a folder for the demo under /tmp");
+  }
+  return path;
+}
+
+// Waits for the time with a progress line on a terminal, or a line every five seconds in a pipe. Fails as soon as the
+// daemon has ended.
+Status wait_with_progress(uint32_t seconds, ChildProcess& daemon, const std::string& daemon_log) {
+  const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  const int64_t end_ns = monotonic_now_ns() + seconds * kNsPerSecond;
+  for (uint32_t elapsed = 0; elapsed < seconds; ++elapsed) {
+    const int64_t next_ns = end_ns - static_cast<int64_t>(seconds - elapsed - 1) * kNsPerSecond;
+    ::poll(nullptr, 0, static_cast<int>(std::max<int64_t>(0, (next_ns - monotonic_now_ns()) / 1'000'000)));
+    if (!daemon.is_running()) {
+      std::ifstream log(daemon_log);
+      std::string last_line;
+      for (std::string line; std::getline(log, line);) {
+        last_line = line;
+      }
+      return with_hint(fail(ErrorCode::kDenied, "the daemon has ended: {}", last_line),
+                       "\"plimsolld probe\" says what this machine and user can measure");
+    }
+    if (is_terminal) {
+      fmt::print("\rprofiling this machine: {} of {} s ", elapsed + 1, seconds);
+      std::fflush(stdout);
+    } else if ((elapsed + 1) % 5 == 0) {
+      fmt::print("profiling this machine: {} of {} s\n", elapsed + 1, seconds);
+    }
+  }
+  fmt::print("{}", is_terminal ? "\n" : "");
+  return {};
+}
+
+Status print_top(const std::string& data_dir, std::string_view title,
+                 const std::vector<std::pair<std::string, std::string>>& parameters) {
+  const auto request = query::parse_top(parameters, wall_now_ns());
+  const auto snapshot = query::Snapshot::load(data_dir);
+  if (!request || !snapshot) {
+    return !request ? propagate(request) : propagate(snapshot);
+  }
+  const auto table = query::top(*request, **snapshot);
+  if (!table) {
+    return propagate(table);
+  }
+  fmt::print("\n{}\n{}", title, query::to_text(*table));
+  return {};
+}
+
+Status print_answers(const std::string& data_dir) {
+  for (const auto& [title, parameters] :
+       std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>{
+           {"Applications", {{"by", "app"}, {"limit", "10"}}},
+           {"Hot functions of everything that ran", {{"by", "function,binary"}, {"limit", "20"}}},
+           {"The program with the known split (70, 20 and 10 %)",
+            {{"by", "function"}, {"where", "app=known_split"}, {"limit", "4"}}}}) {
+    if (auto printed = print_top(data_dir, title, parameters); !printed) {
+      return printed;
+    }
+  }
+  fmt::print(
+      "\nThe data are in {0}. To look further:\n"
+      "  plimsoll top --data {0} --where app=sqlite3\n"
+      "  plimsoll top --data {0} --by app,thread --json\n"
+      "  plimsoll server --data {0}        then: plimsoll top --server 127.0.0.1:7070\n",
+      data_dir);
+  return {};
+}
+
+}  // namespace
+
+Status run_demo(const DemoOptions& options) {
+  const auto data_dir = make_data_dir(options);
+  if (!data_dir) {
+    return propagate(data_dir);
+  }
+  set_log_level(LogLevel::kWarning);
+  const std::string folder = executable_folder();
+  config::ServerConfig config;
+  config.data_dir = *data_dir;
+  config.listen = "127.0.0.1:0";
+  config.fleet_listen = "127.0.0.1:0";
+  config.collect_rate_hz = options.rate_hz;
+  config.collect_window_ns = 2 * kNsPerSecond;
+  config.heartbeat_ns = kNsPerSecond;
+  config.symbol_roots.push_back(folder);
+  auto server = server::Server::start(config);
+  if (!server) {
+    return propagate(server);
+  }
+  fmt::print("server: http://{} for people, http://{} for daemons\n", (*server)->address(),
+             (*server)->fleet_address());
+  const std::string daemon_log = *data_dir + "/plimsolld.log";
+  auto daemon =
+      ChildProcess::start({folder + "/plimsolld", "--server", (*server)->fleet_address()}, daemon_log);
+  if (!daemon) {
+    return propagate(daemon);
+  }
+  std::vector<ChildProcess> running;
+  for (const Workload& workload : workloads(folder, options.seconds)) {
+    if (!is_there(workload.program)) {
+      fmt::print("not running {}: it is not installed\n", workload.program);
+      continue;
+    }
+    auto child = ChildProcess::start({"/bin/sh", "-c", workload.script}, "/dev/null");
+    if (!child) {
+      return propagate(child);
+    }
+    running.push_back(std::move(*child));
+  }
+  fmt::print("running {} programs, to have something to see\n", running.size());
+  if (auto waited = wait_with_progress(options.seconds, *daemon, daemon_log); !waited) {
+    return waited;
+  }
+  daemon->stop();
+  running.clear();
+  (*server)->stop();
+  return print_answers(*data_dir);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,22 @@
+// What the server may ask of this machine, whatever it asks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/profile.pb.h"
+
+namespace plimsoll {
+
+struct LocalLimits {
+  uint32_t max_rate_hz = 1000;
+  int64_t max_window_ns = 0;
+  std::vector<std::string> events;  // allowed; none: all
+};
+
+// The assignment within the limits: a lower rate, a shorter window, fewer events. An assignment none of whose events is
+// allowed has no duration left, and is not to be run.
+wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLimits& limits);
+
+}  // namespace plimsoll

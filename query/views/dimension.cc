@@ -1,0 +1,176 @@
+#include "query/views/dimension.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/suggest.h"
+
+namespace plimsoll::query {
+namespace {
+
+constexpr std::array<Dimension, 21> kDimensions{{
+    {"machine", DimensionSource::kOrigin, "machine ID"},
+    {"hostname", DimensionSource::kOrigin, "the machine's name for people"},
+    {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
+    {"cluster", DimensionSource::kOrigin, "as configured on the machine"},
+    {"platform", DimensionSource::kOrigin, "CPU model"},
+    {"architecture", DimensionSource::kOrigin, "x86_64, aarch64, ..."},
+    {"kernel", DimensionSource::kOrigin, "kernel release"},
+    {"draw", DimensionSource::kOrigin, "the random selection that the profile belongs to"},
+    {"job", DimensionSource::kWorkload, "the same binary doing the same work on many machines"},
+    {"instance", DimensionSource::kWorkload, "one copy of a job: container, unit or control group"},
+    {"app", DimensionSource::kWorkload, "name of the executable"},
+    {"image", DimensionSource::kWorkload, "container image"},
+    {"build_id", DimensionSource::kWorkload, "of the executable"},
+    {"revision", DimensionSource::kWorkload, "of the executable's source"},
+    {"compiler", DimensionSource::kWorkload, "that built the executable"},
+    {"builder", DimensionSource::kWorkload, "system that built the executable"},
+    {"thread", DimensionSource::kThread, "name of the thread"},
+    {"function", DimensionSource::kFrame, "function of a frame; as a filter: anywhere on the stack"},
+    {"file", DimensionSource::kFrame, "source file of a frame"},
+    {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
+    {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
+}};
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool has_binary(const store::LocationEntry& location) {
+  switch (location.kind) {
+    case wire::ELF:
+    case wire::ELF_FILE_OFFSET:
+    case wire::KERNEL:
+    case wire::MODULE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string binary_name(const Snapshot& snapshot, uint32_t location) {
+  const store::LocationEntry& entry = snapshot.dictionaries.locations[location];
+  if (has_binary(entry)) {
+    return std::string(base_name(snapshot.dictionaries.binaries[entry.owner].path));
+  }
+  switch (entry.kind) {
+    case wire::JIT:
+      return "[jit]";
+    case wire::BPF:
+      return "[bpf]";
+    case wire::UNRESOLVED:
+      return "[unresolved]";
+    default:
+      return "";
+  }
+}
+
+std::string function_name(const Snapshot& snapshot, FramePlace place) {
+  const auto frames = snapshot.bindings.of(place.location);
+  if (place.depth < frames.size()) {
+    return snapshot.bindings.functions[frames[place.depth].function];
+  }
+  const std::string binary = binary_name(snapshot, place.location);
+  return binary.empty() ? "[unknown]" : fmt::format("[no symbol in {}]", binary);
+}
+
+}  // namespace
+
+std::span<const Dimension> dimensions() {
+  return kDimensions;
+}
+
+Result<Dimension> find_dimension(std::string_view name) {
+  const auto found = std::ranges::find(kDimensions, name, &Dimension::name);
+  if (found != kDimensions.end()) {
+    return *found;
+  }
+  std::vector<std::string_view> names;
+  for (const Dimension& dimension : kDimensions) {
+    names.push_back(dimension.name);
+  }
+  const auto nearest = nearest_word(name, names);
+  return with_hint(fail(ErrorCode::kInvalid, "there is no dimension \"{}\"", name),
+                   nearest ? fmt::format("did you mean {}?", *nearest)
+                           : fmt::format("the dimensions are {}", fmt::join(names, ", ")));
+}
+
+std::string origin_value(const Snapshot& snapshot, std::string_view dimension, uint32_t origin) {
+  const store::OriginEntry& entry = snapshot.dictionaries.origins[origin];
+  const store::MachineEntry& machine = snapshot.dictionaries.machines[entry.machine];
+  if (dimension == "machine") {
+    return machine.machine_id;
+  }
+  if (dimension == "hostname") {
+    return machine.hostname;
+  }
+  if (dimension == "datacenter") {
+    return machine.datacenter;
+  }
+  if (dimension == "cluster") {
+    return machine.cluster;
+  }
+  if (dimension == "platform") {
+    return machine.platform;
+  }
+  if (dimension == "architecture") {
+    return machine.architecture;
+  }
+  return dimension == "kernel" ? machine.kernel : entry.draw;
+}
+
+std::string workload_value(const Snapshot& snapshot, std::string_view dimension, uint32_t workload) {
+  const store::WorkloadEntry& entry = snapshot.dictionaries.workloads[workload];
+  if (dimension == "job") {
+    return entry.job;
+  }
+  if (dimension == "instance") {
+    return entry.instance;
+  }
+  if (dimension == "app") {
+    return entry.app;
+  }
+  if (dimension == "image") {
+    return entry.image;
+  }
+  if (dimension == "build_id") {
+    return entry.build_id;
+  }
+  if (dimension == "revision") {
+    return entry.revision;
+  }
+  return dimension == "compiler" ? entry.compiler : entry.builder;
+}
+
+size_t frames_of(const Snapshot& snapshot, uint32_t location) {
+  return std::max<size_t>(1, snapshot.bindings.of(location).size());
+}
+
+std::string frame_value(const Snapshot& snapshot, std::string_view dimension, FramePlace place) {
+  if (place.location == 0) {
+    return "[no stack]";
+  }
+  if (dimension == "function") {
+    return function_name(snapshot, place);
+  }
+  if (dimension == "binary") {
+    return binary_name(snapshot, place.location);
+  }
+  const auto frames = snapshot.bindings.of(place.location);
+  return place.depth < frames.size() ? snapshot.bindings.files[frames[place.depth].file] : std::string();
+}
+
+std::string stack_value(const Snapshot& snapshot, uint32_t stack) {
+  std::vector<std::string> names;
+  for (uint32_t node = stack; node != 0; node = snapshot.dictionaries.stacks[node].parent) {
+    const uint32_t location = snapshot.dictionaries.stacks[node].location;
+    for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
+      names.push_back(function_name(snapshot, {location, depth}));
+    }
+  }
+  std::ranges::reverse(names);
+  return names.empty() ? "[no stack]" : fmt::format("{}", fmt::join(names, ";"));
+}
+
+}  // namespace plimsoll::query

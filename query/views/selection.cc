@@ -1,0 +1,175 @@
+#include "query/views/selection.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace plimsoll::query {
+namespace {
+
+Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
+  const auto& events = snapshot.dictionaries.events;
+  const auto id_of = [&](std::string_view wanted) {
+    const auto found = std::find_if(events.begin() + 1, events.end(),
+                                    [&](const store::EventEntry& event) { return event.name == wanted; });
+    return found == events.end() ? 0 : static_cast<uint32_t>(found - events.begin());
+  };
+  if (events.size() <= 1) {
+    return with_hint(fail(ErrorCode::kNotFound, "there are no profiles yet"),
+                     "import some (plimsoll import), or let a daemon send them (plimsolld --server)");
+  }
+  if (name.empty()) {
+    for (const char* preferred : {"cycles", "cpu-clock"}) {
+      if (const uint32_t id = id_of(preferred); id != 0) {
+        return id;
+      }
+    }
+    return 1;
+  }
+  if (const uint32_t id = id_of(name); id != 0) {
+    return id;
+  }
+  std::vector<std::string_view> names;
+  for (size_t id = 1; id < events.size(); ++id) {
+    names.push_back(events[id].name);
+  }
+  return with_hint(
+      with_field(fail(ErrorCode::kNotFound, "there are no samples of event \"{}\"", name), "event"),
+      fmt::format("there are samples of {}", fmt::join(names, ", ")));
+}
+
+// Clears the flags of the entries whose value does not pass.
+void apply(const Predicate& predicate, size_t entries, std::vector<bool>& flags,
+           const std::function<std::string(uint32_t)>& value_of) {
+  if (flags.empty()) {
+    flags.assign(entries, true);
+  }
+  for (uint32_t id = 1; id < entries; ++id) {
+    if (flags[id] && predicate.matches(value_of(id)) == predicate.is_negated()) {
+      flags[id] = false;
+    }
+  }
+}
+
+bool location_matches(const Predicate& predicate, const Snapshot& snapshot, uint32_t location) {
+  for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
+    if (predicate.matches(frame_value(snapshot, predicate.dimension().name, {location, depth}))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A filter on frames holds for stacks that contain a match; its negation for those that contain none.
+void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::vector<bool>& flags) {
+  const auto& stacks = snapshot.dictionaries.stacks;
+  const size_t locations = snapshot.dictionaries.locations.size();
+  std::vector<bool> matching_location(locations);
+  for (uint32_t location = 1; location < locations; ++location) {
+    matching_location[location] = location_matches(predicate, snapshot, location);
+  }
+  if (flags.empty()) {
+    flags.assign(stacks.size(), true);
+  }
+  std::vector<bool> contains_match(stacks.size());
+  for (size_t id = 0; id < stacks.size(); ++id) {
+    // Parents come first: their IDs are smaller.
+    contains_match[id] =
+        id != 0 && (matching_location[stacks[id].location] || contains_match[stacks[id].parent]);
+    if (contains_match[id] == predicate.is_negated()) {
+      flags[id] = false;
+    }
+  }
+}
+
+void apply(const Predicate& predicate, const Snapshot& snapshot, store::AggregateRequest& request) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  const std::string_view name = predicate.dimension().name;
+  switch (predicate.dimension().source) {
+    case DimensionSource::kOrigin:
+      apply(predicate, dictionaries.origins.size(), request.origins,
+            [&](uint32_t id) { return origin_value(snapshot, name, id); });
+      break;
+    case DimensionSource::kWorkload:
+      apply(predicate, dictionaries.workloads.size(), request.workloads,
+            [&](uint32_t id) { return workload_value(snapshot, name, id); });
+      break;
+    case DimensionSource::kThread:
+      apply(predicate, dictionaries.threads.size(), request.threads,
+            [&](uint32_t id) { return dictionaries.threads[id]; });
+      break;
+    case DimensionSource::kFrame:
+      apply_to_stacks(predicate, snapshot, request.stacks);
+      break;
+    case DimensionSource::kStack:
+      apply(predicate, dictionaries.stacks.size(), request.stacks,
+            [&](uint32_t id) { return stack_value(snapshot, id); });
+      break;
+  }
+}
+
+void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  request.event_count = dictionaries.events.size();
+  request.factor.assign(dictionaries.origins.size() * request.event_count, 0);
+  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+    request.factor[entry.origin * request.event_count + entry.event] =
+        weight_of(dictionaries.origins[entry.origin]) * entry.scale;
+  }
+}
+
+void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  Coverage& coverage = resolved.coverage;
+  std::set<std::string_view> machines;
+  std::set<std::string> notes;
+  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+    if (entry.event != resolved.event || !resolved.request.origins[entry.origin]) {
+      continue;
+    }
+    const store::OriginEntry& origin = dictionaries.origins[entry.origin];
+    coverage.from_ns = machines.empty() ? origin.from_ns : std::min(coverage.from_ns, origin.from_ns);
+    coverage.to_ns = std::max(coverage.to_ns, origin.to_ns);
+    coverage.lost += static_cast<int64_t>(entry.lost);
+    machines.insert(dictionaries.machines[origin.machine].machine_id);
+    if (!entry.note.empty()) {
+      notes.insert(entry.note);
+    }
+  }
+  coverage.machines_drawn = static_cast<int64_t>(machines.size());
+  coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
+  resolved.notes.assign(notes.begin(), notes.end());
+}
+
+}  // namespace
+
+double weight_of(const store::OriginEntry& origin) {
+  const auto observed_ns = static_cast<double>(origin.to_ns - origin.from_ns);
+  const double interval_ns = origin.interval_ns == 0 ? observed_ns : static_cast<double>(origin.interval_ns);
+  return interval_ns / observed_ns / origin.inclusion_probability;
+}
+
+Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot) {
+  const auto event = find_event(selection.event, snapshot);
+  if (!event) {
+    return propagate(event);
+  }
+  ResolvedSelection resolved;
+  resolved.event = *event;
+  resolved.request.events.assign(snapshot.dictionaries.events.size(), false);
+  resolved.request.events[*event] = true;
+  const auto& origins = snapshot.dictionaries.origins;
+  resolved.request.origins.assign(origins.size(), false);
+  for (size_t id = 1; id < origins.size(); ++id) {
+    resolved.request.origins[id] =
+        origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
+  }
+  for (const Predicate& predicate : selection.where) {
+    apply(predicate, snapshot, resolved.request);
+  }
+  add_factors(snapshot, resolved.request);
+  add_coverage(snapshot, resolved);
+  return resolved;
+}
+
+}  // namespace plimsoll::query

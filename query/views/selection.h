@@ -1,0 +1,39 @@
+// What a view is about: an event, a time range and filters; and what that means for the rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "query/views/predicate.h"
+#include "query/views/snapshot.h"
+#include "query/views/table.h"
+#include "store/rows/aggregation.h"
+
+namespace plimsoll::query {
+
+struct Selection {
+  std::string event;             // empty: cycles where there are any, else cpu-clock, else the first
+  int64_t since_ns = INT64_MIN;  // wall clock; windows that overlap the range go in
+  int64_t until_ns = INT64_MAX;
+  std::vector<Predicate> where;
+};
+
+// A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
+// but the share without symbols.
+struct ResolvedSelection {
+  uint32_t event = 0;
+  store::AggregateRequest request;
+  Coverage coverage;
+  std::vector<std::string> notes;
+};
+
+// kNotFound where the snapshot has no such event; the message says which there are.
+Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot);
+
+// weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
+// fleet and in the draw's interval. 1 for profiles that were not drawn.
+double weight_of(const store::OriginEntry& origin);
+
+}  // namespace plimsoll::query

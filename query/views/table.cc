@@ -1,0 +1,168 @@
+#include "query/views/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/time.h"
+
+namespace plimsoll::query {
+namespace {
+
+struct Scale {
+  double factor;
+  std::string_view suffix;
+};
+
+constexpr std::array<Scale, 4> kTimes{{{1e9, " s"}, {1e6, " ms"}, {1e3, " us"}, {1, " ns"}}};
+constexpr std::array<Scale, 4> kBytes{
+    {{1U << 30U, " GiB"}, {1U << 20U, " MiB"}, {1U << 10U, " KiB"}, {1, " B"}}};
+constexpr std::array<Scale, 4> kCounts{{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}}};
+
+std::string readable(double value, std::string_view unit) {
+  if (unit == "share") {
+    return fmt::format("{:.2f} %", value * 100);
+  }
+  const auto& scales = unit == "ns" ? kTimes : unit == "bytes" ? kBytes : kCounts;
+  const auto fitting =
+      std::ranges::find_if(scales, [&](const Scale& scale) { return value >= scale.factor; });
+  const Scale& scale = fitting == scales.end() ? scales.back() : *fitting;
+  return fmt::format("{:.4g}{}", value / scale.factor, scale.suffix);
+}
+
+std::string cell_text(const Value& value, std::string_view unit) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return *text;
+  }
+  if (const auto* whole = std::get_if<int64_t>(&value)) {
+    return unit.empty() ? fmt::format("{}", *whole) : readable(static_cast<double>(*whole), unit);
+  }
+  if (const auto* real = std::get_if<double>(&value)) {
+    return readable(*real, unit);
+  }
+  return "-";
+}
+
+std::string csv_cell(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    if (text->find_first_of(",\"\r\n") == std::string::npos) {
+      return *text;
+    }
+    std::string quoted = "\"";
+    for (const char c : *text) {
+      quoted += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return quoted + "\"";
+  }
+  if (const auto* whole = std::get_if<int64_t>(&value)) {
+    return fmt::format("{}", *whole);
+  }
+  if (const auto* real = std::get_if<double>(&value)) {
+    return fmt::format("{}", *real);
+  }
+  return {};
+}
+
+// Terminals count characters, not bytes: those that do not continue a UTF-8 sequence.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
+}
+
+std::string pad(const std::string& text, size_t width, bool to_the_left) {
+  const std::string spaces(width - std::min(width, width_of(text)), ' ');
+  return to_the_left ? spaces + text : text + spaces;
+}
+
+// Columns in which every row is absent say nothing to people.
+std::vector<size_t> shown_columns(const Table& table) {
+  std::vector<size_t> shown;
+  for (size_t column = 0; column < table.columns.size(); ++column) {
+    const bool is_absent = !table.rows.empty() && std::ranges::all_of(table.rows, [&](const auto& row) {
+      return std::holds_alternative<std::monostate>(row[column]);
+    });
+    if (!is_absent) {
+      shown.push_back(column);
+    }
+  }
+  // Text comes last, so that long names need no padding.
+  std::ranges::stable_partition(shown, [&](size_t column) { return !table.columns[column].unit.empty(); });
+  return shown;
+}
+
+std::string coverage_text(const Table& table) {
+  const Coverage& coverage = table.coverage;
+  return fmt::format(
+      "{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n", table.event,
+      coverage.samples, coverage.lost, coverage.machines_drawn, coverage.machines_live,
+      coverage.machines_live == 1 ? "" : "s", format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
+      format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond), coverage.unsymbolized_share * 100);
+}
+
+}  // namespace
+
+std::string to_text(const Table& table) {
+  const std::vector<size_t> shown = shown_columns(table);
+  std::vector<std::vector<std::string>> lines(1);
+  for (const size_t column : shown) {
+    lines[0].push_back(table.columns[column].name);
+  }
+  for (const auto& row : table.rows) {
+    auto& line = lines.emplace_back();
+    for (const size_t column : shown) {
+      line.push_back(cell_text(row[column], table.columns[column].unit));
+    }
+  }
+  std::vector<size_t> widths(shown.size());
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      widths[i] = std::max(widths[i], width_of(line[i]));
+    }
+  }
+  std::string text;
+  for (const std::string& note : table.notes) {
+    text += "note: " + note + "\n";
+  }
+  text += coverage_text(table);
+  for (const auto& line : lines) {
+    std::string row;
+    for (size_t i = 0; i < line.size(); ++i) {
+      const bool is_number = !table.columns[shown[i]].unit.empty();
+      const bool is_last = i + 1 == line.size();
+      row += is_last && !is_number ? line[i] : pad(line[i], widths[i], is_number) + (is_last ? "" : "  ");
+    }
+    text += row + "\n";
+  }
+  return text;
+}
+
+std::string to_csv(const Table& table) {
+  std::string text;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    text += (i == 0 ? "" : ",") + csv_cell(table.columns[i].name);
+  }
+  text += "\r\n";
+  for (const auto& row : table.rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      text += (i == 0 ? "" : ",") + csv_cell(row[i]);
+    }
+    text += "\r\n";
+  }
+  return text;
+}
+
+std::string to_form(const Table& table, TableForm form) {
+  switch (form) {
+    case TableForm::kText:
+      return to_text(table);
+    case TableForm::kJson:
+      return to_json(table);
+    case TableForm::kCsv:
+      return to_csv(table);
+  }
+  return {};
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,54 @@
+// The answer of a view: a table, what it stands on, and its three forms (text for people, JSON, CSV).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::query {
+
+// Absent (an unknown margin), text, a whole number or a real one.
+using Value = std::variant<std::monostate, std::string, int64_t, double>;
+
+struct TableColumn {
+  std::string name;
+  std::string unit;  // "ns", "count", "bytes"; "share" for fractions of 1; empty for text
+};
+
+// What an answer stands on.
+struct Coverage {
+  int64_t from_ns = 0;  // wall clock; the windows of the profiles that went in
+  int64_t to_ns = 0;
+  int64_t machines_drawn = 0;  // that contributed samples or an empty profile
+  int64_t machines_live = 0;   // known to the server; those drawn, where none registered
+  int64_t samples = 0;
+  int64_t lost = 0;
+  double unsymbolized_share = 0;  // of the event's value: leaves without a function name
+};
+
+struct Table {
+  std::string event;               // which event the values are of
+  std::vector<std::string> notes;  // what a reader should know: events standing in for others
+  std::vector<TableColumn> columns;
+  std::vector<std::vector<Value>> rows;
+  Coverage coverage;
+};
+
+enum class TableForm { kText, kJson, kCsv };
+
+// For a terminal: aligned, shares as percentages, values with readable units, and a line about the coverage.
+std::string to_text(const Table& table);
+// RFC 4180, with a header line; values unrounded.
+std::string to_csv(const Table& table);
+// {"event", "notes", "columns": [{"name", "unit"}], "rows": [{column: value}], "coverage": {...}}
+std::string to_json(const Table& table);
+std::string to_form(const Table& table, TableForm form);
+
+// The inverse of to_json(); for answers of a server.
+Result<Table> from_json(std::string_view text);
+
+}  // namespace plimsoll::query

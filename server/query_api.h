@@ -1,0 +1,14 @@
+// The read API: the views over HTTP, as JSON.
+#pragma once
+
+#include <vector>
+
+#include "http/routes.h"
+#include "query/views/snapshot.h"
+
+namespace plimsoll::server {
+
+// GET /api/v1/top with the parameters of query::parse_top(). Borrows the cache.
+std::vector<http::Route> query_routes(query::SnapshotCache& snapshots);
+
+}  // namespace plimsoll::server

@@ -1,0 +1,146 @@
+#include "server/server.h"
+
+#include <chrono>
+
+#include "base/log.h"
+#include "server/query_api.h"
+#include "server/row_pipeline.h"
+
+namespace plimsoll::server {
+namespace {
+
+// After a failure (disk full, say) the pipeline tries again this often.
+constexpr std::chrono::seconds kRetryInterval{2};
+
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
+  scheduler::FleetOptions options;
+  options.heartbeat_interval_ns = config.heartbeat_ns;
+  options.limits.max_encoded_bytes = static_cast<uint64_t>(config.max_profile_bytes);
+  wire::Assignment& assignment = options.assignment;
+  assignment.set_id("continuous");
+  assignment.set_rate_hz(static_cast<uint32_t>(config.collect_rate_hz));
+  assignment.set_duration_ns(config.collect_window_ns);
+  assignment.set_continuous(true);
+  for (const std::string& event : config.collect_events) {
+    assignment.add_events()->set_name(event);
+  }
+  return options;
+}
+
+http::Response plain_text(unsigned status, std::string text) {
+  http::Response response;
+  response.status = status;
+  response.content_type = "text/plain; charset=utf-8";
+  response.body = std::move(text);
+  return response;
+}
+
+}  // namespace
+
+Server::Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config)
+    : ingest_(std::move(ingest)),
+      roots_{config.symbol_roots},
+      snapshots_(ingest_->directory().path()),
+      fleet_(*ingest_, fleet_options(config), [this] {
+        const std::lock_guard lock(mutex_);
+        pending_ = true;
+        wake_.notify_one();
+      }) {}
+
+Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config) {
+  if (config.data_dir.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "no data directory is given"), "--data");
+  }
+  auto ingest = store::Ingest::open(config.data_dir);
+  if (!ingest) {
+    return propagate(ingest, "opening the data directory {}", config.data_dir);
+  }
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), config));
+  if (auto listening = server->listen(config); !listening) {
+    return propagate(listening);
+  }
+  server->builder_ = std::thread([raw = server.get()] { raw->build_rows(); });
+  return server;
+}
+
+Status Server::listen(const config::ServerConfig& config) {
+  http::ListenerOptions options;
+  options.address = config.listen;
+  auto people = http::Listener::start(options, people_routes());
+  if (!people) {
+    return propagate(people, "listening for people");
+  }
+  people_ = std::move(*people);
+  options.address = config.fleet_listen;
+  options.max_buffered_bytes =
+      std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
+  auto daemons = http::Listener::start(options, fleet_.routes());
+  if (!daemons) {
+    return propagate(daemons, "listening for daemons");
+  }
+  daemons_ = std::move(*daemons);
+  return {};
+}
+
+std::vector<http::Route> Server::people_routes() {
+  std::vector<http::Route> routes = query_routes(snapshots_);
+  routes.push_back(
+      {"GET", "/healthz", false, 0, [](const http::Request&) { return plain_text(200, "ok\n"); }});
+  routes.push_back({"GET", "/readyz", false, 0, [this](const http::Request&) {
+                      const std::lock_guard lock(mutex_);
+                      return pipeline_status_ ? plain_text(200, "ready\n")
+                                              : http::error_response(pipeline_status_.error());
+                    }});
+  return routes;
+}
+
+Server::~Server() {
+  stop();
+}
+
+void Server::stop() {
+  if (daemons_ != nullptr) {
+    daemons_->stop();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_.notify_one();
+  }
+  if (builder_.joinable()) {
+    builder_.join();
+  }
+  if (people_ != nullptr) {
+    people_->stop();
+  }
+}
+
+void Server::build_rows() {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, kRetryInterval, [this] { return pending_ || stopping_; });
+      if (!pending_ && pipeline_status_ && stopping_) {
+        return;
+      }
+      if (!pending_ && pipeline_status_) {
+        continue;
+      }
+      pending_ = false;
+    }
+    const auto report = run_pipeline(*ingest_, roots_);
+    if (report) {
+      log_info("{} profiles became {} rows; {} of {} new locations have names", report->profiles,
+               report->rows, report->named, report->locations);
+    } else {
+      log_error("{}", report.error().text());
+    }
+    const std::lock_guard lock(mutex_);
+    pipeline_status_ = report ? Status() : propagate(report);
+    if (stopping_ && !pipeline_status_) {
+      return;  // what is pending stays accepted, and is built at the next start
+    }
+  }
+}
+
+}  // namespace plimsoll::server

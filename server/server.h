@@ -1,0 +1,57 @@
+// `plimsoll server`: all roles in one process, on SQLite and local files.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "config/server_config.h"
+#include "http/listener.h"
+#include "query/views/snapshot.h"
+#include "scheduler/fleet_service.h"
+#include "store/ingest.h"
+#include "symbolizer/worker/symbol_source.h"
+
+namespace plimsoll::server {
+
+// Runs from start() to stop(). Two listeners, one for people and one for daemons, both on loopback only; one thread
+// that turns accepted profiles into rows within seconds.
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config);
+
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  std::string address() const { return people_->address(); }
+  std::string fleet_address() const { return daemons_->address(); }
+
+  // Accepts nothing more, builds what is pending, and returns. May be called again.
+  void stop();
+
+ private:
+  explicit Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config);
+  Status listen(const config::ServerConfig& config);
+  std::vector<http::Route> people_routes();
+  void build_rows();
+
+  const std::unique_ptr<store::Ingest> ingest_;
+  const symbolizer::SymbolRoots roots_;
+  query::SnapshotCache snapshots_;
+  scheduler::FleetService fleet_;
+  std::unique_ptr<http::Listener> people_;
+  std::unique_ptr<http::Listener> daemons_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool pending_ = true;     // protected by mutex_: a profile may be waiting to be built
+  bool stopping_ = false;   // likewise
+  Status pipeline_status_;  // likewise: how the newest run of the pipeline ended
+  std::thread builder_;
+};
+
+}  // namespace plimsoll::server
