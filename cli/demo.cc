@@ -34,7 +34,7 @@ std::string executable_folder() {
 std::vector<Workload> workloads(const std::string& folder, uint32_t seconds) {
   return {
       {"known_split", folder + "/known_split",
-       fmt::format("exec '{}/known_split' {} 5", folder, seconds + 10)},
+       fmt::format("exec '{}/known_split' {} work", folder, seconds + 10)},
       {"sqlite3", "sqlite3",
        "while :; do sqlite3 :memory: 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE "
        "x<400000) "

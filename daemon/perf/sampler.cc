@@ -1,5 +1,6 @@
 #include "daemon/perf/sampler.h"
 
+#include <linux/membarrier.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 
 #include "base/file.h"
 #include "base/time.h"
@@ -17,6 +19,17 @@ namespace {
 std::string paranoia() {
   const auto level = read_file("/proc/sys/kernel/perf_event_paranoid", 64);
   return level ? level->substr(0, level->find('\n')) : "unknown";
+}
+
+// The interrupt that disables an event may hit a CPU that has counted an occurrence and is about to write its sample,
+// which then arrives after the event was disabled. Such code runs with preemption disabled, and a grace period of RCU,
+// which this membarrier is, waits for the end of all of it. Where the kernel refuses (nohz_full), time has to do: the
+// writing takes microseconds.
+void wait_for_samples_being_written() {
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) {
+    constexpr timespec kTwoMilliseconds{0, 2'000'000};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kTwoMilliseconds, nullptr);
+  }
 }
 
 std::unexpected<Error> explain_open_failure(int error_number, std::string_view name, int cpu) {
@@ -159,7 +172,9 @@ Status Sampler::disable() {
   for (OpenEvent& event : events_) {
     reckon_ticks(event, false);
   }
-  return for_each_fd(PERF_EVENT_IOC_DISABLE, "disabling");
+  const auto disabled = for_each_fd(PERF_EVENT_IOC_DISABLE, "disabling");
+  wait_for_samples_being_written();
+  return disabled;
 }
 
 Status Sampler::redraw_periods() {

@@ -1,0 +1,108 @@
+#include "tests/e2e/program.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace plimsoll::testing {
+namespace {
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+std::string output_path() {
+  static std::atomic<int> count = 0;
+  return fmt::format("{}/plimsoll-test-output.{}.{}", std::filesystem::temp_directory_path().string(),
+                     ::getpid(), ++count);
+}
+
+}  // namespace
+
+std::string program(const std::string& name) {
+  return std::string(PLIMSOLL_BIN) + "/" + name;
+}
+
+Background::Background(const std::vector<std::string>& argv) : out_(output_path()), err_(output_path()) {
+  std::vector<std::string> arguments = argv;
+  if (arguments[0].find('/') == std::string::npos) {
+    arguments[0] = program(arguments[0]);
+  }
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) {
+    pointers.push_back(argument.data());
+  }
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+  if (::posix_spawn(&pid_, pointers[0], &actions, nullptr, pointers.data(), environ) != 0) {
+    pid_ = -1;
+  }
+  ::posix_spawn_file_actions_destroy(&actions);
+}
+
+Background::~Background() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ::unlink(out_.c_str());
+  ::unlink(err_.c_str());
+}
+
+void Background::kill(int signal_number) const {
+  if (pid_ > 0) {
+    ::kill(pid_, signal_number);
+  }
+}
+
+std::string Background::err() const {
+  return content_of(err_);
+}
+
+Finished Background::wait() {
+  Finished finished;
+  int status = 0;
+  if (pid_ > 0 && ::waitpid(pid_, &status, 0) == pid_) {
+    finished.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    pid_ = -1;
+  }
+  finished.out = content_of(out_);
+  finished.err = content_of(err_);
+  return finished;
+}
+
+Finished run(const std::vector<std::string>& argv) {
+  return Background(argv).wait();
+}
+
+TemporaryFolder::TemporaryFolder()
+    : path_(std::filesystem::temp_directory_path().string() + "/plimsoll-test-XXXXXX") {
+  if (::mkdtemp(path_.data()) == nullptr) {
+    std::abort();
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code error;
+  std::filesystem::remove_all(path_, error);
+}
+
+}  // namespace plimsoll::testing

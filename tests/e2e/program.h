@@ -1,0 +1,62 @@
+// Running our programs from tests: to their end, or in the background.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::testing {
+
+struct Finished {
+  int status = -1;  // exit status; 128 + signal where one ended it
+  std::string out;
+  std::string err;
+};
+
+// Runs to the end. `argv[0]` without a slash is one of our programs.
+Finished run(const std::vector<std::string>& argv);
+
+// Ended with SIGKILL when destroyed, if it still runs.
+class Background {
+ public:
+  explicit Background(const std::vector<std::string>& argv);
+  Background(Background&& other) noexcept
+      : pid_(std::exchange(other.pid_, -1)), out_(std::move(other.out_)), err_(std::move(other.err_)) {}
+  Background& operator=(Background&&) = delete;
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  ~Background();
+
+  pid_t pid() const { return pid_; }
+  void kill(int signal_number) const;
+  Finished wait();
+  // What it has printed so far on standard error.
+  std::string err() const;
+
+ private:
+  pid_t pid_ = -1;
+  std::string out_;  // files
+  std::string err_;
+};
+
+// A folder under the tests' temporary one, empty, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The path of one of our programs.
+std::string program(const std::string& name);
+
+}  // namespace plimsoll::testing

@@ -1,0 +1,181 @@
+// The main job without a server: sample, import, ask. Needs the privileges to sample the machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "base/file.h"
+#include "proto/profile_codec.h"
+#include "query/views/table.h"
+#include "tests/e2e/program.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+void skip_without_privileges() {
+  const Finished probe = run({"plimsolld", "probe"});
+  ASSERT_EQ(probe.status, 0) << probe.err;
+  if (probe.out.find("event cpu-clock         yes") == std::string::npos) {
+    GTEST_SKIP() << "this user may not sample the machine";
+  }
+}
+
+class Sampling : public ::testing::Test {
+ protected:
+  void SetUp() override { skip_without_privileges(); }
+};
+
+// Shares of a program's three functions among the samples in any of them.
+struct Shares {
+  double seventy = 0;
+  double twenty = 0;
+  double ten = 0;
+};
+
+struct Measured {
+  Shares sampled;
+  Shares truth;  // as the program measured it by its CPU clock
+  double samples = 0;
+};
+
+// Hits by function, from `top`: its values are hits x scale, and the scale is one within a profile.
+std::map<std::string, double> hits_by_function(const std::string& data_dir) {
+  const Finished top =
+      run({"plimsoll", "top", "--data", data_dir, "--where", "app=known_split", "--limit", "1000", "--json"});
+  EXPECT_EQ(top.status, 0) << top.err;
+  const auto table = query::from_json(top.out);
+  EXPECT_TRUE(table.has_value()) << top.out;
+  std::map<std::string, double> hits;
+  double sum = 0;
+  for (const auto& row : table->rows) {
+    sum += std::get<double>(row[1]);
+  }
+  for (const auto& row : table->rows) {
+    hits[std::get<std::string>(row[0])] =
+        std::get<double>(row[1]) / sum * static_cast<double>(table->coverage.samples);
+  }
+  return hits;
+}
+
+// Profiles the program several times into one data directory, until there are enough samples.
+Measured measure(const std::string& mode, double wanted_samples) {
+  const std::string suffix = mode == "work" ? "_of_work" : "";
+  const TemporaryFolder folder;
+  Measured measured;
+  int runs = 0;
+  while (measured.samples < wanted_samples && runs < 20) {
+    ++runs;
+    Background load({"known_split", "3.3", mode});
+    const Finished once = run({"plimsolld", "--once", "3", "--rate", "1000", "--output", folder / "profile"});
+    EXPECT_EQ(once.status, 0) << once.err;
+    Shares truth;
+    const Finished finished = load.wait();
+    EXPECT_EQ(std::sscanf(finished.out.c_str(), "seventy %lf twenty %lf ten %lf", &truth.seventy,
+                          &truth.twenty, &truth.ten),
+              3)
+        << finished.out;
+    measured.truth.seventy += truth.seventy;
+    measured.truth.twenty += truth.twenty;
+    measured.truth.ten += truth.ten;
+    const Finished imported = run(
+        {"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN, folder / "profile"});
+    EXPECT_EQ(imported.status, 0) << imported.err;
+    auto hits = hits_by_function(folder / "data");
+    measured.sampled = {hits["seventy_percent" + suffix], hits["twenty_percent" + suffix],
+                        hits["ten_percent" + suffix]};
+    measured.samples = measured.sampled.seventy + measured.sampled.twenty + measured.sampled.ten;
+  }
+  for (double* share : {&measured.truth.seventy, &measured.truth.twenty, &measured.truth.ten}) {
+    *share /= runs;
+  }
+  for (double* share : {&measured.sampled.seventy, &measured.sampled.twenty, &measured.sampled.ten}) {
+    *share /= measured.samples;
+  }
+  return measured;
+}
+
+void expect_share(double sampled, double expected, double samples, const char* function) {
+  const double standard_error = std::sqrt(expected * (1 - expected) / samples);
+  std::printf("%s: sampled %.4f, expected %.4f, off by %.2f standard errors of %.0f samples\n", function,
+              sampled, expected, (sampled - expected) / standard_error, samples);
+  EXPECT_NEAR(sampled, expected, 4 * standard_error) << function;
+  EXPECT_NEAR(sampled, expected, 0.01) << function;
+}
+
+void expect_shares(const Measured& measured, const Shares& expected) {
+  ASSERT_GE(measured.samples, 10'000);
+  expect_share(measured.sampled.seventy, expected.seventy, measured.samples, "70 %");
+  expect_share(measured.sampled.twenty, expected.twenty, measured.samples, "20 %");
+  expect_share(measured.sampled.ten, expected.ten, measured.samples, "10 %");
+}
+
+TEST_F(Sampling, FindsTheSplitOfAProgramsWork) {
+  expect_shares(measure("work", 10'000), {0.7, 0.2, 0.1});
+}
+
+class LoopsInStep : public Sampling, public ::testing::WithParamInterface<std::string> {};
+
+// A sampler of fixed period sees such a loop always at the same places: its shares are off by tens of points.
+TEST_P(LoopsInStep, AreSampledWithoutBias) {
+  const Measured measured = measure(GetParam(), 10'000);
+  expect_shares(measured, measured.truth);
+}
+
+INSTANTIATE_TEST_SUITE_P(Milliseconds, LoopsInStep, ::testing::Values("1", "5", "10"));
+
+TEST_F(Sampling, AccountsForEveryPageFault) {
+  for (const auto& [pages, may_lose] : {std::pair("1024", false), std::pair("1", true)}) {
+    const TemporaryFolder folder;
+    // Compilers fault in thousands of pages.
+    Background load(
+        {"/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do gzip --version; /bin/ls -R /usr/lib; done"});
+    const Finished once = run({"plimsolld", "--once", "1", "--event", "page-faults:1", "--ring-pages", pages,
+                               "--output", folder / "profile"});
+    ASSERT_EQ(once.status, 0) << once.err;
+    const auto content = read_file(folder / "profile", 1 << 30);
+    ASSERT_TRUE(content.has_value());
+    const auto profile = wire::decode(as_bytes(*content));
+    ASSERT_TRUE(profile.has_value()) << profile.error().text();
+    const wire::Event& event = profile->events(0);
+    std::printf("%s pages: %.0f produced, %lu hits, %lu lost\n", pages, event.counter_total(), event.hits(),
+                event.lost());
+    EXPECT_GT(event.hits(), 0);
+    EXPECT_EQ(static_cast<double>(event.hits() + event.lost()), event.counter_total());
+    if (!may_lose) {
+      EXPECT_EQ(event.lost(), 0);
+    }
+  }
+}
+
+TEST_F(Sampling, ScalesHitsToTheCpuTimeThatWasUsed) {
+  const TemporaryFolder folder;
+  Background load({"known_split", "4", "work"});
+  ASSERT_EQ(run({"plimsolld", "--once", "3", "--rate", "199", "--output", folder / "profile"}).status, 0);
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", folder / "profile"}).status, 0);
+  const Finished top = run(
+      {"plimsoll", "top", "--data", folder / "data", "--where", "app=known_split", "--by", "app", "--json"});
+  const auto table = query::from_json(top.out);
+  ASSERT_TRUE(table.has_value()) << top.out << top.err;
+  ASSERT_EQ(table->rows.size(), 1);
+  // One busy thread for three seconds, of two or more CPUs, the others mostly idle. About 600 samples: 4 % is one
+  // standard error; what other programs take from it makes the lower bound looser.
+  const double cpu_seconds = std::get<double>(table->rows[0][1]) / 1e9;
+  EXPECT_LT(cpu_seconds, 3 * 1.16);
+  EXPECT_GT(cpu_seconds, 3 * 0.6);
+}
+
+TEST_F(Sampling, SaysWhichPrivilegeIsMissing) {
+  const TemporaryFolder folder;
+  const Finished once =
+      run({"/usr/bin/setpriv", "--bounding-set=-all", "--inh-caps=-all", "--reuid=65534", "--regid=65534",
+           "--clear-groups", program("plimsolld"), "--once", "1", "--output", folder / "profile"});
+  EXPECT_EQ(once.status, 1);
+  EXPECT_THAT(once.err, HasSubstr("CAP_PERFMON"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
