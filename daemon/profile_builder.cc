@@ -159,6 +159,7 @@ void ProfileBuilder::write_samples(wire::RawProfile& profile) const {
 
 void ProfileBuilder::finish(wire::RawProfile& profile) {
   std::vector<uint32_t> executables;
+  executables.reserve(processes_.size());
   for (const auto& identity : processes_) {
     executables.push_back(identity->binary == nullptr ? 0 : binary(identity->binary) + 1);
   }

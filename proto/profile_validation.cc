@@ -98,7 +98,8 @@ Status check_assignment(const Assignment& assignment) {
   const Draw& draw = assignment.draw();
   const double probability = draw.inclusion_probability();
   const bool unset = probability == 0 && draw.id().empty();
-  if (!unset && !(probability > 0 && probability <= 1)) {
+  const bool is_probability = probability > 0 && probability <= 1;  // NaN is none
+  if (!unset && !is_probability) {
     return invalid("assignment.draw.inclusion_probability", "{} is not in (0, 1]", probability);
   }
   if (draw.interval_ns() < 0) {
