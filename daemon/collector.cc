@@ -231,6 +231,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     return !counts_after ? propagate(counts_after) : propagate(side_band_after);
   }
   std::vector<perf::EventCounts> counts;
+  counts.reserve(counts_after->size());
   for (size_t i = 0; i < counts_after->size(); ++i) {
     counts.push_back((*counts_after)[i] - (*counts_before)[i]);
   }

@@ -70,7 +70,8 @@ void print_summary(const wire::RawProfile& profile, const std::string& output, s
 }  // namespace
 
 Status collect_once(const OnceOptions& options) {
-  if (!(options.seconds > 0 && options.seconds <= kLongestSeconds)) {
+  const bool is_length = options.seconds > 0 && options.seconds <= kLongestSeconds;  // NaN is none
+  if (!is_length) {
     return with_field(fail(ErrorCode::kInvalid, "a window of {} seconds: it must be over 0 and at most {}",
                            options.seconds, kLongestSeconds),
                       "--once");

@@ -65,8 +65,12 @@ uint32_t ProfileBuilder::thread(uint32_t process, uint32_t tid, std::string_view
 
 uint32_t ProfileBuilder::location(wire::LocationKind kind, uint32_t owner, uint64_t address) {
   wire::Locations& locations = *profile_.mutable_locations();
+  const LocationKey key{kind, owner, address};
+  if (locations_.size() >= limits_.max_locations && !locations_.contains(key)) {
+    return kNoLocation;
+  }
   const auto next = static_cast<uint32_t>(locations.kind_size());
-  const auto [entry, is_new] = locations_.try_emplace({kind, owner, address}, next);
+  const auto [entry, is_new] = locations_.try_emplace(key, next);
   if (is_new) {
     locations.add_kind(kind);
     locations.add_owner(owner);
@@ -80,6 +84,9 @@ uint32_t ProfileBuilder::bpf_location(std::string_view name) {
   if (known != bpf_locations_.end()) {
     return known->second;
   }
+  if (locations_.size() >= limits_.max_locations) {
+    return kNoLocation;
+  }
   const auto frame = static_cast<uint64_t>(profile_.frames_size());
   profile_.add_frames()->set_function(identity::printable(name));
   return bpf_locations_[std::string(name)] = location(wire::BPF, 0, frame);
@@ -89,7 +96,7 @@ uint32_t ProfileBuilder::stack(std::span<const uint32_t> leaf_first) {
   wire::Stacks& stacks = *profile_.mutable_stacks();
   const auto used = static_cast<size_t>(stacks.parent_size());
   if (used + leaf_first.size() > limits_.max_stack_nodes ||
-      static_cast<size_t>(profile_.locations().kind_size()) > limits_.max_locations) {
+      std::ranges::find(leaf_first, kNoLocation) != leaf_first.end()) {
     count_problem(wire::TABLE_FULL);
     return 0;
   }
@@ -109,7 +116,7 @@ uint32_t ProfileBuilder::stack(std::span<const uint32_t> leaf_first) {
 
 void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack) {
   ++total_hits_;
-  if (hits_.size() >= limits_.max_samples && !hits_.contains({event, thread, stack})) {
+  if (stack != 0 && hits_.size() >= limits_.max_samples && !hits_.contains({event, thread, stack})) {
     count_problem(wire::TABLE_FULL);
     stack = 0;
   }
@@ -152,6 +159,7 @@ void ProfileBuilder::write_samples(wire::RawProfile& profile) const {
 
 void ProfileBuilder::finish(wire::RawProfile& profile) {
   std::vector<uint32_t> executables;
+  executables.reserve(processes_.size());
   for (const auto& identity : processes_) {
     executables.push_back(identity->binary == nullptr ? 0 : binary(identity->binary) + 1);
   }

@@ -30,6 +30,9 @@ class ProfileBuilder {
   ProfileBuilder() : ProfileBuilder(Limits{}) {}
   explicit ProfileBuilder(Limits limits);
 
+  // In place of a location for which there was no room; a stack with one in it is left out.
+  static constexpr uint32_t kNoLocation = UINT32_MAX;
+
   // Each returns the index that the profile's other parts use.
   uint32_t binary(const identity::BinaryInfo* info);
   uint32_t kernel_binary(const identity::KernelImage& image);

@@ -120,6 +120,7 @@ Result<ElfFile> own_vdso() {
   if (address == 0) {
     return fail(ErrorCode::kNotFound, "this process has no vdso");
   }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the auxiliary vector tells addresses as numbers.
   return ElfFile::parse(Bytes(reinterpret_cast<const std::byte*>(address), kReadableBytes));
 }
 

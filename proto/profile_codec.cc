@@ -6,6 +6,8 @@
 
 #include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/checksum.h"
 
@@ -24,7 +26,8 @@ struct FieldLimit {
 // Repeated messages cost far more memory decoded than encoded (an empty one: 2 bytes against about 100), so
 // they are counted in the bytes before Protobuf allocates any. Columns of numbers are bounded by
 // max_decoded_bytes.
-constexpr std::array<FieldLimit, 12> kFieldLimits{{
+constexpr std::array<FieldLimit, 13> kFieldLimits{{
+    {RawProfile::kAssignmentFieldNumber, 1, uint64_t{1} << 20},
     {RawProfile::kEventsFieldNumber, 1000, uint64_t{1} << 20},
     {RawProfile::kBinariesFieldNumber, 200'000, uint64_t{64} << 20},
     {RawProfile::kProcessesFieldNumber, 1'000'000, uint64_t{128} << 20},
@@ -38,31 +41,54 @@ constexpr std::array<FieldLimit, 12> kFieldLimits{{
     {RawProfile::kKernelSymbolsFieldNumber, 1, uint64_t{64} << 20},
     {RawProfile::kNotesFieldNumber, 1000, uint64_t{1} << 20},
 }};
+constexpr std::array<FieldLimit, 1> kKernelSymbolsLimits{{
+    {KernelSymbols::kImagesFieldNumber, 20'000, UINT64_MAX},
+}};
 
-// Walks the top-level fields without building anything.
-Status check_field_limits(Bytes message) {
+// The content of a length-delimited field, without its length.
+Bytes length_delimited(Bytes field) {
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(field.data()),
+                                                static_cast<int>(field.size()));
+  uint32_t length = 0;
+  stream.ReadVarint32(&length);
+  return field.subspan(field.size() - std::min<size_t>(length, field.size()));
+}
+
+// Walks the message's own fields without building anything.
+Status check_field_limits(Bytes message, const google::protobuf::Descriptor& type,
+                          std::span<const FieldLimit> limits) {
   using google::protobuf::internal::WireFormatLite;
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(message.data()),
                                                 static_cast<int>(message.size()));
-  std::array<uint64_t, kFieldLimits.size()> elements{};
-  std::array<uint64_t, kFieldLimits.size()> bytes{};
+  std::vector<uint64_t> elements(limits.size());
+  std::vector<uint64_t> bytes(limits.size());
   while (const uint32_t tag = stream.ReadTag()) {
     const int start = stream.CurrentPosition();
     if (!WireFormatLite::SkipField(&stream, tag)) {
       return fail(ErrorCode::kCorrupt, "the profile's message is malformed after byte {}", start);
     }
-    for (size_t i = 0; i < kFieldLimits.size(); ++i) {
-      if (kFieldLimits[i].field != WireFormatLite::GetTagFieldNumber(tag)) {
+    const Bytes field =
+        message.subspan(static_cast<size_t>(start), static_cast<size_t>(stream.CurrentPosition() - start));
+    for (size_t i = 0; i < limits.size(); ++i) {
+      if (limits[i].field != WireFormatLite::GetTagFieldNumber(tag)) {
         continue;
       }
       ++elements[i];
-      bytes[i] += static_cast<uint64_t>(stream.CurrentPosition() - start);
-      if (elements[i] > kFieldLimits[i].max_elements || bytes[i] > kFieldLimits[i].max_bytes) {
-        const auto* field = RawProfile::descriptor()->FindFieldByNumber(kFieldLimits[i].field);
+      bytes[i] += field.size();
+      if (elements[i] > limits[i].max_elements || bytes[i] > limits[i].max_bytes) {
         return with_field(
             fail(ErrorCode::kTooLarge, "the profile has over {} entries or {} bytes in one list",
-                 kFieldLimits[i].max_elements, kFieldLimits[i].max_bytes),
-            field->name());
+                 limits[i].max_elements, limits[i].max_bytes),
+            type.FindFieldByNumber(limits[i].field)->name());
+      }
+    }
+    if (&type == RawProfile::descriptor() &&
+        tag == WireFormatLite::MakeTag(RawProfile::kKernelSymbolsFieldNumber,
+                                       WireFormatLite::WIRETYPE_LENGTH_DELIMITED)) {
+      if (auto ok =
+              check_field_limits(length_delimited(field), *KernelSymbols::descriptor(), kKernelSymbolsLimits);
+          !ok) {
+        return with_field(propagate(ok), "kernel_symbols");
       }
     }
   }
@@ -161,7 +187,8 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
   if (!message) {
     return with_field(propagate(message), "body");
   }
-  if (auto within_limits = check_field_limits(as_bytes(*message)); !within_limits) {
+  if (auto within_limits = check_field_limits(as_bytes(*message), *RawProfile::descriptor(), kFieldLimits);
+      !within_limits) {
     return propagate(within_limits);
   }
   RawProfile profile;

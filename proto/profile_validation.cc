@@ -94,16 +94,20 @@ Status check_machine(const Machine& machine) {
   return check_texts(machine, "machine");
 }
 
-Status check_draw(const Draw& draw) {
+Status check_assignment(const Assignment& assignment) {
+  const Draw& draw = assignment.draw();
   const double probability = draw.inclusion_probability();
   const bool unset = probability == 0 && draw.id().empty();
-  if (!unset && !(probability > 0 && probability <= 1)) {
+  const bool is_probability = probability > 0 && probability <= 1;  // NaN is none
+  if (!unset && !is_probability) {
     return invalid("assignment.draw.inclusion_probability", "{} is not in (0, 1]", probability);
   }
   if (draw.interval_ns() < 0) {
     return invalid("assignment.draw.interval_ns", "{} is negative", draw.interval_ns());
   }
-  return check_texts(draw, "assignment.draw");
+  return first_failure({check_texts(assignment, "assignment"),
+                        check_all_texts(assignment.events(), "assignment.events"),
+                        check_texts(draw, "assignment.draw")});
 }
 
 Status check_window(const Window& window) {
@@ -394,7 +398,7 @@ Status validate(const RawProfile& profile) {
       return ok;
     }
   }
-  return first_failure({check_machine(profile.machine()), check_draw(profile.assignment().draw()),
+  return first_failure({check_machine(profile.machine()), check_assignment(profile.assignment()),
                         check_window(profile.window())});
 }
 

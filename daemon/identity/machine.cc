@@ -45,11 +45,11 @@ std::string value_of(std::string_view text, std::string_view key, char separator
 
 Result<std::string> kept_random_id(const std::string& state_dir) {
   const std::string path = state_dir + "/machine-id";
-  const std::string kept = first_line_of(path);
+  std::string kept = first_line_of(path);
   if (!kept.empty()) {
     return kept;
   }
-  const std::string id = to_hex(random_bytes(16));
+  std::string id = to_hex(random_bytes(16));
   std::error_code error;
   std::filesystem::create_directories(state_dir, error);
   if (auto written = write_file_durably(path, as_bytes(id + "\n")); !written) {

@@ -11,7 +11,7 @@ std::string_view base_name(std::string_view path) {
 
 Workload workload_of(std::string_view cgroup_path, std::string_view executable, std::string_view comm) {
   const std::string program(executable.empty() ? comm : base_name(executable));
-  std::string container = container_id(cgroup_path);
+  const std::string container = container_id(cgroup_path);
   if (!container.empty()) {
     return {program, container, container};
   }

@@ -59,6 +59,7 @@ Result<EventType> find_event(std::string_view name) {
     return *found;
   }
   std::vector<std::string_view> names;
+  names.reserve(kEvents.size());
   for (const EventType& event : kEvents) {
     names.push_back(event.name);
   }

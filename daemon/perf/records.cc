@@ -92,8 +92,17 @@ int64_t record_time_ns(Bytes record) {
 }
 
 Result<Record> decode_record(Bytes record) {
-  ByteReader reader(record);
-  const auto header = reader.read<perf_event_header>();
+  const auto header = ByteReader(record).read<perf_event_header>();
+  const auto too_short = [&] {
+    return fail(ErrorCode::kCorrupt, "a perf record of type {} and {} bytes ends too soon", header.type,
+                record.size());
+  };
+  const size_t trailer_bytes = header.type == PERF_RECORD_SAMPLE ? 0 : sizeof(SampleId);
+  if (record.size() < sizeof header + trailer_bytes) {
+    return too_short();
+  }
+  ByteReader reader(record.first(record.size() - trailer_bytes));
+  reader.skip(sizeof header);
   Record decoded{record_time_ns(record), OtherRecord{}};
   switch (header.type) {
     case PERF_RECORD_SAMPLE:
@@ -122,8 +131,7 @@ Result<Record> decode_record(Bytes record) {
       break;
   }
   if (!reader.ok()) {
-    return fail(ErrorCode::kCorrupt, "a perf record of type {} and {} bytes ends too soon", header.type,
-                record.size());
+    return too_short();
   }
   return decoded;
 }

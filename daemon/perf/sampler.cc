@@ -198,6 +198,7 @@ Status Sampler::redraw_periods() {
 
 Result<bool> Sampler::wait(int64_t deadline_ns, int wake_fd) const {
   std::vector<pollfd> polled;
+  polled.reserve(ring_fds_.size() + 1);
   for (const int fd : ring_fds_) {
     polled.push_back({fd, POLLIN, 0});
   }

@@ -1,0 +1,52 @@
+// A /proc of a test's own making.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace plimsoll::identity {
+
+class FakeProc {
+ public:
+  struct Process {
+    std::string comm;
+    std::string executable;
+    std::string cgroup;
+    std::string maps;
+  };
+
+  FakeProc() { std::filesystem::create_directories(root_); }
+  FakeProc(const FakeProc&) = delete;
+  FakeProc& operator=(const FakeProc&) = delete;
+  ~FakeProc() { std::filesystem::remove_all(root_); }
+
+  const std::string& root() const { return root_; }
+
+  void file(const std::string& path, std::string_view content) const {
+    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
+    std::ofstream(root_ + "/" + path, std::ios::binary) << content;
+  }
+
+  void process(uint32_t pid, const Process& process) const {
+    const std::string folder = std::to_string(pid) + "/";
+    file(folder + "comm", process.comm + "\n");
+    file(folder + "cgroup", process.cgroup);
+    file(folder + "maps", process.maps);
+    if (!process.executable.empty()) {
+      std::filesystem::create_symlink(process.executable, root_ + "/" + folder + "exe");
+    }
+  }
+
+  void gone(uint32_t pid) const { std::filesystem::remove_all(root_ + "/" + std::to_string(pid)); }
+
+ private:
+  const std::string root_ = testing::TempDir() + "proc." + std::to_string(::getpid());
+};
+
+}  // namespace plimsoll::identity

@@ -1,0 +1,158 @@
+// The kernel's own perf events, on all CPUs: needs CAP_PERFMON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "daemon/perf/cpu_list.h"
+#include "daemon/perf/sampler.h"
+
+namespace plimsoll::perf {
+namespace {
+
+constexpr uint64_t kPages = 20'000;
+
+class LiveSampler : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto opened = open_event(sampling_attr(*find_event("cpu-clock"), 1'000'000, 4096), 0, "cpu-clock");
+    if (!opened) {
+      GTEST_SKIP() << opened.error().text();
+    }
+  }
+
+  static Sampler sampler_of_every_fault(uint32_t sample_pages) {
+    auto sampler = Sampler::open({.events = {{*find_event("page-faults"), 1, false}},
+                                  .cpus = *online_cpus(),
+                                  .sample_pages = sample_pages});
+    EXPECT_TRUE(sampler.has_value()) << sampler.error().text();
+    return *std::move(sampler);
+  }
+};
+
+// Faults once on each of kPages fresh pages, in this thread.
+void touch_fresh_pages() {
+  const auto page_bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  void* memory =
+      ::mmap(nullptr, kPages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ::madvise(memory, kPages * page_bytes, MADV_NOHUGEPAGE);
+  for (size_t page = 0; page < kPages; ++page) {
+    static_cast<volatile char*>(memory)[page * page_bytes] = 1;
+  }
+  ::munmap(memory, kPages * page_bytes);
+}
+
+// What came out of a sampler.
+struct Drained {
+  uint64_t samples = 0;
+  uint64_t undecodable = 0;
+  std::vector<int64_t> times_ns;
+  std::vector<int64_t> times_of_this_thread_ns;
+
+  void add(Bytes bytes) {
+    const auto record = decode_record(bytes);
+    if (!record) {
+      ++undecodable;
+      return;
+    }
+    times_ns.push_back(record->time_ns);
+    if (const auto* sample = std::get_if<SampleRecord>(&record->body)) {
+      ++samples;
+      if (sample->tid == static_cast<uint32_t>(::syscall(SYS_gettid))) {
+        times_of_this_thread_ns.push_back(record->time_ns);
+      }
+    }
+  }
+};
+
+Drained drain_after_touching(Sampler& sampler) {
+  EXPECT_TRUE(sampler.enable().has_value());
+  touch_fresh_pages();
+  EXPECT_TRUE(sampler.disable().has_value());
+  Drained drained;
+  sampler.drain_all([&](Bytes record) { drained.add(record); });
+  return drained;
+}
+
+TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {
+  Sampler sampler = sampler_of_every_fault(4096);
+  const Drained drained = drain_after_touching(sampler);
+  const EventCounts counts = sampler.read_counts()->at(0);
+  EXPECT_EQ(counts.lost, 0);
+  EXPECT_GE(drained.times_of_this_thread_ns.size(), kPages);
+  EXPECT_EQ(drained.samples + counts.lost, counts.total);
+  EXPECT_EQ(drained.undecodable, 0);
+  EXPECT_TRUE(std::ranges::is_sorted(drained.times_ns)) << "records of all CPUs come in the order of time";
+}
+
+TEST_F(LiveSampler, AccountsForWhatASmallRingCouldNotHold) {
+  Sampler sampler = sampler_of_every_fault(1);
+  const Drained drained = drain_after_touching(sampler);
+  const EventCounts counts = sampler.read_counts()->at(0);
+  EXPECT_GT(counts.lost, 0);
+  EXPECT_GE(counts.total, kPages);
+  EXPECT_EQ(drained.samples + counts.lost, counts.total);
+}
+
+TEST_F(LiveSampler, KeepsTheOrderOfTimeOverManyDrains) {
+  Sampler sampler = sampler_of_every_fault(1024);
+  ASSERT_TRUE(sampler.enable().has_value());
+  Drained drained;
+  for (int round = 0; round < 4; ++round) {
+    touch_fresh_pages();
+    sampler.drain([&](Bytes record) { drained.add(record); });
+  }
+  ASSERT_TRUE(sampler.disable().has_value());
+  sampler.drain_all([&](Bytes record) { drained.add(record); });
+  const EventCounts counts = sampler.read_counts()->at(0);
+  EXPECT_EQ(drained.samples + counts.lost, counts.total);
+  // Other CPUs may still be writing what happened before a drain; this thread had written all of its own.
+  EXPECT_TRUE(std::ranges::is_sorted(drained.times_of_this_thread_ns));
+}
+
+TEST_F(LiveSampler, TellsWhichEventASampleBelongsTo) {
+  auto sampler = Sampler::open(
+      {.events = {{*find_event("cpu-clock"), 1'000'000}, {*find_event("page-faults"), 1, false}},
+       .cpus = *online_cpus(),
+       .sample_pages = 4096});
+  ASSERT_TRUE(sampler.has_value()) << sampler.error().text();
+  ASSERT_TRUE(sampler->enable().has_value());
+  touch_fresh_pages();
+  ASSERT_TRUE(sampler->disable().has_value());
+  std::vector<uint64_t> samples(2);
+  sampler->drain_all([&](Bytes bytes) {
+    const auto record = decode_record(bytes);
+    if (const auto* sample = record ? std::get_if<SampleRecord>(&record->body) : nullptr) {
+      ++samples.at(static_cast<size_t>(sampler->event_index(sample->event_id)));
+    }
+  });
+  const auto counts = *sampler->read_counts();
+  EXPECT_EQ(samples[1] + counts[1].lost, counts[1].total);
+  EXPECT_GT(counts[0].ticks_due, 0) << "a clock";
+  EXPECT_EQ(counts[1].ticks_due, 0) << "no clock";
+  EXPECT_EQ(sampler->event_index(UINT64_MAX), -1);
+}
+
+TEST_F(LiveSampler, WaitEndsAtOnceWhenWoken) {
+  const Sampler sampler = sampler_of_every_fault(1);
+  const UniqueFd wake(::eventfd(1, EFD_CLOEXEC));
+  // Were it not woken, it would wait for ever: no event is enabled.
+  const auto woken = sampler.wait(INT64_MAX, wake.get());
+  ASSERT_TRUE(woken.has_value()) << woken.error().text();
+  EXPECT_TRUE(*woken);
+}
+
+TEST_F(LiveSampler, WaitEndsAtADeadlineThatHasPassed) {
+  const Sampler sampler = sampler_of_every_fault(1);
+  const UniqueFd quiet(::eventfd(0, EFD_CLOEXEC));
+  EXPECT_FALSE(*sampler.wait(0, quiet.get()));
+}
+
+}  // namespace
+}  // namespace plimsoll::perf

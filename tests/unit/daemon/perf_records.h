@@ -1,0 +1,56 @@
+// perf records as bytes, as the kernel lays them out (perf_event_open(2)) for our sample type.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plimsoll::perf {
+
+// Puts fields one after the other.
+class RecordBytes {
+ public:
+  RecordBytes(uint32_t type, uint16_t misc) : type_(type), misc_(misc) {}
+
+  RecordBytes& u32(uint32_t value) { return raw({reinterpret_cast<const char*>(&value), sizeof value}); }
+  RecordBytes& u64(uint64_t value) { return raw({reinterpret_cast<const char*>(&value), sizeof value}); }
+  RecordBytes& raw(std::string_view bytes) {
+    body_ += bytes;
+    return *this;
+  }
+  // With its zero byte, and padded to 8 bytes.
+  RecordBytes& text(std::string_view text) {
+    body_ += text;
+    body_.resize((body_.size() + 8) / 8 * 8);
+    return *this;
+  }
+  // What follows every record that is no sample.
+  RecordBytes& sample_id(uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t event_id = 0) {
+    return u32(pid).u32(tid).u64(time_ns).u32(0).u32(0).u64(event_id);
+  }
+
+  std::string bytes() const {
+    const perf_event_header header{type_, misc_, static_cast<uint16_t>(sizeof header + body_.size())};
+    return std::string(reinterpret_cast<const char*>(&header), sizeof header) + body_;
+  }
+
+ private:
+  uint32_t type_;
+  uint16_t misc_;
+  std::string body_;
+};
+
+inline std::string sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
+                                const std::vector<uint64_t>& callchain) {
+  RecordBytes record(PERF_RECORD_SAMPLE, 0);
+  record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0).u64(callchain.size());
+  for (const uint64_t address : callchain) {
+    record.u64(address);
+  }
+  return record.bytes();
+}
+
+}  // namespace plimsoll::perf

@@ -1,0 +1,332 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <map>
+#include <random>
+
+#include "daemon/perf/cpu_list.h"
+#include "daemon/perf/event_config.h"
+#include "daemon/perf/records.h"
+#include "daemon/perf/ring_buffer.h"
+#include "tests/fuzz/mutate.h"
+#include "tests/unit/daemon/perf_records.h"
+
+namespace plimsoll::perf {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(CpuList, IsRead) {
+  EXPECT_THAT(*parse_cpu_list("0\n"), ElementsAre(0));
+  EXPECT_THAT(*parse_cpu_list("0-3,8"), ElementsAre(0, 1, 2, 3, 8));
+  EXPECT_THAT(*parse_cpu_list("1,3-4,65535"), ElementsAre(1, 3, 4, 65535));
+}
+
+TEST(CpuList, RefusesOtherText) {
+  for (const char* text :
+       {"", "\n", "a", "-1", "3-1", "1-", "0-65536", "1 2", "0;1", ",", "1,,2", "9999999999"}) {
+    const auto cpus = parse_cpu_list(text);
+    ASSERT_FALSE(cpus.has_value()) << text;
+    EXPECT_THAT(cpus.error().message, HasSubstr(text));
+  }
+}
+
+TEST(CpuList, OfThisMachineIsNotEmpty) {
+  EXPECT_FALSE(online_cpus()->empty());
+}
+
+TEST(EventConfig, EveryKnownEventIsFoundByItsName) {
+  for (const EventType& event : known_events()) {
+    EXPECT_EQ(find_event(event.name)->config, event.config) << event.name;
+    EXPECT_GT(event.nominal_per_second, 0) << event.name;
+  }
+  EXPECT_EQ(find_event("cpu-clock")->unit, EventUnit::kNanoseconds);
+  EXPECT_TRUE(find_event("cpu-clock")->is_clock);
+  EXPECT_FALSE(find_event("page-faults")->is_clock);
+}
+
+TEST(EventConfig, SuggestsTheNearestNameOrListsAll) {
+  const auto misspelt = find_event("cpu-clok");
+  EXPECT_EQ(misspelt.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(misspelt.error().hint, "did you mean cpu-clock?");
+  EXPECT_THAT(find_event("weather").error().hint, HasSubstr("cycles, instructions"));
+}
+
+TEST(EventConfig, MeanPeriodGivesTheRateOnABusyCpu) {
+  const EventType clock = *find_event("cpu-clock");
+  EXPECT_EQ(mean_period(clock, 1), 1'000'000'000);
+  EXPECT_EQ(mean_period(clock, 99), 10'101'010);
+  EXPECT_EQ(mean_period(clock, 0), 1'000'000'000) << "at least one a second";
+  EXPECT_EQ(mean_period(*find_event("major-faults"), 1'000'000), 1) << "every one at most";
+}
+
+TEST(EventConfig, SamplingAsksForStacksAndExactLosses) {
+  const perf_event_attr attr = sampling_attr(*find_event("page-faults"), 7, 4096);
+  EXPECT_EQ(attr.type, PERF_TYPE_SOFTWARE);
+  EXPECT_EQ(attr.config, PERF_COUNT_SW_PAGE_FAULTS);
+  EXPECT_EQ(attr.sample_period, 7);
+  EXPECT_EQ(attr.freq, 0);
+  EXPECT_EQ(attr.size, sizeof attr);
+  EXPECT_EQ(attr.sample_type, kSampleType);
+  EXPECT_EQ(attr.read_format, kReadFormat);
+  EXPECT_TRUE(attr.read_format & PERF_FORMAT_LOST);
+  EXPECT_EQ(attr.disabled, 1);
+  EXPECT_EQ(attr.sample_id_all, 1);
+  EXPECT_EQ(attr.use_clockid, 1);
+  EXPECT_EQ(attr.clockid, CLOCK_MONOTONIC);
+  EXPECT_EQ(attr.watermark, 1);
+  EXPECT_EQ(attr.wakeup_watermark, 4096);
+  EXPECT_EQ(attr.mmap, 0);
+  EXPECT_EQ(attr.exclude_idle, 0);
+  EXPECT_EQ(sampling_attr(*find_event("cpu-clock"), 1, 0).exclude_idle, 1);
+}
+
+TEST(EventConfig, SideBandAsksForProcessesButNoSamples) {
+  const perf_event_attr attr = side_band_attr(512);
+  EXPECT_EQ(attr.config, PERF_COUNT_SW_DUMMY);
+  EXPECT_EQ(attr.sample_period, 0);
+  EXPECT_EQ(attr.sample_type, kSampleType) << "one layout for the trailers of all records";
+  EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.build_id && attr.comm && attr.comm_exec && attr.task);
+}
+
+template <typename T>
+T decoded(const std::string& bytes) {
+  const auto record = decode_record(as_bytes(bytes));
+  EXPECT_TRUE(record.has_value()) << record.error().text();
+  EXPECT_TRUE(std::holds_alternative<T>(record->body));
+  return std::get<T>(record->body);
+}
+
+std::string mmap_bytes(uint16_t misc, std::string_view identity, std::string_view path) {
+  return RecordBytes(PERF_RECORD_MMAP2, misc)
+      .u32(7)
+      .u32(8)
+      .u64(0x401000)
+      .u64(0x2000)
+      .u64(0x1000)
+      .raw(identity)
+      .u32(5)
+      .u32(2)
+      .text(path)
+      .sample_id(7, 8, 123)
+      .bytes();
+}
+
+const std::string kDeviceAndInode(24, '\x01');
+const std::string kBuildIdOf8 = std::string("\x08\0\0\0", 4) + "12345678" + std::string(12, '\0');
+constexpr uint16_t kBuildIdMisc = 1U << 14U;
+
+std::string comm_bytes(uint16_t misc) {
+  return RecordBytes(PERF_RECORD_COMM, misc).u32(7).u32(8).text("worker").sample_id(7, 8, 123).bytes();
+}
+
+std::string task_bytes(uint32_t type) {
+  return RecordBytes(type, 0).u32(7).u32(6).u32(8).u32(5).u64(999).sample_id(7, 8, 123).bytes();
+}
+
+std::string throttle_bytes() {
+  return RecordBytes(PERF_RECORD_THROTTLE, 0).u64(999).u64(42).u64(1).sample_id(7, 8, 123).bytes();
+}
+
+TEST(Records, SampleHasItsCallChain) {
+  const std::string bytes = sample_bytes(42, 0xabc, 123, {PERF_CONTEXT_USER, 0xabc, 0xdef});
+  const auto sample = decoded<SampleRecord>(bytes);
+  EXPECT_EQ(sample.event_id, 42);
+  EXPECT_EQ(sample.ip, 0xabc);
+  EXPECT_EQ(sample.pid, 7);
+  EXPECT_EQ(sample.tid, 8);
+  EXPECT_THAT(sample.callchain, ElementsAre(PERF_CONTEXT_USER, 0xabc, 0xdef));
+  EXPECT_EQ(decode_record(as_bytes(bytes))->time_ns, 123);
+}
+
+TEST(Records, MmapHasTheBuildIdThatTheKernelFound) {
+  const auto mmap = decoded<MmapRecord>(mmap_bytes(kBuildIdMisc, kBuildIdOf8, "/bin/a b"));
+  EXPECT_EQ(mmap.pid, 7);
+  EXPECT_EQ(mmap.start, 0x401000);
+  EXPECT_EQ(mmap.size_bytes, 0x2000);
+  EXPECT_EQ(mmap.file_offset, 0x1000);
+  EXPECT_EQ(mmap.build_id, "12345678");
+  EXPECT_EQ(mmap.path, "/bin/a b");
+}
+
+TEST(Records, MmapMayHaveDeviceAndInodeInstead) {
+  const auto mmap = decoded<MmapRecord>(mmap_bytes(0, kDeviceAndInode, "//anon"));
+  EXPECT_THAT(mmap.build_id, IsEmpty());
+  EXPECT_EQ(mmap.path, "//anon");
+}
+
+TEST(Records, MmapBuildIdIsAtMostTheTwentyBytesThereAre) {
+  const auto mmap = decoded<MmapRecord>(mmap_bytes(kBuildIdMisc, std::string(24, '\xff'), "/bin/a"));
+  EXPECT_EQ(mmap.build_id, std::string(20, '\xff'));
+}
+
+TEST(Records, CommTellsExecFromRenaming) {
+  const auto renamed = decoded<CommRecord>(comm_bytes(0));
+  EXPECT_EQ(renamed.pid, 7);
+  EXPECT_EQ(renamed.tid, 8);
+  EXPECT_EQ(renamed.name, "worker");
+  EXPECT_FALSE(renamed.is_exec);
+  EXPECT_TRUE(decoded<CommRecord>(comm_bytes(PERF_RECORD_MISC_COMM_EXEC)).is_exec);
+}
+
+TEST(Records, ForkAndExitTellProcessesAndThreads) {
+  const auto fork = decoded<ForkRecord>(task_bytes(PERF_RECORD_FORK));
+  EXPECT_EQ(fork.pid, 7);
+  EXPECT_EQ(fork.parent_pid, 6);
+  EXPECT_EQ(fork.tid, 8);
+  EXPECT_EQ(fork.parent_tid, 5);
+  const auto exit = decoded<ExitRecord>(task_bytes(PERF_RECORD_EXIT));
+  EXPECT_EQ(exit.pid, 7);
+  EXPECT_EQ(exit.tid, 8);
+}
+
+TEST(Records, ThrottleNamesItsEvent) {
+  EXPECT_EQ(decoded<ThrottleRecord>(throttle_bytes()).event_id, 42);
+}
+
+TEST(Records, UnknownTypesAreOthers) {
+  decoded<OtherRecord>(RecordBytes(PERF_RECORD_LOST, 0).u64(1).u64(2).sample_id(7, 8, 123).bytes());
+  decoded<OtherRecord>(RecordBytes(9999, 0).sample_id(7, 8, 123).bytes());
+}
+
+std::map<std::string, std::string> every_record() {
+  return {{"sample", sample_bytes(42, 0xabc, 123, {PERF_CONTEXT_USER, 0xabc, 0xdef})},
+          {"mmap", mmap_bytes(kBuildIdMisc, kBuildIdOf8, "/bin/job")},
+          {"mmap by inode", mmap_bytes(0, kDeviceAndInode, "/bin/job")},
+          {"comm", comm_bytes(0)},
+          {"fork", task_bytes(PERF_RECORD_FORK)},
+          {"exit", task_bytes(PERF_RECORD_EXIT)},
+          {"throttle", throttle_bytes()},
+          {"other", RecordBytes(9999, 0).sample_id(7, 8, 123).bytes()}};
+}
+
+TEST(Records, TellTheirTimeWithoutDecoding) {
+  for (const auto& [name, bytes] : every_record()) {
+    EXPECT_EQ(record_time_ns(as_bytes(bytes)), 123) << name;
+    EXPECT_EQ(decode_record(as_bytes(bytes))->time_ns, 123) << name;
+  }
+  EXPECT_EQ(record_time_ns({}), 0);
+}
+
+TEST(Records, AreRefusedWhereTheyEndTooSoon) {
+  for (const auto& [name, bytes] : every_record()) {
+    // Padding of a text and unused fields may be missing; the trailer, at the end, may not.
+    const bool has_slack =
+        name.starts_with("mmap") || name == "comm" || name == "throttle" || name == "fork" || name == "exit";
+    const size_t slack = has_slack ? 8 : 0;
+    for (size_t size = 0; size + slack < bytes.size(); ++size) {
+      const auto record = decode_record(as_bytes(bytes).first(size));
+      ASSERT_FALSE(record.has_value()) << name << " of " << size << " bytes";
+      EXPECT_EQ(record.error().code, ErrorCode::kCorrupt);
+    }
+  }
+}
+
+TEST(Records, SampleWithADepthBeyondItsEndIsRefused) {
+  std::string bytes = sample_bytes(42, 0xabc, 123, {1, 2, 3});
+  const size_t depth_at = bytes.size() - 4 * sizeof(uint64_t);
+  for (const uint64_t depth : {uint64_t{4}, uint64_t{1} << 40, UINT64_MAX}) {
+    std::memcpy(bytes.data() + depth_at, &depth, sizeof depth);
+    EXPECT_FALSE(decode_record(as_bytes(bytes)).has_value()) << depth;
+  }
+}
+
+TEST(Records, MutationsNeverReadOutside) {
+  std::mt19937_64 random(1);
+  std::vector<std::string> originals;
+  for (const auto& [name, bytes] : every_record()) {
+    originals.push_back(bytes);
+  }
+  for (int i = 0; i < 5000; ++i) {
+    const std::string bytes = fuzz::mutated(originals[random() % originals.size()], random);
+    const std::vector<char> exact(bytes.begin(), bytes.end());
+    const auto record = decode_record(std::as_bytes(std::span(exact)));
+    if (!record) {
+      EXPECT_FALSE(record.error().message.empty());
+    } else if (const auto* sample = std::get_if<SampleRecord>(&record->body)) {
+      EXPECT_LE(sample->callchain.size() * sizeof(uint64_t), bytes.size());
+    }
+  }
+}
+
+// A ring into which a test writes as the kernel does, at ever growing positions.
+class Ring {
+ public:
+  Ring(size_t size, uint64_t start) : data_(size), head_(start), tail_(start) {}
+
+  size_t room() const { return data_.size() - (head_ - tail_); }
+  void write(std::string_view bytes) {
+    for (const char byte : bytes) {
+      data_[head_++ % data_.size()] = static_cast<std::byte>(byte);
+    }
+  }
+  std::vector<std::string> read() {
+    std::vector<std::string> records;
+    tail_ = read_ring(data_, tail_, head_, [&](Bytes record) { records.emplace_back(as_text(record)); });
+    return records;
+  }
+  uint64_t head() const { return head_; }
+  uint64_t tail() const { return tail_; }
+
+ private:
+  std::vector<std::byte> data_;
+  uint64_t head_;
+  uint64_t tail_;
+};
+
+std::string record_of(size_t body_bytes, char fill) {
+  return RecordBytes(9999, 0).raw(std::string(body_bytes, fill)).bytes();
+}
+
+TEST(ReadRing, JoinsRecordsThatWrapAroundAtAnyOffset) {
+  for (uint64_t start = 0; start < 128; ++start) {
+    Ring ring(64, start);
+    ring.write(record_of(24, 'a'));
+    ring.write(record_of(16, 'b'));
+    EXPECT_THAT(ring.read(), ElementsAre(record_of(24, 'a'), record_of(16, 'b'))) << start;
+    EXPECT_EQ(ring.tail(), ring.head());
+    EXPECT_THAT(ring.read(), IsEmpty());
+  }
+}
+
+TEST(ReadRing, GivesBackWhatWasWritten) {
+  std::mt19937_64 random(1);
+  Ring ring(256, random() % 4096 * 8);
+  std::vector<std::string> written;
+  for (int step = 0; step < 20'000; ++step) {
+    const std::string record = record_of(random() % 12 * 8, static_cast<char>(random()));
+    if (random() % 4 == 0 || record.size() > ring.room()) {
+      ASSERT_EQ(ring.read(), written) << "step " << step;
+      written.clear();
+    }
+    ring.write(record);
+    written.push_back(record);
+  }
+}
+
+TEST(ReadRing, LeavesAPartOfAHeaderForLater) {
+  Ring ring(64, 0);
+  ring.write(record_of(8, 'a'));
+  ring.write("\x01\x02\x03");
+  EXPECT_THAT(ring.read(), ElementsAre(record_of(8, 'a')));
+  EXPECT_EQ(ring.tail(), 16);
+}
+
+TEST(ReadRing, EndsAtARecordWhoseSizeCannotBeRight) {
+  for (const uint16_t size : std::initializer_list<uint16_t>{0, 7, 33, 64, 0xffff}) {
+    Ring ring(64, 40);
+    ring.write(record_of(8, 'a'));
+    const perf_event_header header{9999, 0, size};
+    ring.write({reinterpret_cast<const char*>(&header), sizeof header});
+    ring.write(std::string(24, 'b'));
+    EXPECT_THAT(ring.read(), ElementsAre(record_of(8, 'a'))) << size;
+    EXPECT_EQ(ring.tail(), ring.head()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::perf

@@ -1,0 +1,276 @@
+// Which process had what mapped, as the side-band records tell it.
+#include "daemon/identity/processes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "tests/unit/daemon/fake_proc.h"
+
+namespace plimsoll::identity {
+namespace {
+
+using testing::IsEmpty;
+
+// What lies at each address of a small address space.
+struct Byte {
+  const BinaryInfo* binary = nullptr;
+  uint64_t file_offset = 0;
+  bool mapped = false;
+};
+
+TEST(Mappings, AnswerLikeAMapOfEveryByte) {
+  constexpr uint64_t kSpace = 256;
+  std::array<Byte, kSpace> model{};
+  std::array<BinaryInfo, 4> binaries;
+  Mappings mappings;
+  std::mt19937_64 random(1);
+  for (int step = 0; step < 10'000; ++step) {
+    const uint64_t start = random() % kSpace;
+    const uint64_t end = std::min<uint64_t>(kSpace, start + random() % (step % 7 == 0 ? 128 : 16));
+    const Mapping added{start, end, random() % 4096, &binaries[random() % binaries.size()]};
+    mappings.add(added);
+    for (uint64_t address = start; address < end; ++address) {
+      model[address] = {added.binary, added.file_offset + (address - start), true};
+    }
+    for (uint64_t address = 0; address < kSpace; ++address) {
+      const Mapping* found = mappings.find(address);
+      ASSERT_EQ(found != nullptr, model[address].mapped) << "step " << step << ", address " << address;
+      if (found != nullptr) {
+        ASSERT_EQ(found->binary, model[address].binary) << "step " << step << ", address " << address;
+        ASSERT_EQ(found->file_offset + (address - found->start), model[address].file_offset)
+            << "step " << step << ", address " << address;
+      }
+    }
+  }
+  uint64_t last_end = 0;
+  for (const auto& [start, mapping] : mappings.all()) {
+    EXPECT_EQ(start, mapping.start);
+    EXPECT_GE(start, last_end) << "mappings overlap";
+    EXPECT_LT(start, mapping.end);
+    last_end = mapping.end;
+  }
+}
+
+TEST(Mappings, EndBeforeTheirEnd) {
+  Mappings mappings;
+  mappings.add({10, 20, 0, nullptr});
+  mappings.add({30, 30, 0, nullptr});
+  EXPECT_EQ(mappings.find(9), nullptr);
+  EXPECT_NE(mappings.find(10), nullptr);
+  EXPECT_NE(mappings.find(19), nullptr);
+  EXPECT_EQ(mappings.find(20), nullptr);
+  EXPECT_EQ(mappings.find(30), nullptr);
+}
+
+// A table over a /proc that holds one process, "job" of PID 7.
+class ProcessTableTest : public testing::Test {
+ protected:
+  ProcessTableTest() {
+    proc_.process(7, {.comm = "job",
+                      .executable = "/bin/job",
+                      .cgroup = "0::/docker/abc\n",
+                      .maps = "1000-2000 r-xp 00000000 fe:01 11 /bin/job\n"
+                              "2000-3000 rw-p 00001000 fe:01 11 /bin/job\n"
+                              "4000-5000 r-xp 00000000 00:00 0 \n"
+                              "6000-7000 --xp 00000000 00:00 0 [vsyscall]\n"});
+    proc_.file("7/task/8/comm", "worker\n");
+    table_.scan();
+  }
+
+  void apply(int64_t time_ns, auto body) { table_.apply({time_ns, std::move(body)}); }
+  void mmap(uint32_t pid, uint64_t start, uint64_t size_bytes, const std::string& path) {
+    apply(0, perf::MmapRecord{pid, start, size_bytes, 0, "build-id of " + path, path});
+  }
+  void fork(uint32_t parent, uint32_t pid, int64_t time_ns = 100) {
+    apply(time_ns, perf::ForkRecord{pid, parent, pid, parent});
+  }
+  void exec(uint32_t pid, const std::string& name, int64_t time_ns = 200) {
+    apply(time_ns, perf::CommRecord{pid, pid, name, true});
+  }
+  // The path of what is mapped at `address`; "anonymous" and "nothing" where there is no file, or no mapping.
+  std::string at(uint32_t pid, uint64_t address) {
+    const Mapping* mapping = table_.find(pid).mappings->find(address);
+    return mapping == nullptr ? "nothing" : mapping->binary == nullptr ? "anonymous" : mapping->binary->path;
+  }
+  const ProcessIdentity& identity(uint32_t pid) { return *table_.find(pid).identity; }
+
+  FakeProc proc_;
+  ProcFs files_{proc_.root()};
+  BinaryTable binaries_{files_};
+  ProcessTable table_{files_, binaries_};
+};
+
+TEST_F(ProcessTableTest, ReadsWhatIsThereAlready) {
+  EXPECT_EQ(identity(7).comm, "job");
+  EXPECT_EQ(identity(7).executable, "/bin/job");
+  EXPECT_EQ(identity(7).cgroup, "/docker/abc");
+  EXPECT_EQ(identity(7).start_ns, 0);
+  ASSERT_NE(identity(7).binary, nullptr);
+  EXPECT_EQ(identity(7).binary->path, "/bin/job");
+  EXPECT_EQ(at(7, 0x1800), "/bin/job");
+  EXPECT_EQ(at(7, 0x2800), "nothing") << "data is no code";
+  EXPECT_EQ(at(7, 0x4800), "anonymous");
+  EXPECT_EQ(at(7, 0x6800), "nothing");
+}
+
+TEST_F(ProcessTableTest, ForkSharesTheMappingsUntilOneSideChanges) {
+  fork(7, 20);
+  EXPECT_EQ(table_.find(20).mappings, table_.find(7).mappings);
+  EXPECT_EQ(identity(20).pid, 20);
+  EXPECT_EQ(identity(20).start_ns, 100);
+  EXPECT_EQ(identity(20).executable, "/bin/job");
+  EXPECT_EQ(identity(20).cgroup, "/docker/abc");
+  mmap(20, 0x8000, 0x1000, "/lib/child.so");
+  mmap(7, 0x9000, 0x1000, "/lib/parent.so");
+  EXPECT_EQ(at(20, 0x1800), "/bin/job");
+  EXPECT_EQ(at(20, 0x8800), "/lib/child.so");
+  EXPECT_EQ(at(20, 0x9800), "nothing");
+  EXPECT_EQ(at(7, 0x8800), "nothing");
+  EXPECT_EQ(at(7, 0x9800), "/lib/parent.so");
+}
+
+TEST_F(ProcessTableTest, ExecBeginsANewProgram) {
+  fork(7, 20);
+  const auto before = table_.find(20).identity;
+  exec(20, "sort");
+  EXPECT_NE(table_.find(20).identity, before) << "samples taken before keep the identity of their time";
+  EXPECT_EQ(before->comm, "job");
+  EXPECT_EQ(identity(20).comm, "sort");
+  EXPECT_EQ(identity(20).start_ns, 200);
+  EXPECT_EQ(identity(20).executable, "");
+  EXPECT_EQ(identity(20).cgroup, "/docker/abc") << "of its parent, since /proc does not know it any more";
+  EXPECT_EQ(at(20, 0x1800), "nothing");
+  EXPECT_EQ(at(7, 0x1800), "/bin/job");
+}
+
+TEST_F(ProcessTableTest, ExecReadsTheGroupThatARuntimeMovedItTo) {
+  fork(7, 20);
+  proc_.process(20, {.comm = "sort", .executable = "/bin/sort", .cgroup = "0::/docker/other\n", .maps = ""});
+  exec(20, "sort");
+  EXPECT_EQ(identity(20).cgroup, "/docker/other");
+}
+
+TEST_F(ProcessTableTest, TheFirstFileMappedAfterExecIsTheExecutable) {
+  fork(7, 20);
+  exec(20, "sort");
+  mmap(20, 0x7000, 0x1000, "//anon");
+  EXPECT_EQ(identity(20).executable, "");
+  mmap(20, 0x1000, 0x1000, "/usr/bin/sort");
+  mmap(20, 0x3000, 0x1000, "/lib/ld.so");
+  EXPECT_EQ(identity(20).executable, "/usr/bin/sort");
+  EXPECT_EQ(identity(20).binary->path, "/usr/bin/sort");
+  EXPECT_EQ(identity(20).binary->identity, "build-id of /usr/bin/sort");
+}
+
+TEST_F(ProcessTableTest, NewMappingsReplaceOldOnes) {
+  mmap(7, 0x1800, 0x100, "/lib/a.so");
+  EXPECT_EQ(at(7, 0x17ff), "/bin/job");
+  EXPECT_EQ(at(7, 0x1800), "/lib/a.so");
+  EXPECT_EQ(at(7, 0x1900), "/bin/job");
+  mmap(7, UINT64_MAX - 10, 11, "/no/such");
+  EXPECT_EQ(at(7, UINT64_MAX), "nothing");
+}
+
+TEST_F(ProcessTableTest, ThreadsHaveNamesOfTheirOwn) {
+  EXPECT_EQ(table_.thread_name(table_.find(7), 7), "job");
+  EXPECT_EQ(table_.thread_name(table_.find(7), 8), "worker");
+  EXPECT_EQ(table_.thread_name(table_.find(7), 9), "job") << "gone before it could be asked";
+  apply(1, perf::ForkRecord{7, 7, 10, 8});
+  EXPECT_EQ(table_.thread_name(table_.find(7), 10), "worker") << "a thread begins with the name of its maker";
+  apply(2, perf::CommRecord{7, 10, "re\nnamed", false});
+  EXPECT_EQ(table_.thread_name(table_.find(7), 10), "re?named");
+  EXPECT_EQ(identity(7).comm, "job");
+  apply(3, perf::CommRecord{7, 7, "main2", false});
+  EXPECT_EQ(identity(7).comm, "main2");
+  EXPECT_EQ(table_.thread_name(table_.find(7), 7), "main2");
+  EXPECT_EQ(at(7, 0x1800), "/bin/job") << "a new name is no new program";
+}
+
+TEST_F(ProcessTableTest, AChildIsNamedLikeTheThreadThatForkedIt) {
+  apply(1, perf::ForkRecord{20, 7, 20, 8});
+  EXPECT_EQ(identity(20).comm, "worker");
+}
+
+TEST_F(ProcessTableTest, AReusedPidIsAnotherProcess) {
+  fork(7, 20, 100);
+  exec(20, "first", 101);
+  mmap(20, 0x8000, 0x1000, "/bin/first");
+  apply(150, perf::ExitRecord{20, 20});
+  fork(7, 20, 160);
+  EXPECT_EQ(identity(20).start_ns, 160);
+  EXPECT_EQ(identity(20).comm, "job");
+  EXPECT_EQ(at(20, 0x8800), "nothing");
+  table_.forget_exited();
+  EXPECT_EQ(identity(20).start_ns, 160) << "it was the other one that exited";
+}
+
+TEST_F(ProcessTableTest, AnExitedProcessIsKnownUntilForgotten) {
+  apply(1, perf::ExitRecord{7, 8});
+  table_.forget_exited();
+  proc_.gone(7);
+  EXPECT_EQ(identity(7).comm, "job") << "only one of its threads exited";
+  apply(2, perf::ExitRecord{7, 7});
+  EXPECT_EQ(at(7, 0x1800), "/bin/job") << "samples of it may still come";
+  table_.forget_exited();
+  EXPECT_EQ(at(7, 0x1800), "nothing");
+  EXPECT_EQ(identity(7).comm, "[exited]");
+}
+
+TEST_F(ProcessTableTest, AProcessThatNoRecordToldOfIsReadFromProc) {
+  proc_.process(30, {.comm = "late", .executable = "/bin/late", .cgroup = "", .maps = ""});
+  EXPECT_EQ(identity(30).comm, "late");
+  EXPECT_EQ(identity(30).cgroup, "/");
+}
+
+TEST_F(ProcessTableTest, AnUnknownPidHasNeitherMappingsNorExecutable) {
+  const Process& process = table_.find(999);
+  EXPECT_EQ(process.identity->pid, 999);
+  EXPECT_EQ(process.identity->comm, "[exited]");
+  EXPECT_EQ(process.identity->executable, "");
+  EXPECT_EQ(process.identity->cgroup, "/");
+  EXPECT_THAT(process.mappings->all(), IsEmpty());
+}
+
+TEST_F(ProcessTableTest, ThreadsOfTheKernelBelongToTheKernel) {
+  proc_.process(2, {.comm = "kthreadd", .executable = "", .cgroup = "0::/\n", .maps = ""});
+  EXPECT_EQ(identity(2).executable, "[kernel]");
+  EXPECT_EQ(identity(0).executable, "[kernel]");
+  EXPECT_EQ(identity(0).comm, "swapper");
+}
+
+TEST_F(ProcessTableTest, OtherRecordsChangeNothing) {
+  apply(1, perf::SampleRecord{});
+  apply(1, perf::ThrottleRecord{});
+  apply(1, perf::OtherRecord{});
+  EXPECT_EQ(identity(7).comm, "job");
+}
+
+// The binary a path of PID 7 stands for.
+class BinaryTableTest : public ProcessTableTest {};
+
+TEST_F(BinaryTableTest, OneBuildIdIsOneBinaryWhateverItsPath) {
+  const auto* first = binaries_.find_or_read({7, "/a", "same", 0});
+  EXPECT_EQ(binaries_.find_or_read({7, "/b", "same", 0}), first);
+  EXPECT_NE(binaries_.find_or_read({7, "/a", "other", 0}), first);
+  EXPECT_EQ(first->identity_kind, wire::GNU_BUILD_ID);
+  EXPECT_EQ(first->path, "/a");
+  EXPECT_THAT(first->segments, IsEmpty()) << "there is no such file";
+}
+
+TEST_F(BinaryTableTest, WithoutABuildIdTheFileIsReadIfItIsTheMappedOne) {
+  std::filesystem::create_directories(proc_.root() + "/7/root/bin");
+  std::filesystem::copy_file("/proc/self/exe", proc_.root() + "/7/root/bin/this");
+  const auto* found = binaries_.find_or_read({7, "/bin/this", "", 0});
+  EXPECT_EQ(found->identity_kind, wire::GNU_BUILD_ID);
+  EXPECT_FALSE(found->segments.empty());
+  const auto* replaced = binaries_.find_or_read({7, "/bin/this", "", 1});
+  EXPECT_EQ(replaced->identity_kind, wire::IDENTITY_UNKNOWN) << "another inode: the file was replaced";
+  EXPECT_THAT(replaced->segments, IsEmpty());
+  EXPECT_EQ(binaries_.find_or_read({7, "/bin/this", "another build", 0})->identity, "another build");
+}
+
+}  // namespace
+}  // namespace plimsoll::identity

@@ -1,0 +1,225 @@
+// Who a process is: /proc, control groups, workloads, and this machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "daemon/identity/cgroup.h"
+#include "daemon/identity/machine.h"
+#include "daemon/identity/proc_fs.h"
+#include "daemon/identity/workload.h"
+#include "tests/unit/daemon/fake_proc.h"
+
+namespace plimsoll::identity {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+const std::string kId = "3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d0001";
+const std::string kPod = "b9a6c1f0-1234-4cde-8f00-0123456789ab";
+
+TEST(ParseMaps, ReadsALine) {
+  const auto entries = parse_maps("55d0a000-55d0c000 r-xp 00001000 fe:01 1234    /usr/bin/job\n");
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_EQ(entries[0].start, 0x55d0a000);
+  EXPECT_EQ(entries[0].end, 0x55d0c000);
+  EXPECT_TRUE(entries[0].executable);
+  EXPECT_EQ(entries[0].file_offset, 0x1000);
+  EXPECT_EQ(entries[0].inode, 1234);
+  EXPECT_EQ(entries[0].path, "/usr/bin/job");
+  EXPECT_FALSE(entries[0].deleted);
+}
+
+TEST(ParseMaps, KeepsSpacesAndTakesDeletedOff) {
+  const auto entries = parse_maps(
+      "1000-2000 r-xp 00000000 fe:01 5 /srv/my job/a.so (deleted)\n"
+      "2000-3000 rw-p 00000000 00:00 0 \n"
+      "3000-4000 r-xp 00000000 00:00 0                          [vdso]\n"
+      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]");
+  ASSERT_THAT(entries, SizeIs(4));
+  EXPECT_EQ(entries[0].path, "/srv/my job/a.so");
+  EXPECT_TRUE(entries[0].deleted);
+  EXPECT_EQ(entries[1].path, "");
+  EXPECT_FALSE(entries[1].executable);
+  EXPECT_EQ(entries[2].path, "[vdso]");
+  EXPECT_EQ(entries[3].start, 0xffffffffff600000);
+}
+
+TEST(ParseMaps, LeavesOutWhatTheKernelDoesNotWrite) {
+  for (const char* line :
+       {"", "\n\n", "text", "1000", "1000-", "1000-2000", "1000-2000 ", "1000-2000 r-x", "1000-2000 r-xp ",
+        "1000-2000 r-xp 0", "1000-2000 r-xp 0 fe:01", "1000-2000 r-xp 0 fe:01 x /a",
+        "2000-1000 r-xp 0 fe:01 1 /a", "1000-1000 r-xp 0 fe:01 1 /a",
+        "1000-20000000000000000 r-xp 0 fe:01 1 /a", "-1-2 r-xp 0 fe:01 1 /a"}) {
+    EXPECT_THAT(parse_maps(line), IsEmpty()) << line;
+  }
+  EXPECT_THAT(parse_maps("garbage\n1000-2000 r-xp 0 fe:01 1 /a\ngarbage"), SizeIs(1));
+}
+
+TEST(Printable, KeepsTextAndReplacesTheRest) {
+  EXPECT_EQ(printable("plain"), "plain");
+  EXPECT_EQ(printable("schön 世界 🚢"), "schön 世界 🚢");
+  EXPECT_EQ(printable(std::string_view("a\0b\n\x7f\x1b", 6)), "a?b???");
+  EXPECT_EQ(printable("\xff\xfe"), "??");
+  EXPECT_EQ(printable("cut \xe4\xb8"), "cut ??");
+  EXPECT_EQ(printable("\xc0\xaf"), "??") << "an overlong slash";
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???") << "a surrogate";
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????") << "beyond Unicode";
+  EXPECT_EQ(printable("\xc3(\xc3\xb6"), "?(ö");
+}
+
+TEST(ProcFs, ReadsAProcess) {
+  const FakeProc proc;
+  proc.process(7, {.comm = "jo\nb",
+                   .executable = "/bin/job (deleted)",
+                   .cgroup = "0::/a\n",
+                   .maps = "1000-2000 r-xp 0 fe:01 1 /bin/job\n"});
+  proc.file("7/task/9/comm", "worker\n");
+  proc.file("cpuinfo", "");
+  proc.file("12x/comm", "no process\n");
+  const ProcFs files(proc.root());
+  EXPECT_THAT(files.pids(), UnorderedElementsAre(7));
+  EXPECT_EQ(files.comm(7), "jo");
+  EXPECT_EQ(files.thread_name(7, 9), "worker");
+  EXPECT_EQ(files.executable(7), "/bin/job");
+  EXPECT_EQ(files.cgroup(7), "0::/a\n");
+  EXPECT_THAT(*files.maps(7), SizeIs(1));
+  EXPECT_EQ(files.path_in_root(7, "/bin/job"), proc.root() + "/7/root/bin/job");
+}
+
+TEST(ProcFs, SaysNothingOfAProcessThatIsGone) {
+  const FakeProc proc;
+  const ProcFs files(proc.root());
+  EXPECT_EQ(files.comm(7), "");
+  EXPECT_EQ(files.thread_name(7, 8), "");
+  EXPECT_EQ(files.executable(7), "");
+  EXPECT_EQ(files.cgroup(7), "");
+  EXPECT_EQ(files.maps(7).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(ProcFs("/nowhere").pids(), IsEmpty());
+}
+
+TEST(CgroupPath, IsTheUnifiedOneOrTheLongestOfTheOthers) {
+  struct Case {
+    std::string text;
+    std::string path;
+  };
+  const std::vector<Case> cases{
+      {"0::/system.slice/job.service\n", "/system.slice/job.service"},
+      {"12:cpu,cpuacct:/docker/abc\n1:name=systemd:/docker\n0::/\n", "/docker/abc"},
+      {"3:memory:/longer/than/it\n0::/a\n", "/a"},
+      {"3:cpu:/a\n2:memory:/a/b\n", "/a/b"},
+      {"0::/with:colon", "/with:colon"},
+      {"0::/bad\xff\n", "/bad?"},
+      {"0::/\n", "/"},
+      {"", "/"},
+      {"\n", "/"},
+      {"garbage\n0:\n", "/"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(cgroup_path(c.text), c.path) << c.text;
+  }
+}
+
+TEST(ContainerId, IsFoundInEveryLayout) {
+  const std::string pod_of_slice = "b9a6c1f0_1234_4cde_8f00_0123456789ab";
+  const std::vector<std::string> layouts{
+      "/docker/" + kId,
+      "/system.slice/docker-" + kId + ".scope",
+      "/machine.slice/libpod-" + kId + ".scope",
+      "/machine.slice/libpod-" + kId + ".scope/container",
+      "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" + kId + ".scope",
+      "/kubepods/pod" + kPod + "/" + kId,
+      "/kubepods/burstable/pod" + kPod + "/" + kId,
+      "/kubepods/besteffort/pod" + kPod + "/" + kId + "/nested",
+      "/kubepods.slice/kubepods-pod" + pod_of_slice + ".slice/cri-containerd-" + kId + ".scope",
+      "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + pod_of_slice + ".slice/crio-" +
+          kId + ".scope",
+      "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod" + pod_of_slice + ".slice/docker-" +
+          kId + ".scope",
+  };
+  for (const std::string& path : layouts) {
+    EXPECT_EQ(container_id(path), kId) << path;
+    // The same layouts on a machine with the unified hierarchy, and on a hybrid one.
+    EXPECT_EQ(container_id(cgroup_path("0::" + path + "\n")), kId) << path;
+    EXPECT_EQ(container_id(cgroup_path("5:cpu:" + path + "\n1:name=systemd:" + path + "\n0::/\n")), kId)
+        << path;
+  }
+}
+
+TEST(ContainerId, IsEmptyOutsideContainers) {
+  for (const std::string& path : std::vector<std::string>{
+           "", "/", "/system.slice/docker.service", "/system.slice/" + kId, "/user.slice/session-3.scope",
+           "/docker/buildx", "/machine.slice/libpod-conmon-" + kId + ".scope", "/docker/" + kId + "0",
+           "/docker/abc", "/kubepods/pod" + kPod, "/system.slice/docker-UPPER0123456789.scope"}) {
+    EXPECT_EQ(container_id(path), "") << path;
+  }
+}
+
+TEST(SystemdService, IsTheInnermostOne) {
+  EXPECT_EQ(systemd_service("/system.slice/nginx.service"), "nginx");
+  EXPECT_EQ(systemd_service("/user.slice/user@1000.service/app.slice/editor.service/x"), "editor");
+  EXPECT_EQ(systemd_service("/system.slice/getty@tty1.service"), "getty@tty1");
+  EXPECT_EQ(systemd_service("/user.slice/session-3.scope"), "");
+  EXPECT_EQ(systemd_service("/"), "");
+}
+
+TEST(Workload, IsNamedByContainerThenServiceThenProgram) {
+  const Workload in_container = workload_of("/docker/" + kId, "/usr/bin/search", "search:7");
+  EXPECT_EQ(in_container.job, "search");
+  EXPECT_EQ(in_container.instance, kId);
+  EXPECT_EQ(in_container.container, kId);
+  const Workload service = workload_of("/system.slice/nginx.service", "/usr/sbin/nginx", "nginx");
+  EXPECT_EQ(service.job, "nginx");
+  EXPECT_EQ(service.instance, "/system.slice/nginx.service");
+  EXPECT_EQ(service.container, "");
+  const Workload program = workload_of("/user.slice", "/usr/bin/vim", "editor");
+  EXPECT_EQ(program.job, "vim");
+  EXPECT_EQ(program.instance, "/user.slice");
+  EXPECT_EQ(workload_of("/", "", "kworker/0:1").job, "kworker/0:1");
+}
+
+TEST(BaseName, IsTheLastPartOfAPath) {
+  EXPECT_EQ(base_name("/usr/bin/job"), "job");
+  EXPECT_EQ(base_name("job"), "job");
+  EXPECT_EQ(base_name("/usr/"), "");
+}
+
+TEST(Platform, NamesTheProcessor) {
+  EXPECT_EQ(platform_from("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
+                          "model name\t: EPYC 9654\n"),
+            "EPYC 9654 (AuthenticAMD 25/17)");
+  EXPECT_EQ(platform_from("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"), "0xd0c");
+  EXPECT_EQ(platform_from(""), "");
+}
+
+TEST(MachineId, IsStableAndDoesNotGiveTheOriginalAway) {
+  const std::string original = "0123456789abcdef0123456789abcdef";
+  const std::string id = machine_id_from(original);
+  EXPECT_EQ(id, machine_id_from(original));
+  EXPECT_THAT(id, SizeIs(32));
+  EXPECT_THAT(id, Not(HasSubstr(original.substr(0, 8))));
+  EXPECT_NE(id, machine_id_from("0123456789abcdef0123456789abcdee"));
+}
+
+TEST(Machine, KeepsARandomIdOrTakesTheConfiguredOne) {
+  const auto configured = read_machine({"m1", "east", "c", "/nowhere"});
+  ASSERT_TRUE(configured.has_value()) << configured.error().text();
+  EXPECT_EQ(configured->id(), "m1");
+  EXPECT_EQ(configured->datacenter(), "east");
+  EXPECT_EQ(configured->cluster(), "c");
+  EXPECT_GT(configured->cores(), 0);
+  EXPECT_GT(configured->memory_bytes(), 0);
+  const FakeProc folder;
+  MachineSettings settings;
+  settings.state_dir = folder.root();
+  const auto derived = read_machine(settings);
+  ASSERT_TRUE(derived.has_value()) << derived.error().text();
+  EXPECT_THAT(derived->id(), Not(IsEmpty()));
+  EXPECT_EQ(read_machine(settings)->id(), derived->id());
+}
+
+}  // namespace
+}  // namespace plimsoll::identity
