@@ -305,6 +305,17 @@ TEST_F(IngestTest, ASegmentThatWasNeverCommittedIsRemovedAndBuiltAgain) {
   EXPECT_EQ(view(), (View{{"m1 cycles app app main", 107}}));
 }
 
+TEST_F(IngestTest, AnOrphanThatCannotBeRemovedIsReported) {
+  ASSERT_TRUE(open());
+  std::filesystem::create_directories(path_ + "/segments/a-folder/with-content");
+  write_bytes(path_ + "/segments/orphan-1", "x");
+  write_bytes(path_ + "/segments/orphan-2", "x");
+  const auto failed = Ingest::open(path_);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("a-folder"));
+  EXPECT_THAT(segment_files(), ElementsAre("a-folder"));
+}
+
 TEST_F(IngestTest, AFailedBatchLeavesNothingAndIsBuiltOnceTheCauseIsGone) {
   const auto ingest = open();
   ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1, .stacks = "main;old 1\n"})));
