@@ -17,10 +17,12 @@ die() {
   exit 1
 }
 
-# The line of a log that says best why a command failed: the first error of a compiler, CMake or apt, else the last line.
+# The line of a log that says best why a command failed: a summary ("error: ..."), the first error of a compiler, CMake
+# or apt, else the last line.
 reason_in() {
   local line
-  line=$(grep -m1 -E '(^|[ :])(fatal error|error|CMake Error|E|FAILED)[: ]' "$1" || true)
+  line=$(grep -m1 '^error: ' "$1" || true)
+  [[ -n $line ]] || line=$(grep -m1 -E '(^|[ :])(fatal error|error|CMake Error|E|FAILED)[: ]' "$1" || true)
   [[ -n $line ]] || line=$(grep -v '^[[:space:]]*$' "$1" | tail -n1 || true)
   printf '%s' "${line:-it printed nothing}" | tr -s '[:space:]' ' ' | cut -c1-300
 }
