@@ -92,15 +92,22 @@ Status Ingest::remove_orphans() {
     }
     visible.emplace(row->text(0));
   }
+  Status removed;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_.segments_path(), error)) {
-    if (!visible.contains(entry.path().filename().string())) {
-      log_info("removing {}: it was never made visible", entry.path().string());
-      std::filesystem::remove(entry.path(), error);
+  for (std::filesystem::directory_iterator entry(directory_.segments_path(), error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::filesystem::path& path = entry->path();
+    if (visible.contains(path.filename().string())) {
+      continue;
+    }
+    log_info("removing {}: it was never made visible", path.string());
+    std::error_code remove_error;
+    std::filesystem::remove(path, remove_error);
+    if (remove_error && removed) {
+      removed = fail_errno(remove_error.value(), "removing {}, which is no visible segment", path.string());
     }
   }
-  return error ? Status(fail_errno(error.value(), "removing orphans from {}", directory_.segments_path()))
-               : Status();
+  return error ? Status(fail_errno(error.value(), "listing {}", directory_.segments_path())) : removed;
 }
 
 Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits,

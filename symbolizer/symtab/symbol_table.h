@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +15,7 @@ namespace plimsoll::symbolizer {
 
 struct FunctionSymbol {
   uint64_t address;
-  uint64_t size_bytes;  // 0: unknown; it reaches to the next symbol
+  uint64_t size_bytes;  // 0: unknown; it reaches to the next symbol, within its section
   std::string name;     // as linked
 };
 
@@ -29,15 +30,25 @@ class SymbolTable {
   // From offsets and names, sizes unknown; `end` is where the last one ends.
   static SymbolTable from_offsets(std::vector<FunctionSymbol> symbols, uint64_t end);
 
-  // The function whose bytes contain the address. Nothing between functions whose sizes are known.
+  // The function whose bytes contain the address; of several, one within another, that which starts last. Nothing
+  // between functions whose sizes are known.
   const FunctionSymbol* find(uint64_t address) const;
 
   bool empty() const { return symbols_.empty(); }
   size_t size() const { return symbols_.size(); }
 
  private:
+  // Addresses that one function is the answer for. A function that others lie within has several parts.
+  struct Part {
+    uint64_t from;
+    uint64_t to;  // or to the next part, where that comes before
+    size_t symbol;
+  };
+  // `reach`: the address up to which a function without a size may go on that starts at an address.
+  void make_parts(const std::function<uint64_t(uint64_t address)>& reach);
+
   std::vector<FunctionSymbol> symbols_;  // by address, one for each
-  uint64_t end_ = UINT64_MAX;
+  std::vector<Part> parts_;              // by address
 };
 
 }  // namespace plimsoll::symbolizer

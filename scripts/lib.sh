@@ -1,0 +1,96 @@
+# What the scripts share: one place that runs a long command, shows its progress and says in one line why it failed.
+# Sourced by the scripts beside it, which run with `set -euo pipefail`; sourcing changes to the repository's root.
+# shellcheck shell=bash
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+LOG_DIR=$PWD/build/logs
+export CTEST_OUTPUT_ON_FAILURE=1
+if [[ -z ${PLIMSOLL_CORPUS:-} && -d ../shared/corpus ]]; then
+  PLIMSOLL_CORPUS=$(cd ../shared/corpus && pwd)
+  export PLIMSOLL_CORPUS
+fi
+
+# die MESSAGE: one line on standard error, and the end.
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$1" >&2
+  exit 1
+}
+
+# The line of a log that says best why a command failed: a summary ("error: ..."), the first error of a compiler, CMake
+# or apt, else the last line.
+reason_in() {
+  local line
+  line=$(grep -m1 '^error: ' "$1" || true)
+  [[ -n $line ]] || line=$(grep -m1 -E '(^|[ :])(fatal error|error|CMake Error|E|FAILED)[: ]' "$1" || true)
+  [[ -n $line ]] || line=$(grep -v '^[[:space:]]*$' "$1" | tail -n1 || true)
+  printf '%s' "${line:-it printed nothing}" | tr -s '[:space:]' ' ' | cut -c1-300
+}
+
+# step NAME COMMAND...: runs the command; its output goes to the terminal and to build/logs/NAME.log.
+step() {
+  local name=$1 log started=$SECONDS
+  shift
+  mkdir -p "$LOG_DIR"
+  log=$LOG_DIR/${name//[^A-Za-z0-9]/-}.log
+  printf '==> %s\n' "$name"
+  if ! "$@" 2>&1 | tee "$log"; then
+    die "$name failed after $((SECONDS - started)) s: $(reason_in "$log") (log: $log)"
+  fi
+  printf '==> %s: %d s\n' "$name" $((SECONDS - started))
+}
+
+# build PRESET [TARGET...]: configures and builds.
+build() {
+  local preset=$1 folder=build targets=()
+  shift
+  (($# == 0)) || targets=(--target "$@")
+  [[ $preset == release ]] || folder=build-$preset
+  step "configure $preset" cmake --preset "$preset"
+  step "build $preset" cmake --build "$folder" "${targets[@]}"
+}
+
+# run_tests STAGE FOLDER CTEST-ARGUMENTS...: runs ctest and keeps its results for summarize. Failing tests do not end the
+# script: the summary counts them. A ctest that could not run does.
+run_tests() {
+  local stage=$1 folder=$2 started=$SECONDS results log
+  shift 2
+  mkdir -p "$LOG_DIR"
+  results=$RESULTS_DIR/$stage.xml
+  log=$LOG_DIR/$stage.log
+  printf '==> test %s\n' "$stage"
+  ctest --test-dir "$folder" --output-junit "$results" --no-tests=ignore --timeout 600 "$@" 2>&1 | tee "$log" || true
+  if [[ ! -s $results ]] && ! grep -q 'No tests were found' "$log"; then
+    die "test $stage did not run: $(reason_in "$log") (log: $log)"
+  fi
+  printf '==> test %s: %d s\n' "$stage" $((SECONDS - started))
+}
+
+# summarize RESULTS...: prints "N passed, N failed, N skipped" over ctest's JUnit files, after the names of what failed.
+# Fails unless something passed and nothing failed.
+summarize() {
+  python3 - "$@" <<'PYTHON'
+import sys
+import xml.etree.ElementTree as xml
+
+counts = {"passed": 0, "failed": 0, "skipped": 0}
+for path in sys.argv[1:]:
+    for case in xml.parse(path).getroot().iter("testcase"):
+        status = case.get("status")
+        if case.find("skipped") is not None or status in ("notrun", "disabled"):
+            outcome = "skipped"
+            message = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
+            # A program that is missing or crashes on start is no skipped test.
+            if "not found" in message.lower() or "unable" in message.lower():
+                outcome = "failed"
+        elif status == "run":
+            outcome = "passed"
+        else:
+            outcome = "failed"
+        if outcome == "failed":
+            print(f"failed: {case.get('name')} ({path})")
+        counts[outcome] += 1
+print(", ".join(f"{number} {outcome}" for outcome, number in counts.items()))
+sys.exit(0 if counts["failed"] == 0 and counts["passed"] > 0 else 1)
+PYTHON
+}

@@ -1,0 +1,240 @@
+#include "tests/profile_fixture.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <ranges>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::testing {
+namespace {
+
+[[noreturn]] void give_up(std::string_view line, std::string_view why) {
+  fmt::print(stderr, "tests/profile_fixture: \"{}\": {}\n", line, why);
+  std::abort();
+}
+
+uint64_t number(std::string_view text, std::string_view line) {
+  uint64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
+    give_up(line, "it must end in a number");
+  }
+  return value;
+}
+
+class ProfileMaker {
+ public:
+  explicit ProfileMaker(const ProfileSpec& spec) : spec_(spec) {}
+
+  wire::RawProfile make() {
+    add_header();
+    for (const EventSpec& event : spec_.events) {
+      add_event(event);
+    }
+    for (const auto part : std::views::split(spec_.stacks, '\n')) {
+      const std::string_view line(part.begin(), part.end());
+      if (!line.empty()) {
+        add_line(line);
+      }
+    }
+    for (int i = 0; i < profile_.events_size(); ++i) {
+      wire::Event& event = *profile_.mutable_events(i);
+      event.set_counter_total(scales_[static_cast<size_t>(i)] * static_cast<double>(event.hits()));
+    }
+    if (const auto valid = wire::validate(profile_); !valid) {
+      give_up(spec_.stacks, valid.error().text());
+    }
+    return std::move(profile_);
+  }
+
+ private:
+  void add_header() {
+    profile_.set_format_version(wire::kFormatVersion);
+    profile_.set_profile_id(profile_id(spec_.seed));
+    profile_.mutable_machine()->set_id(spec_.machine);
+    profile_.mutable_machine()->set_hostname(spec_.machine);
+    profile_.mutable_machine()->set_cores(4);
+    wire::Window& window = *profile_.mutable_window();
+    window.mutable_start()->set_monotonic_ns(1);
+    window.mutable_start()->set_wall_ns(spec_.from_ns);
+    window.mutable_end()->set_monotonic_ns(1 + spec_.length_ns);
+    window.mutable_end()->set_wall_ns(spec_.from_ns + spec_.length_ns);
+  }
+
+  uint32_t add_event(const EventSpec& spec) {
+    const auto [entry, is_new] = events_.try_emplace(spec.name, profile_.events_size());
+    if (is_new) {
+      wire::Event& event = *profile_.add_events();
+      event.set_name(spec.name);
+      event.set_unit(spec.unit);
+      event.set_kind(spec.kind);
+      event.set_time_enabled_ns(spec_.length_ns);
+      event.set_time_running_ns(spec_.length_ns);
+      profile_.add_samples()->add_event(entry->second);
+      scales_.push_back(spec.scale);
+    }
+    return entry->second;
+  }
+
+  uint32_t add_process(const std::string& name) {
+    const auto [entry, is_new] = processes_.try_emplace(name, profile_.processes_size());
+    if (is_new) {
+      wire::Process& process = *profile_.add_processes();
+      process.set_pid(1000 + entry->second);
+      process.set_comm(name);
+      process.set_executable("/usr/bin/" + name);
+      process.set_job(spec_.job);
+    }
+    return entry->second;
+  }
+
+  uint32_t add_thread(const std::string& process, const std::string& name) {
+    const auto [entry, is_new] = threads_.try_emplace({process, name}, profile_.threads_size());
+    if (is_new) {
+      const uint32_t process_index = add_process(process);
+      wire::Thread& thread = *profile_.add_threads();
+      thread.set_process(process_index);
+      thread.set_tid(5000 + entry->second);
+      thread.set_name(name);
+    }
+    return entry->second;
+  }
+
+  // "name@file:line"
+  void add_frame(std::string_view text, bool inlined_into_next) {
+    wire::NamedFrame& frame = *profile_.add_frames();
+    frame.set_inlined_into_next(inlined_into_next);
+    const size_t at = text.find('@');
+    const size_t colon = text.rfind(':');
+    frame.set_function(std::string(text.substr(0, at)));
+    if (at != std::string_view::npos) {
+      frame.set_file(std::string(text.substr(at + 1, colon - at - 1)));
+      frame.set_line(static_cast<uint32_t>(number(text.substr(colon + 1), text)));
+    }
+  }
+
+  // "outer>inner"
+  uint32_t add_location(const std::string& text) {
+    const auto [entry, is_new] = locations_.try_emplace(text, profile_.locations().kind_size());
+    if (is_new) {
+      wire::Locations& locations = *profile_.mutable_locations();
+      locations.add_kind(wire::NAMED);
+      locations.add_owner(0);
+      locations.add_address(static_cast<uint64_t>(profile_.frames_size()));
+      std::string_view rest = text;
+      for (size_t arrow = rest.rfind('>'); arrow != std::string_view::npos; arrow = rest.rfind('>')) {
+        add_frame(rest.substr(arrow + 1), true);
+        rest = rest.substr(0, arrow);
+      }
+      add_frame(rest, false);
+    }
+    return entry->second;
+  }
+
+  uint32_t add_stack(std::string_view stack) {
+    uint32_t node = 0;
+    if (stack == "\"\"") {
+      return node;
+    }
+    for (const auto part : std::views::split(stack, ';')) {
+      const uint32_t location = add_location(std::string(part.begin(), part.end()));
+      const auto next = static_cast<uint32_t>(profile_.stacks().parent_size() + 1);
+      const auto [entry, is_new] = stacks_.try_emplace({node, location}, next);
+      if (is_new) {
+        profile_.mutable_stacks()->add_parent(node);
+        profile_.mutable_stacks()->add_location(location);
+      }
+      node = entry->second;
+    }
+    return node;
+  }
+
+  void add_line(std::string_view line) {
+    std::string_view rest = line;
+    std::map<std::string_view, std::string, std::less<>> settings;
+    for (const std::string_view key : {"process=", "thread=", "event="}) {
+      if (rest.starts_with(key)) {
+        const size_t end = rest.find(' ');
+        settings[key] = std::string(rest.substr(key.size(), end - key.size()));
+        rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+      }
+    }
+    const size_t space = rest.rfind(' ');
+    if (space == std::string_view::npos || space == 0) {
+      give_up(line, "it must be [process=NAME] [thread=NAME] [event=NAME] STACK HITS, in this order");
+    }
+    const auto setting = [&](std::string_view key, const std::string& otherwise) {
+      const auto found = settings.find(key);
+      return found == settings.end() ? otherwise : found->second;
+    };
+    const std::string process = setting("process=", spec_.process);
+    const uint32_t event = add_event({.name = setting("event=", spec_.events.front().name)});
+    const uint64_t hits = number(rest.substr(space + 1), line);
+    wire::SampleTable& samples = *profile_.mutable_samples(static_cast<int>(event));
+    samples.add_thread(add_thread(process, setting("thread=", process)));
+    samples.add_stack(add_stack(rest.substr(0, space)));
+    samples.add_hits(hits);
+    wire::Event& total = *profile_.mutable_events(static_cast<int>(event));
+    total.set_hits(total.hits() + hits);
+  }
+
+  const ProfileSpec& spec_;
+  wire::RawProfile profile_;
+  std::vector<double> scales_;
+  std::map<std::string, uint32_t> events_, processes_, locations_;
+  std::map<std::pair<std::string, std::string>, uint32_t> threads_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks_;
+};
+
+}  // namespace
+
+std::string profile_id(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::string id;
+  while (id.size() < 16) {
+    id.push_back(static_cast<char>(random() & 0xFF));
+  }
+  return id;
+}
+
+wire::RawProfile make_profile(const ProfileSpec& spec) {
+  return ProfileMaker(spec).make();
+}
+
+void add_sample(wire::RawProfile& profile, const wire::Binary& binary, wire::LocationKind kind,
+                uint64_t address, uint64_t hits) {
+  uint32_t owner = 0;
+  const auto is_known = [&] {
+    return profile.binaries(static_cast<int>(owner)).SerializeAsString() == binary.SerializeAsString();
+  };
+  while (owner < static_cast<uint32_t>(profile.binaries_size()) && !is_known()) {
+    ++owner;
+  }
+  if (owner == static_cast<uint32_t>(profile.binaries_size())) {
+    *profile.add_binaries() = binary;
+  }
+  wire::Locations& locations = *profile.mutable_locations();
+  wire::Stacks& stacks = *profile.mutable_stacks();
+  stacks.add_parent(0);
+  stacks.add_location(static_cast<uint32_t>(locations.kind_size()));
+  locations.add_kind(kind);
+  locations.add_owner(owner);
+  locations.add_address(address);
+  wire::SampleTable& samples = *profile.mutable_samples(0);
+  samples.add_thread(0);
+  samples.add_stack(static_cast<uint32_t>(stacks.parent_size()));
+  samples.add_hits(hits);
+  wire::Event& event = *profile.mutable_events(0);
+  const double scale = event.hits() == 0 ? 1 : event.counter_total() / static_cast<double>(event.hits());
+  event.set_hits(event.hits() + hits);
+  event.set_counter_total(scale * static_cast<double>(event.hits()));
+}
+
+}  // namespace plimsoll::testing

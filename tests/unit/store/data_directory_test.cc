@@ -1,0 +1,95 @@
+#include "store/data_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "tests/temporary_directory.h"
+#include "tests/unit/store/segment_fixture.h"
+
+namespace plimsoll::store {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class DataDirectoryTest : public ::testing::Test {
+ protected:
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "deep/data";
+};
+
+TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
+  const auto directory = DataDirectory::open_for_writing(path_);
+  ASSERT_TRUE(directory) << directory.error().text();
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "1\n");
+  EXPECT_TRUE(std::filesystem::is_directory(directory->segments_path()));
+  EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
+}
+
+TEST_F(DataDirectoryTest, ASecondWriterIsToldWhoWrites) {
+  const auto first = DataDirectory::open_for_writing(path_);
+  const auto second = DataDirectory::open_for_writing(path_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+  EXPECT_THAT(second.error().message,
+              AllOf(HasSubstr(path_), HasSubstr(fmt::format("process {}", ::getpid()))));
+  EXPECT_THAT(second.error().hint, HasSubstr("--server"));
+}
+
+TEST_F(DataDirectoryTest, TheLockEndsWithItsHolder) {
+  {
+    ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  }
+  EXPECT_TRUE(DataDirectory::open_for_writing(path_));
+}
+
+TEST_F(DataDirectoryTest, ReadersNeedNoLock) {
+  const auto writer = DataDirectory::open_for_writing(path_);
+  const auto reader = DataDirectory::open_for_reading(path_);
+  ASSERT_TRUE(reader) << reader.error().text();
+  EXPECT_EQ(reader->path(), path_);
+  EXPECT_TRUE(DataDirectory::open_for_reading(path_));
+}
+
+TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
+  ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  write_bytes(path_ + "/FORMAT", "17\n");
+  for (const auto open : {&DataDirectory::open_for_writing, &DataDirectory::open_for_reading}) {
+    const auto refused = open(path_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 1")));
+  }
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
+}
+
+TEST_F(DataDirectoryTest, ADamagedFormatIsNotGuessed) {
+  ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  write_bytes(path_ + "/FORMAT", "one\n");
+  EXPECT_EQ(DataDirectory::open_for_writing(path_).error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(DataDirectoryTest, ReadingWhatIsNoDataDirectorySaysSo) {
+  for (const std::string& path : {folder_.path(), folder_ / "missing"}) {
+    const auto refused = DataDirectory::open_for_reading(path);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
+    EXPECT_THAT(refused.error().message, HasSubstr(path + " is not a data directory"));
+    EXPECT_FALSE(std::filesystem::exists(path + "/FORMAT"));
+  }
+}
+
+TEST_F(DataDirectoryTest, AFileInTheWayFailsWithTheReason) {
+  write_bytes(folder_ / "file", "x");
+  const auto refused = DataDirectory::open_for_writing(folder_ / "file");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("Not a directory"));
+  EXPECT_THAT(refused.error().hint, HasSubstr("--data"));
+}
+
+}  // namespace
+}  // namespace plimsoll::store

@@ -1,0 +1,145 @@
+#include "store/rows/dictionaries.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "store/catalogue/catalogue.h"
+#include "tests/profile_fixture.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+WorkloadEntry workload(std::string job, std::string instance) {
+  return {std::move(job), std::move(instance), "", "", "", "", "", ""};
+}
+
+MachineEntry machine_with(std::string kernel) {
+  return {"m", "", "", "", "", "", std::move(kernel), 1};
+}
+
+class DictionariesTest : public ::testing::Test {
+ protected:
+  Catalogue open() {
+    auto catalogue = Catalogue::open(folder_ / "catalogue.db", sqlite::OpenMode::kReadWrite);
+    EXPECT_TRUE(catalogue) << catalogue.error().text();
+    return std::move(*catalogue);
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+};
+
+TEST_F(DictionariesTest, AnEntryHasOneIdHoweverOftenItComes) {
+  Catalogue catalogue = open();
+  auto writer = *DictionaryWriter::open(catalogue.database());
+  EXPECT_EQ(writer.thread("main"), 1);
+  EXPECT_EQ(writer.thread("io"), 2);
+  EXPECT_EQ(writer.thread("main"), 1);
+  EXPECT_EQ(writer.thread(""), 3);
+  EXPECT_EQ(writer.workload(workload("a", "")), 1);
+  EXPECT_EQ(writer.workload(workload("", "a")), 2);
+  EXPECT_EQ(writer.workload(workload("a", "")), 1);
+  EXPECT_EQ(writer.binary({wire::GNU_BUILD_ID, std::string("a\0b", 3), "/bin/a"}), 1);
+  EXPECT_EQ(writer.binary({wire::GNU_BUILD_ID, std::string("a\0c", 3), "/bin/a"}), 2);
+  EXPECT_EQ(writer.location({wire::ELF, 1, UINT64_MAX, ""}), 1);
+  EXPECT_EQ(writer.location({wire::ELF, 2, UINT64_MAX, ""}), 2);
+  EXPECT_EQ(writer.stack({0, 1}), 1);
+  EXPECT_EQ(writer.stack({1, 1}), 2);
+  EXPECT_EQ(writer.stack({0, 1}), 1);
+  EXPECT_EQ(writer.machine(machine_with("6.1")), 1);
+  EXPECT_EQ(writer.machine(machine_with("6.2")), 2);  // a version of its own
+}
+
+TEST_F(DictionariesTest, ReopenedTheyHaveTheSameIdsAndGoOnAfterThem) {
+  // Random names against a map from name to ID, over many short lives of a writer.
+  std::map<std::string, uint32_t> threads;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks;
+  std::mt19937_64 random(1);
+  for (int life = 0; life < 10; ++life) {
+    Catalogue catalogue = open();
+    auto writer = *DictionaryWriter::open(catalogue.database());
+    ASSERT_EQ(writer.entries().threads.size(), threads.size() + 1);
+    auto transaction = *sqlite::Transaction::begin(catalogue.database());
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = fmt::format("t{}", random() % 300);
+      const uint32_t next_thread = static_cast<uint32_t>(threads.size() + 1);
+      ASSERT_EQ(writer.thread(name), threads.try_emplace(name, next_thread).first->second);
+      const StackNode node{static_cast<uint32_t>(random() % (stacks.size() + 1)),
+                           static_cast<uint32_t>(random() % 20)};
+      const uint32_t next_stack = static_cast<uint32_t>(stacks.size() + 1);
+      ASSERT_EQ(writer.stack(node),
+                stacks.try_emplace({node.parent, node.location}, next_stack).first->second);
+    }
+    ASSERT_TRUE(transaction.commit());
+  }
+  Catalogue catalogue = open();
+  const auto loaded = Dictionaries::load(catalogue.database());
+  ASSERT_TRUE(loaded) << loaded.error().text();
+  for (const auto& [name, id] : threads) {
+    EXPECT_EQ(loaded->threads[id], name);
+  }
+  for (const auto& [node, id] : stacks) {
+    EXPECT_EQ(std::pair(loaded->stacks[id].parent, loaded->stacks[id].location), node);
+  }
+}
+
+TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
+  const MachineEntry machine{"id", "host", "dc", "cluster", "EPYC 7763", "x86_64", "6.1.0", 128};
+  const WorkloadEntry full_workload{"job", "job/1", "app", "image", "beef", "r12", "gcc", "ci"};
+  const BinaryEntry binary{wire::CONTENT_HASH, std::string("\0\xff\n", 3), "/opt/a b"};
+  const LocationEntry location{wire::KERNEL, 1, 0xffff'ffff'8000'0000, ""};
+  {
+    Catalogue catalogue = open();
+    auto writer = *DictionaryWriter::open(catalogue.database());
+    ASSERT_TRUE(writer.machine(machine) && writer.workload(full_workload) && writer.binary(binary) &&
+                writer.location(location) && writer.event({"cycles", wire::COUNT, wire::DELTA}) &&
+                writer.event({"heap-inuse-bytes", wire::BYTES, wire::SNAPSHOT}));
+    const auto origin =
+        writer.origin({1, 100, 200, "draw-7", 0.25, 900}, "stratum", plimsoll::testing::profile_id(1), 42);
+    ASSERT_TRUE(origin) << origin.error().text();
+  }
+  Catalogue catalogue = open();
+  const auto loaded = *Dictionaries::load(catalogue.database());
+  EXPECT_EQ(loaded.machines.at(1), machine);
+  EXPECT_EQ(loaded.workloads.at(1), full_workload);
+  EXPECT_EQ(loaded.binaries.at(1), binary);
+  EXPECT_EQ(loaded.locations.at(1), location);
+  EXPECT_EQ(loaded.events.at(2).name, "heap-inuse-bytes");
+  EXPECT_EQ(loaded.events.at(2).unit, wire::BYTES);
+  EXPECT_EQ(loaded.events.at(2).kind, wire::SNAPSHOT);
+  const OriginEntry& origin = loaded.origins.at(1);
+  EXPECT_EQ(std::tuple(origin.machine, origin.from_ns, origin.to_ns, origin.draw,
+                       origin.inclusion_probability, origin.interval_ns),
+            std::tuple(1U, 100, 200, "draw-7", 0.25, 900));
+}
+
+TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {
+  Catalogue catalogue = open();
+  auto writer = *DictionaryWriter::open(catalogue.database());
+  ASSERT_EQ(writer.event({"allocations", wire::COUNT, wire::DELTA}), 1);
+  for (const EventEntry& other : {EventEntry{"allocations", wire::BYTES, wire::DELTA},
+                                  EventEntry{"allocations", wire::COUNT, wire::CUMULATIVE}}) {
+    const auto conflict = writer.event(other);
+    ASSERT_FALSE(conflict);
+    EXPECT_EQ(conflict.error().code, ErrorCode::kConflict);
+    EXPECT_THAT(conflict.error().message, HasSubstr("allocations"));
+  }
+  EXPECT_EQ(writer.event({"allocations", wire::COUNT, wire::DELTA}), 1);
+}
+
+TEST_F(DictionariesTest, AGapInTheIdsIsDamage) {
+  Catalogue catalogue = open();
+  ASSERT_TRUE(catalogue.database().run("INSERT INTO thread VALUES (1, 'a'), (3, 'c')"));
+  const auto loaded = Dictionaries::load(catalogue.database());
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(loaded.error().message, HasSubstr("no entry 2"));
+}
+
+}  // namespace
+}  // namespace plimsoll::store

@@ -1,0 +1,446 @@
+#include "store/ingest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "store/frames/bindings.h"
+#include "store/rows/segment.h"
+#include "tests/profile_fixture.h"
+#include "tests/temporary_directory.h"
+#include "tests/unit/store/segment_fixture.h"
+
+namespace plimsoll::store {
+namespace {
+
+using plimsoll::testing::make_profile;
+using plimsoll::testing::profile_id;
+using plimsoll::testing::ProfileSpec;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Everything a data directory shows, by name: "event app thread root;...;leaf" -> hits.
+using View = std::map<std::string, uint64_t>;
+
+class IngestTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Ingest> open() {
+    auto ingest = Ingest::open(path_);
+    EXPECT_TRUE(ingest) << ingest.error().text();
+    return std::move(*ingest);
+  }
+
+  static Result<Accepted> accept(Ingest& ingest, const wire::RawProfile& profile) {
+    return ingest.accept(as_bytes(wire::encode(profile)), {});
+  }
+
+  static BuildReport build(Ingest& ingest) {
+    const auto report = ingest.build_pending();
+    EXPECT_TRUE(report) << report.error().text();
+    return report.value_or(BuildReport{});
+  }
+
+  Catalogue catalogue() {
+    auto catalogue = Catalogue::open(path_ + "/catalogue.db", sqlite::OpenMode::kRead);
+    EXPECT_TRUE(catalogue) << catalogue.error().text();
+    return std::move(*catalogue);
+  }
+
+  int64_t number(const std::string& sql) {
+    Catalogue reader = catalogue();
+    return reader.database().integer(sql, -1).value_or(-2);
+  }
+
+  std::string text(const std::string& sql) {
+    Catalogue reader = catalogue();
+    auto row = reader.database().query(sql);
+    return row && row->step().value_or(false) ? std::string(row->text(0)) : "(none)";
+  }
+
+  std::vector<std::string> segment_files() {
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(path_ + "/segments")) {
+      files.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(files);
+    return files;
+  }
+
+  std::vector<Row> visible_rows() {
+    Catalogue reader = catalogue();
+    std::vector<Row> rows;
+    auto file = reader.database().query("SELECT file FROM segment ORDER BY file");
+    while (file && file->step().value_or(false)) {
+      const auto read = read_rows(path_ + "/segments/" + std::string(file->text(0)));
+      EXPECT_TRUE(read) << read.error().text();
+      rows.insert(rows.end(), read->begin(), read->end());
+    }
+    return rows;
+  }
+
+  View view() {
+    Catalogue reader = catalogue();
+    const auto entries = *Dictionaries::load(reader.database());
+    const auto bindings = *Bindings::load(reader.database());
+    View view;
+    for (const Row& row : visible_rows()) {
+      std::string stack;
+      for (uint32_t node = row.stack; node != 0; node = entries.stacks[node].parent) {
+        const auto frames = bindings.of(entries.stacks[node].location);
+        const std::string name = frames.empty() ? "?" : bindings.functions[frames.front().function];
+        stack = stack.empty() ? name : fmt::format("{};{}", name, stack);
+      }
+      view[fmt::format("{} {} {} {} {}", entries.machines[entries.origins[row.origin].machine].machine_id,
+                       entries.events[row.event].name, entries.workloads[row.workload].app,
+                       entries.threads[row.thread], stack)] += row.hits;
+    }
+    return view;
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "data";
+};
+
+TEST_F(IngestTest, AnAcceptedProfileBecomesItsRows) {
+  const auto ingest = open();
+  const auto accepted = accept(*ingest, make_profile({.seed = 5,
+                                                      .stacks = "main;parse;lex 12\n"
+                                                                "main;parse 3\n"
+                                                                "thread=io main;parse 4\n"
+                                                                "process=db thread=io event=faults read 2\n"
+                                                                "main;idle 0\n"
+                                                                "\"\" 1\n"}));
+  ASSERT_TRUE(accepted) << accepted.error().text();
+  EXPECT_EQ(accepted->acceptance, Acceptance::kNew);
+  EXPECT_EQ(accepted->profile_id, profile_id(5));
+  EXPECT_EQ(accepted->hits, 22);
+  EXPECT_THAT(visible_rows(), IsEmpty());
+
+  const BuildReport report = build(*ingest);
+  EXPECT_EQ(report.profiles, 1);
+  EXPECT_EQ(report.rows, 5);  // a sample without hits is no row
+  EXPECT_EQ(report.unbuildable, 0);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main;parse;lex", 12},
+                          {"m1 cycles app app main;parse", 3},
+                          {"m1 cycles app io main;parse", 4},
+                          {"m1 faults db io read", 2},
+                          {"m1 cycles app app ", 1}}));
+  EXPECT_EQ(build(*ingest).profiles, 0);
+}
+
+TEST_F(IngestTest, AnOriginKnowsItsWindowItsDrawAndItsScales) {
+  auto profile = make_profile({.seed = 5,
+                               .from_ns = 1'700'000'000'000'000'000,
+                               .length_ns = 2'000'000'000,
+                               .events = {{.name = "cycles", .scale = 250}},
+                               .stacks = "main 4\n"});
+  wire::Draw& draw = *profile.mutable_assignment()->mutable_draw();
+  draw.set_id("d1");
+  draw.set_stratum("east");
+  draw.set_inclusion_probability(0.125);
+  draw.set_interval_ns(60'000'000'000);
+  // The wall clock was set back meanwhile: the length is the monotonic clock's.
+  profile.mutable_window()->mutable_end()->set_wall_ns(1'600'000'000'000'000'000);
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, profile));
+  build(*ingest);
+  Catalogue reader = catalogue();
+  const auto entries = *Dictionaries::load(reader.database());
+  ASSERT_THAT(entries.origins, SizeIs(2));
+  EXPECT_EQ(entries.origins[1].from_ns, 1'700'000'000'000'000'000);
+  EXPECT_EQ(entries.origins[1].to_ns, 1'700'000'002'000'000'000);
+  EXPECT_EQ(entries.origins[1].draw, "d1");
+  EXPECT_EQ(entries.origins[1].inclusion_probability, 0.125);
+  EXPECT_EQ(entries.origins[1].interval_ns, 60'000'000'000);
+  ASSERT_THAT(entries.origin_events, SizeIs(1));
+  EXPECT_EQ(entries.origin_events[0].scale, 250);
+  EXPECT_EQ(entries.origin_events[0].hits, 4);
+  EXPECT_EQ(text("SELECT stratum FROM origin"), "east");
+  EXPECT_EQ(number("SELECT from_ns FROM segment"), 1'700'000'000'000'000'000);
+  EXPECT_EQ(number("SELECT to_ns FROM segment"), 1'700'000'002'000'000'000);
+}
+
+TEST_F(IngestTest, AMachineThatWasNotDrawnStandsForItself) {
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({})));
+  build(*ingest);
+  Catalogue reader = catalogue();
+  EXPECT_EQ(Dictionaries::load(reader.database())->origins.at(1).inclusion_probability, 1);
+}
+
+TEST_F(IngestTest, InlinedFramesStayInOneLocationInnermostFirst) {
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({.stacks = "main;outer@o.cc:7>middle@m.h:5>inner@i.h:3 1\n"})));
+  build(*ingest);
+  Catalogue reader = catalogue();
+  const auto bindings = *Bindings::load(reader.database());
+  const auto entries = *Dictionaries::load(reader.database());
+  ASSERT_THAT(entries.locations, SizeIs(3));
+  std::vector<std::string> frames;
+  for (const auto& frame : bindings.of(2)) {
+    frames.push_back(
+        fmt::format("{} {}:{}", bindings.functions[frame.function], bindings.files[frame.file], frame.line));
+  }
+  EXPECT_THAT(frames, ElementsAre("inner i.h:3", "middle m.h:5", "outer o.cc:7"));
+}
+
+TEST_F(IngestTest, ProfilesShareDictionaryEntriesButNotOrigins) {
+  const auto ingest = open();
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed, .stacks = "main;parse 1\n"})));
+    build(*ingest);
+  }
+  EXPECT_THAT(visible_rows(), SizeIs(3));
+  EXPECT_EQ(number("SELECT count(*) FROM origin"), 3);
+  EXPECT_EQ(number("SELECT count(*) FROM stack"), 2);
+  EXPECT_EQ(number("SELECT count(*) FROM location"), 2);
+  EXPECT_EQ(number("SELECT count(*) FROM workload"), 1);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main;parse", 3}}));
+}
+
+TEST_F(IngestTest, RandomProfilesOverManyLivesAddUp) {
+  std::mt19937_64 random(9);
+  View expected;
+  for (uint64_t life = 0; life < 5; ++life) {
+    const auto ingest = open();
+    for (uint64_t i = 0; i < 8; ++i) {
+      ProfileSpec spec{.seed = life * 100 + i, .machine = fmt::format("m{}", random() % 3), .stacks = ""};
+      for (int line = 0; line < 20; ++line) {
+        std::string stack = "main";
+        for (uint64_t depth = random() % 4; depth > 0; --depth) {
+          stack += fmt::format(";f{}", random() % 5);
+        }
+        const std::string event = random() % 2 == 0 ? "cycles" : "faults";
+        const uint64_t hits = 1 + random() % 50;
+        spec.stacks += fmt::format("event={} {} {}\n", event, stack, hits);
+        expected[fmt::format("{} {} app app {}", spec.machine, event, stack)] += hits;
+      }
+      ASSERT_TRUE(accept(*ingest, make_profile(spec)));
+      if (random() % 3 == 0) {
+        build(*ingest);
+      }
+    }
+    // What is pending when a life ends is built in the next.
+  }
+  const auto ingest = open();
+  build(*ingest);
+  EXPECT_EQ(view(), expected);
+}
+
+// --- accepting
+
+TEST_F(IngestTest, TheSameProfileTwiceCountsOnce) {
+  const auto ingest = open();
+  const auto profile = make_profile({.stacks = "main 7\n"});
+  EXPECT_EQ(accept(*ingest, profile)->acceptance, Acceptance::kNew);
+  EXPECT_EQ(accept(*ingest, profile)->acceptance, Acceptance::kKnown);
+  build(*ingest);
+  EXPECT_EQ(accept(*ingest, profile)->acceptance, Acceptance::kKnown);
+  EXPECT_EQ(build(*ingest).profiles, 0);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main", 7}}));
+}
+
+TEST_F(IngestTest, TheSameIdWithOtherContentIsAConflict) {
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 3, .stacks = "main 7\n"})));
+  const auto conflict = accept(*ingest, make_profile({.seed = 3, .stacks = "main 8\n"}));
+  ASSERT_FALSE(conflict);
+  EXPECT_EQ(conflict.error().code, ErrorCode::kConflict);
+  build(*ingest);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main", 7}}));
+}
+
+TEST_F(IngestTest, AProfileUnderAnotherNameIsRefused) {
+  const auto ingest = open();
+  const std::string encoded = wire::encode(make_profile({.seed = 3}));
+  const auto refused = ingest->accept(as_bytes(encoded), {}, profile_id(4));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().field, "profile_id");
+  EXPECT_EQ(build(*ingest).profiles, 0);
+  EXPECT_TRUE(ingest->accept(as_bytes(encoded), {}, profile_id(3)));
+}
+
+TEST_F(IngestTest, WhatIsNoValidProfileIsNotStored) {
+  const auto ingest = open();
+  EXPECT_FALSE(ingest->accept(as_bytes("garbage"), {}));
+  auto inconsistent = make_profile({});
+  inconsistent.mutable_samples(0)->set_stack(0, 99);
+  EXPECT_EQ(accept(*ingest, inconsistent).error().field, "samples[0].stack[0]");
+  EXPECT_EQ(ingest->accept(as_bytes(wire::encode(make_profile({}))), {.max_encoded_bytes = 10}).error().code,
+            ErrorCode::kTooLarge);
+  EXPECT_EQ(build(*ingest).profiles, 0);
+}
+
+// --- crashes and failures
+
+TEST_F(IngestTest, WhatWasAcceptedBeforeACrashIsBuiltAfterIt) {
+  ASSERT_TRUE(accept(*open(), make_profile({.stacks = "main 7\n"})));
+  const auto ingest = open();
+  EXPECT_EQ(build(*ingest).profiles, 1);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main", 7}}));
+}
+
+TEST_F(IngestTest, ASegmentThatWasNeverCommittedIsRemovedAndBuiltAgain) {
+  {
+    const auto ingest = open();
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1, .stacks = "main 7\n"})));
+    build(*ingest);
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main 100\n"})));
+  }
+  // As after a crash between the segment's rename and the commit, and one in the midst of writing.
+  write_bytes(path_ + "/segments/000000000002.rows", encode_segment({{1, 1, 1, 1, 2, 100}}));
+  write_bytes(path_ + "/segments/000000000002.rows.tmp", "PLIM");
+  ASSERT_THAT(segment_files(), SizeIs(3));
+  const auto ingest = open();
+  EXPECT_THAT(segment_files(), ElementsAre("000000000001.rows"));
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main", 7}}));
+  EXPECT_EQ(build(*ingest).profiles, 1);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main", 107}}));
+}
+
+TEST_F(IngestTest, AnOrphanThatCannotBeRemovedIsReported) {
+  ASSERT_TRUE(open());
+  std::filesystem::create_directories(path_ + "/segments/a-folder/with-content");
+  write_bytes(path_ + "/segments/orphan-1", "x");
+  write_bytes(path_ + "/segments/orphan-2", "x");
+  const auto failed = Ingest::open(path_);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("a-folder"));
+  EXPECT_THAT(segment_files(), ElementsAre("a-folder"));
+}
+
+TEST_F(IngestTest, AFailedBatchLeavesNothingAndIsBuiltOnceTheCauseIsGone) {
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1, .stacks = "main;old 1\n"})));
+  build(*ingest);
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .machine = "m2", .stacks = "main;new 5\n"})));
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 3, .machine = "m3", .stacks = "main;new 6\n"})));
+
+  // The folder that stands where the segment must go.
+  const std::string in_the_way = path_ + "/segments/000000000003.rows";
+  std::filesystem::create_directories(in_the_way + "/full");
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto failed = ingest->build_pending();
+    ASSERT_FALSE(failed);
+    EXPECT_THAT(failed.error().message, HasSubstr("000000000003.rows"));
+    EXPECT_THAT(segment_files(), ElementsAre("000000000001.rows", "000000000003.rows"));
+    EXPECT_EQ(number("SELECT count(*) FROM origin"), 1);
+    EXPECT_EQ(number("SELECT count(*) FROM location"), 2);
+    EXPECT_EQ(number("SELECT count(*) FROM function"), 2);
+    EXPECT_EQ(view(), (View{{"m1 cycles app app main;old", 1}}));
+  }
+  std::filesystem::remove_all(in_the_way);
+  EXPECT_EQ(build(*ingest).profiles, 2);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main;old", 1},
+                          {"m2 cycles app app main;new", 5},
+                          {"m3 cycles app app main;new", 6}}));
+}
+
+TEST_F(IngestTest, AnEventInAnotherUnitIsSetAsideAndTheOthersAreBuilt) {
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1, .stacks = "main 1\n"})));
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2,
+                                            .events = {{.name = "cycles", .unit = wire::BYTES}},
+                                            .stacks = "main 1000\n"})));
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 3, .stacks = "main 4\n"})));
+  const BuildReport report = build(*ingest);
+  EXPECT_EQ(report.profiles, 2);
+  EXPECT_EQ(report.unbuildable, 1);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main", 5}}));
+  EXPECT_EQ(number("SELECT archive_sequence FROM unbuildable"), 2);
+  EXPECT_THAT(text("SELECT reason FROM unbuildable"), HasSubstr("event cycles comes with unit BYTES"));
+  EXPECT_EQ(build(*ingest).unbuildable, 0);
+}
+
+TEST_F(IngestTest, ABatchOfNothingButUnbuildableProfilesIsNotTriedAgain) {
+  {
+    const auto ingest = open();
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1})));
+    build(*ingest);
+    ASSERT_TRUE(
+        accept(*ingest, make_profile({.seed = 2, .events = {{.name = "cycles", .unit = wire::BYTES}}})));
+    EXPECT_EQ(build(*ingest).unbuildable, 1);
+  }
+  const auto ingest = open();
+  const BuildReport report = build(*ingest);
+  EXPECT_EQ(report.profiles + report.unbuildable, 0);
+}
+
+TEST_F(IngestTest, AProfileWithoutSamplesIsAnOriginWithoutRows) {
+  // It says that the machine was observed, and did nothing.
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({.stacks = ""})));
+  const BuildReport report = build(*ingest);
+  EXPECT_EQ(report.profiles, 1);
+  EXPECT_EQ(report.rows, 0);
+  EXPECT_EQ(number("SELECT count(*) FROM origin"), 1);
+  EXPECT_THAT(segment_files(), IsEmpty());
+  EXPECT_EQ(build(*ingest).profiles, 0);
+}
+
+// --- kernel symbols
+
+TEST_F(IngestTest, KernelSymbolsAreKeptOncePerBuildId) {
+  const auto profile = [](uint64_t seed, const std::string& names) {
+    auto made = make_profile({.seed = seed});
+    wire::Binary& kernel = *made.add_binaries();
+    kernel.set_identity_kind(wire::GNU_BUILD_ID);
+    kernel.set_identity("kernel-build-id");
+    kernel.set_path("[kernel]");
+    if (!names.empty()) {
+      wire::KernelImage& image = *made.mutable_kernel_symbols()->add_images();
+      image.set_binary(0);
+      image.add_offset_delta(16);
+      image.set_names(names + std::string(1, '\0'));
+    }
+    return made;
+  };
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, profile(1, "")));
+  build(*ingest);
+  EXPECT_EQ(ingest->has_kernel_symbols("kernel-build-id"), false);
+  ASSERT_TRUE(accept(*ingest, profile(2, "schedule")));
+  ASSERT_TRUE(accept(*ingest, profile(3, "forged")));
+  build(*ingest);
+  EXPECT_EQ(ingest->has_kernel_symbols("kernel-build-id"), true);
+  EXPECT_EQ(ingest->has_kernel_symbols("another"), false);
+  Catalogue reader = catalogue();
+  auto row = *reader.database().query("SELECT content FROM kernel_symbols");
+  ASSERT_TRUE(*row.step());
+  wire::KernelImage kept;
+  ASSERT_TRUE(kept.ParseFromString(row.blob(0)));
+  EXPECT_EQ(kept.names(), std::string("schedule\0", 9));
+  EXPECT_FALSE(*row.step());
+}
+
+// --- writing beside
+
+TEST_F(IngestTest, CatalogueWorkThatFailsChangesNothing) {
+  const auto ingest = open();
+  const auto insert = [](sqlite::Database& database) {
+    return database.run("INSERT INTO thread VALUES (1, 'a')");
+  };
+  const Status failed = ingest->write_catalogue([&](sqlite::Database& database) -> Status {
+    EXPECT_TRUE(insert(database));
+    return fail(ErrorCode::kInvalid, "no");
+  });
+  EXPECT_FALSE(failed);
+  EXPECT_EQ(number("SELECT count(*) FROM thread"), 0);
+  EXPECT_TRUE(ingest->write_catalogue(insert));
+  EXPECT_EQ(number("SELECT count(*) FROM thread"), 1);
+}
+
+TEST_F(IngestTest, ASecondIngestOfADirectoryIsRefused) {
+  const auto ingest = open();
+  EXPECT_EQ(Ingest::open(path_).error().code, ErrorCode::kConflict);
+}
+
+}  // namespace
+}  // namespace plimsoll::store
