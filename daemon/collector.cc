@@ -21,6 +21,15 @@ wire::ClockPair read_clocks() {
   return pair;
 }
 
+// Where every occurrence is a sample, what is neither here nor lost was counted without one.
+void reckon_not_sampled(wire::RawProfile& profile) {
+  for (wire::Event& event : *profile.mutable_events()) {
+    const auto produced = static_cast<uint64_t>(event.counter_total());
+    const uint64_t known = event.hits() + event.lost();
+    event.set_not_sampled(event.mean_period() == 1 && produced > known ? produced - known : 0);
+  }
+}
+
 // Whether this machine can sample the event at all.
 Status try_event(const perf::EventType& type) {
   const auto cpus = perf::online_cpus();
@@ -237,6 +246,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   write_events(profile, counts);
   builder.finish(profile);
+  reckon_not_sampled(profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);
   if (window.with_kernel_symbols && kernel_ != nullptr) {
     add_kernel_symbols(*kernel_, profile);

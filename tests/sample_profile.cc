@@ -23,7 +23,7 @@ RawProfile sample_profile() {
     }
     events {
       name: "cpu-clock" requested_name: "cycles" note: "no PMU" unit: NANOSECONDS kind: DELTA counter_total: 1e9
-      hits: 10 ticks_due: 40 lost: 1 throttles: 2 time_enabled_ns: 100 time_running_ns: 50 mean_period: 1000
+      hits: 10 ticks_due: 40 lost: 1 throttles: 2 time_enabled_ns: 100 time_running_ns: 50 mean_period: 1000 not_sampled: 3
     }
     events { name: "page-faults" unit: COUNT kind: DELTA hits: 5 }
     binaries { identity_kind: GNU_BUILD_ID identity: "\x00\x01" path: "/bin/job" }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "store/ingest.h"
@@ -36,18 +37,32 @@ class WorkerTest : public ::testing::Test {
     ASSERT_TRUE(ingest_->build_pending());
   }
 
-  BindReport bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
-    BindReport report;
+  struct Bound {
+    size_t locations = 0;
+    size_t named = 0;
+    std::vector<LookedUpBinary> missing;  // those without symbols
+  };
+
+  Bound bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
+    Bound bound;
     const Status done = ingest_->write_catalogue([&](sqlite::Database& database) -> Status {
-      auto bound = bind_pending(database, roots);
-      if (!bound) {
-        return propagate(bound);
+      const auto unbound = find_unbound(database);
+      if (!unbound) {
+        return propagate(unbound);
       }
-      report = std::move(*bound);
-      return {};
+      const auto looked_up = look_up(*unbound, roots);
+      for (const LookedUpBinary& binary : looked_up) {
+        bound.locations += binary.bindings.size();
+        bound.named += static_cast<size_t>(std::ranges::count_if(
+            binary.bindings, [](const store::Binding& binding) { return !binding.frames.empty(); }));
+        if (!binary.missing_reason.empty()) {
+          bound.missing.push_back(binary);
+        }
+      }
+      return write_bindings(database, looked_up);
     });
     EXPECT_TRUE(done) << done.error().text();
-    return report;
+    return bound;
   }
 
   // The function at every location, in the order of their IDs; "?" without a name, "unbound" where nobody looked.
@@ -86,7 +101,7 @@ TEST_F(WorkerTest, LocationsOfABinaryGetItsFunctionsNames) {
   ingest(profile);
   EXPECT_THAT(names(), ElementsAre("main", "unbound", "unbound", "unbound", "unbound", "unbound"));
 
-  const BindReport report = bind();
+  const Bound report = bind();
   EXPECT_EQ(report.locations, 5);
   EXPECT_EQ(report.named, 4);
   EXPECT_THAT(report.missing, IsEmpty());
@@ -107,7 +122,7 @@ TEST_F(WorkerTest, NothingIsLookedUpTwice) {
   profile.set_profile_id(plimsoll::testing::profile_id(2));
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of_local(), 1);
   ingest(profile);
-  const BindReport report = bind();
+  const Bound report = bind();
   EXPECT_EQ(report.locations, 1);
   EXPECT_EQ(report.named, 1);
   EXPECT_THAT(report.missing, IsEmpty());
@@ -125,16 +140,16 @@ TEST_F(WorkerTest, MissingBinariesAreReportedWithTheReasonAndHinderNoOther) {
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
   ingest(profile);
 
-  const BindReport report = bind({{PLIMSOLL_BIN, folder_ / "roots"}});
+  const Bound report = bind({{PLIMSOLL_BIN, folder_ / "roots"}});
   EXPECT_EQ(report.locations, 4);
   EXPECT_EQ(report.named, 1);
   ASSERT_THAT(report.missing, SizeIs(3));
-  EXPECT_EQ(report.missing[0].binary, gone);
-  EXPECT_THAT(report.missing[0].reason, HasSubstr("No such file"));
-  EXPECT_EQ(report.missing[1].binary, outside);
-  EXPECT_THAT(report.missing[1].reason, HasSubstr("outside the folders"));
-  EXPECT_EQ(report.missing[2].binary, kFixturePath);
-  EXPECT_THAT(report.missing[2].reason, HasSubstr("another build ID"));
+  EXPECT_EQ(report.missing[0].path, gone);
+  EXPECT_THAT(report.missing[0].missing_reason, HasSubstr("No such file"));
+  EXPECT_EQ(report.missing[1].path, outside);
+  EXPECT_THAT(report.missing[1].missing_reason, HasSubstr("outside the folders"));
+  EXPECT_EQ(report.missing[2].path, kFixturePath);
+  EXPECT_THAT(report.missing[2].missing_reason, HasSubstr("another build ID"));
   EXPECT_THAT(names(), ElementsAre("main", "?", "?", "?", "exported_c"));
   EXPECT_EQ(quality_of(gone), static_cast<int>(store::SymbolQuality::kNone));
 }
@@ -155,12 +170,12 @@ TEST_F(WorkerTest, KernelLocationsAreNamedByTheSymbolsAProfileBrought) {
   image.set_names(std::string("schedule\0do_exit\0", 17));
   ingest(profile);
 
-  const BindReport report = bind();
+  const Bound report = bind();
   EXPECT_EQ(report.named, 3);
   EXPECT_THAT(names(), ElementsAre("main", "schedule", "schedule", "do_exit", "?", "?"));
   ASSERT_THAT(report.missing, SizeIs(1));
-  EXPECT_EQ(report.missing[0].binary, "ext4");
-  EXPECT_THAT(report.missing[0].reason, HasSubstr("no profile brought its symbols"));
+  EXPECT_EQ(report.missing[0].path, "ext4");
+  EXPECT_THAT(report.missing[0].missing_reason, HasSubstr("no profile brought its symbols"));
 }
 
 TEST_F(WorkerTest, AProfileMayNameAnyPathButReadsNoneOutsideTheRoots) {
@@ -170,7 +185,7 @@ TEST_F(WorkerTest, AProfileMayNameAnyPathButReadsNoneOutsideTheRoots) {
   add_sample(profile, binary("x", ""), wire::ELF, 1, 1);
   add_sample(profile, binary("x", "relative/path"), wire::ELF, 1, 1);
   ingest(profile);
-  const BindReport report = bind();
+  const Bound report = bind();
   EXPECT_EQ(report.named, 0);
   EXPECT_THAT(report.missing, SizeIs(4));
 }
