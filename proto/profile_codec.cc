@@ -191,6 +191,9 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
       !within_limits) {
     return propagate(within_limits);
   }
+  // Else Protobuf prints a line of its own about text that is not UTF-8.
+  static const bool kIsQuiet = (google::protobuf::SetLogHandler(nullptr), true);
+  static_cast<void>(kIsQuiet);
   RawProfile profile;
   if (!profile.ParseFromString(*message)) {
     return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");

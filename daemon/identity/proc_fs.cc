@@ -146,6 +146,23 @@ std::string ProcFs::executable(uint32_t pid) const {
   return printable(path);
 }
 
+bool ProcFs::is_kernel_thread(uint32_t pid) const {
+  // pid (comm) state ppid pgrp session tty tpgid flags: the name may hold spaces and parentheses.
+  const auto stat = read_file(entry(pid, "stat"), 4096);
+  if (!stat) {
+    return false;
+  }
+  std::string_view rest(*stat);
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
+  for (int field = 0; field < 7; ++field) {
+    rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
+  }
+  constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
+  uint64_t flags = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), flags);
+  return (flags & kKernelThread) != 0;
+}
+
 std::string ProcFs::cgroup(uint32_t pid) const {
   return read_file(entry(pid, "cgroup"), 1 << 16).value_or(std::string());
 }

@@ -38,6 +38,8 @@ class ProcFs {
   std::string comm(uint32_t pid) const;
   std::string thread_name(uint32_t pid, uint32_t tid) const;
   std::string executable(uint32_t pid) const;
+  // By the flags in /proc/PID/stat; false where the process is gone.
+  bool is_kernel_thread(uint32_t pid) const;
 
   // The text of /proc/PID/cgroup; empty where the process is gone.
   std::string cgroup(uint32_t pid) const;

@@ -77,8 +77,7 @@ Process ProcessTable::read(uint32_t pid) {
   identity.executable = proc_fs_.executable(pid);
   identity.cgroup = cgroup_path(proc_fs_.cgroup(pid));
   const auto maps = proc_fs_.maps(pid);
-  const bool has_no_memory = maps && maps->empty();
-  if (identity.executable.empty() && (pid == 0 || has_no_memory)) {
+  if (pid == 0 || proc_fs_.is_kernel_thread(pid)) {
     identity.executable = kKernelExecutable;
   }
   if (identity.comm.empty()) {

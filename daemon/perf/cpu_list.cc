@@ -32,6 +32,9 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
     at = parsed.ptr;
     if (at != end && *at == ',') {
       ++at;
+      if (at == end || *at == '\n') {
+        return malformed();
+      }
     } else if (at != end && *at != '\n') {
       return malformed();
     }

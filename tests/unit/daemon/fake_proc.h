@@ -19,6 +19,7 @@ class FakeProc {
     std::string executable;
     std::string cgroup;
     std::string maps;
+    bool is_kernel_thread = false;
   };
 
   FakeProc() { std::filesystem::create_directories(root_); }
@@ -38,6 +39,9 @@ class FakeProc {
     file(folder + "comm", process.comm + "\n");
     file(folder + "cgroup", process.cgroup);
     file(folder + "maps", process.maps);
+    // As the kernel writes it, up to the flags; a name may hold parentheses and spaces.
+    file(folder + "stat", std::to_string(pid) + " (" + process.comm + ") S 2 0 0 0 -1 " +
+                              (process.is_kernel_thread ? "2129984" : "4194560") + " 0 0\n");
     if (!process.executable.empty()) {
       std::filesystem::create_symlink(process.executable, root_ + "/" + folder + "exe");
     }

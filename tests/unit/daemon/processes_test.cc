@@ -235,10 +235,17 @@ TEST_F(ProcessTableTest, AnUnknownPidHasNeitherMappingsNorExecutable) {
 }
 
 TEST_F(ProcessTableTest, ThreadsOfTheKernelBelongToTheKernel) {
-  proc_.process(2, {.comm = "kthreadd", .executable = "", .cgroup = "0::/\n", .maps = ""});
+  proc_.process(
+      2, {.comm = "kthreadd", .executable = "", .cgroup = "0::/\n", .maps = "", .is_kernel_thread = true});
   EXPECT_EQ(identity(2).executable, "[kernel]");
   EXPECT_EQ(identity(0).executable, "[kernel]");
   EXPECT_EQ(identity(0).comm, "swapper");
+}
+
+TEST_F(ProcessTableTest, AZombieIsNoThreadOfTheKernel) {
+  proc_.process(9, {.comm = "a) R (b", .executable = "", .cgroup = "0::/\n", .maps = ""});
+  EXPECT_EQ(identity(9).executable, "");
+  EXPECT_EQ(identity(9).comm, "a) R (b");
 }
 
 TEST_F(ProcessTableTest, OtherRecordsChangeNothing) {

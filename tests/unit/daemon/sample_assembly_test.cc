@@ -26,7 +26,8 @@ class SampleAssemblyTest : public testing::Test {
     mappings.add({0x10000, 0x11000, 0x1000, &known_});
     mappings.add({0x20000, 0x21000, 0x3000, &out_of_reach_});
     mappings.add({0x30000, 0x31000, 0, nullptr});
-    proc_.process(2, {.comm = "kthreadd", .executable = "", .cgroup = "", .maps = ""});
+    proc_.process(2,
+                  {.comm = "kthreadd", .executable = "", .cgroup = "", .maps = "", .is_kernel_thread = true});
   }
 
   // What becomes of one sample with this call chain.
