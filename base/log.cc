@@ -7,13 +7,13 @@ namespace plimsoll {
 namespace {
 
 spdlog::logger& logger() {
-  static const std::shared_ptr<spdlog::logger> kLogger = [] {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
     auto created =
         std::make_shared<spdlog::logger>("plimsoll", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     created->set_pattern("%Y-%m-%dT%H:%M:%SZ %l %v", spdlog::pattern_time_type::utc);
     return created;
   }();
-  return *kLogger;
+  return *instance;
 }
 
 spdlog::level::level_enum spdlog_level(LogLevel level) {

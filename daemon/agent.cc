@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <optional>
 
 #include "base/file.h"
@@ -40,14 +40,12 @@ wire::DaemonStatus read_status() {
     const auto ns = [](const timeval& time) { return time.tv_sec * kNsPerSecond + time.tv_usec * 1000; };
     status.set_cpu_time_ns(ns(usage.ru_utime) + ns(usage.ru_stime));
   }
-  if (const auto statm = read_file("/proc/self/statm", 256)) {
-    unsigned long long size_pages = 0;
-    unsigned long long resident_pages = 0;
-    if (std::sscanf(statm->c_str(), "%llu %llu", &size_pages, &resident_pages) ==
-        2) {  // NOLINT(cert-err34-c)
-      status.set_resident_bytes(resident_pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
-    }
-  }
+  // "size resident shared ...", in pages.
+  const std::string statm = read_file("/proc/self/statm", 256).value_or(std::string());
+  const size_t resident = std::min(statm.find(' '), statm.size() - 1) + 1;
+  uint64_t resident_pages = 0;
+  std::from_chars(statm.data() + resident, statm.data() + statm.size(), resident_pages);
+  status.set_resident_bytes(resident_pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
   return status;
 }
 

@@ -87,8 +87,12 @@ std::optional<wire::Assignment> CollectingThread::wait_for_assignment() {
   changed_.wait(lock, [this] { return stopping_ || wanted_; });
   eventfd_t count = 0;
   ::eventfd_read(wake_fd_.get(), &count);
-  running_ = stopping_ ? std::string() : wanted_->id();
-  return stopping_ ? std::nullopt : wanted_;
+  std::optional<wire::Assignment> assignment;
+  if (!stopping_) {
+    assignment = wanted_;
+  }
+  running_ = assignment ? assignment->id() : std::string();
+  return assignment;
 }
 
 void CollectingThread::run() {
