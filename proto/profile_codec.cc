@@ -192,8 +192,8 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
     return propagate(within_limits);
   }
   // Else Protobuf prints a line of its own about text that is not UTF-8.
-  static const bool kIsQuiet = (google::protobuf::SetLogHandler(nullptr), true);
-  static_cast<void>(kIsQuiet);
+  static const bool is_quiet = (google::protobuf::SetLogHandler(nullptr), true);
+  static_cast<void>(is_quiet);
   RawProfile profile;
   if (!profile.ParseFromString(*message)) {
     return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");

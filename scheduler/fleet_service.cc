@@ -131,7 +131,7 @@ Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Byte
         fail(ErrorCode::kInvalid, "\"{}\" is not a profile ID of 32 hexadecimal digits", profile_id),
         "profile_id");
   }
-  const auto accepted = ingest_.accept(encoded, options_.limits, *id);
+  const auto accepted = ingest_.accept(encoded, options_.limits, id);
   if (!accepted) {
     return propagate(accepted);
   }

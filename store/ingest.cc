@@ -134,12 +134,12 @@ Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits
 
 Result<BuildReport> Ingest::build_pending() {
   const std::lock_guard lock(catalogue_mutex_);
-  if (!dictionaries_) {
+  if (dictionaries_ == nullptr) {
     auto loaded = DictionaryWriter::open(catalogue_.database());
     if (!loaded) {
       return propagate(loaded);
     }
-    dictionaries_ = std::move(*loaded);
+    dictionaries_ = std::make_unique<DictionaryWriter>(std::move(*loaded));
   }
   const int64_t last_built_before = last_built_;
   std::string segment_path;

@@ -80,9 +80,9 @@ class Ingest {
   std::unique_ptr<Archive> archive_;
 
   std::mutex catalogue_mutex_;
-  Catalogue catalogue_;                           // protected by catalogue_mutex_
-  std::optional<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
-  int64_t last_built_ = 0;                        // likewise; archive sequence
+  Catalogue catalogue_;                             // protected by catalogue_mutex_
+  std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
+  int64_t last_built_ = 0;                          // likewise; archive sequence
 };
 
 }  // namespace plimsoll::store

@@ -95,7 +95,7 @@ Result<uint32_t> intern(Map& index, const Key& key, std::vector<Entry>& entries,
     return known->second;
   }
   const auto id = static_cast<uint32_t>(entries.size());
-  if (Status inserted = insert(id); !inserted) {
+  if (const Status inserted = insert(id); !inserted) {
     return propagate(inserted);
   }
   entries.push_back(entry);

@@ -61,8 +61,9 @@ class Database {
     if (!statement) {
       return statement;
     }
-    int index = 0;
-    Status bound;
+    // The fold below changes both, which the check does not see.
+    int index = 0;  // NOLINT(misc-const-correctness)
+    Status bound;   // NOLINT(misc-const-correctness)
     ((bound = bound ? statement->bind(++index, as_bindable(values)) : bound), ...);
     return bound ? std::move(statement) : propagate(bound);
   }
