@@ -220,9 +220,8 @@ void Sampler::collect() {
       pending_bytes_.insert(pending_bytes_.end(), record.begin(), record.end());
     });
   }
-  // Stable: the side-band ring of a CPU comes after its sample ring, and equal times keep the order they were
-  // taken in.
-  std::ranges::stable_sort(pending_, {}, &Pending::time_ns);
+  // Equal times keep the order in which they were taken.
+  std::ranges::sort(pending_, {}, [](const Pending& record) { return std::pair(record.time_ns, record.offset); });
 }
 
 void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {

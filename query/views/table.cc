@@ -76,20 +76,23 @@ std::string pad(const std::string& text, size_t width, bool to_the_left) {
   return to_the_left ? spaces + text : text + spaces;
 }
 
-// Columns in which every row is absent say nothing to people.
+bool is_absent(const Table& table, size_t column) {
+  return !table.rows.empty() && std::ranges::all_of(table.rows, [&](const auto& row) {
+    return std::holds_alternative<std::monostate>(row[column]);
+  });
+}
+
+// Columns in which every row is absent say nothing to people. Text comes last, so that long names need no padding.
 std::vector<size_t> shown_columns(const Table& table) {
-  std::vector<size_t> shown;
+  std::vector<size_t> numbers;
+  std::vector<size_t> texts;
   for (size_t column = 0; column < table.columns.size(); ++column) {
-    const bool is_absent = !table.rows.empty() && std::ranges::all_of(table.rows, [&](const auto& row) {
-      return std::holds_alternative<std::monostate>(row[column]);
-    });
-    if (!is_absent) {
-      shown.push_back(column);
+    if (!is_absent(table, column)) {
+      (table.columns[column].unit.empty() ? texts : numbers).push_back(column);
     }
   }
-  // Text comes last, so that long names need no padding.
-  std::ranges::stable_partition(shown, [&](size_t column) { return !table.columns[column].unit.empty(); });
-  return shown;
+  numbers.insert(numbers.end(), texts.begin(), texts.end());
+  return numbers;
 }
 
 std::string coverage_text(const Table& table) {
