@@ -178,7 +178,10 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
   ASSERT_EQ(run({"plimsoll", "import", "--data", data, folder / "good"}).status, 0);
   expect_refused("plimsoll",
                  {
-                     {{}, "subcommand is required"},
+                     {{}, "say what to do: demo, top, import, server"},
+                     {{"tpo"}, "not expected: tpo"},
+                     {{"imprt", "file"}, "Did you mean import?"},
+                     {{"--frobnicate"}, "--frobnicate"},
                      {{"top"}, "--server ADDR or --data DIR"},
                      {{"top", "--data", data, "--server", "127.0.0.1:1"}, "--server excludes --data"},
                      {{"top", "--data", data, "--frobnicate"}, "--frobnicate"},
