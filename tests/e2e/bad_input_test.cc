@@ -247,6 +247,21 @@ TEST(BadCommandLines, AreExplainedByPlimsolld) {
   EXPECT_FALSE(std::filesystem::exists(output));
 }
 
+// Hours of samples would be lost if these were found wrong at the end, and a ring buffer of three pages cannot be.
+TEST(BadCommandLines, AreRefusedBeforeSampling) {
+  const TemporaryFolder folder;
+  expect_refused(
+      "plimsolld",
+      {
+          {{"--once", "3600", "--output", folder / "none/profile"}, folder / "none", 1},
+          {{"--once", "3600", "--output", folder / "none/profile"}, "(field: --output)", 1},
+          {{"--once", "3600", "--output", folder.path()}, folder.path(), 1},
+          {{"--once", "3600", "--output", folder / "profile", "--ring-pages", "3"},
+           "(field: --ring-pages); try 4"},
+          {{"--once", "3600", "--output", folder / "profile", "--ring-pages", "0"}, "--ring-pages"},
+      });
+}
+
 TEST(BadConfigurations, AreExplained) {
   const TemporaryFolder folder;
   struct BadFile {
