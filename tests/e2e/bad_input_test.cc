@@ -340,5 +340,28 @@ TEST_F(MissingPrivileges, AreNamedWhereNothingCanBeSampled) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "profile"));
 }
 
+TEST_F(MissingPrivileges, AreNotedWhereSamplesLackNames) {
+  const Finished once = run_unprivileged({"--once", "1", "--output", folder_ / "profile"}, "+perfmon");
+  EXPECT_EQ(once.status, 0) << once.err;
+  // Where the kernel hides its addresses from this user.
+  const std::string kernel_note = "kernel code is unresolved";
+  const std::string hidden = run_unprivileged({"probe"}, "+perfmon").out;
+  EXPECT_EQ(once.out.find(kernel_note) != std::string::npos,
+            hidden.find("/proc/kallsyms are hidden") != std::string::npos)
+      << once.out;
+  // Our own process is another user's.
+  EXPECT_THAT(once.out, AllOf(HasSubstr("may not read the mappings"), HasSubstr("CAP_SYS_PTRACE")));
+  const Finished imported = run({"plimsoll", "import", "--data", folder_ / "data", folder_ / "profile"});
+  EXPECT_EQ(imported.status, 0) << imported.err;
+}
+
+TEST_F(MissingPrivileges, AreNotNotedWhereNoneIsMissing) {
+  const Finished once = run({"plimsolld", "--once", "0.2", "--output", folder_ / "profile"});
+  EXPECT_EQ(once.status, 0) << once.err;
+  // In a sandbox there can be a process that is closed even to root.
+  const bool some_closed = run({"plimsolld", "probe"}).out.find("guarded by more than") != std::string::npos;
+  EXPECT_EQ(once.out.find("CAP_SYS_PTRACE") != std::string::npos, some_closed) << once.out;
+}
+
 }  // namespace
 }  // namespace plimsoll::testing
