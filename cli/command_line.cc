@@ -1,8 +1,11 @@
 #include "cli/command_line.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "query/views/dimension.h"
 
@@ -137,11 +140,27 @@ int run_parsed(const CLI::App& app, const TopOptions& top, const ImportOptions& 
   return done ? 0 : report(done.error());
 }
 
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+void suggest_command(const CLI::App& app, std::string_view typed) {
+  const auto names = command_names(app);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (const auto nearest = nearest_word(typed, known)) {
+    std::cerr << "Did you mean " << *nearest << "?\n";
+  }
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
   CLI::App app("Plimsoll: a continuous profiler for whole fleets.");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // where there is none, we say more than CLI11 does
   app.footer(
       "\"plimsoll demo\" shows it at work on this machine; \"plimsoll COMMAND --help\" explains each "
       "command.");
@@ -156,7 +175,16 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    const int status = app.exit(error);
+    if (status != 0 && app.get_subcommands().empty()) {
+      suggest_command(app, argc > 1 ? argv[1] : "");
+    }
+    return status == 0 ? 0 : kExitUsage;
+  }
+  if (app.get_subcommands().empty()) {
+    std::cerr << "plimsoll: say what to do: " << fmt::format("{}", fmt::join(command_names(app), ", "))
+              << " (see --help)\n";
+    return kExitUsage;
   }
   return run_parsed(app, top, import, server, demo);
 }

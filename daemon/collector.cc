@@ -163,7 +163,12 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
     return enabled;
   }
   if (!scanned_) {
-    processes_.scan();
+    if (const size_t denied = processes_.scan(); denied > 0) {
+      notes_.push_back(
+          fmt::format("code of {} process{} is unresolved: this user may not read the mappings; "
+                      "CAP_SYS_PTRACE permits most",
+                      denied, denied == 1 ? "" : "es"));
+    }
     scanned_ = true;
   }
   int64_t now_ns = monotonic_now_ns();
@@ -220,9 +225,6 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   profile.set_profile_id(random_bytes(16));
   *profile.mutable_machine() = options_.machine;
   *profile.mutable_assignment() = options_.assignment;
-  for (const std::string& note : notes_) {
-    profile.add_notes(note);
-  }
   const auto counts_before = sampler_->read_counts();
   const auto side_band_before = sampler_->side_band_lost();
   if (!counts_before || !side_band_before) {
@@ -234,6 +236,9 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     return propagate(ran, "sampling");
   }
   *profile.mutable_window()->mutable_end() = read_clocks();
+  for (const std::string& note : notes_) {
+    profile.add_notes(note);
+  }
   const auto counts_after = sampler_->read_counts();
   const auto side_band_after = sampler_->side_band_lost();
   if (!counts_after || !side_band_after) {

@@ -1,10 +1,14 @@
 #include "daemon/once.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <bit>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/durable_file.h"
 #include "base/time.h"
@@ -56,6 +60,20 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
   return result;
 }
 
+// Rather now than when the samples have nowhere to go.
+Status check_output(const std::string& output) {
+  std::error_code error;
+  if (std::filesystem::is_directory(output, error)) {
+    return with_field(fail_errno(EISDIR, "writing the profile to {}", output), "--output");
+  }
+  const std::string parent = std::filesystem::path(output).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return with_field(fail_errno(errno, "writing the profile into {}", folder), "--output");
+  }
+  return {};
+}
+
 void print_summary(const wire::RawProfile& profile, const std::string& output, size_t encoded_bytes) {
   for (const std::string& note : profile.notes()) {
     fmt::print("note: {}\n", note);
@@ -75,6 +93,16 @@ Status collect_once(const OnceOptions& options) {
     return with_field(fail(ErrorCode::kInvalid, "a window of {} seconds: it must be over 0 and at most {}",
                            options.seconds, kLongestSeconds),
                       "--once");
+  }
+  if (!std::has_single_bit(options.ring_pages)) {
+    return with_hint(
+        with_field(fail(ErrorCode::kInvalid, "a sample buffer of {} pages: it must be a power of two",
+                        options.ring_pages),
+                   "--ring-pages"),
+        fmt::format("try {}", std::bit_ceil(options.ring_pages)));
+  }
+  if (auto checked = check_output(options.output); !checked) {
+    return checked;
   }
   auto configured = collector_options(options);
   if (!configured) {

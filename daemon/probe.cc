@@ -86,15 +86,18 @@ void probe_kernel(std::vector<ProbeFinding>& findings) {
 void probe_processes(std::vector<ProbeFinding>& findings) {
   const identity::ProcFs proc_fs;
   size_t processes = 0;
-  size_t readable = 0;
+  size_t denied = 0;
   for (const uint32_t pid : proc_fs.pids()) {
     ++processes;
-    readable += proc_fs.maps(pid) ? 1 : 0;
+    const auto maps = proc_fs.maps(pid);
+    denied += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
   }
-  findings.push_back(
-      {"process mappings", readable == processes ? Ability::kYes : Ability::kPartly,
-       fmt::format("of {} of {} processes{}", readable, processes,
-                   readable == processes ? "" : ": CAP_SYS_PTRACE is missing for the others")});
+  std::string detail = fmt::format("of {} of {} processes", processes - denied, processes);
+  if (denied > 0) {
+    detail += holds(CAP_SYS_PTRACE) ? ": the others are guarded by more than CAP_SYS_PTRACE permits"
+                                    : ": CAP_SYS_PTRACE is missing for the others";
+  }
+  findings.push_back({"process mappings", denied == 0 ? Ability::kYes : Ability::kPartly, std::move(detail)});
 }
 
 std::string_view word_of(Ability ability) {

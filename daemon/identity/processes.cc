@@ -52,10 +52,12 @@ const Mapping* Mappings::find(uint64_t address) const {
 ProcessTable::ProcessTable(const ProcFs& proc_fs, BinaryTable& binaries)
     : proc_fs_(proc_fs), binaries_(binaries) {}
 
-void ProcessTable::scan() {
+size_t ProcessTable::scan() {
+  const size_t denied_before = denied_;
   for (const uint32_t pid : proc_fs_.pids()) {
     processes_.insert_or_assign(pid, read(pid));
   }
+  return denied_ - denied_before;
 }
 
 const BinaryInfo* ProcessTable::binary_of(const MappedFileHint& hint) {
@@ -77,6 +79,7 @@ Process ProcessTable::read(uint32_t pid) {
   identity.executable = proc_fs_.executable(pid);
   identity.cgroup = cgroup_path(proc_fs_.cgroup(pid));
   const auto maps = proc_fs_.maps(pid);
+  denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
   if (pid == 0 || proc_fs_.is_kernel_thread(pid)) {
     identity.executable = kKernelExecutable;
   }

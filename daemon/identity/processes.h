@@ -62,8 +62,8 @@ class ProcessTable {
   ProcessTable(const ProcFs& proc_fs, BinaryTable& binaries);
 
   // Reads the processes that are there already. Call with recording enabled, so that whatever changes
-  // meanwhile is in the records, and apply those afterwards.
-  void scan();
+  // meanwhile is in the records, and apply those afterwards. Returns of how many the mappings may not be read.
+  size_t scan();
 
   // Records must come in the order of time; samples and others that say nothing of processes are ignored.
   void apply(const perf::Record& record);
@@ -86,6 +86,7 @@ class ProcessTable {
   const ProcFs& proc_fs_;
   BinaryTable& binaries_;
   std::unordered_map<uint32_t, Process> processes_;
+  size_t denied_ = 0;  // reads of mappings
 };
 
 }  // namespace plimsoll::identity

@@ -93,6 +93,10 @@ Finished run(const std::vector<std::string>& argv) {
   return Background(argv).wait();
 }
 
+bool may_sample_machine() {
+  return run({"plimsolld", "probe"}).out.find("event cpu-clock         yes") != std::string::npos;
+}
+
 TemporaryFolder::TemporaryFolder()
     : path_(std::filesystem::temp_directory_path().string() + "/plimsoll-test-XXXXXX") {
   if (::mkdtemp(path_.data()) == nullptr) {

@@ -59,4 +59,7 @@ class TemporaryFolder {
 // The path of one of our programs.
 std::string program(const std::string& name);
 
+// Whether this user may sample the whole machine, as `plimsolld probe` says.
+bool may_sample_machine();
+
 }  // namespace plimsoll::testing

@@ -16,17 +16,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-void skip_without_privileges() {
-  const Finished probe = run({"plimsolld", "probe"});
-  ASSERT_EQ(probe.status, 0) << probe.err;
-  if (probe.out.find("event cpu-clock         yes") == std::string::npos) {
-    GTEST_SKIP() << "this user may not sample the machine";
-  }
-}
-
 class Sampling : public ::testing::Test {
  protected:
-  void SetUp() override { skip_without_privileges(); }
+  void SetUp() override {
+    if (!may_sample_machine()) {
+      GTEST_SKIP() << "this user may not sample the machine";
+    }
+  }
 };
 
 // Shares of a program's three functions among the samples in any of them.

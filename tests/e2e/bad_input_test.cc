@@ -1,0 +1,367 @@
+// What is wrong is refused with a message that says what it is, and changes nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "base/hex.h"
+#include "http/client.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/fleet.h"
+#include "tests/framed.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+void write(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+// Bytes that claim to be the profile with the seed 2, and are not.
+struct BadProfile {
+  std::string what;
+  std::string bytes;
+  std::string says;  // part of the message
+  unsigned status = 400;
+};
+
+// The same profile, but for one field; framed and with the right checksum.
+std::string reframed(const std::function<void(wire::RawProfile&)>& change) {
+  wire::RawProfile profile = make_profile({.seed = 2, .stacks = "main;work 5\nmain 7\n"});
+  change(profile);
+  return wire::framed(wire::compressed(profile.SerializeAsString()));
+}
+
+std::vector<BadProfile> bad_profiles() {
+  const std::string good = wire::encode(make_profile({.seed = 2, .stacks = "main;work 5\nmain 7\n"}));
+  std::mt19937_64 random(11);
+  std::vector<BadProfile> bad{{"nothing", "", ""}};
+  std::string noise(1000, '\0');
+  std::ranges::generate(noise, [&] { return static_cast<char>(random()); });
+  bad.push_back({"random bytes", noise, ""});
+  for (const size_t length :
+       {1UL, 7UL, 8UL, 12UL, 20UL, 31UL, 32UL, 33UL, good.size() / 2, good.size() - 1}) {
+    bad.push_back({fmt::format("the first {} bytes", length), good.substr(0, length), ""});
+  }
+  bad.push_back({"one byte too many", good + '\0', "longer than it says"});
+  for (int i = 0; i < 100; ++i) {
+    std::string flipped = good;
+    const size_t bit = random() % (flipped.size() * 8);
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    // Bits of the version make it another version.
+    const bool is_version = bit / 8 >= 8 && bit / 8 < 12;
+    bad.push_back({fmt::format("bit {} flipped", bit), flipped, "", is_version ? 415U : 400U});
+  }
+  std::string version = good;
+  version[8] = 77;
+  bad.push_back({"another version", version, "format version 77; this program reads", 415});
+  bad.push_back({"no zstd", wire::framed("no zstd"), "body"});
+  bad.push_back({"no message", wire::framed(wire::compressed("\xff\xff\xff")), ""});
+  bad.push_back({"a sum that is wrong",
+                 reframed([](wire::RawProfile& profile) { profile.mutable_events(0)->set_hits(1000); }),
+                 "events[0]"});
+  bad.push_back({"a stack that is not there",
+                 reframed([](wire::RawProfile& profile) { profile.mutable_samples(0)->set_stack(0, 99); }),
+                 "samples[0].stack[0]"});
+  bad.push_back({"a thread that is not there",
+                 reframed([](wire::RawProfile& profile) { profile.mutable_samples(0)->set_thread(0, 99); }),
+                 "samples[0].thread[0]"});
+  bad.push_back(
+      {"no name", reframed([](wire::RawProfile& profile) { profile.clear_profile_id(); }), "profile_id"});
+  return bad;
+}
+
+TEST(BadProfiles, AreNotImported) {
+  const TemporaryFolder folder;
+  const std::string data_dir = folder / "data";
+  write(folder / "good", wire::encode(make_profile({.seed = 1, .stacks = "main;work 12\n"})));
+  ASSERT_EQ(run({"plimsoll", "import", "--data", data_dir, folder / "good"}).status, 0);
+  const auto answer = [&] { return run({"plimsoll", "top", "--data", data_dir, "--json"}).out; };
+  const std::string answer_before = answer();
+  ASSERT_THAT(answer_before, HasSubstr("work"));
+  const auto expect_refused = [&](const std::string& path, const std::string& what, const std::string& says) {
+    const Finished refused = run({"plimsoll", "import", "--data", data_dir, path});
+    EXPECT_EQ(refused.status, 1) << what << ": " << refused.err;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(path), HasSubstr(says))) << what;
+    EXPECT_EQ(stored_in(data_dir).accepted, 1) << what;
+  };
+
+  expect_refused(folder / "missing", "a missing file", "No such file");
+  expect_refused(folder.path(), "a folder", "directory");
+  write(folder / "large", "PLIMPROF");
+  std::filesystem::resize_file(folder / "large", (64U << 20) + 1);
+  expect_refused(folder / "large", "a file that is too large", "bytes allowed");
+  for (const BadProfile& bad : bad_profiles()) {
+    write(folder / "bad", bad.bytes);
+    expect_refused(folder / "bad", bad.what, bad.says);
+  }
+  EXPECT_EQ(answer(), answer_before);
+}
+
+TEST(BadProfiles, LeaveTheGoodOnesBeforeThemImported) {
+  const TemporaryFolder folder;
+  write(folder / "good", wire::encode(make_profile({.seed = 1, .stacks = "main;work 12\n"})));
+  write(folder / "bad", "not a profile");
+  const Finished refused =
+      run({"plimsoll", "import", "--data", folder / "data", folder / "good", folder / "bad"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(folder / "bad"));
+  EXPECT_EQ(self_of(top({"--data", folder / "data"}))["work"], 12);
+}
+
+TEST(BadProfiles, AreNotAcceptedFromDaemons) {
+  const TemporaryFolder folder;
+  TestServer server(folder / "data", "[limits]\nmax_profile_bytes = \"4KiB\"\n");
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  http::Client client({.base_url = server.fleet_address()});
+  const auto put = [&](uint64_t seed, const std::string& bytes) {
+    const auto response = client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile_id(seed)), bytes);
+    EXPECT_TRUE(response.has_value()) << response.error().text();
+    return response.value_or(http::Response());
+  };
+  const std::string good = wire::encode(make_profile({.seed = 1, .stacks = "main;work 12\n"}));
+  ASSERT_EQ(put(1, good).status, 200);
+
+  for (const BadProfile& bad : bad_profiles()) {
+    const http::Response refused = put(2, bad.bytes);
+    EXPECT_EQ(refused.status, bad.status) << bad.what << ": " << refused.body;
+    EXPECT_THAT(refused.body, AllOf(HasSubstr("\"error\""), HasSubstr(bad.says))) << bad.what;
+  }
+  EXPECT_EQ(put(2, std::string(4097, 'x')).status, 413);
+  const http::Response other_name = put(2, good);
+  EXPECT_EQ(other_name.status, 400);
+  EXPECT_THAT(other_name.body, AllOf(HasSubstr(to_hex(profile_id(1))), HasSubstr(to_hex(profile_id(2)))));
+  const http::Response other_content =
+      put(1, wire::encode(make_profile({.seed = 1, .stacks = "main;work 13\n"})));
+  EXPECT_EQ(other_content.status, 409);
+  EXPECT_THAT(other_content.body, HasSubstr(to_hex(profile_id(1))));
+  const auto no_name = client.send("PUT", "/fleet/v1/profiles/xyz", good);
+  ASSERT_TRUE(no_name.has_value()) << no_name.error().text();
+  EXPECT_EQ(no_name->status, 400);
+
+  ASSERT_EQ(server.stop().status, 0);
+  EXPECT_EQ(stored_in(folder / "data").accepted, 1);
+  EXPECT_EQ(self_of(top({"--data", folder / "data"}))["work"], 12);
+}
+
+struct BadCommand {
+  std::vector<std::string> arguments;
+  std::string says;
+  int status = 2;
+};
+
+void expect_refused(const std::string& name, const std::vector<BadCommand>& commands) {
+  for (const BadCommand& command : commands) {
+    std::vector<std::string> argv{name};
+    argv.insert(argv.end(), command.arguments.begin(), command.arguments.end());
+    const Finished refused = run(argv);
+    const std::string line = fmt::format("{}", fmt::join(argv, " "));
+    EXPECT_EQ(refused.status, command.status) << line;
+    EXPECT_THAT(refused.err, HasSubstr(command.says)) << line;
+    EXPECT_EQ(refused.out, "") << line;
+  }
+}
+
+TEST(BadCommandLines, AreExplainedByPlimsoll) {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data";
+  write(folder / "good", wire::encode(make_profile({.seed = 1})));
+  ASSERT_EQ(run({"plimsoll", "import", "--data", data, folder / "good"}).status, 0);
+  expect_refused("plimsoll",
+                 {
+                     {{}, "say what to do: demo, top, import, server"},
+                     {{"tpo"}, "not expected: tpo"},
+                     {{"imprt", "file"}, "Did you mean import?"},
+                     {{"--frobnicate"}, "--frobnicate"},
+                     {{"top"}, "--server ADDR or --data DIR"},
+                     {{"top", "--data", data, "--server", "127.0.0.1:1"}, "--server excludes --data"},
+                     {{"top", "--data", data, "--frobnicate"}, "--frobnicate"},
+                     {{"top", "--data", data, "--by"}, "--by"},
+                     {{"top", "--data", data, "--by", "fucntion"}, "did you mean function?"},
+                     {{"top", "--data", data, "--by", "app,"}, "there is no dimension \"\""},
+                     {{"top", "--data", data, "--where", "app"}, "write dim=value"},
+                     {{"top", "--data", data, "--where", "ap=x"}, "did you mean app?"},
+                     {{"top", "--data", data, "--where", "function=~["}, "not a regular expression"},
+                     {{"top", "--data", data, "--since", "yesterday"}, "(field: since)"},
+                     {{"top", "--data", data, "--until", "25:00"}, "(field: until)"},
+                     {{"top", "--data", data, "--since", "1h", "--until", "2h"}, "the time range is empty"},
+                     {{"top", "--data", data, "--limit", "0"}, "(field: limit)"},
+                     {{"top", "--data", data, "--limit", "many"}, "(field: limit)"},
+                     {{"top", "--data", data, "--json", "--csv"}, "--json excludes --csv"},
+                     {{"top", "--data", data, "--event", "cycels"}, "there are samples of cycles", 1},
+                     {{"top", "--data", folder / "none"}, folder / "none", 1},
+                     {{"top", "--server", "ftp://127.0.0.1:1"}, "http://"},
+                     {{"top", "--server", free_address()}, "check that the server runs", 1},
+                     {{"import", "--data", data}, "files is required"},
+                     {{"import", folder / "good"}, "--data is required"},
+                     {{"server"}, "(field: --data)"},
+                     {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},
+                     {{"demo", "--seconds", "1"}, "not in range"},
+                 });
+}
+
+// Questions by HTTP are refused as those on the command line are.
+TEST(BadCommandLines, AreExplainedByTheServer) {
+  const TemporaryFolder folder;
+  TestServer server(folder / "data");
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  expect_refused("plimsoll",
+                 {
+                     {{"top", "--server", server.address(), "--by", "fucntion"}, "did you mean function?"},
+                     {{"top", "--server", server.address(), "--where", "function=~["}, "(field: where)"},
+                     {{"top", "--server", server.address(), "--limit", "0"}, "(field: limit)"},
+                 });
+}
+
+TEST(BadCommandLines, AreExplainedByPlimsolld) {
+  const TemporaryFolder folder;
+  const std::string output = folder / "profile";
+  expect_refused(
+      "plimsolld",
+      {
+          {{}, "say what to do"},
+          {{"prob"}, "prob"},
+          {{"--frobnicate"}, "--frobnicate"},
+          {{"--once"}, "--once"},
+          {{"--once", "1"}, "--once needs --output FILE"},
+          {{"--output", output}, "--output requires --once"},
+          {{"--once", "0", "--output", output}, "(field: --once)"},
+          {{"--once", "-1", "--output", output}, "(field: --once)"},
+          {{"--once", "nan", "--output", output}, "(field: --once)"},
+          {{"--once", "soon", "--output", output}, "soon"},
+          {{"--once", "1", "--server", "127.0.0.1:1"}, "--server"},
+          {{"--once", "1", "--output", output, "--rate", "0"}, "--rate"},
+          {{"--once", "1", "--output", output, "--event", "page-fault"}, "did you mean page-faults?"},
+          {{"--once", "1", "--output", output, "--event", "page-faults:0"}, "(field: --event)"},
+          {{"--once", "1", "--output", output, "--event", "page-faults:often"}, "(field: --event)"},
+      });
+  EXPECT_FALSE(std::filesystem::exists(output));
+}
+
+// Hours of samples would be lost if these were found wrong at the end, and a ring buffer of three pages cannot be.
+TEST(BadCommandLines, AreRefusedBeforeSampling) {
+  const TemporaryFolder folder;
+  expect_refused(
+      "plimsolld",
+      {
+          {{"--once", "3600", "--output", folder / "none/profile"}, folder / "none", 1},
+          {{"--once", "3600", "--output", folder / "none/profile"}, "(field: --output)", 1},
+          {{"--once", "3600", "--output", folder.path()}, folder.path(), 1},
+          {{"--once", "3600", "--output", folder / "profile", "--ring-pages", "3"},
+           "(field: --ring-pages); try 4"},
+          {{"--once", "3600", "--output", folder / "profile", "--ring-pages", "0"}, "--ring-pages"},
+      });
+}
+
+TEST(BadConfigurations, AreExplained) {
+  const TemporaryFolder folder;
+  struct BadFile {
+    std::string program;
+    std::string content;
+    std::string says;
+  };
+  const std::string path = folder / "plimsoll.toml";
+  for (const BadFile& bad : {
+           BadFile{"plimsoll", "[collect]\nrate_zh = 99\n", ":2: unknown key collect.rate_zh"},
+           BadFile{"plimsoll", "[collect]\nrate_zh = 99\n", "did you mean collect.rate_hz?"},
+           BadFile{"plimsoll", "[collect]\nrate_hz = \"fast\"\n", "collect.rate_hz must be an integer"},
+           BadFile{"plimsoll", "\n\n[collect]\nrate_hz = 0\n", ":4: collect.rate_hz is 0"},
+           BadFile{"plimsoll", "[collect]\nrate_hz = 0\n", "between 1 and 10000"},
+           BadFile{"plimsoll", "[fleet]\nheartbeat = \"1ms\"\n", "between 100ms and 10min"},
+           BadFile{"plimsoll", "collect = 7\n", "collect must be a table"},
+           BadFile{"plimsoll", "this is not TOML\n", ":1: "},
+           BadFile{"plimsolld", "[daemon]\nsever = \"127.0.0.1:1\"\n", "did you mean daemon.server?"},
+           BadFile{"plimsolld", "[limits]\nevents = \"cycles\"\n", "limits.events must be a list of strings"},
+           BadFile{"plimsolld", "[limits]\nmax_window = \"25h\"\n", "between 1s and 24h"},
+           BadFile{"plimsolld", "[limits\n", ":1: "},
+       }) {
+    write(path, bad.content);
+    std::vector<std::string> argv{bad.program};
+    if (bad.program == "plimsoll") {
+      argv.insert(argv.end(), {"server", "--data", folder / "data"});
+    }
+    argv.insert(argv.end(), {"--config", path});
+    const Finished refused = run(argv);
+    EXPECT_EQ(refused.status, 2) << bad.content;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr(path), HasSubstr(bad.says))) << bad.content;
+  }
+  expect_refused("plimsoll",
+                 {{{"server", "--data", folder / "data", "--config", folder / "none"}, folder / "none", 1}});
+  expect_refused("plimsolld", {{{"--config", folder / "none"}, folder / "none", 1}});
+  EXPECT_FALSE(std::filesystem::exists(folder / "data"));
+}
+
+// As a user without any privilege but those named ("+perfmon").
+Finished run_unprivileged(const std::vector<std::string>& arguments, const std::string& privileges = "") {
+  const std::string capabilities = privileges.empty() ? "-all" : "-all," + privileges;
+  std::vector<std::string> argv{"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  for (const char* set : {"--inh-caps=", "--ambient-caps=", "--bounding-set="}) {
+    argv.push_back(set + capabilities);
+  }
+  argv.push_back(program("plimsolld"));
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return run(argv);
+}
+
+class MissingPrivileges : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_sample_machine()) {
+      GTEST_SKIP() << "this user has no privileges to give away";
+    }
+    ASSERT_EQ(::chmod(folder_.path().c_str(), 0777), 0);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MissingPrivileges, AreListedByProbe) {
+  const Finished probe = run_unprivileged({"probe"});
+  EXPECT_EQ(probe.status, 0) << probe.err;
+  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_PERFMON +no .*needed for sampling"));
+  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_SYS_PTRACE +no .*needed for reading mappings"));
+  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_DAC_READ_SEARCH +no .*needed for reading binaries"));
+  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_SYSLOG +no .*needed for kernel addresses"));
+}
+
+TEST_F(MissingPrivileges, AreNamedWhereNothingCanBeSampled) {
+  const Finished once = run_unprivileged({"--once", "1", "--output", folder_ / "profile"});
+  EXPECT_EQ(once.status, 1);
+  EXPECT_THAT(once.err, HasSubstr("CAP_PERFMON"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "profile"));
+}
+
+TEST_F(MissingPrivileges, AreNotedWhereSamplesLackNames) {
+  const Finished once = run_unprivileged({"--once", "1", "--output", folder_ / "profile"}, "+perfmon");
+  EXPECT_EQ(once.status, 0) << once.err;
+  // Where the kernel hides its addresses from this user.
+  const std::string kernel_note = "kernel code is unresolved";
+  const std::string hidden = run_unprivileged({"probe"}, "+perfmon").out;
+  EXPECT_EQ(once.out.find(kernel_note) != std::string::npos,
+            hidden.find("/proc/kallsyms are hidden") != std::string::npos)
+      << once.out;
+  // Our own process is another user's.
+  EXPECT_THAT(once.out, AllOf(HasSubstr("may not read the mappings"), HasSubstr("CAP_SYS_PTRACE")));
+  const Finished imported = run({"plimsoll", "import", "--data", folder_ / "data", folder_ / "profile"});
+  EXPECT_EQ(imported.status, 0) << imported.err;
+}
+
+TEST_F(MissingPrivileges, AreNotNotedWhereNoneIsMissing) {
+  const Finished once = run({"plimsolld", "--once", "0.2", "--output", folder_ / "profile"});
+  EXPECT_EQ(once.status, 0) << once.err;
+  // In a sandbox there can be a process that is closed even to root.
+  const bool some_closed = run({"plimsolld", "probe"}).out.find("guarded by more than") != std::string::npos;
+  EXPECT_EQ(once.out.find("CAP_SYS_PTRACE") != std::string::npos, some_closed) << once.out;
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,163 @@
+#include "tests/e2e/fleet.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "http/address.h"
+#include "http/client.h"
+#include "proto/profile_codec.h"
+#include "store/sqlite/database.h"
+
+namespace plimsoll::testing {
+namespace {
+
+sqlite::Database open_database(const std::string& path) {
+  auto database = sqlite::Database::open(path, sqlite::OpenMode::kRead);
+  if (!database) {
+    ADD_FAILURE() << database.error().text();
+    std::abort();
+  }
+  return std::move(*database);
+}
+
+int64_t count(sqlite::Database& database, const std::string& what) {
+  const auto found = database.integer("SELECT count(*) FROM " + what, 0);
+  EXPECT_TRUE(found.has_value()) << found.error().text();
+  return found.value_or(-1);
+}
+
+std::vector<std::string> texts(sqlite::Database& database, const std::string& query) {
+  std::vector<std::string> found;
+  auto row = database.query(query);
+  EXPECT_TRUE(row.has_value()) << row.error().text();
+  while (row && row->step().value_or(false)) {
+    found.emplace_back(row->text(0));
+  }
+  return found;
+}
+
+}  // namespace
+
+bool eventually(const std::function<bool()>& holds, std::chrono::microseconds between) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(between);
+  }
+  return true;
+}
+
+std::string free_address() {
+  constexpr int kFirstPort = 10'000;
+  constexpr int kPorts = 22'000;
+  // Tests that run side by side begin at different places.
+  static std::atomic<int> next = static_cast<int>(::getpid() * 61LL % kPorts);
+  for (int tried = 0; tried < kPorts; ++tried) {
+    const std::string address = fmt::format("127.0.0.1:{}", kFirstPort + next++ % kPorts);
+    if (http::listen_on(address, false)) {
+      return address;
+    }
+  }
+  ADD_FAILURE() << "no port is free";
+  return "127.0.0.1:0";
+}
+
+TestServer::TestServer(std::string data_dir, const std::string& config)
+    : data_dir_(std::move(data_dir)), config_path_(folder_ / "server.toml") {
+  std::ofstream(config_path_) << config;
+  start();
+}
+
+void TestServer::start() {
+  process_ = std::make_unique<Background>(std::vector<std::string>{"plimsoll", "server", "--data", data_dir_,
+                                                                   "--config", config_path_, "--listen",
+                                                                   people_, "--fleet-listen", daemons_});
+}
+
+bool TestServer::becomes_ready() const {
+  http::Client client({.base_url = people_});
+  return eventually([&] {
+    const auto response = client.send("GET", "/readyz");
+    return response && response->ok();
+  });
+}
+
+Finished TestServer::end(int signal_number) {
+  process_->kill(signal_number);
+  Finished finished = process_->wait();
+  process_.reset();
+  return finished;
+}
+
+Finished TestServer::stop() {
+  return end(SIGTERM);
+}
+
+Finished TestServer::crash() {
+  return end(SIGKILL);
+}
+
+query::Table top(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"plimsoll", "top"});
+  arguments.emplace_back("--json");
+  const Finished finished = run(arguments);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  auto table = query::from_json(finished.out);
+  EXPECT_TRUE(table.has_value()) << finished.out;
+  return table.value_or(query::Table());
+}
+
+std::map<std::string, double> self_of(const query::Table& table) {
+  std::map<std::string, double> self;
+  for (const auto& row : table.rows) {
+    self[std::get<std::string>(row[0])] = std::get<double>(row[1]);
+  }
+  return self;
+}
+
+Stored stored_in(const std::string& data_dir) {
+  sqlite::Database archive = open_database(data_dir + "/archive.db");
+  sqlite::Database catalogue = open_database(data_dir + "/catalogue.db");
+  Stored stored{
+      count(archive, "ledger"), count(catalogue, "origin"), count(catalogue, "unbuildable"), {}, {}};
+  const auto visible = texts(catalogue, "SELECT file FROM segment");
+  const std::set<std::string> segments(visible.begin(), visible.end());
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/segments")) {
+    if (!segments.contains(entry.path().filename().string())) {
+      stored.invisible_files.push_back(entry.path().filename().string());
+    }
+  }
+  for (sqlite::Database* database : {&archive, &catalogue}) {
+    for (const std::string& line : texts(*database, "PRAGMA integrity_check")) {
+      if (line != "ok") {
+        stored.damage.push_back(line);
+      }
+    }
+  }
+  return stored;
+}
+
+std::vector<wire::RawProfile> archived_in(const std::string& data_dir) {
+  sqlite::Database archive = open_database(data_dir + "/archive.db");
+  std::vector<wire::RawProfile> profiles;
+  auto row = archive.query("SELECT encoded FROM raw_profile ORDER BY sequence");
+  EXPECT_TRUE(row.has_value()) << row.error().text();
+  while (row && row->step().value_or(false)) {
+    auto profile = wire::decode(as_bytes(row->blob(0)));
+    EXPECT_TRUE(profile.has_value()) << profile.error().text();
+    profiles.push_back(profile.value_or(wire::RawProfile()));
+  }
+  return profiles;
+}
+
+}  // namespace plimsoll::testing

@@ -1,0 +1,68 @@
+// A server under test, the answers it gives, and what lies in its data directory.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/profile.pb.h"
+#include "query/views/table.h"
+#include "tests/e2e/program.h"
+
+namespace plimsoll::testing {
+
+// Asks again and again until it holds. False after minutes: the caller fails instead of hanging.
+bool eventually(const std::function<bool()>& holds,
+                std::chrono::microseconds between = std::chrono::milliseconds(5));
+
+// A loopback address on which nobody listens. Its port is below those that the kernel gives to connections, so that
+// nobody is given it while a server restarts.
+std::string free_address();
+
+// `plimsoll server` on a data directory. Its addresses stay the same when it is started again.
+class TestServer {
+ public:
+  // `config` is the text of a configuration file.
+  explicit TestServer(std::string data_dir, const std::string& config = {});
+
+  void start();
+  bool becomes_ready() const;
+  Finished stop();   // as an administrator stops it
+  Finished crash();  // SIGKILL
+
+  const std::string& address() const { return people_; }
+  const std::string& fleet_address() const { return daemons_; }
+  const Background& process() const { return *process_; }
+
+ private:
+  Finished end(int signal_number);
+
+  std::string data_dir_;
+  TemporaryFolder folder_;
+  std::string config_path_;
+  std::string people_ = free_address();
+  std::string daemons_ = free_address();
+  std::unique_ptr<Background> process_;
+};
+
+// `plimsoll top ARGUMENTS --json`, which must succeed.
+query::Table top(std::vector<std::string> arguments);
+// The column `self` by the first one.
+std::map<std::string, double> self_of(const query::Table& table);
+
+struct Stored {
+  int64_t accepted = 0;                      // profiles in the ledger of the archive
+  int64_t built = 0;                         // of these, those that rows were made from
+  int64_t unbuildable = 0;                   // of these, those set aside
+  std::vector<std::string> invisible_files;  // in the folder of segments, but not in the catalogue
+  std::vector<std::string> damage;           // what SQLite says of either database; empty: all is well
+};
+Stored stored_in(const std::string& data_dir);
+// The profiles themselves, in the order of their acceptance.
+std::vector<wire::RawProfile> archived_in(const std::string& data_dir);
+
+}  // namespace plimsoll::testing
