@@ -139,5 +139,54 @@ TEST(Filter, ARegularExpressionSeesTheFirst4096Bytes) {
   EXPECT_FALSE(predicate->matches(std::string(4096, 'a') + "x"));
 }
 
+// Each of these overran the stack, or took longer than anybody waits, when ways to match were tried one by one.
+class HostilePatterns : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(HostilePatterns, AreAnsweredForLongNames) {
+  const auto predicate = Predicate::parse(fmt::format("function=~{}", GetParam()));
+  ASSERT_TRUE(predicate) << predicate.error().text();
+  EXPECT_FALSE(predicate->matches(std::string(4096, 'a')));
+  EXPECT_TRUE(predicate->matches(std::string(4095, 'a') + "b"));
+}
+
+INSTANTIATE_TEST_SUITE_P(RegularExpressions, HostilePatterns,
+                         ::testing::Values("((((((.))))))*b", "(a+)+b", "(a|a)*b", "(.*)*b$",
+                                           "^(([a-z])+.)+b$", "(.*.*.*.*.*)*b"));
+
+TEST(Filter, BackReferencesAreRefused) {
+  const auto predicate = Predicate::parse("function=~(a)\\1");
+  ASSERT_FALSE(predicate);
+  EXPECT_EQ(predicate.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(predicate.error().field, "where");
+}
+
+struct SearchCase {
+  const char* pattern;
+  const char* subject;
+  bool matches;
+};
+
+class Searches : public ::testing::TestWithParam<SearchCase> {};
+
+TEST_P(Searches, MatchAnywhereInTheValue) {
+  const auto predicate = Predicate::parse(fmt::format("function=~{}", GetParam().pattern));
+  ASSERT_TRUE(predicate) << predicate.error().text();
+  EXPECT_EQ(predicate->matches(GetParam().subject), GetParam().matches);
+}
+
+INSTANTIATE_TEST_SUITE_P(RegularExpressions, Searches,
+                         ::testing::Values(SearchCase{"lex", "parse::lex::next", true},
+                                           SearchCase{"^lex", "parse::lex::next", false},
+                                           SearchCase{"^parse", "parse::lex::next", true},
+                                           SearchCase{"lex$", "parse::lex::next", false},
+                                           SearchCase{"next$", "parse::lex::next", true},
+                                           SearchCase{"a|z$", "fuzz", true},
+                                           SearchCase{"^a|^b", "cab", false}, SearchCase{"^$", "", true},
+                                           SearchCase{"^$", "a", false}, SearchCase{"", "anything", true},
+                                           SearchCase{"\\bex", "lex", false},
+                                           SearchCase{"\\bex", "l ex", true}, SearchCase{"b", "a\r\nb", true},
+                                           SearchCase{"(?=next)n", "parse::lex::next", true},
+                                           SearchCase{"größe", "die größe", true}));
+
 }  // namespace
 }  // namespace plimsoll::query
