@@ -188,5 +188,30 @@ INSTANTIATE_TEST_SUITE_P(RegularExpressions, Searches,
                                            SearchCase{"(?=next)n", "parse::lex::next", true},
                                            SearchCase{"größe", "die größe", true}));
 
+// Samples without a stack can be filtered by the name that tables give them.
+struct NoStackCase {
+  const char* where;
+  const char* answer;  // by stack
+};
+
+class NoStack : public ::testing::TestWithParam<NoStackCase> {};
+
+TEST_P(NoStack, IsAValueLikeAnyOther) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;read 4\nmain 2\n\"\" 1\n"});
+  EXPECT_EQ(brief(fleet.top({{"where", GetParam().where}, {"by", "stack"}})), GetParam().answer);
+}
+
+INSTANTIATE_TEST_SUITE_P(Filters, NoStack,
+                         ::testing::Values(NoStackCase{"stack=main;read", "main;read 4 4\n"},
+                                           NoStackCase{"stack=~main", "main;read 4 4\nmain 2 2\n"},
+                                           NoStackCase{"stack!=main", "main;read 4 4\n[no stack] 1 1\n"},
+                                           NoStackCase{"stack=[no stack]", "[no stack] 1 1\n"},
+                                           NoStackCase{"stack!~no stack", "main;read 4 4\nmain 2 2\n"},
+                                           NoStackCase{"function=read", "main;read 4 4\n"},
+                                           NoStackCase{"function!=read", "main 2 2\n[no stack] 1 1\n"},
+                                           NoStackCase{"function=[no stack]", "[no stack] 1 1\n"},
+                                           NoStackCase{"function!=[no stack]", "main;read 4 4\nmain 2 2\n"}));
+
 }  // namespace
 }  // namespace plimsoll::query
