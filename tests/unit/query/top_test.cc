@@ -178,5 +178,21 @@ TEST(Top, BinariesStandInForNamesThatAreNotKnown) {
             "main 0 1\n");
 }
 
+TEST_F(TopTest, FunctionsOfEachStackCountTotalForAllItsFrames) {
+  EXPECT_EQ(ask({{"by", "stack,function"}, {"where", "thread=db"}}),
+            "main;read read 50 50\n"
+            "main;scan;scan;scan scan 20 20\n"
+            "main;read main 0 50\n"
+            "main;scan;scan;scan main 0 20\n");
+}
+
+TEST(Top, SharesOfNothingAreZero) {
+  Fleet fleet;
+  fleet.add({.events = {{.name = "cycles", .scale = 0}}, .stacks = "main 3\n"});
+  EXPECT_EQ(csv(fleet.top({})),
+            "function,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
+            "main,0,0,,0,0,\n");
+}
+
 }  // namespace
 }  // namespace plimsoll::query
