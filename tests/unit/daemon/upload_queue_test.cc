@@ -73,6 +73,15 @@ TEST(UploadQueue, OneThatAloneIsTooLargeIsDropped) {
   EXPECT_EQ(drain(queue), "next") << "what was dropped must take no room";
 }
 
+TEST(UploadQueue, OneThatAloneIsTooLargeLeavesTheOthers) {
+  UploadQueue queue(100);
+  queue.push(profile("a", 30));
+  queue.push(profile("b", 30));
+  queue.push(profile("large", 101));
+  EXPECT_EQ(queue.dropped(), 1);
+  EXPECT_EQ(drain(queue), "a b");
+}
+
 TEST(UploadQueue, RemovesByIdWhereverItStands) {
   UploadQueue queue(90);
   for (const char* id : {"a", "b", "c"}) {
