@@ -65,7 +65,8 @@ class Fleet {
   std::unique_ptr<store::Ingest> ingest_;
 };
 
-// A line for each row: its texts, self and total, between spaces, "-" for an empty one: "m1 main 3 10". An error's text where there is one.
+// A line for each row: its texts, self and total, between spaces, "-" for an empty one: "m1 main 3 10".
+// An error's text where there is one.
 inline std::string brief(const Result<Table>& table) {
   if (!table) {
     return table.error().text();
