@@ -12,6 +12,10 @@ UploadQueue::UploadQueue(uint64_t max_bytes)
 void UploadQueue::push(QueuedProfile profile) {
   {
     const std::lock_guard lock(mutex_);
+    if (profile.encoded.size() > max_bytes_) {
+      ++dropped_;
+      return;
+    }
     bytes_ += profile.encoded.size();
     profiles_.push_back(std::move(profile));
     while (bytes_ > max_bytes_) {

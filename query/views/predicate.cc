@@ -6,9 +6,19 @@
 namespace plimsoll::query {
 namespace {
 
-// std::regex recurses with the length of pattern and subject: both are bounded, so that neither can exhaust the stack.
 constexpr size_t kMaxPatternBytes = 500;
 constexpr size_t kMaxSubjectBytes = 4096;
+
+// libstdc++ tries the ways to match one after the other unless told otherwise: then a pattern of a few bytes takes
+// exponential time, or recurses with the length of the subject until the stack is exhausted. In polynomial mode it
+// follows all of them together, which rules out back-references only.
+constexpr auto kSyntax = std::regex::ECMAScript | std::regex::nosubs | std::regex_constants::__polynomial;
+
+// A search that starts anew at each byte of the subject is quadratic; one that may first skip anything is not.
+std::regex compile(const std::string& pattern) {
+  const std::regex checked(pattern, kSyntax);  // on its own: "a)(b" would become valid within the group
+  return std::regex("(?:.|[\\r\\n])*(?:" + pattern + ")", kSyntax);
+}
 
 std::string_view trim(std::string_view text) {
   const size_t start = text.find_first_not_of(" \t");
@@ -75,8 +85,7 @@ Result<Predicate> Predicate::parse(std::string_view text) {
                       "where");
   }
   try {  // std::regex reports errors no other way
-    predicate.pattern_ =
-        std::make_shared<Pattern>(std::regex(pattern.begin(), pattern.end(), std::regex::ECMAScript));
+    predicate.pattern_ = std::make_shared<Pattern>(compile(std::string(pattern)));
   } catch (const std::regex_error& error) {
     return with_field(
         fail(ErrorCode::kInvalid, "\"{}\" is not a regular expression: {}", pattern, error.what()), "where");
@@ -88,13 +97,9 @@ bool Predicate::matches(const std::string& value) const {
   if (pattern_ == nullptr) {
     return std::ranges::find(values_, value) != values_.end();
   }
-  try {  // a pattern can also prove too complex for the subject
-    return std::regex_search(
-        value.begin(), value.begin() + static_cast<std::ptrdiff_t>(std::min(value.size(), kMaxSubjectBytes)),
-        pattern_->regex);
-  } catch (const std::regex_error&) {
-    return false;
-  }
+  const auto end = value.begin() + static_cast<std::ptrdiff_t>(std::min(value.size(), kMaxSubjectBytes));
+  return std::regex_search(value.begin(), end, pattern_->regex,
+                           std::regex_constants::match_continuous | std::regex_constants::match_any);
 }
 
 }  // namespace plimsoll::query

@@ -12,7 +12,8 @@
 namespace plimsoll::query {
 
 // dim=a   dim!=a   dim=~regex   dim!~regex   dim in a,b
-// A regular expression (ECMAScript) matches anywhere in the value.
+// A regular expression (ECMAScript without back-references) matches anywhere in the value, of which the first 4096 bytes
+// count.
 class Predicate {
  public:
   static Result<Predicate> parse(std::string_view text);

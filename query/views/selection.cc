@@ -38,13 +38,13 @@ Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
       fmt::format("there are samples of {}", fmt::join(names, ", ")));
 }
 
-// Clears the flags of the entries whose value does not pass.
-void apply(const Predicate& predicate, size_t entries, std::vector<bool>& flags,
+// Clears the flags of the entries from `first` on whose value does not pass.
+void apply(const Predicate& predicate, uint32_t first, size_t entries, std::vector<bool>& flags,
            const std::function<std::string(uint32_t)>& value_of) {
   if (flags.empty()) {
     flags.assign(entries, true);
   }
-  for (uint32_t id = 1; id < entries; ++id) {
+  for (uint32_t id = first; id < entries; ++id) {
     if (flags[id] && predicate.matches(value_of(id)) == predicate.is_negated()) {
       flags[id] = false;
     }
@@ -72,10 +72,12 @@ void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::
     flags.assign(stacks.size(), true);
   }
   std::vector<bool> contains_match(stacks.size());
-  for (size_t id = 0; id < stacks.size(); ++id) {
+  for (size_t id = 1; id < stacks.size(); ++id) {
     // Parents come first: their IDs are smaller.
-    contains_match[id] =
-        id != 0 && (matching_location[stacks[id].location] || contains_match[stacks[id].parent]);
+    contains_match[id] = matching_location[stacks[id].location] || contains_match[stacks[id].parent];
+  }
+  contains_match[0] = location_matches(predicate, snapshot, 0);  // the stand-in for no stack; nobody's parent
+  for (size_t id = 0; id < stacks.size(); ++id) {
     if (contains_match[id] == predicate.is_negated()) {
       flags[id] = false;
     }
@@ -87,22 +89,22 @@ void apply(const Predicate& predicate, const Snapshot& snapshot, store::Aggregat
   const std::string_view name = predicate.dimension().name;
   switch (predicate.dimension().source) {
     case DimensionSource::kOrigin:
-      apply(predicate, dictionaries.origins.size(), request.origins,
+      apply(predicate, 1, dictionaries.origins.size(), request.origins,
             [&](uint32_t id) { return origin_value(snapshot, name, id); });
       break;
     case DimensionSource::kWorkload:
-      apply(predicate, dictionaries.workloads.size(), request.workloads,
+      apply(predicate, 1, dictionaries.workloads.size(), request.workloads,
             [&](uint32_t id) { return workload_value(snapshot, name, id); });
       break;
     case DimensionSource::kThread:
-      apply(predicate, dictionaries.threads.size(), request.threads,
+      apply(predicate, 1, dictionaries.threads.size(), request.threads,
             [&](uint32_t id) { return dictionaries.threads[id]; });
       break;
     case DimensionSource::kFrame:
       apply_to_stacks(predicate, snapshot, request.stacks);
       break;
     case DimensionSource::kStack:
-      apply(predicate, dictionaries.stacks.size(), request.stacks,
+      apply(predicate, 0, dictionaries.stacks.size(), request.stacks,
             [&](uint32_t id) { return stack_value(snapshot, id); });
       break;
   }

@@ -141,6 +141,14 @@ class TopQuery {
     return key;
   }
 
+  uint32_t stack_number(uint32_t stack) {
+    const auto [entry, is_new] = stack_numbers_.try_emplace(stack, 0);
+    if (is_new) {
+      entry->second = interner_.number(stack_value(snapshot_, stack));
+    }
+    return entry->second;
+  }
+
   // The part of a key that frames and stacks decide.
   GroupKey frame_key(FramePlace place, uint32_t stack) {
     GroupKey key;
@@ -148,17 +156,18 @@ class TopQuery {
       if (dimension.source == DimensionSource::kFrame) {
         key.push_back(interner_.number(frame_value(snapshot_, dimension.name, place)));
       } else if (dimension.source == DimensionSource::kStack) {
-        key.push_back(interner_.number(stack_value(snapshot_, stack)));
+        key.push_back(stack_number(stack));
       }
     }
     return key;
   }
 
-  // Keys of all frames of a location, innermost first; made once for each location.
-  const std::vector<GroupKey>& location_keys(uint32_t location) {
-    auto& keys = location_keys_[location];
+  // Keys of all frames of a location, innermost first; made once for each location, or, where the whole stack is part of
+  // the key, for each stack that it is on.
+  const std::vector<GroupKey>& location_keys(uint32_t location, uint32_t stack) {
+    auto& keys = location_keys_[{location, groups_by(DimensionSource::kStack) ? stack : 0}];
     for (uint32_t depth = 0; keys.size() < frames_of(snapshot_, location); ++depth) {
-      keys.push_back(frame_key({location, depth}, 0));
+      keys.push_back(frame_key({location, depth}, stack));
     }
     return keys;
   }
@@ -170,7 +179,7 @@ class TopQuery {
     if (snapshot_.bindings.of(leaf).empty()) {
       unsymbolized_ += cell.value;
     }
-    if (!groups_by(DimensionSource::kFrame) || groups_by(DimensionSource::kStack)) {
+    if (!groups_by(DimensionSource::kFrame)) {
       Sums& sums = sums_[key_of(cell, frame_key({leaf, 0}, cell.stack))];
       sums.self += cell.value;
       sums.total += cell.value;
@@ -178,13 +187,13 @@ class TopQuery {
     }
     std::set<GroupKey> on_stack;
     if (cell.stack == 0) {
-      on_stack.insert(location_keys(0).front());
+      on_stack.insert(location_keys(0, 0).front());
     }
     for (uint32_t node = cell.stack; node != 0; node = snapshot_.dictionaries.stacks[node].parent) {
-      const auto& keys = location_keys(snapshot_.dictionaries.stacks[node].location);
+      const auto& keys = location_keys(snapshot_.dictionaries.stacks[node].location, cell.stack);
       on_stack.insert(keys.begin(), keys.end());
     }
-    sums_[key_of(cell, location_keys(leaf).front())].self += cell.value;
+    sums_[key_of(cell, location_keys(leaf, cell.stack).front())].self += cell.value;
     for (const GroupKey& key : on_stack) {
       sums_[key_of(cell, key)].total += cell.value;
     }
@@ -214,7 +223,7 @@ class TopQuery {
       }
       for (const double value : {sums.self, sums.total}) {
         row.emplace_back(value);
-        row.emplace_back(value / sum_);
+        row.emplace_back(sum_ == 0 ? 0 : value / sum_);
         row.emplace_back(std::monostate());
       }
     }
@@ -243,7 +252,8 @@ class TopQuery {
   ResolvedSelection resolved_;
   Interner interner_;
   std::vector<GroupKey> origin_keys_, workload_keys_, thread_keys_;
-  std::map<uint32_t, std::vector<GroupKey>> location_keys_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<GroupKey>> location_keys_;  // by location and stack
+  std::map<uint32_t, uint32_t> stack_numbers_;
   std::map<GroupKey, Sums> sums_;
   uint64_t samples_ = 0;
   double sum_ = 0;

@@ -1,0 +1,99 @@
+#include "daemon/limits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/result.h"
+
+namespace plimsoll {
+namespace {
+
+struct LimitsCase {
+  const char* what;
+  std::vector<std::string> asked;
+  uint32_t rate_hz;
+  int64_t duration_ns;
+  LocalLimits limits;
+  const char* answer;  // "RATE Hz for DURATION ns: EVENTS"
+};
+
+std::string text_of(const wire::Assignment& assignment) {
+  std::string text = fmt::format("{} Hz for {} ns:", assignment.rate_hz(), assignment.duration_ns());
+  for (const wire::EventRequest& event : assignment.events()) {
+    text += " " + event.name();
+  }
+  return text;
+}
+
+class WithinLimits : public ::testing::TestWithParam<LimitsCase> {};
+
+TEST_P(WithinLimits, IsWhatTheMachineAllows) {
+  wire::Assignment assignment;
+  assignment.set_rate_hz(GetParam().rate_hz);
+  assignment.set_duration_ns(GetParam().duration_ns);
+  for (const std::string& name : GetParam().asked) {
+    assignment.add_events()->set_name(name);
+  }
+  EXPECT_EQ(text_of(within_limits(assignment, GetParam().limits)), GetParam().answer) << GetParam().what;
+}
+
+const LocalLimits kAnyEvent{.max_rate_hz = 200, .max_window_ns = 5000, .events = {}};
+const LocalLimits kSomeEvents{.max_rate_hz = 200, .max_window_ns = 5000, .events = {"cycles", "cpu-clock"}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Assignments, WithinLimits,
+    ::testing::Values(
+        LimitsCase{"all within", {"cycles"}, 99, 4000, kAnyEvent, "99 Hz for 4000 ns: cycles"},
+        LimitsCase{"as much as allowed", {"cycles"}, 200, 5000, kAnyEvent, "200 Hz for 5000 ns: cycles"},
+        LimitsCase{"too high a rate", {"cycles"}, 201, 4000, kAnyEvent, "200 Hz for 4000 ns: cycles"},
+        LimitsCase{"too long a window", {"cycles"}, 99, 5001, kAnyEvent, "99 Hz for 5000 ns: cycles"},
+        LimitsCase{"the default rate is said", {"cycles"}, 0, 4000, kAnyEvent, "99 Hz for 4000 ns: cycles"},
+        LimitsCase{"the default rate is limited too",
+                   {"cycles"},
+                   0,
+                   4000,
+                   {.max_rate_hz = 50, .max_window_ns = 5000, .events = {}},
+                   "50 Hz for 4000 ns: cycles"},
+        LimitsCase{"no window at all", {"cycles"}, 99, 4000, {.events = {}}, "99 Hz for 0 ns: cycles"},
+        LimitsCase{"any event, and none named", {}, 99, 4000, kAnyEvent, "99 Hz for 4000 ns:"},
+        LimitsCase{"an event not allowed",
+                   {"page-faults", "cpu-clock"},
+                   99,
+                   4000,
+                   kSomeEvents,
+                   "99 Hz for 4000 ns: cpu-clock"},
+        LimitsCase{"the order asked for is kept",
+                   {"cpu-clock", "cycles"},
+                   99,
+                   4000,
+                   kSomeEvents,
+                   "99 Hz for 4000 ns: cpu-clock cycles"},
+        LimitsCase{"no event that is allowed", {"page-faults"}, 99, 4000, kSomeEvents, "99 Hz for 0 ns:"},
+        LimitsCase{"the default event is among those allowed",
+                   {},
+                   99,
+                   4000,
+                   kSomeEvents,
+                   "99 Hz for 4000 ns: cycles cpu-clock"}),
+    [](const auto& test) {
+      std::string name = test.param.what;
+      std::ranges::replace_if(name, [](char c) { return c == ' ' || c == ','; }, '_');
+      return name;
+    });
+
+TEST(Limits, LeaveTheRestAsItWas) {
+  wire::Assignment assignment;
+  assignment.set_id("a7");
+  assignment.set_continuous(true);
+  assignment.set_start_ns(123);
+  assignment.set_rate_hz(99);
+  assignment.set_duration_ns(4000);
+  assignment.mutable_draw()->set_id("nightly");
+  assignment.add_events()->set_name("cycles");
+  assignment.mutable_events(0)->set_period(1000);
+  EXPECT_EQ(within_limits(assignment, kSomeEvents).SerializeAsString(), assignment.SerializeAsString());
+}
+
+}  // namespace
+}  // namespace plimsoll

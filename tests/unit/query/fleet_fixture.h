@@ -1,0 +1,100 @@
+// A data directory filled from texts, and questions to it, answered as texts.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "proto/profile_codec.h"
+#include "query/views/top.h"
+#include "store/ingest.h"
+#include "tests/profile_fixture.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::query {
+
+using plimsoll::testing::add_sample;
+using plimsoll::testing::make_profile;
+using plimsoll::testing::ProfileSpec;
+
+// As on a command line: {{"by", "app"}, {"where", "machine=m1"}}.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+class Fleet {
+ public:
+  Fleet() : ingest_(*store::Ingest::open(path_)) {}
+
+  void add(const wire::RawProfile& profile) {
+    const auto accepted = ingest_->accept(as_bytes(wire::encode(profile)), {});
+    ASSERT_TRUE(accepted) << accepted.error().text();
+    ASSERT_EQ(accepted->acceptance, store::Acceptance::kNew) << "profiles need different seeds";
+    const auto built = ingest_->build_pending();
+    ASSERT_TRUE(built) << built.error().text();
+    ASSERT_EQ(built->profiles, 1);
+  }
+  void add(const ProfileSpec& spec) { add(make_profile(spec)); }
+
+  // A machine that registers, and may or may not send profiles.
+  void register_machine(const std::string& id) {
+    wire::Machine machine;
+    machine.set_id(id);
+    ASSERT_TRUE(ingest_->register_machine(machine, 1, 0));
+  }
+
+  Result<Table> top(const Parameters& parameters) const {
+    const auto request = parse_top(parameters, 0);
+    if (!request) {
+      return propagate(request);
+    }
+    const auto snapshot = Snapshot::load(path_);
+    if (!snapshot) {
+      return propagate(snapshot);
+    }
+    return query::top(*request, **snapshot);
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  testing::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "data";
+  std::unique_ptr<store::Ingest> ingest_;
+};
+
+// A line for each row: its texts, self and total, between spaces, "-" for an empty one: "m1 main 3 10".
+// An error's text where there is one.
+inline std::string brief(const Result<Table>& table) {
+  if (!table) {
+    return table.error().text();
+  }
+  std::string text;
+  for (const auto& row : table->rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string space = line.empty() ? "" : " ";
+      if (const auto* name = std::get_if<std::string>(&row[i])) {
+        line += space + (name->empty() ? "-" : *name);
+      } else if (table->columns[i].name == "self" || table->columns[i].name == "total") {
+        line += fmt::format("{}{:.12g}", space, std::get<double>(row[i]));
+      }
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+// The CSV with the line ends of a text in a test.
+inline std::string csv(const Result<Table>& table) {
+  if (!table) {
+    return table.error().text();
+  }
+  std::string text = to_csv(*table);
+  std::erase(text, '\r');
+  return text;
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,301 @@
+// Random questions to random fleets, against sums made straight from the raw profiles.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+using Random = std::mt19937_64;
+
+uint64_t below(Random& random, uint64_t bound) {
+  return random() % bound;
+}
+
+const std::string& one_of(Random& random, const std::vector<std::string>& values) {
+  return values[below(random, values.size())];
+}
+
+// Profiles with little variety, so that groups and stacks meet.
+
+const std::vector<std::string> kLocations{
+    "main@main.cc:3", "main@main.cc:9",   "parse", "lex@lex.cc:1", "parse>lex",
+    "lex>peek>get",   "read@io.cc:7>get", "idle"};
+
+std::string random_stack(Random& random) {
+  std::string stack;
+  for (uint64_t depth = below(random, 6); depth > 0; --depth) {
+    stack += (stack.empty() ? "" : ";") + one_of(random, kLocations);
+  }
+  return stack.empty() ? "\"\"" : stack;
+}
+
+wire::RawProfile random_profile(Random& random, uint64_t seed) {
+  ProfileSpec spec{.seed = seed,
+                   .machine = fmt::format("m{}", below(random, 4)),
+                   .length_ns = static_cast<int64_t>(1 + below(random, 5)) * 1'000'000'000,
+                   .events = {{.name = "cycles", .scale = 0.5 + static_cast<double>(below(random, 1000))},
+                              {.name = "wait", .scale = 1000, .unit = wire::NANOSECONDS}},
+                   .job = one_of(random, {"", "storage", "serving"}),
+                   .stacks = ""};
+  for (uint64_t line = below(random, 15); line > 0; --line) {
+    spec.stacks +=
+        fmt::format("process={} thread={} event={} {} {}\n", one_of(random, {"db", "web"}),
+                    one_of(random, {"io", "worker", "db"}), one_of(random, {"cycles", "cycles", "wait"}),
+                    random_stack(random), below(random, 100));
+  }
+  wire::RawProfile profile = make_profile(spec);
+  if (profile.threads_size() > 0 && below(random, 2) == 0) {
+    wire::Binary library;
+    library.set_path(one_of(random, {"/usr/lib/libz.so", "/opt/libz.so", "/usr/lib/libc.so"}));
+    add_sample(profile, library, wire::ELF, 0x1000 * below(random, 3), 1 + below(random, 50));
+  }
+  if (below(random, 2) == 0) {
+    wire::Draw& draw = *profile.mutable_assignment()->mutable_draw();
+    draw.set_id(one_of(random, {"d1", "d2"}));
+    draw.set_inclusion_probability(static_cast<double>(1 + below(random, 10)) / 10);
+    draw.set_interval_ns(static_cast<int64_t>(below(random, 3)) * 30'000'000'000);
+  }
+  return profile;
+}
+
+// The simple model: each sample of each profile, with all its texts.
+
+struct Frame {
+  std::string function, file, binary;
+};
+
+struct Sample {
+  std::string event;
+  double value = 0;
+  std::map<std::string, std::string> texts;  // of dimensions that are not of frames
+  std::vector<Frame> frames;                 // innermost first; at least one
+};
+
+std::vector<Frame> frames_of_location(const wire::RawProfile& profile, int location) {
+  const auto address = static_cast<int>(profile.locations().address(location));
+  if (profile.locations().kind(location) == wire::ELF) {
+    const std::string& path = profile.binaries(static_cast<int>(profile.locations().owner(location))).path();
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return {{"[no symbol in " + name + "]", "", name}};
+  }
+  std::vector<Frame> frames;
+  for (int i = address; i == address || profile.frames(i - 1).inlined_into_next(); ++i) {
+    frames.push_back({profile.frames(i).function(), profile.frames(i).file(), ""});
+  }
+  return frames;
+}
+
+std::vector<Frame> frames_of_stack(const wire::RawProfile& profile, uint32_t stack) {
+  std::vector<Frame> frames;
+  for (; stack != 0; stack = profile.stacks().parent(static_cast<int>(stack - 1))) {
+    const auto location = static_cast<int>(profile.stacks().location(static_cast<int>(stack - 1)));
+    for (const Frame& frame : frames_of_location(profile, location)) {
+      frames.push_back(frame);
+    }
+  }
+  if (frames.empty()) {
+    frames.push_back({"[no stack]", "[no stack]", "[no stack]"});
+  }
+  return frames;
+}
+
+std::string stack_text(const std::vector<Frame>& frames) {
+  std::string text;
+  for (const Frame& frame : frames) {
+    text = text.empty() ? frame.function : frame.function + ";" + text;
+  }
+  return text;
+}
+
+double weight(const wire::RawProfile& profile) {
+  const wire::Draw& draw = profile.assignment().draw();
+  const double length = static_cast<double>(profile.window().end().monotonic_ns()) -
+                        static_cast<double>(profile.window().start().monotonic_ns());
+  const double of_time = draw.interval_ns() == 0 ? 1 : static_cast<double>(draw.interval_ns()) / length;
+  return draw.id().empty() ? of_time : of_time / draw.inclusion_probability();
+}
+
+void add_samples(const wire::RawProfile& profile, std::vector<Sample>& samples) {
+  for (const wire::SampleTable& table : profile.samples()) {
+    const wire::Event& event = profile.events(static_cast<int>(table.event(0)));
+    for (int i = 0; i < table.hits_size(); ++i) {
+      if (table.hits(i) == 0) {
+        continue;
+      }
+      const wire::Thread& thread = profile.threads(static_cast<int>(table.thread(i)));
+      const wire::Process& process = profile.processes(static_cast<int>(thread.process()));
+      Sample& sample = samples.emplace_back();
+      sample.event = event.name();
+      sample.value = static_cast<double>(table.hits(i)) * event.counter_total() /
+                     static_cast<double>(event.hits()) * weight(profile);
+      sample.frames = frames_of_stack(profile, table.stack(i));
+      sample.texts = {{"machine", profile.machine().id()},
+                      {"draw", profile.assignment().draw().id()},
+                      {"job", process.job()},
+                      {"app", process.comm()},
+                      {"thread", thread.name()},
+                      {"stack", stack_text(sample.frames)}};
+    }
+  }
+}
+
+std::string text_of(const Sample& sample, const Frame& frame, const std::string& dimension) {
+  if (dimension == "function") {
+    return frame.function;
+  }
+  if (dimension == "file") {
+    return frame.file;
+  }
+  return dimension == "binary" ? frame.binary : sample.texts.at(dimension);
+}
+
+// dim=value or dim!=value
+struct Condition {
+  std::string dimension;
+  bool negated = false;
+  std::string value;
+
+  bool holds(const Sample& sample) const {
+    const bool matches = std::ranges::any_of(
+        sample.frames, [&](const Frame& frame) { return text_of(sample, frame, dimension) == value; });
+    return matches != negated;
+  }
+};
+
+struct Question {
+  std::string event;
+  std::vector<std::string> by;
+  std::vector<Condition> where;
+
+  Parameters parameters() const {
+    Parameters parameters{{"event", event}, {"limit", "1000000"}};
+    for (const std::string& dimension : by) {
+      parameters.emplace_back("by", dimension);
+    }
+    for (const Condition& condition : where) {
+      parameters.emplace_back("where", fmt::format("{}{}{}", condition.dimension,
+                                                   condition.negated ? "!=" : "=", condition.value));
+    }
+    return parameters;
+  }
+};
+
+struct Expected {
+  double self = 0;
+  double total = 0;
+};
+
+struct ExpectedTable {
+  std::map<std::vector<std::string>, Expected> rows;
+  double sum = 0;
+};
+
+ExpectedTable expected_answer(const Question& question, const std::vector<Sample>& samples) {
+  ExpectedTable table;
+  for (const Sample& sample : samples) {
+    const bool is_selected = sample.event == question.event &&
+                             std::ranges::all_of(question.where, [&](const Condition& condition) {
+                               return condition.holds(sample);
+                             });
+    if (!is_selected) {
+      continue;
+    }
+    table.sum += sample.value;
+    std::set<std::vector<std::string>> groups;
+    for (const Frame& frame : sample.frames) {
+      std::vector<std::string> group;
+      for (const std::string& dimension : question.by) {
+        group.push_back(text_of(sample, frame, dimension));
+      }
+      table.rows[group].self += &frame == &sample.frames.front() ? sample.value : 0;
+      groups.insert(group);
+    }
+    for (const auto& group : groups) {
+      table.rows[group].total += sample.value;
+    }
+  }
+  return table;
+}
+
+const std::vector<std::string> kDimensions{"machine", "draw",     "job",  "app",   "thread",
+                                           "stack",   "function", "file", "binary"};
+
+Question random_question(Random& random, const std::vector<Sample>& samples) {
+  Question question{.event = one_of(random, {"cycles", "cycles", "wait"}), .by = {}, .where = {}};
+  for (uint64_t i = 1 + below(random, 3); i > 0; --i) {
+    const std::string& dimension = one_of(random, kDimensions);
+    if (std::ranges::find(question.by, dimension) == question.by.end()) {
+      question.by.push_back(dimension);
+    }
+  }
+  for (uint64_t i = below(random, 3); i > 0; --i) {
+    const std::string& dimension = one_of(random, kDimensions);
+    const Sample& sample = samples[below(random, samples.size())];
+    const Frame& frame = sample.frames[below(random, sample.frames.size())];
+    question.where.push_back({dimension, below(random, 2) == 0, text_of(sample, frame, dimension)});
+  }
+  return question;
+}
+
+void expect_close(const Value& value, double expected) {
+  EXPECT_LE(std::abs(std::get<double>(value) - expected), 1e-9 * std::abs(expected))
+      << std::get<double>(value) << " is not " << expected;
+}
+
+void expect_answer(const Table& table, const ExpectedTable& expected, size_t dimensions) {
+  EXPECT_EQ(table.rows.size(), expected.rows.size());
+  for (const auto& row : table.rows) {
+    std::vector<std::string> group;
+    for (size_t i = 0; i < dimensions; ++i) {
+      group.push_back(std::get<std::string>(row[i]));
+    }
+    const auto found = expected.rows.find(group);
+    ASSERT_NE(found, expected.rows.end()) << fmt::format("{}", fmt::join(group, ", "));
+    expect_close(row[dimensions], found->second.self);
+    expect_close(row[dimensions + 1], found->second.self / expected.sum);
+    expect_close(row[dimensions + 3], found->second.total);
+    expect_close(row[dimensions + 4], found->second.total / expected.sum);
+  }
+}
+
+class RandomQueries : public ::testing::TestWithParam<uint64_t> {};
+
+TEST_P(RandomQueries, AgreeWithSumsOverTheRawProfiles) {
+  constexpr uint64_t kProfiles = 30;
+  constexpr int kQuestions = 30;
+  Random random(GetParam());
+  Fleet fleet;
+  std::vector<Sample> samples;
+  for (uint64_t seed = 0; seed < kProfiles; ++seed) {
+    const wire::RawProfile profile = random_profile(random, seed);
+    fleet.add(profile);
+    add_samples(profile, samples);
+  }
+  size_t rows = 0;
+  for (int i = 0; i < kQuestions; ++i) {
+    const Question question = random_question(random, samples);
+    SCOPED_TRACE([&] {
+      std::string text;
+      for (const auto& [name, value] : question.parameters()) {
+        text += fmt::format(" {}=\"{}\"", name, value);
+      }
+      return text;
+    }());
+    const auto table = fleet.top(question.parameters());
+    ASSERT_TRUE(table) << table.error().text();
+    expect_answer(*table, expected_answer(question, samples), question.by.size());
+    rows += table->rows.size();
+  }
+  EXPECT_GT(rows, 100) << "the questions hardly select anything";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomQueries, ::testing::Range(uint64_t{1}, uint64_t{11}));
+
+}  // namespace
+}  // namespace plimsoll::query

@@ -1,0 +1,62 @@
+#include "query/views/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+std::string functions(const Snapshot& snapshot) {
+  return brief(top(*parse_top({}, 0), snapshot));
+}
+
+TEST(SnapshotCache, HandsOutTheSameSnapshotUntilSomethingIsCommitted) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .stacks = "first 1\n"});
+  SnapshotCache cache(fleet.path());
+  const auto first = cache.newest();
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_EQ(*cache.newest(), *first);
+  EXPECT_EQ(functions(**first), "first 1 1\n");
+
+  fleet.add({.seed = 2, .stacks = "second 2\n"});
+  const auto second = cache.newest();
+  ASSERT_TRUE(second) << second.error().text();
+  EXPECT_NE(*second, *first);
+  EXPECT_EQ(functions(**second), "second 2 2\nfirst 1 1\n");
+  EXPECT_EQ(*cache.newest(), *second);
+}
+
+TEST(SnapshotCache, SeesMachinesThatRegister) {
+  Fleet fleet;
+  SnapshotCache cache(fleet.path());
+  EXPECT_EQ((*cache.newest())->machines_registered, 0);
+  fleet.register_machine("m1");
+  EXPECT_EQ((*cache.newest())->machines_registered, 1);
+}
+
+TEST(SnapshotCache, OfADirectoryThatComesLaterWorksThen) {
+  const testing::TemporaryDirectory folder;
+  SnapshotCache cache(folder / "data");
+  EXPECT_FALSE(cache.newest());
+  ASSERT_TRUE(store::Ingest::open(folder / "data"));
+  const auto snapshot = cache.newest();
+  EXPECT_TRUE(snapshot) << snapshot.error().text();
+}
+
+TEST(Snapshot, StaysAsItWasWhileTheWriterGoesOn) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .stacks = "main;old 1\n"});
+  const auto snapshot = Snapshot::load(fleet.path());
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  for (uint64_t seed = 2; seed < 12; ++seed) {
+    fleet.add(
+        {.seed = seed, .machine = fmt::format("m{}", seed), .stacks = fmt::format("main;new{} 5\n", seed)});
+    ASSERT_EQ(functions(**snapshot), "old 1 1\nmain 0 1\n");
+  }
+  EXPECT_EQ(brief(fleet.top({{"limit", "2"}})), "new10 5 5\nnew11 5 5\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::query

@@ -1,0 +1,198 @@
+#include "query/views/top.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Two machines, three jobs' worth of processes, threads, two events, and every shape of stack.
+class TopTest : public ::testing::Test {
+ protected:
+  TopTest() {
+    fleet_.add({.seed = 1,
+                .machine = "m1",
+                .events = {{.name = "cycles", .scale = 10},
+                           {.name = "wait", .scale = 1000, .unit = wire::NANOSECONDS}},
+                .process = "db",
+                .job = "storage",
+                .stacks = "main;read 4\n"
+                          "main;scan;scan;scan 2\n"           // recursion
+                          "thread=io main;read>checksum 3\n"  // checksum was inlined into read
+                          "thread=io event=wait main;read 5\n"});
+    fleet_.add({.seed = 2,
+                .machine = "m2",
+                .process = "web",
+                .job = "serving",
+                .stacks = "main;render 6\n"
+                          "main 1\n"
+                          "\"\" 3\n"
+                          "process=db main;read 10\n"});
+  }
+
+  std::string ask(const Parameters& parameters) const { return brief(fleet_.top(parameters)); }
+
+  Fleet fleet_;
+};
+
+TEST_F(TopTest, FunctionsCountSelfAtTheLeafAndTotalOnceForEachStack) {
+  EXPECT_EQ(ask({}),
+            "read 50 80\n"      // 40 on m1 (hits of 10 cycles) and 10 on m2; with checksum's total 30 more
+            "checksum 30 30\n"  // the innermost inlined frame has the self
+            "scan 20 20\n"      // three times on each stack, counted once
+            "render 6 6\n"
+            "[no stack] 3 3\n"
+            "main 1 107\n");
+}
+
+TEST_F(TopTest, DimensionsThatAreNotOfFramesHaveEqualSelfAndTotal) {
+  EXPECT_EQ(ask({{"by", "app"}}), "db 100 100\nweb 10 10\n");
+  EXPECT_EQ(ask({{"by", "machine"}}), "m1 90 90\nm2 20 20\n");
+  EXPECT_EQ(ask({{"by", "job"}}), "storage 90 90\nserving 20 20\n");
+  EXPECT_EQ(ask({{"by", "thread"}}), "db 70 70\nio 30 30\nweb 10 10\n");
+  EXPECT_EQ(ask({{"by", "app,machine"}}), "db m1 90 90\ndb m2 10 10\nweb m2 10 10\n");
+}
+
+TEST_F(TopTest, FunctionsOfEachMachineAreRowsOfTheirOwn) {
+  EXPECT_EQ(ask({{"by", "machine,function"}}),
+            "m1 read 40 70\n"
+            "m1 checksum 30 30\n"
+            "m1 scan 20 20\n"
+            "m2 read 10 10\n"
+            "m2 render 6 6\n"
+            "m2 [no stack] 3 3\n"
+            "m2 main 1 17\n"
+            "m1 main 0 90\n");
+}
+
+TEST_F(TopTest, ColumnsStandInTheOrderAskedFor) {
+  EXPECT_EQ(ask({{"by", "function"}, {"by", "thread,machine"}, {"limit", "2"}}),
+            "read db m1 40 40\n"
+            "checksum io m1 30 30\n");
+}
+
+TEST_F(TopTest, StacksAreWrittenOutermostFirstWithTheirInlinedFrames) {
+  EXPECT_EQ(ask({{"by", "stack"}}),
+            "main;read 50 50\n"
+            "main;read;checksum 30 30\n"
+            "main;scan;scan;scan 20 20\n"
+            "main;render 6 6\n"
+            "[no stack] 3 3\n"
+            "main 1 1\n");
+}
+
+TEST_F(TopTest, AnotherEventHasItsOwnScaleAndUnit) {
+  const auto table = fleet_.top({{"event", "wait"}});
+  EXPECT_EQ(brief(table), "read 5000 5000\nmain 0 5000\n");
+  EXPECT_EQ(table->event, "wait");
+  EXPECT_EQ(table->columns[0].unit, "");
+  EXPECT_EQ(table->columns[1].unit, "ns");
+  EXPECT_EQ(table->columns[2].unit, "share");
+}
+
+TEST_F(TopTest, SharesAreOfTheSelectionAndMarginsAreAbsent) {
+  EXPECT_EQ(csv(fleet_.top({{"where", "machine=m2"}})),
+            "function,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
+            "read,10,0.5,,10,0.5,\n"
+            "render,6,0.3,,6,0.3,\n"
+            "[no stack],3,0.15,,3,0.15,\n"
+            "main,1,0.05,,17,0.85,\n");
+}
+
+TEST_F(TopTest, SharesOfSelfSumToOne) {
+  for (const char* by : {"function", "app", "machine,function", "stack", "thread,binary", "file"}) {
+    const auto table = fleet_.top({{"by", by}});
+    ASSERT_TRUE(table) << table.error().text();
+    const auto share =
+        std::ranges::find(table->columns, "self_share", &TableColumn::name) - table->columns.begin();
+    double sum = 0;
+    for (const auto& row : table->rows) {
+      sum += std::get<double>(row[static_cast<size_t>(share)]);
+    }
+    EXPECT_NEAR(sum, 1, 1e-12) << "by " << by;
+  }
+}
+
+TEST_F(TopTest, TheLimitCutsTheTableButNotTheShares) {
+  EXPECT_EQ(csv(fleet_.top({{"by", "machine"}, {"where", "function=read"}, {"limit", "1"}})),
+            "machine,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
+            "m1,70,0.875,,70,0.875,\n");
+}
+
+TEST_F(TopTest, NothingSelectedIsAnEmptyTable) {
+  const auto table = fleet_.top({{"where", "app=nobody"}});
+  EXPECT_EQ(brief(table), "");
+  EXPECT_EQ(table->coverage.samples, 0);
+  EXPECT_EQ(table->coverage.unsymbolized_share, 0);
+}
+
+TEST(Top, TiesGoByTotalThenByName) {
+  Fleet fleet;
+  fleet.add({.stacks = "b 2\nc;a 2\na;c;d 2\nzero;e 5\n"});
+  EXPECT_EQ(brief(fleet.top({})),
+            "e 5 5\n"
+            "a 2 4\n"
+            "b 2 2\n"
+            "d 2 2\n"
+            "zero 0 5\n"
+            "c 0 4\n");
+}
+
+TEST(Top, OneFunctionInTwoInliningsIsOneRow) {
+  Fleet fleet;
+  fleet.add({.stacks = "main>lex>peek 1\nmain;lex>peek 2\nlex 4\npeek>lex 8\n"});
+  EXPECT_EQ(brief(fleet.top({})), "lex 12 15\npeek 3 11\nmain 0 3\n");
+}
+
+TEST(Top, FilesAreThoseOfTheFrames) {
+  Fleet fleet;
+  fleet.add({.stacks = "main@main.cc:3;parse@parse.cc:9>lex@lex.h:12 4\nmain@main.cc:5 1\nmain 2\n"});
+  EXPECT_EQ(brief(fleet.top({{"by", "file"}})), "lex.h 4 4\n- 2 2\nmain.cc 1 5\nparse.cc 0 4\n");
+  EXPECT_EQ(brief(fleet.top({{"by", "function,file"}})),
+            "lex lex.h 4 4\nmain - 2 2\nmain main.cc 1 5\nparse parse.cc 0 4\n");
+}
+
+TEST(Top, BinariesStandInForNamesThatAreNotKnown) {
+  Fleet fleet;
+  wire::RawProfile profile = make_profile({.stacks = "main;work 1\n\"\" 2\n"});
+  wire::Binary library;
+  library.set_path("/usr/lib/libz.so.1");
+  wire::Binary kernel;
+  kernel.set_path("[kernel]");
+  add_sample(profile, library, wire::ELF, 0x1000, 4);
+  add_sample(profile, library, wire::ELF, 0x2000, 8);
+  add_sample(profile, kernel, wire::KERNEL, 0x10, 16);
+  fleet.add(profile);
+  EXPECT_EQ(brief(fleet.top({{"by", "binary"}})),
+            "[kernel] 16 16\n"
+            "libz.so.1 12 12\n"
+            "[no stack] 2 2\n"
+            "- 1 1\n");
+  EXPECT_EQ(brief(fleet.top({{"by", "function"}})),
+            "[no symbol in [kernel]] 16 16\n"
+            "[no symbol in libz.so.1] 12 12\n"
+            "[no stack] 2 2\n"
+            "work 1 1\n"
+            "main 0 1\n");
+}
+
+TEST_F(TopTest, FunctionsOfEachStackCountTotalForAllItsFrames) {
+  EXPECT_EQ(ask({{"by", "stack,function"}, {"where", "thread=db"}}),
+            "main;read read 50 50\n"
+            "main;scan;scan;scan scan 20 20\n"
+            "main;read main 0 50\n"
+            "main;scan;scan;scan main 0 20\n");
+}
+
+TEST(Top, SharesOfNothingAreZero) {
+  Fleet fleet;
+  fleet.add({.events = {{.name = "cycles", .scale = 0}}, .stacks = "main 3\n"});
+  EXPECT_EQ(csv(fleet.top({})),
+            "function,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
+            "main,0,0,,0,0,\n");
+}
+
+}  // namespace
+}  // namespace plimsoll::query
