@@ -9,11 +9,15 @@
 #include "base/result.h"
 #include "query/views/dimension.h"
 
+namespace re2 {
+class RE2;
+}
+
 namespace plimsoll::query {
 
 // dim=a   dim!=a   dim=~regex   dim!~regex   dim in a,b
-// A regular expression (ECMAScript without back-references) matches anywhere in the value, of which the first 4096 bytes
-// count.
+// A regular expression is one of RE2 (linear time, so that no pattern can hold up a server), and matches anywhere in the
+// value.
 class Predicate {
  public:
   static Result<Predicate> parse(std::string_view text);
@@ -27,11 +31,10 @@ class Predicate {
  private:
   Predicate() = default;
 
-  struct Pattern;
   Dimension dimension_{};
   bool negated_ = false;
   std::vector<std::string> values_;
-  std::shared_ptr<const Pattern> pattern_;  // of =~ and !~
+  std::shared_ptr<const re2::RE2> pattern_;  // of =~ and !~
 };
 
 }  // namespace plimsoll::query
