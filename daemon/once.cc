@@ -26,6 +26,9 @@ Result<wire::EventRequest> parse_event(const std::string& text) {
   wire::EventRequest request;
   const size_t colon = text.find(':');
   request.set_name(text.substr(0, colon));
+  if (const auto known = perf::find_event(request.name()); !known) {
+    return with_field(propagate(known), "--event");
+  }
   if (colon == std::string::npos) {
     return request;
   }

@@ -163,17 +163,18 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
     return propagate(transaction);
   }
   while (report.profiles + report.unbuildable < kMaxBatchProfiles && rows.size() < kMaxBatchRows) {
-    const auto archived = archive_->next_after(last_built_);
-    if (!archived) {
-      return propagate(archived);
+    auto next = archive_->next_after(last_built_);
+    if (!next) {
+      return propagate(next);
     }
-    if (!*archived) {
+    const std::optional<ArchivedProfile> archived = std::move(*next);
+    if (!archived.has_value()) {
       break;
     }
-    if (auto built = build_profile(**archived, rows, report); !built) {
+    if (auto built = build_profile(*archived, rows, report); !built) {
       return propagate(built);
     }
-    last_built_ = (*archived)->sequence;
+    last_built_ = archived->sequence;
   }
   if (report.profiles + report.unbuildable == 0) {
     return report;

@@ -221,7 +221,8 @@ void Sampler::collect() {
     });
   }
   // Equal times keep the order in which they were taken.
-  std::ranges::sort(pending_, {}, [](const Pending& record) { return std::pair(record.time_ns, record.offset); });
+  std::ranges::sort(pending_, {},
+                    [](const Pending& record) { return std::pair(record.time_ns, record.offset); });
 }
 
 void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {

@@ -19,11 +19,11 @@ class Builder {
   Result<BuiltProfile> build(int64_t archive_sequence) {
     for (const auto step : {&Builder::add_binaries, &Builder::add_processes, &Builder::add_threads,
                             &Builder::add_locations, &Builder::add_stacks, &Builder::add_events}) {
-      if (Status done = (this->*step)(); !done) {
+      if (const Status done = (this->*step)(); !done) {
         return propagate(done);
       }
     }
-    if (Status done = add_origin(archive_sequence); !done) {
+    if (const Status done = add_origin(archive_sequence); !done) {
       return propagate(done);
     }
     add_rows();

@@ -51,11 +51,12 @@ size_t packed_words(size_t count, unsigned bits) {
 std::string pack(const std::vector<uint64_t>& values, uint64_t min, unsigned bits) {
   std::vector<uint64_t> words(packed_words(values.size(), bits));
   for (size_t i = 0; bits > 0 && i < values.size(); ++i) {
-    const size_t bit = i * bits;
+    const size_t word = i * bits / 64;
+    const size_t shift = i * bits % 64;
     const uint64_t difference = values[i] - min;
-    words[bit / 64] |= difference << (bit % 64);
-    if (bit % 64 + bits > 64) {
-      words[bit / 64 + 1] |= difference >> (64 - bit % 64);
+    words[word] |= difference << shift;
+    if (shift != 0 && shift + bits > 64) {
+      words[word + 1] |= difference >> (64 - shift);
     }
   }
   return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t)};
@@ -70,10 +71,11 @@ void unpack(Bytes packed, uint64_t min, unsigned bits, std::vector<uint64_t>& va
   std::memcpy(words.data(), packed.data(), packed.size());
   const uint64_t mask = bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
   for (size_t i = 0; i < values.size(); ++i) {
-    const size_t bit = i * bits;
-    uint64_t difference = words[bit / 64] >> (bit % 64);
-    if (bit % 64 + bits > 64) {
-      difference |= words[bit / 64 + 1] << (64 - bit % 64);
+    const size_t word = i * bits / 64;
+    const size_t shift = i * bits % 64;
+    uint64_t difference = words[word] >> shift;
+    if (shift != 0 && shift + bits > 64) {
+      difference |= words[word + 1] << (64 - shift);
     }
     values[i] = min + (difference & mask);
   }

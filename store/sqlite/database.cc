@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include "base/log.h"
+
 namespace plimsoll::sqlite {
 namespace {
 
@@ -154,7 +156,9 @@ Result<Transaction> Transaction::begin_read(Database& database) {
 
 Transaction::~Transaction() {
   if (database_ != nullptr) {
-    static_cast<void>(database_->run("ROLLBACK"));
+    if (const auto rolled_back = database_->run("ROLLBACK"); !rolled_back) {
+      log_warning("{}", rolled_back.error().text());
+    }
   }
 }
 

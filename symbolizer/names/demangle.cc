@@ -14,7 +14,7 @@ constexpr size_t kMaxMangledBytes = 4096;
 }  // namespace
 
 std::string display_name(std::string_view linkage_name) {
-  const std::string name(linkage_name.substr(0, linkage_name.find('@')));
+  std::string name(linkage_name.substr(0, linkage_name.find('@')));
   if (!name.starts_with("_Z") || name.size() > kMaxMangledBytes) {
     return name;
   }
