@@ -71,6 +71,21 @@ size_t width_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
 }
 
+// Names of templates run to hundreds of characters; within a line they must leave room for what follows.
+constexpr size_t kWidestInnerText = 60;
+
+std::string clip(const std::string& text) {
+  if (width_of(text) <= kWidestInnerText) {
+    return text;
+  }
+  std::string clipped;
+  for (size_t i = 0, width = 0; width < kWidestInnerText; ++i) {
+    width += (static_cast<unsigned char>(text[i + 1]) & 0xC0U) != 0x80 ? 1 : 0;
+    clipped += text[i];
+  }
+  return clipped + "…";
+}
+
 std::string pad(const std::string& text, size_t width, bool to_the_left) {
   const std::string spaces(width - std::min(width, width_of(text)), ' ');
   return to_the_left ? spaces + text : text + spaces;
@@ -115,7 +130,8 @@ std::string to_text(const Table& table) {
   for (const auto& row : table.rows) {
     auto& line = lines.emplace_back();
     for (const size_t column : shown) {
-      line.push_back(cell_text(row[column], table.columns[column].unit));
+      const std::string text = cell_text(row[column], table.columns[column].unit);
+      line.push_back(column == shown.back() ? text : clip(text));
     }
   }
   std::vector<size_t> widths(shown.size());

@@ -48,6 +48,15 @@ TEST(TableText, CountsCharactersNotBytes) {
                                        "plain      m3\n"));
 }
 
+TEST(TableText, ClipsLongNamesBeforeOtherColumnsButNotTheLast) {
+  Table table = small_table();
+  const std::string sixty(60, 'n');
+  table.columns = {{"function", ""}, {"binary", ""}};
+  table.rows = {{sixty, sixty + "x"}, {std::string(59, 'n') + "ßx", "short"}};
+  EXPECT_THAT(to_text(table),
+              EndsWith("\n" + sixty + "   " + sixty + "x\n" + std::string(59, 'n') + "ß…  short\n"));
+}
+
 TEST(TableText, AMarginThatOneRowHasIsShownAndMissesInTheOthers) {
   Table table = small_table();
   table.rows[1][3] = 0.0123;
