@@ -28,9 +28,18 @@ constexpr int64_t kRequestTimeoutMs = 20'000;
 // A wall clock further off than this is corrected, and the profile says so.
 constexpr int64_t kTolerableOffsetNs = 5 * kNsPerSecond;
 
-// Trying again later may help; anything else the server says of a request stays true.
-bool may_help_later(const Error& error) {
-  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kIo;
+// What the server says of the profile itself stays true; anything else may be otherwise later.
+bool is_final(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalid:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kTooLarge:
+    case ErrorCode::kConflict:
+    case ErrorCode::kUnsupported:
+      return true;
+    default:
+      return false;
+  }
 }
 
 wire::DaemonStatus read_status() {
@@ -95,9 +104,11 @@ Result<Reply> Agent::call(std::string_view path, const Request& request) {
 }
 
 void Agent::learn_time(int64_t server_time_ns, int64_t sent_ns) {
-  // The server read its clock at some moment between sending and now.
-  const int64_t middle_ns = sent_ns + (wall_now_ns() - sent_ns) / 2;
-  server_offset_ns_ = server_time_ns - middle_ns;
+  // The server read its clock at some moment between sending and now; a slow reply says too little of when.
+  const int64_t round_trip_ns = wall_now_ns() - sent_ns;
+  if (round_trip_ns >= 0 && round_trip_ns < kTolerableOffsetNs / 2) {
+    server_offset_ns_ = server_time_ns - (sent_ns + round_trip_ns / 2);
+  }
 }
 
 Status Agent::register_machine() {
@@ -176,7 +187,7 @@ Status Agent::upload_oldest() {
   }
   if (!response->ok()) {
     const Error error = http::error_of(*response, "uploading a profile");
-    if (may_help_later(error)) {
+    if (!is_final(error)) {
       return std::unexpected(error);
     }
     log_error("profile {} is dropped: {}", to_hex(profile->id), error.text());
@@ -214,12 +225,14 @@ Status Agent::run(const StopSignal& stop) {
       log_warning("{}", done.error().text());
       upload_at_ns = monotonic_now_ns() + backoff_ns();
       ++failures_;
-      heartbeat_at_ns = std::max(heartbeat_at_ns, upload_at_ns);
+      heartbeat_at_ns =
+          std::max(heartbeat_at_ns, upload_at_ns);  // the server is in trouble: no more than one a pause
     }
     // First the wake-ups, then the look at the queue: what is pushed in between wakes us again.
     queue_.drain_wakeups();
     const bool has_work = done && (queue_.size() > 0 || !registered_);
-    const int64_t wake_at_ns = !registered_ ? upload_at_ns : heartbeat_at_ns;
+    const bool retries = !done && (queue_.size() > 0 || !registered_);
+    const int64_t wake_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
     stopped = wait_readable(stop.fd(), done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
   }
   collecting_.stop();

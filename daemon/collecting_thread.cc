@@ -79,7 +79,13 @@ void CollectingThread::set_problem(std::string problem) {
 
 bool CollectingThread::is_current(const wire::Assignment& assignment) const {
   const std::lock_guard lock(mutex_);
-  return !stopping_ && wanted_ && same(*wanted_, assignment);
+  const bool is_wanted = !stopping_ && wanted_ && same(*wanted_, assignment);
+  if (is_wanted) {
+    // It may have been withdrawn and given again meanwhile: that must not end its next window.
+    eventfd_t count = 0;
+    ::eventfd_read(wake_fd_.get(), &count);
+  }
+  return is_wanted;
 }
 
 std::optional<wire::Assignment> CollectingThread::wait_for_assignment() {

@@ -15,7 +15,7 @@ struct LocalLimits {
   std::vector<std::string> events;  // allowed; none: all
 };
 
-// The assignment within the limits: a lower rate, a shorter window, fewer events. An assignment none of whose events is
+// The assignment within the limits: a lower rate, longer periods, a shorter window, fewer events. An assignment none of whose events is
 // allowed has no duration left, and is not to be run.
 wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLimits& limits);
 

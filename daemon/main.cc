@@ -73,7 +73,8 @@ int run(int argc, char** argv) {
       ->needs(once_flag);
   app.add_option("--rate", once.rate_hz, "Samples a second on each CPU (default 99)")
       ->type_name("HZ")
-      ->check(CLI::Range(1, 10'000));
+      ->check(CLI::Range(1, 10'000))
+      ->needs(once_flag);
   app.add_option("--event", once.events,
                  "Event to sample, NAME or NAME:PERIOD; may be repeated (default: cycles, or cpu-clock where "
                  "there are "
@@ -88,7 +89,7 @@ int run(int argc, char** argv) {
           ->type_name("ADDR")
           ->excludes(once_flag);
   auto* config_flag =
-      app.add_option("--config", agent_flags.config_path, "Configuration (see daemon.example.toml)")
+      app.add_option("--config", agent_flags.config_path, "Configuration (see config/daemon.example.toml)")
           ->type_name("FILE")
           ->excludes(once_flag);
   app.add_option("--machine-id", once.machine.id,

@@ -208,14 +208,16 @@ double scale_of(const Event& event) {
   if (event.hits() == 0) {
     return 0;
   }
-  const uint64_t delivered = event.ticks_due() - std::min(event.ticks_due(), event.lost());
-  const auto all_hits = static_cast<double>(std::max(event.hits(), delivered));
+  // Lost samples stand for the same as those that came; a clock's timer was due for idle time besides.
+  const auto hits = static_cast<double>(event.hits());
+  const double produced = hits + static_cast<double>(event.lost());
+  const double due = std::max(produced, static_cast<double>(event.ticks_due()));
   double multiplexing = 1;
   if (event.time_running_ns() > 0) {
     multiplexing =
         static_cast<double>(event.time_enabled_ns()) / static_cast<double>(event.time_running_ns());
   }
-  return event.counter_total() * multiplexing / all_hits;
+  return event.counter_total() * multiplexing * (produced / due) / hits;
 }
 
 }  // namespace plimsoll::wire

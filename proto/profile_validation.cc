@@ -120,7 +120,8 @@ Status check_window(const Window& window) {
   // A wall clock may step backwards within a window; it must only be a time after 1970 that a query can name.
   constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
   for (const ClockPair& pair : {window.start(), window.end()}) {
-    if (pair.wall_ns() <= 0 || pair.wall_ns() > kLatestNs || pair.monotonic_ns() < 0) {
+    if (pair.wall_ns() <= 0 || pair.wall_ns() > kLatestNs || pair.monotonic_ns() < 0 ||
+        pair.monotonic_ns() > kLatestNs) {
       return invalid("window", "a wall time of {} ns with a monotonic time of {} ns", pair.wall_ns(),
                      pair.monotonic_ns());
     }
@@ -144,6 +145,10 @@ Status check_event(const Event& event, const std::string& path) {
   if (event.time_running_ns() < 0 || event.time_enabled_ns() < event.time_running_ns()) {
     return invalid(path + ".time_running_ns", "running for {} ns of {} enabled", event.time_running_ns(),
                    event.time_enabled_ns());
+  }
+  constexpr double kLargestScale = 1e30;
+  if (!(scale_of(event) < kLargestScale)) {
+    return invalid(path + ".counter_total", "one sample stands for {}", scale_of(event));
   }
   if (event.ticks_due() > kMaxHits || event.lost() > kMaxHits) {
     return invalid(path + ".lost", "more samples than a machine can take");
@@ -259,6 +264,15 @@ Status check_locations(const RawProfile& profile) {
     if (is_named && locations.address(i) >= static_cast<uint64_t>(profile.frames_size())) {
       return invalid(fmt::format("locations.address[{}]", i), "frame {} of {}", locations.address(i),
                      profile.frames_size());
+    }
+  }
+  constexpr int kDeepestInlining = 256;
+  int inlined = 0;
+  for (int i = 0; i < profile.frames_size(); ++i) {
+    inlined = profile.frames(i).inlined_into_next() ? inlined + 1 : 0;
+    if (inlined > kDeepestInlining) {
+      return invalid(fmt::format("frames[{}]", i), "more than {} frames inlined into one another",
+                     kDeepestInlining);
     }
   }
   if (profile.frames_size() > 0 && profile.frames(profile.frames_size() - 1).inlined_into_next()) {

@@ -9,6 +9,8 @@
 namespace plimsoll::server {
 namespace {
 
+constexpr std::chrono::milliseconds kGatherInterval{1000};
+
 // After a failure (disk full, say) the pipeline tries again this often.
 constexpr std::chrono::seconds kRetryInterval{2};
 
@@ -126,6 +128,8 @@ void Server::build_rows() {
       if (!pending_ && pipeline_status_) {
         continue;
       }
+      // Profiles that come close together become one segment.
+      wake_.wait_for(lock, kGatherInterval, [this] { return stopping_; });
       pending_ = false;
     }
     const auto report = run_pipeline(*ingest_, roots_);

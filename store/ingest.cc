@@ -123,7 +123,12 @@ Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits
   }
   const auto acceptance = archive_->accept(profile->profile_id(), encoded, wall_now_ns());
   if (!acceptance) {
-    return propagate(acceptance);
+    auto failure = propagate(acceptance);
+    if (failure.error().code != ErrorCode::kConflict) {
+      failure.error().code =
+          ErrorCode::kUnavailable;  // our trouble, not the profile's: keep it, and try again
+    }
+    return failure;
   }
   uint64_t hits = 0;
   for (const wire::Event& event : profile->events()) {

@@ -136,20 +136,6 @@ Status Sampler::open_cpu(int cpu) {
   return {};
 }
 
-Status Sampler::for_each_fd(unsigned long request, std::string_view what) const {
-  for (const UniqueFd& fd : side_band_) {
-    if (::ioctl(fd.get(), request, 0) != 0) {
-      return fail_errno(errno, "{} the side band", what);
-    }
-  }
-  for (const OpenEvent& event : events_) {
-    if (::ioctl(event.fd.get(), request, 0) != 0) {
-      return fail_errno(errno, "{} event {}", what, options_.events[event.index].type.name);
-    }
-  }
-  return {};
-}
-
 void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
   const int64_t now_ns = monotonic_now_ns();
   if (event.period_start_ns != 0 && options_.events[event.index].type.is_clock) {
@@ -159,20 +145,28 @@ void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
 }
 
 Status Sampler::enable() {
-  if (auto enabled = for_each_fd(PERF_EVENT_IOC_ENABLE, "enabling"); !enabled) {
-    return enabled;
+  for (const UniqueFd& fd : side_band_) {
+    if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+      return fail_errno(errno, "enabling the side band");
+    }
   }
   for (OpenEvent& event : events_) {
+    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+      return fail_errno(errno, "enabling event {}", options_.events[event.index].type.name);
+    }
     reckon_ticks(event, true);
   }
   return {};
 }
 
 Status Sampler::disable() {
+  Status disabled;
   for (OpenEvent& event : events_) {
     reckon_ticks(event, false);
+    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
+      disabled = fail_errno(errno, "disabling event {}", options_.events[event.index].type.name);
+    }
   }
-  const auto disabled = for_each_fd(PERF_EVENT_IOC_DISABLE, "disabling");
   wait_for_samples_being_written();
   return disabled;
 }

@@ -67,7 +67,8 @@ class Sampler {
   static Result<Sampler> open(SamplerOptions options);
 
   Status enable();
-  // Afterwards no event writes any more: drain_all() then has every sample.
+  // Afterwards no event writes any more: drain_all() then has every sample. The side band goes on, so that what
+  // processes do until the next enable() is known then.
   Status disable();
 
   // Draws a new period, uniform between half and one and a half times the mean, for each event on each CPU.
@@ -101,7 +102,6 @@ class Sampler {
 
   explicit Sampler(SamplerOptions options);
   Status open_cpu(int cpu);
-  Status for_each_fd(unsigned long request, std::string_view what) const;
   // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
   void reckon_ticks(OpenEvent& event, bool goes_on) const;
   void collect();

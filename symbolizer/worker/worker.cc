@@ -55,7 +55,9 @@ store::Binding bind(const UnboundLocation& location, const BinarySymbols& symbol
   store::Binding binding{location.id, {}};
   const FunctionSymbol* const symbol = address ? symbols.table.find(*address) : nullptr;
   if (symbol != nullptr) {
-    binding.frames.push_back({display_name(symbol->name), "", 0});
+    // Names of the kernel are C, and come from a profile: nothing there is worth the demangler's risks.
+    const bool is_c = location.kind == wire::KERNEL || location.kind == wire::MODULE;
+    binding.frames.push_back({is_c ? symbol->name : display_name(symbol->name), "", 0});
   }
   return binding;
 }

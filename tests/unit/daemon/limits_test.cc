@@ -82,6 +82,14 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+TEST(Limits, HoldForPeriodsAsForRates) {
+  wire::Assignment assignment;
+  assignment.set_duration_ns(4000);
+  assignment.add_events()->set_name("cpu-clock");
+  assignment.mutable_events(0)->set_period(1);
+  EXPECT_EQ(within_limits(assignment, kSomeEvents).events(0).period(), 5'000'000);  // ns, for 200 Hz
+}
+
 TEST(Limits, LeaveTheRestAsItWas) {
   wire::Assignment assignment;
   assignment.set_id("a7");
@@ -91,7 +99,7 @@ TEST(Limits, LeaveTheRestAsItWas) {
   assignment.set_duration_ns(4000);
   assignment.mutable_draw()->set_id("nightly");
   assignment.add_events()->set_name("cycles");
-  assignment.mutable_events(0)->set_period(1000);
+  assignment.mutable_events(0)->set_period(30'000'000);
   EXPECT_EQ(within_limits(assignment, kSomeEvents).SerializeAsString(), assignment.SerializeAsString());
 }
 

@@ -283,6 +283,13 @@ const std::vector<Rule>& rules() {
       {"locations.owner[7]", [](RawProfile& p) { p.mutable_locations()->set_owner(7, 1); }},
       {"locations.address[4]", [](RawProfile& p) { p.mutable_locations()->set_address(4, 2); }},
       {"locations.address[6]", [](RawProfile& p) { p.mutable_locations()->set_address(6, 2); }},
+      {"frames[258]",
+       [](RawProfile& p) {
+         for (int i = 0; i < 300; ++i) {
+           p.add_frames()->set_inlined_into_next(i < 299);
+         }
+       }},
+      {"events[0].counter_total", [](RawProfile& p) { p.mutable_events(0)->set_counter_total(1e300); }},
       {"frames", [](RawProfile& p) { p.mutable_frames(1)->set_inlined_into_next(true); }},
       {"frames[0].function", [](RawProfile& p) { p.mutable_frames(0)->set_function(kLongText); }},
 
@@ -363,7 +370,7 @@ TEST(Scale, IsTheCounterOverTheHits) {
       {"no times told", 1000, 10, 0, 0, 0, 0, 100},
       {"no hit", 1000, 0, 0, 0, 100, 100, 0},
       {"a clock on a machine idle three quarters", 1000, 10, 40, 0, 100, 100, 25},
-      {"a clock that lost ticks", 1000, 10, 40, 20, 100, 100, 50},
+      {"a clock that lost samples of busy time", 1000, 10, 40, 20, 100, 100, 75},
       {"a clock that reckoned fewer ticks than came", 1000, 10, 9, 0, 100, 100, 100},
       {"a clock that lost more than was due", 1000, 10, 40, 50, 100, 100, 100},
       {"lost samples of a counter: the others stand for them", 1000, 10, 0, 90, 100, 100, 100},

@@ -244,7 +244,7 @@ TEST(SelectionWeights, AClockSharesItsTimeWithTheTicksThatFoundTheMachineIdle) {
   profile.mutable_events(0)->set_ticks_due(12);
   profile.mutable_events(0)->set_lost(2);
   fleet.add(profile);
-  EXPECT_EQ(brief(fleet.top({})), "main 400 400\n");  // 4 of 10
+  EXPECT_EQ(brief(fleet.top({})), "main 500 500\n");  // 6 of 12
 }
 
 }  // namespace
