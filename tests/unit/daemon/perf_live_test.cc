@@ -80,13 +80,21 @@ Drained drain_after_touching(Sampler& sampler) {
   return drained;
 }
 
+// Samples and lost ones are what the kernel produced, but for the few faults of processes starting and ending meanwhile
+// that it counts without a sample (docs/collecting.md).
+void expect_all_accounted_for(uint64_t samples, const EventCounts& counts) {
+  constexpr uint64_t kNotSampled = 4;
+  EXPECT_LE(samples + counts.lost, counts.total);
+  EXPECT_GE(samples + counts.lost + kNotSampled, counts.total);
+}
+
 TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {
   Sampler sampler = sampler_of_every_fault(4096);
   const Drained drained = drain_after_touching(sampler);
   const EventCounts counts = sampler.read_counts()->at(0);
   EXPECT_EQ(counts.lost, 0);
   EXPECT_GE(drained.times_of_this_thread_ns.size(), kPages);
-  EXPECT_EQ(drained.samples + counts.lost, counts.total);
+  expect_all_accounted_for(drained.samples, counts);
   EXPECT_EQ(drained.undecodable, 0);
   EXPECT_TRUE(std::ranges::is_sorted(drained.times_ns)) << "records of all CPUs come in the order of time";
 }
@@ -97,7 +105,7 @@ TEST_F(LiveSampler, AccountsForWhatASmallRingCouldNotHold) {
   const EventCounts counts = sampler.read_counts()->at(0);
   EXPECT_GT(counts.lost, 0);
   EXPECT_GE(counts.total, kPages);
-  EXPECT_EQ(drained.samples + counts.lost, counts.total);
+  expect_all_accounted_for(drained.samples, counts);
 }
 
 TEST_F(LiveSampler, KeepsTheOrderOfTimeOverManyDrains) {
@@ -111,7 +119,7 @@ TEST_F(LiveSampler, KeepsTheOrderOfTimeOverManyDrains) {
   ASSERT_TRUE(sampler.disable().has_value());
   sampler.drain_all([&](Bytes record) { drained.add(record); });
   const EventCounts counts = sampler.read_counts()->at(0);
-  EXPECT_EQ(drained.samples + counts.lost, counts.total);
+  expect_all_accounted_for(drained.samples, counts);
   // Other CPUs may still be writing what happened before a drain; this thread had written all of its own.
   EXPECT_TRUE(std::ranges::is_sorted(drained.times_of_this_thread_ns));
 }
@@ -133,7 +141,7 @@ TEST_F(LiveSampler, TellsWhichEventASampleBelongsTo) {
     }
   });
   const auto counts = *sampler->read_counts();
-  EXPECT_EQ(samples[1] + counts[1].lost, counts[1].total);
+  expect_all_accounted_for(samples[1], counts[1]);
   EXPECT_GT(counts[0].ticks_due, 0) << "a clock";
   EXPECT_EQ(counts[1].ticks_due, 0) << "no clock";
   EXPECT_EQ(sampler->event_index(UINT64_MAX), -1);
