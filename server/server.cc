@@ -66,21 +66,22 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
 }
 
 Status Server::listen(const config::ServerConfig& config) {
+  // People last: whoever gets an answer from /readyz may send profiles at once.
   http::ListenerOptions options;
+  options.max_buffered_bytes =
+      std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
+  options.address = config.fleet_listen;
+  auto daemons = http::Listener::start(options, fleet_.routes());
+  if (!daemons) {
+    return propagate(daemons, "listening for daemons");
+  }
+  daemons_ = std::move(*daemons);
   options.address = config.listen;
   auto people = http::Listener::start(options, people_routes());
   if (!people) {
     return propagate(people, "listening for people");
   }
   people_ = std::move(*people);
-  options.address = config.fleet_listen;
-  options.max_buffered_bytes =
-      std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
-  auto daemons = http::Listener::start(options, fleet_.routes());
-  if (!daemons) {
-    return propagate(daemons, "listening for daemons");
-  }
-  daemons_ = std::move(*daemons);
   return {};
 }
 
