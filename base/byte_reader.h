@@ -75,6 +75,23 @@ class ByteReader {
     return rest.substr(0, end);
   }
 
+  // LEB128 numbers, as DWARF and its like hold them; one of more than 64 bits marks the reader as failed.
+  uint64_t uleb128() {
+    uint64_t value = 0;
+    unsigned shift = 0;
+    leb128(value, shift);
+    return value;
+  }
+  int64_t sleb128() {
+    uint64_t value = 0;
+    unsigned shift = 0;
+    const bool is_negative = (leb128(value, shift) & 0x40U) != 0;
+    if (is_negative && shift < 64) {
+      value |= ~uint64_t{0} << shift;
+    }
+    return static_cast<int64_t>(value);
+  }
+
   void skip(uint64_t size) { bytes(size); }
 
   void seek(uint64_t offset) {
@@ -86,6 +103,21 @@ class ByteReader {
   }
 
  private:
+  // Returns the last byte.
+  uint8_t leb128(uint64_t& value, unsigned& shift) {
+    uint8_t byte = 0;
+    do {
+      byte = read<uint8_t>();
+      if (shift >= 64) {
+        ok_ = false;
+        return 0;
+      }
+      value |= uint64_t{byte & 0x7fU} << shift;
+      shift += 7;
+    } while ((byte & 0x80U) != 0);
+    return byte;
+  }
+
   Bytes bytes_;
   size_t offset_ = 0;
   bool ok_ = true;

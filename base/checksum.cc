@@ -1,17 +1,54 @@
 #include "base/checksum.h"
 
+#include <unistd.h>
 #include <xxhash.h>
 
+#include <cerrno>
+#include <memory>
+#include <vector>
+
 namespace plimsoll {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{1} << 18;
+
+std::string canonical(XXH128_hash_t hash) {
+  XXH128_canonical_t bytes;
+  XXH128_canonicalFromHash(&bytes, hash);
+  return {reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest};
+}
+
+}  // namespace
 
 uint64_t checksum64(Bytes bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 std::string content_hash(Bytes bytes) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  return {reinterpret_cast<const char*>(canonical.digest), sizeof canonical.digest};
+  return canonical(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+Result<std::string> content_hash_of_file(const UniqueFd& fd, const std::string& name, uint64_t max_bytes) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  XXH3_128bits_reset(state.get());
+  std::vector<char> piece(kPieceBytes);
+  uint64_t offset = 0;
+  while (true) {
+    const ssize_t got = ::pread(fd.get(), piece.data(), piece.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno != EINTR) {
+      return fail_errno(errno, "reading {}", name);
+    }
+    if (got == 0) {
+      return canonical(XXH3_128bits_digest(state.get()));
+    }
+    if (got > 0) {
+      offset += static_cast<uint64_t>(got);
+      XXH3_128bits_update(state.get(), piece.data(), static_cast<size_t>(got));
+    }
+    if (offset > max_bytes) {
+      return fail(ErrorCode::kTooLarge, "{} has more than {} bytes", name, max_bytes);
+    }
+  }
 }
 
 }  // namespace plimsoll

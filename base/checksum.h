@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/byte_reader.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll {
 
@@ -13,5 +15,7 @@ uint64_t checksum64(Bytes bytes);
 
 // XXH3, 128 bits, as 16 bytes in canonical (big-endian) order. Names a binary that has no build ID.
 std::string content_hash(Bytes bytes);
+// The same of a whole file, read piece by piece; kTooLarge where it holds more than `max_bytes`. `name` is for errors.
+Result<std::string> content_hash_of_file(const UniqueFd& fd, const std::string& name, uint64_t max_bytes);
 
 }  // namespace plimsoll

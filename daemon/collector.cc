@@ -1,5 +1,8 @@
 #include "daemon/collector.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/random.h"
 #include "base/time.h"
 #include "daemon/perf/cpu_list.h"
@@ -36,21 +39,39 @@ Status try_event(const perf::EventType& type) {
   if (!cpus) {
     return propagate(cpus);
   }
-  const auto fd = perf::open_event(perf::sampling_attr(type, 1'000'000, 4096), cpus->front(), type.name);
+  const auto fd = perf::open_event(perf::sampling_attr(type, 1'000'000, 4096, 0), cpus->front(), type.name);
   return fd ? Status() : propagate(fd);
+}
+
+// Stacks are most of a ring's content. A CPU's ring holds what comes in half a second, twice the longest time between two
+// drains; beyond 8 MiB a CPU lost samples are cheaper than memory.
+uint32_t ring_pages(uint32_t rate_hz, uint32_t stack_bytes, size_t events) {
+  constexpr uint64_t kPageBytes = 4096;
+  constexpr uint64_t kOtherBytes = 1024;  // of a sample, besides its stack
+  const uint64_t bytes = uint64_t{rate_hz} * (stack_bytes + kOtherBytes) * std::max<size_t>(events, 1) / 2;
+  return static_cast<uint32_t>(std::bit_ceil(std::clamp<uint64_t>(bytes / kPageBytes, 64, 2048)));
+}
+
+CollectorOptions with_defaults(CollectorOptions options) {
+  wire::Assignment& assignment = options.assignment;
+  if (assignment.rate_hz() == 0) {
+    assignment.set_rate_hz(kDefaultRateHz);
+  }
+  if (assignment.stack_bytes() == 0) {
+    assignment.set_stack_bytes(kDefaultStackBytes);
+  }
+  assignment.set_stack_bytes(std::min(assignment.stack_bytes(), kMaxStackBytes) / 8 * 8);
+  return options;
 }
 
 }  // namespace
 
 Collector::Collector(CollectorOptions options)
-    : options_(std::move(options)),
+    : options_(with_defaults(std::move(options))),
       binaries_(proc_fs_),
       processes_(proc_fs_, binaries_),
-      random_(random_seed()) {
-  if (options_.assignment.rate_hz() == 0) {
-    options_.assignment.set_rate_hz(kDefaultRateHz);
-  }
-}
+      user_stacks_(proc_fs_, options_.assignment.stack_bytes()),
+      random_(random_seed()) {}
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
@@ -131,7 +152,11 @@ Status Collector::open_sampler() {
   }
   perf::SamplerOptions sampler_options;
   sampler_options.cpus = *cpus;
-  sampler_options.sample_pages = options_.sample_pages;
+  const wire::Assignment& assignment = options_.assignment;
+  sampler_options.sample_pages =
+      options_.sample_pages != 0 ? options_.sample_pages
+                                 : ring_pages(assignment.rate_hz(), assignment.stack_bytes(), events_.size());
+  sampler_options.stack_bytes = assignment.stack_bytes();
   sampler_options.seed = random_();
   for (const CollectedEvent& event : events_) {
     sampler_options.events.push_back(event.sampled);
@@ -145,7 +170,7 @@ Status Collector::open_sampler() {
 }
 
 Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder) {
-  SampleAssembly assembly(processes_, kernel_.get(), builder,
+  SampleAssembly assembly(processes_, kernel_.get(), &user_stacks_, builder,
                           [this](uint64_t id) { return sampler_->event_index(id); });
   uint64_t undecodable = 0;
   const auto consume = [&](Bytes bytes) {
@@ -257,6 +282,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     add_kernel_symbols(*kernel_, profile);
   }
   processes_.forget_exited();
+  user_stacks_.trim();
   return profile;
 }
 

@@ -12,17 +12,22 @@
 #include "daemon/identity/processes.h"
 #include "daemon/perf/sampler.h"
 #include "daemon/profile_builder.h"
+#include "daemon/user_stacks.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {
 
 inline constexpr uint32_t kDefaultRateHz = 99;
+// 8 KiB complete none of sqlite3's stacks and 72 % of a compiler's, 16 KiB over 90 % (docs/collecting.md).
+inline constexpr uint32_t kDefaultStackBytes = 16 << 10;
+inline constexpr uint32_t kMaxStackBytes = 65'528;  // what the kernel takes
 
 struct CollectorOptions {
   wire::Machine machine;
   wire::Assignment
       assignment;  // its events and rate; no events: `cycles`, or `cpu-clock` where there is no PMU
-  uint32_t sample_pages = 64;  // of each CPU's ring buffer; a power of two
+  uint32_t sample_pages =
+      0;  // of each CPU's ring buffer, a power of two; 0: enough for half a second of samples
 };
 
 // One thread. A collector keeps its knowledge of processes from window to window.
@@ -67,6 +72,7 @@ class Collector {
   identity::ProcFs proc_fs_;
   identity::BinaryTable binaries_;
   identity::ProcessTable processes_;
+  UserStacks user_stacks_;
   std::unique_ptr<perf::Sampler> sampler_;
   std::mt19937_64 random_;
   bool scanned_ = false;

@@ -81,8 +81,13 @@ int run(int argc, char** argv) {
                  "no hardware counters)")
       ->type_name("EVENT");
   app.add_option("--ring-pages", once.ring_pages,
-                 "Pages of each CPU's sample buffer, a power of two (default 64)")
+                 "Pages of each CPU's sample buffer, a power of two (default: enough for half a second)")
       ->check(CLI::Range(1, 1 << 16));
+  app.add_option("--stack-bytes", once.stack_bytes,
+                 "Bytes of the user stack captured with each sample, to be unwound here (default 16384)")
+      ->type_name("BYTES")
+      ->check(CLI::Range(1024, 65'528))
+      ->needs(once_flag);
   AgentFlags agent_flags;
   auto* server_flag =
       app.add_option("--server", agent_flags.server, "Server to register with and send profiles to")

@@ -50,6 +50,7 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
   CollectorOptions result;
   result.machine = std::move(*machine);
   result.sample_pages = options.ring_pages;
+  result.assignment.set_stack_bytes(options.stack_bytes);
   result.assignment.set_id("once");
   result.assignment.set_rate_hz(options.rate_hz == 0 ? kDefaultRateHz : options.rate_hz);
   result.assignment.set_duration_ns(static_cast<int64_t>(options.seconds * 1e9));
@@ -97,7 +98,7 @@ Status collect_once(const OnceOptions& options) {
                            options.seconds, kLongestSeconds),
                       "--once");
   }
-  if (!std::has_single_bit(options.ring_pages)) {
+  if (options.ring_pages != 0 && !std::has_single_bit(options.ring_pages)) {
     return with_hint(
         with_field(fail(ErrorCode::kInvalid, "a sample buffer of {} pages: it must be a power of two",
                         options.ring_pages),

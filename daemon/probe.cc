@@ -56,7 +56,7 @@ void probe_events(std::vector<ProbeFinding>& findings) {
     if (!cpus) {
       status = propagate(cpus);
     } else if (auto fd =
-                   perf::open_event(perf::sampling_attr(type, 1'000'000, 4096), cpus->front(), type.name);
+                   perf::open_event(perf::sampling_attr(type, 1'000'000, 4096, 0), cpus->front(), type.name);
                !fd) {
       status = propagate(fd);
     }

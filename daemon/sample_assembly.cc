@@ -24,9 +24,11 @@ bool is_context_mark(uint64_t entry) {
 }  // namespace
 
 SampleAssembly::SampleAssembly(identity::ProcessTable& processes, const identity::KernelMap* kernel,
-                               ProfileBuilder& builder, std::function<int(uint64_t)> event_of)
+                               UserStacks* user_stacks, ProfileBuilder& builder,
+                               std::function<int(uint64_t)> event_of)
     : processes_(processes),
       kernel_(kernel),
+      user_stacks_(user_stacks),
       builder_(builder),
       event_of_(std::move(event_of)),
       deepest_(deepest_stack()) {}
@@ -56,12 +58,16 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
   builder_.add_hit(static_cast<uint32_t>(index), thread, builder_.stack(stack_));
 }
 
-void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process& process) {
-  stack_.clear();
+void SampleAssembly::leave_unfinished(wire::StackProblem problem) {
+  builder_.count_problem(problem);
+  stack_.push_back(builder_.location(wire::UNFINISHED, 0, static_cast<uint64_t>(problem)));
+}
+
+void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::Process& process) {
+  user_chain_.clear();
   bool in_kernel = false;
   bool is_first = true;  // of its part: an instruction pointer; those after it are return addresses
   size_t frames = 0;
-  bool has_user_part = false;
   for (const uint64_t entry : sample.callchain) {
     if (is_context_mark(entry)) {
       in_kernel = entry == PERF_CONTEXT_KERNEL;
@@ -76,20 +82,50 @@ void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process
       stack_.push_back(kernel_location(address));
       continue;
     }
-    has_user_part = true;
+    if (user_stacks_ != nullptr) {
+      user_chain_.push_back(entry);
+      continue;
+    }
+    has_user_part_ = true;
     const auto location = user_location(address, process);
     if (!location) {
-      builder_.count_problem(wire::NOT_IN_A_MAPPING);
-      break;
+      leave_unfinished(wire::NOT_IN_A_MAPPING);
+      return;
     }
     stack_.push_back(*location);
   }
-  if (frames >= deepest_) {
-    builder_.count_problem(wire::TOO_DEEP);
+  if (frames < deepest_ || (user_stacks_ != nullptr && !in_kernel)) {
+    return;
+  }
+  if (in_kernel) {
+    builder_.count_problem(wire::TOO_DEEP);  // the user part may still follow
+  } else {
+    leave_unfinished(wire::TOO_DEEP);
+  }
+}
+
+void SampleAssembly::add_user_stack(const perf::SampleRecord& sample, identity::Process& process) {
+  user_stacks_->unwind(sample, user_chain_, process, user_stack_);
+  for (const uint64_t address : user_stack_.addresses) {
+    const auto location = user_location(address, process);
+    stack_.push_back(location.value_or(builder_.location(wire::UNRESOLVED, 0, 0)));
+  }
+  has_user_part_ = true;
+  if (user_stack_.problem != wire::STACK_PROBLEM_UNSPECIFIED) {
+    leave_unfinished(user_stack_.problem);
+  }
+}
+
+void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process& process) {
+  stack_.clear();
+  has_user_part_ = false;
+  add_call_chain(sample, process);
+  if (user_stacks_ != nullptr && sample.user_abi != PERF_SAMPLE_REGS_ABI_NONE) {
+    add_user_stack(sample, process);
   }
   const bool is_kernel_thread = process.identity->executable == identity::kKernelExecutable;
-  if (!has_user_part && !is_kernel_thread) {
-    builder_.count_problem(wire::NO_USER_STACK);
+  if (!has_user_part_ && !is_kernel_thread) {
+    leave_unfinished(wire::NO_USER_STACK);
   }
   if (kernel_ == nullptr && !stack_.empty() && sample.ip >= PERF_CONTEXT_MAX / 2 + 1) {
     builder_.count_problem(wire::KERNEL_HIDDEN);

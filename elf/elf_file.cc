@@ -21,7 +21,7 @@ std::string_view string_at(Bytes strings, uint64_t offset) {
 
 }  // namespace
 
-std::string_view find_build_id(Bytes notes) {
+std::string_view find_note(Bytes notes, std::string_view owner, uint32_t type) {
   ByteReader reader(notes);
   while (reader.remaining() >= sizeof(Elf64_Nhdr)) {
     const auto note = reader.read<Elf64_Nhdr>();
@@ -32,12 +32,15 @@ std::string_view find_build_id(Bytes notes) {
     if (!reader.ok()) {
       return {};
     }
-    if (note.n_type == NT_GNU_BUILD_ID && name.starts_with(std::string_view("GNU\0", 4)) &&
-        note.n_descsz <= description.size()) {
+    if (note.n_type == type && name == owner && note.n_descsz <= description.size()) {
       return description.substr(0, note.n_descsz);
     }
   }
   return {};
+}
+
+std::string_view find_build_id(Bytes notes) {
+  return find_note(notes, std::string_view("GNU\0", 4), NT_GNU_BUILD_ID);
 }
 
 Result<ElfFile> ElfFile::parse(Bytes image) {
@@ -113,7 +116,7 @@ void ElfFile::read_build_id() {
   }
 }
 
-Result<ElfFile> own_vdso() {
+Result<Bytes> own_vdso_bytes() {
   // The kernel maps the vdso, an ELF file, whole; it is two pages at least (vdso(7)), and its section headers end it.
   constexpr size_t kReadableBytes = size_t{2} * 4096;
   const unsigned long address = ::getauxval(AT_SYSINFO_EHDR);
@@ -121,7 +124,12 @@ Result<ElfFile> own_vdso() {
     return fail(ErrorCode::kNotFound, "this process has no vdso");
   }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the auxiliary vector tells addresses as numbers.
-  return ElfFile::parse(Bytes(reinterpret_cast<const std::byte*>(address), kReadableBytes));
+  return Bytes(reinterpret_cast<const std::byte*>(address), kReadableBytes);
+}
+
+Result<ElfFile> own_vdso() {
+  const auto bytes = own_vdso_bytes();
+  return bytes ? ElfFile::parse(*bytes) : propagate(bytes);
 }
 
 std::optional<uint64_t> ElfFile::address_of(uint64_t file_offset) const {

@@ -73,12 +73,17 @@ class ElfFile {
   std::string_view build_id_;
 };
 
+// The description of the first note of that owner (with its zero byte, padded to four) and type; empty where there is
+// none.
+std::string_view find_note(Bytes notes, std::string_view owner, uint32_t type);
+
 // The first GNU build ID in the bytes of a note section or segment (or /sys/kernel/notes); empty where there
 // is none.
 std::string_view find_build_id(Bytes notes);
 
 // The vdso of this process, which all 64-bit processes of a kernel share; kNotFound where there is none.
 Result<ElfFile> own_vdso();
+Result<Bytes> own_vdso_bytes();
 
 // As ElfFile::address_of, for those who kept only the segments.
 std::optional<uint64_t> address_of(const std::vector<Segment>& segments, uint64_t file_offset);

@@ -1,77 +1,43 @@
 #include "daemon/identity/binaries.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/checksum.h"
-#include "base/file.h"
 
 namespace plimsoll::identity {
 namespace {
 
-constexpr uint64_t kMaxBinaryBytes = uint64_t{4} << 30;
 // Hashing reads the whole file: about 0.1 s for one of this size that is not in memory.
 constexpr uint64_t kMaxHashedBytes = uint64_t{512} << 20;
 // More inodes than this have come and gone: starting afresh bounds memory, and costs reading each file once
 // more.
 constexpr size_t kMaxFiles = 50'000;
 
-struct FileContent {
+struct Identity {
   wire::IdentityKind kind = wire::IDENTITY_UNKNOWN;
   std::string identity;
-  std::vector<elf::Segment> segments;
 };
 
-std::vector<elf::Segment> load_segments(const elf::ElfFile& file) {
-  std::vector<elf::Segment> loaded;
-  for (const elf::Segment& segment : file.segments()) {
-    if (segment.type == PT_LOAD) {
-      loaded.push_back(segment);
-    }
+Identity identity_of(const OpenedImage& opened) {
+  if (!opened.image.build_id().empty()) {
+    return {wire::GNU_BUILD_ID, opened.image.build_id().substr(0, 64)};
   }
-  return loaded;
-}
-
-Result<FileContent> read_content(const std::string& path, uint64_t expected_inode) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) {
-    return fail_errno(errno, "opening {}", path);
-  }
-  struct stat info{};
-  if (::fstat(fd.get(), &info) != 0 || (expected_inode != 0 && info.st_ino != expected_inode)) {
-    return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
-  }
-  const auto mapped = MappedFile::map(fd, path, kMaxBinaryBytes);
-  if (!mapped) {
-    return propagate(mapped);
-  }
-  const auto file = elf::ElfFile::parse(mapped->bytes());
-  if (!file) {
-    return propagate(file, "reading {}", path);
-  }
-  FileContent content;
-  content.segments = load_segments(*file);
-  if (!file->build_id().empty()) {
-    content.kind = wire::GNU_BUILD_ID;
-    content.identity = file->build_id().substr(0, 64);
-  } else if (mapped->bytes().size() <= kMaxHashedBytes) {
-    content.kind = wire::CONTENT_HASH;
-    content.identity = content_hash(mapped->bytes());
-  }
-  return content;
+  const auto hash = opened.fd == nullptr ? Result<std::string>(std::string())  // its memory holds only a part
+                                         : content_hash_of_file(*opened.fd, opened.name, kMaxHashedBytes);
+  return hash && !hash->empty() ? Identity{wire::CONTENT_HASH, *hash} : Identity{};
 }
 
 std::unique_ptr<BinaryInfo> vdso_info() {
-  const auto file = elf::own_vdso();
-  if (!file || file->build_id().empty()) {
+  const auto bytes = elf::own_vdso_bytes();
+  const auto image = bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
+  if (!image || image->build_id().empty()) {
     return nullptr;
   }
   auto info = std::make_unique<BinaryInfo>();
   info->identity_kind = wire::GNU_BUILD_ID;
-  info->identity = file->build_id();
-  info->path = "[vdso]";
-  info->segments = load_segments(*file);
+  info->identity = image->build_id();
+  info->path = kVdso;
+  info->segments = image->segments();
   return info;
 }
 
@@ -95,14 +61,16 @@ BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view i
 }
 
 const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
-  auto content = read_content(proc_fs_.path_in_root(hint.pid, hint.path), hint.inode);
-  const bool is_mapped_one = content && (hint.build_id.empty() || content->identity == hint.build_id);
-  if (!is_mapped_one) {
+  const auto opened = open_image(proc_fs_, hint);
+  if (!opened) {
     const auto kind = hint.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID;
     return by_identity(kind, hint.build_id, hint.path);
   }
-  BinaryInfo* info = by_identity(content->kind, content->identity, hint.path);
-  info->segments = std::move(content->segments);
+  const Identity identity = identity_of(*opened);
+  BinaryInfo* info = by_identity(identity.kind, identity.identity, hint.path);
+  info->segments = opened->image.segments();
+  info->file = hint.file;
+  info->is_go = opened->image.is_go();
   return info;
 }
 
@@ -111,13 +79,13 @@ const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
     const BinaryInfo* known = by_identity(wire::GNU_BUILD_ID, hint.build_id, hint.path);
     return known->segments.empty() ? read(hint) : known;
   }
-  if (hint.inode == 0) {
+  if (hint.file.inode == 0) {
     return read(hint);
   }
   if (by_file_.size() > kMaxFiles) {
     by_file_.clear();
   }
-  auto& known = by_file_[{std::string(hint.path), hint.inode}];
+  auto& known = by_file_[{std::string(hint.path), hint.file}];
   if (known == nullptr) {
     known = read(hint);
   }

@@ -39,11 +39,12 @@ std::optional<MapsEntry> parse_maps_line(std::string_view line) {
   entry.executable = line[2] == 'x';
   line.remove_prefix(5);
   const auto offset = take_number(line, 16, ' ');
-  if (!offset || !take_number(line, 16, ':') || !take_number(line, 16, ' ')) {
+  const auto device_major = take_number(line, 16, ':');
+  const auto device_minor = take_number(line, 16, ' ');
+  if (!offset || !device_major || !device_minor) {
     return std::nullopt;
   }
-  uint64_t inode = 0;
-  const auto [inode_end, error] = std::from_chars(line.data(), line.data() + line.size(), inode);
+  const auto [inode_end, error] = std::from_chars(line.data(), line.data() + line.size(), entry.file.inode);
   if (error != std::errc()) {
     return std::nullopt;
   }
@@ -52,7 +53,8 @@ std::optional<MapsEntry> parse_maps_line(std::string_view line) {
   entry.start = *start;
   entry.end = *end;
   entry.file_offset = *offset;
-  entry.inode = inode;
+  entry.file.device_major = static_cast<uint32_t>(*device_major);
+  entry.file.device_minor = static_cast<uint32_t>(*device_minor);
   entry.deleted = line.ends_with(kDeleted);
   entry.path = line.substr(0, line.size() - (entry.deleted ? kDeleted.size() : 0));
   return entry;

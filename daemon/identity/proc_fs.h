@@ -10,14 +10,22 @@
 
 namespace plimsoll::identity {
 
+// A file, whatever it is called by now. Inode 0: none.
+struct FileId {
+  uint32_t device_major = 0;
+  uint32_t device_minor = 0;
+  uint64_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+
 // One line of /proc/PID/maps.
 struct MapsEntry {
   uint64_t start = 0;
   uint64_t end = 0;
   bool executable = false;
   uint64_t file_offset = 0;
-  uint64_t inode = 0;  // 0: no file
-  std::string path;    // as the process sees it; " (deleted)" removed and told by `deleted`
+  FileId file;
+  std::string path;  // as the process sees it; " (deleted)" removed and told by `deleted`
   bool deleted = false;
 };
 
@@ -47,6 +55,10 @@ class ProcFs {
 
   // Where a file of the process's mount namespace can be opened.
   std::string path_in_root(uint32_t pid, std::string_view path) const;
+  // Its executable, though its path may lead elsewhere by now.
+  std::string executable_link(uint32_t pid) const { return entry(pid, "exe"); }
+  // Its memory as a file, whose offsets are addresses.
+  std::string memory_path(uint32_t pid) const { return entry(pid, "mem"); }
 
  private:
   std::string entry(uint32_t pid, std::string_view name) const;

@@ -61,7 +61,7 @@ size_t ProcessTable::scan() {
 }
 
 const BinaryInfo* ProcessTable::binary_of(const MappedFileHint& hint) {
-  if (hint.path == "[vdso]") {
+  if (hint.path == kVdso) {
     return binaries_.vdso();
   }
   // "//anon", "[heap]", "[stack]", "anon_inode:": no file.
@@ -90,7 +90,7 @@ Process ProcessTable::read(uint32_t pid) {
     if (!entry.executable || entry.path == "[vsyscall]") {
       continue;
     }
-    const BinaryInfo* binary = binary_of({pid, entry.path, {}, entry.inode});
+    const BinaryInfo* binary = binary_of({pid, entry.path, {}, entry.file});
     process.mappings->add({entry.start, entry.end, entry.file_offset, binary});
     if (entry.path == identity.executable) {
       identity.binary = binary;
@@ -136,7 +136,8 @@ void ProcessTable::apply_mmap(const perf::MmapRecord& record) {
     return;
   }
   Process& process = find(record.pid);
-  const BinaryInfo* binary = binary_of({record.pid, record.path, record.build_id, 0});
+  const BinaryInfo* binary = binary_of(
+      {record.pid, record.path, record.build_id, {record.device_major, record.device_minor, record.inode}});
   if (process.executable_pending && binary != nullptr) {
     process.identity->executable = binary == binaries_.vdso() ? std::string() : printable(record.path);
     process.identity->binary = binary;

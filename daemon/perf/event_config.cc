@@ -73,12 +73,15 @@ uint64_t mean_period(const EventType& event, uint32_t rate_hz) {
   return static_cast<uint64_t>(std::max(1.0, std::round(event.nominal_per_second / std::max(rate_hz, 1U))));
 }
 
-perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes) {
+perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes,
+                              uint32_t stack_bytes) {
   perf_event_attr attr = common_attr(wakeup_bytes);
   attr.type = event.type;
   attr.config = event.config;
   attr.sample_period = period;
   attr.exclude_idle = event.is_clock ? 1 : 0;
+  attr.sample_regs_user = kUserRegisterMask;
+  attr.sample_stack_user = stack_bytes;
   return attr;
 }
 
@@ -86,6 +89,7 @@ perf_event_attr side_band_attr(uint32_t wakeup_bytes) {
   perf_event_attr attr = common_attr(wakeup_bytes);
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_DUMMY;
+  attr.sample_regs_user = kUserRegisterMask;
   attr.mmap = 1;
   attr.mmap2 = 1;
   attr.build_id = 1;

@@ -35,7 +35,10 @@ Result<EventType> find_event(std::string_view name);
 uint64_t mean_period(const EventType& event, uint32_t rate_hz);
 
 // Sampling of `event`, disabled, for a ring buffer whose samples have the layout of records.h (SampleRecord).
-perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes);
+// `stack_bytes` of each thread's user stack go along with a sample, a multiple of 8. The call chain has what the
+// kernel finds by following frame pointers, in any case.
+perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes,
+                              uint32_t stack_bytes);
 
 // No samples, but the records that tell which process had what mapped: mmap, comm, fork, exit.
 perf_event_attr side_band_attr(uint32_t wakeup_bytes);

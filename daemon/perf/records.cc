@@ -1,5 +1,7 @@
 #include "daemon/perf/records.h"
 
+#include <algorithm>
+
 namespace plimsoll::perf {
 namespace {
 
@@ -22,9 +24,29 @@ struct SampleHead {
 
 constexpr uint16_t kMiscMmapBuildId = 1U << 14U;
 
+// {u64 abi; u64 registers[] unless the ABI is none; u64 size; bytes[size] and u64 size that was captured unless size is 0}.
+void decode_user_state(ByteReader& reader, SampleRecord& sample) {
+  sample.user_abi = reader.read<uint64_t>();
+  if (sample.user_abi != PERF_SAMPLE_REGS_ABI_NONE) {
+    sample.user_registers = reader.read<std::array<uint64_t, kUserRegisters>>();
+  }
+  const auto reserved_bytes = reader.read<uint64_t>();
+  if (reserved_bytes == 0) {
+    return;
+  }
+  const Bytes reserved = reader.bytes(reserved_bytes);
+  const auto captured_bytes = reader.read<uint64_t>();
+  sample.user_stack =
+      reserved.first(static_cast<size_t>(std::min<uint64_t>(captured_bytes, reserved.size())));
+}
+
 SampleRecord decode_sample(ByteReader& reader) {
   const auto head = reader.read<SampleHead>();
-  SampleRecord sample{head.event_id, head.ip, head.pid, head.tid, {}};
+  SampleRecord sample;
+  sample.event_id = head.event_id;
+  sample.ip = head.ip;
+  sample.pid = head.pid;
+  sample.tid = head.tid;
   const auto depth = reader.read<uint64_t>();
   if (depth > reader.remaining() / sizeof(uint64_t)) {
     reader.skip(UINT64_MAX);  // marks the reader as failed before anything of that size is allocated
@@ -34,6 +56,7 @@ SampleRecord decode_sample(ByteReader& reader) {
   for (uint64_t& address : sample.callchain) {
     address = reader.read<uint64_t>();
   }
+  decode_user_state(reader, sample);
   return sample;
 }
 
@@ -51,7 +74,10 @@ MmapRecord decode_mmap(ByteReader& reader, uint16_t misc) {
     const std::string_view id = as_text(reader.bytes(20));
     mmap.build_id = id.substr(0, size);
   } else {
-    reader.skip(24);
+    mmap.device_major = reader.read<uint32_t>();
+    mmap.device_minor = reader.read<uint32_t>();
+    mmap.inode = reader.read<uint64_t>();
+    reader.skip(8);  // its generation
   }
   reader.skip(8);  // protection and flags
   mmap.path = reader.c_string();

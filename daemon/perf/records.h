@@ -6,6 +6,7 @@
 
 #include <linux/perf_event.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,7 +20,12 @@
 namespace plimsoll::perf {
 
 inline constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                                        PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN;
+                                        PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN |
+                                        PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+// The user registers in a sample: the general ones and the instruction pointer (enum perf_event_x86_regs).
+inline constexpr uint64_t kUserRegisterMask = 0xff01ff;
+inline constexpr size_t kUserRegisters = 17;
 
 // What read(2) of an event returns, in this order: value, enabled, running, id, lost (CounterValues).
 inline constexpr uint64_t kReadFormat =
@@ -34,11 +40,15 @@ struct CounterValues {
 };
 
 struct SampleRecord {
-  uint64_t event_id;
-  uint64_t ip;
-  uint32_t pid;
-  uint32_t tid;
-  std::vector<uint64_t> callchain;  // leaf first, with PERF_CONTEXT_* marks between its parts
+  uint64_t event_id = 0;
+  uint64_t ip = 0;
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  std::vector<uint64_t> callchain = {};  // leaf first, with PERF_CONTEXT_* marks between its parts
+  // What the thread had in user mode: nothing (PERF_SAMPLE_REGS_ABI_NONE) of kernel threads and exiting ones.
+  uint64_t user_abi = PERF_SAMPLE_REGS_ABI_NONE;
+  std::array<uint64_t, kUserRegisters> user_registers{};  // in the order of the mask's bits
+  Bytes user_stack = {};  // from the stack pointer on; borrowed from the record
 };
 
 // A new executable mapping.
@@ -47,8 +57,11 @@ struct MmapRecord {
   uint64_t start;
   uint64_t size_bytes;
   uint64_t file_offset;
-  std::string build_id;  // binary; empty where the kernel found none
-  std::string path;      // "//anon", "[vdso]" and the like for mappings without a file
+  std::string build_id;  // binary; empty where the kernel found none: then device and inode tell the file
+  std::string path;  // "//anon", "[vdso]" and the like for mappings without a file
+  uint32_t device_major = 0;
+  uint32_t device_minor = 0;
+  uint64_t inode = 0;
 };
 
 // A thread has a new name; with `is_exec` the process runs another program from here on.
@@ -85,7 +98,7 @@ struct Record {
       body;
 };
 
-// One record with its header, as the ring buffer holds it.
+// One record with its header, as the ring buffer holds it. Borrows the record's bytes.
 Result<Record> decode_record(Bytes record);
 
 // The time of a record, without decoding the rest: for sorting. 0 where the record is too short to have one.

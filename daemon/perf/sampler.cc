@@ -98,7 +98,8 @@ Status Sampler::open_cpu(int cpu) {
   int leader_fd = -1;
   for (size_t index = 0; index < options_.events.size(); ++index) {
     const SampledEvent& event = options_.events[index];
-    auto fd = open_event(sampling_attr(event.type, event.mean_period, options_.sample_pages * page_bytes / 2),
+    auto fd = open_event(sampling_attr(event.type, event.mean_period, options_.sample_pages * page_bytes / 2,
+                                       options_.stack_bytes),
                          cpu, event.type.name);
     if (!fd) {
       return propagate(fd);

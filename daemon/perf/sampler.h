@@ -43,6 +43,7 @@ struct SamplerOptions {
   std::vector<SampledEvent> events;
   std::vector<int> cpus;
   uint32_t sample_pages = 64;     // of each CPU's sample ring; a power of two
+  uint32_t stack_bytes = 0;       // of the user stack with each sample (sampling_attr)
   uint32_t side_band_pages = 32;  // likewise
   uint64_t seed = 0;              // of the random periods
 };

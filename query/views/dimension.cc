@@ -66,10 +66,40 @@ std::string binary_name(const Snapshot& snapshot, uint32_t location) {
   }
 }
 
+// Why a stack has no more callers.
+std::string_view reason_text(wire::StackProblem problem) {
+  switch (problem) {
+    case wire::NOT_IN_A_MAPPING:
+      return "a return address outside code";
+    case wire::TOO_DEEP:
+      return "too deep";
+    case wire::NO_USER_STACK:
+      return "no user stack";
+    case wire::TRUNCATED_STACK_COPY:
+      return "the stack copy is too short";
+    case wire::NO_UNWIND_INFORMATION:
+      return "no unwind information";
+    case wire::OUTSIDE_STACK:
+      return "leads outside the stack";
+    case wire::DAMAGED_UNWIND_INFORMATION:
+      return "damaged unwind information";
+    case wire::BINARY_OUT_OF_REACH:
+      return "the binary was out of reach";
+    case wire::UNSUPPORTED_ABI:
+      return "a 32-bit process";
+    default:
+      return "unknown reason";
+  }
+}
+
 std::string function_name(const Snapshot& snapshot, FramePlace place) {
   const auto frames = snapshot.bindings.of(place.location);
   if (place.depth < frames.size()) {
     return snapshot.bindings.functions[frames[place.depth].function];
+  }
+  const store::LocationEntry& location = snapshot.dictionaries.locations[place.location];
+  if (location.kind == wire::UNFINISHED) {
+    return fmt::format("[unfinished: {}]", reason_text(static_cast<wire::StackProblem>(location.address)));
   }
   const std::string binary = binary_name(snapshot, place.location);
   return binary.empty() ? "[unknown]" : fmt::format("[no symbol in {}]", binary);

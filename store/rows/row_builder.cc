@@ -114,6 +114,8 @@ class Builder {
         return add_named_location(kind, address);
       case wire::JIT:
         return dictionaries_.location({kind, workloads_[owner], address, {}});
+      case wire::UNFINISHED:
+        return dictionaries_.location({kind, 0, address, {}});
       case wire::UNRESOLVED:
         return dictionaries_.location({kind, 0, 0, {}});
       default:

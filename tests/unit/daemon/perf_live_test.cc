@@ -20,7 +20,8 @@ constexpr uint64_t kPages = 20'000;
 class LiveSampler : public testing::Test {
  protected:
   void SetUp() override {
-    const auto opened = open_event(sampling_attr(*find_event("cpu-clock"), 1'000'000, 4096), 0, "cpu-clock");
+    const auto opened =
+        open_event(sampling_attr(*find_event("cpu-clock"), 1'000'000, 4096, 0), 0, "cpu-clock");
     if (!opened) {
       GTEST_SKIP() << opened.error().text();
     }

@@ -43,12 +43,28 @@ class RecordBytes {
   std::string body_;
 };
 
+// What a sample says of user mode; nothing unless an ABI is given.
+struct UserState {
+  uint64_t abi = PERF_SAMPLE_REGS_ABI_NONE;
+  std::vector<uint64_t> registers = {};
+  std::string stack = {};       // as long as was reserved for it
+  uint64_t captured_bytes = 0;  // of it
+};
+
 inline std::string sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
-                                const std::vector<uint64_t>& callchain) {
+                                const std::vector<uint64_t>& callchain, const UserState& user = {}) {
   RecordBytes record(PERF_RECORD_SAMPLE, 0);
   record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0).u64(callchain.size());
   for (const uint64_t address : callchain) {
     record.u64(address);
+  }
+  record.u64(user.abi);
+  for (const uint64_t value : user.registers) {
+    record.u64(value);
+  }
+  record.u64(user.stack.size());
+  if (!user.stack.empty()) {
+    record.raw(user.stack).u64(user.captured_bytes);
   }
   return record.bytes();
 }

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <ctime>
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "daemon/perf/cpu_list.h"
@@ -17,6 +19,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -65,7 +68,7 @@ TEST(EventConfig, MeanPeriodGivesTheRateOnABusyCpu) {
 }
 
 TEST(EventConfig, SamplingAsksForStacksAndExactLosses) {
-  const perf_event_attr attr = sampling_attr(*find_event("page-faults"), 7, 4096);
+  const perf_event_attr attr = sampling_attr(*find_event("page-faults"), 7, 4096, 16384);
   EXPECT_EQ(attr.type, PERF_TYPE_SOFTWARE);
   EXPECT_EQ(attr.config, PERF_COUNT_SW_PAGE_FAULTS);
   EXPECT_EQ(attr.sample_period, 7);
@@ -81,8 +84,10 @@ TEST(EventConfig, SamplingAsksForStacksAndExactLosses) {
   EXPECT_EQ(attr.watermark, 1);
   EXPECT_EQ(attr.wakeup_watermark, 4096);
   EXPECT_EQ(attr.mmap, 0);
+  EXPECT_EQ(attr.sample_stack_user, 16384);
+  EXPECT_EQ(std::popcount(attr.sample_regs_user), kUserRegisters);
   EXPECT_EQ(attr.exclude_idle, 0);
-  EXPECT_EQ(sampling_attr(*find_event("cpu-clock"), 1, 0).exclude_idle, 1);
+  EXPECT_EQ(sampling_attr(*find_event("cpu-clock"), 1, 0, 0).exclude_idle, 1);
 }
 
 TEST(EventConfig, SideBandAsksForProcessesButNoSamples) {
@@ -193,8 +198,27 @@ TEST(Records, UnknownTypesAreOthers) {
   decoded<OtherRecord>(RecordBytes(9999, 0).sample_id(7, 8, 123).bytes());
 }
 
+TEST(Records, ASampleBringsUserRegistersAndItsPartOfTheStack) {
+  std::vector<uint64_t> registers(kUserRegisters);
+  std::iota(registers.begin(), registers.end(), 100);
+  const UserState user{PERF_SAMPLE_REGS_ABI_64, registers, "0123456789abcdef", 12};
+  const std::string bytes = sample_bytes(42, 0xabc, 123, {}, user);
+  const auto sample = decoded<SampleRecord>(bytes);
+  EXPECT_EQ(sample.user_abi, PERF_SAMPLE_REGS_ABI_64);
+  EXPECT_THAT(sample.user_registers, ElementsAreArray(registers));
+  EXPECT_EQ(as_text(sample.user_stack), "0123456789ab");
+}
+
+TEST(Records, ACapturedSizeBeyondWhatIsThereIsCut) {
+  const std::string bytes = sample_bytes(1, 2, 3, {}, {.stack = "01234567", .captured_bytes = 1 << 20});
+  EXPECT_EQ(as_text(decoded<SampleRecord>(bytes).user_stack), "01234567");
+}
+
 std::map<std::string, std::string> every_record() {
   return {{"sample", sample_bytes(42, 0xabc, 123, {PERF_CONTEXT_USER, 0xabc, 0xdef})},
+          {"sample with a stack",
+           sample_bytes(42, 0xabc, 123, {1},
+                        {PERF_SAMPLE_REGS_ABI_64, std::vector<uint64_t>(kUserRegisters), "01234567", 8})},
           {"mmap", mmap_bytes(kBuildIdMisc, kBuildIdOf8, "/bin/job")},
           {"mmap by inode", mmap_bytes(0, kDeviceAndInode, "/bin/job")},
           {"comm", comm_bytes(0)},
@@ -228,8 +252,9 @@ TEST(Records, AreRefusedWhereTheyEndTooSoon) {
 
 TEST(Records, SampleWithADepthBeyondItsEndIsRefused) {
   std::string bytes = sample_bytes(42, 0xabc, 123, {1, 2, 3});
-  const size_t depth_at = bytes.size() - 4 * sizeof(uint64_t);
-  for (const uint64_t depth : {uint64_t{4}, uint64_t{1} << 40, UINT64_MAX}) {
+  const size_t depth_at =
+      bytes.size() - 6 * sizeof(uint64_t);  // before the chain, and what is said of user mode
+  for (const uint64_t depth : {uint64_t{6}, uint64_t{1} << 40, UINT64_MAX}) {
     std::memcpy(bytes.data() + depth_at, &depth, sizeof depth);
     EXPECT_FALSE(decode_record(as_bytes(bytes)).has_value()) << depth;
   }

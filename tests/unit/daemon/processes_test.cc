@@ -1,13 +1,18 @@
 // Which process had what mapped, as the side-band records tell it.
 #include "daemon/identity/processes.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <array>
 #include <random>
 
+#include "base/checksum.h"
 #include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/elf/elf_image.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -259,24 +264,103 @@ TEST_F(ProcessTableTest, OtherRecordsChangeNothing) {
 class BinaryTableTest : public ProcessTableTest {};
 
 TEST_F(BinaryTableTest, OneBuildIdIsOneBinaryWhateverItsPath) {
-  const auto* first = binaries_.find_or_read({7, "/a", "same", 0});
-  EXPECT_EQ(binaries_.find_or_read({7, "/b", "same", 0}), first);
-  EXPECT_NE(binaries_.find_or_read({7, "/a", "other", 0}), first);
+  const auto* first = binaries_.find_or_read({7, "/a", "same", {}});
+  EXPECT_EQ(binaries_.find_or_read({7, "/b", "same", {}}), first);
+  EXPECT_NE(binaries_.find_or_read({7, "/a", "other", {}}), first);
   EXPECT_EQ(first->identity_kind, wire::GNU_BUILD_ID);
   EXPECT_EQ(first->path, "/a");
   EXPECT_THAT(first->segments, IsEmpty()) << "there is no such file";
 }
 
+FileId file_id(const std::string& path) {
+  struct stat info{};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+  return {major(info.st_dev), minor(info.st_dev), info.st_ino};
+}
+
 TEST_F(BinaryTableTest, WithoutABuildIdTheFileIsReadIfItIsTheMappedOne) {
+  const std::string path = proc_.root() + "/7/root/bin/this";
   std::filesystem::create_directories(proc_.root() + "/7/root/bin");
-  std::filesystem::copy_file("/proc/self/exe", proc_.root() + "/7/root/bin/this");
-  const auto* found = binaries_.find_or_read({7, "/bin/this", "", 0});
+  std::filesystem::copy_file("/proc/self/exe", path);
+  const FileId mapped = file_id(path);
+  const auto* found = binaries_.find_or_read({7, "/bin/this", "", mapped});
   EXPECT_EQ(found->identity_kind, wire::GNU_BUILD_ID);
   EXPECT_FALSE(found->segments.empty());
-  const auto* replaced = binaries_.find_or_read({7, "/bin/this", "", 1});
-  EXPECT_EQ(replaced->identity_kind, wire::IDENTITY_UNKNOWN) << "another inode: the file was replaced";
-  EXPECT_THAT(replaced->segments, IsEmpty());
-  EXPECT_EQ(binaries_.find_or_read({7, "/bin/this", "another build", 0})->identity, "another build");
+  for (const FileId& other : {FileId{mapped.device_major, mapped.device_minor, mapped.inode + 1},
+                              FileId{mapped.device_major + 1, mapped.device_minor, mapped.inode}, FileId{}}) {
+    const auto* replaced = binaries_.find_or_read({7, "/bin/this", "", other});
+    EXPECT_EQ(replaced->identity_kind, wire::IDENTITY_UNKNOWN) << "another file: it was replaced";
+    EXPECT_THAT(replaced->segments, IsEmpty());
+  }
+  EXPECT_EQ(binaries_.find_or_read({7, "/bin/this", "another build", {}})->identity, "another build");
+}
+
+TEST_F(BinaryTableTest, WithoutAnyBuildIdTheContentNamesIt) {
+  const std::string path = proc_.root() + "/7/root/plain";
+  std::filesystem::create_directories(proc_.root() + "/7/root");
+  elf::ElfImage image;
+  image.load({PF_R | PF_X, 0, 0x400000, 64});
+  proc_.file("7/root/plain", image.bytes());
+  const auto* found = binaries_.find_or_read({7, "/plain", "", file_id(path)});
+  EXPECT_EQ(found->identity_kind, wire::CONTENT_HASH);
+  EXPECT_EQ(found->identity, content_hash(as_bytes(image.bytes())));
+}
+
+// A library that this process has loaded from a file that is gone by now.
+class OpenImage : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy_file(PLIMSOLL_BIN "/symbol_fixture.so", path_,
+                               std::filesystem::copy_options::overwrite_existing);
+    mapped_ = file_id(path_);
+    library_.reset(::dlopen(path_.c_str(), RTLD_NOW));
+    ASSERT_NE(library_, nullptr) << ::dlerror();
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  struct Close {
+    void operator()(void* library) const { ::dlclose(library); }
+  };
+  const std::string path_ = testing::TempDir() + "open_image." + std::to_string(::getpid()) + ".so";
+  const ProcFs proc_fs_;
+  const uint32_t pid_ = static_cast<uint32_t>(::getpid());
+  const std::string build_id_ = "plimsoll-fixture";
+  FileId mapped_;
+  std::unique_ptr<void, Close> library_;
+};
+
+TEST_F(OpenImage, FindsTheFile) {
+  const auto opened = open_image(proc_fs_, {pid_, path_, build_id_, {}});
+  ASSERT_TRUE(opened.has_value()) << opened.error().text();
+  EXPECT_NE(opened->fd, nullptr);
+  EXPECT_EQ(opened->image.build_id(), build_id_);
+}
+
+TEST_F(OpenImage, ReadsADeletedFileFromTheProcesssMemory) {
+  const auto before = open_image(proc_fs_, {pid_, path_, "", mapped_});
+  const auto eh_frame = before->image.eh_frame();
+  ASSERT_TRUE(eh_frame.has_value() && eh_frame->has_value());
+  std::filesystem::remove(path_);
+  for (const MappedFileHint& hint :
+       {MappedFileHint{pid_, path_, build_id_, {}}, MappedFileHint{pid_, path_, "", mapped_}}) {
+    const auto opened = open_image(proc_fs_, hint);
+    ASSERT_TRUE(opened.has_value()) << opened.error().text();
+    EXPECT_EQ(opened->fd, nullptr);
+    EXPECT_EQ(opened->image.build_id(), build_id_);
+    EXPECT_EQ(opened->image.segments().size(), before->image.segments().size());
+    EXPECT_EQ((*opened->image.eh_frame())->bytes, (*eh_frame)->bytes);
+  }
+}
+
+TEST_F(OpenImage, IsNotDeceivedByAnotherFileOfThatName) {
+  std::filesystem::remove(path_);
+  std::filesystem::copy_file("/proc/self/exe", path_);
+  const auto opened = open_image(proc_fs_, {pid_, path_, build_id_, {}});
+  ASSERT_TRUE(opened.has_value()) << opened.error().text();
+  EXPECT_EQ(opened->image.build_id(), build_id_) << "from memory";
+  library_.reset();
+  const auto gone = open_image(proc_fs_, {pid_, path_, build_id_, {}});
+  EXPECT_EQ(gone.error().code, ErrorCode::kNotFound) << gone.error().text();
 }
 
 }  // namespace

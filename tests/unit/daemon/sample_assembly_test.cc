@@ -40,7 +40,7 @@ class SampleAssemblyTest : public testing::Test {
   }
   wire::RawProfile profile_of_sample(perf::SampleRecord sample) {
     ProfileBuilder builder;
-    SampleAssembly assembly(processes_, kernel_, builder, event_of);
+    SampleAssembly assembly(processes_, kernel_, user_stacks_, builder, event_of);
     assembly.apply({1, std::move(sample)});
     wire::RawProfile profile = finished(builder);
     const auto valid = wire::validate(profile);
@@ -62,6 +62,7 @@ class SampleAssemblyTest : public testing::Test {
       "ffffffffc0010000 t bpf_prog_1\t[bpf]\n",
       "fs 4096 1 - Live 0xffffffffc0000000\n", "k", {});
   const identity::KernelMap* kernel_ = &map_;
+  UserStacks* user_stacks_ = nullptr;
 };
 
 TEST_F(SampleAssemblyTest, ReturnAddressesMoveIntoTheirCallsAndTheLeafStays) {
@@ -98,11 +99,12 @@ TEST_F(SampleAssemblyTest, ABinaryOutOfReachIsToldByFileOffset) {
 
 TEST_F(SampleAssemblyTest, AnAddressOutsideMappingsEndsTheStackAndIsCounted) {
   const auto profile = profile_of({PERF_CONTEXT_USER, 0x10010, 0x99999, 0x10020});
-  EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7 elf:401010 1"));
+  EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7 unfinished:1;elf:401010 1"));
   EXPECT_THAT(problem_lines(profile), ElementsAre("NOT_IN_A_MAPPING 1"));
-  EXPECT_THAT(sample_lines(profile_of({PERF_CONTEXT_USER, 0x99999})), ElementsAre("cpu-clock 7/7  1"));
+  EXPECT_THAT(sample_lines(profile_of({PERF_CONTEXT_USER, 0x99999})),
+              ElementsAre("cpu-clock 7/7 unfinished:1 1"));
   EXPECT_THAT(sample_lines(profile_of({PERF_CONTEXT_USER, 0x10010, 0})),
-              ElementsAre("cpu-clock 7/7 elf:401010 1"));
+              ElementsAre("cpu-clock 7/7 unfinished:1;elf:401010 1"));
 }
 
 TEST_F(SampleAssemblyTest, AMissingUserPartIsCountedButForThreadsOfTheKernel) {
@@ -126,17 +128,56 @@ TEST_F(SampleAssemblyTest, AStackAsDeepAsTheKernelRecordsIsCounted) {
   EXPECT_THAT(problem_lines(profile_of(callchain)), ElementsAre("TOO_DEEP 1"));
 }
 
+// Samples that bring registers and a part of the stack, taken in code that keeps frame pointers.
+class UnwoundSamples : public SampleAssemblyTest {
+ protected:
+  UnwoundSamples() { user_stacks_ = &unwinder_; }
+
+  // The stack begins at 0x7000; its words.
+  wire::RawProfile unwound(uint64_t rip, uint64_t rbp, const std::vector<uint64_t>& words,
+                           std::vector<uint64_t> callchain = {}, uint64_t abi = PERF_SAMPLE_REGS_ABI_64) {
+    perf::SampleRecord sample{
+        .event_id = 100, .ip = rip, .pid = 7, .tid = 7, .callchain = std::move(callchain)};
+    sample.user_abi = abi;
+    sample.user_registers[6] = rbp;  // in the order of enum perf_event_x86_regs
+    sample.user_registers[7] = 0x7000;
+    sample.user_registers[8] = rip;
+    sample.user_stack = std::as_bytes(std::span(words));
+    return profile_of_sample(sample);
+  }
+
+  UserStacks unwinder_{files_, 64};
+};
+
+TEST_F(UnwoundSamples, StandUnderTheirKernelPart) {
+  const auto profile = unwound(0x30010, 0x7000, {0x7010, 0x30021, 0, 0x30031, 0, 0},
+                               {PERF_CONTEXT_KERNEL, kKernel + 0x100, PERF_CONTEXT_USER, 0x30010, 0x99999});
+  EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7 jit:30030;jit:30020;jit:30010;kernel:100 1"));
+  EXPECT_THAT(problem_lines(profile), IsEmpty());
+}
+
+TEST_F(UnwoundSamples, AreMarkedAndCountedWhereTheyEndTooSoon) {
+  const auto cut = unwound(0x30010, 0x7100, {0, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_THAT(sample_lines(cut), ElementsAre("cpu-clock 7/7 unfinished:6;jit:30010 1"));
+  EXPECT_THAT(problem_lines(cut), ElementsAre("TRUNCATED_STACK_COPY 1"));
+  EXPECT_THAT(problem_lines(unwound(0x30010, 0x7100, {0, 0})), ElementsAre("OUTSIDE_STACK 1"));
+  EXPECT_THAT(problem_lines(unwound(0x99999, 0, {})), ElementsAre("NOT_IN_A_MAPPING 1"));
+  EXPECT_THAT(problem_lines(unwound(0x10010, 0x7000, {0, 0})), ElementsAre("BINARY_OUT_OF_REACH 1"));
+  EXPECT_THAT(problem_lines(unwound(0x30010, 0, {}, {}, PERF_SAMPLE_REGS_ABI_32)),
+              ElementsAre("UNSUPPORTED_ABI 1"));
+}
+
 TEST_F(SampleAssemblyTest, SamplesOfOtherEventsAreLeftOut) {
   EXPECT_THAT(sample_lines(profile_of_sample({.event_id = 5, .ip = 0, .pid = 7, .tid = 7, .callchain = {}})),
               IsEmpty());
   EXPECT_THAT(
       sample_lines(profile_of_sample({.event_id = 101, .ip = 0, .pid = 7, .tid = 7, .callchain = {}})),
-      ElementsAre("page-faults 7/7  1"));
+      ElementsAre("page-faults 7/7 unfinished:3 1"));
 }
 
 TEST_F(SampleAssemblyTest, ASampleBelongsToTheProgramOfItsTime) {
   ProfileBuilder builder;
-  SampleAssembly assembly(processes_, kernel_, builder, event_of);
+  SampleAssembly assembly(processes_, kernel_, user_stacks_, builder, event_of);
   const perf::SampleRecord sample{
       .event_id = 100, .ip = 0x10010, .pid = 7, .tid = 7, .callchain = {PERF_CONTEXT_USER, 0x10010}};
   assembly.apply({1, sample});
@@ -145,7 +186,8 @@ TEST_F(SampleAssemblyTest, ASampleBelongsToTheProgramOfItsTime) {
   assembly.apply({4, perf::ThrottleRecord{101}});
   assembly.apply({4, perf::ThrottleRecord{5}});
   const auto profile = finished(builder);
-  EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7  1", "cpu-clock 7/7 elf:401010 1"));
+  EXPECT_THAT(sample_lines(profile),
+              ElementsAre("cpu-clock 7/7 elf:401010 1", "cpu-clock 7/7 unfinished:1 1"));
   ASSERT_EQ(profile.processes_size(), 2);
   EXPECT_EQ(profile.processes(0).comm(), "job");
   EXPECT_EQ(profile.processes(1).comm(), "next");

@@ -28,7 +28,7 @@ TEST(ParseMaps, ReadsALine) {
   EXPECT_EQ(entries[0].end, 0x55d0c000);
   EXPECT_TRUE(entries[0].executable);
   EXPECT_EQ(entries[0].file_offset, 0x1000);
-  EXPECT_EQ(entries[0].inode, 1234);
+  EXPECT_EQ(entries[0].file, (FileId{0xfe, 1, 1234}));
   EXPECT_EQ(entries[0].path, "/usr/bin/job");
   EXPECT_FALSE(entries[0].deleted);
 }

@@ -1,0 +1,94 @@
+#include "daemon/identity/image.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <cerrno>
+
+namespace plimsoll::identity {
+namespace {
+
+Result<std::shared_ptr<const UniqueFd>> open_for_reading(const std::string& path) {
+  auto fd = std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd->valid()) {
+    return fail_errno(errno, "opening {}", path);
+  }
+  return fd;
+}
+
+Result<OpenedImage> open_file(const std::string& path, const MappedFileHint& hint) {
+  auto fd = open_for_reading(path);
+  if (!fd) {
+    return propagate(fd);
+  }
+  struct stat info{};
+  if (::fstat((*fd)->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return fail(ErrorCode::kNotFound, "{} is no regular file", path);
+  }
+  const FileId file{major(info.st_dev), minor(info.st_dev), info.st_ino};
+  if (hint.build_id.empty() && (hint.file != file || file.inode == 0)) {
+    return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
+  }
+  auto image = elf::LoadedImage::from_file(elf::read_at_of(*fd, path));
+  if (!image) {
+    return propagate(image, "reading {}", path);
+  }
+  if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
+    return fail(ErrorCode::kNotFound, "{} has another build ID than the mapped file", path);
+  }
+  return OpenedImage{std::move(*image), std::move(*fd), path};
+}
+
+// The memory that the file's first byte is mapped to, which holds its ELF header.
+Result<uint64_t> header_address(const ProcFs& proc_fs, const MappedFileHint& hint) {
+  const auto maps = proc_fs.maps(hint.pid);
+  if (!maps) {
+    return propagate(maps);
+  }
+  for (const MapsEntry& entry : *maps) {
+    const bool is_same_file = hint.build_id.empty() ? entry.file == hint.file : entry.path == hint.path;
+    if (is_same_file && entry.file.inode != 0 && entry.file_offset == 0) {
+      return entry.start;
+    }
+  }
+  return fail(ErrorCode::kNotFound, "process {} does not map the start of {}", hint.pid, hint.path);
+}
+
+Result<OpenedImage> open_memory(const ProcFs& proc_fs, const MappedFileHint& hint) {
+  const auto start = header_address(proc_fs, hint);
+  if (!start) {
+    return propagate(start);
+  }
+  const std::string path = proc_fs.memory_path(hint.pid);
+  auto fd = open_for_reading(path);
+  if (!fd) {
+    return propagate(fd);
+  }
+  auto image = elf::LoadedImage::from_memory(elf::read_at_of(*fd, path), *start);
+  if (!image) {
+    return propagate(image, "reading {} in {}", hint.path, path);
+  }
+  if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
+    return fail(ErrorCode::kNotFound, "{} has another build ID in {}", hint.path, path);
+  }
+  return OpenedImage{std::move(*image), nullptr, path};
+}
+
+}  // namespace
+
+Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint) {
+  auto opened = open_file(proc_fs.path_in_root(hint.pid, hint.path), hint);
+  if (opened) {
+    return opened;
+  }
+  for (const std::string& path : {proc_fs.executable_link(hint.pid), std::string(hint.path)}) {
+    if (auto other = open_file(path, hint); other) {
+      return other;
+    }
+  }
+  auto memory = open_memory(proc_fs, hint);
+  return memory ? std::move(memory) : std::move(opened);
+}
+
+}  // namespace plimsoll::identity

@@ -1,0 +1,33 @@
+// Opening the ELF file that a process has mapped, even where its path leads elsewhere by now.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "daemon/identity/proc_fs.h"
+#include "elf/loaded_image.h"
+
+namespace plimsoll::identity {
+
+// What is known of a mapped file before opening it.
+struct MappedFileHint {
+  uint32_t pid = 0;
+  std::string_view path;      // in the process's mount namespace
+  std::string_view build_id;  // as the kernel told it; empty: not told
+  FileId file;                // likewise
+};
+
+struct OpenedImage {
+  elf::LoadedImage image;
+  std::shared_ptr<const UniqueFd> fd;  // of the file; null where the image was read from the process's memory
+  std::string name;                    // where it was found
+};
+
+// Tries, in this order: the path in the process's root, the process's executable, the same path here (for processes that
+// are gone), and the process's memory. Each must be the mapped file: by its build ID where the hint has one, else by
+// device and inode. The error says what was wrong with the first.
+Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint);
+
+}  // namespace plimsoll::identity

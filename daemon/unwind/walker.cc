@@ -1,0 +1,237 @@
+#include "daemon/unwind/walker.h"
+
+#include "daemon/unwind/dwarf_expression.h"
+
+namespace plimsoll::unwind {
+namespace {
+
+// 600 bytes each.
+constexpr size_t kMaxRows = 8192;
+
+// A word that a rule needs, or why it cannot be had.
+std::optional<uint64_t> read_word(const StackCopy& stack, uint64_t address, StackEnd& end) {
+  const auto word = stack.word(address);
+  if (!word) {
+    end = stack.is_cut && address >= stack.start ? StackEnd::kCutCopy : StackEnd::kOutsideStack;
+  }
+  return word;
+}
+
+std::optional<uint64_t> evaluate_rule(const Rule& rule, const CfiTable& cfi, const Registers& frame,
+                                      const StackCopy& stack, std::optional<uint64_t> cfa, StackEnd& end) {
+  const auto result = evaluate(cfi.expression(rule), frame, stack, cfa);
+  if (!result.value) {
+    end = StackEnd::kDamagedUnwindInformation;
+    if (result.failure == ExpressionFailure::kOutsideStack) {
+      read_word(stack, result.address, end);
+    }
+  }
+  return result.value;
+}
+
+// Where the caller's stack pointer was at the call.
+std::optional<uint64_t> canonical_frame_address(const UnwindRow& row, const CfiTable& cfi,
+                                                const Registers& frame, const StackCopy& stack,
+                                                StackEnd& end) {
+  if (row.cfa.kind == Rule::Kind::kExpression) {
+    return evaluate_rule(row.cfa, cfi, frame, stack, std::nullopt, end);
+  }
+  if (row.cfa.kind != Rule::Kind::kOffset || !frame.knows(row.cfa.reg)) {
+    // The register's value was saved where this copy does not reach.
+    end = row.cfa.kind == Rule::Kind::kOffset ? StackEnd::kOutsideStack : StackEnd::kDamagedUnwindInformation;
+    return std::nullopt;
+  }
+  return frame[row.cfa.reg] + static_cast<uint64_t>(row.cfa.offset);
+}
+
+// The caller's value of one register; nothing where it is lost, or, with the reason in `end`, cannot be read.
+std::optional<uint64_t> callers_value(const Rule& rule, uint64_t number, const CfiTable& cfi,
+                                      const Registers& frame, uint64_t cfa, const StackCopy& stack,
+                                      StackEnd& end) {
+  const auto unchanged = [&](uint64_t other) {
+    return frame.knows(other) ? std::optional(frame[other]) : std::nullopt;
+  };
+  switch (rule.kind) {
+    case Rule::Kind::kSame:
+      return unchanged(number);
+    case Rule::Kind::kUndefined:
+      return std::nullopt;
+    case Rule::Kind::kOffset:
+      return cfa + static_cast<uint64_t>(rule.offset);
+    case Rule::Kind::kAtOffset: {
+      const uint64_t address = cfa + static_cast<uint64_t>(rule.offset);
+      // Compilers do not say that an epilogue has popped a register: its slot, below the stack pointer by now, is still
+      // what the rule names, and the register has the value again.
+      const bool is_popped = number != kRip && address < frame[kRsp];
+      return is_popped ? unchanged(number) : read_word(stack, address, end);
+    }
+    case Rule::Kind::kRegister:
+      return unchanged(rule.reg);
+    case Rule::Kind::kAtExpression: {
+      const auto address = evaluate_rule(rule, cfi, frame, stack, cfa, end);
+      return address ? read_word(stack, *address, end) : std::nullopt;
+    }
+    case Rule::Kind::kExpression:
+      return evaluate_rule(rule, cfi, frame, stack, cfa, end);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Walker::walk(Registers registers, const StackCopy& stack, std::span<const uint64_t> frame_pointer_chain,
+                  CodeMap& code, WalkedStack& walked) {
+  walked.addresses.clear();
+  walked.end = StackEnd::kTooDeep;
+  only_frame_pointers_ = true;
+  bool is_exact = true;
+  while (walked.addresses.size() < kMaxFrames) {
+    const uint64_t address = registers[kRip] - (is_exact ? 0 : 1);
+    const CodePlace place = code.find(address);
+    if (!place.is_mapped) {
+      walked.end = StackEnd::kNotMapped;
+      return;
+    }
+    walked.addresses.push_back(address);
+    left_copy_ = false;
+    if (!step(place, registers, stack, walked.end)) {
+      const size_t next = walked.addresses.size();
+      if (left_copy_ && only_frame_pointers_ && next < frame_pointer_chain.size() &&
+          frame_pointer_chain[next - 1] == registers[kRip]) {
+        follow_chain(frame_pointer_chain, next, code, walked);
+      }
+      return;
+    }
+    is_exact = next_is_exact_;
+  }
+}
+
+void Walker::follow_chain(std::span<const uint64_t> chain, size_t next, CodeMap& code, WalkedStack& walked) {
+  for (; next < chain.size() && walked.addresses.size() < kMaxFrames; ++next) {
+    if (chain[next] == 0) {
+      break;
+    }
+    const uint64_t address = chain[next] - 1;
+    const CodePlace place = code.find(address);
+    if (!place.is_mapped) {
+      walked.end = StackEnd::kNotMapped;
+      return;
+    }
+    walked.addresses.push_back(address);
+    if (!place.keeps_frame_pointers) {
+      walked.end = StackEnd::kOutsideStack;  // where its own frame lies is not known
+      return;
+    }
+  }
+  walked.end = next < chain.size() && chain[next] != 0 ? StackEnd::kTooDeep : StackEnd::kOutermost;
+}
+
+CfiTable::Lookup Walker::find_row(const CodePlace& place, const UnwindRow*& row) {
+  const RowKey key{place.cfi, place.elf_address};
+  auto known = rows_.find(key);
+  if (known == rows_.end()) {
+    UnwindRow found;
+    if (const auto lookup = place.cfi->find(place.elf_address, found); lookup != CfiTable::Lookup::kFound) {
+      return lookup;
+    }
+    if (rows_.size() >= kMaxRows) {
+      rows_.clear();
+    }
+    known = rows_.emplace(key, found).first;
+  }
+  row = &known->second;
+  return CfiTable::Lookup::kFound;
+}
+
+bool Walker::step(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end) {
+  next_is_exact_ = false;
+  const UnwindRow* row = nullptr;
+  const auto lookup = place.cfi == nullptr ? CfiTable::Lookup::kNotCovered : find_row(place, row);
+  switch (lookup) {
+    case CfiTable::Lookup::kFound:
+      only_frame_pointers_ = false;
+      return apply(*row, *place.cfi, frame, stack, end);
+    case CfiTable::Lookup::kDamaged:
+      end = StackEnd::kDamagedUnwindInformation;
+      return false;
+    case CfiTable::Lookup::kNotCovered:
+      break;
+  }
+  if (!place.keeps_frame_pointers) {
+    end = StackEnd::kNoUnwindInformation;
+    return false;
+  }
+  return step_by_frame_pointer(frame, stack, end);
+}
+
+bool Walker::apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, const StackCopy& stack,
+                   StackEnd& end) {
+  const auto cfa = canonical_frame_address(row, cfi, frame, stack, end);
+  if (!cfa) {
+    return false;
+  }
+  if (row.registers[kRip].kind == Rule::Kind::kUndefined) {
+    end = StackEnd::kOutermost;
+    return false;
+  }
+  // Frames lie one above the other, but for a signal handler that runs on a stack of its own.
+  if (*cfa <= frame[kRsp] && !row.is_signal_frame) {
+    end = StackEnd::kDamagedUnwindInformation;
+    return false;
+  }
+  end = StackEnd::kDamagedUnwindInformation;
+  const auto return_address = row.registers[kRip].kind == Rule::Kind::kSame
+                                  ? std::nullopt
+                                  : callers_value(row.registers[kRip], kRip, cfi, frame, *cfa, stack, end);
+  if (!return_address || *return_address == 0) {
+    end = return_address ? StackEnd::kOutermost : end;
+    return false;
+  }
+  Registers caller;
+  caller.set(kRip, *return_address);
+  caller.set(kRsp, *cfa);
+  for (uint64_t number = 0; number < kRip; ++number) {
+    const Rule& rule = row.registers[number];
+    if (number == kRsp && rule.kind == Rule::Kind::kSame) {
+      continue;
+    }
+    // One that cannot be had matters only where a caller's rule needs it.
+    StackEnd unused{};
+    if (const auto value = callers_value(rule, number, cfi, frame, *cfa, stack, unused)) {
+      caller.set(number, *value);
+    }
+  }
+  frame = caller;
+  next_is_exact_ = row.is_signal_frame;
+  return true;
+}
+
+bool Walker::step_by_frame_pointer(Registers& frame, const StackCopy& stack, StackEnd& end) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  // The outermost frame has a frame pointer of 0 (System V psABI for x86-64, 3.4.1).
+  if (!frame.knows(kRbp) || frame[kRbp] == 0) {
+    end = frame.knows(kRbp) ? StackEnd::kOutermost : StackEnd::kNoUnwindInformation;
+    return false;
+  }
+  const uint64_t link = frame[kRbp];
+  const auto saved = link < frame[kRsp] ? std::nullopt : stack.word(link);
+  const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
+  if (!return_address) {
+    read_word(stack, link, end);
+    left_copy_ = true;
+    return false;
+  }
+  if (*return_address == 0) {
+    end = StackEnd::kOutermost;
+    return false;
+  }
+  // Which other registers the frame saved, and where, nothing says.
+  Registers caller;
+  caller.set(kRbp, *saved);
+  caller.set(kRsp, link + 2 * kWord);
+  caller.set(kRip, *return_address);
+  frame = caller;
+  return true;
+}
+
+}  // namespace plimsoll::unwind

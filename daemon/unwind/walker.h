@@ -1,0 +1,88 @@
+// Walks a captured user stack from the leaf to the outermost frame.
+//
+//   Walker walker;
+//   WalkedStack walked;
+//   walker.walk(registers, stack, code, walked);
+//   // walked.addresses: where each frame was executing, leaf first; walked.end: why there are no more
+//
+// Never guesses: where a rule cannot be followed the stack ends, with the reason.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "daemon/unwind/cfi_table.h"
+#include "daemon/unwind/registers.h"
+#include "daemon/unwind/stack_copy.h"
+
+namespace plimsoll::unwind {
+
+// What is known of the code at an address.
+struct CodePlace {
+  bool is_mapped = false;
+  const CfiTable* cfi = nullptr;  // null: there is none
+  uint64_t elf_address = 0;       // with cfi
+  // Code that the table does not cover keeps its frames linked through rbp: JITs, Go. Others might, and do not.
+  bool keeps_frame_pointers = false;
+};
+
+// Which code lies where in a process.
+class CodeMap {
+ public:
+  virtual ~CodeMap() = default;
+  virtual CodePlace find(uint64_t address) = 0;
+};
+
+// Why a stack has no more frames.
+enum class StackEnd {
+  kOutermost,     // by definition: the return address is undefined or 0, or the chain of frame pointers ends
+  kCutCopy,       // the stack goes on behind the captured part
+  kOutsideStack,  // a rule reads what is not in this stack (a signal handler's own stack, damage)
+  kNotMapped,     // a return address outside executable mappings
+  kNoUnwindInformation,
+  kDamagedUnwindInformation,
+  kTooDeep,
+};
+
+struct WalkedStack {
+  // An address inside the instruction that each frame was executing: the leaf's own, and the byte before each return
+  // address (after a signal frame: the interrupted instruction's).
+  std::vector<uint64_t> addresses;
+  StackEnd end = StackEnd::kOutermost;
+};
+
+// One thread. Keeps the rows that it has needed, up to a bound.
+class Walker {
+ public:
+  static constexpr size_t kMaxFrames = 1024;
+
+  // Replaces what is in `walked`. `frame_pointer_chain` is what the kernel found by following frame pointers from the same
+  // registers (instruction pointer, then return addresses), or empty: it goes on where a chain leaves the copy, since Go
+  // switches between stacks. A frame takes some 50 ns when its row is known.
+  void walk(Registers registers, const StackCopy& stack, std::span<const uint64_t> frame_pointer_chain,
+            CodeMap& code, WalkedStack& walked);
+
+  // Before a table that was used is destroyed.
+  void forget_tables() { rows_.clear(); }
+
+ private:
+  // True: `frame` is the caller's now. False: there is none, for the reason in `end`.
+  bool step(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
+  bool step_by_frame_pointer(Registers& frame, const StackCopy& stack, StackEnd& end);
+  bool apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, const StackCopy& stack,
+             StackEnd& end);
+  // Goes on by the chain, whose entry `next` is the caller of the last frame in `walked`.
+  static void follow_chain(std::span<const uint64_t> chain, size_t next, CodeMap& code, WalkedStack& walked);
+  CfiTable::Lookup find_row(const CodePlace& place, const UnwindRow*& row);
+
+  using RowKey = std::pair<const CfiTable*, uint64_t>;
+  boost::unordered_flat_map<RowKey, UnwindRow> rows_;
+  bool next_is_exact_ = false;        // the frame that was stepped to was interrupted, not left by a call
+  bool only_frame_pointers_ = false;  // every step of this walk so far followed one
+  bool left_copy_ = false;            // the newest step failed since its frame pointer leads out of the copy
+};
+
+}  // namespace plimsoll::unwind

@@ -1,0 +1,64 @@
+// User parts of stacks: the walker, put together with what is known of processes and their binaries.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/identity/processes.h"
+#include "daemon/perf/records.h"
+#include "daemon/unwind/walker.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll {
+
+struct UserStack {
+  std::vector<uint64_t> addresses;  // inside the instruction that each frame was executing, leaf first
+  // Why there are no more; unspecified: the outermost frame was reached.
+  wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
+};
+
+// One thread. Reads the call frame information of each binary that a sample falls into, once, and keeps it from window to
+// window, within a bound on memory.
+class UserStacks {
+ public:
+  static constexpr size_t kDefaultTableBytes = size_t{32} << 20;
+
+  UserStacks(const identity::ProcFs& proc_fs, uint32_t stack_bytes,
+             size_t max_table_bytes = kDefaultTableBytes)
+      : proc_fs_(proc_fs), stack_bytes_(stack_bytes), max_table_bytes_(max_table_bytes) {}
+
+  // Replaces what is in `stack`. The sample must come with registers (user_abi); `frame_pointer_chain` is the user part of
+  // its call chain.
+  void unwind(const perf::SampleRecord& sample, std::span<const uint64_t> frame_pointer_chain,
+              const identity::Process& process, UserStack& stack);
+
+  // Call between windows: drops tables, the longest unused first, until they are within the bound.
+  void trim();
+
+  size_t table_bytes() const { return table_bytes_; }
+
+ private:
+  class ProcessCode;
+
+  // What is known of unwinding one binary.
+  struct BinaryTable {
+    std::unique_ptr<unwind::CfiTable> cfi;  // null: it has none, or `problem` says why it could not be read
+    wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
+    uint64_t used_in = 0;  // number of the window
+  };
+  const BinaryTable& table_of(const identity::BinaryInfo& binary, const identity::Process& process);
+  BinaryTable read_table(const identity::BinaryInfo& binary, const identity::Process& process) const;
+
+  const identity::ProcFs& proc_fs_;
+  const uint32_t stack_bytes_;
+  const size_t max_table_bytes_;
+  boost::unordered_flat_map<const identity::BinaryInfo*, BinaryTable> tables_;
+  size_t table_bytes_ = 0;
+  uint64_t window_ = 0;
+  unwind::Walker walker_;
+  unwind::WalkedStack walked_;
+};
+
+}  // namespace plimsoll

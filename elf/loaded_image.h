@@ -1,0 +1,73 @@
+// The loaded part of an ELF image whose bytes lie elsewhere: in a file that may shrink while it is read, or in the memory
+// of another process. Reads what is asked for, and maps nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "elf/elf_file.h"
+
+namespace plimsoll::elf {
+
+// Exactly `size_bytes` bytes from `offset` on, or an error.
+using ReadAt = std::function<Result<std::string>(uint64_t offset, uint64_t size_bytes)>;
+
+// One thread. Untrusted bytes: counts and sizes are bounded.
+class LoadedImage {
+ public:
+  // `read` takes file offsets.
+  static Result<LoadedImage> from_file(ReadAt read);
+  // `read` takes addresses of the process; the ELF header is mapped at `header_address`.
+  static Result<LoadedImage> from_memory(ReadAt read, uint64_t header_address);
+
+  // The PT_LOAD ones.
+  const std::vector<Segment>& segments() const { return segments_; }
+  // The GNU build ID's bytes; empty where there is none.
+  const std::string& build_id() const { return build_id_; }
+  // A program of the Go toolchain, by its build note.
+  bool is_go() const { return is_go_; }
+
+  // The bytes of .eh_frame from its first to the end of its segment, and the ELF address of the first; nothing where the
+  // image says of none.
+  struct EhFrame {
+    std::string bytes;
+    uint64_t address = 0;
+  };
+  Result<std::optional<EhFrame>> eh_frame() const;
+
+  // Bytes by ELF address, within one segment.
+  Result<std::string> read(uint64_t address, uint64_t size_bytes) const;
+
+ private:
+  LoadedImage(ReadAt read, std::optional<uint64_t> header_address)
+      : read_(std::move(read)), header_address_(header_address) {}
+  Status read_headers();
+  void read_notes(uint64_t address, uint64_t size_bytes);
+  const Segment* segment_of(uint64_t address) const;
+  Result<std::optional<uint64_t>> eh_frame_address() const;
+  std::optional<uint64_t> eh_frame_section() const;
+
+  ReadAt read_;
+  std::optional<uint64_t> header_address_;  // in memory; else a file
+  uint64_t bias_ = 0;                       // process address minus ELF address, in memory
+  std::vector<Segment> segments_;
+  std::string build_id_;
+  bool is_go_ = false;
+  uint64_t eh_frame_hdr_ = 0;  // ELF address; 0: none
+  uint64_t section_headers_offset_ = 0;
+  uint16_t section_count_ = 0;
+  uint16_t section_names_ = 0;
+};
+
+// A file's bytes by pread, `name` for errors. Also serves /proc/PID/mem, whose offsets are addresses.
+ReadAt read_at_of(std::shared_ptr<const UniqueFd> fd, std::string name);
+// Bytes in memory as a file, borrowed.
+ReadAt read_at_of(Bytes file);
+
+}  // namespace plimsoll::elf
