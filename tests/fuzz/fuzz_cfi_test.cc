@@ -1,0 +1,80 @@
+// Call frame information from damaged binaries, and stacks that are damaged with it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "daemon/unwind/walker.h"
+#include "elf/loaded_image.h"
+#include "tests/fuzz/mutate.h"
+
+namespace plimsoll::unwind {
+namespace {
+
+constexpr int kMutations = 10'000;
+constexpr uint64_t kStackStart = 0x7000'0000;
+
+// The first part of a real table, small enough to be damaged often.
+elf::LoadedImage::EhFrame real_eh_frame() {
+  const std::string path = "/proc/self/exe";
+  auto image = elf::LoadedImage::from_file(
+      elf::read_at_of(std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path));
+  auto eh_frame = image->eh_frame();
+  (*eh_frame)->bytes.resize(std::min<size_t>((*eh_frame)->bytes.size(), 2000));
+  return std::move(**eh_frame);
+}
+
+// One table for all code.
+class OneTable : public CodeMap {
+ public:
+  explicit OneTable(const CfiTable& table) : table_(table) {}
+  CodePlace find(uint64_t address) override {
+    return {
+        .is_mapped = true, .cfi = &table_, .elf_address = address, .keeps_frame_pointers = address % 2 == 0};
+  }
+
+ private:
+  const CfiTable& table_;
+};
+
+uint64_t fuzz_seed() {
+  const char* const seed = std::getenv("PLIMSOLL_FUZZ_SEED");
+  return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
+}
+
+TEST(FuzzCfi, DamagedTablesAndStacksEndWithAReason) {
+  const auto original = real_eh_frame();
+  std::mt19937_64 random(fuzz_seed());
+  int parsed = 0;
+  size_t frames = 0;
+  for (int i = 0; i < kMutations; ++i) {
+    const auto table = CfiTable::parse(fuzz::mutated(original.bytes, random), original.address);
+    if (!table) {
+      EXPECT_FALSE(table.error().message.empty());
+      continue;
+    }
+    ++parsed;
+    std::vector<uint64_t> words(64);
+    for (uint64_t& word : words) {
+      // Mostly addresses that the table knows, some that lead into the stack.
+      word = random() % 4 == 0 ? kStackStart + random() % 600 : original.address - random() % 0x10000;
+    }
+    Registers registers;
+    for (size_t number = 0; number < kRegisters; ++number) {
+      registers.set(number, words[number]);
+    }
+    registers.set(kRsp, kStackStart);
+    Walker walker;
+    WalkedStack walked;
+    OneTable code(*table);
+    walker.walk(registers, {.start = kStackStart, .bytes = std::as_bytes(std::span(words))}, words, code,
+                walked);
+    EXPECT_LE(walked.addresses.size(), Walker::kMaxFrames);
+    frames += walked.addresses.size();
+  }
+  EXPECT_GT(parsed, kMutations / 10);
+  EXPECT_GT(frames, static_cast<size_t>(parsed)) << "no walk came further than its first frame";
+}
+
+}  // namespace
+}  // namespace plimsoll::unwind
