@@ -5,9 +5,8 @@
 namespace plimsoll {
 namespace {
 
-Result<std::optional<elf::LoadedImage::EhFrame>> read_eh_frame(const identity::ProcFs& proc_fs,
-                                                               const identity::BinaryInfo& binary,
-                                                               uint32_t pid) {
+Result<elf::LoadedImage::EhFrame> read_eh_frame(const identity::ProcFs& proc_fs,
+                                                const identity::BinaryInfo& binary, uint32_t pid) {
   if (binary.path == identity::kVdso) {
     const auto bytes = elf::own_vdso_bytes();
     const auto image = bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
@@ -87,10 +86,10 @@ UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binar
                                                                  : wire::BINARY_OUT_OF_REACH;
     return table;
   }
-  if (!*eh_frame) {
+  if (eh_frame->bytes.empty()) {
     return table;
   }
-  auto cfi = unwind::CfiTable::parse(std::move((*eh_frame)->bytes), (*eh_frame)->address);
+  auto cfi = unwind::CfiTable::parse(std::move(eh_frame->bytes), eh_frame->address);
   if (cfi) {
     table.cfi = std::make_unique<unwind::CfiTable>(std::move(*cfi));
   } else {

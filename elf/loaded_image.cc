@@ -142,7 +142,7 @@ Result<std::string> LoadedImage::read(uint64_t address, uint64_t size_bytes) con
 
 // .eh_frame_hdr: version, encodings of three fields, then the address of .eh_frame, relative to itself in practice (LSB
 // Core, "The .eh_frame_hdr section").
-Result<std::optional<uint64_t>> LoadedImage::eh_frame_address() const {
+Result<uint64_t> LoadedImage::eh_frame_address() const {
   constexpr uint8_t kPcRelativeSigned4 = 0x1b;
   if (eh_frame_hdr_ == 0) {
     return eh_frame_section();
@@ -157,13 +157,13 @@ Result<std::optional<uint64_t>> LoadedImage::eh_frame_address() const {
   return eh_frame_hdr_ + 4 + static_cast<uint64_t>(int64_t{object_at<int32_t>(*header, 4)});
 }
 
-std::optional<uint64_t> LoadedImage::eh_frame_section() const {
+uint64_t LoadedImage::eh_frame_section() const {
   if (header_address_ || section_headers_offset_ == 0 || section_names_ >= section_count_) {
-    return std::nullopt;  // sections are not loaded
+    return 0;  // sections are not loaded
   }
   const auto table = read_(section_headers_offset_, uint64_t{section_count_} * sizeof(Elf64_Shdr));
   if (!table) {
-    return std::nullopt;
+    return 0;
   }
   const auto names_header = object_at<Elf64_Shdr>(*table, section_names_ * sizeof(Elf64_Shdr));
   const auto names = read_(names_header.sh_offset, std::min<uint64_t>(names_header.sh_size, 1 << 20));
@@ -175,28 +175,27 @@ std::optional<uint64_t> LoadedImage::eh_frame_section() const {
       return section.sh_addr;
     }
   }
-  return std::nullopt;
+  return 0;
 }
 
-Result<std::optional<LoadedImage::EhFrame>> LoadedImage::eh_frame() const {
+Result<LoadedImage::EhFrame> LoadedImage::eh_frame() const {
   const auto address = eh_frame_address();
   if (!address) {
     return propagate(address);
   }
-  if (!*address) {
-    return std::optional<EhFrame>();
+  if (*address == 0) {
+    return EhFrame();
   }
-  const Segment* const segment = segment_of(**address);
+  const Segment* const segment = segment_of(*address);
   if (segment == nullptr) {
-    return fail(ErrorCode::kCorrupt, ".eh_frame at {:#x} lies outside what is loaded", **address);
+    return fail(ErrorCode::kCorrupt, ".eh_frame at {:#x} lies outside what is loaded", *address);
   }
-  const uint64_t size_bytes =
-      std::min(segment->file_bytes - (**address - segment->address), kMaxEhFrameBytes);
-  auto bytes = read(**address, size_bytes);
+  auto bytes =
+      read(*address, std::min(segment->file_bytes - (*address - segment->address), kMaxEhFrameBytes));
   if (!bytes) {
     return propagate(bytes, "reading .eh_frame");
   }
-  return EhFrame{std::move(*bytes), **address};
+  return EhFrame{std::move(*bytes), *address};
 }
 
 }  // namespace plimsoll::elf

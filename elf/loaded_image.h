@@ -33,13 +33,13 @@ class LoadedImage {
   // A program of the Go toolchain, by its build note.
   bool is_go() const { return is_go_; }
 
-  // The bytes of .eh_frame from its first to the end of its segment, and the ELF address of the first; nothing where the
+  // The bytes of .eh_frame from its first to the end of its segment, and the ELF address of the first; no bytes where the
   // image says of none.
   struct EhFrame {
     std::string bytes;
     uint64_t address = 0;
   };
-  Result<std::optional<EhFrame>> eh_frame() const;
+  Result<EhFrame> eh_frame() const;
 
   // Bytes by ELF address, within one segment.
   Result<std::string> read(uint64_t address, uint64_t size_bytes) const;
@@ -50,8 +50,9 @@ class LoadedImage {
   Status read_headers();
   void read_notes(uint64_t address, uint64_t size_bytes);
   const Segment* segment_of(uint64_t address) const;
-  Result<std::optional<uint64_t>> eh_frame_address() const;
-  std::optional<uint64_t> eh_frame_section() const;
+  // ELF addresses; 0: there is none.
+  Result<uint64_t> eh_frame_address() const;
+  uint64_t eh_frame_section() const;
 
   ReadAt read_;
   std::optional<uint64_t> header_address_;  // in memory; else a file

@@ -20,8 +20,8 @@ elf::LoadedImage::EhFrame real_eh_frame() {
   auto image = elf::LoadedImage::from_file(
       elf::read_at_of(std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path));
   auto eh_frame = image->eh_frame();
-  (*eh_frame)->bytes.resize(std::min<size_t>((*eh_frame)->bytes.size(), 2000));
-  return std::move(**eh_frame);
+  eh_frame->bytes.resize(std::min<size_t>(eh_frame->bytes.size(), 2000));
+  return std::move(*eh_frame);
 }
 
 // One table for all code.

@@ -107,7 +107,7 @@ CfiTable table_of(const std::string& path) {
   auto image =
       elf::LoadedImage::from_file(elf::read_at_of(std::make_shared<UniqueFd>(::dup(fd.get())), path));
   auto eh_frame = image->eh_frame();
-  return *CfiTable::parse(std::move((*eh_frame)->bytes), (*eh_frame)->address);
+  return *CfiTable::parse(std::move(eh_frame->bytes), eh_frame->address);
 }
 
 class CfiOfFile : public ::testing::TestWithParam<std::string> {};

@@ -76,8 +76,8 @@ class OwnCode : public CodeMap {
     Binary& binary = binaries_[path];
     binary.segments = image->segments();
     auto eh_frame = image->eh_frame();
-    if (eh_frame && *eh_frame && binary.cfi == nullptr) {
-      auto table = CfiTable::parse(std::move((*eh_frame)->bytes), (*eh_frame)->address);
+    if (eh_frame && !eh_frame->bytes.empty() && binary.cfi == nullptr) {
+      auto table = CfiTable::parse(std::move(eh_frame->bytes), eh_frame->address);
       binary.cfi = table ? std::make_unique<CfiTable>(std::move(*table)) : nullptr;
     }
     parts_.push_back({start, end, offset, &binary});
