@@ -82,7 +82,8 @@ void add_top(CLI::App& app, TopOptions& options) {
 }
 
 void add_import(CLI::App& app, ImportOptions& options) {
-  auto* command = app.add_subcommand("import", "Take profiles from files into a data directory");
+  auto* command =
+      app.add_subcommand("import", "Take profiles from files into a data directory, and look for names");
   command->add_option("--data", options.data_dir, "Data directory; made where it is missing")
       ->type_name("DIR")
       ->required();
@@ -90,9 +91,14 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->add_option("--symbol-root", options.symbol_roots,
                    "Folder whose binaries may be read for symbols; may be repeated (default: the usual ones)")
       ->type_name("DIR");
-  command->add_option("files", options.files, "Raw profiles, as \"plimsolld --once\" writes them")
-      ->type_name("FILE")
-      ->required();
+  command
+      ->add_option("--debug-root", options.debug_roots,
+                   "Folder of separate debug files; may be repeated (default: /usr/lib/debug)")
+      ->type_name("DIR");
+  command
+      ->add_option("files", options.files,
+                   "Raw profiles, as \"plimsolld --once\" writes them; none: only look for better symbols")
+      ->type_name("FILE");
 }
 
 void add_server(CLI::App& app, ServerOptions& options) {

@@ -29,8 +29,9 @@ struct ImportOptions {
   std::string data_dir;
   std::vector<std::string> files;
   std::vector<std::string> symbol_roots;  // none: the defaults
+  std::vector<std::string> debug_roots;   // likewise
 };
-// Commits each file before the next is read; symbolizes at the end. Fails on the first file that cannot be imported,
+// Commits each file before the next is read; symbolizes at the end, also what was imported before and lacked symbols. Fails on the first file that cannot be imported,
 // which then has left nothing.
 Status run_import(const ImportOptions& options);
 

@@ -31,8 +31,11 @@ Status import_file(store::Ingest& ingest, const std::string& path) {
 
 void print_report(const server::PipelineReport& report) {
   fmt::print("{} profiles became {} rows; {} of {} new locations have names\n", report.profiles, report.rows,
-             report.named, report.locations);
-  for (const std::string& missing : report.missing) {
+             report.names.named, report.names.locations);
+  for (const std::string& improved : report.names.improved) {
+    fmt::print("better symbols: {}\n", improved);
+  }
+  for (const std::string& missing : report.names.missing) {
     fmt::print("no symbols: {}\n", missing);
   }
 }
@@ -51,10 +54,14 @@ Status run_import(const ImportOptions& options) {
       break;
     }
   }
-  const symbolizer::SymbolRoots roots{options.symbol_roots.empty() ? config::ServerConfig().symbol_roots
-                                                                   : options.symbol_roots};
+  const config::ServerConfig defaults;
+  const auto given_or = [](const auto& given, const auto& otherwise) {
+    return given.empty() ? otherwise : given;
+  };
+  symbolizer::Symbolizer symbolizer({given_or(options.symbol_roots, defaults.symbol_roots),
+                                     given_or(options.debug_roots, defaults.symbol_debug_roots)});
   // What was accepted before a failure is accepted: it becomes rows now rather than at some later start.
-  const auto report = server::run_pipeline(**ingest, roots);
+  const auto report = server::run_pipeline(**ingest, symbolizer);
   if (!report) {
     return propagate(report);
   }

@@ -27,6 +27,12 @@ std::vector<Key> ServerConfig::keys() {
        Range{int64_t{4} << 10, int64_t{1} << 30}},
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile names them.",
        &symbol_roots},
+      {"symbols.debug_roots",
+       "Folders that hold separate debug files as Debian's -dbgsym packages install them: by build ID\n"
+       "(.build-id/xx/yyyy.debug), or below the path of the binary's folder.",
+       &symbol_debug_roots},
+      {"symbols.retry", "How often to look whether better symbols have appeared for binaries that lack some.",
+       DurationNs{&symbol_retry_ns}, Range{kNsPerSecond, 24 * kHourNs}},
   };
 }
 

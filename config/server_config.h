@@ -23,6 +23,8 @@ struct ServerConfig {
   int64_t max_profile_bytes = int64_t{64} << 20;
   std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",
                                            "/srv", "/tmp", "/bin", "/sbin"};
+  std::vector<std::string> symbol_debug_roots = {"/usr/lib/debug"};
+  int64_t symbol_retry_ns = 10'000'000'000;
 
   // The keys point into this object.
   std::vector<Key> keys();

@@ -56,6 +56,7 @@ Result<ElfFile> ElfFile::parse(Bytes image) {
     return fail(ErrorCode::kCorrupt, "ELF program headers of {} bytes", header.e_phentsize);
   }
   ElfFile file(image);
+  file.type_ = header.e_type;
   reader.seek(header.e_phoff);
   for (uint32_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = reader.read<Elf64_Phdr>();
@@ -95,8 +96,9 @@ void ElfFile::read_sections(uint64_t offset, uint16_t entry_bytes, uint64_t coun
                 .value_or(Bytes{});
   }
   for (const Elf64_Shdr& section : headers) {
-    sections_.push_back({string_at(names, section.sh_name), section.sh_type, section.sh_addr,
-                         section.sh_offset, section.sh_size, section.sh_entsize, section.sh_link});
+    sections_.push_back({string_at(names, section.sh_name), section.sh_type, section.sh_flags,
+                         section.sh_addr, section.sh_offset, section.sh_size, section.sh_entsize,
+                         section.sh_link});
   }
 }
 
@@ -149,6 +151,14 @@ std::optional<uint64_t> address_of(const std::vector<Segment>& segments, uint64_
     }
   }
   return address;
+}
+
+Bytes ElfFile::section_bytes(std::string_view name) const {
+  const auto section = std::ranges::find(sections_, name, &Section::name);
+  if (section == sections_.end() || section->type == SHT_NOBITS) {
+    return {};
+  }
+  return slice(image_, section->file_offset, section->size_bytes, name).value_or(Bytes{});
 }
 
 bool ElfFile::for_each_symbol(uint32_t section_type,

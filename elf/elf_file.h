@@ -29,6 +29,7 @@ struct Segment {
 struct Section {
   std::string_view name;
   uint32_t type;
+  uint64_t flags;  // SHF_*
   uint64_t address;
   uint64_t file_offset;
   uint64_t size_bytes;
@@ -49,6 +50,7 @@ class ElfFile {
  public:
   static Result<ElfFile> parse(Bytes image);
 
+  uint16_t type() const { return type_; }  // ET_*
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<Section>& sections() const { return sections_; }
 
@@ -57,6 +59,9 @@ class ElfFile {
 
   // The ELF address at which the byte at `file_offset` is loaded; executable segments are preferred.
   std::optional<uint64_t> address_of(uint64_t file_offset) const;
+
+  // The bytes of the first section of that name; nothing where there is none, or it has none in this file.
+  Bytes section_bytes(std::string_view name) const;
 
   // Calls `consume` for each symbol of the section of that type (SHT_SYMTAB or SHT_DYNSYM), in the file's
   // order. False where there is no such section, or it is damaged.
@@ -68,6 +73,7 @@ class ElfFile {
   void read_build_id();
 
   Bytes image_;
+  uint16_t type_ = 0;
   std::vector<Segment> segments_;
   std::vector<Section> sections_;
   std::string_view build_id_;

@@ -1,12 +1,10 @@
-// From accepted profiles to named rows: builds what is pending, then looks up the names of new locations.
+// From accepted profiles to named rows: builds what is pending, then looks up the names of new locations, and of old
+// ones for which better symbols have appeared.
 #pragma once
-
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "store/ingest.h"
-#include "symbolizer/worker/symbol_source.h"
+#include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
 
@@ -14,12 +12,13 @@ struct PipelineReport {
   uint64_t profiles = 0;
   uint64_t rows = 0;
   uint64_t unbuildable = 0;
-  uint64_t locations = 0;            // looked up
-  uint64_t named = 0;                // of these
-  std::vector<std::string> missing;  // "binary: why it has no symbols"
+  symbolizer::SymbolizeReport names;
+
+  // Whether there is anything to tell.
+  bool has_news() const { return profiles + unbuildable + names.locations + names.renamed != 0; }
 };
 
 // One thread at a time. Works until nothing is pending.
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, const symbolizer::SymbolRoots& roots);
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer);
 
 }  // namespace plimsoll::server

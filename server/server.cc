@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds kGatherInterval{1000};
 
 // After a failure (disk full, say) the pipeline tries again this often.
-constexpr std::chrono::seconds kRetryInterval{2};
+constexpr std::chrono::nanoseconds kRetryInterval = std::chrono::seconds(2);
 
 scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
   scheduler::FleetOptions options;
@@ -41,7 +41,8 @@ http::Response plain_text(unsigned status, std::string text) {
 
 Server::Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
-      roots_{config.symbol_roots},
+      symbolizer_({config.symbol_roots, config.symbol_debug_roots}),
+      symbol_retry_(config.symbol_retry_ns),
       snapshots_(ingest_->directory().path()),
       fleet_(*ingest_, fleet_options(config), [this] {
         const std::lock_guard lock(mutex_);
@@ -118,27 +119,33 @@ void Server::stop() {
   }
 }
 
+bool Server::wait_for_work() {
+  std::unique_lock lock(mutex_);
+  // Without a profile too: better symbols may have appeared.
+  const auto interval = pipeline_status_ ? symbol_retry_ : std::min(symbol_retry_, kRetryInterval);
+  wake_.wait_for(lock, interval, [this] { return pending_ || stopping_; });
+  if (!pending_ && stopping_ && pipeline_status_) {
+    return false;
+  }
+  if (pending_) {
+    // Profiles that come close together become one segment.
+    wake_.wait_for(lock, kGatherInterval, [this] { return stopping_; });
+  }
+  pending_ = false;
+  return true;
+}
+
 void Server::build_rows() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, kRetryInterval, [this] { return pending_ || stopping_; });
-      if (!pending_ && pipeline_status_ && stopping_) {
-        return;
-      }
-      if (!pending_ && pipeline_status_) {
-        continue;
-      }
-      // Profiles that come close together become one segment.
-      wake_.wait_for(lock, kGatherInterval, [this] { return stopping_; });
-      pending_ = false;
-    }
-    const auto report = run_pipeline(*ingest_, roots_);
-    if (report) {
-      log_info("{} profiles became {} rows; {} of {} new locations have names", report->profiles,
-               report->rows, report->named, report->locations);
-    } else {
+  while (wait_for_work()) {
+    const auto report = run_pipeline(*ingest_, symbolizer_);
+    if (!report) {
       log_error("{}", report.error().text());
+    } else if (report->has_news()) {
+      log_info("{} profiles became {} rows; {} of {} new locations have names", report->profiles,
+               report->rows, report->names.named, report->names.locations);
+      for (const std::string& improved : report->names.improved) {
+        log_info("{}", improved);
+      }
     }
     const std::lock_guard lock(mutex_);
     pipeline_status_ = report ? Status() : propagate(report);

@@ -1,6 +1,7 @@
 // `plimsoll server`: all roles in one process, on SQLite and local files.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -13,7 +14,7 @@
 #include "query/views/snapshot.h"
 #include "scheduler/fleet_service.h"
 #include "store/ingest.h"
-#include "symbolizer/worker/symbol_source.h"
+#include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
 
@@ -37,10 +38,13 @@ class Server {
   explicit Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   std::vector<http::Route> people_routes();
+  // False: the server stops, and nothing is left to do.
+  bool wait_for_work();
   void build_rows();
 
   const std::unique_ptr<store::Ingest> ingest_;
-  const symbolizer::SymbolRoots roots_;
+  symbolizer::Symbolizer symbolizer_;            // of the builder thread
+  const std::chrono::nanoseconds symbol_retry_;  // how often it looks for better symbols
   query::SnapshotCache snapshots_;
   scheduler::FleetService fleet_;
   std::unique_ptr<http::Listener> people_;

@@ -51,7 +51,10 @@ CREATE TABLE IF NOT EXISTS thread (id INTEGER PRIMARY KEY, name TEXT NOT NULL UN
 CREATE TABLE IF NOT EXISTS binary (
   id INTEGER PRIMARY KEY,
   identity_kind INTEGER NOT NULL, identity BLOB NOT NULL, path TEXT NOT NULL,
-  quality INTEGER NOT NULL DEFAULT 0,
+  quality INTEGER NOT NULL DEFAULT 0,     -- of the symbols that its locations were last looked up in
+  generation INTEGER NOT NULL DEFAULT 0,  -- of its bindings; 0: never looked up
+  reasons TEXT NOT NULL DEFAULT '',       -- why there are no better symbols
+  looked_at TEXT NOT NULL DEFAULT '',     -- what the search depended on: another text, another search
   UNIQUE (identity_kind, identity, path)
 );
 CREATE TABLE IF NOT EXISTS location (

@@ -24,6 +24,22 @@ Result<std::vector<std::string>> load_texts(sqlite::Database& database, std::str
 
 }  // namespace
 
+std::string_view name_of(SymbolQuality quality) {
+  switch (quality) {
+    case SymbolQuality::kNone:
+      return "none";
+    case SymbolQuality::kDynsym:
+      return "dynsym";
+    case SymbolQuality::kSymtab:
+      return "symtab";
+    case SymbolQuality::kLines:
+      return "line tables";
+    case SymbolQuality::kFull:
+      return "full DWARF";
+  }
+  return "";
+}
+
 Result<int64_t> BindingWriter::intern(std::string_view table, std::string_view column, std::string_view text,
                                       std::unordered_map<std::string, int64_t>& known) {
   const auto [entry, is_new] = known.try_emplace(std::string(text), 0);

@@ -19,6 +19,9 @@ namespace plimsoll::store {
 // How much a source of symbols tells; a better one replaces a worse one.
 enum class SymbolQuality { kNone = 0, kDynsym = 1, kSymtab = 2, kLines = 3, kFull = 4 };
 
+// "none", "dynsym", "symtab", "line tables", "full DWARF".
+std::string_view name_of(SymbolQuality quality);
+
 struct Frame {
   std::string function;
   std::string file;   // empty: unknown

@@ -62,13 +62,20 @@ bool is_code(const elf::Symbol& symbol) {
 }  // namespace
 
 SymbolTable SymbolTable::from_elf(const elf::ElfFile& file, uint32_t section_type) {
+  const SymbolSection section{&file, section_type};
+  return from_sections({&section, 1});
+}
+
+SymbolTable SymbolTable::from_sections(std::span<const SymbolSection> sections) {
   std::vector<Candidate> candidates;
-  file.for_each_symbol(section_type, [&](const elf::Symbol& symbol) {
-    if (is_code(symbol)) {
-      candidates.push_back(
-          {{symbol.address, symbol.size_bytes, std::string(symbol.name)}, rank_of_binding(symbol.binding)});
-    }
-  });
+  for (const SymbolSection& section : sections) {
+    section.file->for_each_symbol(section.type, [&](const elf::Symbol& symbol) {
+      if (is_code(symbol)) {
+        candidates.push_back(
+            {{symbol.address, symbol.size_bytes, std::string(symbol.name)}, rank_of_binding(symbol.binding)});
+      }
+    });
+  }
   std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) { return a.rank() < b.rank(); });
   SymbolTable table;
   for (Candidate& candidate : candidates) {
@@ -77,7 +84,7 @@ SymbolTable SymbolTable::from_elf(const elf::ElfFile& file, uint32_t section_typ
     }
   }
   // So that _init does not name the .plt behind it, nor _fini all that follows.
-  const LoadedSections loaded = loaded_sections(file);
+  const LoadedSections loaded = sections.empty() ? LoadedSections() : loaded_sections(*sections.front().file);
   table.make_parts([&](uint64_t address) { return section_end(loaded, address); });
   return table;
 }
@@ -115,6 +122,14 @@ void SymbolTable::make_parts(const std::function<uint64_t(uint64_t address)>& re
     }
   }
   close_until(UINT64_MAX);
+}
+
+uint64_t SymbolTable::memory_bytes() const {
+  uint64_t bytes = symbols_.capacity() * sizeof(FunctionSymbol) + parts_.capacity() * sizeof(Part);
+  for (const FunctionSymbol& symbol : symbols_) {
+    bytes += symbol.name.capacity();
+  }
+  return bytes;
 }
 
 const FunctionSymbol* SymbolTable::find(uint64_t address) const {

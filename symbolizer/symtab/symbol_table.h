@@ -19,6 +19,12 @@ struct FunctionSymbol {
   std::string name;     // as linked
 };
 
+// A symbol table of a file: its section of type SHT_SYMTAB or SHT_DYNSYM.
+struct SymbolSection {
+  const elf::ElfFile* file;
+  uint32_t type;
+};
+
 // Immutable. Look-up is a binary search.
 class SymbolTable {
  public:
@@ -27,6 +33,8 @@ class SymbolTable {
   // Of several symbols at one address the one that find() names is chosen by rule, not by their order: global before
   // weak before local, then known size before unknown, then the first by name.
   static SymbolTable from_elf(const elf::ElfFile& file, uint32_t section_type);
+  // Of several tables of one binary together; its sections are those of the first file.
+  static SymbolTable from_sections(std::span<const SymbolSection> sections);
   // From offsets and names, sizes unknown; `end` is where the last one ends.
   static SymbolTable from_offsets(std::vector<FunctionSymbol> symbols, uint64_t end);
 
@@ -36,6 +44,7 @@ class SymbolTable {
 
   bool empty() const { return symbols_.empty(); }
   size_t size() const { return symbols_.size(); }
+  uint64_t memory_bytes() const;
 
  private:
   // Addresses that one function is the answer for. A function that others lie within has several parts.

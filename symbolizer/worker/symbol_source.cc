@@ -3,89 +3,81 @@
 #include <elf.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "base/checksum.h"
-#include "base/file.h"
+#include "base/byte_reader.h"
 
 namespace plimsoll::symbolizer {
-namespace {
 
-constexpr uint64_t kMaxBinaryBytes = uint64_t{4} << 30;
-
-bool lies_below(const std::filesystem::path& path, const std::filesystem::path& folder) {
-  const auto [folder_end, unused] = std::ranges::mismatch(folder, path);
-  return folder_end == folder.end();
+std::optional<uint64_t> BinarySymbols::address_of(uint64_t file_offset) const {
+  return elf::address_of(segments_, file_offset);
 }
 
-// The file that `path` really names, or an error where that lies outside the roots.
-Result<std::string> resolve_within(const std::string& path, const SymbolRoots& roots) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
-  if (error) {
-    return fail_errno(error.value(), "looking for {}", path);
+std::vector<store::Frame> BinarySymbols::frames_of(std::vector<SourceFrame> found, uint64_t address) const {
+  const FunctionSymbol* const symbol = table_.find(address);
+  std::vector<store::Frame> frames;
+  for (SourceFrame& frame : found) {
+    frames.push_back({std::move(frame.function), std::move(frame.file), frame.line});
   }
-  for (const std::string& folder : roots.folders) {
-    const std::filesystem::path real_folder = std::filesystem::canonical(folder, error);
-    if (!error && lies_below(real, real_folder)) {
-      return real.string();
+  if (frames.empty()) {
+    frames.emplace_back();
+  }
+  // Assembly, the PLT and skeletons of split DWARF have their names in the symbol table alone.
+  if (frames.back().function.empty() && symbol != nullptr) {
+    frames.back().function = symbol->name;
+  }
+  std::erase_if(frames, [](const store::Frame& frame) { return frame.function.empty(); });
+  return frames;
+}
+
+std::vector<std::vector<store::Frame>> BinarySymbols::frames_at(std::span<const uint64_t> addresses) {
+  std::vector<std::vector<SourceFrame>> found(addresses.size());
+  if (dwarf_) {
+    if (auto looked_up = dwarf_->look_up(addresses); looked_up) {
+      found = std::move(*looked_up);
     }
   }
-  return with_hint(
-      fail(ErrorCode::kDenied, "{} lies outside the folders whose binaries may be read", real.string()),
-      "add its folder to symbols.roots");
+  std::vector<std::vector<store::Frame>> frames;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    frames.push_back(frames_of(std::move(found[i]), addresses[i]));
+  }
+  return frames;
 }
 
-bool is_binary(const elf::ElfFile& file, Bytes content, wire::IdentityKind kind, std::string_view identity) {
-  return kind == wire::GNU_BUILD_ID ? file.build_id() == identity
-                                    : kind == wire::CONTENT_HASH && content_hash(content) == identity;
+uint64_t BinarySymbols::memory_bytes() const {
+  return table_.memory_bytes() + (dwarf_ ? dwarf_->memory_bytes() : 0) + looked_at_.size() + reasons_.size();
 }
 
-BinarySymbols symbols_of(const elf::ElfFile& file) {
-  BinarySymbols symbols;
-  symbols.segments = file.segments();
-  symbols.table = SymbolTable::from_elf(file, SHT_SYMTAB);
-  if (!symbols.table.empty()) {
-    symbols.quality = store::SymbolQuality::kSymtab;
-    return symbols;
+BinarySymbols read_kernel_symbols(const std::string& image, std::string looked_at) {
+  BinarySymbols result;
+  result.looked_at_ = std::move(looked_at);
+  wire::KernelImage parsed;
+  if (image.empty() || !parsed.ParseFromString(image)) {
+    result.reasons_ = "no profile brought its symbols";
+    return result;
   }
-  symbols.table = SymbolTable::from_elf(file, SHT_DYNSYM);
-  symbols.quality = symbols.table.empty() ? store::SymbolQuality::kNone : store::SymbolQuality::kDynsym;
-  return symbols;
+  std::vector<FunctionSymbol> symbols;
+  uint64_t offset = 0;
+  ByteReader names(as_bytes(parsed.names()));
+  for (const uint64_t delta : parsed.offset_delta()) {
+    offset += delta;
+    symbols.push_back({offset, 0, std::string(names.c_string())});
+  }
+  result.table_ = SymbolTable::from_offsets(std::move(symbols), UINT64_MAX);
+  result.quality_ = store::SymbolQuality::kSymtab;
+  return result;
 }
 
-}  // namespace
-
-Result<BinarySymbols> read_symbols(const std::string& path, wire::IdentityKind kind,
-                                   std::string_view identity, const SymbolRoots& roots) {
-  const auto real_path = resolve_within(path, roots);
-  if (!real_path) {
-    return propagate(real_path);
-  }
-  const auto mapped = MappedFile::open(*real_path, kMaxBinaryBytes);
-  if (!mapped) {
-    return propagate(mapped);
-  }
-  const auto file = elf::ElfFile::parse(mapped->bytes());
-  if (!file) {
-    return propagate(file, "reading {}", *real_path);
-  }
-  if (!is_binary(*file, mapped->bytes(), kind, identity)) {
-    return fail(ErrorCode::kNotFound,
-                "{} has another build ID: it was replaced, or is another machine's file", *real_path);
-  }
-  return symbols_of(*file);
-}
-
-Result<BinarySymbols> read_vdso_symbols(std::string_view build_id) {
+BinarySymbols read_vdso_symbols(std::string_view build_id) {
+  BinarySymbols result;
+  result.looked_at_ = "this process's vdso";
   const auto file = elf::own_vdso();
-  if (!file) {
-    return propagate(file, "reading the vdso");
+  if (!file || file->build_id() != build_id) {
+    result.reasons_ = file ? "it is another kernel's" : file.error().text();
+    return result;
   }
-  if (file->build_id() != build_id) {
-    return fail(ErrorCode::kNotFound, "the vdso is another kernel's");
-  }
-  return symbols_of(*file);
+  result.table_ = SymbolTable::from_elf(*file, SHT_DYNSYM);
+  result.quality_ = store::SymbolQuality::kDynsym;
+  return result;
 }
 
 }  // namespace plimsoll::symbolizer

@@ -1,130 +1,197 @@
 #include "symbolizer/worker/worker.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "symbolizer/names/demangle.h"
+#include "symbolizer/worker/pending.h"
 
 namespace plimsoll::symbolizer {
+
+struct LookedUp {
+  PendingBinary binary;
+  bool is_better;  // than what its locations were bound to before: they are all here
+  store::SymbolQuality quality;
+  std::string reasons;
+  std::string looked_at;
+  std::vector<store::Binding> bindings;
+};
+
 namespace {
 
-constexpr std::string_view kUnboundSql =
-    "SELECT binary.id, identity_kind, identity, path, content, location.id, kind, address "
-    "FROM location JOIN binary ON binary.id = owner LEFT JOIN kernel_symbols ON kernel_symbols.binary = "
-    "binary.id "
-    "LEFT JOIN binding ON binding.location = location.id "
-    "WHERE kind IN (?, ?, ?, ?) AND binding.location IS NULL ORDER BY binary.id, location.id";
+constexpr uint64_t kMaxCacheBytes = uint64_t{256} << 20;
 
-Result<BinarySymbols> read_kernel_symbols(const UnboundBinary& binary) {
-  wire::KernelImage image;
-  if (binary.kernel_symbols.empty() || !image.ParseFromString(binary.kernel_symbols)) {
-    return fail(ErrorCode::kNotFound, "no profile brought its symbols");
-  }
-  std::vector<FunctionSymbol> symbols;
-  uint64_t offset = 0;
-  ByteReader names(as_bytes(image.names()));
-  for (const uint64_t delta : image.offset_delta()) {
-    offset += delta;
-    symbols.push_back({offset, 0, std::string(names.c_string())});
-  }
-  BinarySymbols result;
-  result.table = SymbolTable::from_offsets(std::move(symbols), UINT64_MAX);
-  result.quality = store::SymbolQuality::kSymtab;
-  return result;
+constexpr std::string_view kVdso = "[vdso]";
+
+// Stands for what read_kernel_symbols() depends on.
+std::string kernel_state(const PendingBinary& binary) {
+  return fmt::format("{} bytes of kernel symbols", binary.kernel_symbol_bytes);
 }
 
-bool is_kernel(const UnboundBinary& binary) {
-  const wire::LocationKind kind = binary.locations.front().kind;
-  return kind == wire::KERNEL || kind == wire::MODULE;
+bool is_vdso(const PendingBinary& binary) {
+  return std::ranges::find(binary.paths, kVdso) != binary.paths.end();
 }
 
-Result<BinarySymbols> symbols_for(const UnboundBinary& binary, const SymbolRoots& roots) {
-  if (is_kernel(binary)) {
-    return read_kernel_symbols(binary);
+bool may_end_better(const PendingBinary& binary, const SymbolRoots& roots) {
+  if (binary.is_kernel) {
+    return binary.looked_at != kernel_state(binary);
   }
-  if (binary.path == "[vdso]") {
-    return read_vdso_symbols(binary.identity);
-  }
-  return read_symbols(binary.path, binary.identity_kind, binary.identity, roots);
+  return !is_vdso(binary) && FileSearch::has_changed(binary.looked_at, roots);
 }
 
-store::Binding bind(const UnboundLocation& location, const BinarySymbols& symbols) {
-  std::optional<uint64_t> address = location.address;
-  if (location.kind == wire::ELF_FILE_OFFSET) {
-    address = elf::address_of(symbols.segments, location.address);
+bool is_fresh(const BinarySymbols& symbols, const PendingBinary& binary, const SymbolRoots& roots) {
+  if (binary.is_kernel) {
+    return symbols.looked_at() == kernel_state(binary);
   }
-  store::Binding binding{location.id, {}};
-  const FunctionSymbol* const symbol = address ? symbols.table.find(*address) : nullptr;
-  if (symbol != nullptr) {
+  return is_vdso(binary) || !FileSearch::has_changed(symbols.looked_at(), roots);
+}
+
+std::vector<store::Binding> bindings_of(const std::vector<PendingLocation>& locations, BinarySymbols& symbols) {
+  std::vector<store::Binding> bindings;
+  std::vector<uint64_t> addresses;
+  std::vector<size_t> places;  // for each address, the binding that it is of
+  for (const PendingLocation& location : locations) {
+    const auto address = location.kind == wire::ELF_FILE_OFFSET ? symbols.address_of(location.address)
+                                                                : std::optional(location.address);
+    bindings.push_back({location.id, {}});
+    if (address) {
+      addresses.push_back(*address);
+      places.push_back(bindings.size() - 1);
+    }
+  }
+  auto frames = symbols.frames_at(addresses);
+  for (size_t i = 0; i < addresses.size(); ++i) {
     // Names of the kernel are C, and come from a profile: nothing there is worth the demangler's risks.
-    const bool is_c = location.kind == wire::KERNEL || location.kind == wire::MODULE;
-    binding.frames.push_back({is_c ? symbol->name : display_name(symbol->name), "", 0});
+    const wire::LocationKind kind = locations[places[i]].kind;
+    for (store::Frame& frame : frames[i]) {
+      if (kind != wire::KERNEL && kind != wire::MODULE) {
+        frame.function = display_name(frame.function);
+      }
+    }
+    bindings[places[i]].frames = std::move(frames[i]);
   }
-  return binding;
+  return bindings;
+}
+
+void add_to_report(const LookedUp& looked_up, SymbolizeReport& report) {
+  const std::string& path = looked_up.binary.paths.front();
+  for (size_t i = 0; i < looked_up.bindings.size(); ++i) {
+    const bool is_new = looked_up.binary.locations[i].is_new;
+    ++(is_new ? report.locations : report.renamed);
+    report.named += is_new && !looked_up.bindings[i].frames.empty() ? 1 : 0;
+  }
+  if (looked_up.is_better) {
+    report.improved.push_back(fmt::format("{}: {} locations looked up again ({}, was {})", path,
+                                          looked_up.bindings.size(), store::name_of(looked_up.quality),
+                                          store::name_of(looked_up.binary.quality)));
+  }
+  if (looked_up.quality <= store::SymbolQuality::kDynsym) {
+    report.missing.push_back(fmt::format(
+        "{}: {}{}", path, looked_up.quality == store::SymbolQuality::kNone ? "" : "exported functions only; ",
+        looked_up.reasons));
+  }
+}
+
+Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
+  store::BindingWriter writer(catalogue);
+  for (const LookedUp& looked_up : all) {
+    const PendingBinary& binary = looked_up.binary;
+    const int64_t generation = std::max<int64_t>(1, binary.generation + (looked_up.is_better ? 1 : 0));
+    if (auto written = writer.bind(looked_up.bindings, generation); !written) {
+      return propagate(written, "naming the locations of {}", binary.paths.front());
+    }
+    // Of a search that found less than the bindings were made with, only the account is kept.
+    const bool keeps_quality = looked_up.bindings.empty();
+    const auto quality = keeps_quality ? binary.quality : looked_up.quality;
+    for (const int64_t id : binary.ids) {
+      const auto marked = catalogue.execute(
+          "UPDATE binary SET quality = ?, generation = ?, reasons = ?, looked_at = ? WHERE id = ?",
+          static_cast<int>(quality), generation, looked_up.reasons, looked_up.looked_at, id);
+      if (!marked) {
+        return marked;
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<std::vector<UnboundBinary>> find_unbound(sqlite::Database& catalogue) {
-  std::vector<UnboundBinary> binaries;
-  auto row = catalogue.query(kUnboundSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE);
-  if (!row) {
-    return propagate(row, "looking for locations without names");
+Symbolizer::Symbolizer(SymbolRoots roots) : roots_(std::move(roots)), cache_(kMaxCacheBytes) {}
+
+Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue) {
+  std::vector<PendingBinary> pending;
+  int64_t bound_up_to = bound_up_to_;
+  auto done = with_catalogue([&](sqlite::Database& catalogue) -> Status {
+    auto found = find_pending(catalogue, bound_up_to);
+    if (found) {
+      pending = std::move(*found);
+    }
+    return found ? Status() : propagate(found);
+  });
+  SymbolizeReport report;
+  std::vector<LookedUp> all;
+  for (PendingBinary& binary : pending) {
+    if (done && (binary.has_new_locations || may_end_better(binary, roots_))) {
+      done = look_up(with_catalogue, std::move(binary), all);
+    }
   }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row, "looking for locations without names");
-    }
-    if (!*has_row) {
-      return binaries;
-    }
-    if (binaries.empty() || binaries.back().id != row->integer(0)) {
-      binaries.push_back({row->integer(0),
-                          static_cast<wire::IdentityKind>(row->integer(1)),
-                          row->blob(2),
-                          std::string(row->text(3)),
-                          row->blob(4),
-                          {}});
-    }
-    binaries.back().locations.push_back({static_cast<uint32_t>(row->integer(5)),
-                                         static_cast<wire::LocationKind>(row->integer(6)),
-                                         static_cast<uint64_t>(row->integer(7))});
+  if (done && !all.empty()) {
+    done = with_catalogue([&](sqlite::Database& catalogue) { return write(catalogue, all); });
   }
+  if (!done) {
+    return propagate(done);
+  }
+  bound_up_to_ = bound_up_to;
+  for (const LookedUp& looked_up : all) {
+    add_to_report(looked_up, report);
+  }
+  return report;
 }
 
-std::vector<LookedUpBinary> look_up(const std::vector<UnboundBinary>& unbound, const SymbolRoots& roots) {
-  std::vector<LookedUpBinary> looked_up;
-  for (const UnboundBinary& binary : unbound) {
-    auto symbols = symbols_for(binary, roots);
-    std::string missing_reason;
-    if (!symbols) {
-      missing_reason = symbols.error().text();
-      symbols = BinarySymbols{};
-    } else if (symbols->quality == store::SymbolQuality::kNone) {
-      missing_reason = "it is stripped and exports no functions";
+Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogue& with_catalogue,
+                                                              const PendingBinary& binary) {
+  std::string image;
+  const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, roots_); };
+  if (binary.is_kernel && !cache_.holds(binary.key(), fresh)) {
+    const auto read = with_catalogue([&](sqlite::Database& catalogue) -> Status {
+      auto content = kernel_image(catalogue, binary);
+      image = content.value_or("");
+      return content ? Status() : propagate(content);
+    });
+    if (!read) {
+      return propagate(read);
     }
-    std::vector<store::Binding> bindings;
-    for (const UnboundLocation& location : binary.locations) {
-      bindings.push_back(bind(location, *symbols));
-    }
-    looked_up.push_back(
-        {binary.id, binary.path, symbols->quality, std::move(missing_reason), std::move(bindings)});
   }
-  return looked_up;
+  return cache_.get(binary.key(), fresh, [&] {
+    if (binary.is_kernel) {
+      return read_kernel_symbols(image, kernel_state(binary));
+    }
+    return is_vdso(binary) ? read_vdso_symbols(binary.identity)
+                           : find_symbols(binary.identity_kind, binary.identity, binary.paths, roots_);
+  });
 }
 
-Status write_bindings(sqlite::Database& catalogue, const std::vector<LookedUpBinary>& looked_up) {
-  store::BindingWriter writer(catalogue);
-  for (const LookedUpBinary& binary : looked_up) {
-    if (auto written = writer.bind(binary.bindings, 1); !written) {
-      return propagate(written, "naming the locations of {}", binary.path);
-    }
-    const auto marked = catalogue.execute("UPDATE binary SET quality = ? WHERE id = ?",
-                                          static_cast<int>(binary.quality), binary.id);
-    if (!marked) {
-      return marked;
-    }
+Status Symbolizer::look_up(const WithCatalogue& with_catalogue, PendingBinary binary,
+                           std::vector<LookedUp>& all) {
+  const auto symbols = symbols_of(with_catalogue, binary);
+  if (!symbols) {
+    return propagate(symbols);
   }
+  const bool is_better = binary.generation != 0 && (*symbols)->quality() > binary.quality;
+  const auto read = with_catalogue(
+      [&](sqlite::Database& catalogue) { return add_locations(catalogue, is_better, binary); });
+  if (!read) {
+    return read;
+  }
+  auto bindings = bindings_of(binary.locations, **symbols);
+  all.push_back({.binary = std::move(binary),
+                 .is_better = is_better,
+                 .quality = (*symbols)->quality(),
+                 .reasons = (*symbols)->reasons(),
+                 .looked_at = (*symbols)->looked_at(),
+                 .bindings = std::move(bindings)});
+  cache_.trim();
   return {};
 }
 

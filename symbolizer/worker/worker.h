@@ -1,52 +1,52 @@
-// Binds locations that have no names yet.
+// Binds locations to names: those that have none yet, and again those for which better symbols have appeared.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "store/sqlite/database.h"
-#include "symbolizer/worker/symbol_source.h"
+#include "symbolizer/worker/symbol_cache.h"
 
 namespace plimsoll::symbolizer {
 
-// In three steps, so that the catalogue is not held while files are read:
-//
-//   auto unbound = find_unbound(catalogue);
-//   auto looked_up = look_up(*unbound, roots);
-//   write_bindings(catalogue, looked_up);
+struct LookedUp;
+struct PendingBinary;
 
-struct UnboundLocation {
-  uint32_t id;
-  wire::LocationKind kind;
-  uint64_t address;
+struct SymbolizeReport {
+  uint64_t locations = 0;  // looked up for the first time
+  uint64_t named = 0;      // of these
+  uint64_t renamed = 0;    // looked up again
+  std::vector<std::string>
+      improved;  // "binary: 12 locations looked up again in better symbols (symtab, was none)"
+  std::vector<std::string> missing;  // "binary: why it has no symbols", or few
 };
 
-struct UnboundBinary {
-  int64_t id;
-  wire::IdentityKind identity_kind;
-  std::string identity;
-  std::string path;
-  std::string kernel_symbols;  // of the kernel and modules: wire::KernelImage, as a profile brought it
-  std::vector<UnboundLocation> locations;
+// Runs a piece of work in one write transaction of the catalogue, committed if the work succeeds.
+using CatalogueWork = std::function<Status(sqlite::Database&)>;
+using WithCatalogue = std::function<Status(const CatalogueWork&)>;
+
+// One thread at a time. Keeps symbols of the binaries it read, within a bound of memory.
+class Symbolizer {
+ public:
+  explicit Symbolizer(SymbolRoots roots);
+
+  // One pass: looks up every ELF, kernel and module location that never was; and, where a stat() of the files that a
+  // search depended on says that it may now end better, searches again, and then looks up all locations of that build ID
+  // anew. The catalogue is held only to read and to write, not while files are read.
+  Result<SymbolizeReport> run(const WithCatalogue& with_catalogue);
+
+ private:
+  Status look_up(const WithCatalogue& with_catalogue, PendingBinary binary, std::vector<LookedUp>& all);
+  Result<std::shared_ptr<BinarySymbols>> symbols_of(const WithCatalogue& with_catalogue,
+                                                    const PendingBinary& binary);
+
+  SymbolRoots roots_;
+  SymbolCache cache_;
+  int64_t bound_up_to_ = 0;  // every location up to this ID has been looked up
 };
-
-// Every ELF, kernel and module location that was never looked up, by binary.
-Result<std::vector<UnboundBinary>> find_unbound(sqlite::Database& catalogue);
-
-struct LookedUpBinary {
-  int64_t id;
-  std::string path;
-  store::SymbolQuality quality;
-  std::string missing_reason;  // why there are no symbols; empty where there are
-  std::vector<store::Binding> bindings;
-};
-
-// Opens each binary once: ELF files that their binaries' paths name, within `roots`. Any thread.
-std::vector<LookedUpBinary> look_up(const std::vector<UnboundBinary>& unbound, const SymbolRoots& roots);
-
-// Part of the caller's transaction.
-Status write_bindings(sqlite::Database& catalogue, const std::vector<LookedUpBinary>& looked_up);
 
 }  // namespace plimsoll::symbolizer

@@ -1,8 +1,11 @@
 #include "symbolizer/names/demangle.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <vector>
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -12,6 +15,13 @@ TEST(DisplayName, CppNamesAreDemangled) {
   EXPECT_EQ(display_name("_ZNSt6vectorIiSaIiEE9push_backERKi"),
             "std::vector<int, std::allocator<int> >::push_back(int const&)");
   EXPECT_EQ(display_name("_ZTV3Foo"), "vtable for Foo");
+}
+
+TEST(DisplayName, RustNamesLoseTheirHash) {
+  EXPECT_EQ(display_name("_ZN4core3fmt9Formatter3pad17h1234567890abcdefE"), "core::fmt::Formatter::pad");
+  EXPECT_EQ(display_name("_ZN4core3fmt9Formatter3pad17h1234567890abcdefE.llvm.123"),
+            "core::fmt::Formatter::pad");
+  EXPECT_EQ(display_name("_RNvNtCsbDqzXfLQacH_5hello4main3run"), "hello::main::run");
 }
 
 TEST(DisplayName, PartsOfAFunctionKeepItsNameAndSaySo) {
@@ -37,16 +47,37 @@ TEST(DisplayName, WhatCannotBeDemangledStaysAsItIs) {
   EXPECT_EQ(display_name("_Z"), "_Z");
   EXPECT_EQ(display_name("_ZNotAName"), "_ZNotAName");
   EXPECT_EQ(display_name("_Z3foo"), "foo");  // a variable
-  // Short names can stand for very long ones, and nest deeply.
   const std::string nested = "_Z1f" + std::string(5000, 'P') + "v";
   EXPECT_EQ(display_name(nested), nested);
 }
 
+TEST(DisplayName, LongNamesOfTemplatesAreDemangled) {
+  std::string name = "_Z1f";
+  for (int i = 0; i < 100; ++i) {
+    name += "20abcdefghijabcdefghij";
+  }
+  EXPECT_TRUE(display_name(name).starts_with("f(abcdefghijabcdefghij, ")) << display_name(name);
+}
+
+TEST(DisplayName, AShortNameForAnEndlessTextStaysAsItIs) {
+  // Each argument is A<the one before, the one before>: the last would take 2^30 words.
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string name = "_Z1f1AIiiE";
+  for (int i = 0; i < 30; ++i) {
+    const std::string one_before = fmt::format("S{}_", digits[i]);
+    name += "S_I" + one_before + one_before + "E";
+  }
+  EXPECT_EQ(display_name(name), name);
+  const std::string nested = "_Z1f" + std::string(4000, 'P') + "v";
+  EXPECT_EQ(display_name(nested), nested);
+}
+
 TEST(DisplayName, DamagedNamesDoNoHarm) {
-  const std::string name = "_ZNSt6vectorIiSaIiEE9push_backERKiS1_DpT_ILb1EE";
+  const std::vector<std::string> names{"_ZNSt6vectorIiSaIiEE9push_backERKiS1_DpT_ILb1EE",
+                                       "_RINvNtC3std3mem8align_ofNtNtC4test5outer5InnerE"};
   std::mt19937_64 random(1);
   for (int i = 0; i < 20'000; ++i) {
-    std::string damaged = name;
+    std::string damaged = names[random() % names.size()];
     for (uint64_t flips = 1 + random() % 4; flips > 0; --flips) {
       damaged[2 + random() % (damaged.size() - 2)] = static_cast<char>(' ' + random() % 95);
     }

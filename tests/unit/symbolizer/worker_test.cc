@@ -1,11 +1,15 @@
 #include "symbolizer/worker/worker.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <map>
 
+#include "base/file.h"
+#include "base/hex.h"
+#include "elf/elf_file.h"
 #include "store/ingest.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -16,10 +20,13 @@ namespace {
 
 using plimsoll::testing::add_sample;
 using plimsoll::testing::make_profile;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 wire::Binary binary(std::string_view identity, const std::string& path) {
   wire::Binary made;
@@ -37,45 +44,34 @@ class WorkerTest : public ::testing::Test {
     ASSERT_TRUE(ingest_->build_pending());
   }
 
-  struct Bound {
-    size_t locations = 0;
-    size_t named = 0;
-    std::vector<LookedUpBinary> missing;  // those without symbols
-  };
-
-  Bound bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
-    Bound bound;
-    const Status done = ingest_->write_catalogue([&](sqlite::Database& database) -> Status {
-      const auto unbound = find_unbound(database);
-      if (!unbound) {
-        return propagate(unbound);
-      }
-      const auto looked_up = look_up(*unbound, roots);
-      for (const LookedUpBinary& binary : looked_up) {
-        bound.locations += binary.bindings.size();
-        bound.named += static_cast<size_t>(std::ranges::count_if(
-            binary.bindings, [](const store::Binding& binding) { return !binding.frames.empty(); }));
-        if (!binary.missing_reason.empty()) {
-          bound.missing.push_back(binary);
-        }
-      }
-      return write_bindings(database, looked_up);
-    });
-    EXPECT_TRUE(done) << done.error().text();
-    return bound;
+  SymbolizeReport bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
+    Symbolizer symbolizer(roots);
+    return bind(symbolizer);
   }
 
-  // The function at every location, in the order of their IDs; "?" without a name, "unbound" where nobody looked.
+  SymbolizeReport bind(Symbolizer& symbolizer) {
+    const auto report =
+        symbolizer.run([&](const CatalogueWork& work) { return ingest_->write_catalogue(work); });
+    EXPECT_TRUE(report) << report.error().text();
+    return report.value_or(SymbolizeReport());
+  }
+
+  // The functions at every location, in the order of their IDs, "inlined < caller"; "?" without a name, "unbound" where nobody looked.
   std::vector<std::string> names() {
     auto catalogue = *store::Catalogue::open(folder_ / "data/catalogue.db", sqlite::OpenMode::kRead);
     auto row = *catalogue.database().query(
-        "SELECT CASE WHEN binding.location IS NULL THEN 'unbound' ELSE coalesce(function.name, '?') END "
+        "SELECT location.id, CASE WHEN binding.location IS NULL THEN 'unbound' ELSE coalesce(function.name, "
+        "'?') END "
         "FROM location LEFT JOIN binding ON binding.location = location.id "
         "LEFT JOIN frame ON frame.location = location.id LEFT JOIN function ON function.id = frame.function "
         "ORDER BY location.id, depth");
     std::vector<std::string> names;
-    while (*row.step()) {
-      names.emplace_back(row.text(0));
+    for (int64_t last = 0; *row.step(); last = row.integer(0)) {
+      if (row.integer(0) == last) {
+        names.back() += " < " + std::string(row.text(1));
+      } else {
+        names.emplace_back(row.text(1));
+      }
     }
     return names;
   }
@@ -101,7 +97,7 @@ TEST_F(WorkerTest, LocationsOfABinaryGetItsFunctionsNames) {
   ingest(profile);
   EXPECT_THAT(names(), ElementsAre("main", "unbound", "unbound", "unbound", "unbound", "unbound"));
 
-  const Bound report = bind();
+  const SymbolizeReport report = bind();
   EXPECT_EQ(report.locations, 5);
   EXPECT_EQ(report.named, 4);
   EXPECT_THAT(report.missing, IsEmpty());
@@ -122,7 +118,7 @@ TEST_F(WorkerTest, NothingIsLookedUpTwice) {
   profile.set_profile_id(plimsoll::testing::profile_id(2));
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of_local(), 1);
   ingest(profile);
-  const Bound report = bind();
+  const SymbolizeReport report = bind();
   EXPECT_EQ(report.locations, 1);
   EXPECT_EQ(report.named, 1);
   EXPECT_THAT(report.missing, IsEmpty());
@@ -135,22 +131,19 @@ TEST_F(WorkerTest, MissingBinariesAreReportedWithTheReasonAndHinderNoOther) {
   std::filesystem::copy_file(kFixturePath, outside);
   auto profile = make_profile({.stacks = "main 1\n"});
   add_sample(profile, binary("gone", gone), wire::ELF, 1, 1);
-  add_sample(profile, binary(kFixtureBuildId, outside), wire::ELF, 1, 1);
+  add_sample(profile, binary(kFixtureBuildId, outside), wire::ELF, loaded_.address_of("exported_c") + 1, 1);
   add_sample(profile, binary("replaced", kFixturePath), wire::ELF, 1, 1);
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
   ingest(profile);
 
-  const Bound report = bind({{PLIMSOLL_BIN, folder_ / "roots"}});
+  const SymbolizeReport report = bind({{PLIMSOLL_BIN, folder_ / "roots"}});
   EXPECT_EQ(report.locations, 4);
-  EXPECT_EQ(report.named, 1);
-  ASSERT_THAT(report.missing, SizeIs(3));
-  EXPECT_EQ(report.missing[0].path, gone);
-  EXPECT_THAT(report.missing[0].missing_reason, HasSubstr("No such file"));
-  EXPECT_EQ(report.missing[1].path, outside);
-  EXPECT_THAT(report.missing[1].missing_reason, HasSubstr("outside the folders"));
-  EXPECT_EQ(report.missing[2].path, kFixturePath);
-  EXPECT_THAT(report.missing[2].missing_reason, HasSubstr("another build ID"));
-  EXPECT_THAT(names(), ElementsAre("main", "?", "?", "?", "exported_c"));
+  EXPECT_EQ(report.named, 2);  // also the one of the path outside: its build was found elsewhere
+  // Two builds under one path, and one build under two.
+  EXPECT_THAT(report.missing,
+              UnorderedElementsAre(AllOf(StartsWith(gone), HasSubstr("No such file")),
+                                   AllOf(StartsWith(kFixturePath), HasSubstr("another build ID"))));
+  EXPECT_THAT(names(), ElementsAre("main", "?", "exported_c", "?", "exported_c"));
   EXPECT_EQ(quality_of(gone), static_cast<int>(store::SymbolQuality::kNone));
 }
 
@@ -170,12 +163,11 @@ TEST_F(WorkerTest, KernelLocationsAreNamedByTheSymbolsAProfileBrought) {
   image.set_names(std::string("schedule\0do_exit\0", 17));
   ingest(profile);
 
-  const Bound report = bind();
+  const SymbolizeReport report = bind();
   EXPECT_EQ(report.named, 3);
   EXPECT_THAT(names(), ElementsAre("main", "schedule", "schedule", "do_exit", "?", "?"));
   ASSERT_THAT(report.missing, SizeIs(1));
-  EXPECT_EQ(report.missing[0].path, "ext4");
-  EXPECT_THAT(report.missing[0].missing_reason, HasSubstr("no profile brought its symbols"));
+  EXPECT_EQ(report.missing[0], "ext4: no profile brought its symbols");
 }
 
 TEST_F(WorkerTest, AProfileMayNameAnyPathButReadsNoneOutsideTheRoots) {
@@ -185,9 +177,153 @@ TEST_F(WorkerTest, AProfileMayNameAnyPathButReadsNoneOutsideTheRoots) {
   add_sample(profile, binary("x", ""), wire::ELF, 1, 1);
   add_sample(profile, binary("x", "relative/path"), wire::ELF, 1, 1);
   ingest(profile);
-  const Bound report = bind();
+  const SymbolizeReport report = bind();
   EXPECT_EQ(report.named, 0);
-  EXPECT_THAT(report.missing, SizeIs(4));
+  EXPECT_THAT(report.missing, SizeIs(1));  // one build ID, that of nothing
+}
+
+// --- late binding
+
+// At the first addresses of hidden(), of which nothing is left but what was inlined into it.
+constexpr const char* kHidden =
+    "fixture::innermost(int) < fixture::Accumulator::add(int) < fixture::(anonymous namespace)::middle < "
+    "fixture::(anonymous namespace)::hidden";
+
+class LateBinding : public WorkerTest {
+ protected:
+  LateBinding() {
+    std::filesystem::create_directory(binaries_);
+    std::filesystem::copy_file(PLIMSOLL_BIN "/split.so", path_);
+    const std::string content = *read_file(path_, 1 << 20);
+    build_id_ = elf::ElfFile::parse(as_bytes(content))->build_id();
+    elf::ElfFile::parse(as_bytes(*read_file(PLIMSOLL_BIN "/inline_gcc5.so", 1 << 20)))
+        ->for_each_symbol(SHT_SYMTAB, [&](const elf::Symbol& symbol) {
+          // Not exported, so that .dynsym does not know it.
+          hidden_ = symbol.name == "_ZN7fixture12_GLOBAL__N_16hiddenEi" ? symbol.address : hidden_;
+        });
+    EXPECT_NE(hidden_, 0);
+  }
+
+  void add_profile(uint64_t seed, const std::string& path, uint64_t address) {
+    auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
+    add_sample(profile, binary(build_id_, path), wire::ELF, address, 1);
+    ingest(profile);
+  }
+
+  void add_debug_file() {
+    const std::string hex = to_hex(build_id_);
+    const std::string folder = debug_ + "/.build-id/" + hex.substr(0, 2);
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy_file(PLIMSOLL_BIN "/split.debug", folder + "/" + hex.substr(2) + ".debug");
+  }
+
+  std::map<std::string, std::string> segments() const {
+    std::map<std::string, std::string> contents;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data/segments")) {
+      contents[entry.path().filename()] = *read_file(entry.path(), 1 << 20);
+    }
+    return contents;
+  }
+
+  std::string binaries_ = folder_ / "binaries";
+  std::string debug_ = folder_ / "debug";
+  std::string path_ = binaries_ + "/split.so";
+  std::string build_id_;
+  uint64_t hidden_ = 0;
+  Symbolizer symbolizer_{SymbolRoots{{binaries_}, {debug_}}};
+};
+
+TEST_F(LateBinding, ADebugFileThatArrivesLaterRenamesOldRowsWithoutRewritingThem) {
+  add_profile(1, path_, hidden_);
+  EXPECT_THAT(bind(symbolizer_).missing, ElementsAre(HasSubstr("no separate debug file")));
+  EXPECT_THAT(names(), ElementsAre("main", "?"));
+  const auto segments_before = segments();
+  ASSERT_FALSE(segments_before.empty());
+
+  add_debug_file();
+  const SymbolizeReport report = bind(symbolizer_);
+  EXPECT_EQ(report.locations, 0);
+  EXPECT_EQ(report.renamed, 1);
+  EXPECT_THAT(report.improved,
+              ElementsAre(HasSubstr("split.so: 1 locations looked up again (full DWARF, was dynsym)")));
+  EXPECT_THAT(names(), ElementsAre("main", kHidden));
+  EXPECT_EQ(quality_of(path_), static_cast<int>(store::SymbolQuality::kFull));
+  EXPECT_EQ(segments(), segments_before);
+}
+
+TEST_F(LateBinding, AnotherProcessFindsThemToo) {
+  add_profile(1, path_, hidden_);
+  bind({{binaries_}, {debug_}});
+  add_debug_file();
+  EXPECT_EQ(bind({{binaries_}, {debug_}}).renamed, 1);
+}
+
+TEST_F(LateBinding, WithoutAChangeNothingIsLookedUpAgain) {
+  add_profile(1, path_, hidden_);
+  bind(symbolizer_);
+  EXPECT_EQ(bind(symbolizer_).renamed, 0);
+  add_debug_file();
+  EXPECT_EQ(bind(symbolizer_).renamed, 1);
+  EXPECT_EQ(bind(symbolizer_).renamed, 0);
+}
+
+TEST_F(LateBinding, ALaterBindingIsANewGeneration) {
+  add_profile(1, path_, hidden_);
+  bind(symbolizer_);
+  add_debug_file();
+  bind(symbolizer_);
+  auto catalogue = *store::Catalogue::open(folder_ / "data/catalogue.db", sqlite::OpenMode::kRead);
+  EXPECT_EQ(*catalogue.database().integer("SELECT max(generation) FROM binding", -1), 2);
+}
+
+TEST_F(LateBinding, ABuildUnderSeveralPathsIsNamedUnderAll) {
+  add_profile(1, binaries_ + "/not-here.so", hidden_);
+  add_profile(2, "/another/machine/has/it.so", hidden_ + 1);
+  std::filesystem::rename(path_, folder_ / "aside");
+  bind(symbolizer_);
+  EXPECT_THAT(names(), ElementsAre("main", "?", "?"));
+  // A third path leads to the binary, and the debug file knows all three.
+  std::filesystem::rename(folder_ / "aside", path_);
+  add_debug_file();
+  add_profile(3, path_, hidden_);
+  const SymbolizeReport report = bind(symbolizer_);
+  EXPECT_EQ(report.locations, 1);
+  EXPECT_EQ(report.renamed, 2);
+  EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden, kHidden));
+}
+
+TEST_F(LateBinding, WorseSymbolsDoNotReplaceBetterOnes) {
+  add_debug_file();
+  add_profile(1, path_, hidden_);
+  bind(symbolizer_);
+  std::filesystem::remove_all(debug_);
+  add_profile(2, path_, hidden_ + 1);
+  bind(symbolizer_);
+  EXPECT_THAT(names(), ElementsAre("main", kHidden, "?"));
+  add_debug_file();
+  bind(symbolizer_);
+  EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden));
+}
+
+TEST_F(LateBinding, SymbolsOfAKernelThatALaterProfileBringsRenameIt) {
+  const auto profile_with = [](uint64_t seed, bool with_symbols) {
+    auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
+    add_sample(profile, binary("kernel", "[kernel]"), wire::KERNEL, 0x1000, 1);
+    if (with_symbols) {
+      wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
+      image.set_binary(0);
+      image.add_offset_delta(0x1000);
+      image.set_names(std::string("schedule\0", 9));
+    }
+    return profile;
+  };
+  ingest(profile_with(1, false));
+  bind(symbolizer_);
+  EXPECT_THAT(names(), ElementsAre("main", "?"));
+  EXPECT_EQ(bind(symbolizer_).renamed, 0);
+  ingest(profile_with(2, true));
+  EXPECT_EQ(bind(symbolizer_).renamed, 1);
+  EXPECT_THAT(names(), ElementsAre("main", "schedule"));
 }
 
 }  // namespace

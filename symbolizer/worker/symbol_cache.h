@@ -1,0 +1,39 @@
+// Symbols of binaries that were needed lately, so that a batch of new locations does not read every file anew.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "symbolizer/worker/symbol_source.h"
+
+namespace plimsoll::symbolizer {
+
+// Bounded by the memory that its entries account for; the least recently used go first. One thread at a time.
+class SymbolCache {
+ public:
+  explicit SymbolCache(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // The symbols under that key, where `is_fresh` accepts them; else those that `load` makes, which are kept.
+  std::shared_ptr<BinarySymbols> get(const std::string& key,
+                                     const std::function<bool(const BinarySymbols&)>& is_fresh,
+                                     const std::function<BinarySymbols()>& load);
+
+  // Whether get() would need no `load`.
+  bool holds(const std::string& key, const std::function<bool(const BinarySymbols&)>& is_fresh) const;
+
+  // Entries grow while they are used: to be called between batches.
+  void trim();
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_ptr<BinarySymbols> symbols;
+  };
+  const uint64_t max_bytes_;
+  std::list<Entry> entries_;  // the most recently used first
+};
+
+}  // namespace plimsoll::symbolizer
