@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/result.h"
 
 namespace plimsoll::identity {
@@ -24,9 +25,7 @@ struct MapsEntry {
 // Lines that are not as the kernel writes them are left out.
 std::vector<MapsEntry> parse_maps(std::string_view text);
 
-// Valid UTF-8, with '?' for each byte that is none and for control characters: names of processes and paths
-// may hold any byte, protocol strings may not.
-std::string printable(std::string_view bytes);
+using plimsoll::printable;
 
 class ProcFs {
  public:
