@@ -90,7 +90,16 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->add_option("--symbol-root", options.symbol_roots,
                    "Folder whose binaries may be read for symbols; may be repeated (default: the usual ones)")
       ->type_name("DIR");
-  command->add_option("files", options.files, "Raw profiles, as \"plimsolld --once\" writes them")
+  command
+      ->add_option("--machine", options.machine,
+                   "Machine that files are filed under which do not name one (default: import)")
+      ->type_name("ID");
+  command->add_option("--job", options.job, "Job of such files (default: the name of their main binary)")
+      ->type_name("NAME");
+  command
+      ->add_option(
+          "files", options.files,
+          "Raw profiles (plimsolld --once, --scrape), pprof, or text of heap, growth and contention profiles")
       ->type_name("FILE")
       ->required();
 }

@@ -29,8 +29,11 @@ struct ImportOptions {
   std::string data_dir;
   std::vector<std::string> files;
   std::vector<std::string> symbol_roots;  // none: the defaults
+  // For files that do not say whose they are: all but raw profiles.
+  std::string machine = "import";
+  std::string job;  // empty: the main binary's name
 };
-// Commits each file before the next is read; symbolizes at the end. Fails on the first file that cannot be imported,
+// Raw profiles, and every format of formats/, told apart by content. Commits each file before the next is read; symbolizes at the end. Fails on the first file that cannot be imported,
 // which then has left nothing.
 Status run_import(const ImportOptions& options);
 
