@@ -14,7 +14,7 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 }  // namespace
 

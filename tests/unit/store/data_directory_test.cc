@@ -25,7 +25,7 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "1\n");
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "2\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->segments_path()));
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
@@ -62,7 +62,7 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 1")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 2")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
