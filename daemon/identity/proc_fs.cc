@@ -113,21 +113,56 @@ std::string ProcFs::executable(uint32_t pid) const {
   return printable(path);
 }
 
-bool ProcFs::is_kernel_thread(uint32_t pid) const {
-  // pid (comm) state ppid pgrp session tty tpgid flags: the name may hold spaces and parentheses.
+uint64_t ProcFs::stat_field(uint32_t pid, int index) const {
+  // pid (comm) state ppid pgrp session tty tpgid flags ...: the name may hold spaces and parentheses.
   const auto stat = read_file(entry(pid, "stat"), 4096);
   if (!stat) {
-    return false;
+    return 0;
   }
   std::string_view rest(*stat);
   rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
-  for (int field = 0; field < 7; ++field) {
+  for (int field = 0; field <= index; ++field) {
     rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
   }
+  uint64_t value = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return value;
+}
+
+bool ProcFs::is_kernel_thread(uint32_t pid) const {
   constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
-  uint64_t flags = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), flags);
-  return (flags & kKernelThread) != 0;
+  constexpr int kFlags = 6;
+  return (stat_field(pid, kFlags) & kKernelThread) != 0;
+}
+
+int64_t ProcFs::started_ns(uint32_t pid) const {
+  constexpr int kStartTime = 19;
+  const int64_t ns_per_tick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+  int64_t started_ns = 0;
+  const bool overflows = __builtin_mul_overflow(stat_field(pid, kStartTime), ns_per_tick, &started_ns);
+  return overflows ? 0 : started_ns;
+}
+
+Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {
+  return read_file(root_ + (ipv6 ? "/net/tcp6" : "/net/tcp"), kMaxMapsBytes);
+}
+
+std::vector<uint64_t> ProcFs::socket_inodes(uint32_t pid) const {
+  constexpr std::string_view kPrefix = "socket:[";
+  std::vector<uint64_t> inodes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(entry(pid, "fd"), error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code ignored;
+    const std::string target = std::filesystem::read_symlink(file->path(), ignored).string();
+    uint64_t inode = 0;
+    if (target.starts_with(kPrefix) &&
+        std::from_chars(target.data() + kPrefix.size(), target.data() + target.size(), inode).ec ==
+            std::errc()) {
+      inodes.push_back(inode);
+    }
+  }
+  return inodes;
 }
 
 std::string ProcFs::cgroup(uint32_t pid) const {
