@@ -1,8 +1,9 @@
 #include "formats/legacy_heap.h"
 
-#include <array>
 #include <cmath>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "formats/legacy_rows.h"
@@ -98,6 +99,54 @@ std::vector<ValueType> types_of(const Header& header) {
   return types;
 }
 
+struct Row {
+  Numbers numbers;
+  std::vector<uint64_t> return_addresses;
+};
+
+// Rows as they come, but those of objects of the same size on the same stack as one: gperftools writes a row for each
+// sampled object, and cutting the estimate of every single one to an integer would lose up to half of the objects.
+class Rows {
+ public:
+  // False where the sums have no room.
+  bool add(const Numbers& numbers, const std::vector<uint64_t>& return_addresses) {
+    const auto key = key_of(numbers, return_addresses);
+    const auto [entry, is_new] = index_.try_emplace(key.value_or(std::string()), rows_.size());
+    if (!key || is_new) {
+      rows_.push_back({numbers, return_addresses});
+      return true;
+    }
+    Numbers& sums = rows_[entry->second].numbers;
+    const auto add_to = [](HeapValues& sum, const HeapValues& values) {
+      return !__builtin_add_overflow(sum.objects, values.objects, &sum.objects) &&
+             !__builtin_add_overflow(sum.bytes, values.bytes, &sum.bytes);
+    };
+    return add_to(sums.inuse, numbers.inuse) && add_to(sums.allocated, numbers.allocated);
+  }
+
+  const std::vector<Row>& all() const { return rows_; }
+
+ private:
+  // Nothing where the objects of the row are not all known to be of one size.
+  static std::optional<std::string> key_of(const Numbers& numbers,
+                                           const std::vector<uint64_t>& return_addresses) {
+    std::string key;
+    for (const HeapValues& values : {numbers.inuse, numbers.allocated}) {
+      if (values.objects <= 0 ? values.bytes != 0 : values.bytes % values.objects != 0) {
+        return std::nullopt;
+      }
+      const int64_t object_bytes = values.objects == 0 ? 0 : values.bytes / values.objects;
+      key.append(reinterpret_cast<const char*>(&object_bytes), sizeof object_bytes);
+    }
+    key.append(reinterpret_cast<const char*>(return_addresses.data()),
+               return_addresses.size() * sizeof return_addresses[0]);
+    return key;
+  }
+
+  std::vector<Row> rows_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
 Status append_values(const HeapValues& sampled, int64_t period_bytes, std::vector<int64_t>& values) {
   const auto scaled = scaled_heap_values(sampled, period_bytes);
   if (!scaled) {
@@ -105,6 +154,32 @@ Status append_values(const HeapValues& sampled, int64_t period_bytes, std::vecto
   }
   values.push_back(scaled->objects);
   values.push_back(scaled->bytes);
+  return {};
+}
+
+// Up to the memory map, or the end; `line` is the first of them, and then the one that ended them.
+Status read_rows(LineReader& lines, std::optional<std::string_view>& line, const Limits& limits, Rows& rows) {
+  std::vector<uint64_t> addresses;
+  for (; line && !begins_memory_map(*line); line = lines.next()) {
+    if (is_blank_or_comment(*line)) {
+      continue;
+    }
+    TextScanner scanner(*line);
+    const auto numbers = take_numbers(scanner);
+    if (!numbers || !take_addresses(scanner, addresses)) {
+      return bad_line(lines, *line, "\"OBJECTS: BYTES [OBJECTS: BYTES] @ ADDRESSES\"");
+    }
+    for (const HeapValues& values : {numbers->inuse, numbers->allocated}) {
+      if (values.objects == 0 && values.bytes != 0) {
+        return bad_line(lines, *line, "bytes in objects");
+      }
+    }
+    if (rows.all().size() >= limits.max_entries || !rows.add(*numbers, addresses)) {
+      return fail(ErrorCode::kTooLarge,
+                  "line {} of the profile: it has over {} rows, or their sums have no room", lines.number(),
+                  limits.max_entries);
+    }
+  }
   return {};
 }
 
@@ -146,36 +221,30 @@ Result<ApplicationProfile> read_legacy_heap(std::string_view text, const Limits&
   profile.types = types_of(*header);
   profile.period_type = {"space", "bytes"};
   profile.period = header->period_bytes;
-  LegacyRows rows(profile, limits);
-  std::vector<uint64_t> addresses;
-  std::vector<int64_t> values;
+  Rows rows;
   auto line = lines.next();
-  for (; line && !begins_memory_map(*line); line = lines.next()) {
-    if (is_blank_or_comment(*line)) {
-      continue;
-    }
-    TextScanner scanner(*line);
-    const auto numbers = take_numbers(scanner);
-    if (!numbers || !take_addresses(scanner, addresses)) {
-      return bad_line(lines, *line, "\"OBJECTS: BYTES [OBJECTS: BYTES] @ ADDRESSES\"");
-    }
+  if (auto read = read_rows(lines, line, limits, rows); !read) {
+    return propagate(read);
+  }
+  LegacyRows samples(profile, limits);
+  std::vector<int64_t> values;
+  for (const Row& row : rows.all()) {
     values.clear();
-    const int64_t period_bytes = header->is_growth ? 1 : header->period_bytes;
     Status taken;
     if (has_allocations(*header)) {
-      taken = append_values(numbers->allocated, period_bytes, values);
+      taken = append_values(row.numbers.allocated, header->period_bytes, values);
     }
     if (taken) {
-      taken = append_values(numbers->inuse, period_bytes, values);
+      taken = append_values(row.numbers.inuse, header->period_bytes, values);
     }
     if (taken) {
-      taken = rows.add(addresses, values);
+      taken = samples.add(row.return_addresses, values);
     }
     if (!taken) {
-      return propagate(taken, "line {} of the profile", lines.number());
+      return propagate(taken);
     }
   }
-  rows.read_memory_map(line, lines);
+  samples.read_memory_map(line, lines);
   return profile;
 }
 

@@ -37,6 +37,17 @@ TEST(LegacyHeap, SampledRowsStandForWhatWasNotSampled) {
             "3 1658822: 0x20\n");
 }
 
+TEST(LegacyHeap, ObjectsOfOneSizeAreSummedBeforeTheyAreScaled) {
+  // gperftools writes each sampled object: 1.58 of each must not become 1 of each.
+  std::string text = "heap profile: 100: 52428800 [100: 52428800] @ heap_v2/524288\n";
+  for (int i = 0; i < 100; ++i) {
+    text += "1: 524288 [1: 524288] @ 0x11 0x21\n";
+  }
+  EXPECT_EQ(text_of(read_legacy_heap(text + "1: 1024 [1: 1024] @ 0x11 0x21\n")),
+            "158 82941140: 0x10 0x20\n"
+            "512 524800: 0x10 0x20\n");
+}
+
 TEST(LegacyHeap, OldGoProgramsWriteTwiceTheirPeriod) {
   EXPECT_EQ(text_of(read_legacy_heap("heap profile: 1: 1024 [1: 1024] @ heap/1048576\n"
                                      "1: 1024 [1: 1024] @ 0x11\n")),
@@ -104,7 +115,8 @@ TEST(LegacyHeap, WhatIsWrongIsSaidWithItsLine) {
     EXPECT_EQ(profile.error().code, ErrorCode::kCorrupt) << row;
     EXPECT_THAT(profile.error().message, HasSubstr("line 2")) << row;
   }
-  EXPECT_THAT(text_of(read_legacy_heap(header + "0: 5 [0: 5] @ 0x11")), HasSubstr("5 bytes in no object"));
+  EXPECT_THAT(text_of(read_legacy_heap(header + "0: 5 [0: 5] @ 0x11")),
+              HasSubstr("line 2 of the profile is not bytes in objects"));
 }
 
 TEST(LegacyHeap, OtherHeadersAreNotGuessedAt) {

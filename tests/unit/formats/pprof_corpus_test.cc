@@ -100,7 +100,7 @@ TEST_P(PprofCorpus, HasTheFilesThatPprofFinds) {
 
 INSTANTIATE_TEST_SUITE_P(Legacy, PprofCorpus,
                          ::testing::Values("cppbench.heap", "cppbench.growth", "cppbench.contention",
-                                         "gobench.heap"),
+                                           "gobench.heap"),
                          [](const auto& name) {
                            std::string text = name.param;
                            std::ranges::replace(text, '.', '_');
