@@ -1,5 +1,5 @@
-// A Go program with known allocations that serves its heap profile at /debug/pprof/heap. Prints "port N", serves until it
-// is killed.
+// A Go program with known allocations that serves its heap profile at /debug/pprof/heap. Prints "port N" on standard
+// error, serves until it is killed.
 package main
 
 import (
@@ -40,7 +40,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Printf("port %d\n", listener.Addr().(*net.TCPAddr).Port)
+	fmt.Fprintf(os.Stderr, "port %d\n", listener.Addr().(*net.TCPAddr).Port)
 	fmt.Fprintln(os.Stderr, http.Serve(listener, nil))
 	os.Exit(1)
 }
