@@ -16,9 +16,10 @@ namespace {
 // When the file was last written, in wall-clock time; 0 where that cannot be told.
 int64_t modified_ns(const std::string& path) {
   struct stat info{};
-  return ::stat(path.c_str(), &info) == 0
-             ? static_cast<int64_t>(info.st_mtim.tv_sec) * kNsPerSecond + info.st_mtim.tv_nsec
-             : 0;
+  int64_t modified_ns = 0;
+  const bool is_told = ::stat(path.c_str(), &info) == 0 &&
+                       !__builtin_mul_overflow(info.st_mtim.tv_sec, kNsPerSecond, &modified_ns);
+  return is_told ? modified_ns : 0;
 }
 
 // The bytes of a raw profile: those of the file, or made from whatever else is in it.

@@ -12,6 +12,8 @@ namespace plimsoll::formats {
 namespace {
 
 constexpr size_t kMaxLabelBytes = 128;
+// As wire::validate() permits: in the year 2096.
+constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL - 1;
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
@@ -70,8 +72,8 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   if (!application) {
     return propagate(application);
   }
-  constexpr int64_t kLongestNs = int64_t{100} * 365 * 86'400 * 1'000'000'000;
-  if (application->duration_ns > kLongestNs || application->time_ns > kLongestNs) {
+  // Both are at least 0.
+  if (application->duration_ns > kLatestNs || application->time_ns > kLatestNs - application->duration_ns) {
     return fail(ErrorCode::kCorrupt, "the profile began at {} ns and took {} ns", application->time_ns,
                 application->duration_ns);
   }

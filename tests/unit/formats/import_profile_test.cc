@@ -141,6 +141,21 @@ TEST(ImportProfile, DifferencesOfProfilesAreRefused) {
   EXPECT_EQ(raw.error().code, ErrorCode::kUnsupported);
 }
 
+TEST(ImportProfile, TimesThatNoClockShowsAreRefused) {
+  for (const auto& [time_ns, duration_ns] :
+       {std::pair<int64_t, int64_t>(1'700'000'000'000'000'000, 2'415'919'104'168'161'792),
+        {INT64_MAX, 0},
+        {0, INT64_MAX},
+        {INT64_MAX, INT64_MAX}}) {
+    pprof::Profile profile = pprof_heap();
+    profile.set_time_nanos(time_ns);
+    profile.set_duration_nanos(duration_ns);
+    const auto raw = import_profile(as_bytes(profile.SerializeAsString()), {});
+    ASSERT_FALSE(raw);
+    EXPECT_EQ(raw.error().code, ErrorCode::kCorrupt);
+  }
+}
+
 TEST(ImportProfile, SumsThatHaveNoRoomAreRefused) {
   pprof::Profile profile = pprof_heap();
   profile.mutable_sample(0)->set_value(1, (int64_t{1} << 56) - 49);
