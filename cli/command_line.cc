@@ -96,8 +96,15 @@ void add_import(CLI::App& app, ImportOptions& options) {
                    "Folder of separate debug files; may be repeated (default: /usr/lib/debug)")
       ->type_name("DIR");
   command
+      ->add_option("--machine", options.machine,
+                   "Machine that files are filed under which do not name one (default: import)")
+      ->type_name("ID");
+  command->add_option("--job", options.job, "Job of such files (default: the name of their main binary)")
+      ->type_name("NAME");
+  command
       ->add_option("files", options.files,
-                   "Raw profiles, as \"plimsolld --once\" writes them; none: only look for better symbols")
+                   "Raw profiles (plimsolld --once, --scrape), pprof, or text of heap, growth and contention profiles; "
+                   "none: only look for better symbols")
       ->type_name("FILE");
 }
 

@@ -1,30 +1,62 @@
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "config/server_config.h"
+#include "formats/import_profile.h"
 #include "server/row_pipeline.h"
 
 namespace plimsoll::cli {
 namespace {
 
-Status import_file(store::Ingest& ingest, const std::string& path) {
+// When the file was last written, in wall-clock time; 0 where that cannot be told.
+int64_t modified_ns(const std::string& path) {
+  struct stat info{};
+  int64_t modified_ns = 0;
+  const bool is_told = ::stat(path.c_str(), &info) == 0 &&
+                       !__builtin_mul_overflow(info.st_mtim.tv_sec, kNsPerSecond, &modified_ns);
+  return is_told ? modified_ns : 0;
+}
+
+// The bytes of a raw profile: those of the file, or made from whatever else is in it.
+Result<std::string> raw_profile_of(std::string content, const std::string& path,
+                                   const ImportOptions& options) {
+  if (wire::looks_like_profile(as_bytes(content))) {
+    return content;
+  }
+  const auto raw = formats::import_profile(
+      as_bytes(content),
+      {.machine = options.machine, .job = options.job, .file_name = path, .modified_ns = modified_ns(path)});
+  return raw ? Result<std::string>(wire::encode(*raw)) : propagate(raw);
+}
+
+Status import_file(store::Ingest& ingest, const std::string& path, const ImportOptions& options) {
   const wire::ProfileLimits limits;
-  const auto content = read_file(path, limits.max_encoded_bytes);
+  auto content = read_file(path, limits.max_encoded_bytes);
   if (!content) {
     return propagate(content, "importing");
   }
-  if (!wire::looks_like_profile(as_bytes(*content))) {
-    return with_hint(fail(ErrorCode::kCorrupt, "importing {}: its format is not known", path),
-                     "raw profiles, as \"plimsolld --once\" writes them, can be imported");
+  const bool is_raw_profile = wire::looks_like_profile(as_bytes(*content));
+  const auto raw = raw_profile_of(std::move(*content), path, options);
+  if (!raw) {
+    return propagate(raw, "importing {}", path);
   }
-  const auto accepted = ingest.accept(as_bytes(*content), limits);
+  const auto accepted = ingest.accept(as_bytes(*raw), limits);
+  // The ID of a converted profile is its content's: what differs is the time of a file that was copied.
+  const bool is_same_content = !accepted && !is_raw_profile && accepted.error().code == ErrorCode::kConflict;
+  if (is_same_content) {
+    fmt::print("{}: imported before\n", path);
+    return {};
+  }
   if (!accepted) {
     return propagate(accepted, "importing {}", path);
   }
-  fmt::print("{}: profile {}, {} samples{}\n", path, to_hex(accepted->profile_id), accepted->hits,
+  fmt::print("{}: profile {}, {} {}{}\n", path, to_hex(accepted->profile_id), accepted->hits,
+             is_raw_profile ? "samples" : "in all values",
              accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "");
   return {};
 }
@@ -49,7 +81,7 @@ Status run_import(const ImportOptions& options) {
   }
   Status imported;
   for (const std::string& file : options.files) {
-    imported = import_file(**ingest, file);
+    imported = import_file(**ingest, file, options);
     if (!imported) {
       break;
     }

@@ -1,6 +1,7 @@
 #include "config/daemon_config.h"
 
 #include "base/time.h"
+#include "config/scrape_endpoint.h"
 
 namespace plimsoll::config {
 
@@ -23,13 +24,54 @@ std::vector<Key> DaemonConfig::keys() {
        &events},
       {"limits.max_spool_bytes", "Most bytes of profiles kept while the server is away.",
        SizeBytes{&max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},
+      {"scrape.endpoints",
+       "Where applications of this machine hand out profiles of their heap and locks, such as\n"
+       "[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format is "
+       "told by the\n"
+       "content: pprof, or the text of heap and contention profiles. Default: none.",
+       &scrape_endpoints},
+      {"scrape.interval", "Time between two scrapes of an endpoint, on average.",
+       DurationNs{&scrape_interval_ns}, Range{kNsPerSecond, 24 * kHourNs}},
+      {"scrape.timeout", "Longest time that one scrape may take.", DurationNs{&scrape_timeout_ns},
+       Range{kNsPerSecond / 10, 300 * kNsPerSecond}},
+      {"scrape.max_bytes", "Largest profile that is taken from an application.", SizeBytes{&scrape_max_bytes},
+       Range{1024, int64_t{64} << 20}},
+      {"scrape.beyond_loopback",
+       "Permits endpoints on other machines. Their profiles count as this machine's.",
+       &scrape_beyond_loopback},
   };
 }
+
+namespace {
+
+Status check_scrape_endpoints(const DaemonConfig& config) {
+  constexpr size_t kMaxEndpoints = 100;
+  if (config.scrape_endpoints.size() > kMaxEndpoints) {
+    return fail(ErrorCode::kInvalid, "{} endpoints to scrape, over {}", config.scrape_endpoints.size(),
+                kMaxEndpoints);
+  }
+  for (const std::string& url : config.scrape_endpoints) {
+    const auto endpoint = parse_scrape_endpoint(url);
+    if (!endpoint) {
+      return propagate(endpoint);
+    }
+    if (!endpoint->is_loopback && !config.scrape_beyond_loopback) {
+      return with_hint(fail(ErrorCode::kDenied, "{} is not on this machine's loopback", url),
+                       "name 127.0.0.1, or permit others with scrape.beyond_loopback");
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
   DaemonConfig config;
   if (const auto sources = load(config.keys(), inputs); !sources) {
     return propagate(sources);
+  }
+  if (auto checked = check_scrape_endpoints(config); !checked) {
+    return with_field(propagate(checked), "scrape.endpoints");
   }
   return config;
 }

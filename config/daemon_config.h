@@ -22,10 +22,17 @@ struct DaemonConfig {
   std::vector<std::string> events;  // permitted ones; empty: all that are known
   int64_t max_spool_bytes = int64_t{64} << 20;
 
+  std::vector<std::string> scrape_endpoints;  // URLs, as parse_scrape_endpoint() takes them
+  int64_t scrape_interval_ns = 60'000'000'000;
+  int64_t scrape_timeout_ns = 10'000'000'000;
+  int64_t scrape_max_bytes = int64_t{64} << 20;
+  bool scrape_beyond_loopback = false;
+
   // The keys point into this object.
   std::vector<Key> keys();
 };
 
+// Endpoints that are none are kInvalid; those beyond loopback kDenied, unless permitted.
 Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs);
 
 }  // namespace plimsoll::config

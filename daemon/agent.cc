@@ -80,7 +80,8 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine)
       queue_(static_cast<uint64_t>(config.max_spool_bytes)),
       random_(random_seed()),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
+      collecting_(machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+      scraping_(config, machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>
 Result<Reply> Agent::call(std::string_view path, const Request& request) {
@@ -139,7 +140,8 @@ Status Agent::heartbeat() {
   status.set_profiles_queued(queue_.size());
   status.set_profiles_dropped(queue_.dropped());
   status.set_profiles_refused(refused_);
-  status.set_problem(collecting_.problem());
+  const std::string separator = collecting_.problem().empty() || scraping_.problem().empty() ? "" : "; ";
+  status.set_problem(collecting_.problem() + separator + scraping_.problem());
   const auto reply = call<wire::HeartbeatReply>("/fleet/v1/heartbeat", request);
   if (!reply) {
     return propagate(reply, "sending a heartbeat");
@@ -236,6 +238,7 @@ Status Agent::run(const StopSignal& stop) {
     stopped = wait_readable(stop.fd(), done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
   }
   collecting_.stop();
+  scraping_.stop();
   const int64_t flush_until_ns = monotonic_now_ns() + kFlushNs;
   while (queue_.size() > 0 && monotonic_now_ns() < flush_until_ns) {
     if (auto sent = upload_oldest(); !sent) {

@@ -10,6 +10,7 @@
 #include "config/daemon_config.h"
 #include "daemon/collecting_thread.h"
 #include "daemon/limits.h"
+#include "daemon/scrape/scraping_thread.h"
 #include "daemon/stop_signal.h"
 #include "daemon/upload_queue.h"
 #include "http/client.h"
@@ -17,7 +18,7 @@
 
 namespace plimsoll {
 
-// One thread runs it; collecting happens in another. Only makes outgoing requests. Whatever fails for now (no server,
+// One thread runs it; collecting and scraping happen in others. Only makes outgoing requests. Whatever fails for now (no server,
 // no network) is tried again, with growing pauses and jitter; profiles wait in a bounded queue meanwhile.
 class Agent {
  public:
@@ -49,7 +50,9 @@ class Agent {
   int failures_ = 0;  // in a row
   uint64_t refused_ = 0;
   std::atomic<int64_t> server_offset_ns_ = 0;
-  CollectingThread collecting_;  // last: its thread uses the members above
+  // Last: their threads use the members above.
+  CollectingThread collecting_;
+  scrape::ScrapingThread scraping_;
 };
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 #include "daemon/agent.h"
 #include "daemon/once.h"
 #include "daemon/probe.h"
+#include "daemon/scrape/scrape_once.h"
 
 namespace plimsoll {
 namespace {
@@ -61,6 +62,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
       "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
+      "  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program\n"
       "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
       "  plimsolld probe                                       what this machine can measure\n"
       "Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
@@ -68,9 +70,14 @@ int run(int argc, char** argv) {
   OnceOptions once;
   auto* once_flag =
       app.add_option("--once", once.seconds, "Collect one profile of SECONDS and exit")->type_name("SECONDS");
-  app.add_option("--output", once.output, "File for the profile of --once")
-      ->type_name("FILE")
-      ->needs(once_flag);
+  app.add_option("--output", once.output, "File for the profile of --once or --scrape")->type_name("FILE");
+  scrape::ScrapeOnceOptions scrape;
+  auto* scrape_flag =
+      app.add_option("--scrape", scrape.url, "Fetch one heap or lock profile of an application and exit")
+          ->type_name("URL")
+          ->excludes(once_flag);
+  app.add_flag("--beyond-loopback", scrape.beyond_loopback, "Permit --scrape of another machine")
+      ->needs(scrape_flag);
   app.add_option("--rate", once.rate_hz, "Samples a second on each CPU (default 99)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 10'000))
@@ -92,11 +99,13 @@ int run(int argc, char** argv) {
   auto* server_flag =
       app.add_option("--server", agent_flags.server, "Server to register with and send profiles to")
           ->type_name("ADDR")
-          ->excludes(once_flag);
+          ->excludes(once_flag)
+          ->excludes(scrape_flag);
   auto* config_flag =
       app.add_option("--config", agent_flags.config_path, "Configuration (see config/daemon.example.toml)")
           ->type_name("FILE")
-          ->excludes(once_flag);
+          ->excludes(once_flag)
+          ->excludes(scrape_flag);
   app.add_option("--machine-id", once.machine.id,
                  "Name of this machine (default: derived from /etc/machine-id)");
 
@@ -119,14 +128,21 @@ int run(int argc, char** argv) {
     const Status done = run_agent(agent_flags);
     return done ? 0 : report(done.error());
   }
-  if (!*once_flag) {
+  if (!*once_flag && !*scrape_flag) {
     std::cerr
-        << "plimsolld: say what to do: --server ADDR, --once SECONDS --output FILE, or probe (see --help)\n";
+        << "plimsolld: say what to do: --server ADDR, --once SECONDS --output FILE, --scrape URL --output "
+           "FILE, or probe (see --help)\n";
     return kExitUsage;
   }
   if (once.output.empty()) {
-    std::cerr << "plimsolld: --once needs --output FILE\n";
+    std::cerr << "plimsolld: " << (*scrape_flag ? "--scrape" : "--once") << " needs --output FILE\n";
     return kExitUsage;
+  }
+  if (*scrape_flag) {
+    scrape.output = once.output;
+    scrape.machine = once.machine;
+    const Status done = scrape::scrape_once(scrape);
+    return done ? 0 : report(done.error());
   }
   const Status done = collect_once(once);
   return done ? 0 : report(done.error());

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Long runs, for a night or a release: fuzzing with seeds that no short run reaches, under AddressSanitizer, and the sweep
-# that kills the server at random moments, a thousand times. --minutes N bounds the fuzzing (60 unless said). Prints one
-# dated line for each run, which build/logs/soak.txt keeps.
+# Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer, and the
+# sweep that kills the server at random moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless
+# said); --fuzz-only leaves the sweep out. Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-minutes=60
+minutes=10
+with_crashes=yes
 while (($#)); do
   case $1 in
     --minutes)
@@ -14,7 +15,11 @@ while (($#)); do
       minutes=$2
       shift 2
       ;;
-    *) die "unknown argument $1; there is only --minutes N" ;;
+    --fuzz-only)
+      with_crashes=
+      shift
+      ;;
+    *) die "unknown argument $1; there are --minutes N and --fuzz-only" ;;
   esac
 done
 
@@ -31,18 +36,26 @@ has_target() {
   grep -qE "^$2:" <<<"$targets"
 }
 
+# The names of the programs tests/fuzz builds.
+fuzz_tests() {
+  local targets
+  targets=$(cmake --build build-asan --target help)
+  sed -nE 's/^(fuzz_[a-z0-9_]+_test):.*/\1/p' <<<"$targets" | sort -u
+}
+
+# soak_fuzz NAME
 soak_fuzz() {
-  local deadline=$((SECONDS + minutes * 60)) first seed log=$LOG_DIR/soak-fuzz.log
+  local deadline=$((SECONDS + minutes * 60)) first seed log=$LOG_DIR/soak-$1.log
   first=$(date +%s)
   seed=$first
   while ((SECONDS < deadline)); do
-    if ! PLIMSOLL_FUZZ_SEED=$seed build-asan/bin/fuzz_profile_test --gtest_filter='*' >"$log" 2>&1; then
-      note "fuzz_profile_test failed with PLIMSOLL_FUZZ_SEED=$seed"
-      die "fuzz_profile_test failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+    if ! PLIMSOLL_FUZZ_SEED=$seed "build-asan/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
+      note "$1 failed with PLIMSOLL_FUZZ_SEED=$seed"
+      die "$1 failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
     fi
     seed=$((seed + 1))
   done
-  note "fuzz_profile_test passed with $((seed - first)) seeds from $first on"
+  note "$1 passed with $((seed - first)) seeds from $first on, in $minutes min"
 }
 
 soak_crashes() {
@@ -56,10 +69,15 @@ soak_crashes() {
 
 scripts/install.sh
 step "configure asan" cmake --preset asan
-step "configure release" cmake --preset release
-has_target build-asan fuzz_profile_test || die "there is no test program fuzz_profile_test in this tree"
-has_target build crash_test || die "there is no test program crash_test in this tree"
-step "build fuzz_profile_test" cmake --build build-asan --target fuzz_profile_test
-step "build crash_test" cmake --build build --target crash_test
-soak_fuzz
-soak_crashes
+mapfile -t fuzzers < <(fuzz_tests)
+((${#fuzzers[@]} > 0)) || die "there is no fuzz test in this tree"
+step "build fuzz tests" cmake --build build-asan --target "${fuzzers[@]}"
+for fuzzer in "${fuzzers[@]}"; do
+  soak_fuzz "$fuzzer"
+done
+if [[ $with_crashes ]]; then
+  step "configure release" cmake --preset release
+  has_target build crash_test || die "there is no test program crash_test in this tree"
+  step "build crash_test" cmake --build build --target crash_test
+  soak_crashes
+fi

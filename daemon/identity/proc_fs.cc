@@ -60,29 +60,6 @@ std::optional<MapsEntry> parse_maps_line(std::string_view line) {
   return entry;
 }
 
-// The length of the valid UTF-8 sequence at the front of `text`; 0 where there is none.
-size_t utf8_sequence_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) {
-    return first >= 0x20 && first != 0x7F ? 1 : 0;
-  }
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) {
-    return 0;
-  }
-  uint32_t code_point = first & (0x7FU >> length);
-  for (size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0U) != 0x80) {
-      return 0;
-    }
-    code_point = code_point << 6U | (next & 0x3FU);
-  }
-  constexpr std::array<uint32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
-  const bool is_surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  return code_point >= kSmallest[length] && code_point <= 0x10FFFF && !is_surrogate ? length : 0;
-}
-
 std::string first_line(const Result<std::string>& text) {
   return text ? printable(std::string_view(*text).substr(0, text->find('\n'))) : std::string();
 }
@@ -99,16 +76,6 @@ std::vector<MapsEntry> parse_maps(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return entries;
-}
-
-std::string printable(std::string_view bytes) {
-  std::string text;
-  while (!bytes.empty()) {
-    const size_t length = utf8_sequence_length(bytes);
-    text += length == 0 ? std::string_view("?") : bytes.substr(0, length);
-    bytes.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return text;
 }
 
 std::string ProcFs::entry(uint32_t pid, std::string_view name) const {
@@ -148,21 +115,56 @@ std::string ProcFs::executable(uint32_t pid) const {
   return printable(path);
 }
 
-bool ProcFs::is_kernel_thread(uint32_t pid) const {
-  // pid (comm) state ppid pgrp session tty tpgid flags: the name may hold spaces and parentheses.
+uint64_t ProcFs::stat_field(uint32_t pid, int index) const {
+  // pid (comm) state ppid pgrp session tty tpgid flags ...: the name may hold spaces and parentheses.
   const auto stat = read_file(entry(pid, "stat"), 4096);
   if (!stat) {
-    return false;
+    return 0;
   }
   std::string_view rest(*stat);
   rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
-  for (int field = 0; field < 7; ++field) {
+  for (int field = 0; field <= index; ++field) {
     rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
   }
+  uint64_t value = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return value;
+}
+
+bool ProcFs::is_kernel_thread(uint32_t pid) const {
   constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
-  uint64_t flags = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), flags);
-  return (flags & kKernelThread) != 0;
+  constexpr int kFlags = 6;
+  return (stat_field(pid, kFlags) & kKernelThread) != 0;
+}
+
+int64_t ProcFs::started_ns(uint32_t pid) const {
+  constexpr int kStartTime = 19;
+  const int64_t ns_per_tick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+  int64_t started_ns = 0;
+  const bool overflows = __builtin_mul_overflow(stat_field(pid, kStartTime), ns_per_tick, &started_ns);
+  return overflows ? 0 : started_ns;
+}
+
+Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {
+  return read_file(root_ + (ipv6 ? "/net/tcp6" : "/net/tcp"), kMaxMapsBytes);
+}
+
+std::vector<uint64_t> ProcFs::socket_inodes(uint32_t pid) const {
+  constexpr std::string_view kPrefix = "socket:[";
+  std::vector<uint64_t> inodes;
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(entry(pid, "fd"), error), end; !error && file != end;
+       file.increment(error)) {
+    std::error_code ignored;
+    const std::string target = std::filesystem::read_symlink(file->path(), ignored).string();
+    uint64_t inode = 0;
+    if (target.starts_with(kPrefix) &&
+        std::from_chars(target.data() + kPrefix.size(), target.data() + target.size(), inode).ec ==
+            std::errc()) {
+      inodes.push_back(inode);
+    }
+  }
+  return inodes;
 }
 
 std::string ProcFs::cgroup(uint32_t pid) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/result.h"
 
 namespace plimsoll::identity {
@@ -32,9 +33,7 @@ struct MapsEntry {
 // Lines that are not as the kernel writes them are left out.
 std::vector<MapsEntry> parse_maps(std::string_view text);
 
-// Valid UTF-8, with '?' for each byte that is none and for control characters: names of processes and paths
-// may hold any byte, protocol strings may not.
-std::string printable(std::string_view bytes);
+using plimsoll::printable;
 
 class ProcFs {
  public:
@@ -53,6 +52,14 @@ class ProcFs {
   std::string cgroup(uint32_t pid) const;
   Result<std::vector<MapsEntry>> maps(uint32_t pid) const;
 
+  // When the process started, since boot; 0 where it is gone.
+  int64_t started_ns(uint32_t pid) const;
+
+  // The text of /proc/net/tcp or tcp6: this program's network namespace.
+  Result<std::string> tcp_sockets(bool ipv6) const;
+  // Inodes of the sockets that the process has open; none where it is gone or out of reach.
+  std::vector<uint64_t> socket_inodes(uint32_t pid) const;
+
   // Where a file of the process's mount namespace can be opened.
   std::string path_in_root(uint32_t pid, std::string_view path) const;
   // Its executable, though its path may lead elsewhere by now.
@@ -62,6 +69,8 @@ class ProcFs {
 
  private:
   std::string entry(uint32_t pid, std::string_view name) const;
+  // A field of /proc/PID/stat, counted from the state (0) on; 0 where the process is gone.
+  uint64_t stat_field(uint32_t pid, int index) const;
   std::string root_;
 };
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 namespace plimsoll::query {
 namespace {
@@ -110,13 +113,51 @@ void apply(const Predicate& predicate, const Snapshot& snapshot, store::Aggregat
   }
 }
 
+// Snapshots of the same things do not add up over time: a view shows their mean. Counts the selected ones.
+class SnapshotCounts {
+ public:
+  SnapshotCounts(const store::Dictionaries& dictionaries, const std::vector<bool>& selected)
+      : dictionaries_(dictionaries) {
+    for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+      if (is_snapshot(entry) && selected[entry.origin]) {
+        ++counts_[key_of(entry)];
+      }
+    }
+  }
+
+  bool is_snapshot(const store::OriginEventEntry& entry) const {
+    return dictionaries_.events[entry.event].kind == wire::SNAPSHOT;
+  }
+  // At least 1, also for what is not selected.
+  double of(const store::OriginEventEntry& entry) const {
+    const auto found = counts_.find(key_of(entry));
+    return found == counts_.end() ? 1 : static_cast<double>(found->second);
+  }
+
+ private:
+  using Key = std::tuple<uint32_t, std::string_view, std::string_view>;  // event, machine, series
+
+  Key key_of(const store::OriginEventEntry& entry) const {
+    const store::OriginEntry& origin = dictionaries_.origins[entry.origin];
+    return {entry.event, dictionaries_.machines[origin.machine].machine_id, origin.series};
+  }
+
+  const store::Dictionaries& dictionaries_;
+  std::map<Key, uint64_t> counts_;
+};
+
 void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  const SnapshotCounts snapshots(dictionaries, request.origins);
   request.event_count = dictionaries.events.size();
   request.factor.assign(dictionaries.origins.size() * request.event_count, 0);
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-    request.factor[entry.origin * request.event_count + entry.event] =
-        weight_of(dictionaries.origins[entry.origin]) * entry.scale;
+    const store::OriginEntry& origin = dictionaries.origins[entry.origin];
+    // What there was at a moment does not grow with the time that it speaks for.
+    const double weight = snapshots.is_snapshot(entry)
+                              ? 1 / origin.inclusion_probability / snapshots.of(entry)
+                              : weight_of(origin);
+    request.factor[entry.origin * request.event_count + entry.event] = weight * entry.scale;
   }
 }
 

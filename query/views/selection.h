@@ -33,7 +33,8 @@ struct ResolvedSelection {
 Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot);
 
 // weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
-// fleet and in the draw's interval. 1 for profiles that were not drawn.
+// fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
+// the first factor alone, and shares it with the others of its series.
 double weight_of(const store::OriginEntry& origin);
 
 }  // namespace plimsoll::query

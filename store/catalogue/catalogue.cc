@@ -30,7 +30,8 @@ CREATE TABLE IF NOT EXISTS origin (
   archive_sequence INTEGER NOT NULL,
   machine INTEGER NOT NULL REFERENCES machine(id),
   from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
-  draw TEXT NOT NULL, stratum TEXT NOT NULL, inclusion_probability REAL NOT NULL, interval_ns INTEGER NOT NULL
+  draw TEXT NOT NULL, stratum TEXT NOT NULL, inclusion_probability REAL NOT NULL, interval_ns INTEGER NOT NULL,
+  series TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS origin_sequence ON origin(archive_sequence);
 CREATE TABLE IF NOT EXISTS origin_event (

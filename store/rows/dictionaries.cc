@@ -65,7 +65,8 @@ OriginEntry read_origin(const sqlite::Statement& row) {
           row.integer(3),
           text(row, 4),
           row.real(5),
-          row.integer(6)};
+          row.integer(6),
+          text(row, 7)};
 }
 
 WorkloadEntry read_workload(const sqlite::Statement& row) {
@@ -127,11 +128,11 @@ Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
                loaded.machines, read_machine),
            load_dense(database, "SELECT id, name, unit, kind FROM event ORDER BY id", loaded.events,
                       read_event),
-           load_dense(
-               database,
-               "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns FROM origin "
-               "ORDER BY id",
-               loaded.origins, read_origin),
+           load_dense(database,
+                      "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series "
+                      "FROM origin "
+                      "ORDER BY id",
+                      loaded.origins, read_origin),
            load_origin_events(database, loaded.origin_events),
            load_dense(
                database,
@@ -235,9 +236,9 @@ Result<uint32_t> DictionaryWriter::origin(const OriginEntry& entry, const std::s
                                           const std::string& profile_id, int64_t archive_sequence) {
   const auto id = static_cast<uint32_t>(entries_.origins.size());
   const auto inserted =
-      database_->execute("INSERT INTO origin VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id, as_bytes(profile_id),
-                         archive_sequence, entry.machine, entry.from_ns, entry.to_ns, entry.draw, stratum,
-                         entry.inclusion_probability, entry.interval_ns);
+      database_->execute("INSERT INTO origin VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
+                         as_bytes(profile_id), archive_sequence, entry.machine, entry.from_ns, entry.to_ns,
+                         entry.draw, stratum, entry.inclusion_probability, entry.interval_ns, entry.series);
   if (!inserted) {
     return propagate(inserted);
   }

@@ -34,6 +34,7 @@ struct OriginEntry {
   std::string draw;                  // empty: not drawn
   double inclusion_probability = 1;  // of the machine in the draw
   int64_t interval_ns = 0;           // that the draw speaks for; 0: the window itself
+  std::string series = {};  // whose snapshots are of the same things, on a machine; empty: no snapshots
 };
 
 // One event of an origin.

@@ -1,5 +1,7 @@
 #include "store/rows/row_builder.h"
 
+#include <algorithm>
+
 #include "base/hex.h"
 #include "proto/profile_codec.h"
 
@@ -175,12 +177,20 @@ class Builder {
     origin.draw = draw.id();
     origin.inclusion_probability = draw.inclusion_probability() == 0 ? 1 : draw.inclusion_probability();
     origin.interval_ns = draw.interval_ns();
+    origin.series = series();
     const auto id = dictionaries_.origin(origin, draw.stratum(), profile_.profile_id(), archive_sequence);
     if (!id) {
       return propagate(id);
     }
     built_.origin = *id;
     return add_origin_events();
+  }
+
+  // Only snapshots need to be told apart by what they are snapshots of.
+  std::string series() const {
+    const bool has_snapshots = std::ranges::any_of(
+        profile_.events(), [](const wire::Event& event) { return event.kind() == wire::SNAPSHOT; });
+    return has_snapshots ? profile_.assignment().id() : std::string();
   }
 
   Status add_origin_events() {

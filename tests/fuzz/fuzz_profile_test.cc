@@ -4,6 +4,7 @@
 #include "proto/profile_codec.h"
 #include "tests/framed.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/fuzz/seed.h"
 #include "tests/sample_profile.h"
 
 namespace plimsoll::wire {
@@ -25,7 +26,7 @@ bool decodes_cleanly(std::string_view encoded) {
 
 TEST(FuzzProfile, DamagedBytesAreRefused) {
   const std::string encoded = encode(sample_profile());
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(fuzz::seed(1));
   for (int i = 0; i < kMutations; ++i) {
     const std::string damaged = fuzz::mutated(encoded, random);
     EXPECT_EQ(decodes_cleanly(damaged), damaged == encoded) << "mutation " << i;
@@ -35,7 +36,7 @@ TEST(FuzzProfile, DamagedBytesAreRefused) {
 // With a right checksum, so that the damage reaches zstd.
 TEST(FuzzProfile, DamagedFramesAreRefusedOrValid) {
   const std::string body = compressed(sample_profile().SerializeAsString());
-  std::mt19937_64 random(2);
+  std::mt19937_64 random(fuzz::seed(2));
   for (int i = 0; i < kMutations; ++i) {
     decodes_cleanly(framed(fuzz::mutated(body, random)));
   }
@@ -44,7 +45,7 @@ TEST(FuzzProfile, DamagedFramesAreRefusedOrValid) {
 // With a right checksum and a right frame, so that it reaches the parser and the rules.
 TEST(FuzzProfile, DamagedMessagesAreRefusedOrValid) {
   const std::string message = sample_profile().SerializeAsString();
-  std::mt19937_64 random(3);
+  std::mt19937_64 random(fuzz::seed(3));
   int profiles = 0;
   for (int i = 0; i < kMutations; ++i) {
     profiles += decodes_cleanly(framed(compressed(fuzz::mutated(message, random)))) ? 1 : 0;

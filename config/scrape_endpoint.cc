@@ -1,0 +1,91 @@
+#include "config/scrape_endpoint.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace plimsoll::config {
+namespace {
+
+constexpr std::string_view kScheme = "http://";
+constexpr size_t kMaxUrlBytes = 1024;
+
+bool is_loopback(const std::string& host) {
+  in_addr ipv4{};
+  in6_addr ipv6{};
+  if (::inet_pton(AF_INET, host.c_str(), &ipv4) == 1) {
+    return ntohl(ipv4.s_addr) >> 24U == 127;
+  }
+  if (::inet_pton(AF_INET6, host.c_str(), &ipv6) == 1) {
+    return IN6_IS_ADDR_LOOPBACK(&ipv6);
+  }
+  return host == "localhost";
+}
+
+// Letters, digits and what stands in names and addresses.
+bool is_host(std::string_view host, bool is_bracketed) {
+  return !host.empty() && std::ranges::all_of(host, [&](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || (is_bracketed && c == ':');
+  });
+}
+
+std::optional<uint16_t> parse_port(std::string_view text) {
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && port != 0 ? std::optional(port) : std::nullopt;
+}
+
+// HOST, HOST:PORT, [IPV6] or [IPV6]:PORT
+bool take_authority(std::string_view authority, ScrapeEndpoint& endpoint) {
+  const bool is_bracketed = authority.starts_with('[');
+  const size_t host_end =
+      is_bracketed ? authority.find(']') : std::min(authority.find(':'), authority.size());
+  if (host_end == std::string_view::npos) {
+    return false;
+  }
+  endpoint.host = authority.substr(is_bracketed ? 1 : 0, host_end - (is_bracketed ? 1 : 0));
+  const std::string_view rest = authority.substr(host_end + (is_bracketed ? 1 : 0));
+  if (!is_host(endpoint.host, is_bracketed)) {
+    return false;
+  }
+  if (rest.empty()) {
+    return true;
+  }
+  const auto port = rest.starts_with(':') ? parse_port(rest.substr(1)) : std::nullopt;
+  endpoint.port = port.value_or(0);
+  return port.has_value();
+}
+
+}  // namespace
+
+std::string ScrapeEndpoint::name() const {
+  return base_url.substr(kScheme.size()) + path;
+}
+
+Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url) {
+  const auto wrong = [&] {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "\"{}\" is no endpoint to scrape", url.substr(0, kMaxUrlBytes)),
+        "write http://HOST:PORT/PATH");
+  };
+  const bool is_visible =
+      std::ranges::all_of(url, [](unsigned char c) { return c > ' ' && c < 0x7f && c != '#'; });
+  if (!url.starts_with(kScheme) || url.size() > kMaxUrlBytes || !is_visible) {
+    return wrong();
+  }
+  const std::string_view after_scheme = url.substr(kScheme.size());
+  const size_t slash = std::min(after_scheme.find('/'), after_scheme.size());
+  ScrapeEndpoint endpoint;
+  if (!take_authority(after_scheme.substr(0, slash), endpoint)) {
+    return wrong();
+  }
+  endpoint.base_url = url.substr(0, kScheme.size() + slash);
+  endpoint.path = slash == after_scheme.size() ? "/" : after_scheme.substr(slash);
+  endpoint.is_loopback = is_loopback(endpoint.host);
+  return endpoint;
+}
+
+}  // namespace plimsoll::config

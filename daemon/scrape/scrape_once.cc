@@ -1,0 +1,61 @@
+#include "daemon/scrape/scrape_once.h"
+
+#include <fmt/core.h>
+
+#include "base/durable_file.h"
+#include "daemon/scrape/scraper.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::scrape {
+namespace {
+
+Result<config::ScrapeEndpoint> endpoint_of(const ScrapeOnceOptions& options) {
+  auto endpoint = config::parse_scrape_endpoint(options.url);
+  if (!endpoint) {
+    return with_field(propagate(endpoint), "--scrape");
+  }
+  if (!endpoint->is_loopback && !options.beyond_loopback) {
+    return with_hint(
+        with_field(fail(ErrorCode::kDenied, "{} is not on this machine's loopback", options.url), "--scrape"),
+        "name 127.0.0.1, or permit it with --beyond-loopback");
+  }
+  return endpoint;
+}
+
+}  // namespace
+
+Status scrape_once(const ScrapeOnceOptions& options) {
+  auto endpoint = endpoint_of(options);
+  if (!endpoint) {
+    return propagate(endpoint);
+  }
+  auto machine = identity::read_machine(options.machine);
+  if (!machine) {
+    return propagate(machine);
+  }
+  const identity::ProcFs proc_fs;
+  identity::BinaryTable binaries(proc_fs);
+  Scraper scraper(std::move(*endpoint), {}, std::move(*machine), proc_fs, binaries);
+  const auto profile = scraper.scrape(0, true);
+  if (!profile) {
+    return propagate(profile);
+  }
+  if (!*profile) {
+    return fail(ErrorCode::kNotFound, "scraping {}: there are no values in its profile", options.url);
+  }
+  const std::string encoded = wire::encode(**profile);
+  if (auto written = write_file_durably(options.output, as_bytes(encoded)); !written) {
+    return written;
+  }
+  for (const std::string& note : (*profile)->notes()) {
+    fmt::print("note: {}\n", note);
+  }
+  for (const wire::Event& event : (*profile)->events()) {
+    fmt::print("{}: {}\n", event.name(), event.hits());
+  }
+  fmt::print("{}: {} stacks of {}\n", options.output, (*profile)->stacks().parent_size(),
+             (*profile)->processes(0).job());
+  return {};
+}
+
+}  // namespace plimsoll::scrape

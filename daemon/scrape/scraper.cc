@@ -1,0 +1,176 @@
+#include "daemon/scrape/scraper.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "daemon/identity/cgroup.h"
+#include "daemon/identity/processes.h"
+#include "daemon/identity/workload.h"
+#include "daemon/scrape/process_places.h"
+#include "daemon/scrape/socket_owner.h"
+#include "formats/read_profile.h"
+#include "formats/to_raw_profile.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::scrape {
+namespace {
+
+// A daemon is to stay small: some 200 bytes an entry.
+constexpr uint64_t kMaxEntries = 500'000;
+constexpr uint64_t kMaxDecodedBytes = uint64_t{128} << 20;
+
+wire::ClockPair read_clocks() {
+  wire::ClockPair clocks;
+  clocks.set_monotonic_ns(monotonic_now_ns());
+  clocks.set_wall_ns(wall_now_ns());
+  return clocks;
+}
+
+int64_t since_boot_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
+}
+
+void set_process(const identity::ProcessIdentity& identity, wire::RawProfile& profile) {
+  const auto workload = identity::workload_of(identity.cgroup, identity.executable, identity.comm);
+  wire::Process& process = *profile.add_processes();
+  process.set_pid(identity.pid);
+  process.set_comm(identity.comm);
+  process.set_executable(identity.executable);
+  process.set_cgroup(identity.cgroup);
+  process.set_container(workload.container);
+  process.set_job(workload.job);
+  process.set_instance(workload.instance);
+  if (identity.binary != nullptr) {
+    process.set_binary_plus_1(add_binary(*identity.binary, profile) + 1);
+  }
+  wire::Thread& thread = *profile.add_threads();
+  thread.set_tid(identity.pid);
+  thread.set_name(identity.comm);
+}
+
+// Of a process out of reach: what its profile says.
+void set_unknown_process(const std::string& name, const formats::ApplicationProfile& application,
+                         wire::RawProfile& profile) {
+  wire::Process& process = *profile.add_processes();
+  const auto main = std::ranges::find_if(
+      application.mappings, [](const formats::Mapping& mapping) { return mapping.path.starts_with('/'); });
+  if (main != application.mappings.end()) {
+    process.set_executable(main->path);
+  }
+  process.set_comm(name);
+  process.set_job(std::string(identity::workload_of("/", process.executable(), name).job));
+  profile.add_threads()->set_name(name);
+}
+
+}  // namespace
+
+Scraper::Scraper(config::ScrapeEndpoint endpoint, const ScrapeLimits& limits, wire::Machine machine,
+                 const identity::ProcFs& proc_fs, identity::BinaryTable& binaries)
+    : endpoint_(std::move(endpoint)),
+      machine_(std::move(machine)),
+      proc_fs_(proc_fs),
+      binaries_(binaries),
+      client_({.base_url = endpoint_.base_url,
+               .connect_timeout_ms = limits.timeout_ns / 1'000'000,
+               .timeout_ms = limits.timeout_ns / 1'000'000,
+               .max_response_bytes = limits.max_bytes}),
+      max_bytes_(limits.max_bytes) {}
+
+Scraper::Owner Scraper::find_owner() const {
+  const auto pid =
+      endpoint_.is_loopback ? find_listener(proc_fs_, endpoint_.host, endpoint_.port) : std::nullopt;
+  return pid ? Owner{*pid, proc_fs_.started_ns(*pid)} : Owner{};
+}
+
+Result<std::string> Scraper::fetch() {
+  auto response = client_.send("GET", endpoint_.path);
+  if (!response) {
+    return propagate(response);
+  }
+  if (response->status != 200) {
+    return with_hint(fail(ErrorCode::kUnavailable, "the application answers {}", response->status),
+                     "check the path of the endpoint");
+  }
+  return std::move(response->body);
+}
+
+SinceLast::Start Scraper::start_of(const formats::ApplicationProfile& application, const Owner& owner,
+                                   int64_t interval_ns) const {
+  if (last_owner_) {
+    return *last_owner_ == owner ? SinceLast::Start::kUnknown : SinceLast::Start::kThisScrape;
+  }
+  const int64_t age_ns = application.duration_ns > 0 ? application.duration_ns
+                         : owner.pid != 0            ? since_boot_ns() - owner.started_ns
+                                                     : INT64_MAX;
+  return age_ns <= interval_ns ? SinceLast::Start::kThisScrape : SinceLast::Start::kUnknown;
+}
+
+Status Scraper::fill(const formats::ApplicationProfile& application, const Owner& owner,
+                     wire::RawProfile& profile) {
+  if (application.discarded != 0) {
+    profile.add_notes(fmt::format("{}: the application had no room for {} samples", endpoint_.name(),
+                                  application.discarded));
+  }
+  if (owner.pid == 0) {
+    profile.add_notes(fmt::format(
+        "{}: whose process it is cannot be told: its mappings are those of its profile", endpoint_.name()));
+    set_unknown_process(endpoint_.name(), application, profile);
+    formats::OwnMappings places(application.mappings);
+    return formats::add_samples(application, places, profile);
+  }
+  identity::ProcessTable processes(proc_fs_, binaries_);
+  const identity::Process& process = processes.find(owner.pid);
+  if (process.mappings->all().empty()) {
+    profile.add_notes(
+        fmt::format("{}: the mappings of process {} cannot be read: those of its profile are used",
+                    endpoint_.name(), owner.pid));
+  }
+  set_process(*process.identity, profile);
+  ProcessPlaces places(*process.mappings, application.mappings);
+  return formats::add_samples(application, places, profile);
+}
+
+Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, bool first_counts_whole) {
+  const wire::ClockPair started = read_clocks();
+  const Owner owner = find_owner();
+  const auto content = fetch();
+  if (!content) {
+    return propagate(content, "scraping {}", endpoint_.name());
+  }
+  if (find_owner() != owner) {
+    return fail(ErrorCode::kUnavailable, "scraping {}: the process that listens there changed meanwhile",
+                endpoint_.name());
+  }
+  auto application = formats::read_profile(as_bytes(*content), {.max_encoded_bytes = max_bytes_,
+                                                              .max_decoded_bytes = kMaxDecodedBytes,
+                                                              .max_entries = kMaxEntries});
+  if (!application) {
+    return propagate(application, "scraping {}", endpoint_.name());
+  }
+  const bool counts_whole = first_counts_whole && !last_owner_;
+  since_last_.apply(*application, counts_whole ? SinceLast::Start::kThisScrape
+                                               : start_of(*application, owner, interval_ns));
+  last_owner_ = owner;
+  wire::RawProfile profile;
+  *profile.mutable_window()->mutable_start() = last_scrape_.value_or(started);
+  last_scrape_ = read_clocks();
+  *profile.mutable_window()->mutable_end() = *last_scrape_;
+  if (application->types.empty()) {
+    return std::nullopt;
+  }
+  profile.set_format_version(wire::kFormatVersion);
+  profile.set_profile_id(random_bytes(16));
+  *profile.mutable_machine() = machine_;
+  profile.mutable_assignment()->set_id("scrape:" + endpoint_.name());
+  if (auto filled = fill(*application, owner, profile); !filled) {
+    return propagate(filled, "scraping {}", endpoint_.name());
+  }
+  return profile;
+}
+
+}  // namespace plimsoll::scrape

@@ -1,0 +1,63 @@
+// Fetches the profiles of one endpoint and makes raw profiles of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "config/scrape_endpoint.h"
+#include "daemon/identity/binaries.h"
+#include "daemon/identity/proc_fs.h"
+#include "daemon/scrape/since_last.h"
+#include "http/client.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll::scrape {
+
+struct ScrapeLimits {
+  int64_t timeout_ns = 10'000'000'000;  // of a whole request
+  uint64_t max_bytes = uint64_t{64} << 20;
+};
+
+// One thread. Borrows proc_fs and binaries.
+class Scraper {
+ public:
+  Scraper(config::ScrapeEndpoint endpoint, const ScrapeLimits& limits, wire::Machine machine,
+          const identity::ProcFs& proc_fs, identity::BinaryTable& binaries);
+
+  // One request. Nothing where the application only tells what it has counted since its start, and this was the first
+  // time to hear of it.
+  //
+  // `first_counts_whole`: the first time, what was counted since the start is taken as it is, as long as it may be;
+  // otherwise only if the process or its counts are younger than `interval_ns`.
+  Result<std::optional<wire::RawProfile>> scrape(int64_t interval_ns, bool first_counts_whole = false);
+
+  const config::ScrapeEndpoint& endpoint() const { return endpoint_; }
+
+ private:
+  struct Owner {
+    uint32_t pid = 0;  // 0: not found
+    int64_t started_ns = 0;
+    bool operator==(const Owner&) const = default;
+  };
+
+  Owner find_owner() const;
+  Result<std::string> fetch();
+  SinceLast::Start start_of(const formats::ApplicationProfile& application, const Owner& owner,
+                            int64_t interval_ns) const;
+  Status fill(const formats::ApplicationProfile& application, const Owner& owner, wire::RawProfile& profile);
+
+  const config::ScrapeEndpoint endpoint_;
+  const wire::Machine machine_;
+  const identity::ProcFs& proc_fs_;
+  identity::BinaryTable& binaries_;
+  http::Client client_;
+  const uint64_t max_bytes_;
+
+  SinceLast since_last_;
+  std::optional<Owner> last_owner_;
+  std::optional<wire::ClockPair> last_scrape_;
+};
+
+}  // namespace plimsoll::scrape

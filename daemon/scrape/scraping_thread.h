@@ -1,0 +1,56 @@
+// Scrapes the configured endpoints, one after the other, in a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "config/daemon_config.h"
+#include "daemon/scrape/scraper.h"
+
+namespace plimsoll::scrape {
+
+// Any thread may call; profiles are handed over in the scraping thread. Without endpoints there is no thread.
+class ScrapingThread {
+ public:
+  ScrapingThread(const config::DaemonConfig& config, const wire::Machine& machine,
+                 std::function<void(wire::RawProfile)> hand_over);
+  ScrapingThread(const ScrapingThread&) = delete;
+  ScrapingThread& operator=(const ScrapingThread&) = delete;
+  ~ScrapingThread();
+
+  // Ends the thread after the request that is under way, if one is. May be called again.
+  void stop();
+
+  // What cannot be scraped and why, an endpoint each; empty while all is well.
+  std::string problem() const;
+
+ private:
+  void run();
+  void scrape(Scraper& scraper);
+  // Logs what is new.
+  void set_problem(const std::string& endpoint, const std::string& problem);
+  // Until the next round: about the interval, at random, so that machines do not ask all at once. False: stop.
+  bool wait_for_next_round();
+  bool is_stopping() const;
+
+  const int64_t interval_ns_;
+  const std::function<void(wire::RawProfile)> hand_over_;
+  identity::ProcFs proc_fs_;
+  identity::BinaryTable binaries_;
+  std::vector<std::unique_ptr<Scraper>> scrapers_;
+  std::mt19937_64 random_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;                        // protected by mutex_
+  std::map<std::string, std::string> problems_;  // likewise; by endpoint
+  std::thread thread_;
+};
+
+}  // namespace plimsoll::scrape

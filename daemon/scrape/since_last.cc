@@ -1,0 +1,121 @@
+#include "daemon/scrape/since_last.h"
+
+#include <algorithm>
+
+#include "formats/event_meaning.h"
+
+namespace plimsoll::scrape {
+namespace {
+
+using formats::ApplicationProfile;
+
+void append(std::string& key, uint64_t number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+// The same for the same stack in every scrape, whatever the indexes: addresses, or names where there are none.
+std::string key_of(const ApplicationProfile& profile, size_t sample) {
+  std::string key;
+  for (const uint32_t index : profile.samples.stack(sample)) {
+    const formats::Location& location = profile.locations[index];
+    append(key, location.address);
+    for (uint32_t i = 0; location.address == 0 && i < location.frame_count; ++i) {
+      const formats::Frame& frame = profile.frames[location.first_frame + i];
+      key += profile.texts[profile.functions[frame.function].name] + '\0';
+      append(key, frame.line);
+    }
+  }
+  return key;
+}
+
+std::vector<size_t> types_since_start(const ApplicationProfile& profile) {
+  std::vector<size_t> types;
+  for (size_t type = 0; type < profile.types.size(); ++type) {
+    if (formats::meaning_of(profile.types[type]).is_since_start) {
+      types.push_back(type);
+    }
+  }
+  return types;
+}
+
+// The profile's rows with other values.
+template <typename ValuesOf>
+void replace_values(ApplicationProfile& profile, ValuesOf values_of) {
+  formats::Samples samples;
+  for (size_t sample = 0; sample < profile.samples.size(); ++sample) {
+    samples.add(profile.samples.stack(sample), values_of(sample));
+  }
+  profile.samples = std::move(samples);
+}
+
+void take_out(ApplicationProfile& profile, const std::vector<size_t>& types) {
+  const auto kept = [&](size_t type) { return std::ranges::find(types, type) == types.end(); };
+  std::vector<formats::ValueType> kept_types;
+  for (size_t type = 0; type < profile.types.size(); ++type) {
+    if (kept(type)) {
+      kept_types.push_back(profile.types[type]);
+    }
+  }
+  replace_values(profile, [&](size_t sample) {
+    std::vector<int64_t> values;
+    for (size_t type = 0; type < profile.types.size(); ++type) {
+      if (kept(type)) {
+        values.push_back(profile.samples.values(sample)[type]);
+      }
+    }
+    return values;
+  });
+  profile.types = std::move(kept_types);
+}
+
+}  // namespace
+
+bool SinceLast::goes_on(const Values& before, const Values& now) {
+  return std::ranges::all_of(before, [&](const auto& entry) {
+    const auto& [stack, old_values] = entry;
+    const auto found = now.find(stack);
+    for (size_t i = 0; i < old_values.size(); ++i) {
+      const int64_t value = found == now.end() || i >= found->second.size() ? 0 : found->second[i];
+      if (value < old_values[i]) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+void SinceLast::apply(ApplicationProfile& profile, Start start) {
+  const std::vector<size_t> types = types_since_start(profile);
+  Values now;
+  for (size_t sample = 0; !types.empty() && sample < profile.samples.size(); ++sample) {
+    auto& sums = now[key_of(profile, sample)];
+    sums.resize(types.size());
+    for (size_t i = 0; i < types.size(); ++i) {
+      // Sums that have no room are refused when the rows are made; here they only must not wrap.
+      const int64_t value = profile.samples.values(sample)[types[i]];
+      sums[i] = __builtin_add_overflow(sums[i], value, &sums[i]) ? INT64_MAX : sums[i];
+    }
+  }
+  const bool counts_whole = start == Start::kThisScrape || (has_previous_ && !goes_on(previous_, now));
+  if (!counts_whole && !has_previous_) {
+    take_out(profile, types);
+  } else if (!counts_whole) {
+    // Rows of the same stack share what was there before.
+    Values before = std::move(previous_);
+    replace_values(profile, [&](size_t sample) {
+      const auto old_values = profile.samples.values(sample);
+      std::vector<int64_t> values(old_values.begin(), old_values.end());
+      const auto known = before.find(key_of(profile, sample));
+      for (size_t i = 0; known != before.end() && i < types.size(); ++i) {
+        const int64_t counted_before = std::clamp<int64_t>(values[types[i]], 0, known->second[i]);
+        values[types[i]] -= counted_before;
+        known->second[i] -= counted_before;
+      }
+      return values;
+    });
+  }
+  previous_ = std::move(now);
+  has_previous_ = true;
+}
+
+}  // namespace plimsoll::scrape

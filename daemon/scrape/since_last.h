@@ -1,0 +1,37 @@
+// From what an application has counted since its start to what happened between two scrapes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/application_profile.h"
+
+namespace plimsoll::scrape {
+
+// One endpoint. Keeps a number for each stack and type that is counted since the start; snapshots pass through.
+class SinceLast {
+ public:
+  // What the values that come now began from.
+  enum class Start {
+    kUnknown,     // the same process as before, or the first scrape of one that has run for long
+    kThisScrape,  // the process, or its counts, are younger than the scrape before
+  };
+
+  // Replaces what `profile` counts since its start by the difference to the call before. A value that shrank tells of a
+  // reset: then all are new. The first call of a start that is unknown only remembers, and takes these types out: no
+  // type may be left.
+  void apply(formats::ApplicationProfile& profile, Start start);
+
+ private:
+  using Values = std::unordered_map<std::string, std::vector<int64_t>>;  // by stack
+
+  // Everything of `before` is still in `now`.
+  static bool goes_on(const Values& before, const Values& now);
+
+  bool has_previous_ = false;
+  Values previous_;
+};
+
+}  // namespace plimsoll::scrape

@@ -1,0 +1,77 @@
+#include "formats/event_meaning.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace plimsoll::formats {
+namespace {
+
+struct KnownType {
+  std::string_view type;
+  std::string_view name;
+  wire::Kind kind;
+  bool is_since_start;
+};
+
+constexpr std::array<KnownType, 12> kKnownTypes{{
+    {"inuse_space", "heap-inuse-bytes", wire::SNAPSHOT, false},
+    {"inuse_objects", "heap-inuse-objects", wire::SNAPSHOT, false},
+    {"space", "heap-inuse-bytes", wire::SNAPSHOT, false},
+    {"objects", "heap-inuse-objects", wire::SNAPSHOT, false},
+    {"alloc_space", "heap-alloc-bytes", wire::DELTA, true},
+    {"alloc_objects", "heap-alloc-objects", wire::DELTA, true},
+    {"growth_space", "heap-growth-bytes", wire::DELTA, true},
+    {"growth_objects", "heap-growths", wire::DELTA, true},
+    {"delay", "lock-wait-ns", wire::DELTA, true},
+    {"contentions", "lock-contentions", wire::DELTA, true},
+    {"goroutine", "goroutines", wire::SNAPSHOT, false},
+    {"threadcreate", "threads-created", wire::DELTA, true},
+}};
+
+struct KnownUnit {
+  std::string_view name;
+  wire::Unit unit;
+  int64_t factor;
+};
+
+constexpr std::array<KnownUnit, 9> kKnownUnits{{
+    {"count", wire::COUNT, 1},
+    {"bytes", wire::BYTES, 1},
+    {"kilobytes", wire::BYTES, 1024},
+    {"megabytes", wire::BYTES, 1 << 20},
+    {"nanoseconds", wire::NANOSECONDS, 1},
+    {"microseconds", wire::NANOSECONDS, 1000},
+    {"milliseconds", wire::NANOSECONDS, 1'000'000},
+    {"seconds", wire::NANOSECONDS, 1'000'000'000},
+    {"ns", wire::NANOSECONDS, 1},
+}};
+
+// A type is what it is known as only in the unit that it is known in: "space" in "count" is something else.
+bool fits(std::string_view name, wire::Unit unit) {
+  if (name.ends_with("-bytes")) {
+    return unit == wire::BYTES;
+  }
+  return name.ends_with("-ns") ? unit == wire::NANOSECONDS : unit == wire::COUNT;
+}
+
+}  // namespace
+
+EventMeaning meaning_of(const ValueType& type) {
+  EventMeaning meaning;
+  meaning.name = type.type.empty() ? "samples" : type.type;
+  if (const auto* unit = std::ranges::find(kKnownUnits, std::string_view(type.unit), &KnownUnit::name);
+      unit != kKnownUnits.end()) {
+    meaning.unit = unit->unit;
+    meaning.factor = unit->factor;
+  }
+  const auto* known = std::ranges::find(kKnownTypes, std::string_view(type.type), &KnownType::type);
+  if (known != kKnownTypes.end() && fits(known->name, meaning.unit)) {
+    meaning.name = known->name;
+    meaning.kind = known->kind;
+    meaning.is_since_start = known->is_since_start;
+  }
+  return meaning;
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,219 @@
+#include "formats/to_raw_profile.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <optional>
+#include <set>
+
+#include "formats/event_meaning.h"
+
+namespace plimsoll::formats {
+namespace {
+
+// As wire::validate() permits.
+constexpr uint64_t kMaxHits = uint64_t{1} << 56;
+constexpr uint32_t kDeepestInlining = 256;
+// Of all names of all frames; a raw profile may hold twice as much.
+constexpr uint64_t kMaxNameBytes = uint64_t{64} << 20;
+
+bool is_file(std::string_view path) {
+  return !path.empty() && !path.starts_with('[') && !path.starts_with("//");
+}
+
+class Converter {
+ public:
+  Converter(const ApplicationProfile& application, CodePlaces& places, wire::RawProfile& raw)
+      : application_(application), places_(places), raw_(raw) {}
+
+  Status convert() {
+    for (const auto step :
+         {&Converter::add_events, &Converter::add_locations, &Converter::sum_rows, &Converter::add_rows}) {
+      if (auto done = (this->*step)(); !done) {
+        return done;
+      }
+    }
+    return {};
+  }
+
+ private:
+  Status add_events() {
+    std::set<std::string> names;
+    for (const ValueType& type : application_.types) {
+      meanings_.push_back(meaning_of(type));
+      const EventMeaning& meaning = meanings_.back();
+      if (!names.insert(meaning.name).second) {
+        return fail(ErrorCode::kCorrupt, "the profile has two types of values that are {}", meaning.name);
+      }
+      wire::Event& event = *raw_.add_events();
+      event.set_name(meaning.name);
+      event.set_unit(meaning.unit);
+      event.set_kind(meaning.kind);
+      if (meaning_of(application_.period_type).unit == meaning.unit) {
+        event.set_mean_period(static_cast<uint64_t>(application_.period));
+      }
+    }
+    return {};
+  }
+
+  // Index of the first of the location's frames in the raw profile.
+  std::optional<uint64_t> add_frames(const Location& location) {
+    const auto first = static_cast<uint64_t>(raw_.frames_size());
+    const uint32_t count = std::min(location.frame_count, kDeepestInlining);
+    for (uint32_t i = 0; i < count; ++i) {
+      const Frame& from = application_.frames[location.first_frame + i];
+      const Function& function = application_.functions[from.function];
+      wire::NamedFrame& frame = *raw_.add_frames();
+      frame.set_function(application_.texts[function.name]);
+      frame.set_file(application_.texts[function.file]);
+      frame.set_line(from.line);
+      frame.set_column(from.column);
+      frame.set_inlined_into_next(i + 1 < count);
+      name_bytes_ += frame.function().size() + frame.file().size();
+      if (name_bytes_ > kMaxNameBytes) {
+        return std::nullopt;
+      }
+    }
+    return first;
+  }
+
+  Status add_locations() {
+    wire::Locations& locations = *raw_.mutable_locations();
+    for (const Location& location : application_.locations) {
+      CodePlace place;
+      if (location.frame_count > 0) {
+        const auto first = add_frames(location);
+        if (!first) {
+          return fail(ErrorCode::kTooLarge, "the names of the profile's functions have over {} bytes",
+                      kMaxNameBytes);
+        }
+        place = {wire::NAMED, 0, *first};
+      } else if (location.address != 0) {
+        place = places_.find(location, raw_);
+      }
+      locations.add_kind(place.kind);
+      locations.add_owner(place.owner);
+      locations.add_address(place.address);
+    }
+    return {};
+  }
+
+  uint32_t node_of(std::span<const uint32_t> leaf_first) {
+    wire::Stacks& stacks = *raw_.mutable_stacks();
+    uint32_t node = 0;
+    for (size_t i = leaf_first.size(); i > 0; --i) {
+      const uint32_t location = leaf_first[i - 1];
+      const auto next = static_cast<uint32_t>(stacks.parent_size()) + 1;
+      const auto [entry, is_new] = nodes_.try_emplace(uint64_t{node} << 32U | location, next);
+      if (is_new) {
+        stacks.add_parent(node);
+        stacks.add_location(location);
+      }
+      node = entry->second;
+    }
+    return node;
+  }
+
+  Status add_value(int64_t value, size_t type, uint64_t& sum) {
+    if (value < 0) {
+      return with_hint(
+          fail(ErrorCode::kUnsupported, "the profile has a {} of {}", meanings_[type].name, value),
+          "differences of two profiles cannot be imported: import both");
+    }
+    wire::Event& event = *raw_.mutable_events(static_cast<int>(type));
+    int64_t scaled = 0;
+    const bool overflows = __builtin_mul_overflow(value, meanings_[type].factor, &scaled);
+    if (overflows || event.hits() + static_cast<uint64_t>(scaled) > kMaxHits ||
+        static_cast<uint64_t>(scaled) > kMaxHits) {
+      return fail(ErrorCode::kTooLarge, "the {} of the profile sum to more than 2^56", meanings_[type].name);
+    }
+    sum += static_cast<uint64_t>(scaled);
+    event.set_hits(event.hits() + static_cast<uint64_t>(scaled));
+    return {};
+  }
+
+  Status sum_rows() {
+    const size_t types = application_.types.size();
+    for (size_t sample = 0; sample < application_.samples.size(); ++sample) {
+      const uint32_t node = node_of(application_.samples.stack(sample));
+      const auto [entry, is_new] = rows_.try_emplace(node, rows_.size());
+      if (is_new) {
+        nodes_of_rows_.push_back(node);
+        sums_.resize(sums_.size() + types);
+      }
+      const auto values = application_.samples.values(sample);
+      for (size_t type = 0; type < types; ++type) {
+        if (auto added = add_value(values[type], type, sums_[entry->second * types + type]); !added) {
+          return added;
+        }
+      }
+    }
+    return {};
+  }
+
+  Status add_rows() {
+    const size_t types = application_.types.size();
+    wire::SampleTable& table = *raw_.add_samples();
+    for (size_t type = 0; type < types; ++type) {
+      table.add_event(static_cast<uint32_t>(type));
+      wire::Event& event = *raw_.mutable_events(static_cast<int>(type));
+      event.set_counter_total(static_cast<double>(event.hits()));
+      event.set_lost(0);
+    }
+    for (size_t row = 0; row < nodes_of_rows_.size(); ++row) {
+      table.add_thread(0);
+      table.add_stack(nodes_of_rows_[row]);
+      for (size_t type = 0; type < types; ++type) {
+        table.add_hits(sums_[row * types + type]);
+      }
+    }
+    return {};
+  }
+
+  const ApplicationProfile& application_;
+  CodePlaces& places_;
+  wire::RawProfile& raw_;
+  std::vector<EventMeaning> meanings_;
+  uint64_t name_bytes_ = 0;
+  boost::unordered_flat_map<uint64_t, uint32_t> nodes_;  // by parent << 32 | location
+  boost::unordered_flat_map<uint32_t, size_t> rows_;     // by node of the stack
+  std::vector<uint32_t> nodes_of_rows_;
+  std::vector<uint64_t> sums_;  // rows x types
+};
+
+}  // namespace
+
+OwnMappings::OwnMappings(const std::vector<Mapping>& mappings)
+    : mappings_(mappings), binary_plus_1_(mappings.size()) {}
+
+CodePlace OwnMappings::find(const Location& location, wire::RawProfile& profile) {
+  const CodePlace without_file{wire::JIT, 0, location.address};
+  if (location.mapping_plus_1 == 0) {
+    return without_file;
+  }
+  const Mapping& mapping = mappings_[location.mapping_plus_1 - 1];
+  const uint64_t offset = location.address - mapping.start + mapping.file_offset;
+  if (!is_file(mapping.path) || offset > location.address) {
+    return without_file;
+  }
+  uint32_t& binary_plus_1 = binary_plus_1_[location.mapping_plus_1 - 1];
+  if (binary_plus_1 == 0) {
+    wire::Binary wanted;
+    wanted.set_identity_kind(mapping.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID);
+    wanted.set_identity(mapping.build_id);
+    wanted.set_path(mapping.path);
+    const auto known = std::ranges::find_if(profile.binaries(), [&](const wire::Binary& binary) {
+      return binary.path() == wanted.path() && binary.identity() == wanted.identity();
+    });
+    binary_plus_1 = static_cast<uint32_t>(known - profile.binaries().begin()) + 1;
+    if (known == profile.binaries().end()) {
+      *profile.add_binaries() = wanted;
+    }
+  }
+  return {wire::ELF_FILE_OFFSET, binary_plus_1 - 1, offset};
+}
+
+Status add_samples(const ApplicationProfile& application, CodePlaces& places, wire::RawProfile& raw) {
+  return Converter(application, places, raw).convert();
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,237 @@
+// Heap and lock profiles of real programs, scraped, imported and asked for. Needs no privileges beyond one's own processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "base/file.h"
+#include "http/client.h"
+#include "tests/e2e/fleet.h"
+#include "tests/e2e/program.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kMiB = 1 << 20;
+
+// A program that prints "port N" on standard error and answers there.
+class ProfiledProgram {
+ public:
+  explicit ProfiledProgram(const std::vector<std::string>& argv) : process_(argv) {
+    const bool is_up = eventually([this] { return process_.err().find("port ") != std::string::npos; });
+    EXPECT_TRUE(is_up) << argv.back();
+    std::istringstream text(process_.err());
+    std::string word;
+    text >> word >> port_;
+  }
+
+  std::string url(const std::string& path) const { return "http://127.0.0.1:" + port_ + path; }
+
+  std::string get(const std::string& path) const {
+    const auto response = http::Client({.base_url = url("")}).send("GET", path);
+    EXPECT_TRUE(response && response->status == 200) << path;
+    return response ? response->body : std::string();
+  }
+
+ private:
+  Background process_;
+  std::string port_;
+};
+
+// heap_server, with tcmalloc taking a sample about every so many bytes.
+ProfiledProgram gperftools_program(int sample_bytes) {
+  return ProfiledProgram(
+      {"/usr/bin/env", "TCMALLOC_SAMPLE_PARAMETER=" + std::to_string(sample_bytes), program("heap_server")});
+}
+
+struct LockWaits {
+  double ns = 0;
+  double count = 0;
+};
+
+// As the program measured them.
+LockWaits measured_waits(const std::string& truth) {
+  std::istringstream text(truth);
+  std::string word;
+  LockWaits waits;
+  text >> word >> waits.ns >> word >> waits.count;
+  return waits;
+}
+
+class Scrape : public ::testing::Test {
+ protected:
+  // `plimsolld --scrape` and `plimsoll import`.
+  void scrape(const std::string& url, const std::string& data_dir) const {
+    const Finished scraped = run({"plimsolld", "--scrape", url, "--output", folder_ / "scraped.profile"});
+    ASSERT_EQ(scraped.status, 0) << scraped.err;
+    EXPECT_THAT(scraped.out, ::testing::Not(HasSubstr("note:")))
+        << "its process can be told, and its mappings";
+    import(folder_ / "scraped.profile", data_dir);
+  }
+
+  static void import(const std::string& path, const std::string& data_dir) {
+    const Finished imported = run({"plimsoll", "import", "--data", data_dir, path});
+    ASSERT_EQ(imported.status, 0) << imported.err;
+  }
+
+  std::string data() const { return folder_ / "data"; }
+
+  TemporaryFolder folder_;
+};
+
+// Sum of all stacks with this function on them.
+double sum_of(const std::string& data_dir, const std::string& event, const std::string& function) {
+  double sum = 0;
+  for (const auto& [app, value] : self_of(
+           top({"--data", data_dir, "--event", event, "--where", "function=~" + function, "--by", "app"}))) {
+    sum += value;
+  }
+  return sum;
+}
+
+// Of the estimate of `total_bytes` in blocks of one size: each block is a sample with the probability
+// p = 1 - exp(-block / period), and stands for 1/p blocks.
+double standard_error_bytes(double total_bytes, double block_bytes, double period_bytes) {
+  const double p = 1 - std::exp(-block_bytes / period_bytes);
+  return block_bytes * std::sqrt(total_bytes / block_bytes * (1 - p)) / p;
+}
+
+TEST_F(Scrape, AllocationSitesOfAGperftoolsProgramHaveTheirBytes) {
+  for (const int period : {65'536, 524'288}) {
+    const ProfiledProgram heap_server = gperftools_program(period);
+    const std::string data_dir = folder_ / ("data." + std::to_string(period));
+    scrape(heap_server.url("/pprof/heap"), data_dir);
+    const double large_error = standard_error_bytes(64 * kMiB, 65'536, period);
+    const double small_error = standard_error_bytes(16 * kMiB, 1'024, period);
+    // One in 3.5 million runs is off by more than five standard errors.
+    EXPECT_NEAR(sum_of(data_dir, "heap-inuse-bytes", "^allocate_large_blocks"), 64 * kMiB, 5 * large_error);
+    EXPECT_NEAR(sum_of(data_dir, "heap-inuse-bytes", "^allocate_small_blocks"), 16 * kMiB, 5 * small_error);
+    EXPECT_NEAR(sum_of(data_dir, "heap-inuse-objects", "^allocate_large_blocks"), 1024,
+                5 * large_error / 65'536);
+    EXPECT_NEAR(sum_of(data_dir, "heap-inuse-objects", "^allocate_small_blocks"), 16'384,
+                5 * small_error / 1'024);
+  }
+}
+
+TEST_F(Scrape, LockWaitsAreThoseThatTheProgramMeasured) {
+  const ProfiledProgram heap_server = gperftools_program(524'288);
+  const LockWaits truth = measured_waits(heap_server.get("/truth"));
+  ASSERT_EQ(truth.count, 10);
+  scrape(heap_server.url("/pprof/contention"), data());
+  EXPECT_EQ(sum_of(data(), "lock-contentions", "^wait_for_the_lock"), truth.count);
+  EXPECT_EQ(sum_of(data(), "lock-wait-ns", "^wait_for_the_lock"), truth.ns);
+}
+
+TEST_F(Scrape, AScrapeKnowsTheWorkload) {
+  const ProfiledProgram heap_server = gperftools_program(524'288);
+  scrape(heap_server.url("/pprof/contention"), data());
+  const query::Table table = top({"--data", data(), "--event", "lock-contentions", "--by", "app,binary",
+                                  "--where", "function=~^wait_for_the_lock", "--where", "build_id!="});
+  ASSERT_FALSE(table.rows.empty()) << "with the build ID of its executable";
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "heap_server");
+  EXPECT_EQ(std::get<std::string>(table.rows[0][1]), "heap_server");
+}
+
+// "30117879B" by function, of `go tool pprof -top`.
+std::map<std::string, double> pprof_top(const std::string& path, const std::string& home) {
+  const Finished top =
+      run({"/usr/bin/env", "HOME=" + home, "PPROF_TMPDIR=" + home, "go", "tool", "pprof", "-top",
+           "-sample_index=inuse_space", "-unit=B", "-nodecount=100000", "-nodefraction=0", path});
+  EXPECT_EQ(top.status, 0) << top.err;
+  std::map<std::string, double> flat;
+  std::istringstream lines(top.out);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string value, flat_share, sum_share, total, total_share, function;
+    fields >> value >> flat_share >> sum_share >> total >> total_share;
+    std::getline(fields >> std::ws, function);
+    if (value.ends_with("B") && !function.empty()) {
+      flat[function] = std::stod(value);
+    } else if (value == "0" && total.ends_with("B")) {
+      flat[function] = 0;
+    }
+  }
+  return flat;
+}
+
+TEST_F(Scrape, AGoHeapHasTheTotalsThatPprofShows) {
+  if (run({"/usr/bin/env", "go", "version"}).status != 0) {
+    GTEST_SKIP() << "go is not installed";
+  }
+  const ProfiledProgram heap_go({"heap_go"});
+  const std::string path = folder_ / "heap.pb.gz";
+  std::ofstream(path, std::ios::binary) << heap_go.get("/debug/pprof/heap");
+  import(path, data());
+  const auto ours = self_of(top({"--data", data(), "--event", "heap-inuse-bytes", "--limit", "100000"}));
+  const auto theirs = pprof_top(path, folder_.path());
+  EXPECT_EQ(ours, theirs);
+  EXPECT_GT(ours.at("main.allocateLargeBlocks"), 8 * kMiB);
+  scrape(heap_go.url("/debug/pprof/heap"), data());
+  const query::Table scraped = top({"--data", data(), "--event", "heap-inuse-bytes", "--where",
+                                    "machine!=import", "--where", "job=heap_go", "--by", "function,file"});
+  ASSERT_FALSE(scraped.rows.empty());
+  EXPECT_EQ(std::get<std::string>(scraped.rows[0][0]), "main.allocateLargeBlocks");
+  EXPECT_THAT(std::get<std::string>(scraped.rows[0][1]), ::testing::EndsWith("heap_go/main.go"));
+}
+
+TEST_F(Scrape, TheDaemonSendsWhatHappenedBetweenTwoScrapes) {
+  const ProfiledProgram heap_server = gperftools_program(65'536);
+  const auto started = std::chrono::steady_clock::now();
+  // Older than the interval: what it counted before is no news.
+  ASSERT_TRUE(
+      eventually([&] { return std::chrono::steady_clock::now() - started > std::chrono::seconds(2); }));
+  TestServer server(data());
+  server.start();
+  ASSERT_TRUE(server.becomes_ready());
+  const std::string config = folder_ / "daemon.toml";
+  std::ofstream(config) << "[daemon]\nserver = \"" << server.fleet_address()
+                        << "\"\n[scrape]\ninterval = \"1s\"\n"
+                        << "endpoints = [\"" << heap_server.url("/pprof/contention") << "\", \""
+                        << heap_server.url("/pprof/heap") << "\"]\n";
+  const Background daemon({"plimsolld", "--config", config});
+  const auto value = [&](const std::string& event, const std::string& function) {
+    const Finished answer = run({"plimsoll", "top", "--server", server.address(), "--event", event, "--where",
+                                 "function=~" + function, "--by", "app", "--json"});
+    const auto table = query::from_json(answer.out);
+    return answer.status == 0 && table && !table->rows.empty() ? std::get<double>(table->rows[0][1]) : 0.0;
+  };
+  // The heap comes after the locks: both have been scraped once.
+  ASSERT_TRUE(eventually([&] { return value("heap-inuse-bytes", "^allocate_large_blocks") > 0; }))
+      << daemon.err();
+  const LockWaits before = measured_waits(heap_server.get("/truth"));
+  const LockWaits after = measured_waits(heap_server.get("/contend"));
+  ASSERT_EQ(after.count - before.count, 10);
+  EXPECT_TRUE(eventually([&] { return value("lock-contentions", "^wait_for_the_lock") > 0; }))
+      << daemon.err();
+  EXPECT_EQ(value("lock-contentions", "^wait_for_the_lock"), 10) << "without those before the first scrape";
+  EXPECT_EQ(value("lock-wait-ns", "^wait_for_the_lock"), after.ns - before.ns);
+  const double large_error = standard_error_bytes(64 * kMiB, 65'536, 65'536);
+  EXPECT_NEAR(value("heap-inuse-bytes", "^allocate_large_blocks"), 64 * kMiB, 5 * large_error)
+      << "several snapshots do not add up";
+}
+
+TEST_F(Scrape, WhatCannotBeScrapedIsSaid) {
+  const std::string output = folder_ / "f";
+  const auto scrape = [&](const std::string& url) {
+    return run({"plimsolld", "--scrape", url, "--output", output});
+  };
+  const Finished beyond = scrape("http://192.0.2.1/pprof/heap");
+  EXPECT_EQ(beyond.status, 1);
+  EXPECT_THAT(beyond.err, HasSubstr("not on this machine's loopback"));
+  EXPECT_EQ(scrape("ftp://127.0.0.1/").status, 2);
+  const Finished nobody = scrape("http://" + free_address() + "/pprof/heap");
+  EXPECT_EQ(nobody.status, 1);
+  EXPECT_THAT(nobody.err, HasSubstr("connect"));
+  const ProfiledProgram heap_server = gperftools_program(524'288);
+  const Finished no_profile = scrape(heap_server.url("/truth"));
+  EXPECT_EQ(no_profile.status, 1);
+  EXPECT_THAT(no_profile.err, HasSubstr("format"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

@@ -1,0 +1,65 @@
+#include "config/scrape_endpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/daemon_config.h"
+
+namespace plimsoll::config {
+namespace {
+
+std::string brief(std::string_view url) {
+  const auto endpoint = parse_scrape_endpoint(url);
+  return endpoint ? fmt::format("{} {} {} {} {}", endpoint->host, endpoint->port, endpoint->path,
+                                endpoint->is_loopback ? "here" : "elsewhere", endpoint->name())
+                  : "refused";
+}
+
+TEST(ScrapeEndpoint, IsAUrl) {
+  EXPECT_EQ(brief("http://127.0.0.1:8080/pprof/heap"),
+            "127.0.0.1 8080 /pprof/heap here 127.0.0.1:8080/pprof/heap");
+  EXPECT_EQ(brief("http://127.9.8.7:1/debug/pprof/heap?gc=1"),
+            "127.9.8.7 1 /debug/pprof/heap?gc=1 here 127.9.8.7:1/debug/pprof/heap?gc=1");
+  EXPECT_EQ(brief("http://localhost"), "localhost 80 / here localhost/");
+  EXPECT_EQ(brief("http://[::1]:6060/x"), "::1 6060 /x here [::1]:6060/x");
+  EXPECT_EQ(brief("http://db.example:80/x"), "db.example 80 /x elsewhere db.example:80/x");
+  EXPECT_EQ(brief("http://[2001:db8::1]/x"), "2001:db8::1 80 /x elsewhere [2001:db8::1]/x");
+}
+
+TEST(ScrapeEndpoint, NamesThatOnlyLookLikeLoopbackAreElsewhere) {
+  for (const char* url : {"http://localhost.example/", "http://127.0.0.1.example/", "http://0.0.0.0/",
+                          "http://127.1/", "http://10.0.0.1/", "http://[::ffff:127.0.0.1]/"}) {
+    const auto endpoint = parse_scrape_endpoint(url);
+    ASSERT_TRUE(endpoint) << url;
+    EXPECT_FALSE(endpoint->is_loopback) << url;
+  }
+}
+
+TEST(ScrapeEndpoint, AnythingElseIsRefused) {
+  for (const char* url : {"", "http://", "127.0.0.1:80/x", "https://127.0.0.1/x", "file:///etc/passwd",
+                          "http:///x", "http://127.0.0.1:/x", "http://127.0.0.1:0/",
+                          "http://127.0.0.1:65536/", "http://127.0.0.1:80x/", "http://user@127.0.0.1/",
+                          "http://127.0.0.1@evil.example/", "http://127.0.0.1/a b", "http://127.0.0.1/\n",
+                          "http://127.0.0.1/#f", "http://[::1/x", "http://[::1]80/", "http://127.0.0.1?x/"}) {
+    EXPECT_EQ(brief(url), "refused") << url;
+  }
+}
+
+Result<DaemonConfig> configured(const std::string& endpoints, const std::string& beyond = "false") {
+  return load_daemon_config({.environment = [](const char*) -> const char* { return nullptr; },
+                             .flags = {{"scrape.endpoints", endpoints}, {"scrape.beyond_loopback", beyond}}});
+}
+
+TEST(ScrapeConfiguration, OnlyLoopbackIsScrapedUnlessPermitted) {
+  EXPECT_TRUE(configured("http://127.0.0.1:1/a,http://localhost:2/b"));
+  const auto refused = configured("http://127.0.0.1:1/a,http://192.0.2.1/b");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kDenied);
+  EXPECT_EQ(refused.error().field, "scrape.endpoints");
+  EXPECT_THAT(refused.error().hint, ::testing::HasSubstr("scrape.beyond_loopback"));
+  EXPECT_TRUE(configured("http://192.0.2.1/b", "true"));
+  EXPECT_EQ(configured("nonsense").error().code, ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace plimsoll::config

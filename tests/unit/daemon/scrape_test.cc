@@ -1,0 +1,194 @@
+// Scraping without a network: who listens, what happened since, where code lies.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/scrape/process_places.h"
+#include "daemon/scrape/since_last.h"
+#include "daemon/scrape/socket_owner.h"
+#include "formats/read_profile.h"
+#include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/formats/profile_text.h"
+
+namespace plimsoll::scrape {
+namespace {
+
+using formats::ApplicationProfile;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Who listens.
+
+// As the kernel writes them: 127.0.0.1:8080 listening, a connection to it, 0.0.0.0:9090, 127.0.0.2:8080.
+const std::string kTcp =
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+    "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1001 1 0 100 "
+    "0 0 10 0\n"
+    "   1: 0100007F:1F90 0100007F:D2F0 01 00000000:00000000 00:00000000 00000000  1000        0 1002 1 0 20 "
+    "4 30 10 -1\n"
+    "   2: 00000000:2382 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1003 1 0 100 "
+    "0 0 10 0\n"
+    "   3: 0200007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1004 1 0 100 "
+    "0 0 10 0\n";
+// [::1]:7070, and [::]:6060, which takes IPv4 as well.
+const std::string kTcp6 =
+    "  sl  local_address                         remote_address                        st ...\n"
+    "   0: 00000000000000000000000001000000:1B9E 00000000000000000000000000000000:0000 0A 00000000:00000000 "
+    "00:00000000 00000000  1000        0 2001 1 0 100 0 0 10 0\n"
+    "   1: 00000000000000000000000000000000:17AC 00000000000000000000000000000000:0000 0A 00000000:00000000 "
+    "00:00000000 00000000  1000        0 2002 1 0 100 0 0 10 0\n";
+
+class SocketOwner : public ::testing::Test {
+ protected:
+  SocketOwner() {
+    proc_.file("net/tcp", kTcp);
+    proc_.file("net/tcp6", kTcp6);
+  }
+
+  void opens(uint32_t pid, int fd, const std::string& target) const {
+    const std::string folder = proc_.root() + "/" + std::to_string(pid) + "/fd";
+    std::filesystem::create_directories(folder);
+    std::filesystem::create_symlink(target, folder + "/" + std::to_string(fd));
+  }
+
+  uint32_t owner(const std::string& host, uint16_t port) const {
+    return find_listener(identity::ProcFs(proc_.root()), host, port).value_or(0);
+  }
+
+  identity::FakeProc proc_;
+};
+
+TEST_F(SocketOwner, IsTheProcessThatHoldsTheListeningSocket) {
+  opens(30, 0, "/dev/null");
+  opens(30, 3, "socket:[1002]");
+  opens(40, 3, "socket:[1001]");
+  opens(50, 7, "socket:[1004]");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 40);
+  EXPECT_EQ(owner("localhost", 8080), 40);
+  EXPECT_EQ(owner("127.0.0.2", 8080), 50);
+  EXPECT_EQ(owner("127.0.0.3", 8080), 0) << "nobody listens there";
+}
+
+TEST_F(SocketOwner, MayListenOnAllAddresses) {
+  opens(40, 3, "socket:[1003]");
+  opens(50, 3, "socket:[2002]");
+  EXPECT_EQ(owner("127.0.0.1", 9090), 40);
+  EXPECT_EQ(owner("127.0.0.1", 6060), 50) << "an IPv6 socket takes IPv4";
+}
+
+TEST_F(SocketOwner, MayListenOnIpv6) {
+  opens(40, 3, "socket:[2001]");
+  EXPECT_EQ(owner("::1", 7070), 40);
+  EXPECT_EQ(owner("localhost", 7070), 40);
+  EXPECT_EQ(owner("127.0.0.1", 7070), 0);
+}
+
+TEST_F(SocketOwner, IsTheParentOfThoseThatItForked) {
+  opens(101, 3, "socket:[1001]");
+  opens(99, 3, "socket:[1001]");
+  opens(1000, 3, "socket:[1001]");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 99);
+}
+
+TEST_F(SocketOwner, IsUnknownWhereDescriptorsAreOutOfReach) {
+  EXPECT_EQ(owner("127.0.0.1", 8080), 0);
+}
+
+TEST(ListeningInodes, DamagedLinesAreLeftOut) {
+  for (const char* text : {"", "\n", "0: 0100007F:1F90", "0: 0100007F:1F90 x 0A",
+                           "0: 0100007F1F90 x 0A a b c d e 5", "0: 0100007F:1F90 x 0A a b c d e x"}) {
+    EXPECT_THAT(listening_inodes(text, {"0100007F"}, 8080), IsEmpty()) << text;
+  }
+  EXPECT_THAT(listening_inodes("0: 0100007F:1F90 x 0A a b c d e 5", {"0100007F"}, 8080), ElementsAre(5));
+}
+
+TEST(ProcFsStart, IsInTheProcessesStat) {
+  const identity::FakeProc proc;
+  proc.file("7/stat", "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 250 20\n");
+  EXPECT_EQ(identity::ProcFs(proc.root()).started_ns(7), 250 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
+  EXPECT_EQ(identity::ProcFs(proc.root()).started_ns(8), 0);
+}
+
+// What happened since.
+
+ApplicationProfile contention(const std::string& rows) {
+  return *formats::read_profile(as_bytes("--- contention:\ncycles/second=1000000000\n" + rows));
+}
+
+std::string after(SinceLast& since_last, ApplicationProfile profile,
+                  SinceLast::Start start = SinceLast::Start::kUnknown) {
+  since_last.apply(profile, start);
+  return formats::types_of(Result<ApplicationProfile>(profile)).empty() ? "nothing"
+                                                                        : formats::text_of(profile);
+}
+
+TEST(SinceLast, TheFirstScrapeOnlyRemembers) {
+  SinceLast since_last;
+  EXPECT_EQ(after(since_last, contention("80 2 @ 0x11\n")), "nothing");
+  EXPECT_EQ(after(since_last, contention("100 5 @ 0x11\n9 1 @ 0x21\n")), "3 20: 0x10\n1 9: 0x20\n");
+  EXPECT_EQ(after(since_last, contention("100 5 @ 0x11\n9 1 @ 0x21\n")), "0 0: 0x10\n0 0: 0x20\n");
+}
+
+TEST(SinceLast, AYoungProcessCountsWhole) {
+  SinceLast since_last;
+  EXPECT_EQ(after(since_last, contention("80 2 @ 0x11\n"), SinceLast::Start::kThisScrape), "2 80: 0x10\n");
+  EXPECT_EQ(after(since_last, contention("90 3 @ 0x11\n")), "1 10: 0x10\n");
+}
+
+TEST(SinceLast, AnotherProcessCountsWhole) {
+  SinceLast since_last;
+  after(since_last, contention("80 2 @ 0x11\n"));
+  EXPECT_EQ(after(since_last, contention("90 3 @ 0x11\n"), SinceLast::Start::kThisScrape), "3 90: 0x10\n");
+}
+
+TEST(SinceLast, AValueThatShrankTellsOfAReset) {
+  SinceLast since_last;
+  after(since_last, contention("80 2 @ 0x11\n70 7 @ 0x21\n"));
+  EXPECT_EQ(after(since_last, contention("90 3 @ 0x11\n60 8 @ 0x21\n")), "3 90: 0x10\n8 60: 0x20\n");
+  EXPECT_EQ(after(since_last, contention("95 4 @ 0x11\n")), "4 95: 0x10\n") << "a stack is gone";
+}
+
+TEST(SinceLast, RowsOfOneStackShareWhatWasThere) {
+  SinceLast since_last;
+  after(since_last, contention("50 5 @ 0x11\n30 3 @ 0x11\n"));
+  EXPECT_EQ(after(since_last, contention("60 6 @ 0x11\n31 4 @ 0x11\n")), "0 0: 0x10\n2 11: 0x10\n");
+}
+
+TEST(SinceLast, SnapshotsPassThrough) {
+  SinceLast since_last;
+  const auto heap = [](const std::string& row) {
+    return *formats::read_profile(as_bytes("heap profile: 1: 100 [9: 900] @ heapprofile\n" + row));
+  };
+  EXPECT_EQ(after(since_last, heap("1: 100 [4: 400] @ 0x11\n")), "1 100: 0x10\n");
+  EXPECT_EQ(after(since_last, heap("2: 200 [7: 700] @ 0x11\n")), "3 300 2 200: 0x10\n");
+}
+
+// Where code lies.
+
+TEST(ProcessPlaces, AnAddressLiesInTheBinaryOfItsMapping) {
+  identity::BinaryInfo binary;
+  binary.identity_kind = wire::GNU_BUILD_ID;
+  binary.identity = "build";
+  binary.path = "/srv/server";
+  binary.segments = {{1, true, 0x1000, 0x1000, 0x401000, 0x1000}};
+  identity::Mappings live;
+  live.add({0x7000, 0x8000, 0x1000, &binary});
+  live.add({0x9000, 0xa000, 0, nullptr});
+  const std::vector<formats::Mapping> told{{.start = 0xb000, .end = 0xc000, .path = "/lib/gone.so"}};
+  ProcessPlaces places(live, told);
+  wire::RawProfile profile;
+  const auto place = [&](uint64_t address) {
+    const auto found =
+        places.find({.address = address, .mapping_plus_1 = address >= 0xb000 ? 1U : 0U}, profile);
+    return fmt::format("{} {} {:#x}", wire::LocationKind_Name(found.kind), found.owner, found.address);
+  };
+  EXPECT_EQ(place(0x7010), "ELF 0 0x401010");
+  EXPECT_EQ(place(0x9010), "JIT 0 0x9010") << "no file: code that was made at run time";
+  EXPECT_EQ(place(0xb010), "ELF_FILE_OFFSET 1 0x10") << "unmapped meanwhile: what the profile says";
+  EXPECT_EQ(place(0x10), "JIT 0 0x10");
+  ASSERT_EQ(profile.binaries_size(), 2);
+  EXPECT_EQ(profile.binaries(0).identity(), "build");
+  EXPECT_EQ(profile.binaries(1).identity_kind(), wire::IDENTITY_UNKNOWN);
+}
+
+}  // namespace
+}  // namespace plimsoll::scrape

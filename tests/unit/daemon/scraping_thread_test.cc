@@ -1,0 +1,141 @@
+// Scrapes of an application in this very process, over loopback.
+#include "daemon/scrape/scraping_thread.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+
+#include "http/listener.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::scrape {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::chrono::seconds kGuard{60};
+
+// An application that answers with what a test says, by the number of the request from 0.
+class Application {
+ public:
+  explicit Application(std::function<http::Response(int)> answer)
+      : listener_(*http::Listener::start(
+            {.address = "127.0.0.1:0"},
+            {{.method = "GET", .path = "/profile", .handle = [this, answer](const http::Request&) {
+                return answer(requests_++);
+              }}})) {}
+
+  std::string url() const { return "http://" + listener_->address() + "/profile"; }
+  std::string name() const { return listener_->address() + "/profile"; }
+
+ private:
+  std::atomic<int> requests_ = 0;
+  std::unique_ptr<http::Listener> listener_;
+};
+
+http::Response text(std::string body, unsigned status = 200) {
+  return {.status = status, .content_type = "text/plain", .body = std::move(body), .headers = {}};
+}
+
+config::DaemonConfig config_for(const Application& application) {
+  config::DaemonConfig config;
+  config.scrape_endpoints = {application.url()};
+  config.scrape_interval_ns = 1'000'000;
+  return config;
+}
+
+wire::Machine machine() {
+  wire::Machine machine;
+  machine.set_id("m1");
+  return machine;
+}
+
+TEST(ScrapingThread, HandsOverValidProfilesOfTheProcessThatAnswers) {
+  const Application application(
+      [](int) { return text("heap profile: 1: 9 [1: 9] @ heapprofile\n1: 9 [1: 9] @ 0x11\n"); });
+  std::promise<wire::RawProfile> first;
+  std::atomic<int> profiles = 0;
+  ScrapingThread thread(config_for(application), machine(), [&](wire::RawProfile profile) {
+    if (profiles++ == 0) {
+      first.set_value(std::move(profile));
+    }
+  });
+  auto future = first.get_future();
+  ASSERT_EQ(future.wait_for(kGuard), std::future_status::ready) << thread.problem();
+  thread.stop();
+  const wire::RawProfile profile = future.get();
+  const auto valid = wire::validate(profile);
+  EXPECT_TRUE(valid) << valid.error().text();
+  EXPECT_EQ(profile.machine().id(), "m1");
+  EXPECT_EQ(profile.assignment().id(), "scrape:" + application.name());
+  EXPECT_EQ(profile.processes(0).pid(), static_cast<uint32_t>(::getpid()));
+  EXPECT_GT(profile.processes(0).binary_plus_1(), 0);
+  EXPECT_EQ(profile.events(1).name(), "heap-inuse-bytes");
+  EXPECT_EQ(profile.events(1).hits(), 9);
+  EXPECT_EQ(thread.problem(), "");
+}
+
+TEST(ScrapingThread, SaysWhatIsWrongUntilItWorksAgain) {
+  std::promise<void> scraped;
+  std::shared_future<void> go_on = scraped.get_future().share();
+  const Application application([&](int request) {
+    if (request == 0) {
+      return text("no profile");
+    }
+    if (request == 1) {
+      go_on.wait();  // the problem stands until then
+    }
+    return text("--- contention:\nms since reset=1\n80 2 @ 0x11\n");
+  });
+  std::promise<void> handed_over;
+  std::atomic<int> profiles = 0;
+  config::DaemonConfig config = config_for(application);
+  config.scrape_interval_ns = 10'000'000;
+  ScrapingThread thread(config, machine(), [&](const wire::RawProfile& /*profile*/) {
+    if (profiles++ == 0) {
+      handed_over.set_value();
+    }
+  });
+  while (thread.problem().empty()) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(thread.problem(), HasSubstr("format"));
+  EXPECT_THAT(thread.problem(), HasSubstr(application.name()));
+  scraped.set_value();
+  ASSERT_EQ(handed_over.get_future().wait_for(kGuard), std::future_status::ready);
+  thread.stop();
+  EXPECT_EQ(thread.problem(), "");
+}
+
+TEST(ScrapingThread, AnswersThatAreTooLargeAreRefused) {
+  const Application application([](int) { return text(std::string(100'000, 'x')); });
+  config::DaemonConfig config = config_for(application);
+  config.scrape_max_bytes = 1024;
+  ScrapingThread thread(config, machine(), [](const wire::RawProfile& /*profile*/) { FAIL(); });
+  while (thread.problem().empty()) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(thread.problem(), HasSubstr("larger than 1024 bytes"));
+}
+
+TEST(ScrapingThread, OtherAnswersAreErrors) {
+  const Application application([](int) { return text("busy", 503); });
+  ScrapingThread thread(config_for(application), machine(),
+                        [](const wire::RawProfile& /*profile*/) { FAIL(); });
+  while (thread.problem().empty()) {
+    std::this_thread::yield();
+  }
+  EXPECT_THAT(thread.problem(), HasSubstr("answers 503"));
+}
+
+TEST(ScrapingThread, WithoutEndpointsThereIsNothingToDo) {
+  ScrapingThread thread({}, machine(), [](const wire::RawProfile& /*profile*/) { FAIL(); });
+  thread.stop();
+  EXPECT_EQ(thread.problem(), "");
+}
+
+}  // namespace
+}  // namespace plimsoll::scrape

@@ -1,0 +1,3 @@
+module go_load
+
+go 1.19

@@ -1,0 +1,3 @@
+module plimsoll.test/heap_go
+
+go 1.19
