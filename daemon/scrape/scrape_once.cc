@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+
 #include "base/durable_file.h"
 #include "daemon/scrape/scraper.h"
 #include "proto/profile_codec.h"
@@ -22,6 +24,16 @@ Result<config::ScrapeEndpoint> endpoint_of(const ScrapeOnceOptions& options) {
   return endpoint;
 }
 
+void print_summary(const wire::RawProfile& profile, const std::string& output) {
+  for (const std::string& note : profile.notes()) {
+    fmt::print("note: {}\n", note);
+  }
+  for (const wire::Event& event : profile.events()) {
+    fmt::print("{}: {}\n", event.name(), event.hits());
+  }
+  fmt::print("{}: {} stacks of {}\n", output, profile.stacks().parent_size(), profile.processes(0).job());
+}
+
 }  // namespace
 
 Status scrape_once(const ScrapeOnceOptions& options) {
@@ -36,25 +48,19 @@ Status scrape_once(const ScrapeOnceOptions& options) {
   const identity::ProcFs proc_fs;
   identity::BinaryTable binaries(proc_fs);
   Scraper scraper(std::move(*endpoint), {}, std::move(*machine), proc_fs, binaries);
-  const auto profile = scraper.scrape(0, true);
-  if (!profile) {
-    return propagate(profile);
+  auto scraped = scraper.scrape(0, true);
+  if (!scraped) {
+    return propagate(scraped);
   }
-  if (!*profile) {
+  const std::optional<wire::RawProfile> profile = std::move(*scraped);
+  if (!profile) {
     return fail(ErrorCode::kNotFound, "scraping {}: there are no values in its profile", options.url);
   }
-  const std::string encoded = wire::encode(**profile);
+  const std::string encoded = wire::encode(*profile);
   if (auto written = write_file_durably(options.output, as_bytes(encoded)); !written) {
     return written;
   }
-  for (const std::string& note : (*profile)->notes()) {
-    fmt::print("note: {}\n", note);
-  }
-  for (const wire::Event& event : (*profile)->events()) {
-    fmt::print("{}: {}\n", event.name(), event.hits());
-  }
-  fmt::print("{}: {} stacks of {}\n", options.output, (*profile)->stacks().parent_size(),
-             (*profile)->processes(0).job());
+  print_summary(*profile, options.output);
   return {};
 }
 

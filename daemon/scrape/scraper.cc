@@ -146,9 +146,9 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
     return fail(ErrorCode::kUnavailable, "scraping {}: the process that listens there changed meanwhile",
                 endpoint_.name());
   }
-  auto application = formats::read_profile(as_bytes(*content), {.max_encoded_bytes = max_bytes_,
-                                                              .max_decoded_bytes = kMaxDecodedBytes,
-                                                              .max_entries = kMaxEntries});
+  auto application = formats::read_profile(
+      as_bytes(*content),
+      {.max_encoded_bytes = max_bytes_, .max_decoded_bytes = kMaxDecodedBytes, .max_entries = kMaxEntries});
   if (!application) {
     return propagate(application, "scraping {}", endpoint_.name());
   }

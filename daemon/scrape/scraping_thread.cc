@@ -69,10 +69,13 @@ void ScrapingThread::set_problem(const std::string& endpoint, const std::string&
 }
 
 void ScrapingThread::scrape(Scraper& scraper) {
-  auto profile = scraper.scrape(interval_ns_);
-  set_problem(scraper.endpoint().name(), profile ? std::string() : profile.error().text());
-  if (profile && *profile) {
-    hand_over_(std::move(**profile));
+  auto scraped = scraper.scrape(interval_ns_);
+  set_problem(scraper.endpoint().name(), scraped ? std::string() : scraped.error().text());
+  if (!scraped) {
+    return;
+  }
+  if (std::optional<wire::RawProfile> profile = std::move(*scraped)) {
+    hand_over_(std::move(*profile));
   }
 }
 
