@@ -90,10 +90,12 @@ void add_import(CLI::App& app, ImportOptions& options) {
   command
       ->add_option("--symbol-root", options.symbol_roots,
                    "Folder whose binaries may be read for symbols; may be repeated (default: the usual ones)")
+      ->allow_extra_args(false)
       ->type_name("DIR");
   command
       ->add_option("--debug-root", options.debug_roots,
                    "Folder of separate debug files; may be repeated (default: /usr/lib/debug)")
+      ->allow_extra_args(false)
       ->type_name("DIR");
   command
       ->add_option("--machine", options.machine,

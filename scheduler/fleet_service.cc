@@ -76,14 +76,6 @@ int64_t FleetService::live_since_ns(int64_t now_ns) const {
   return now_ns - kHeartbeatsUntilGone * options_.heartbeat_interval_ns;
 }
 
-Result<bool> FleetService::wants_kernel_symbols(const wire::Machine& machine) {
-  if (machine.kernel_build_id().empty()) {
-    return true;
-  }
-  const auto has_them = ingest_.has_kernel_symbols(machine.kernel_build_id());
-  return has_them ? Result<bool>(!*has_them) : has_them;
-}
-
 Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterRequest& request) {
   if (auto checked = check_id(request.machine().id(), "machine.id"); !checked) {
     return propagate(checked);
@@ -92,15 +84,12 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   if (auto done = ingest_.register_machine(request.machine(), now_ns, live_since_ns(now_ns)); !done) {
     return propagate(done);
   }
-  const auto wants = wants_kernel_symbols(request.machine());
-  if (!wants) {
-    return propagate(wants);
-  }
   wire::RegisterReply reply;
   reply.set_format_version(wire::kFormatVersion);
   reply.set_server_time_ns(wall_now_ns());  // now: the catalogue may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
-  reply.set_wants_kernel_symbols(*wants);
+  // Once for each registration: machines with one kernel differ in the modules they have loaded.
+  reply.set_wants_kernel_symbols(true);
   return reply;
 }
 

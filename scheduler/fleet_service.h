@@ -36,7 +36,6 @@ class FleetService {
 
  private:
   int64_t live_since_ns(int64_t now_ns) const;
-  Result<bool> wants_kernel_symbols(const wire::Machine& machine);
 
   store::Ingest& ingest_;
   const FleetOptions options_;

@@ -254,12 +254,4 @@ Result<bool> Ingest::machine_seen(std::string_view id, std::string_view boot_id,
   return catalogue_.machine_seen(id, boot_id, now_ns);
 }
 
-Result<bool> Ingest::has_kernel_symbols(const std::string& kernel_build_id) {
-  const std::lock_guard lock(catalogue_mutex_);
-  const auto found = catalogue_.database().integer(
-      "SELECT 1 FROM kernel_symbols JOIN binary ON binary.id = binary WHERE identity = ?", 0,
-      as_bytes(kernel_build_id));
-  return found ? Result<bool>(*found == 1) : propagate(found);
-}
-
 }  // namespace plimsoll::store

@@ -49,7 +49,6 @@ class Ingest {
   // Any thread; waits while a batch is being built.
   Status register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns);
   Result<bool> machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns);
-  Result<bool> has_kernel_symbols(const std::string& kernel_build_id);
 
   // Runs `work` in one write transaction of the catalogue, committed if it succeeds.
   template <typename Work>

@@ -9,7 +9,7 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr std::array<Dimension, 21> kDimensions{{
+constexpr std::array<Dimension, 22> kDimensions{{
     {"machine", DimensionSource::kOrigin, "machine ID"},
     {"hostname", DimensionSource::kOrigin, "the machine's name for people"},
     {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
@@ -29,6 +29,7 @@ constexpr std::array<Dimension, 21> kDimensions{{
     {"thread", DimensionSource::kThread, "name of the thread"},
     {"function", DimensionSource::kFrame, "function of a frame; as a filter: anywhere on the stack"},
     {"file", DimensionSource::kFrame, "source file of a frame"},
+    {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
     {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
     {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
 }};
@@ -51,8 +52,8 @@ bool has_binary(const store::LocationEntry& location) {
 
 std::string binary_name(const Snapshot& snapshot, uint32_t location) {
   const store::LocationEntry& entry = snapshot.dictionaries.locations[location];
-  if (has_binary(entry)) {
-    return std::string(base_name(snapshot.dictionaries.binaries[entry.owner].path));
+  if (const auto binary = binary_id_of(snapshot, location)) {
+    return std::string(base_name(snapshot.dictionaries.binaries[*binary].path));
   }
   switch (entry.kind) {
     case wire::JIT:
@@ -173,6 +174,11 @@ std::string workload_value(const Snapshot& snapshot, std::string_view dimension,
   return dimension == "compiler" ? entry.compiler : entry.builder;
 }
 
+std::optional<uint32_t> binary_id_of(const Snapshot& snapshot, uint32_t location) {
+  const store::LocationEntry& entry = snapshot.dictionaries.locations[location];
+  return has_binary(entry) ? std::optional(entry.owner) : std::nullopt;
+}
+
 size_t frames_of(const Snapshot& snapshot, uint32_t location) {
   return std::max<size_t>(1, snapshot.bindings.of(location).size());
 }
@@ -188,7 +194,15 @@ std::string frame_value(const Snapshot& snapshot, std::string_view dimension, Fr
     return binary_name(snapshot, place.location);
   }
   const auto frames = snapshot.bindings.of(place.location);
-  return place.depth < frames.size() ? snapshot.bindings.files[frames[place.depth].file] : std::string();
+  if (place.depth >= frames.size()) {
+    return {};
+  }
+  const auto& frame = frames[place.depth];
+  const std::string& file = snapshot.bindings.files[frame.file];
+  if (dimension == "file") {
+    return file;
+  }
+  return frame.line == 0 ? std::string() : fmt::format("{}:{}", file, frame.line);
 }
 
 std::string stack_value(const Snapshot& snapshot, uint32_t stack) {

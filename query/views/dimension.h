@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,9 @@ struct FramePlace {
   uint32_t location = 0;  // 0: no stack was recorded
   uint32_t depth = 0;
 };
+
+// The dictionary entry of the binary that a location is in; nothing for code of no file.
+std::optional<uint32_t> binary_id_of(const Snapshot& snapshot, uint32_t location);
 
 std::string frame_value(const Snapshot& snapshot, std::string_view dimension, FramePlace place);
 size_t frames_of(const Snapshot& snapshot, uint32_t location);  // at least 1

@@ -1,6 +1,7 @@
 #include "query/views/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -119,6 +120,28 @@ std::string coverage_text(const Table& table) {
       format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond), coverage.unsymbolized_share * 100);
 }
 
+// "no symbols for: gzip 19.2 % (build ID ...), ...": those that a reader would notice.
+std::string unsymbolized_text(const Coverage& coverage) {
+  constexpr size_t kMaxNamed = 3;
+  constexpr double kNoticeable = 0.0005;
+  std::vector<std::string> named;
+  size_t more = 0;
+  for (const UnsymbolizedBinary& binary : coverage.unsymbolized_by) {
+    if (binary.share < kNoticeable || named.size() == kMaxNamed) {
+      more += binary.share < kNoticeable ? 0 : 1;
+      continue;
+    }
+    named.push_back(
+        fmt::format("{} {:.1f} %{}", binary.binary, binary.share * 100,
+                    binary.build_id.empty() ? "" : fmt::format(" (build ID {})", binary.build_id)));
+  }
+  if (named.empty()) {
+    return "";
+  }
+  return fmt::format("no symbols for: {}{}\n", fmt::join(named, ", "),
+                     more == 0 ? "" : fmt::format(", and {} more", more));
+}
+
 }  // namespace
 
 std::string to_text(const Table& table) {
@@ -144,7 +167,7 @@ std::string to_text(const Table& table) {
   for (const std::string& note : table.notes) {
     text += "note: " + note + "\n";
   }
-  text += coverage_text(table);
+  text += coverage_text(table) + unsymbolized_text(table.coverage);
   for (const auto& line : lines) {
     std::string row;
     for (size_t i = 0; i < line.size(); ++i) {

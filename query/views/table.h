@@ -19,6 +19,14 @@ struct TableColumn {
   std::string unit;  // "ns", "count", "bytes"; "share" for fractions of 1; empty for text
 };
 
+// A binary whose samples lack function names.
+struct UnsymbolizedBinary {
+  std::string binary;    // its file's name; "[jit]" and the like for code of none
+  std::string build_id;  // hexadecimal; "xxh3:..." for a content hash, empty: unknown
+  double share = 0;      // of the event's value: leaves in it without a function name
+  std::string reason;    // why it has no better symbols; empty: it has
+};
+
 // What an answer stands on.
 struct Coverage {
   int64_t from_ns = 0;  // wall clock; the windows of the profiles that went in
@@ -28,6 +36,7 @@ struct Coverage {
   int64_t samples = 0;
   int64_t lost = 0;
   double unsymbolized_share = 0;  // of the event's value: leaves without a function name
+  std::vector<UnsymbolizedBinary> unsymbolized_by = {};  // the largest shares first, ten at most
 };
 
 struct Table {

@@ -45,13 +45,21 @@ double number_at(const Json& object, const char* key) {
 }
 
 Json json_of(const Coverage& coverage) {
+  Json unsymbolized_by = Json::array();
+  for (const UnsymbolizedBinary& binary : coverage.unsymbolized_by) {
+    unsymbolized_by.push_back({{"binary", binary.binary},
+                               {"build_id", binary.build_id},
+                               {"share", binary.share},
+                               {"reason", binary.reason}});
+  }
   return {{"from", format_time(coverage.from_ns)},
           {"to", format_time(coverage.to_ns)},
           {"machines_drawn", coverage.machines_drawn},
           {"machines_live", coverage.machines_live},
           {"samples", coverage.samples},
           {"lost", coverage.lost},
-          {"unsymbolized_share", coverage.unsymbolized_share}};
+          {"unsymbolized_share", coverage.unsymbolized_share},
+          {"unsymbolized_by", std::move(unsymbolized_by)}};
 }
 
 Coverage coverage_of(const Json& json) {
@@ -63,6 +71,12 @@ Coverage coverage_of(const Json& json) {
   coverage.samples = static_cast<int64_t>(number_at(json, "samples"));
   coverage.lost = static_cast<int64_t>(number_at(json, "lost"));
   coverage.unsymbolized_share = number_at(json, "unsymbolized_share");
+  if (const auto list = json.find("unsymbolized_by"); list != json.end() && list->is_array()) {
+    for (const Json& entry : *list) {
+      coverage.unsymbolized_by.push_back({text_at(entry, "binary"), text_at(entry, "build_id"),
+                                          number_at(entry, "share"), text_at(entry, "reason")});
+    }
+  }
   return coverage;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "base/time.h"
+#include "query/views/symbol_coverage.h"
 
 namespace plimsoll::query {
 namespace {
@@ -176,9 +177,7 @@ class TopQuery {
     samples_ += cell.hits;
     sum_ += cell.value;
     const uint32_t leaf = cell.stack == 0 ? 0 : snapshot_.dictionaries.stacks[cell.stack].location;
-    if (snapshot_.bindings.of(leaf).empty()) {
-      unsymbolized_ += cell.value;
-    }
+    symbols_.add(leaf, cell.value);
     if (!groups_by(DimensionSource::kFrame)) {
       Sums& sums = sums_[key_of(cell, frame_key({leaf, 0}, cell.stack))];
       sums.self += cell.value;
@@ -206,7 +205,7 @@ class TopQuery {
     table.notes = std::move(resolved_.notes);
     table.coverage = resolved_.coverage;
     table.coverage.samples = static_cast<int64_t>(samples_);
-    table.coverage.unsymbolized_share = sum_ == 0 ? 0 : unsymbolized_ / sum_;
+    symbols_.describe(table.coverage);
     for (const Dimension& dimension : request_.by) {
       table.columns.push_back({std::string(dimension.name), ""});
     }
@@ -249,6 +248,7 @@ class TopQuery {
 
   const TopRequest& request_;
   const Snapshot& snapshot_;
+  SymbolCoverage symbols_{snapshot_};
   ResolvedSelection resolved_;
   Interner interner_;
   std::vector<GroupKey> origin_keys_, workload_keys_, thread_keys_;
@@ -257,7 +257,6 @@ class TopQuery {
   std::map<GroupKey, Sums> sums_;
   uint64_t samples_ = 0;
   double sum_ = 0;
-  double unsymbolized_ = 0;
 };
 
 std::unexpected<Error> invalid_parameter(const std::string& name, const std::string& text,

@@ -95,12 +95,19 @@ Result<Bindings> Bindings::load(sqlite::Database& database) {
   Bindings bindings;
   auto functions = load_texts(database, "SELECT id, name FROM function ORDER BY id");
   auto files = load_texts(database, "SELECT id, path FROM source_file ORDER BY id");
+  auto reasons = load_texts(database, "SELECT id, reasons FROM binary ORDER BY id");
   auto row = database.query("SELECT location, function, file, line FROM frame ORDER BY location, depth");
-  if (!functions || !files || !row) {
-    return !functions ? propagate(functions) : !files ? propagate(files) : propagate(row);
+  for (const auto* texts : {&functions, &files, &reasons}) {
+    if (!*texts) {
+      return propagate(*texts);
+    }
+  }
+  if (!row) {
+    return propagate(row);
   }
   bindings.functions = std::move(*functions);
   bindings.files = std::move(*files);
+  bindings.reasons = std::move(*reasons);
   while (true) {
     const auto has_row = row->step();
     if (!has_row) {

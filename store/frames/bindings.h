@@ -60,6 +60,12 @@ struct Bindings {
   std::vector<std::string> functions;  // 0 is ""
   std::vector<std::string> files;
   std::vector<BoundFrame> frames;
+  std::vector<std::string> reasons;  // by binary: why it has no better symbols; empty: it has the best
+
+  // Of a binary's dictionary ID.
+  std::string_view reasons_of(uint32_t binary) const {
+    return binary < reasons.size() ? std::string_view(reasons[binary]) : std::string_view();
+  }
 
   // The frames of a location, innermost first; empty where it has no name.
   std::span<const BoundFrame> of(uint32_t location) const {

@@ -136,7 +136,8 @@ class SymbolLoader {
     auto dwarf = DwarfFile::open(file.map.writable_bytes(),
                                  supplement ? supplement->map.writable_bytes() : std::span<std::byte>());
     if (!dwarf) {
-      search_.add_reason(file.path + ": " + dwarf.error().text());
+      const bool is_itself = binary_ && &file == &*binary_;
+      search_.add_reason((is_itself ? "" : file.path + ": ") + dwarf.error().text());
       return false;
     }
     result_.quality_ = dwarf->has_functions() ? store::SymbolQuality::kFull : store::SymbolQuality::kLines;

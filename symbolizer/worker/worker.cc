@@ -46,7 +46,8 @@ bool is_fresh(const BinarySymbols& symbols, const PendingBinary& binary, const S
   return is_vdso(binary) || !FileSearch::has_changed(symbols.looked_at(), roots);
 }
 
-std::vector<store::Binding> bindings_of(const std::vector<PendingLocation>& locations, BinarySymbols& symbols) {
+std::vector<store::Binding> bindings_of(const std::vector<PendingLocation>& locations,
+                                        BinarySymbols& symbols) {
   std::vector<store::Binding> bindings;
   std::vector<uint64_t> addresses;
   std::vector<size_t> places;  // for each address, the binding that it is of
@@ -85,7 +86,7 @@ void add_to_report(const LookedUp& looked_up, SymbolizeReport& report) {
                                           looked_up.bindings.size(), store::name_of(looked_up.quality),
                                           store::name_of(looked_up.binary.quality)));
   }
-  if (looked_up.quality <= store::SymbolQuality::kDynsym) {
+  if (looked_up.quality <= store::SymbolQuality::kDynsym && !looked_up.reasons.empty()) {
     report.missing.push_back(fmt::format(
         "{}: {}{}", path, looked_up.quality == store::SymbolQuality::kNone ? "" : "exported functions only; ",
         looked_up.reasons));

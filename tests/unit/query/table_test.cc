@@ -161,7 +161,8 @@ TEST(TableJson, IsOneDocument) {
     "machines_live": 3,
     "samples": 40,
     "lost": 1,
-    "unsymbolized_share": 0.125
+    "unsymbolized_share": 0.125,
+    "unsymbolized_by": []
   }
 }
 )");

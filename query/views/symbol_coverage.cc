@@ -1,0 +1,68 @@
+#include "query/views/symbol_coverage.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/hex.h"
+#include "query/views/dimension.h"
+
+namespace plimsoll::query {
+namespace {
+
+constexpr size_t kMaxBinaries = 10;
+
+std::string identity_text(const store::BinaryEntry& binary) {
+  switch (binary.identity_kind) {
+    case wire::GNU_BUILD_ID:
+      return to_hex(binary.identity);
+    case wire::CONTENT_HASH:
+      return "xxh3:" + to_hex(binary.identity);
+    default:
+      return "";
+  }
+}
+
+// The binary of a location, or what stands for one; its share is to be filled in.
+UnsymbolizedBinary binary_of(const Snapshot& snapshot, uint32_t location) {
+  UnsymbolizedBinary binary;
+  if (location == 0) {
+    binary.binary = "[no stack]";
+    return binary;
+  }
+  binary.binary = frame_value(snapshot, "binary", {location, 0});
+  if (const auto owner = binary_id_of(snapshot, location)) {
+    binary.build_id = identity_text(snapshot.dictionaries.binaries[*owner]);
+    binary.reason = snapshot.bindings.reasons_of(*owner);
+  }
+  return binary;
+}
+
+}  // namespace
+
+void SymbolCoverage::describe(Coverage& coverage) const {
+  coverage.unsymbolized_share = 0;
+  coverage.unsymbolized_by.clear();
+  if (sum_ == 0) {
+    return;
+  }
+  // One build may have several names; without a build ID the name is all there is.
+  std::map<std::string, UnsymbolizedBinary> by_build;
+  for (const auto& [leaf, value] : unsymbolized_) {
+    UnsymbolizedBinary binary = binary_of(snapshot_, leaf);
+    const std::string key = binary.build_id.empty() ? "name " + binary.binary : binary.build_id;
+    UnsymbolizedBinary& entry = by_build.try_emplace(key, binary).first->second;
+    entry.binary = std::min(entry.binary, binary.binary);
+    entry.share += value / sum_;
+    coverage.unsymbolized_share += value / sum_;
+  }
+  for (auto& [key, binary] : by_build) {
+    coverage.unsymbolized_by.push_back(std::move(binary));
+  }
+  std::ranges::sort(coverage.unsymbolized_by, [](const auto& a, const auto& b) {
+    return std::tie(b.share, a.binary, a.build_id) < std::tie(a.share, b.binary, b.build_id);
+  });
+  coverage.unsymbolized_by.resize(std::min(coverage.unsymbolized_by.size(), kMaxBinaries));
+}
+
+}  // namespace plimsoll::query
