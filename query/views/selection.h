@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -35,5 +36,8 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
 // weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
 // fleet and in the draw's interval. 1 for profiles that were not drawn.
 double weight_of(const store::OriginEntry& origin);
+
+// "ns", "bytes" or "count", as the columns of a table call it.
+std::string_view unit_name(wire::Unit unit);
 
 }  // namespace plimsoll::query

@@ -21,9 +21,6 @@ using plimsoll::testing::add_sample;
 using plimsoll::testing::make_profile;
 using plimsoll::testing::ProfileSpec;
 
-// As on a command line: {{"by", "app"}, {"where", "machine=m1"}}.
-using Parameters = std::vector<std::pair<std::string, std::string>>;
-
 class Fleet {
  public:
   Fleet() : ingest_(*store::Ingest::open(path_)) {}
