@@ -1,36 +1,44 @@
 #include "server/query_api.h"
 
 #include "base/time.h"
+#include "query/views/flame.h"
 #include "query/views/top.h"
 
 namespace plimsoll::server {
 namespace {
 
-Result<query::Table> answer_top(query::SnapshotCache& snapshots, const http::Request& request) {
-  const auto top_request = query::parse_top(request.query, wall_now_ns());
-  if (!top_request) {
-    return propagate(top_request);
-  }
-  const auto snapshot = snapshots.newest();
-  if (!snapshot) {
-    return propagate(snapshot);
-  }
-  return query::top(*top_request, **snapshot);
+// A view over HTTP: parses the query, asks the newest snapshot, writes the answer down.
+template <typename Parse, typename View>
+http::Route view_route(std::string path, query::SnapshotCache& snapshots, Parse parse, View view) {
+  const auto answer = [&snapshots, parse, view](const http::Request& request) -> Result<std::string> {
+    const auto parsed = parse(request.query, wall_now_ns());
+    if (!parsed) {
+      return propagate(parsed);
+    }
+    const auto snapshot = snapshots.newest();
+    if (!snapshot) {
+      return propagate(snapshot);
+    }
+    const auto answered = view(*parsed, **snapshot);
+    return answered ? query::to_json(*answered) : Result<std::string>(propagate(answered));
+  };
+  return {"GET", std::move(path), false, 0, [answer](const http::Request& request) {
+            auto body = answer(request);
+            if (!body) {
+              return http::error_response(body.error());
+            }
+            http::Response response;
+            response.body = std::move(*body);
+            return response;
+          }};
 }
 
 }  // namespace
 
 std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   std::vector<http::Route> routes;
-  routes.push_back({"GET", "/api/v1/top", false, 0, [&snapshots](const http::Request& request) {
-                      const auto table = answer_top(snapshots, request);
-                      if (!table) {
-                        return http::error_response(table.error());
-                      }
-                      http::Response response;
-                      response.body = query::to_json(*table);
-                      return response;
-                    }});
+  routes.push_back(view_route("/api/v1/top", snapshots, query::parse_top, query::top));
+  routes.push_back(view_route("/api/v1/flame", snapshots, query::parse_flame, query::flame));
   return routes;
 }
 
