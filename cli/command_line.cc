@@ -107,6 +107,33 @@ void add_flame(CLI::App& app, FlameOptions& options) {
       "  plimsoll flame --data DIR --folded | flamegraph.pl      a picture\n");
 }
 
+void add_export(CLI::App& app, ExportOptions& options) {
+  auto* command = app.add_subcommand("export", "Write samples for other people's tools");
+  add_source(*command, options.source);
+  const auto add_format = [&](const char* flag, ExportFormat format, const char* help) {
+    return command
+        ->add_option_function<std::string>(
+            flag,
+            [&options, format](const std::string& path) {
+              options.format = format;
+              options.output = path;
+            },
+            help)
+        ->type_name("FILE");
+  };
+  auto* pprof =
+      add_format("--pprof", ExportFormat::kPprof, "pprof's format, gzipped (\"-\": standard output)");
+  auto* gperftools = add_format("--gperftools", ExportFormat::kGperftools,
+                                "gperftools' symbolized CPU profile, for the pprof written in Perl");
+  pprof->excludes(gperftools);
+  add_selection(*command, options.parameters);
+  command->footer(
+      "--event may be repeated for --pprof: each is a sample type.\n"
+      "Examples:\n"
+      "  plimsoll export --data DIR --pprof out.pb.gz && go tool pprof -top out.pb.gz\n"
+      "  plimsoll export --data DIR --gperftools out && google-pprof --text out\n");
+}
+
 void add_import(CLI::App& app, ImportOptions& options) {
   auto* command = app.add_subcommand("import", "Take profiles from files into a data directory");
   command->add_option("--data", options.data_dir, "Data directory; made where it is missing")
@@ -151,6 +178,7 @@ void add_demo(CLI::App& app, DemoOptions& options) {
 struct Options {
   TopOptions top;
   FlameOptions flame;
+  ExportOptions exporting;
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
@@ -173,6 +201,10 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = ask("top", options.top, run_top);
   } else if (app.got_subcommand("flame")) {
     done = ask("flame", options.flame, run_flame);
+  } else if (app.got_subcommand("export")) {
+    done = options.exporting.output.empty()
+               ? fail(ErrorCode::kInvalid, "export: say what to write: --pprof FILE or --gperftools FILE")
+               : ask("export", options.exporting, run_export);
   } else if (app.got_subcommand("import")) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
@@ -211,6 +243,7 @@ int run(int argc, char** argv) {
   add_demo(app, options.demo);
   add_top(app, options.top);
   add_flame(app, options.flame);
+  add_export(app, options.exporting);
   add_import(app, options.import);
   add_server(app, options.server);
   try {

@@ -30,6 +30,17 @@ struct FlameOptions {
 };
 Status run_flame(const FlameOptions& options);
 
+enum class ExportFormat { kPprof, kGperftools };
+
+struct ExportOptions {
+  AnswerSource source;
+  ExportFormat format = ExportFormat::kPprof;
+  std::string output;  // file, or "-" for standard output
+  // Parameters of query::parse_export.
+  std::vector<std::pair<std::string, std::string>> parameters;
+};
+Status run_export(const ExportOptions& options);
+
 struct ImportOptions {
   std::string data_dir;
   std::vector<std::string> files;

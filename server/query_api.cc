@@ -1,15 +1,17 @@
 #include "server/query_api.h"
 
 #include "base/time.h"
+#include "query/export/export.h"
 #include "query/views/flame.h"
 #include "query/views/top.h"
 
 namespace plimsoll::server {
 namespace {
 
-// A view over HTTP: parses the query, asks the newest snapshot, writes the answer down.
+// A view over HTTP: parses the query, asks the newest snapshot, sends what the view has written down.
 template <typename Parse, typename View>
-http::Route view_route(std::string path, query::SnapshotCache& snapshots, Parse parse, View view) {
+http::Route view_route(std::string path, std::string content_type, query::SnapshotCache& snapshots,
+                       Parse parse, View view) {
   const auto answer = [&snapshots, parse, view](const http::Request& request) -> Result<std::string> {
     const auto parsed = parse(request.query, wall_now_ns());
     if (!parsed) {
@@ -19,15 +21,15 @@ http::Route view_route(std::string path, query::SnapshotCache& snapshots, Parse 
     if (!snapshot) {
       return propagate(snapshot);
     }
-    const auto answered = view(*parsed, **snapshot);
-    return answered ? query::to_json(*answered) : Result<std::string>(propagate(answered));
+    return view(*parsed, **snapshot);
   };
-  return {"GET", std::move(path), false, 0, [answer](const http::Request& request) {
+  return {"GET", std::move(path), false, 0, [answer, content_type](const http::Request& request) {
             auto body = answer(request);
             if (!body) {
               return http::error_response(body.error());
             }
             http::Response response;
+            response.content_type = content_type;
             response.body = std::move(*body);
             return response;
           }};
@@ -37,8 +39,20 @@ http::Route view_route(std::string path, query::SnapshotCache& snapshots, Parse 
 
 std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   std::vector<http::Route> routes;
-  routes.push_back(view_route("/api/v1/top", snapshots, query::parse_top, query::top));
-  routes.push_back(view_route("/api/v1/flame", snapshots, query::parse_flame, query::flame));
+  const auto as_json = [](auto view) {
+    return [view](const auto& request, const query::Snapshot& snapshot) {
+      const auto answered = view(request, snapshot);
+      return answered ? query::to_json(*answered) : Result<std::string>(propagate(answered));
+    };
+  };
+  const std::string json = "application/json";
+  const std::string bytes = "application/octet-stream";
+  routes.push_back(view_route("/api/v1/top", json, snapshots, query::parse_top, as_json(query::top)));
+  routes.push_back(view_route("/api/v1/flame", json, snapshots, query::parse_flame, as_json(query::flame)));
+  routes.push_back(
+      view_route("/api/v1/export/pprof", bytes, snapshots, query::parse_export, query::export_pprof));
+  routes.push_back(view_route("/api/v1/export/gperftools", bytes, snapshots, query::parse_export,
+                              query::export_gperftools));
   return routes;
 }
 
