@@ -39,7 +39,8 @@ class Fleet {
   void register_machine(const std::string& id) {
     wire::Machine machine;
     machine.set_id(id);
-    ASSERT_TRUE(ingest_->register_machine(machine, 1, 0));
+    ASSERT_TRUE(ingest_->with_machines(
+        [&](store::LiveMachines& machines) { return machines.register_machine(machine, 1, 0); }));
   }
 
   Result<Table> top(const Parameters& parameters) const {
