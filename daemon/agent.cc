@@ -126,6 +126,28 @@ Status Agent::register_machine() {
   return {};
 }
 
+void Agent::add_census(wire::HeartbeatRequest& request) {
+  const auto taken = census_.take(monotonic_now_ns());
+  if (!taken) {
+    if (has_census_) {
+      log_warning("{}", taken.error().text());
+    }
+    has_census_ = false;
+    return;
+  }
+  has_census_ = true;
+  request.set_census_ns(taken->interval_ns);
+  for (const identity::InstanceUsage& usage : taken->instances) {
+    wire::InstanceUsage& added = *request.add_instances();
+    added.set_job(usage.job);
+    added.set_instance(usage.instance);
+    added.set_container(usage.container);
+    added.set_quota_cpus(usage.quota_cpus);
+    added.set_weight(usage.weight);
+    added.set_cpu_time_ns(usage.cpu_time_ns);
+  }
+}
+
 Status Agent::heartbeat() {
   wire::HeartbeatRequest request;
   request.set_format_version(wire::kFormatVersion);
@@ -140,6 +162,7 @@ Status Agent::heartbeat() {
   status.set_profiles_dropped(queue_.dropped());
   status.set_profiles_refused(refused_);
   status.set_problem(collecting_.problem());
+  add_census(request);
   const auto reply = call<wire::HeartbeatReply>("/fleet/v1/heartbeat", request);
   if (!reply) {
     return propagate(reply, "sending a heartbeat");
