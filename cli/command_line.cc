@@ -134,6 +134,15 @@ void add_export(CLI::App& app, ExportOptions& options) {
       "  plimsoll export --data DIR --gperftools out && google-pprof --text out\n");
 }
 
+void add_machines(CLI::App& app, MachinesOptions& options) {
+  auto* command = app.add_subcommand("machines", "The machines, and what runs on them");
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+  add_parameter(*command, "--by", "by", options.parameters,
+                "machine (default), or instance: quotas and CPU time of each instance")
+      ->type_name("WHAT");
+}
+
 void add_import(CLI::App& app, ImportOptions& options) {
   auto* command = app.add_subcommand("import", "Take profiles from files into a data directory");
   command->add_option("--data", options.data_dir, "Data directory; made where it is missing")
@@ -179,6 +188,7 @@ struct Options {
   TopOptions top;
   FlameOptions flame;
   ExportOptions exporting;
+  MachinesOptions machines;
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
@@ -205,6 +215,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = options.exporting.output.empty()
                ? fail(ErrorCode::kInvalid, "export: say what to write: --pprof FILE or --gperftools FILE")
                : ask("export", options.exporting, run_export);
+  } else if (app.got_subcommand("machines")) {
+    done = ask("machines", options.machines, run_machines);
   } else if (app.got_subcommand("import")) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
@@ -244,6 +256,7 @@ int run(int argc, char** argv) {
   add_top(app, options.top);
   add_flame(app, options.flame);
   add_export(app, options.exporting);
+  add_machines(app, options.machines);
   add_import(app, options.import);
   add_server(app, options.server);
   try {

@@ -41,6 +41,14 @@ struct ExportOptions {
 };
 Status run_export(const ExportOptions& options);
 
+struct MachinesOptions {
+  AnswerSource source;
+  query::TableForm form = query::TableForm::kText;
+  // Parameters of query::parse_machines.
+  std::vector<std::pair<std::string, std::string>> parameters;
+};
+Status run_machines(const MachinesOptions& options);
+
 struct ImportOptions {
   std::string data_dir;
   std::vector<std::string> files;

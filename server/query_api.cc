@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "query/export/export.h"
 #include "query/views/flame.h"
+#include "query/views/machines.h"
 #include "query/views/top.h"
 
 namespace plimsoll::server {
@@ -53,6 +54,12 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
       view_route("/api/v1/export/pprof", bytes, snapshots, query::parse_export, query::export_pprof));
   routes.push_back(view_route("/api/v1/export/gperftools", bytes, snapshots, query::parse_export,
                               query::export_gperftools));
+  const auto machines = [&snapshots](const query::MachinesRequest& request,
+                                     const query::Snapshot& snapshot) -> Result<query::Table> {
+    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+    return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+  };
+  routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines, as_json(machines)));
   return routes;
 }
 
