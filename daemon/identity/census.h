@@ -46,7 +46,7 @@ struct CensusLimits {
 // its time counts. A counter that fell belongs to another group of that name, and begins anew.
 //
 // Reads the unified hierarchy, or, where the CPU controller is not in it (hybrid layouts), v1's cpu and cpuacct. One
-// thread. Costs about 20 us a group; nothing is kept but a counter for each.
+// thread. Costs about 30 us a group; nothing is kept but a counter for each.
 class Census {
  public:
   // `root` is where control groups are mounted.
