@@ -49,7 +49,7 @@ class PprofWriter {
   void add_sample(std::span<const uint64_t> locations, std::span<const int64_t> values,
                   std::span<const std::pair<std::string_view, std::string_view>> labels);
 
-  void add_comment(std::string_view text);
+  void add_comment(std::string_view comment);
   void set_time(int64_t time_ns, int64_t duration_ns);
   void set_period(std::string_view type, std::string_view unit, int64_t period);
   void set_default_sample_type(std::string_view type);

@@ -38,7 +38,9 @@ class PprofExport {
     int64_t to_ns = 0;
     for (size_t i = 0; i < samples_.events.size(); ++i) {
       writer_.add_sample_type(event(i).name, pprof_unit(event(i).unit));
-      writer_.add_comment(coverage_text(event(i).name, samples_.coverages[i]));
+      std::string coverage = coverage_text(event(i).name, samples_.coverages[i]);
+      coverage.pop_back();  // its line end
+      writer_.add_comment(coverage);
       from_ns = std::min(from_ns, samples_.coverages[i].from_ns);
       to_ns = std::max(to_ns, samples_.coverages[i].to_ns);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "base/time.h"
@@ -171,16 +172,17 @@ Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
   if (!directory) {
     return propagate(directory);
   }
-  auto live = store::LiveMachines::open_if_there(directory->live_path());
-  if (!live) {
-    return propagate(live);
+  auto opened = store::LiveMachines::open_if_there(directory->live_path());
+  if (!opened) {
+    return propagate(opened);
   }
   LiveFleet fleet;
-  if (!live->has_value()) {
+  std::optional<store::LiveMachines>& live = *opened;
+  if (!live) {
     return fleet;
   }
-  auto machines = (*live)->machines();
-  auto censuses = (*live)->censuses();
+  auto machines = live->machines();
+  auto censuses = live->censuses();
   if (!machines || !censuses) {
     return !machines ? propagate(machines) : propagate(censuses);
   }

@@ -68,8 +68,8 @@ Result<double> parse_share(std::string_view name, std::string_view text) {
   const char* const end = number.data() + number.size();
   const auto parsed = std::from_chars(number.data(), end, share);
   share /= is_percentage ? 100 : 1;
-  // Written so that a NaN fails as well.
-  if (parsed.ec != std::errc() || parsed.ptr != end || !(share >= 0 && share <= 1)) {
+  const bool is_share = share >= 0 && share <= 1;  // a NaN is none
+  if (parsed.ec != std::errc() || parsed.ptr != end || !is_share) {
     return invalid_parameter(name, text, "a share, such as 0.5% or 0.005");
   }
   return share;
