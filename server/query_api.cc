@@ -11,7 +11,7 @@ namespace {
 
 // A view over HTTP: parses the query, asks the newest snapshot, sends what the view has written down.
 template <typename Parse, typename View>
-http::Route view_route(std::string path, std::string content_type, query::SnapshotCache& snapshots,
+http::Route view_route(std::string path, const std::string& content_type, query::SnapshotCache& snapshots,
                        Parse parse, View view) {
   const auto answer = [&snapshots, parse, view](const http::Request& request) -> Result<std::string> {
     const auto parsed = parse(request.query, wall_now_ns());

@@ -162,7 +162,9 @@ double Census::quota_cpus(const Layout& layout, const std::string& group) const 
     quota_us = number(read(folder + "/cpu.cfs_quota_us"));  // -1: none
     period_us = number(read(folder + "/cpu.cfs_period_us"));
   }
-  return quota_us.value_or(0) > 0 && period_us.value_or(0) > 0 ? *quota_us / *period_us : 0;
+  const double quota = quota_us.value_or(0);
+  const double period = period_us.value_or(0);
+  return quota > 0 && period > 0 ? quota / period : 0;
 }
 
 double Census::weight(const Layout& layout, const std::string& group) const {
@@ -215,7 +217,7 @@ int64_t Census::visit(const std::string& group, size_t depth, double quota, Walk
         walk.is_cut = true;
         break;
       }
-      claimed_ns += visit(group + "/" + name, depth + 1, tightest, walk);
+      claimed_ns += visit(fmt::format("{}/{}", group, name), depth + 1, tightest, walk);
     }
   }
   const bool is_root = group.empty();

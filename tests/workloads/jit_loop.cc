@@ -65,8 +65,7 @@ int main(int argc, char** argv) {
   std::puts("ready");
   std::fflush(stdout);
   using Loop = void (*)();
-  Loop loop = nullptr;
-  std::memcpy(&loop, &memory, sizeof(loop));
+  const auto loop = reinterpret_cast<Loop>(memory);
   while (now_s() < end_s) {
     loop();
   }
