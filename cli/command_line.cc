@@ -61,24 +61,86 @@ std::string dimension_help() {
          "--json\n";
 }
 
+// The flags that say what a view is about.
+void add_selection(CLI::App& command, std::vector<std::pair<std::string, std::string>>& parameters) {
+  add_parameter(command, "--event", "event", parameters, "Event (default: cycles, or cpu-clock)")
+      ->type_name("EVENT");
+  add_parameter(
+      command, "--where", "where", parameters,
+      "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
+      ->type_name("PREDICATE");
+  add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
+      ->type_name("TIME");
+  add_parameter(command, "--until", "until", parameters, "End, likewise")->type_name("TIME");
+}
+
 void add_top(CLI::App& app, TopOptions& options) {
   auto* command = app.add_subcommand("top", "What is hot: self and total, by any dimensions");
   add_source(*command, options.source);
   add_forms(*command, options.form);
-  add_parameter(*command, "--event", "event", options.parameters, "Event (default: cycles, or cpu-clock)")
-      ->type_name("EVENT");
-  add_parameter(
-      *command, "--where", "where", options.parameters,
-      "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
-      ->type_name("PREDICATE");
+  add_selection(*command, options.parameters);
   add_parameter(*command, "--by", "by", options.parameters, "Dimensions to group by (default: function)")
       ->type_name("DIM,...");
-  add_parameter(*command, "--since", "since", options.parameters, "Start: RFC 3339, or relative (1h, -2h)")
-      ->type_name("TIME");
-  add_parameter(*command, "--until", "until", options.parameters, "End, likewise")->type_name("TIME");
   add_parameter(*command, "--limit", "limit", options.parameters, "Rows to show (default 20)")
       ->type_name("N");
   command->footer(dimension_help());
+}
+
+void add_flame(CLI::App& app, FlameOptions& options) {
+  auto* command = app.add_subcommand("flame", "The stacks merged into one tree, outermost function first");
+  add_source(*command, options.source);
+  auto* folded = command->add_flag_callback(
+      "--folded", [&options] { options.form = FlameForm::kFolded; },
+      "A line for each stack, \"main;parse;lex 12\", as flame graph tools read it");
+  auto* json = command->add_flag_callback(
+      "--json", [&options] { options.form = FlameForm::kJson; }, "As a JSON document");
+  folded->excludes(json);
+  add_selection(*command, options.parameters);
+  add_parameter(*command, "--min-share", "min_share", options.parameters,
+                "Cut what has a smaller share (default 0.5% for people, else none)")
+      ->type_name("SHARE");
+  add_parameter(*command, "--limit", "limit", options.parameters, "Nodes at most, the largest first")
+      ->type_name("N");
+  command->footer(
+      "Examples:\n"
+      "  plimsoll flame --data DIR --where app=gzip              a tree for people\n"
+      "  plimsoll flame --data DIR --folded | flamegraph.pl      a picture\n");
+}
+
+void add_export(CLI::App& app, ExportOptions& options) {
+  auto* command = app.add_subcommand("export", "Write samples for other people's tools");
+  add_source(*command, options.source);
+  const auto add_format = [&](const char* flag, ExportFormat format, const char* help) {
+    return command
+        ->add_option_function<std::string>(
+            flag,
+            [&options, format](const std::string& path) {
+              options.format = format;
+              options.output = path;
+            },
+            help)
+        ->type_name("FILE");
+  };
+  auto* pprof =
+      add_format("--pprof", ExportFormat::kPprof, "pprof's format, gzipped (\"-\": standard output)");
+  auto* gperftools = add_format("--gperftools", ExportFormat::kGperftools,
+                                "gperftools' symbolized CPU profile, for the pprof written in Perl");
+  pprof->excludes(gperftools);
+  add_selection(*command, options.parameters);
+  command->footer(
+      "--event may be repeated for --pprof: each is a sample type.\n"
+      "Examples:\n"
+      "  plimsoll export --data DIR --pprof out.pb.gz && go tool pprof -top out.pb.gz\n"
+      "  plimsoll export --data DIR --gperftools out && google-pprof --text out\n");
+}
+
+void add_machines(CLI::App& app, MachinesOptions& options) {
+  auto* command = app.add_subcommand("machines", "The machines, and what runs on them");
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+  add_parameter(*command, "--by", "by", options.parameters,
+                "machine (default), or instance: quotas and CPU time of each instance")
+      ->type_name("WHAT");
 }
 
 void add_import(CLI::App& app, ImportOptions& options) {
@@ -136,21 +198,46 @@ void add_demo(CLI::App& app, DemoOptions& options) {
       ->check(CLI::Range(1, 1000));
 }
 
-int run_parsed(const CLI::App& app, const TopOptions& top, const ImportOptions& import,
-               const ServerOptions& server, const DemoOptions& demo) {
+// What each subcommand was told.
+struct Options {
+  TopOptions top;
+  FlameOptions flame;
+  ExportOptions exporting;
+  MachinesOptions machines;
+  ImportOptions import;
+  ServerOptions server;
+  DemoOptions demo;
+};
+
+// Commands that ask need somebody to ask.
+Status check_source(std::string_view command, const AnswerSource& source) {
+  return source.server.empty() && source.data_dir.empty()
+             ? fail(ErrorCode::kInvalid, "{}: say where to look: --server ADDR or --data DIR", command)
+             : Status();
+}
+
+int run_parsed(const CLI::App& app, const Options& options) {
+  const auto ask = [](std::string_view command, const auto& asking, auto run_command) {
+    const Status checked = check_source(command, asking.source);
+    return checked ? run_command(asking) : checked;
+  };
   Status done;
   if (app.got_subcommand("top")) {
-    if (top.source.server.empty() && top.source.data_dir.empty()) {
-      std::cerr << "plimsoll top: say where to look: --server ADDR or --data DIR\n";
-      return kExitUsage;
-    }
-    done = run_top(top);
+    done = ask("top", options.top, run_top);
+  } else if (app.got_subcommand("flame")) {
+    done = ask("flame", options.flame, run_flame);
+  } else if (app.got_subcommand("export")) {
+    done = options.exporting.output.empty()
+               ? fail(ErrorCode::kInvalid, "export: say what to write: --pprof FILE or --gperftools FILE")
+               : ask("export", options.exporting, run_export);
+  } else if (app.got_subcommand("machines")) {
+    done = ask("machines", options.machines, run_machines);
   } else if (app.got_subcommand("import")) {
-    done = run_import(import);
+    done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
-    done = run_server(server);
+    done = run_server(options.server);
   } else {
-    done = run_demo(demo);
+    done = run_demo(options.demo);
   }
   return done ? 0 : report(done.error());
 }
@@ -179,14 +266,14 @@ int run(int argc, char** argv) {
   app.footer(
       "\"plimsoll demo\" shows it at work on this machine; \"plimsoll COMMAND --help\" explains each "
       "command.");
-  TopOptions top;
-  ImportOptions import;
-  ServerOptions server;
-  DemoOptions demo;
-  add_demo(app, demo);
-  add_top(app, top);
-  add_import(app, import);
-  add_server(app, server);
+  Options options;
+  add_demo(app, options.demo);
+  add_top(app, options.top);
+  add_flame(app, options.flame);
+  add_export(app, options.exporting);
+  add_machines(app, options.machines);
+  add_import(app, options.import);
+  add_server(app, options.server);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -201,7 +288,7 @@ int run(int argc, char** argv) {
               << " (see --help)\n";
     return kExitUsage;
   }
-  return run_parsed(app, top, import, server, demo);
+  return run_parsed(app, options);
 }
 
 }  // namespace plimsoll::cli

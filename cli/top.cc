@@ -4,7 +4,6 @@
 
 #include "base/time.h"
 #include "cli/commands.h"
-#include "http/client.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -22,21 +21,8 @@ Result<query::Table> top_of_directory(const TopOptions& options) {
 }
 
 Result<query::Table> top_of_server(const TopOptions& options) {
-  std::string path = "/api/v1/top";
-  char separator = '?';
-  for (const auto& [name, text] : options.parameters) {
-    path += separator + http::url_encode(name) + "=" + http::url_encode(text);
-    separator = '&';
-  }
-  http::Client client({.base_url = options.source.server});
-  const auto response = client.send("GET", path);
-  if (!response) {
-    return propagate(response, "asking {}", options.source.server);
-  }
-  if (!response->ok()) {
-    return std::unexpected(http::error_of(*response, "asking " + options.source.server));
-  }
-  return query::from_json(response->body);
+  const auto body = ask_server(options.source, "/api/v1/top", options.parameters);
+  return body ? query::from_json(*body) : propagate(body);
 }
 
 }  // namespace

@@ -127,6 +127,28 @@ Status Agent::register_machine() {
   return {};
 }
 
+void Agent::add_census(wire::HeartbeatRequest& request) {
+  const auto taken = census_.take(monotonic_now_ns());
+  if (!taken) {
+    if (has_census_) {
+      log_warning("{}", taken.error().text());
+    }
+    has_census_ = false;
+    return;
+  }
+  has_census_ = true;
+  request.set_census_ns(taken->interval_ns);
+  for (const identity::InstanceUsage& usage : taken->instances) {
+    wire::InstanceUsage& added = *request.add_instances();
+    added.set_job(usage.job);
+    added.set_instance(usage.instance);
+    added.set_container(usage.container);
+    added.set_quota_cpus(usage.quota_cpus);
+    added.set_weight(usage.weight);
+    added.set_cpu_time_ns(usage.cpu_time_ns);
+  }
+}
+
 Status Agent::heartbeat() {
   wire::HeartbeatRequest request;
   request.set_format_version(wire::kFormatVersion);
@@ -142,6 +164,7 @@ Status Agent::heartbeat() {
   status.set_profiles_refused(refused_);
   const std::string separator = collecting_.problem().empty() || scraping_.problem().empty() ? "" : "; ";
   status.set_problem(collecting_.problem() + separator + scraping_.problem());
+  add_census(request);
   const auto reply = call<wire::HeartbeatReply>("/fleet/v1/heartbeat", request);
   if (!reply) {
     return propagate(reply, "sending a heartbeat");

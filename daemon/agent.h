@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/daemon_config.h"
 #include "daemon/collecting_thread.h"
+#include "daemon/identity/census.h"
 #include "daemon/limits.h"
 #include "daemon/scrape/scraping_thread.h"
 #include "daemon/stop_signal.h"
@@ -34,6 +35,7 @@ class Agent {
 
   Status register_machine();
   Status heartbeat();
+  void add_census(wire::HeartbeatRequest& request);
   // Sends the oldest queued profile. A profile that the server refuses for good is dropped and counted.
   Status upload_oldest();
   void hand_over(wire::RawProfile profile);
@@ -45,6 +47,9 @@ class Agent {
   http::Client client_;
   UploadQueue queue_;
   std::mt19937_64 random_;
+  identity::ProcFs proc_fs_;
+  identity::Census census_{proc_fs_};
+  bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
   int64_t heartbeat_interval_ns_;
   int failures_ = 0;  // in a row

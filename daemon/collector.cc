@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
 #include "daemon/sample_assembly.h"
 #include "proto/profile_codec.h"
@@ -276,6 +277,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   write_events(profile, counts);
   builder.finish(profile);
+  name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);
   if (window.with_kernel_symbols && kernel_ != nullptr) {

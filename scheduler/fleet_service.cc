@@ -2,6 +2,7 @@
 
 #include "base/hex.h"
 #include "base/time.h"
+#include "scheduler/census_check.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -9,8 +10,6 @@ namespace {
 constexpr std::string_view kProtobuf = "application/x-protobuf";
 constexpr std::string_view kProfilesPath = "/fleet/v1/profiles/";
 constexpr size_t kMaxMessageBytes = size_t{1} << 20;
-// A machine not heard of for so many heartbeats is no longer live: its ID may come back with another boot.
-constexpr int64_t kHeartbeatsUntilGone = 3;
 
 template <typename Message>
 http::Response reply(const Result<Message>& result) {
@@ -47,6 +46,20 @@ Status check_id(std::string_view id, std::string_view field) {
   return {};
 }
 
+// Whether the machine is known.
+Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::HeartbeatRequest& request) {
+  const int64_t now_ns = wall_now_ns();
+  auto seen = machines.machine_seen(request.machine_id(), request.boot_id(), now_ns);
+  if (!seen || !*seen || request.instances().empty()) {
+    return seen;
+  }
+  const auto kept = machines.keep_census({request.machine_id(),
+                                          now_ns,
+                                          request.census_ns(),
+                                          {request.instances().begin(), request.instances().end()}});
+  return kept ? Result<bool>(true) : propagate(kept);
+}
+
 }  // namespace
 
 FleetService::FleetService(store::Ingest& ingest, FleetOptions options, std::function<void()> accepted)
@@ -72,16 +85,15 @@ std::vector<http::Route> FleetService::routes() {
   return routes;
 }
 
-int64_t FleetService::live_since_ns(int64_t now_ns) const {
-  return now_ns - kHeartbeatsUntilGone * options_.heartbeat_interval_ns;
-}
-
 Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterRequest& request) {
   if (auto checked = check_id(request.machine().id(), "machine.id"); !checked) {
     return propagate(checked);
   }
   const int64_t now_ns = wall_now_ns();
-  if (auto done = ingest_.register_machine(request.machine(), now_ns, live_since_ns(now_ns)); !done) {
+  const auto done = ingest_.with_machines([&](store::LiveMachines& machines) {
+    return machines.register_machine(request.machine(), now_ns, options_.heartbeat_interval_ns);
+  });
+  if (!done) {
     return propagate(done);
   }
   wire::RegisterReply reply;
@@ -97,8 +109,11 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
   if (auto checked = check_id(request.machine_id(), "machine_id"); !checked) {
     return propagate(checked);
   }
-  const int64_t now_ns = wall_now_ns();
-  const auto seen = ingest_.machine_seen(request.machine_id(), request.boot_id(), now_ns);
+  if (auto checked = check_census(request); !checked) {
+    return propagate(checked);
+  }
+  const auto seen =
+      ingest_.with_machines([&](store::LiveMachines& machines) { return note_heartbeat(machines, request); });
   if (!seen) {
     return propagate(seen);
   }

@@ -35,7 +35,6 @@ class FleetService {
   Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded);
 
  private:
-  int64_t live_since_ns(int64_t now_ns) const;
 
   store::Ingest& ingest_;
   const FleetOptions options_;

@@ -1,36 +1,65 @@
 #include "server/query_api.h"
 
 #include "base/time.h"
+#include "query/export/export.h"
+#include "query/views/flame.h"
+#include "query/views/machines.h"
 #include "query/views/top.h"
 
 namespace plimsoll::server {
 namespace {
 
-Result<query::Table> answer_top(query::SnapshotCache& snapshots, const http::Request& request) {
-  const auto top_request = query::parse_top(request.query, wall_now_ns());
-  if (!top_request) {
-    return propagate(top_request);
-  }
-  const auto snapshot = snapshots.newest();
-  if (!snapshot) {
-    return propagate(snapshot);
-  }
-  return query::top(*top_request, **snapshot);
+// A view over HTTP: parses the query, asks the newest snapshot, sends what the view has written down.
+template <typename Parse, typename View>
+http::Route view_route(std::string path, const std::string& content_type, query::SnapshotCache& snapshots,
+                       Parse parse, View view) {
+  const auto answer = [&snapshots, parse, view](const http::Request& request) -> Result<std::string> {
+    const auto parsed = parse(request.query, wall_now_ns());
+    if (!parsed) {
+      return propagate(parsed);
+    }
+    const auto snapshot = snapshots.newest();
+    if (!snapshot) {
+      return propagate(snapshot);
+    }
+    return view(*parsed, **snapshot);
+  };
+  return {"GET", std::move(path), false, 0, [answer, content_type](const http::Request& request) {
+            auto body = answer(request);
+            if (!body) {
+              return http::error_response(body.error());
+            }
+            http::Response response;
+            response.content_type = content_type;
+            response.body = std::move(*body);
+            return response;
+          }};
 }
 
 }  // namespace
 
 std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   std::vector<http::Route> routes;
-  routes.push_back({"GET", "/api/v1/top", false, 0, [&snapshots](const http::Request& request) {
-                      const auto table = answer_top(snapshots, request);
-                      if (!table) {
-                        return http::error_response(table.error());
-                      }
-                      http::Response response;
-                      response.body = query::to_json(*table);
-                      return response;
-                    }});
+  const auto as_json = [](auto view) {
+    return [view](const auto& request, const query::Snapshot& snapshot) {
+      const auto answered = view(request, snapshot);
+      return answered ? query::to_json(*answered) : Result<std::string>(propagate(answered));
+    };
+  };
+  const std::string json = "application/json";
+  const std::string bytes = "application/octet-stream";
+  routes.push_back(view_route("/api/v1/top", json, snapshots, query::parse_top, as_json(query::top)));
+  routes.push_back(view_route("/api/v1/flame", json, snapshots, query::parse_flame, as_json(query::flame)));
+  routes.push_back(
+      view_route("/api/v1/export/pprof", bytes, snapshots, query::parse_export, query::export_pprof));
+  routes.push_back(view_route("/api/v1/export/gperftools", bytes, snapshots, query::parse_export,
+                              query::export_gperftools));
+  const auto machines = [&snapshots](const query::MachinesRequest& request,
+                                     const query::Snapshot& snapshot) -> Result<query::Table> {
+    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+    return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+  };
+  routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines, as_json(machines)));
   return routes;
 }
 

@@ -3,7 +3,8 @@
 //   FORMAT        version of the layout, a number
 //   lock          held by the one process that writes; says which
 //   archive.db    accepted raw profiles (store/archive)
-//   catalogue.db  dictionaries, segments, machines, bindings (store/catalogue)
+//   catalogue.db  dictionaries, segments, bindings (store/catalogue)
+//   live.db       registered machines and what runs on them (store/live)
 //   segments/     rows (store/rows)
 //   quarantine/   files that were found damaged
 #pragma once
@@ -25,6 +26,7 @@ class DataDirectory {
   const std::string& path() const { return path_; }
   std::string archive_path() const { return path_ + "/archive.db"; }
   std::string catalogue_path() const { return path_ + "/catalogue.db"; }
+  std::string live_path() const { return path_ + "/live.db"; }
   std::string segments_path() const { return path_ + "/segments"; }
 
  private:

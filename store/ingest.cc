@@ -60,8 +60,12 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
   if (!catalogue) {
     return propagate(catalogue);
   }
+  auto machines = LiveMachines::open(directory->live_path(), sqlite::OpenMode::kReadWrite);
+  if (!machines) {
+    return propagate(machines);
+  }
   std::unique_ptr<Ingest> ingest(
-      new Ingest(std::move(*directory), std::move(*archive), std::move(*catalogue)));
+      new Ingest(std::move(*directory), std::move(*archive), std::move(*catalogue), std::move(*machines)));
   const auto last_built = ingest->catalogue_.database().integer(
       "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
       "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
@@ -242,16 +246,6 @@ Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
   return catalogue_.database().execute(
       "INSERT INTO segment (file, rows, bytes, from_ns, to_ns) VALUES (?, ?, ?, ?, ?)", file, count,
       content.size(), from_ns, to_ns);
-}
-
-Status Ingest::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns) {
-  const std::lock_guard lock(catalogue_mutex_);
-  return catalogue_.register_machine(machine, now_ns, live_since_ns);
-}
-
-Result<bool> Ingest::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns) {
-  const std::lock_guard lock(catalogue_mutex_);
-  return catalogue_.machine_seen(id, boot_id, now_ns);
 }
 
 }  // namespace plimsoll::store

@@ -18,6 +18,7 @@
 #include "store/archive/archive.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
+#include "store/live/live_machines.h"
 #include "store/rows/dictionaries.h"
 #include "store/rows/row.h"
 
@@ -46,11 +47,15 @@ class Ingest {
   // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending.
   Result<BuildReport> build_pending();
 
-  // Any thread; waits while a batch is being built.
-  Status register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns);
-  Result<bool> machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns);
+  // Runs `work` on the machines that have registered. Any thread; does not wait for a batch that is being built.
+  template <typename Work>
+  auto with_machines(Work work) {
+    const std::lock_guard lock(machines_mutex_);
+    return work(machines_);
+  }
 
-  // Runs `work` in one write transaction of the catalogue, committed if it succeeds.
+  // Runs `work` in one write transaction of the catalogue, committed if it succeeds. Any thread; waits while a batch is being
+  // built.
   template <typename Work>
   Status write_catalogue(Work work) {
     const std::lock_guard lock(catalogue_mutex_);
@@ -67,8 +72,12 @@ class Ingest {
   const DataDirectory& directory() const { return directory_; }
 
  private:
-  Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, Catalogue catalogue)
-      : directory_(std::move(directory)), archive_(std::move(archive)), catalogue_(std::move(catalogue)) {}
+  Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, Catalogue catalogue,
+         LiveMachines machines)
+      : directory_(std::move(directory)),
+        archive_(std::move(archive)),
+        machines_(std::move(machines)),
+        catalogue_(std::move(catalogue)) {}
 
   Status remove_orphans();
   Result<BuildReport> build_batch(std::string& segment_path);
@@ -77,6 +86,9 @@ class Ingest {
 
   DataDirectory directory_;
   std::unique_ptr<Archive> archive_;
+
+  std::mutex machines_mutex_;
+  LiveMachines machines_;  // protected by machines_mutex_
 
   std::mutex catalogue_mutex_;
   Catalogue catalogue_;                             // protected by catalogue_mutex_

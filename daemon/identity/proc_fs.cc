@@ -171,6 +171,10 @@ std::string ProcFs::cgroup(uint32_t pid) const {
   return read_file(entry(pid, "cgroup"), 1 << 16).value_or(std::string());
 }
 
+Result<std::string> ProcFs::status(uint32_t pid) const {
+  return read_file(entry(pid, "status"), 1 << 16);
+}
+
 Result<std::vector<MapsEntry>> ProcFs::maps(uint32_t pid) const {
   const auto text = read_file(entry(pid, "maps"), kMaxMapsBytes);
   if (!text) {

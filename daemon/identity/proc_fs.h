@@ -50,6 +50,8 @@ class ProcFs {
 
   // The text of /proc/PID/cgroup; empty where the process is gone.
   std::string cgroup(uint32_t pid) const;
+  // Of /proc/PID/status.
+  Result<std::string> status(uint32_t pid) const;
   Result<std::vector<MapsEntry>> maps(uint32_t pid) const;
 
   // When the process started, since boot; 0 where it is gone.

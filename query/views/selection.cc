@@ -192,6 +192,17 @@ double weight_of(const store::OriginEntry& origin) {
   return interval_ns / observed_ns / origin.inclusion_probability;
 }
 
+std::string_view unit_name(wire::Unit unit) {
+  switch (unit) {
+    case wire::NANOSECONDS:
+      return "ns";
+    case wire::BYTES:
+      return "bytes";
+    default:
+      return "count";
+  }
+}
+
 Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot) {
   const auto event = find_event(selection.event, snapshot);
   if (!event) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -36,5 +37,8 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
 // fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
 // the first factor alone, and shares it with the others of its series.
 double weight_of(const store::OriginEntry& origin);
+
+// "ns", "bytes" or "count", as the columns of a table call it.
+std::string_view unit_name(wire::Unit unit);
 
 }  // namespace plimsoll::query

@@ -1,7 +1,10 @@
 #include "query/views/snapshot.h"
 
+#include <optional>
+
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
+#include "store/live/live_machines.h"
 
 namespace plimsoll::query {
 namespace {
@@ -30,8 +33,16 @@ Result<int64_t> data_version(sqlite::Database& catalogue) {
   return catalogue.integer("PRAGMA data_version", 0);
 }
 
-Result<std::shared_ptr<const Snapshot>> load_from(sqlite::Database& catalogue,
-                                                  const store::DataDirectory& directory) {
+struct OpenDirectory {
+  store::DataDirectory directory;
+  store::Catalogue catalogue;
+  std::optional<store::LiveMachines> machines;
+
+  Result<int64_t> registered() { return machines ? machines->count() : 0; }
+};
+
+Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered) {
+  sqlite::Database& catalogue = open.catalogue.database();
   auto snapshot = std::make_shared<Snapshot>();
   const auto version = data_version(catalogue);
   const auto transaction = sqlite::Transaction::begin_read(catalogue);
@@ -46,7 +57,7 @@ Result<std::shared_ptr<const Snapshot>> load_from(sqlite::Database& catalogue,
   if (!bindings) {
     return propagate(bindings);
   }
-  const auto paths = segment_paths(catalogue, directory);
+  const auto paths = segment_paths(catalogue, open.directory);
   if (!paths) {
     return propagate(paths);
   }
@@ -54,24 +65,15 @@ Result<std::shared_ptr<const Snapshot>> load_from(sqlite::Database& catalogue,
   if (!rows) {
     return propagate(rows);
   }
-  const auto registered = catalogue.integer("SELECT count(*) FROM live_machine", 0);
-  if (!registered) {
-    return propagate(registered);
-  }
   snapshot->dictionaries = std::move(*dictionaries);
   snapshot->bindings = std::move(*bindings);
   snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
-  snapshot->machines_registered = *registered;
+  snapshot->machines_registered = machines_registered;
   snapshot->version = *version;
   return snapshot;
 }
 
-struct OpenCatalogue {
-  store::DataDirectory directory;
-  store::Catalogue catalogue;
-};
-
-Result<OpenCatalogue> open_catalogue(const std::string& data_dir) {
+Result<OpenDirectory> open_directory(const std::string& data_dir) {
   auto directory = store::DataDirectory::open_for_reading(data_dir);
   if (!directory) {
     return propagate(directory);
@@ -80,13 +82,17 @@ Result<OpenCatalogue> open_catalogue(const std::string& data_dir) {
   if (!catalogue) {
     return propagate(catalogue);
   }
-  return OpenCatalogue{std::move(*directory), std::move(*catalogue)};
+  auto machines = store::LiveMachines::open_if_there(directory->live_path());
+  if (!machines) {
+    return propagate(machines);
+  }
+  return OpenDirectory{std::move(*directory), std::move(*catalogue), std::move(*machines)};
 }
 
 }  // namespace
 
 struct SnapshotCache::Watch {
-  OpenCatalogue open;
+  OpenDirectory open;
 };
 
 SnapshotCache::SnapshotCache(std::string data_dir) : data_dir_(std::move(data_dir)) {}
@@ -94,31 +100,33 @@ SnapshotCache::SnapshotCache(std::string data_dir) : data_dir_(std::move(data_di
 SnapshotCache::~SnapshotCache() = default;
 
 Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir) {
-  auto open = open_catalogue(data_dir);
+  auto open = open_directory(data_dir);
   if (!open) {
     return propagate(open);
   }
-  return load_from(open->catalogue.database(), open->directory);
+  const auto registered = open->registered();
+  return registered ? load_from(*open, *registered) : propagate(registered);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest() {
   const std::lock_guard lock(mutex_);
   if (watch_ == nullptr) {
-    auto open = open_catalogue(data_dir_);
+    auto open = open_directory(data_dir_);
     if (!open) {
       return propagate(open);
     }
     watch_ = std::make_unique<Watch>(std::move(*open));
   }
-  sqlite::Database& catalogue = watch_->open.catalogue.database();
-  const auto version = data_version(catalogue);
-  if (!version) {
-    return propagate(version);
+  const auto version = data_version(watch_->open.catalogue.database());
+  const auto registered = watch_->open.registered();
+  if (!version || !registered) {
+    return !version ? propagate(version) : propagate(registered);
   }
-  if (snapshot_ != nullptr && snapshot_->version == *version) {
+  if (snapshot_ != nullptr && snapshot_->version == *version &&
+      snapshot_->machines_registered == *registered) {
     return snapshot_;
   }
-  auto loaded = load_from(catalogue, watch_->open.directory);
+  auto loaded = load_from(watch_->open, *registered);
   if (!loaded) {
     return loaded;
   }

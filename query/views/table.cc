@@ -22,17 +22,6 @@ constexpr std::array<Scale, 4> kBytes{
     {{1U << 30U, " GiB"}, {1U << 20U, " MiB"}, {1U << 10U, " KiB"}, {1, " B"}}};
 constexpr std::array<Scale, 4> kCounts{{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}}};
 
-std::string readable(double value, std::string_view unit) {
-  if (unit == "share") {
-    return fmt::format("{:.2f} %", value * 100);
-  }
-  const auto& scales = unit == "ns" ? kTimes : unit == "bytes" ? kBytes : kCounts;
-  const auto fitting =
-      std::ranges::find_if(scales, [&](const Scale& scale) { return value >= scale.factor; });
-  const Scale& scale = fitting == scales.end() ? scales.back() : *fitting;
-  return fmt::format("{:.4g}{}", value / scale.factor, scale.suffix);
-}
-
 std::string cell_text(const Value& value, std::string_view unit) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     return *text;
@@ -111,15 +100,6 @@ std::vector<size_t> shown_columns(const Table& table) {
   return numbers;
 }
 
-std::string coverage_text(const Table& table) {
-  const Coverage& coverage = table.coverage;
-  return fmt::format(
-      "{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n", table.event,
-      coverage.samples, coverage.lost, coverage.machines_drawn, coverage.machines_live,
-      coverage.machines_live == 1 ? "" : "s", format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
-      format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond), coverage.unsymbolized_share * 100);
-}
-
 // "no symbols for: gzip 19.2 % (build ID ...), ...": those that a reader would notice.
 std::string unsymbolized_text(const Coverage& coverage) {
   constexpr size_t kMaxNamed = 3;
@@ -144,6 +124,26 @@ std::string unsymbolized_text(const Coverage& coverage) {
 
 }  // namespace
 
+std::string readable(double value, std::string_view unit) {
+  if (unit == "share") {
+    return fmt::format("{:.2f} %", value * 100);
+  }
+  const auto& scales = unit == "ns" ? kTimes : unit == "bytes" ? kBytes : kCounts;
+  const auto fitting =
+      std::ranges::find_if(scales, [&](const Scale& scale) { return value >= scale.factor; });
+  const Scale& scale = fitting == scales.end() ? scales.back() : *fitting;
+  return fmt::format("{:.4g}{}", value / scale.factor, scale.suffix);
+}
+
+std::string coverage_text(std::string_view event, const Coverage& coverage) {
+  return fmt::format(
+      "{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n", event,
+      coverage.samples, coverage.lost, coverage.machines_drawn, coverage.machines_live,
+      coverage.machines_live == 1 ? "" : "s", format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
+      format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond), coverage.unsymbolized_share * 100) +
+         unsymbolized_text(coverage);
+}
+
 std::string to_text(const Table& table) {
   const std::vector<size_t> shown = shown_columns(table);
   std::vector<std::vector<std::string>> lines(1);
@@ -167,7 +167,7 @@ std::string to_text(const Table& table) {
   for (const std::string& note : table.notes) {
     text += "note: " + note + "\n";
   }
-  text += coverage_text(table) + unsymbolized_text(table.coverage);
+  text += table.event.empty() ? "" : coverage_text(table.event, table.coverage);
   for (const auto& line : lines) {
     std::string row;
     for (size_t i = 0; i < line.size(); ++i) {

@@ -40,7 +40,7 @@ struct Coverage {
 };
 
 struct Table {
-  std::string event;               // which event the values are of
+  std::string event;               // which event the values are of; empty: of none
   std::vector<std::string> notes;  // what a reader should know: events standing in for others
   std::vector<TableColumn> columns;
   std::vector<std::vector<Value>> rows;
@@ -49,7 +49,13 @@ struct Table {
 
 enum class TableForm { kText, kJson, kCsv };
 
-// For a terminal: aligned, shares as percentages, values with readable units, and a line about the coverage.
+// A value as people read it: "1.25 s", "3 MiB", "12.4 k", "2.50 %".
+std::string readable(double value, std::string_view unit);
+// "cycles: 8451 samples, 0 lost, of 1 of 1 machine, FROM to TO; 39.9 % without symbols", and a line end.
+std::string coverage_text(std::string_view event, const Coverage& coverage);
+
+// For a terminal: aligned, shares as percentages, values with readable units, and, where the table is about an event, a
+// line about the coverage.
 std::string to_text(const Table& table);
 // RFC 4180, with a header line; values unrounded.
 std::string to_csv(const Table& table);

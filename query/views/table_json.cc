@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.h"
+#include "query/views/coverage_json.h"
 #include "query/views/table.h"
 
 namespace plimsoll::query {
@@ -44,7 +45,9 @@ double number_at(const Json& object, const char* key) {
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-Json json_of(const Coverage& coverage) {
+}  // namespace
+
+Json coverage_json(const Coverage& coverage) {
   Json unsymbolized_by = Json::array();
   for (const UnsymbolizedBinary& binary : coverage.unsymbolized_by) {
     unsymbolized_by.push_back({{"binary", binary.binary},
@@ -62,7 +65,7 @@ Json json_of(const Coverage& coverage) {
           {"unsymbolized_by", std::move(unsymbolized_by)}};
 }
 
-Coverage coverage_of(const Json& json) {
+Coverage coverage_from(const Json& json) {
   Coverage coverage;
   coverage.from_ns = parse_time_ns(text_at(json, "from"), 0).value_or(0);
   coverage.to_ns = parse_time_ns(text_at(json, "to"), 0).value_or(0);
@@ -80,8 +83,6 @@ Coverage coverage_of(const Json& json) {
   return coverage;
 }
 
-}  // namespace
-
 std::string to_json(const Table& table) {
   Json document;
   document["event"] = table.event;
@@ -98,7 +99,7 @@ std::string to_json(const Table& table) {
     }
     document["rows"].push_back(std::move(object));
   }
-  document["coverage"] = json_of(table.coverage);
+  document["coverage"] = coverage_json(table.coverage);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -112,7 +113,7 @@ Result<Table> from_json(std::string_view text) {
   }
   Table table;
   table.event = text_at(document, "event");
-  table.coverage = coverage_of(document["coverage"]);
+  table.coverage = coverage_from(document["coverage"]);
   if (document.contains("notes")) {
     for (const Json& note : document["notes"]) {
       table.notes.push_back(note.is_string() ? note.get<std::string>() : std::string());

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <set>
 
-#include "base/suggest.h"
-#include "base/time.h"
 #include "query/views/symbol_coverage.h"
 
 namespace plimsoll::query {
@@ -38,17 +35,6 @@ struct Sums {
   double self = 0;
   double total = 0;
 };
-
-std::string_view unit_text(wire::Unit unit) {
-  switch (unit) {
-    case wire::NANOSECONDS:
-      return "ns";
-    case wire::BYTES:
-      return "bytes";
-    default:
-      return "count";
-  }
-}
 
 class TopQuery {
  public:
@@ -209,7 +195,7 @@ class TopQuery {
     for (const Dimension& dimension : request_.by) {
       table.columns.push_back({std::string(dimension.name), ""});
     }
-    const std::string unit(unit_text(event.unit));
+    const std::string unit(unit_name(event.unit));
     for (const char* name : {"self", "total"}) {
       table.columns.push_back({name, unit});
       table.columns.push_back({fmt::format("{}_share", name), "share"});
@@ -259,11 +245,6 @@ class TopQuery {
   double sum_ = 0;
 };
 
-std::unexpected<Error> invalid_parameter(const std::string& name, const std::string& text,
-                                         std::string_view wanted) {
-  return with_field(fail(ErrorCode::kInvalid, "{} is \"{}\", not {}", name, text, wanted), name);
-}
-
 Status add_dimensions(std::string_view list, std::vector<Dimension>& by) {
   while (true) {
     const size_t comma = list.find(',');
@@ -280,47 +261,28 @@ Status add_dimensions(std::string_view list, std::vector<Dimension>& by) {
 }
 
 Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns, TopRequest& request) {
-  if (name == "event") {
-    request.selection.event = text;
-    return {};
+  const auto taken = add_to_selection(name, text, now_ns, request.selection);
+  if (!taken) {
+    return propagate(taken);
   }
-  if (name == "where") {
-    const auto predicate = Predicate::parse(text);
-    if (predicate) {
-      request.selection.where.push_back(*predicate);
-    }
-    return predicate ? Status() : propagate(predicate);
+  if (*taken) {
+    return {};
   }
   if (name == "by") {
     return add_dimensions(text, request.by);
   }
-  if (name == "since" || name == "until") {
-    const auto time_ns = parse_time_ns(text, now_ns);
-    if (!time_ns) {
-      return invalid_parameter(name, text, "a time (RFC 3339, or relative such as 2h)");
-    }
-    (name == "since" ? request.selection.since_ns : request.selection.until_ns) = *time_ns;
-    return {};
-  }
   if (name == "limit") {
-    const char* const end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, request.limit);
-    const bool is_good =
-        parsed.ec == std::errc() && parsed.ptr == end && request.limit > 0 && request.limit <= kMaxLimit;
-    return is_good ? Status()
-                   : invalid_parameter(name, text, fmt::format("a number from 1 to {}", kMaxLimit));
+    const auto limit = parse_count(name, text, kMaxLimit);
+    request.limit = limit.value_or(request.limit);
+    return limit ? Status() : propagate(limit);
   }
   constexpr std::array<std::string_view, 6> kKnown{"event", "where", "by", "since", "until", "limit"};
-  const auto nearest = nearest_word(name, kKnown);
-  return with_hint(with_field(fail(ErrorCode::kInvalid, "there is no parameter \"{}\"", name), name),
-                   nearest ? fmt::format("did you mean {}?", *nearest)
-                           : fmt::format("the parameters are {}", fmt::join(kKnown, ", ")));
+  return unknown_parameter(name, kKnown);
 }
 
 }  // namespace
 
-Result<TopRequest> parse_top(const std::vector<std::pair<std::string, std::string>>& parameters,
-                             int64_t now_ns) {
+Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   TopRequest request;
   for (const auto& [name, text] : parameters) {
     if (auto added = add_parameter(name, text, now_ns, request); !added) {
@@ -330,9 +292,8 @@ Result<TopRequest> parse_top(const std::vector<std::pair<std::string, std::strin
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("function"));
   }
-  if (request.selection.since_ns >= request.selection.until_ns) {
-    return with_field(fail(ErrorCode::kInvalid, "the time range is empty: it begins at or after its end"),
-                      "since");
+  if (auto checked = check_selection(request.selection); !checked) {
+    return propagate(checked);
   }
   return request;
 }

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "query/views/parameters.h"
 #include "query/views/selection.h"
 #include "query/views/snapshot.h"
 #include "query/views/table.h"
@@ -21,8 +20,7 @@ struct TopRequest {
 
 // From names and texts as they stand on a command line or in a URL's query: event, where, by, since, until, limit. An
 // unknown name, or a text that does not fit, is kInvalid with that field.
-Result<TopRequest> parse_top(const std::vector<std::pair<std::string, std::string>>& parameters,
-                             int64_t now_ns);
+Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions, self, self_share, self_share_margin, total, total_share, total_share_margin.
 //

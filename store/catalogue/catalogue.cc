@@ -6,14 +6,6 @@ namespace {
 // Dictionary IDs are dense and start at 1, so that a reader can use them as indexes. Text that is absent is '', since
 // NULLs are all different under UNIQUE.
 constexpr const char* kSchema = R"sql(
-CREATE TABLE IF NOT EXISTS live_machine (
-  machine_id TEXT PRIMARY KEY,
-  boot_id TEXT NOT NULL,
-  attributes BLOB NOT NULL,
-  first_seen_ns INTEGER NOT NULL,
-  last_seen_ns INTEGER NOT NULL
-) WITHOUT ROWID;
-
 CREATE TABLE IF NOT EXISTS machine (
   id INTEGER PRIMARY KEY,
   machine_id TEXT NOT NULL, hostname TEXT NOT NULL, datacenter TEXT NOT NULL, cluster TEXT NOT NULL,
@@ -99,73 +91,6 @@ Result<Catalogue> Catalogue::open(const std::string& path, sqlite::OpenMode mode
     }
   }
   return Catalogue(std::move(*database));
-}
-
-Status Catalogue::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t live_since_ns) {
-  auto known =
-      database_.query("SELECT boot_id, last_seen_ns FROM live_machine WHERE machine_id = ?", machine.id());
-  if (!known) {
-    return propagate(known);
-  }
-  const auto has_row = known->step();
-  if (!has_row) {
-    return propagate(has_row);
-  }
-  const bool is_clone = *has_row && known->text(0) != machine.boot_id() && known->integer(1) > live_since_ns;
-  if (is_clone) {
-    return with_hint(
-        with_field(fail(ErrorCode::kConflict, "machine ID {} is in use by a machine with another boot ID",
-                        machine.id()),
-                   "machine.id"),
-        "if the machine was rebooted just now, it will be accepted shortly; if an image was cloned, give "
-        "each machine its own /etc/machine-id or machine.id");
-  }
-  const std::string attributes = machine.SerializeAsString();
-  return database_.execute(
-      "INSERT INTO live_machine (machine_id, boot_id, attributes, first_seen_ns, last_seen_ns) VALUES (?, ?, "
-      "?, ?, ?) "
-      "ON CONFLICT (machine_id) DO UPDATE SET boot_id = excluded.boot_id, attributes = excluded.attributes, "
-      "last_seen_ns = excluded.last_seen_ns",
-      machine.id(), machine.boot_id(), as_bytes(attributes), now_ns, now_ns);
-}
-
-Result<bool> Catalogue::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns) {
-  auto updated = database_.query(
-      "UPDATE live_machine SET last_seen_ns = ? WHERE machine_id = ? AND boot_id = ? RETURNING 1", now_ns, id,
-      boot_id);
-  if (!updated) {
-    return propagate(updated);
-  }
-  const auto has_row = updated->step();
-  if (!has_row || !*has_row) {
-    return has_row;
-  }
-  // The statement takes effect once it has run to its end.
-  const auto finished = updated->step();
-  return finished ? Result<bool>(true) : finished;
-}
-
-Result<std::vector<LiveMachine>> Catalogue::machines() {
-  std::vector<LiveMachine> machines;
-  auto row =
-      database_.query("SELECT attributes, first_seen_ns, last_seen_ns FROM live_machine ORDER BY machine_id");
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return machines;
-    }
-    LiveMachine machine{{}, row->integer(1), row->integer(2)};
-    if (!machine.attributes.ParseFromString(row->blob(0))) {
-      return fail(ErrorCode::kCorrupt, "the attributes of a machine in {} are damaged", database_.path());
-    }
-    machines.push_back(std::move(machine));
-  }
 }
 
 }  // namespace plimsoll::store

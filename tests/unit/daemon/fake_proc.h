@@ -50,7 +50,7 @@ class FakeProc {
   void gone(uint32_t pid) const { std::filesystem::remove_all(root_ + "/" + std::to_string(pid)); }
 
  private:
-  const std::string root_ = testing::TempDir() + "proc." + std::to_string(::getpid());
+  const std::string root_ = ::testing::TempDir() + "proc." + std::to_string(::getpid());
 };
 
 }  // namespace plimsoll::identity

@@ -21,9 +21,6 @@ using plimsoll::testing::add_sample;
 using plimsoll::testing::make_profile;
 using plimsoll::testing::ProfileSpec;
 
-// As on a command line: {{"by", "app"}, {"where", "machine=m1"}}.
-using Parameters = std::vector<std::pair<std::string, std::string>>;
-
 class Fleet {
  public:
   Fleet() : ingest_(*store::Ingest::open(path_)) {}
@@ -42,7 +39,8 @@ class Fleet {
   void register_machine(const std::string& id) {
     wire::Machine machine;
     machine.set_id(id);
-    ASSERT_TRUE(ingest_->register_machine(machine, 1, 0));
+    ASSERT_TRUE(ingest_->with_machines(
+        [&](store::LiveMachines& machines) { return machines.register_machine(machine, 1, 0); }));
   }
 
   Result<Table> top(const Parameters& parameters) const {

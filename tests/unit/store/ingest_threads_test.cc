@@ -44,8 +44,10 @@ TEST(IngestThreads, ProfilesFromManyThreadsCountOnceWhileABuilderRuns) {
           wire::Machine attributes;
           attributes.set_id(machine);
           attributes.set_boot_id("boot");
-          EXPECT_TRUE(ingest->register_machine(attributes, static_cast<int64_t>(i), 0));
-          EXPECT_EQ(ingest->machine_seen(machine, "boot", static_cast<int64_t>(i)), true);
+          ingest->with_machines([&](LiveMachines& machines) {
+            EXPECT_TRUE(machines.register_machine(attributes, static_cast<int64_t>(i), 0));
+            EXPECT_EQ(machines.machine_seen(machine, "boot", static_cast<int64_t>(i)), true);
+          });
         }
         --running;
       });

@@ -1,0 +1,25 @@
+// Where the answers of commands that ask come from: a server, or a data directory of this machine.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::cli {
+
+struct AnswerSource {
+  std::string server;  // address; empty: data_dir
+  std::string data_dir;
+};
+
+// GET `path` with the parameters in its query: the body of the answer.
+Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
+                               const std::vector<std::pair<std::string, std::string>>& parameters);
+
+// Writes all of `content` to a file, or to standard output where `path` is "-".
+Status write_output(const std::string& path, std::string_view content);
+
+}  // namespace plimsoll::cli

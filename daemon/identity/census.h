@@ -1,0 +1,84 @@
+// What runs on this machine, with the CPU time that it may have and has had: the instances by their control groups.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/identity/proc_fs.h"
+
+namespace plimsoll::identity {
+
+// What a group's name and job are when it is the machine itself: processes outside all other groups, kernel threads, and
+// the time of groups that ended since the last census.
+inline constexpr std::string_view kUngroupedJob = "[ungrouped]";
+// What is left where a machine has more instances than a census names.
+inline constexpr std::string_view kOtherInstances = "[others]";
+
+struct InstanceUsage {
+  std::string job;
+  std::string instance;
+  std::string container;
+  double quota_cpus = 0;    // the tightest of the group's and its ancestors'; 0: none
+  double weight = 0;        // as cpu.weight has it (100 by default); 0: unknown
+  int64_t cpu_time_ns = 0;  // since the previous census
+};
+
+struct CensusTaken {
+  int64_t interval_ns = 0;  // since the previous census; 0: this is the first, and knows no times
+  std::vector<InstanceUsage> instances;
+};
+
+struct CensusLimits {
+  size_t max_groups = 10'000;  // visited; deeper and later ones count with those above them
+  size_t max_depth = 32;
+  // Named, those with the most CPU time; the rest is summed as kOtherInstances. A heartbeat must stay small.
+  size_t max_instances = 2'000;
+  size_t max_name_bytes = 512 << 10;
+};
+
+// An instance is a control group with processes of its own, named as its oldest process says (profiles name it likewise);
+// the lowest PID passes for the oldest. Its CPU time is its group's, less that of the instances below it, so that times
+// add up to the root's. A group that is seen for the first time after the first census began within the interval: all of
+// its time counts. A counter that fell belongs to another group of that name, and begins anew.
+//
+// Reads the unified hierarchy, or, where the CPU controller is not in it (hybrid layouts), v1's cpu and cpuacct. One
+// thread. Costs about 30 us a group; nothing is kept but a counter for each.
+class Census {
+ public:
+  // `root` is where control groups are mounted.
+  explicit Census(const ProcFs& proc_fs, std::string root = "/sys/fs/cgroup", CensusLimits limits = {});
+
+  // kNotFound where the layout is not known. `now_ns` is monotonic.
+  Result<CensusTaken> take(int64_t now_ns);
+
+ private:
+  struct Layout {
+    std::string usage_root;  // folder of the hierarchy that counts CPU time
+    std::string limit_root;  // of the one that limits it
+    bool is_unified = false;
+  };
+  struct Walk;
+
+  std::optional<Layout> find_layout() const;
+  std::optional<int64_t> usage_ns(const Layout& layout, const std::string& group) const;
+  double quota_cpus(const Layout& layout, const std::string& group) const;
+  double weight(const Layout& layout, const std::string& group) const;
+  int64_t delta_ns(const std::string& group, int64_t usage_ns, Walk& walk) const;
+  // Visits the group and those below it; gives the time that their instances have.
+  int64_t visit(const std::string& group, size_t depth, double quota, Walk& walk) const;
+  InstanceUsage name_instance(const std::string& group, uint32_t pid) const;
+
+  const ProcFs& proc_fs_;
+  const std::string root_;
+  const CensusLimits limits_;
+  std::map<std::string, int64_t> counters_;  // of the previous census, by group
+  int64_t taken_ns_ = 0;
+  bool is_first_ = true;
+  bool was_cut_ = false;  // the previous census did not visit every group
+};
+
+}  // namespace plimsoll::identity

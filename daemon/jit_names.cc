@@ -1,0 +1,88 @@
+#include "daemon/jit_names.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/identity/perf_map.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kLongestName = 1024;
+constexpr int kMostNotes = 5;
+
+// An address that code was sampled at, and the index of its location.
+using SampledCode = std::pair<uint64_t, int>;
+
+std::map<uint32_t, std::vector<SampledCode>> jit_code_by_process(const wire::Locations& locations) {
+  std::map<uint32_t, std::vector<SampledCode>> code;
+  for (int i = 0; i < locations.kind_size(); ++i) {
+    if (locations.kind(i) == wire::JIT) {
+      code[locations.owner(i)].emplace_back(locations.address(i), i);
+    }
+  }
+  return code;
+}
+
+class JitNaming {
+ public:
+  JitNaming(const identity::ProcFs& proc_fs, wire::RawProfile& profile)
+      : proc_fs_(proc_fs), profile_(profile) {}
+
+  void name_process(uint32_t index, std::vector<SampledCode> code) {
+    const wire::Process& process = profile_.processes(static_cast<int>(index));
+    if (proc_fs_.executable(process.pid()) != process.executable()) {
+      return;
+    }
+    const auto text = identity::read_perf_map(proc_fs_, process.pid());
+    if (!text) {
+      if (text.error().code != ErrorCode::kNotFound && notes_++ < kMostNotes) {
+        profile_.add_notes(
+            fmt::format("JIT code of {} has no names: {}", process.comm(), text.error().message));
+      }
+      return;
+    }
+    std::ranges::sort(code);
+    std::vector<uint64_t> addresses;
+    for (const auto& [address, location] : code) {
+      addresses.push_back(address);
+    }
+    const auto found = identity::look_up_perf_map(*text, addresses);
+    for (size_t i = 0; i < code.size(); ++i) {
+      if (!found.names[i].empty()) {
+        name_location(code[i].second, found.names[i]);
+      }
+    }
+  }
+
+ private:
+  void name_location(int location, std::string_view name) {
+    const std::string function = identity::printable(name.substr(0, kLongestName));
+    const auto [frame, is_new] = frames_.try_emplace(function, static_cast<uint64_t>(profile_.frames_size()));
+    if (is_new) {
+      profile_.add_frames()->set_function(function);
+    }
+    wire::Locations& locations = *profile_.mutable_locations();
+    locations.set_kind(location, wire::NAMED);
+    locations.set_owner(location, 0);
+    locations.set_address(location, frame->second);
+  }
+
+  const identity::ProcFs& proc_fs_;
+  wire::RawProfile& profile_;
+  std::map<std::string, uint64_t> frames_;
+  int notes_ = 0;
+};
+
+}  // namespace
+
+void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile) {
+  JitNaming naming(proc_fs, profile);
+  for (auto& [process, code] : jit_code_by_process(profile.locations())) {
+    naming.name_process(process, std::move(code));
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,14 @@
+// Names for the code of JIT compilers, which only the machine knows.
+#pragma once
+
+#include "daemon/identity/proc_fs.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll {
+
+// JIT locations of processes that have a perf map become NAMED ones, where the map has a name for them; others stay as
+// they are. A map that is refused is noted in the profile. Call at the end of the window, while the processes are there:
+// of one that is gone, or has become another program, nothing is read. Costs a read of each map.
+void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile);
+
+}  // namespace plimsoll

@@ -1,0 +1,33 @@
+// Writes gperftools' symbolized CPU profile, the only form of ours that Debian's google-pprof (in Perl) reads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+
+namespace plimsoll::formats {
+
+// Collects stacks of names. The format knows addresses and one name for each: every distinct name gets an address of its
+// own, so that inlined functions are frames like others. One thread; memory: the profile.
+class GperftoolsWriter {
+ public:
+  // Names leaf first. Samples of more than 65,536 frames, which the reader refuses, lose their outermost.
+  void add_sample(std::span<const std::string_view> names, uint64_t count);
+
+  // `binary` stands in the header, for people. Counts are in the event's own unit; the period says 1.
+  std::string finish(std::string_view binary);
+
+ private:
+  uint64_t address(std::string_view name);
+
+  std::unordered_map<std::string, uint64_t> addresses_;
+  std::vector<std::string> names_;  // in the order of their addresses
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,183 @@
+#include "formats/pprof_writer.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+namespace plimsoll::formats {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kLowBits = uint64_t{1} << 32;
+// Readers take addresses for signed numbers in places.
+constexpr uint64_t kHighestAddress = INT64_MAX;
+constexpr size_t kMaxMessageBytes = size_t{1} << 30;
+
+}  // namespace
+
+int64_t PprofWriter::text(std::string_view text) {
+  if (profile_.string_table().empty()) {
+    profile_.add_string_table("");
+    texts_.emplace("", 0);
+  }
+  const auto [entry, is_new] = texts_.try_emplace(std::string(text), profile_.string_table_size());
+  if (is_new) {
+    profile_.add_string_table(std::string(text));
+  }
+  return entry->second;
+}
+
+void PprofWriter::add_sample_type(std::string_view type, std::string_view unit) {
+  pprof::ValueType& value_type = *profile_.add_sample_type();
+  value_type.set_type(text(type));
+  value_type.set_unit(text(unit));
+}
+
+uint64_t PprofWriter::add_mapping(const PprofMapping& mapping) {
+  pprof::Mapping& added = *profile_.add_mapping();
+  added.set_id(static_cast<uint64_t>(profile_.mapping_size()));
+  added.set_filename(text(mapping.filename));
+  added.set_build_id(text(mapping.build_id));
+  extents_.emplace_back();
+  return added.id();
+}
+
+uint64_t PprofWriter::function(const PprofLine& line) {
+  const auto [entry, is_new] = functions_.try_emplace(line.function + '\0' + line.file,
+                                                      static_cast<uint64_t>(profile_.function_size()) + 1);
+  if (is_new) {
+    pprof::Function& function = *profile_.add_function();
+    function.set_id(entry->second);
+    function.set_name(text(line.function));
+    function.set_filename(text(line.file));
+  }
+  return entry->second;
+}
+
+uint64_t PprofWriter::add_location(uint64_t mapping, uint64_t address, std::span<const PprofLine> lines) {
+  pprof::Location& location = *profile_.add_location();
+  location.set_id(static_cast<uint64_t>(profile_.location_size()));
+  location.set_mapping_id(mapping);
+  location.set_address(address);
+  for (const PprofLine& line : lines) {
+    pprof::Line& added = *location.add_line();
+    added.set_function_id(function(line));
+    added.set_line(line.line);
+  }
+  if (mapping != 0) {
+    note_location(extents_[mapping - 1], address, lines);
+  }
+  return location.id();
+}
+
+void PprofWriter::note_location(Extent& extent, uint64_t address, std::span<const PprofLine> lines) {
+  extent.first = std::min(extent.first, address);
+  extent.last = std::max(extent.last, address);
+  const auto all = [&](auto has) { return !lines.empty() && std::ranges::all_of(lines, has); };
+  extent.has_functions &= !lines.empty();
+  extent.has_files &= all([](const PprofLine& line) { return !line.file.empty(); });
+  extent.has_lines &= all([](const PprofLine& line) { return line.line != 0; });
+}
+
+void PprofWriter::add_sample(std::span<const uint64_t> locations, std::span<const int64_t> values,
+                             std::span<const std::pair<std::string_view, std::string_view>> labels) {
+  pprof::Sample& sample = *profile_.add_sample();
+  sample.mutable_location_id()->Add(locations.begin(), locations.end());
+  sample.mutable_value()->Add(values.begin(), values.end());
+  for (const auto& [key, value] : labels) {
+    pprof::Label& label = *sample.add_label();
+    label.set_key(text(key));
+    label.set_str(text(value));
+  }
+}
+
+void PprofWriter::add_comment(std::string_view comment) {
+  profile_.add_comment(text(comment));
+}
+
+void PprofWriter::set_time(int64_t time_ns, int64_t duration_ns) {
+  profile_.set_time_nanos(time_ns);
+  profile_.set_duration_nanos(duration_ns);
+}
+
+void PprofWriter::set_period(std::string_view type, std::string_view unit, int64_t period) {
+  profile_.mutable_period_type()->set_type(text(type));
+  profile_.mutable_period_type()->set_unit(text(unit));
+  profile_.set_period(period);
+}
+
+void PprofWriter::set_default_sample_type(std::string_view type) {
+  profile_.set_default_sample_type(text(type));
+}
+
+void PprofWriter::lay_out() {
+  std::vector<uint64_t> shifts(extents_.size());
+  std::vector<bool> is_placed(extents_.size());
+  uint64_t next = kLowBits;
+  for (size_t i = 0; i < extents_.size(); ++i) {
+    const Extent& extent = extents_[i];
+    pprof::Mapping& mapping = *profile_.mutable_mapping(static_cast<int>(i));
+    const uint64_t first = extent.first == UINT64_MAX ? 0 : extent.first / kPageBytes * kPageBytes;
+    const uint64_t start = next + first % kLowBits;
+    // A damaged binary's addresses may span more than there is: those locations stay without a mapping.
+    if (extent.last < first || extent.last - first > kHighestAddress - start - 2 * kLowBits) {
+      continue;
+    }
+    const uint64_t limit = start + (extent.last - first) / kPageBytes * kPageBytes + kPageBytes;
+    mapping.set_memory_start(start);
+    mapping.set_memory_limit(limit);
+    mapping.set_file_offset(first);
+    mapping.set_has_functions(extent.has_functions);
+    mapping.set_has_filenames(extent.has_files);
+    mapping.set_has_line_numbers(extent.has_lines);
+    // Line tables come with the inlining; bare symbols do not.
+    mapping.set_has_inline_frames(extent.has_lines);
+    shifts[i] = start - first;
+    is_placed[i] = true;
+    next = (limit + kLowBits - 1) / kLowBits * kLowBits;
+  }
+  for (pprof::Location& location : *profile_.mutable_location()) {
+    if (location.mapping_id() != 0 && is_placed[location.mapping_id() - 1]) {
+      location.set_address(location.address() + shifts[location.mapping_id() - 1]);
+    } else {
+      location.set_mapping_id(0);
+    }
+  }
+}
+
+pprof::Profile PprofWriter::finish() {
+  text("");
+  lay_out();
+  return std::move(profile_);
+}
+
+Result<std::string> encode_pprof(const pprof::Profile& profile) {
+  if (profile.ByteSizeLong() > kMaxMessageBytes) {
+    return with_hint(fail(ErrorCode::kTooLarge, "the pprof profile has {} bytes, over {}",
+                          profile.ByteSizeLong(), kMaxMessageBytes),
+                     "select less: with a filter (where), or a shorter time (since, until)");
+  }
+  const std::string message = profile.SerializeAsString();
+  z_stream stream{};
+  constexpr int kGzipFormat = 15 + 16;  // the largest window, and zlib's sign for gzip
+  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipFormat, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
+    return fail(ErrorCode::kIo, "starting to compress the pprof profile: {}",
+                stream.msg ? stream.msg : "zlib failed");
+  }
+  std::string compressed(::deflateBound(&stream, message.size()), '\0');
+  // zlib's input pointer is not const, but it is not written to.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(message.data()));
+  stream.avail_in = static_cast<uInt>(message.size());
+  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
+  stream.avail_out = static_cast<uInt>(compressed.size());
+  const int ended = ::deflate(&stream, Z_FINISH);
+  compressed.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  if (ended != Z_STREAM_END) {
+    return fail(ErrorCode::kIo, "compressing the pprof profile: zlib ended with {}", ended);
+  }
+  return compressed;
+}
+
+}  // namespace plimsoll::formats

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "formats/pprof_writer.h"
+#include "query/export/samples.h"
+#include "query/views/dimension.h"
+#include "store/rows/row_builder.h"
+
+namespace plimsoll::query {
+namespace {
+
+// pprof's word for it.
+std::string_view pprof_unit(wire::Unit unit) {
+  return unit == wire::NANOSECONDS ? "nanoseconds" : unit_name(unit);
+}
+
+class PprofExport {
+ public:
+  PprofExport(const ExportSamples& samples, const Snapshot& snapshot)
+      : samples_(samples), snapshot_(snapshot), dictionaries_(snapshot.dictionaries) {}
+
+  Result<std::string> run() {
+    add_header();
+    add_main_binary();
+    for (size_t first = 0; first < samples_.values.size();) {
+      first = add_sample(first);
+    }
+    return formats::encode_pprof(writer_.finish());
+  }
+
+ private:
+  const store::EventEntry& event(size_t index) const { return dictionaries_.events[samples_.events[index]]; }
+
+  void add_header() {
+    int64_t from_ns = INT64_MAX;
+    int64_t to_ns = 0;
+    for (size_t i = 0; i < samples_.events.size(); ++i) {
+      writer_.add_sample_type(event(i).name, pprof_unit(event(i).unit));
+      std::string coverage = coverage_text(event(i).name, samples_.coverages[i]);
+      coverage.pop_back();  // its line end
+      writer_.add_comment(coverage);
+      from_ns = std::min(from_ns, samples_.coverages[i].from_ns);
+      to_ns = std::max(to_ns, samples_.coverages[i].to_ns);
+    }
+    for (const std::string& note : samples_.notes) {
+      writer_.add_comment(note);
+    }
+    writer_.set_time(from_ns, to_ns - from_ns);
+    writer_.set_default_sample_type(event(0).name);
+    add_period();
+  }
+
+  // On average: what a sample of the first event stands for.
+  void add_period() {
+    double value = 0;
+    uint64_t hits = 0;
+    for (const SampleValue& sample : samples_.values) {
+      value += sample.event == 0 ? sample.value : 0;
+      hits += sample.event == 0 ? sample.hits : 0;
+    }
+    if (hits > 0) {
+      writer_.set_period(event(0).name, pprof_unit(event(0).unit),
+                         std::llround(value / static_cast<double>(hits)));
+    }
+  }
+
+  // The program with the largest share of the first event.
+  std::string main_app() const {
+    std::map<std::string_view, double> by_app;
+    for (const SampleValue& sample : samples_.values) {
+      by_app[samples_.programs[sample.key.program].second] += sample.event == 0 ? sample.value : 0;
+    }
+    const auto largest = std::ranges::max_element(by_app, {}, [](const auto& entry) { return entry.second; });
+    return largest == by_app.end() ? std::string() : std::string(largest->first);
+  }
+
+  // Readers take the first mapping for the main binary.
+  void add_main_binary() {
+    const std::string app = main_app();
+    std::set<uint32_t> stacks;
+    for (const SampleValue& sample : samples_.values) {
+      for (uint32_t node = sample.key.stack; node != 0 && stacks.insert(node).second;
+           node = dictionaries_.stacks[node].parent) {
+        const uint32_t location = dictionaries_.stacks[node].location;
+        if (has_binary(location) && frame_value(snapshot_, "binary", {location, 0}) == app) {
+          mapping_of(location);
+          return;
+        }
+      }
+    }
+  }
+
+  bool has_binary(uint32_t location) const {
+    switch (dictionaries_.locations[location].kind) {
+      case wire::ELF:
+      case wire::ELF_FILE_OFFSET:
+      case wire::KERNEL:
+      case wire::MODULE:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // 0: the location has no place in anything (it came with its name).
+  uint64_t mapping_of(uint32_t location) {
+    const store::LocationEntry& entry = dictionaries_.locations[location];
+    const bool in_binary = has_binary(location);
+    const std::string name = frame_value(snapshot_, "binary", {location, 0});
+    if (name.empty()) {
+      return 0;
+    }
+    const std::pair key(in_binary ? std::string() : name, entry.owner);
+    const auto [known, is_new] = mappings_.try_emplace(key, 0);
+    if (is_new && in_binary) {
+      const store::BinaryEntry& binary = dictionaries_.binaries[entry.owner];
+      known->second =
+          writer_.add_mapping({binary.path, store::build_id_text(binary.identity_kind, binary.identity)});
+    } else if (is_new) {
+      known->second = writer_.add_mapping({name, ""});
+    }
+    return known->second;
+  }
+
+  uint64_t location_of(uint32_t location) {
+    const auto [known, is_new] = locations_.try_emplace(location, 0);
+    if (!is_new) {
+      return known->second;
+    }
+    std::vector<formats::PprofLine> lines;
+    for (const auto& frame : snapshot_.bindings.of(location)) {
+      lines.push_back(
+          {snapshot_.bindings.functions[frame.function], snapshot_.bindings.files[frame.file], frame.line});
+    }
+    const uint64_t mapping = location == 0 ? 0 : mapping_of(location);
+    // A reader has nothing to call it by: neither a function nor a binary.
+    if (lines.empty() && mapping == 0) {
+      lines.push_back({frame_value(snapshot_, "function", {location, 0}), "", 0});
+    }
+    known->second = writer_.add_location(mapping, dictionaries_.locations[location].address, lines);
+    return known->second;
+  }
+
+  // The values of one key, which stand side by side; gives where the next key begins.
+  size_t add_sample(size_t first) {
+    const SampleKey& key = samples_.values[first].key;
+    std::vector<int64_t> values(samples_.events.size());
+    size_t next = first;
+    for (; next < samples_.values.size() && samples_.values[next].key == key; ++next) {
+      values[samples_.values[next].event] = std::llround(samples_.values[next].value);
+    }
+    std::vector<uint64_t> locations;
+    for (uint32_t node = key.stack; node != 0; node = dictionaries_.stacks[node].parent) {
+      locations.push_back(location_of(dictionaries_.stacks[node].location));
+    }
+    if (locations.empty()) {
+      locations.push_back(location_of(0));
+    }
+    std::vector<std::pair<std::string_view, std::string_view>> labels;
+    const auto& [job, app] = samples_.programs[key.program];
+    for (const auto& [name, text] : {std::pair<std::string_view, std::string_view>("job", job),
+                                     {"app", app},
+                                     {"thread", dictionaries_.threads[key.thread]},
+                                     {"machine", samples_.machines[key.machine]}}) {
+      if (!text.empty()) {
+        labels.emplace_back(name, text);
+      }
+    }
+    writer_.add_sample(locations, values, labels);
+    return next;
+  }
+
+  const ExportSamples& samples_;
+  const Snapshot& snapshot_;
+  const store::Dictionaries& dictionaries_;
+  formats::PprofWriter writer_;
+  std::map<std::pair<std::string, uint32_t>, uint64_t>
+      mappings_;  // by owner, and a name where that is no binary
+  std::map<uint32_t, uint64_t> locations_;
+};
+
+}  // namespace
+
+Result<std::string> export_pprof(const ExportRequest& request, const Snapshot& snapshot) {
+  const auto samples = read_samples(request, snapshot);
+  if (!samples) {
+    return propagate(samples);
+  }
+  return PprofExport(*samples, snapshot).run();
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,77 @@
+#include "query/export/samples.h"
+
+#include <algorithm>
+#include <map>
+
+#include "query/views/dimension.h"
+
+namespace plimsoll::query {
+namespace {
+
+constexpr size_t kMaxSamples = 5'000'000;
+
+// Numbers dictionary entries by a value of theirs, from 1.
+template <typename Value, typename ValueOf>
+std::vector<uint32_t> number_entries(size_t entries, std::vector<Value>& values, ValueOf value_of) {
+  std::map<Value, uint32_t> numbers;
+  std::vector<uint32_t> group(entries);
+  for (uint32_t id = 1; id < entries; ++id) {
+    const auto [entry, is_new] = numbers.try_emplace(value_of(id), static_cast<uint32_t>(values.size()));
+    if (is_new) {
+      values.push_back(entry->first);
+    }
+    group[id] = entry->second;
+  }
+  return group;
+}
+
+}  // namespace
+
+Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  ExportSamples samples;
+  const auto machine_group = number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
+    return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
+  });
+  const auto program_group = number_entries(
+      dictionaries.workloads.size(), samples.programs,
+      [&](uint32_t id) { return std::pair(dictionaries.workloads[id].job, dictionaries.workloads[id].app); });
+  std::vector<uint32_t> thread_group(dictionaries.threads.size());
+  for (uint32_t id = 0; id < thread_group.size(); ++id) {
+    thread_group[id] = id;
+  }
+  Selection selection = request.selection;
+  const size_t events = std::max<size_t>(1, request.events.size());
+  for (uint32_t i = 0; i < events; ++i) {
+    selection.event = request.events.empty() ? std::string() : request.events[i];
+    auto resolved = resolve(selection, snapshot);
+    if (!resolved) {
+      return propagate(resolved);
+    }
+    resolved->request.origin_group = machine_group;
+    resolved->request.workload_group = program_group;
+    resolved->request.thread_group = thread_group;
+    resolved->request.by_stack = true;
+    resolved->request.max_cells = kMaxSamples - samples.values.size();
+    const auto cells = snapshot.rows->aggregate(resolved->request);
+    if (!cells) {
+      return propagate(cells);
+    }
+    samples.events.push_back(resolved->event);
+    for (const store::Cell& cell : *cells) {
+      resolved->coverage.samples += static_cast<int64_t>(cell.hits);
+      samples.values.push_back({{cell.origin_group, cell.workload_group, cell.thread_group, cell.stack},
+                                i,
+                                cell.value,
+                                cell.hits});
+    }
+    samples.coverages.push_back(resolved->coverage);
+    samples.notes.insert(samples.notes.end(), resolved->notes.begin(), resolved->notes.end());
+  }
+  std::ranges::sort(samples.values, [](const SampleValue& a, const SampleValue& b) {
+    return std::tie(a.key, a.event) < std::tie(b.key, b.event);
+  });
+  return samples;
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,43 @@
+// What an export writes, apart from how it is written: for this folder's sources.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "query/export/export.h"
+
+namespace plimsoll::query {
+
+// Indexes into ExportSamples' tables; thread and stack are dictionary IDs.
+struct SampleKey {
+  uint32_t machine = 0;
+  uint32_t program = 0;
+  uint32_t thread = 0;
+  uint32_t stack = 0;
+  auto operator<=>(const SampleKey&) const = default;
+};
+
+struct SampleValue {
+  SampleKey key;
+  uint32_t event = 0;  // index into ExportSamples::events
+  double value = 0;    // as top shows it
+  uint64_t hits = 0;
+};
+
+struct ExportSamples {
+  std::vector<uint32_t> events;  // dictionary IDs
+  std::vector<std::string> machines{""};
+  std::vector<std::pair<std::string, std::string>> programs{{}};  // job and app
+  std::vector<SampleValue> values;                                // by key, then event
+  std::vector<Coverage> coverages;                                // by event
+  std::vector<std::string> notes;
+};
+
+// kTooLarge past 5 million (event, machine, program, thread, stack); one takes about 100 bytes.
+Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot);
+
+}  // namespace plimsoll::query

@@ -1,0 +1,62 @@
+// `flame`: the stacks of a selection merged into one tree.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/views/parameters.h"
+#include "query/views/snapshot.h"
+#include "query/views/table.h"
+
+namespace plimsoll::query {
+
+// A tree with more nodes is refused before it is built; one takes about 100 bytes.
+inline constexpr size_t kMaxFlameNodes = 2'000'000;
+
+struct FlameRequest {
+  Selection selection;
+  double min_share = 0;           // nodes with a smaller share of the total are cut
+  size_t limit = kMaxFlameNodes;  // nodes of the answer: those with the largest totals
+};
+
+// Parameters: event, where, since, until, min_share, limit.
+Result<FlameRequest> parse_flame(const Parameters& parameters, int64_t now_ns);
+
+struct FlameNode {
+  uint32_t name = 0;   // index into Flame::names
+  double self = 0;     // of samples whose leaf this is, in the event's unit
+  double total = 0;    // self and all that is above it, cut or not
+  uint32_t depth = 0;  // of the root: 0
+};
+
+// Nodes stand in preorder: a node's children follow it, the largest total first, each with its own. No recursion is
+// needed to walk them, however deep the stacks.
+struct Flame {
+  std::string event;
+  std::string unit;  // "ns", "bytes", "count"
+  std::vector<std::string> notes;
+  Coverage coverage;
+  std::vector<std::string> names;
+  std::vector<FlameNode> nodes;  // the first is the root, "all"
+};
+
+// Each frame is a node, inlined ones included. Locations without a name stand as "[no symbol in BINARY]", samples
+// without a stack as "[no stack]". kTooLarge past kMaxFlameNodes.
+Result<Flame> flame(const FlameRequest& request, const Snapshot& snapshot);
+
+// "main;parse;lex 1200": a line for each stack, sorted, its self value rounded to the event's unit. What a cut took off
+// counts where it was cut. ';' in a name becomes ':', a control character a space. Lines that round to 0 are left out.
+// kTooLarge where the lines of very deep stacks would take over a gigabyte.
+Result<std::string> to_folded(const Flame& flame);
+// For a terminal: a line for each node, indented by its depth.
+std::string to_text(const Flame& flame);
+// {"event", "unit", "notes", "coverage": {...}, "tree": {"name", "self", "total", "children": [...]}}
+std::string to_json(const Flame& flame);
+
+// The inverse of to_json(); for answers of a server.
+Result<Flame> flame_from_json(std::string_view text);
+
+}  // namespace plimsoll::query

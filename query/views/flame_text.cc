@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <cmath>
+
+#include "query/views/flame.h"
+
+namespace plimsoll::query {
+namespace {
+
+constexpr uint64_t kMaxFoldedBytes = uint64_t{1} << 30;
+
+// Deeper nodes stand at the same place and say how deep they are, so that a line stays readable.
+constexpr uint32_t kDeepestIndent = 40;
+
+std::string folded_name(std::string name) {
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = c == ';' ? ':' : byte < 0x20 || byte == 0x7F ? ' ' : c;
+  }
+  return name;
+}
+
+// What each node's line counts: its self, and what was cut off above it.
+std::vector<double> line_values(const Flame& flame) {
+  std::vector<double> values(flame.nodes.size());
+  std::vector<size_t> path;
+  for (size_t i = 0; i < flame.nodes.size(); ++i) {
+    const FlameNode& node = flame.nodes[i];
+    values[i] = node.total;
+    path.resize(node.depth);
+    if (!path.empty()) {
+      values[path.back()] -= node.total;
+    }
+    path.push_back(i);
+  }
+  // Where nothing was cut, what is left differs from self by rounding.
+  constexpr double kRounding = 1e-9;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const FlameNode& node = flame.nodes[i];
+    values[i] = std::abs(values[i] - node.self) <= node.total * kRounding ? node.self : values[i];
+  }
+  return values;
+}
+
+struct Line {
+  std::string stack;
+  double value;
+};
+
+std::string sorted_text(std::vector<Line> lines) {
+  std::ranges::sort(lines, {}, &Line::stack);
+  std::string text;
+  for (size_t i = 0; i < lines.size();) {
+    double value = 0;
+    const std::string& stack = lines[i].stack;
+    for (; i < lines.size() && lines[i].stack == stack; ++i) {
+      value += lines[i].value;
+    }
+    if (const auto rounded = std::llround(value); rounded > 0) {
+      text += fmt::format("{} {}\n", stack, rounded);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> to_folded(const Flame& flame) {
+  const std::vector<double> values = line_values(flame);
+  std::vector<Line> lines;
+  std::string stack;
+  std::vector<size_t> ends{0};  // of the part of `stack` up to each depth
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < flame.nodes.size(); ++i) {
+    const FlameNode& node = flame.nodes[i];
+    if (node.depth > 0) {
+      ends.resize(node.depth);
+      stack.resize(ends.back());
+      stack += (stack.empty() ? "" : ";") + folded_name(flame.names[node.name]);
+      ends.push_back(stack.size());
+    }
+    if (values[i] <= 0) {
+      continue;
+    }
+    bytes += stack.size();
+    if (bytes > kMaxFoldedBytes) {
+      return with_hint(fail(ErrorCode::kTooLarge, "the folded stacks take over {} bytes", kMaxFoldedBytes),
+                       "select less: with a filter (where), a share (min_share) or a limit");
+    }
+    lines.push_back({node.depth == 0 ? "[cut off]" : stack, values[i]});
+  }
+  return sorted_text(std::move(lines));
+}
+
+std::string to_text(const Flame& flame) {
+  std::string text;
+  for (const std::string& note : flame.notes) {
+    text += "note: " + note + "\n";
+  }
+  text += coverage_text(flame.event, flame.coverage);
+  text += fmt::format("{:>12}  {:>8}  {:>8}\n", "total", "", "self");
+  const double sum = flame.nodes.empty() ? 0 : flame.nodes.front().total;
+  const auto share = [&](double value) { return readable(sum == 0 ? 0 : value / sum, "share"); };
+  for (const FlameNode& node : flame.nodes) {
+    text += fmt::format("{:>12}  {:>8}  {:>8}  {:{}}{}{}\n", readable(node.total, flame.unit),
+                        share(node.total), share(node.self), "", 2 * std::min(node.depth, kDeepestIndent),
+                        node.depth > kDeepestIndent ? fmt::format("{}: ", node.depth) : "",
+                        folded_name(flame.names[node.name]));
+  }
+  return text;
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,214 @@
+#include "query/views/machines.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "base/time.h"
+#include "store/data_directory.h"
+
+namespace plimsoll::query {
+namespace {
+
+struct MachineRow {
+  wire::Machine attributes;
+  std::string state;
+  int64_t first_seen_ns = 0;
+  int64_t last_seen_ns = 0;
+  const store::Census* census = nullptr;
+};
+
+Value cpus(double value) {
+  return value > 0 ? Value(value) : Value();
+}
+
+// CPUs that were busy, where there is an interval to say so.
+Value cpus_used(int64_t cpu_time_ns, int64_t interval_ns) {
+  return interval_ns > 0 ? Value(static_cast<double>(cpu_time_ns) / static_cast<double>(interval_ns))
+                         : Value();
+}
+
+Value time(int64_t wall_ns) {
+  return format_time(wall_ns / kNsPerSecond * kNsPerSecond);
+}
+
+wire::Machine attributes_of(const store::MachineEntry& entry) {
+  wire::Machine machine;
+  machine.set_id(entry.machine_id);
+  machine.set_hostname(entry.hostname);
+  machine.set_datacenter(entry.datacenter);
+  machine.set_cluster(entry.cluster);
+  machine.set_platform(entry.platform);
+  machine.set_architecture(entry.architecture);
+  machine.set_kernel_release(entry.kernel);
+  machine.set_cores(static_cast<uint32_t>(entry.cores));
+  return machine;
+}
+
+// Machines that only profiles tell of, with the attributes of the newest.
+void add_from_profiles(const Snapshot& snapshot, std::map<std::string, MachineRow>& rows) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  for (size_t id = 1; id < dictionaries.origins.size(); ++id) {
+    const store::OriginEntry& origin = dictionaries.origins[id];
+    const store::MachineEntry& entry = dictionaries.machines[origin.machine];
+    const auto [found, is_new] = rows.try_emplace(entry.machine_id);
+    MachineRow& row = found->second;
+    if (is_new) {
+      row.state = "profiles";
+      row.first_seen_ns = origin.from_ns;
+    }
+    if (row.state != "profiles") {
+      continue;
+    }
+    row.first_seen_ns = std::min(row.first_seen_ns, origin.from_ns);
+    if (origin.to_ns >= row.last_seen_ns) {
+      row.last_seen_ns = origin.to_ns;
+      row.attributes = attributes_of(entry);
+    }
+  }
+}
+
+std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snapshot& snapshot,
+                                     const LiveFleet& fleet) {
+  std::map<std::string, MachineRow> by_id;
+  for (const store::LiveMachine& machine : fleet.machines) {
+    by_id[machine.attributes.id()] = {machine.attributes, machine.is_live(request.now_ns) ? "live" : "gone",
+                                      machine.first_seen_ns, machine.last_seen_ns, nullptr};
+  }
+  for (const store::Census& census : fleet.censuses) {
+    if (const auto found = by_id.find(census.machine_id); found != by_id.end()) {
+      found->second.census = &census;
+    }
+  }
+  add_from_profiles(snapshot, by_id);
+  std::vector<MachineRow> rows;
+  for (auto& [id, row] : by_id) {
+    rows.push_back(std::move(row));
+  }
+  // The map has them by ID; live ones stand first.
+  std::ranges::sort(rows, [](const MachineRow& a, const MachineRow& b) {
+    return std::pair(a.state != "live", a.attributes.id()) < std::pair(b.state != "live", b.attributes.id());
+  });
+  return rows;
+}
+
+void add_machine(const MachineRow& row, Table& table) {
+  const wire::Machine& machine = row.attributes;
+  double quota = 0;
+  int64_t cpu_time_ns = 0;
+  if (row.census != nullptr) {
+    for (const wire::InstanceUsage& usage : row.census->instances) {
+      quota += usage.quota_cpus();
+      cpu_time_ns += usage.cpu_time_ns();
+    }
+  }
+  const bool is_counted = row.census != nullptr;
+  table.rows.push_back({machine.id(), machine.hostname(), row.state, machine.platform(),
+                        int64_t{machine.cores()}, machine.architecture(), machine.kernel_release(),
+                        machine.datacenter(), machine.cluster(), machine.daemon_version(),
+                        time(row.first_seen_ns), time(row.last_seen_ns),
+                        is_counted ? Value(static_cast<int64_t>(row.census->instances.size())) : Value(),
+                        cpus(quota), is_counted ? cpus_used(cpu_time_ns, row.census->interval_ns) : Value()});
+}
+
+void add_instances(const LiveFleet& fleet, Table& table) {
+  struct Row {
+    const store::Census* census;
+    const wire::InstanceUsage* usage;
+    double used;
+  };
+  std::vector<Row> rows;
+  for (const store::Census& census : fleet.censuses) {
+    for (const wire::InstanceUsage& usage : census.instances) {
+      const auto interval_ns = static_cast<double>(std::max<int64_t>(1, census.interval_ns));
+      rows.push_back({&census, &usage, static_cast<double>(usage.cpu_time_ns()) / interval_ns});
+    }
+  }
+  std::ranges::sort(rows, [](const Row& a, const Row& b) {
+    return a.used != b.used ? a.used > b.used
+                            : std::tie(a.census->machine_id, a.usage->instance(), a.usage->job()) <
+                                  std::tie(b.census->machine_id, b.usage->instance(), b.usage->job());
+  });
+  for (const Row& row : rows) {
+    const wire::InstanceUsage& usage = *row.usage;
+    table.rows.push_back({row.census->machine_id, usage.job(), usage.instance(), usage.container(),
+                          cpus(usage.quota_cpus()), usage.weight() > 0 ? Value(usage.weight()) : Value(),
+                          cpus_used(usage.cpu_time_ns(), row.census->interval_ns),
+                          time(row.census->taken_ns)});
+  }
+}
+
+void add_coverage(const std::vector<MachineRow>& rows, Coverage& coverage) {
+  for (const MachineRow& row : rows) {
+    coverage.from_ns =
+        &row == &rows.front() ? row.first_seen_ns : std::min(coverage.from_ns, row.first_seen_ns);
+    coverage.to_ns = std::max(coverage.to_ns, row.last_seen_ns);
+    coverage.machines_live += row.state == "live" ? 1 : 0;
+  }
+  coverage.machines_drawn = static_cast<int64_t>(rows.size());
+}
+
+}  // namespace
+
+Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns) {
+  MachinesRequest request{.now_ns = now_ns};
+  for (const auto& [name, text] : parameters) {
+    if (name != "by") {
+      constexpr std::array<std::string_view, 1> kKnown{"by"};
+      return unknown_parameter(name, kKnown);
+    }
+    if (text != "machine" && text != "instance") {
+      return with_field(fail(ErrorCode::kInvalid, "by is \"{}\", not machine or instance", text), "by");
+    }
+    request.by_instance = text == "instance";
+  }
+  return request;
+}
+
+Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
+  const auto directory = store::DataDirectory::open_for_reading(data_dir);
+  if (!directory) {
+    return propagate(directory);
+  }
+  auto opened = store::LiveMachines::open_if_there(directory->live_path());
+  if (!opened) {
+    return propagate(opened);
+  }
+  LiveFleet fleet;
+  std::optional<store::LiveMachines>& live = *opened;
+  if (!live) {
+    return fleet;
+  }
+  auto machines = live->machines();
+  auto censuses = live->censuses();
+  if (!machines || !censuses) {
+    return !machines ? propagate(machines) : propagate(censuses);
+  }
+  fleet.machines = std::move(*machines);
+  fleet.censuses = std::move(*censuses);
+  return fleet;
+}
+
+Table machines(const MachinesRequest& request, const Snapshot& snapshot, const LiveFleet& fleet) {
+  const std::vector<MachineRow> rows = all_machines(request, snapshot, fleet);
+  Table table;
+  add_coverage(rows, table.coverage);
+  if (request.by_instance) {
+    table.columns = {{"machine", ""},       {"job", ""},          {"instance", ""},     {"container", ""},
+                     {"cpu_quota", "CPUs"}, {"weight", "weight"}, {"cpu_used", "CPUs"}, {"seen", ""}};
+    add_instances(fleet, table);
+    return table;
+  }
+  table.columns = {{"machine", ""},        {"hostname", ""},      {"state", ""},       {"platform", ""},
+                   {"cores", "CPUs"},      {"architecture", ""},  {"kernel", ""},      {"datacenter", ""},
+                   {"cluster", ""},        {"version", ""},       {"first_seen", ""},  {"last_seen", ""},
+                   {"instances", "count"}, {"cpu_quota", "CPUs"}, {"cpu_used", "CPUs"}};
+  for (const MachineRow& row : rows) {
+    add_machine(row, table);
+  }
+  return table;
+}
+
+}  // namespace plimsoll::query

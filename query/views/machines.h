@@ -1,0 +1,43 @@
+// `machines`: which machines there are, and what runs on them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "query/views/parameters.h"
+#include "query/views/snapshot.h"
+#include "query/views/table.h"
+#include "store/live/live_machines.h"
+
+namespace plimsoll::query {
+
+struct MachinesRequest {
+  bool by_instance = false;
+  int64_t now_ns = 0;  // wall clock: who is live
+};
+
+// Parameters: by (machine or instance).
+Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns);
+
+// What heartbeats have told.
+struct LiveFleet {
+  std::vector<store::LiveMachine> machines;
+  std::vector<store::Census> censuses;
+
+  // Empty where nobody has registered. Opens live.db beside its writer.
+  static Result<LiveFleet> load(const std::string& data_dir);
+};
+
+// A row for each machine that has registered or sent a profile, live ones first, then by ID:
+//   machine, hostname, state (live, gone, or profiles: never registered), platform, cores, architecture, kernel,
+//   datacenter, cluster, version (of plimsolld), first_seen, last_seen, instances, cpu_quota, cpu_used
+// or, by instance, a row for each instance of the newest censuses, the busiest first:
+//   machine, job, instance, container, cpu_quota, weight, cpu_used, seen
+// CPUs: quota as the tightest limit says, of a machine the sum of its instances'; used as CPU time over the census's
+// interval. Absent: no quota, no census, none yet to compare with. The coverage counts machines; its times are those of
+// the first and the last sign of any of them.
+Table machines(const MachinesRequest& request, const Snapshot& snapshot, const LiveFleet& fleet);
+
+}  // namespace plimsoll::query

@@ -1,0 +1,205 @@
+#include "query/views/flame.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<Flame> ask(const Fleet& fleet, const Parameters& parameters = {}) {
+  const auto request = parse_flame(parameters, 0);
+  const auto snapshot = Snapshot::load(fleet.path());
+  if (!request || !snapshot) {
+    return !request ? propagate(request) : propagate(snapshot);
+  }
+  return flame(*request, **snapshot);
+}
+
+std::string folded(const Result<Flame>& flame) {
+  return flame ? to_folded(*flame).value_or("too large") : flame.error().text();
+}
+
+// "all 10/0": a line for each node, indented by its depth: name, total, self.
+std::string brief(const Result<Flame>& flame) {
+  if (!flame) {
+    return flame.error().text();
+  }
+  std::string text;
+  for (const FlameNode& node : flame->nodes) {
+    text += fmt::format("{:{}}{} {}/{}\n", "", node.depth, flame->names[node.name], node.total, node.self);
+  }
+  return text;
+}
+
+TEST(Flame, MergesStacksOfAllMachinesIntoOneTree) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .machine = "m1", .stacks = "main;parse;lex 4\nmain;parse 2\nmain;write 3\n"});
+  fleet.add({.seed = 2, .machine = "m2", .stacks = "main;parse;lex 1\nidle 1\n"});
+  EXPECT_EQ(brief(ask(fleet)),
+            "all 11/0\n"
+            " main 10/0\n"
+            "  parse 7/2\n"
+            "   lex 5/5\n"
+            "  write 3/3\n"
+            " idle 1/1\n");
+}
+
+TEST(Flame, InlinedFramesAreNodesAndRecursionGoesDeeper) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;read>checksum 3\nmain;scan;scan 2\n"});
+  EXPECT_EQ(folded(ask(fleet)), "main;read;checksum 3\nmain;scan;scan 2\n");
+}
+
+TEST(Flame, EqualFunctionsInlinedOrCalledAreOneNode) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;read>checksum 3\nmain;read;checksum 4\n"});
+  EXPECT_EQ(folded(ask(fleet)), "main;read;checksum 7\n");
+}
+
+TEST(Flame, CountsInTheEventsUnit) {
+  Fleet fleet;
+  fleet.add({.events = {{.name = "cycles"}, {.name = "wait", .scale = 2.5, .unit = wire::NANOSECONDS}},
+             .stacks = "main 1\nevent=wait main;lock 3\n"});
+  const auto waits = ask(fleet, {{"event", "wait"}});
+  EXPECT_EQ(waits->event, "wait");
+  EXPECT_EQ(waits->unit, "ns");
+  EXPECT_EQ(waits->nodes[0].total, 7.5);
+  EXPECT_EQ(folded(waits), "main;lock 8\n");
+}
+
+TEST(Flame, SelectsAsTopDoes) {
+  Fleet fleet;
+  fleet.add({.stacks = "process=db main;read 4\nprocess=web main;render 6\n"});
+  EXPECT_EQ(folded(ask(fleet, {{"where", "app=db"}})), "main;read 4\n");
+  EXPECT_EQ(folded(ask(fleet, {{"where", "app=nobody"}})), "");
+  EXPECT_THAT(folded(ask(fleet, {{"event", "wait"}})), HasSubstr("there are samples of cycles"));
+  EXPECT_THAT(folded(ask(fleet, {{"by", "app"}})),
+              HasSubstr("the parameters are event, where, since, until, min_share, limit"));
+}
+
+TEST(Flame, SamplesWithoutAStackAndLocationsWithoutANameHaveANode) {
+  Fleet fleet;
+  wire::RawProfile profile = make_profile({.stacks = "main 1\n\"\" 2\n"});
+  wire::Binary library;
+  library.set_path("/usr/lib/libz.so.1");
+  add_sample(profile, library, wire::ELF, 0x1000, 4);
+  fleet.add(profile);
+  const auto answer = ask(fleet);
+  EXPECT_EQ(folded(answer), "[no stack] 2\n[no symbol in libz.so.1] 4\nmain 1\n");
+  EXPECT_EQ(answer->coverage.samples, 7);
+  EXPECT_DOUBLE_EQ(answer->coverage.unsymbolized_share, 6.0 / 7);
+}
+
+TEST(Flame, WhatIsCutStaysInTheTotals) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;hot 90\nmain;warm;deep 8\nmain;cold 2\n"});
+  const auto cut = ask(fleet, {{"min_share", "5%"}});
+  EXPECT_EQ(brief(cut), "all 100/0\n main 100/0\n  hot 90/90\n  warm 8/0\n   deep 8/8\n");
+  EXPECT_THAT(cut->notes, ElementsAre("5 of 6 nodes are shown"));
+  EXPECT_EQ(folded(cut), "main 2\nmain;hot 90\nmain;warm;deep 8\n");
+  EXPECT_EQ(brief(ask(fleet, {{"limit", "3"}})), "all 100/0\n main 100/0\n  hot 90/90\n");
+  EXPECT_EQ(folded(ask(fleet, {{"limit", "1"}})), "[cut off] 100\n");
+}
+
+TEST(Flame, SharesAreFractionsOrPercentages) {
+  EXPECT_EQ(parse_flame({{"min_share", "0.5%"}}, 0)->min_share, 0.005);
+  EXPECT_EQ(parse_flame({{"min_share", "0.25"}}, 0)->min_share, 0.25);
+  EXPECT_EQ(parse_flame({{"min_share", "100%"}}, 0)->min_share, 1);
+  for (const char* text : {"", "%", "-1%", "101%", "2", "nan", "half", "5 %"}) {
+    const auto parsed = parse_flame({{"min_share", text}}, 0);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().field, "min_share");
+  }
+}
+
+TEST(Flame, NamesCannotBreakTheLinesOfFoldedStacks) {
+  Flame flame;
+  flame.names = {"all", "a;b\nc", "d e"};
+  flame.nodes = {{0, 0, 3, 0}, {1, 1, 3, 1}, {2, 2, 2, 2}};
+  EXPECT_EQ(*to_folded(flame), "a:b c 1\na:b c;d e 2\n");
+}
+
+TEST(Flame, TextShowsSharesAndIndents) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;parse 3\nmain 1\n"});
+  const std::string text = to_text(*ask(fleet));
+  EXPECT_THAT(text, HasSubstr("           4  100.00 %    0.00 %  all\n"
+                              "           4  100.00 %   25.00 %    main\n"
+                              "           3   75.00 %   75.00 %      parse\n"));
+}
+
+TEST(Flame, StacksOfAnyDepthNeedNoDeepRecursion) {
+  constexpr size_t kDepth = 100'000;
+  std::string stack = "f0";
+  for (size_t i = 1; i < kDepth; ++i) {
+    stack += fmt::format(";f{}", i % 7);
+  }
+  Fleet fleet;
+  fleet.add({.stacks = stack + " 5\n"});
+  const auto answer = ask(fleet);
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(answer->nodes.size(), kDepth + 1);
+  EXPECT_EQ(answer->nodes.back().self, 5);
+  EXPECT_EQ(folded(answer), stack + " 5\n");
+  EXPECT_THAT(to_text(*answer), HasSubstr(fmt::format("{}: f", kDepth)));
+  const auto read_back = flame_from_json(to_json(*answer));
+  ASSERT_TRUE(read_back) << read_back.error().text();
+  EXPECT_EQ(folded(read_back), stack + " 5\n");
+}
+
+TEST(Flame, JsonReadsBackAsItWas) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;a \"q\"\\;b 4\nmain;c 2\nmain;a \"q\"\\ 1\nother 9\n"});
+  const auto answer = ask(fleet);
+  const auto read_back = flame_from_json(to_json(*answer));
+  ASSERT_TRUE(read_back) << read_back.error().text();
+  EXPECT_EQ(brief(read_back), brief(answer));
+  EXPECT_EQ(read_back->unit, "count");
+  EXPECT_EQ(read_back->coverage.samples, 16);
+}
+
+TEST(Flame, JsonOfAnotherShapeIsRefused) {
+  for (
+      const char* text :
+      {"", "[]", "{}", R"({"event":"e","unit":"u","notes":[],"coverage":{},"tree":[]})",
+       R"({"event":"e","unit":"u","notes":[],"coverage":{},"tree":{"name":"all","self":0,"total":1,"children":[1]}})",
+       R"({"event":"e","unit":"u","notes":[],"coverage":{},"tree":{"name":"all","self":"0","total":1,"children":[]}})"}) {
+    EXPECT_FALSE(flame_from_json(text)) << text;
+  }
+}
+
+// Random stacks against the plainest possible merging: a map from the folded stack to its hits.
+TEST(Flame, AgreesWithAMapOfStacks) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937_64 random(seed);
+    std::map<std::string, uint64_t> expected;
+    std::string stacks;
+    for (int line = 0; line < 40; ++line) {
+      std::string stack(1, static_cast<char>('a' + random() % 3));
+      for (auto depth = random() % 6; depth > 0; --depth) {
+        stack += fmt::format(";{}", static_cast<char>('a' + random() % 3));
+      }
+      const uint64_t hits = 1 + random() % 9;
+      expected[stack] += hits;
+      stacks += fmt::format("{} {}\n", stack, hits);
+    }
+    std::string text;
+    for (const auto& [stack, hits] : expected) {
+      text += fmt::format("{} {}\n", stack, hits);
+    }
+    Fleet fleet;
+    fleet.add({.seed = seed, .stacks = stacks});
+    EXPECT_EQ(folded(ask(fleet)), text) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::query

@@ -1,0 +1,86 @@
+#include "query/views/machines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+using ::testing::HasSubstr;
+
+store::LiveMachine machine(const std::string& id, int64_t last_seen_ns) {
+  store::LiveMachine machine;
+  machine.attributes.set_id(id);
+  machine.attributes.set_hostname("host-" + id);
+  machine.attributes.set_cores(8);
+  machine.attributes.set_daemon_version("0.1");
+  machine.first_seen_ns = 1'000'000'000;
+  machine.last_seen_ns = last_seen_ns;
+  machine.heartbeat_ns = 1'000'000'000;
+  return machine;
+}
+
+wire::InstanceUsage usage(const std::string& job, const std::string& instance, double quota_cpus,
+                          int64_t cpu_time_ns) {
+  wire::InstanceUsage usage;
+  usage.set_job(job);
+  usage.set_instance(instance);
+  usage.set_quota_cpus(quota_cpus);
+  usage.set_weight(100);
+  usage.set_cpu_time_ns(cpu_time_ns);
+  return usage;
+}
+
+std::string ask(const Parameters& parameters, const Fleet& fleet, const LiveFleet& live) {
+  const auto request = parse_machines(parameters, 10'000'000'000);
+  if (!request) {
+    return request.error().text();
+  }
+  return csv(machines(*request, **Snapshot::load(fleet.path()), live));
+}
+
+TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .machine = "imported", .from_ns = 2'000'000'000, .length_ns = 1'000'000'000});
+  fleet.add({.seed = 2, .machine = "imported", .from_ns = 5'000'000'000, .length_ns = 1'000'000'000});
+  fleet.add({.seed = 3, .machine = "z-live"});
+  const LiveFleet live{
+      {machine("a-gone", 4'000'000'000), machine("z-live", 9'000'000'000)},
+      {{"z-live", 9'000'000'000, 500, {usage("db", "a", 1.5, 250), usage("web", "b", 2, 500)}}}};
+  EXPECT_EQ(ask({}, fleet, live),
+            "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,version,first_seen,"
+            "last_seen,instances,cpu_quota,cpu_used\n"
+            "z-live,host-z-live,live,,8,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5\n"
+            "a-gone,host-a-gone,gone,,8,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,\n"
+            "imported,imported,profiles,,4,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,\n");
+}
+
+TEST(Machines, InstancesStandByTheCpusThatTheyUse) {
+  const Fleet fleet;
+  const LiveFleet live{{machine("m1", 9'000'000'000), machine("m2", 9'000'000'000)},
+                       {{"m1", 9'000'000'000, 1000, {usage("db", "a", 0, 250), usage("web", "b", 2, 500)}},
+                        {"m2", 9'000'000'000, 0, {usage("db", "c", 1, 0)}}}};
+  EXPECT_EQ(ask({{"by", "instance"}}, fleet, live),
+            "machine,job,instance,container,cpu_quota,weight,cpu_used,seen\n"
+            "m1,web,b,,2,100,0.5,1970-01-01T00:00:09Z\n"
+            "m1,db,a,,,100,0.25,1970-01-01T00:00:09Z\n"
+            "m2,db,c,,1,100,,1970-01-01T00:00:09Z\n");
+}
+
+TEST(Machines, TextHasNoLineAboutSamples) {
+  const Fleet fleet;
+  const auto table = machines({}, **Snapshot::load(fleet.path()), {{machine("m1", 5)}, {}});
+  EXPECT_THAT(to_text(table), HasSubstr("m1"));
+  EXPECT_THAT(to_text(table), ::testing::Not(HasSubstr("samples")));
+}
+
+TEST(Machines, ParametersAreChecked) {
+  const Fleet fleet;
+  EXPECT_THAT(ask({{"by", "app"}}, fleet, {}), HasSubstr("not machine or instance"));
+  EXPECT_THAT(ask({{"buy", "instance"}}, fleet, {}), HasSubstr("did you mean by?"));
+}
+
+}  // namespace
+}  // namespace plimsoll::query

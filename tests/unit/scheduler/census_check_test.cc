@@ -1,0 +1,71 @@
+#include "scheduler/census_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+namespace plimsoll::scheduler {
+namespace {
+
+wire::HeartbeatRequest good() {
+  wire::HeartbeatRequest request;
+  request.set_census_ns(1'000'000'000);
+  for (const char* instance : {"/a", "/b"}) {
+    wire::InstanceUsage& usage = *request.add_instances();
+    usage.set_job("db");
+    usage.set_instance(instance);
+    usage.set_quota_cpus(1.5);
+    usage.set_weight(100);
+    usage.set_cpu_time_ns(500'000'000);
+  }
+  return request;
+}
+
+// The field to blame once `damage` was done to a good heartbeat; empty: none.
+std::string blamed(const std::function<void(wire::HeartbeatRequest&)>& damage) {
+  wire::HeartbeatRequest request = good();
+  damage(request);
+  const Status checked = check_census(request);
+  return checked ? std::string() : checked.error().field;
+}
+
+TEST(CheckCensus, SenseIsAccepted) {
+  EXPECT_EQ(blamed([](auto&) {}), "");
+  EXPECT_EQ(blamed([](auto& request) { request.clear_instances(); }), "");
+  EXPECT_EQ(blamed([](auto& request) { request.mutable_instances(0)->set_quota_cpus(0); }), "");
+}
+
+TEST(CheckCensus, NonsenseIsBlamedOnItsField) {
+  using Request = wire::HeartbeatRequest;
+  EXPECT_EQ(blamed([](Request& request) { request.set_census_ns(-1); }), "census_ns");
+  EXPECT_EQ(blamed([](Request& request) { request.set_census_ns(INT64_MAX); }), "census_ns");
+  EXPECT_EQ(blamed([](Request& request) { request.mutable_instances(1)->clear_job(); }), "instances[1].job");
+  EXPECT_EQ(blamed([](Request& request) { request.mutable_instances(1)->set_instance(""); }),
+            "instances[1].instance");
+  EXPECT_EQ(blamed([](Request& request) { request.mutable_instances(0)->set_job(std::string(4097, 'x')); }),
+            "instances[0].job");
+  EXPECT_EQ(blamed([](Request& request) { request.mutable_instances(0)->set_container("\x1b[31m"); }),
+            "instances[0].container");
+  for (const double value :
+       {-1.0, 1e9, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(blamed([&](Request& request) { request.mutable_instances(0)->set_quota_cpus(value); }),
+              "instances[0].quota_cpus");
+    EXPECT_EQ(blamed([&](Request& request) { request.mutable_instances(0)->set_weight(value); }),
+              "instances[0].weight");
+  }
+  EXPECT_EQ(blamed([](Request& request) { request.mutable_instances(0)->set_cpu_time_ns(-1); }),
+            "instances[0].cpu_time_ns");
+  EXPECT_EQ(blamed([](Request& request) { request.mutable_instances(0)->set_cpu_time_ns(INT64_MAX); }),
+            "instances[0].cpu_time_ns");
+  EXPECT_EQ(blamed([](Request& request) {
+              for (int i = 0; i < 10'000; ++i) {
+                *request.add_instances() = request.instances(0);
+              }
+            }),
+            "instances");
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler
