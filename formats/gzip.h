@@ -9,6 +9,9 @@
 
 namespace plimsoll::formats {
 
+// One gzip member, whose header holds no time: equal content gives equal bytes. Up to 4 GiB.
+Result<std::string> gzip(Bytes content);
+
 bool looks_gzipped(Bytes bytes);
 
 // Inflates one gzip member, which must be all there is. The result never holds more than `max_bytes`, nor more than a

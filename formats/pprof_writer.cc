@@ -1,8 +1,8 @@
 #include "formats/pprof_writer.h"
 
-#include <zlib.h>
-
 #include <algorithm>
+
+#include "formats/gzip.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -157,27 +157,7 @@ Result<std::string> encode_pprof(const pprof::Profile& profile) {
                           profile.ByteSizeLong(), kMaxMessageBytes),
                      "select less: with a filter (where), or a shorter time (since, until)");
   }
-  const std::string message = profile.SerializeAsString();
-  z_stream stream{};
-  constexpr int kGzipFormat = 15 + 16;  // the largest window, and zlib's sign for gzip
-  if (::deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipFormat, 8, Z_DEFAULT_STRATEGY) !=
-      Z_OK) {
-    return fail(ErrorCode::kIo, "starting to compress the pprof profile: {}",
-                stream.msg ? stream.msg : "zlib failed");
-  }
-  std::string compressed(::deflateBound(&stream, message.size()), '\0');
-  // zlib's input pointer is not const, but it is not written to.
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(message.data()));
-  stream.avail_in = static_cast<uInt>(message.size());
-  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
-  stream.avail_out = static_cast<uInt>(compressed.size());
-  const int ended = ::deflate(&stream, Z_FINISH);
-  compressed.resize(stream.total_out);
-  ::deflateEnd(&stream);
-  if (ended != Z_STREAM_END) {
-    return fail(ErrorCode::kIo, "compressing the pprof profile: zlib ended with {}", ended);
-  }
-  return compressed;
+  return gzip(as_bytes(profile.SerializeAsString()));
 }
 
 }  // namespace plimsoll::formats

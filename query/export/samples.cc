@@ -4,6 +4,7 @@
 #include <map>
 
 #include "query/views/dimension.h"
+#include "query/views/symbol_coverage.h"
 
 namespace plimsoll::query {
 namespace {
@@ -58,13 +59,16 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
       return propagate(cells);
     }
     samples.events.push_back(resolved->event);
+    SymbolCoverage symbols(snapshot);
     for (const store::Cell& cell : *cells) {
       resolved->coverage.samples += static_cast<int64_t>(cell.hits);
+      symbols.add(cell.stack == 0 ? 0 : snapshot.dictionaries.stacks[cell.stack].location, cell.value);
       samples.values.push_back({{cell.origin_group, cell.workload_group, cell.thread_group, cell.stack},
                                 i,
                                 cell.value,
                                 cell.hits});
     }
+    symbols.describe(resolved->coverage);
     samples.coverages.push_back(resolved->coverage);
     samples.notes.insert(samples.notes.end(), resolved->notes.begin(), resolved->notes.end());
   }

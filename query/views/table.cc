@@ -136,11 +136,12 @@ std::string readable(double value, std::string_view unit) {
 }
 
 std::string coverage_text(std::string_view event, const Coverage& coverage) {
-  return fmt::format(
-      "{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n", event,
-      coverage.samples, coverage.lost, coverage.machines_drawn, coverage.machines_live,
-      coverage.machines_live == 1 ? "" : "s", format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
-      format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond), coverage.unsymbolized_share * 100) +
+  return fmt::format("{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n",
+                     event, coverage.samples, coverage.lost, coverage.machines_drawn, coverage.machines_live,
+                     coverage.machines_live == 1 ? "" : "s",
+                     format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
+                     format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond),
+                     coverage.unsymbolized_share * 100) +
          unsymbolized_text(coverage);
 }
 

@@ -51,7 +51,8 @@ enum class TableForm { kText, kJson, kCsv };
 
 // A value as people read it: "1.25 s", "3 MiB", "12.4 k", "2.50 %".
 std::string readable(double value, std::string_view unit);
-// "cycles: 8451 samples, 0 lost, of 1 of 1 machine, FROM to TO; 39.9 % without symbols", and a line end.
+// "cycles: 8451 samples, 0 lost, of 1 of 1 machine, FROM to TO; 39.9 % without symbols", and where
+// some are missing "no symbols for: gzip 19.2 % (build ID ...), ..."; each with a line end.
 std::string coverage_text(std::string_view event, const Coverage& coverage);
 
 // For a terminal: aligned, shares as percentages, values with readable units, and, where the table is about an event, a
