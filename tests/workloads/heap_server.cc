@@ -38,12 +38,12 @@ using Blocks = std::vector<std::unique_ptr<char[]>>;
 
 // 64 MiB in blocks of 64 KiB.
 [[gnu::noinline]] void allocate_large_blocks(Blocks& blocks) {
-  allocate(blocks, size_t{64} << 20, size_t{64} << 10);
+  allocate(blocks, size_t{64} << 20, size_t{64} << 10);  // line: allocate_large_blocks
 }
 
 // 16 MiB in blocks of 1 KiB.
 [[gnu::noinline]] void allocate_small_blocks(Blocks& blocks) {
-  allocate(blocks, size_t{16} << 20, size_t{1} << 10);
+  allocate(blocks, size_t{16} << 20, size_t{1} << 10);  // line: allocate_small_blocks
 }
 
 namespace {
@@ -119,7 +119,7 @@ MeasuredMutex g_mutex;
 }  // namespace
 
 [[gnu::noinline]] void wait_for_the_lock() {
-  g_mutex.lock();
+  g_mutex.lock();  // line: wait_for_the_lock
   g_mutex.unlock();
 }
 
