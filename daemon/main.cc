@@ -93,7 +93,7 @@ int run(int argc, char** argv) {
   app.add_option("--stack-bytes", once.stack_bytes,
                  "Bytes of the user stack captured with each sample, to be unwound here (default 16384)")
       ->type_name("BYTES")
-      ->check(CLI::Range(1024, 65'528))
+      ->check(CLI::Range(8, 65'528))
       ->needs(once_flag);
   AgentFlags agent_flags;
   auto* server_flag =

@@ -178,7 +178,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
   ASSERT_EQ(run({"plimsoll", "import", "--data", data, folder / "good"}).status, 0);
   expect_refused("plimsoll",
                  {
-                     {{}, "say what to do: demo, top, import, server"},
+                     {{}, "say what to do: demo, top, flame, export, machines, import, server"},
                      {{"tpo"}, "not expected: tpo"},
                      {{"imprt", "file"}, "Did you mean import?"},
                      {{"--frobnicate"}, "--frobnicate"},
@@ -201,7 +201,6 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                      {{"top", "--data", folder / "none"}, folder / "none", 1},
                      {{"top", "--server", "ftp://127.0.0.1:1"}, "http://"},
                      {{"top", "--server", free_address()}, "check that the server runs", 1},
-                     {{"import", "--data", data}, "files is required"},
                      {{"import", folder / "good"}, "--data is required"},
                      {{"server"}, "(field: --data)"},
                      {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},
@@ -233,7 +232,7 @@ TEST(BadCommandLines, AreExplainedByPlimsolld) {
           {{"--frobnicate"}, "--frobnicate"},
           {{"--once"}, "--once"},
           {{"--once", "1"}, "--once needs --output FILE"},
-          {{"--output", output}, "--output requires --once"},
+          {{"--output", output}, "say what to do: --server ADDR, --once SECONDS --output FILE"},
           {{"--once", "0", "--output", output}, "(field: --once)"},
           {{"--once", "-1", "--output", output}, "(field: --once)"},
           {{"--once", "nan", "--output", output}, "(field: --once)"},

@@ -82,11 +82,11 @@ Drained drain_after_touching(Sampler& sampler) {
 }
 
 // Samples and lost ones are what the kernel produced, but for the few faults of processes starting and ending meanwhile
-// that it counts without a sample (docs/collecting.md).
+// that it counts without a sample (docs/collecting.md): none of this thread's.
 void expect_all_accounted_for(uint64_t samples, const EventCounts& counts) {
-  constexpr uint64_t kNotSampled = 4;
+  const uint64_t of_others = counts.total - std::min(counts.total, kPages);
   EXPECT_LE(samples + counts.lost, counts.total);
-  EXPECT_GE(samples + counts.lost + kNotSampled, counts.total);
+  EXPECT_GE(samples + counts.lost + 4 + of_others / 20, counts.total);
 }
 
 TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {
