@@ -156,7 +156,7 @@ TEST_P(Unwinding, ReachesTheOutermostFrameAtLeastAsOftenAsPerf) {
   }
   Background background(argv);
   const Finished recorded = run({"/bin/sh", "-c",
-                                 "exec perf record -q -a -F 397 --call-graph dwarf,16384 -o " +
+                                 "exec perf record -q -B -a -F 397 --call-graph dwarf,16384 -o " +
                                      (folder / "perf.data") + " -- sleep 2"});
   ASSERT_EQ(recorded.status, 0) << recorded.err;
   const Finished once = run({"plimsolld", "--once", "3", "--rate", "397", "--output", folder / "profile"});
@@ -206,11 +206,11 @@ INSTANTIATE_TEST_SUITE_P(
                            "cc1plus",
                            0.7},
                       Load{"threaded_server",
-                           {PLIMSOLL_BIN "/threaded_server", "30"},
+                           {PLIMSOLL_BIN "/threaded_server", "200"},
                            "threaded_server",
                            "threaded_server",
                            0.95},
-                      Load{"go", {PLIMSOLL_BIN "/go_load", "30"}, "go_load", "go_load", 0.95}),
+                      Load{"go", {PLIMSOLL_BIN "/go_load", "200"}, "go_load", "go_load", 0.95}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

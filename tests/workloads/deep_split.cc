@@ -44,7 +44,7 @@ struct Shape {
 };
 
 struct Circle : Shape {
-  __attribute__((noipa)) uint64_t area(uint64_t seed) const override {
+  __attribute__((noinline)) uint64_t area(uint64_t seed) const override {
     for (uint64_t i = 0; i < 400'000; ++i) {
       seed = (seed ^ (seed >> 27)) * 0x9e3779b97f4a7c15U + i;  // hot: area
     }
@@ -52,8 +52,13 @@ struct Circle : Shape {
   }
 };
 
-// noipa: no copy for this shape or this depth; with the barrier behind it the recursive call stays one.
-__attribute__((noipa)) uint64_t descend(const Shape& shape, unsigned depth, uint64_t seed) {
+// Never made, but for all the compiler knows.
+struct Square : Shape {
+  __attribute__((noinline)) uint64_t area(uint64_t seed) const override { return seed * seed; }
+};
+
+// With the barrier behind it the recursive call stays one.
+__attribute__((noinline)) uint64_t descend(const Shape& shape, unsigned depth, uint64_t seed) {
   if (depth == 0) {
     return shape.area(seed) + 1;
   }
@@ -66,7 +71,11 @@ __attribute__((noipa)) uint64_t descend(const Shape& shape, unsigned depth, uint
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
-  const std::unique_ptr<Shape> shape = std::make_unique<Circle>();
+  std::unique_ptr<Shape> shape = std::make_unique<Circle>();
+  if (argc > 2) {
+    shape = std::make_unique<Square>();
+  }
+  volatile unsigned depth = 40;
   const uint64_t start_ns = cpu_ns();
   uint64_t part_ns[4] = {};
   uint64_t seed = 1;
@@ -83,7 +92,7 @@ int main(int argc, char** argv) {
     add(1);
     seed = library_digest(seed, 600'000);
     add(2);
-    seed = descend(*shape, 40, seed);
+    seed = descend(*shape, depth, seed);
     add(3);
   }
   const auto total = static_cast<double>(now_ns - start_ns);
