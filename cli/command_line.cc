@@ -167,7 +167,8 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->type_name("NAME");
   command
       ->add_option("files", options.files,
-                   "Raw profiles (plimsolld --once, --scrape), pprof, or text of heap, growth and contention profiles; "
+                   "Raw profiles (plimsolld --once, --scrape), pprof, or text of heap, growth and contention "
+                   "profiles; "
                    "none: only look for better symbols")
       ->type_name("FILE");
 }

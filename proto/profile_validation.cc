@@ -260,8 +260,8 @@ Status check_locations(const RawProfile& profile) {
       return invalid(fmt::format("locations.owner[{}]", i), "index {} of {}", locations.owner(i),
                      owners_of(profile, kind));
     }
-    if (kind == UNFINISHED && (locations.address(i) > INT32_MAX ||
-                               !StackProblem_IsValid(static_cast<int>(locations.address(i))))) {
+    if (kind == UNFINISHED &&
+        (locations.address(i) > INT32_MAX || !StackProblem_IsValid(static_cast<int>(locations.address(i))))) {
       return invalid(fmt::format("locations.address[{}]", i), "there is no reason {}", locations.address(i));
     }
     const bool is_named = kind == NAMED || kind == BPF;

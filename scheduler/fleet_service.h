@@ -35,7 +35,6 @@ class FleetService {
   Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded);
 
  private:
-
   store::Ingest& ingest_;
   const FleetOptions options_;
   const std::function<void()> accepted_;

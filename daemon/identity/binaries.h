@@ -20,11 +20,11 @@ inline constexpr std::string_view kVdso = "[vdso]";
 
 struct BinaryInfo {
   wire::IdentityKind identity_kind = wire::IDENTITY_UNKNOWN;
-  std::string identity = {};           // binary; empty where unknown
-  std::string path = {};               // printable, as the process that was seen first named it
+  std::string identity = {};                // binary; empty where unknown
+  std::string path = {};                    // printable, as the process that was seen first named it
   std::vector<elf::Segment> segments = {};  // empty where the file was out of reach
   FileId file = {};                         // where one was told: to find it again
-  bool is_go = false;                  // built by the Go toolchain, which keeps frame pointers
+  bool is_go = false;                       // built by the Go toolchain, which keeps frame pointers
 };
 
 // Lives as long as the daemon; the infos it hands out live as long as it does. One thread.

@@ -58,7 +58,7 @@ struct MmapRecord {
   uint64_t size_bytes;
   uint64_t file_offset;
   std::string build_id;  // binary; empty where the kernel found none: then device and inode tell the file
-  std::string path;  // "//anon", "[vdso]" and the like for mappings without a file
+  std::string path;      // "//anon", "[vdso]" and the like for mappings without a file
   uint32_t device_major = 0;
   uint32_t device_minor = 0;
   uint64_t inode = 0;
