@@ -1,4 +1,4 @@
-// threaded_server SECONDS: a server with four worker threads and its clients in one process, over loopback. Each request
+// threaded_server SECONDS: a server with two worker threads and its clients in one process, over loopback. Each request
 // names a number; the answer is its words, sorted. For stacks of threads.
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ std::atomic<bool> stopping = false;
 
 std::string answer(unsigned number) {
   std::map<std::string, int> counts;
-  for (unsigned i = 0; i < 300; ++i) {
+  for (unsigned i = 0; i < 10'000; ++i) {
     ++counts["word " + std::to_string((i * 7919 + number) % 211)];
   }
   std::vector<std::pair<int, std::string>> ranked;
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   }
   std::vector<std::thread> workers;
   std::vector<std::thread> clients;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 2; ++i) {
     workers.emplace_back(serve, listener);
     clients.emplace_back(ask, address);
   }
