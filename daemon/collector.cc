@@ -71,7 +71,7 @@ Collector::Collector(CollectorOptions options)
     : options_(with_defaults(std::move(options))),
       binaries_(proc_fs_),
       processes_(proc_fs_, binaries_),
-      user_stacks_(proc_fs_, options_.assignment.stack_bytes()),
+      user_stacks_(proc_fs_),
       random_(random_seed()) {}
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {

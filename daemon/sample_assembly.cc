@@ -94,7 +94,8 @@ void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::
     }
     stack_.push_back(*location);
   }
-  if (frames < deepest_ || (user_stacks_ != nullptr && !in_kernel)) {
+  chain_is_cut_ = frames >= deepest_;
+  if (!chain_is_cut_ || (user_stacks_ != nullptr && !in_kernel)) {
     return;
   }
   if (in_kernel) {
@@ -105,7 +106,7 @@ void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::
 }
 
 void SampleAssembly::add_user_stack(const perf::SampleRecord& sample, identity::Process& process) {
-  user_stacks_->unwind(sample, user_chain_, process, user_stack_);
+  user_stacks_->unwind(sample, {.addresses = user_chain_, .is_cut = chain_is_cut_}, process, user_stack_);
   for (const uint64_t address : user_stack_.addresses) {
     const auto location = user_location(address, process);
     stack_.push_back(location.value_or(builder_.location(wire::UNRESOLVED, 0, 0)));

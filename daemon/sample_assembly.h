@@ -45,6 +45,7 @@ class SampleAssembly {
   std::vector<uint32_t> stack_;
   bool has_user_part_ = false;
   std::vector<uint64_t> user_chain_;  // by the kernel, where the stack is to be unwound
+  bool chain_is_cut_ = false;         // at the deepest that the kernel records
   UserStack user_stack_;
 };
 

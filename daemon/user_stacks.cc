@@ -65,7 +65,8 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
     return {.is_mapped = true,
             .cfi = table.cfi.get(),
             .elf_address = *elf_address,
-            .keeps_frame_pointers = mapping->binary->is_go};
+            .keeps_frame_pointers = mapping->binary->is_go,
+            .chain_ends_with_zero = mapping->binary->is_go};
   }
 
   // Why the newest place's binary has no table, if that is more than having none.
@@ -82,8 +83,10 @@ UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binar
   BinaryTable table;
   auto eh_frame = read_eh_frame(proc_fs_, binary, process.identity->pid);
   if (!eh_frame) {
-    table.problem = eh_frame.error().code == ErrorCode::kCorrupt ? wire::DAMAGED_UNWIND_INFORMATION
-                                                                 : wire::BINARY_OUT_OF_REACH;
+    const ErrorCode code = eh_frame.error().code;
+    table.problem = code == ErrorCode::kCorrupt       ? wire::DAMAGED_UNWIND_INFORMATION
+                    : code == ErrorCode::kUnsupported ? wire::UNSUPPORTED_ABI
+                                                      : wire::BINARY_OUT_OF_REACH;
     return table;
   }
   if (eh_frame->bytes.empty()) {
@@ -102,16 +105,22 @@ const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& 
                                                     const identity::Process& process) {
   const auto [entry, is_new] = tables_.try_emplace(&binary);
   BinaryTable& table = entry->second;
+  const uint32_t pid = process.identity->pid;
   // Out of reach in one process, it may be within in another.
-  if (is_new || table.problem == wire::BINARY_OUT_OF_REACH) {
+  const bool may_be_found = table.problem == wire::BINARY_OUT_OF_REACH && table.tried_for_pid != pid;
+  const bool wants_room = is_new || table.problem == wire::TABLE_FULL;
+  if (wants_room && table_bytes_ > 2 * max_table_bytes_) {
+    table.problem = wire::TABLE_FULL;
+  } else if (wants_room || may_be_found) {
     table = read_table(binary, process);
+    table.tried_for_pid = pid;
     table_bytes_ += table.cfi == nullptr ? 0 : table.cfi->memory_bytes();
   }
   table.used_in = window_;
   return table;
 }
 
-void UserStacks::unwind(const perf::SampleRecord& sample, std::span<const uint64_t> frame_pointer_chain,
+void UserStacks::unwind(const perf::SampleRecord& sample, const unwind::FramePointerChain& chain,
                         const identity::Process& process, UserStack& stack) {
   stack.addresses.clear();
   if (sample.user_abi != PERF_SAMPLE_REGS_ABI_64) {
@@ -119,11 +128,10 @@ void UserStacks::unwind(const perf::SampleRecord& sample, std::span<const uint64
     return;
   }
   const auto registers = unwind::registers_from_perf(perf::kUserRegisterMask, sample.user_registers);
-  const unwind::StackCopy copy{.start = registers[unwind::kRsp],
-                               .bytes = sample.user_stack,
-                               .is_cut = sample.user_stack.size() >= stack_bytes_};
+  const unwind::StackCopy copy{
+      .start = registers[unwind::kRsp], .bytes = sample.user_stack, .is_cut = sample.user_stack_is_cut};
   ProcessCode code(*this, process);
-  walker_.walk(registers, copy, frame_pointer_chain, code, walked_);
+  walker_.walk(registers, copy, chain, code, walked_);
   stack.addresses.swap(walked_.addresses);
   stack.problem = problem_of(walked_.end);
   if (walked_.end == unwind::StackEnd::kNoUnwindInformation &&

@@ -25,16 +25,15 @@ class UserStacks {
  public:
   static constexpr size_t kDefaultTableBytes = size_t{32} << 20;
 
-  UserStacks(const identity::ProcFs& proc_fs, uint32_t stack_bytes,
-             size_t max_table_bytes = kDefaultTableBytes)
-      : proc_fs_(proc_fs), stack_bytes_(stack_bytes), max_table_bytes_(max_table_bytes) {}
+  explicit UserStacks(const identity::ProcFs& proc_fs, size_t max_table_bytes = kDefaultTableBytes)
+      : proc_fs_(proc_fs), max_table_bytes_(max_table_bytes) {}
 
-  // Replaces what is in `stack`. The sample must come with registers (user_abi); `frame_pointer_chain` is the user part of
-  // its call chain.
-  void unwind(const perf::SampleRecord& sample, std::span<const uint64_t> frame_pointer_chain,
+  // Replaces what is in `stack`. The sample must come with registers (user_abi); `chain` is the user part of its call chain.
+  void unwind(const perf::SampleRecord& sample, const unwind::FramePointerChain& chain,
               const identity::Process& process, UserStack& stack);
 
-  // Call between windows: drops tables, the longest unused first, until they are within the bound.
+  // Call between windows: drops tables, the longest unused first, until they are within the bound. Within a window none is
+  // read beyond twice the bound.
   void trim();
 
   size_t table_bytes() const { return table_bytes_; }
@@ -46,13 +45,13 @@ class UserStacks {
   struct BinaryTable {
     std::unique_ptr<unwind::CfiTable> cfi;  // null: it has none, or `problem` says why it could not be read
     wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
-    uint64_t used_in = 0;  // number of the window
+    uint64_t used_in = 0;        // number of the window
+    uint32_t tried_for_pid = 0;  // the process that it was last looked for in
   };
   const BinaryTable& table_of(const identity::BinaryInfo& binary, const identity::Process& process);
   BinaryTable read_table(const identity::BinaryInfo& binary, const identity::Process& process) const;
 
   const identity::ProcFs& proc_fs_;
-  const uint32_t stack_bytes_;
   const size_t max_table_bytes_;
   boost::unordered_flat_map<const identity::BinaryInfo*, BinaryTable> tables_;
   size_t table_bytes_ = 0;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint16_t kMaxProgramHeaders = 1024;
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
-constexpr uint64_t kMaxEhFrameBytes = uint64_t{128} << 20;
+constexpr uint64_t kMaxEhFrameBytes = uint64_t{64} << 20;
 constexpr uint16_t kMaxSections = 4096;
 
 template <typename T>

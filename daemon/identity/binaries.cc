@@ -46,16 +46,19 @@ std::unique_ptr<BinaryInfo> vdso_info() {
 BinaryTable::BinaryTable(const ProcFs& proc_fs) : proc_fs_(proc_fs), vdso_(vdso_info()) {}
 
 BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view identity,
-                                     std::string_view path) {
-  // An unknown binary is told apart by its path alone; the first byte keeps the kinds from meeting.
+                                     const MappedFileHint& hint) {
+  // An unknown binary is told apart by its path and file; the first byte keeps the kinds from meeting.
   const std::string key =
-      std::string(1, static_cast<char>(kind)) + std::string(kind == wire::IDENTITY_UNKNOWN ? path : identity);
+      std::string(1, static_cast<char>(kind)) +
+      (kind == wire::IDENTITY_UNKNOWN ? fmt::format("{}/{}/{} {}", hint.file.device_major,
+                                                    hint.file.device_minor, hint.file.inode, hint.path)
+                                      : std::string(identity));
   auto& info = by_identity_[key];
   if (info == nullptr) {
     info = std::make_unique<BinaryInfo>();
     info->identity_kind = kind;
     info->identity = identity;
-    info->path = printable(path);
+    info->path = printable(hint.path);
   }
   return info.get();
 }
@@ -64,10 +67,10 @@ const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
   const auto opened = open_image(proc_fs_, hint);
   if (!opened) {
     const auto kind = hint.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID;
-    return by_identity(kind, hint.build_id, hint.path);
+    return by_identity(kind, hint.build_id, hint);
   }
   const Identity identity = identity_of(*opened);
-  BinaryInfo* info = by_identity(identity.kind, identity.identity, hint.path);
+  BinaryInfo* info = by_identity(identity.kind, identity.identity, hint);
   info->segments = opened->image.segments();
   info->file = hint.file;
   info->is_go = opened->image.is_go();
@@ -76,7 +79,7 @@ const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
 
 const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
   if (!hint.build_id.empty()) {
-    const BinaryInfo* known = by_identity(wire::GNU_BUILD_ID, hint.build_id, hint.path);
+    const BinaryInfo* known = by_identity(wire::GNU_BUILD_ID, hint.build_id, hint);
     return known->segments.empty() ? read(hint) : known;
   }
   if (hint.file.inode == 0) {

@@ -41,7 +41,7 @@ class BinaryTable {
 
  private:
   const BinaryInfo* read(const MappedFileHint& hint);
-  BinaryInfo* by_identity(wire::IdentityKind kind, std::string_view identity, std::string_view path);
+  BinaryInfo* by_identity(wire::IdentityKind kind, std::string_view identity, const MappedFileHint& hint);
 
   const ProcFs& proc_fs_;
   std::unique_ptr<BinaryInfo> vdso_;

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 namespace plimsoll::identity {
@@ -15,29 +17,6 @@ Result<std::shared_ptr<const UniqueFd>> open_for_reading(const std::string& path
     return fail_errno(errno, "opening {}", path);
   }
   return fd;
-}
-
-Result<OpenedImage> open_file(const std::string& path, const MappedFileHint& hint) {
-  auto fd = open_for_reading(path);
-  if (!fd) {
-    return propagate(fd);
-  }
-  struct stat info{};
-  if (::fstat((*fd)->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return fail(ErrorCode::kNotFound, "{} is no regular file", path);
-  }
-  const FileId file{major(info.st_dev), minor(info.st_dev), info.st_ino};
-  if (hint.build_id.empty() && (hint.file != file || file.inode == 0)) {
-    return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
-  }
-  auto image = elf::LoadedImage::from_file(elf::read_at_of(*fd, path));
-  if (!image) {
-    return propagate(image, "reading {}", path);
-  }
-  if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
-    return fail(ErrorCode::kNotFound, "{} has another build ID than the mapped file", path);
-  }
-  return OpenedImage{std::move(*image), std::move(*fd), path};
 }
 
 // The memory that the file's first byte is mapped to, which holds its ELF header.
@@ -53,6 +32,44 @@ Result<uint64_t> header_address(const ProcFs& proc_fs, const MappedFileHint& hin
     }
   }
   return fail(ErrorCode::kNotFound, "process {} does not map the start of {}", hint.pid, hint.path);
+}
+
+// On overlay file systems a mapping may tell the device of a layer where stat() tells that of the whole. Whether the file
+// of the same inode is the mapped one, its first page in the process's memory decides.
+bool starts_as_mapped(const ProcFs& proc_fs, const MappedFileHint& hint, const UniqueFd& fd) {
+  constexpr size_t kPageBytes = 4096;
+  const auto start = header_address(proc_fs, hint);
+  const UniqueFd memory(::open(proc_fs.memory_path(hint.pid).c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, kPageBytes> mapped{};
+  std::array<char, kPageBytes> in_file{};
+  return start && memory.valid() &&
+         ::pread(memory.get(), mapped.data(), kPageBytes, static_cast<off_t>(*start)) == kPageBytes &&
+         ::pread(fd.get(), in_file.data(), kPageBytes, 0) == kPageBytes && mapped == in_file;
+}
+
+Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, const MappedFileHint& hint) {
+  auto fd = open_for_reading(path);
+  if (!fd) {
+    return propagate(fd);
+  }
+  struct stat info{};
+  if (::fstat((*fd)->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return fail(ErrorCode::kNotFound, "{} is no regular file", path);
+  }
+  const FileId file{major(info.st_dev), minor(info.st_dev), info.st_ino};
+  const bool is_same =
+      hint.file == file || (hint.file.inode == file.inode && starts_as_mapped(proc_fs, hint, **fd));
+  if (hint.build_id.empty() && (file.inode == 0 || !is_same)) {
+    return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
+  }
+  auto image = elf::LoadedImage::from_file(elf::read_at_of(*fd, path));
+  if (!image) {
+    return propagate(image, "reading {}", path);
+  }
+  if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
+    return fail(ErrorCode::kNotFound, "{} has another build ID than the mapped file", path);
+  }
+  return OpenedImage{std::move(*image), std::move(*fd), path};
 }
 
 Result<OpenedImage> open_memory(const ProcFs& proc_fs, const MappedFileHint& hint) {
@@ -78,12 +95,12 @@ Result<OpenedImage> open_memory(const ProcFs& proc_fs, const MappedFileHint& hin
 }  // namespace
 
 Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint) {
-  auto opened = open_file(proc_fs.path_in_root(hint.pid, hint.path), hint);
+  auto opened = open_file(proc_fs, proc_fs.path_in_root(hint.pid, hint.path), hint);
   if (opened) {
     return opened;
   }
   for (const std::string& path : {proc_fs.executable_link(hint.pid), std::string(hint.path)}) {
-    if (auto other = open_file(path, hint); other) {
+    if (auto other = open_file(proc_fs, path, hint); other) {
       return other;
     }
   }

@@ -38,6 +38,7 @@ void decode_user_state(ByteReader& reader, SampleRecord& sample) {
   const auto captured_bytes = reader.read<uint64_t>();
   sample.user_stack =
       reserved.first(static_cast<size_t>(std::min<uint64_t>(captured_bytes, reserved.size())));
+  sample.user_stack_is_cut = captured_bytes >= reserved.size();
 }
 
 SampleRecord decode_sample(ByteReader& reader) {

@@ -48,7 +48,8 @@ struct SampleRecord {
   // What the thread had in user mode: nothing (PERF_SAMPLE_REGS_ABI_NONE) of kernel threads and exiting ones.
   uint64_t user_abi = PERF_SAMPLE_REGS_ABI_NONE;
   std::array<uint64_t, kUserRegisters> user_registers{};  // in the order of the mask's bits
-  Bytes user_stack = {};  // from the stack pointer on; borrowed from the record
+  Bytes user_stack = {};           // from the stack pointer on; borrowed from the record
+  bool user_stack_is_cut = false;  // the stack may go on behind it
 };
 
 // A new executable mapping.

@@ -8,6 +8,8 @@ namespace plimsoll::unwind {
 namespace {
 
 constexpr size_t kMaxRemembered = 32;
+// Compilers write tens; a damaged entry may be as long as its table.
+constexpr int kMaxInstructions = 10'000;
 
 class Interpreter {
  public:
@@ -22,6 +24,7 @@ class Interpreter {
     }
     first_row_ = row_;
     location_ = program_.begin;
+    arrived_ = false;
     return run(program_.offset, program_.size_bytes);
   }
 
@@ -34,7 +37,7 @@ class Interpreter {
     }
     ByteReader reader(*bytes);
     while (reader.remaining() > 0 && !arrived_) {
-      if (!step(reader, offset) || !reader.ok()) {
+      if (++instructions_ > kMaxInstructions || !step(reader, offset) || !reader.ok()) {
         return false;
       }
     }
@@ -240,6 +243,7 @@ class Interpreter {
   UnwindRow first_row_;  // of the CIE: what DW_CFA_restore goes back to
   uint64_t location_;
   bool arrived_ = false;
+  int instructions_ = 0;
   std::vector<UnwindRow> remembered_;
 };
 

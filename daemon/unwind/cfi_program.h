@@ -15,7 +15,7 @@ struct CfiProgram {
   uint64_t table_address = 0;  // of the table's first byte, for encoded addresses
 };
 
-// The row that holds at `address`. False where the program is malformed.
+// The row that holds at `address`. False where the program is malformed, or has more than 10,000 instructions.
 bool run(const CfiProgram& program, uint64_t address, UnwindRow& row);
 
 }  // namespace plimsoll::unwind

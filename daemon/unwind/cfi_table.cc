@@ -78,6 +78,9 @@ Result<CfiTable> CfiTable::parse(std::string eh_frame, uint64_t address) {
                 table.bytes_.size());
   }
   std::ranges::sort(table.entries_, {}, &Entry::begin);
+  table.bytes_.shrink_to_fit();
+  table.entries_.shrink_to_fit();
+  table.cies_.shrink_to_fit();
   return table;
 }
 
@@ -85,6 +88,7 @@ void CfiTable::read_entries() {
   const Bytes table = as_bytes(bytes_);
   ByteReader reader(table);
   boost::unordered_flat_map<size_t, uint32_t> cie_at;  // index by offset
+  size_t end = 0;
   while (reader.remaining() >= sizeof(uint32_t)) {
     const size_t start = reader.offset();
     uint64_t length = reader.read<uint32_t>();
@@ -96,6 +100,7 @@ void CfiTable::read_entries() {
     if (length < sizeof(uint32_t) || !reader.ok()) {
       break;  // the terminator, or the end of what was captured
     }
+    end = reader.offset();
     const auto id = ByteReader(entry).read<uint32_t>();
     const Bytes body = entry.subspan(sizeof id);
     const size_t body_offset = id_offset + sizeof id;
@@ -108,6 +113,8 @@ void CfiTable::read_entries() {
       read_fde(body, body_offset, cie->second);
     }
   }
+  // What follows the last entry is of other sections.
+  bytes_.resize(end);
 }
 
 void CfiTable::read_fde(Bytes body, size_t body_offset, uint32_t cie) {

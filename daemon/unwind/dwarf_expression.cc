@@ -8,7 +8,7 @@ namespace plimsoll::unwind {
 namespace {
 
 constexpr size_t kMaxValues = 64;
-constexpr int kMaxOperations = 1000;
+constexpr int kMaxOperations = 200;
 
 // One evaluation. A failure is noted once, and ends it.
 class Machine {

@@ -23,7 +23,7 @@ struct ExpressionValue {
 };
 
 // The value of `expression` in a frame with these registers, `initial` (where given) on its stack at the start. Bounded:
-// at most 1,000 operations and 64 values.
+// at most 200 operations and 64 values.
 ExpressionValue evaluate(Bytes expression, const Registers& registers, const StackCopy& stack,
                          std::optional<uint64_t> initial);
 

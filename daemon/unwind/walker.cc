@@ -79,8 +79,8 @@ std::optional<uint64_t> callers_value(const Rule& rule, uint64_t number, const C
 
 }  // namespace
 
-void Walker::walk(Registers registers, const StackCopy& stack, std::span<const uint64_t> frame_pointer_chain,
-                  CodeMap& code, WalkedStack& walked) {
+void Walker::walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
+                  WalkedStack& walked) {
   walked.addresses.clear();
   walked.end = StackEnd::kTooDeep;
   only_frame_pointers_ = true;
@@ -96,9 +96,9 @@ void Walker::walk(Registers registers, const StackCopy& stack, std::span<const u
     left_copy_ = false;
     if (!step(place, registers, stack, walked.end)) {
       const size_t next = walked.addresses.size();
-      if (left_copy_ && only_frame_pointers_ && next < frame_pointer_chain.size() &&
-          frame_pointer_chain[next - 1] == registers[kRip]) {
-        follow_chain(frame_pointer_chain, next, code, walked);
+      if (left_copy_ && only_frame_pointers_ && next < chain.addresses.size() &&
+          chain.addresses[next - 1] == registers[kRip]) {
+        follow_chain(chain, next, code, walked);
       }
       return;
     }
@@ -106,12 +106,11 @@ void Walker::walk(Registers registers, const StackCopy& stack, std::span<const u
   }
 }
 
-void Walker::follow_chain(std::span<const uint64_t> chain, size_t next, CodeMap& code, WalkedStack& walked) {
-  for (; next < chain.size() && walked.addresses.size() < kMaxFrames; ++next) {
-    if (chain[next] == 0) {
-      break;
-    }
-    const uint64_t address = chain[next] - 1;
+void Walker::follow_chain(const FramePointerChain& chain, size_t next, CodeMap& code, WalkedStack& walked) {
+  const std::span<const uint64_t> addresses = chain.addresses;
+  bool may_end = true;
+  for (; next < addresses.size() && addresses[next] != 0; ++next) {
+    const uint64_t address = addresses[next] - 1;
     const CodePlace place = code.find(address);
     if (!place.is_mapped) {
       walked.end = StackEnd::kNotMapped;
@@ -122,8 +121,13 @@ void Walker::follow_chain(std::span<const uint64_t> chain, size_t next, CodeMap&
       walked.end = StackEnd::kOutsideStack;  // where its own frame lies is not known
       return;
     }
+    may_end = place.chain_ends_with_zero;
   }
-  walked.end = next < chain.size() && chain[next] != 0 ? StackEnd::kTooDeep : StackEnd::kOutermost;
+  if (next == addresses.size() && chain.is_cut) {
+    walked.end = StackEnd::kTooDeep;
+  } else {
+    walked.end = may_end ? StackEnd::kOutermost : StackEnd::kNoUnwindInformation;
+  }
 }
 
 CfiTable::Lookup Walker::find_row(const CodePlace& place, const UnwindRow*& row) {
@@ -161,7 +165,7 @@ bool Walker::step(const CodePlace& place, Registers& frame, const StackCopy& sta
     end = StackEnd::kNoUnwindInformation;
     return false;
   }
-  return step_by_frame_pointer(frame, stack, end);
+  return step_by_frame_pointer(place, frame, stack, end);
 }
 
 bool Walker::apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, const StackCopy& stack,
@@ -206,18 +210,20 @@ bool Walker::apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, 
   return true;
 }
 
-bool Walker::step_by_frame_pointer(Registers& frame, const StackCopy& stack, StackEnd& end) {
+bool Walker::step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack,
+                                   StackEnd& end) {
   constexpr uint64_t kWord = sizeof(uint64_t);
-  // The outermost frame has a frame pointer of 0 (System V psABI for x86-64, 3.4.1).
   if (!frame.knows(kRbp) || frame[kRbp] == 0) {
-    end = frame.knows(kRbp) ? StackEnd::kOutermost : StackEnd::kNoUnwindInformation;
+    end = frame.knows(kRbp) && place.chain_ends_with_zero ? StackEnd::kOutermost
+                                                          : StackEnd::kNoUnwindInformation;
     return false;
   }
   const uint64_t link = frame[kRbp];
-  const auto saved = link < frame[kRsp] ? std::nullopt : stack.word(link);
+  const bool is_above = link >= frame[kRsp];
+  const auto saved = is_above ? stack.word(link) : std::nullopt;
   const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
   if (!return_address) {
-    read_word(stack, link, end);
+    end = stack.is_cut && is_above ? StackEnd::kCutCopy : StackEnd::kOutsideStack;
     left_copy_ = true;
     return false;
   }

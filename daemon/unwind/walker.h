@@ -27,6 +27,8 @@ struct CodePlace {
   uint64_t elf_address = 0;       // with cfi
   // Code that the table does not cover keeps its frames linked through rbp: JITs, Go. Others might, and do not.
   bool keeps_frame_pointers = false;
+  // A frame pointer of 0 is that of the outermost frame: so in Go. Code of a JIT may keep anything in rbp.
+  bool chain_ends_with_zero = false;
 };
 
 // Which code lies where in a process.
@@ -54,16 +56,22 @@ struct WalkedStack {
   StackEnd end = StackEnd::kOutermost;
 };
 
+// What the kernel found by following frame pointers from a sample's registers: the instruction pointer, then return
+// addresses.
+struct FramePointerChain {
+  std::span<const uint64_t> addresses = {};
+  bool is_cut = false;  // at the deepest chain that the kernel records
+};
+
 // One thread. Keeps the rows that it has needed, up to a bound.
 class Walker {
  public:
   static constexpr size_t kMaxFrames = 1024;
 
-  // Replaces what is in `walked`. `frame_pointer_chain` is what the kernel found by following frame pointers from the same
-  // registers (instruction pointer, then return addresses), or empty: it goes on where a chain leaves the copy, since Go
-  // switches between stacks. A frame takes some 50 ns when its row is known.
-  void walk(Registers registers, const StackCopy& stack, std::span<const uint64_t> frame_pointer_chain,
-            CodeMap& code, WalkedStack& walked);
+  // Replaces what is in `walked`. The kernel's chain, from the same registers, goes on where frame pointers lead out of the
+  // copy, since Go switches between stacks. A frame takes some 50 ns when its row is known.
+  void walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
+            WalkedStack& walked);
 
   // Before a table that was used is destroyed.
   void forget_tables() { rows_.clear(); }
@@ -71,11 +79,11 @@ class Walker {
  private:
   // True: `frame` is the caller's now. False: there is none, for the reason in `end`.
   bool step(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
-  bool step_by_frame_pointer(Registers& frame, const StackCopy& stack, StackEnd& end);
+  bool step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
   bool apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, const StackCopy& stack,
              StackEnd& end);
   // Goes on by the chain, whose entry `next` is the caller of the last frame in `walked`.
-  static void follow_chain(std::span<const uint64_t> chain, size_t next, CodeMap& code, WalkedStack& walked);
+  static void follow_chain(const FramePointerChain& chain, size_t next, CodeMap& code, WalkedStack& walked);
   CfiTable::Lookup find_row(const CodePlace& place, const UnwindRow*& row);
 
   using RowKey = std::pair<const CfiTable*, uint64_t>;

@@ -7,6 +7,7 @@
 #include "daemon/unwind/walker.h"
 #include "elf/loaded_image.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/fuzz/seed.h"
 
 namespace plimsoll::unwind {
 namespace {
@@ -37,14 +38,9 @@ class OneTable : public CodeMap {
   const CfiTable& table_;
 };
 
-uint64_t fuzz_seed() {
-  const char* const seed = std::getenv("PLIMSOLL_FUZZ_SEED");
-  return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
-}
-
 TEST(FuzzCfi, DamagedTablesAndStacksEndWithAReason) {
   const auto original = real_eh_frame();
-  std::mt19937_64 random(fuzz_seed());
+  std::mt19937_64 random(fuzz::seed(1));
   int parsed = 0;
   size_t frames = 0;
   for (int i = 0; i < kMutations; ++i) {
@@ -67,8 +63,8 @@ TEST(FuzzCfi, DamagedTablesAndStacksEndWithAReason) {
     Walker walker;
     WalkedStack walked;
     OneTable code(*table);
-    walker.walk(registers, {.start = kStackStart, .bytes = std::as_bytes(std::span(words))}, words, code,
-                walked);
+    walker.walk(registers, {.start = kStackStart, .bytes = std::as_bytes(std::span(words))},
+                {.addresses = words}, code, walked);
     EXPECT_LE(walked.addresses.size(), Walker::kMaxFrames);
     frames += walked.addresses.size();
   }

@@ -143,14 +143,15 @@ class UnwoundSamples : public SampleAssemblyTest {
     sample.user_registers[7] = 0x7000;
     sample.user_registers[8] = rip;
     sample.user_stack = std::as_bytes(std::span(words));
+    sample.user_stack_is_cut = words.size() >= 8;
     return profile_of_sample(sample);
   }
 
-  UserStacks unwinder_{files_, 64};
+  UserStacks unwinder_{files_};
 };
 
 TEST_F(UnwoundSamples, StandUnderTheirKernelPart) {
-  const auto profile = unwound(0x30010, 0x7000, {0x7010, 0x30021, 0, 0x30031, 0, 0},
+  const auto profile = unwound(0x30010, 0x7000, {0x7010, 0x30021, 0x7020, 0x30031, 0, 0},
                                {PERF_CONTEXT_KERNEL, kKernel + 0x100, PERF_CONTEXT_USER, 0x30010, 0x99999});
   EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7 jit:30030;jit:30020;jit:30010;kernel:100 1"));
   EXPECT_THAT(problem_lines(profile), IsEmpty());

@@ -225,11 +225,14 @@ TEST_F(WalkerOnOwnStack, AStackThatGoesOnBehindTheCopyIsCut) {
   }
 }
 
-// Stacks made by hand: words from address 0x7000 on, code at 0x1000 (keeps frame pointers) and at 0x2000 (says nothing).
+// Stacks made by hand: words from address 0x7000 on, code at 0x1000 (Go's: keeps frame pointers, the last of which
+// is 0), at 0x1800 (a JIT's) and at 0x2000 (says nothing).
 class MadeCode : public CodeMap {
  public:
   CodePlace find(uint64_t address) override {
-    return {.is_mapped = address >= 0x1000 && address < 0x3000, .keeps_frame_pointers = address < 0x2000};
+    return {.is_mapped = address >= 0x1000 && address < 0x3000,
+            .keeps_frame_pointers = address < 0x2000,
+            .chain_ends_with_zero = address < 0x1800};
   }
 };
 
@@ -239,6 +242,7 @@ struct MadeStack {
   std::vector<uint64_t> words = {};
   std::vector<uint64_t> chain = {};
   bool is_cut = false;
+  bool chain_is_cut = false;
 };
 
 WalkedStack walked(const MadeStack& made) {
@@ -251,7 +255,7 @@ WalkedStack walked(const MadeStack& made) {
   WalkedStack result;
   walker.walk(registers,
               {.start = 0x7000, .bytes = std::as_bytes(std::span(made.words)), .is_cut = made.is_cut},
-              made.chain, code, result);
+              {.addresses = made.chain, .is_cut = made.chain_is_cut}, code, result);
   return result;
 }
 
@@ -273,6 +277,11 @@ TEST(WalkerByFramePointers, EndsWithAReason) {
   EXPECT_EQ(walked({.rbp = 0x8000, .words = {0, 0}, .is_cut = true}).end, StackEnd::kCutCopy);
   EXPECT_EQ(walked({.rbp = 0x6000, .words = {0, 0}, .is_cut = true}).end, StackEnd::kOutsideStack);
   EXPECT_EQ(walked({.rbp = UINT64_MAX, .words = {0, 0}}).end, StackEnd::kOutsideStack);
+  EXPECT_EQ(walked({.rbp = 0x7008, .words = {0, 0}}).end, StackEnd::kOutsideStack) << "half a link";
+  EXPECT_EQ(walked({.rbp = 0x7008, .words = {0, 0}, .is_cut = true}).end, StackEnd::kCutCopy);
+  EXPECT_EQ(walked({.rbp = 0}).end, StackEnd::kOutermost);
+  EXPECT_EQ(walked({.rip = 0x1900, .rbp = 0}).end, StackEnd::kNoUnwindInformation)
+      << "a JIT may keep anything in rbp";
 }
 
 TEST(WalkerByFramePointers, GoesOnWithTheKernelsChainOnAnotherStack) {
@@ -281,6 +290,10 @@ TEST(WalkerByFramePointers, GoesOnWithTheKernelsChainOnAnotherStack) {
   const auto stack = walked(made);
   EXPECT_THAT(stack.addresses, ElementsAre(0x1100, 0x1200, 0x1300, 0x1400));
   EXPECT_EQ(stack.end, StackEnd::kOutermost);
+
+  MadeStack cut = made;
+  cut.chain_is_cut = true;
+  EXPECT_EQ(walked(cut).end, StackEnd::kTooDeep) << "the kernel recorded no more";
 
   MadeStack other = made;
   other.chain[1] = 0x1999;
