@@ -98,7 +98,7 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   }
   wire::RegisterReply reply;
   reply.set_format_version(wire::kFormatVersion);
-  reply.set_server_time_ns(wall_now_ns());  // now: the catalogue may have been busy
+  reply.set_server_time_ns(wall_now_ns());  // now: the database may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
   // Once for each registration: machines with one kernel differ in the modules they have loaded.
   reply.set_wants_kernel_symbols(true);
@@ -119,7 +119,7 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
   }
   wire::HeartbeatReply reply;
   reply.set_format_version(wire::kFormatVersion);
-  reply.set_server_time_ns(wall_now_ns());  // now: the catalogue may have been busy
+  reply.set_server_time_ns(wall_now_ns());  // now: the database may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
   reply.set_register_again(!*seen);
   if (*seen) {
