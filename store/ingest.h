@@ -49,7 +49,7 @@ class Ingest {
 
   // Runs `work` on the machines that have registered. Any thread; does not wait for a batch that is being built.
   template <typename Work>
-  auto with_machines(Work work) {
+  auto with_machines(const Work& work) {
     const std::lock_guard lock(machines_mutex_);
     return work(machines_);
   }
@@ -57,7 +57,7 @@ class Ingest {
   // Runs `work` in one write transaction of the catalogue, committed if it succeeds. Any thread; waits while a batch is being
   // built.
   template <typename Work>
-  Status write_catalogue(Work work) {
+  Status write_catalogue(const Work& work) {
     const std::lock_guard lock(catalogue_mutex_);
     auto transaction = sqlite::Transaction::begin(catalogue_.database());
     if (!transaction) {
