@@ -10,7 +10,8 @@
 
 namespace plimsoll::scrape {
 
-// One endpoint. Keeps a number for each stack and type that is counted since the start; snapshots pass through.
+// One endpoint. Keeps 16 bytes for each stack, and a number for each of its types that is counted since the start;
+// snapshots pass through.
 class SinceLast {
  public:
   // What the values that come now began from.

@@ -153,6 +153,50 @@ TEST(SinceLast, RowsOfOneStackShareWhatWasThere) {
   EXPECT_EQ(after(since_last, contention("60 6 @ 0x11\n31 4 @ 0x11\n")), "0 0: 0x10\n2 11: 0x10\n");
 }
 
+// Some kilobytes as pprof, which would be gigabytes with every text written out wherever it is used.
+TEST(SinceLast, LongNamesOnManyStacksAreNoBurden) {
+  const auto profile = [](int64_t count) {
+    ApplicationProfile result;
+    result.types = {{"contentions", "count"}};
+    result.texts = {"", std::string(4000, 'x')};
+    result.functions = {{.name = 1}};
+    result.frames.resize(1000);
+    result.locations = {{.first_frame = 0, .frame_count = 1000}};
+    for (int sample = 0; sample < 100; ++sample) {
+      result.samples.add(std::vector<uint32_t>(static_cast<size_t>(sample) * 100), {{count}});
+    }
+    return result;
+  };
+  SinceLast since_last;
+  ApplicationProfile first = profile(3);
+  since_last.apply(first, SinceLast::Start::kUnknown);
+  ApplicationProfile second = profile(5);
+  since_last.apply(second, SinceLast::Start::kUnknown);
+  for (size_t sample = 0; sample < second.samples.size(); ++sample) {
+    EXPECT_THAT(second.samples.values(sample), ElementsAre(2)) << "sample " << sample;
+  }
+}
+
+TEST(SinceLast, StacksWithoutAddressesAreKnownByNamesAndLines) {
+  const auto profile = [](uint32_t line) {
+    ApplicationProfile result;
+    result.types = {{"contentions", "count"}};
+    result.texts = {"", "work"};
+    result.functions = {{.name = 1}};
+    result.frames = {{.function = 0, .line = line}};
+    result.locations = {{.first_frame = 0, .frame_count = 1}};
+    result.samples.add({{0}}, {{4}});
+    return result;
+  };
+  SinceLast since_last;
+  for (const auto& [line, expected] : {std::pair(10U, 4), std::pair(10U, 0), std::pair(11U, 4)}) {
+    ApplicationProfile scraped = profile(line);
+    since_last.apply(
+        scraped, line == 10 && expected == 4 ? SinceLast::Start::kThisScrape : SinceLast::Start::kUnknown);
+    EXPECT_THAT(scraped.samples.values(0), ElementsAre(expected)) << "line " << line;
+  }
+}
+
 TEST(SinceLast, SnapshotsPassThrough) {
   SinceLast since_last;
   const auto heap = [](const std::string& row) {
