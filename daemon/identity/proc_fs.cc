@@ -137,6 +137,11 @@ bool ProcFs::is_kernel_thread(uint32_t pid) const {
   return (stat_field(pid, kFlags) & kKernelThread) != 0;
 }
 
+uint32_t ProcFs::parent(uint32_t pid) const {
+  constexpr int kParent = 1;
+  return static_cast<uint32_t>(stat_field(pid, kParent));
+}
+
 int64_t ProcFs::started_ns(uint32_t pid) const {
   constexpr int kStartTime = 19;
   const int64_t ns_per_tick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);

@@ -48,6 +48,9 @@ class ProcFs {
   // By the flags in /proc/PID/stat; false where the process is gone.
   bool is_kernel_thread(uint32_t pid) const;
 
+  // The PID of its parent; 0 where the process is gone.
+  uint32_t parent(uint32_t pid) const;
+
   // The text of /proc/PID/cgroup; empty where the process is gone.
   std::string cgroup(uint32_t pid) const;
   // Of /proc/PID/status.
