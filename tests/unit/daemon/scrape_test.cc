@@ -165,6 +165,16 @@ TEST(StartOfCounts, AProcessThatCouldNotBeFoundIsNotAnother) {
   EXPECT_EQ(start_of_counts(times, std::nullopt, kOne), SinceLast::Start::kUnknown);
 }
 
+TEST(StartOfCounts, AProfileOfADurationSinceTheLastScrapeIsADifferenceAlready) {
+  const auto later = [](int64_t duration_ns) {
+    return start_of_counts({.duration_ns = duration_ns, .since_last_ns = 60}, kOne, kOne);
+  };
+  EXPECT_EQ(later(5), SinceLast::Start::kThisScrape);
+  EXPECT_EQ(later(60), SinceLast::Start::kThisScrape);
+  EXPECT_EQ(later(61), SinceLast::Start::kUnknown);
+  EXPECT_EQ(later(0), SinceLast::Start::kUnknown) << "it tells none";
+}
+
 TEST(StartOfCounts, TheFirstTimeTheAgeTells) {
   const auto first = [](int64_t duration_ns, const std::optional<Owner>& owner) {
     return start_of_counts({.duration_ns = duration_ns, .interval_ns = 200, .since_boot_ns = 1000}, {},
