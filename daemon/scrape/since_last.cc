@@ -56,6 +56,15 @@ class StackKeys {
   std::string locations_;  // the hashes, one after the other
 };
 
+std::vector<formats::ValueType> pick(const std::vector<formats::ValueType>& all,
+                                     const std::vector<size_t>& indexes) {
+  std::vector<formats::ValueType> picked;
+  for (const size_t index : indexes) {
+    picked.push_back(all[index]);
+  }
+  return picked;
+}
+
 std::vector<size_t> types_since_start(const ApplicationProfile& profile) {
   std::vector<size_t> types;
   for (size_t type = 0; type < profile.types.size(); ++type) {
@@ -125,6 +134,8 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
       sums[i] = __builtin_add_overflow(sums[i], value, &sums[i]) ? INT64_MAX : sums[i];
     }
   }
+  std::vector<formats::ValueType> now_types = pick(profile.types, types);
+  has_previous_ = has_previous_ && now_types == previous_types_;
   const bool counts_whole = start == Start::kThisScrape || (has_previous_ && !goes_on(previous_, now));
   if (!counts_whole && !has_previous_) {
     take_out(profile, types);
@@ -144,6 +155,7 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
     });
   }
   previous_ = std::move(now);
+  previous_types_ = std::move(now_types);
   has_previous_ = true;
 }
 

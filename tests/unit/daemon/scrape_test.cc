@@ -231,6 +231,18 @@ TEST(SinceLast, RowsOfOneStackShareWhatWasThere) {
   EXPECT_EQ(after(since_last, contention("60 6 @ 0x11\n31 4 @ 0x11\n")), "0 0: 0x10\n2 11: 0x10\n");
 }
 
+TEST(SinceLast, OtherTypesThanBeforeAreAFirstScrape) {
+  SinceLast since_last;
+  const auto heap = [](const std::string& totals, const std::string& row) {
+    return *formats::read_profile(as_bytes("heap profile: " + totals + " @ heapprofile\n" + row));
+  };
+  EXPECT_EQ(after(since_last, heap("4: 400 [4: 400]", "4: 400 [4: 400] @ 0x11\n")), "4 400: 0x10\n")
+      << "nothing was freed: it tells only what is in use";
+  EXPECT_EQ(after(since_last, heap("3: 300 [5: 500]", "3: 300 [5: 500] @ 0x11\n")), "3 300: 0x10\n")
+      << "what was allocated since the start is not new";
+  EXPECT_EQ(after(since_last, heap("3: 300 [6: 600]", "3: 300 [6: 600] @ 0x11\n")), "1 100 3 300: 0x10\n");
+}
+
 // Some kilobytes as pprof, which would be gigabytes with every text written out wherever it is used.
 TEST(SinceLast, LongNamesOnManyStacksAreNoBurden) {
   const auto profile = [](int64_t count) {
