@@ -20,6 +20,7 @@ namespace {
 
 // A daemon is to stay small: some 200 bytes an entry.
 constexpr uint64_t kMaxEntries = 500'000;
+constexpr uint64_t kMaxStackEntries = 4'000'000;
 constexpr uint64_t kMaxDecodedBytes = uint64_t{128} << 20;
 
 wire::ClockPair read_clocks() {
@@ -141,9 +142,10 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
     return fail(ErrorCode::kUnavailable, "scraping {}: the process that listens there changed meanwhile",
                 endpoint_.name());
   }
-  auto application = formats::read_profile(
-      as_bytes(*content),
-      {.max_encoded_bytes = max_bytes_, .max_decoded_bytes = kMaxDecodedBytes, .max_entries = kMaxEntries});
+  auto application = formats::read_profile(as_bytes(*content), {.max_encoded_bytes = max_bytes_,
+                                                                .max_decoded_bytes = kMaxDecodedBytes,
+                                                                .max_entries = kMaxEntries,
+                                                                .max_stack_entries = kMaxStackEntries});
   if (!application) {
     return propagate(application, "scraping {}", endpoint_.name());
   }
