@@ -28,8 +28,10 @@ std::map<uint32_t, std::vector<SampledCode>> jit_code_by_process(const wire::Loc
 
 class JitNaming {
  public:
-  JitNaming(const identity::ProcFs& proc_fs, wire::RawProfile& profile)
-      : proc_fs_(proc_fs), profile_(profile) {}
+  JitNaming(const identity::ProcFs& proc_fs, wire::RawProfile& profile, uint64_t budget_bytes)
+      : proc_fs_(proc_fs), profile_(profile), budget_bytes_(budget_bytes) {}
+
+  bool is_spent() const { return read_bytes_ >= budget_bytes_; }
 
   void name_process(uint32_t index, std::vector<SampledCode> code) {
     const wire::Process& process = profile_.processes(static_cast<int>(index));
@@ -44,6 +46,7 @@ class JitNaming {
       }
       return;
     }
+    read_bytes_ += text->size();
     std::ranges::sort(code);
     std::vector<uint64_t> addresses;
     for (const auto& [address, location] : code) {
@@ -72,15 +75,22 @@ class JitNaming {
 
   const identity::ProcFs& proc_fs_;
   wire::RawProfile& profile_;
+  const uint64_t budget_bytes_;
+  uint64_t read_bytes_ = 0;  // of maps
   std::map<std::string, uint64_t> frames_;
   int notes_ = 0;
 };
 
 }  // namespace
 
-void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile) {
-  JitNaming naming(proc_fs, profile);
+void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile, uint64_t budget_bytes) {
+  JitNaming naming(proc_fs, profile, budget_bytes);
   for (auto& [process, code] : jit_code_by_process(profile.locations())) {
+    if (naming.is_spent()) {
+      profile.add_notes(fmt::format("JIT code of some processes has no names: over {} bytes of perf maps",
+                                    budget_bytes));
+      return;
+    }
     naming.name_process(process, std::move(code));
   }
 }

@@ -1,6 +1,8 @@
 // Names for the code of JIT compilers, which only the machine knows.
 #pragma once
 
+#include <cstdint>
+
 #include "daemon/identity/proc_fs.h"
 #include "proto/profile.pb.h"
 
@@ -8,7 +10,9 @@ namespace plimsoll {
 
 // JIT locations of processes that have a perf map become NAMED ones, where the map has a name for them; others stay as
 // they are. A map that is refused is noted in the profile. Call at the end of the window, while the processes are there:
-// of one that is gone, or has become another program, nothing is read. Costs a read of each map.
-void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile);
+// of one that is gone, or has become another program, nothing is read. Costs a read of each map, until `budget_bytes` of
+// them have been read; a note says that there were more.
+void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile,
+                        uint64_t budget_bytes = uint64_t{256} << 20);
 
 }  // namespace plimsoll

@@ -19,6 +19,7 @@ struct Limits {
   uint64_t max_decoded_bytes = uint64_t{256} << 20;
   uint64_t max_entries = 2'000'000;         // samples, locations, frames, functions, texts: each
   uint64_t max_stack_entries = 32'000'000;  // locations on all stacks together
+  uint64_t max_values() const { return max_entries * 4; }  // of all samples together
 };
 
 // What the values of every sample are, in the words of pprof: {"inuse_space", "bytes"}.

@@ -262,6 +262,9 @@ class Reader {
   }
 
   Status read_samples() {
+    if (messages(pprof::Profile::kSampleFieldNumber).size() * profile_.types.size() > limits_.max_values()) {
+      return fail(ErrorCode::kTooLarge, "the pprof profile has over {} values", limits_.max_values());
+    }
     std::vector<uint32_t> stack;
     const auto take = [&](const pprof::Sample& message, const std::string& field) -> Status {
       if (static_cast<size_t>(message.value_size()) != profile_.types.size()) {

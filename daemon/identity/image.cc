@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 
+#include "daemon/identity/safe_open.h"
+
 namespace plimsoll::identity {
 namespace {
 
@@ -48,28 +50,29 @@ bool starts_as_mapped(const ProcFs& proc_fs, const MappedFileHint& hint, const U
 }
 
 Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, const MappedFileHint& hint) {
-  auto fd = open_for_reading(path);
-  if (!fd) {
-    return propagate(fd);
+  auto opened = open_regular_file(path);
+  if (!opened) {
+    return propagate(opened);
   }
+  const auto fd = std::make_shared<const UniqueFd>(std::move(*opened));
   struct stat info{};
-  if (::fstat((*fd)->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    return fail(ErrorCode::kNotFound, "{} is no regular file", path);
+  if (::fstat(fd->get(), &info) != 0) {
+    return fail_errno(errno, "asking about {}", path);
   }
   const FileId file{major(info.st_dev), minor(info.st_dev), info.st_ino};
   const bool is_same =
-      hint.file == file || (hint.file.inode == file.inode && starts_as_mapped(proc_fs, hint, **fd));
+      hint.file == file || (hint.file.inode == file.inode && starts_as_mapped(proc_fs, hint, *fd));
   if (hint.build_id.empty() && (file.inode == 0 || !is_same)) {
     return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
   }
-  auto image = elf::LoadedImage::from_file(elf::read_at_of(*fd, path));
+  auto image = elf::LoadedImage::from_file(elf::read_at_of(fd, path));
   if (!image) {
     return propagate(image, "reading {}", path);
   }
   if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
     return fail(ErrorCode::kNotFound, "{} has another build ID than the mapped file", path);
   }
-  return OpenedImage{std::move(*image), std::move(*fd), path};
+  return OpenedImage{std::move(*image), fd, path};
 }
 
 Result<OpenedImage> open_memory(const ProcFs& proc_fs, const MappedFileHint& hint) {

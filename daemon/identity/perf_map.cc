@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/unique_fd.h"
+#include "daemon/identity/safe_open.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -95,21 +96,21 @@ Result<ProcessStatus> read_status(const ProcFs& proc_fs, uint32_t pid) {
   return ProcessStatus{*namespace_pid, *uid};
 }
 
-// Opens below a process's root, so that no link on the way leads out of it.
+// Opens below a process's root, so that no link on the way leads out of it; a link at the end is no regular file.
 Result<UniqueFd> open_in_root(const std::string& root, const std::string& path) {
   const UniqueFd root_fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root_fd.valid()) {
     return fail_errno(errno, "opening {}", root);
   }
   open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, root_fd.get(), path.c_str(), &how, sizeof(how))));
-  if (!fd.valid()) {
-    return errno == ELOOP ? fail(ErrorCode::kDenied, "{}/{} is a link", root, path)
-                          : fail_errno(errno, "opening {}/{}", root, path);
+  const UniqueFd place(
+      static_cast<int>(::syscall(SYS_openat2, root_fd.get(), path.c_str(), &how, sizeof(how))));
+  if (!place.valid()) {
+    return fail_errno(errno, "opening {}/{}", root, path);
   }
-  return fd;
+  return reopen_regular_file(place, root + "/" + path);
 }
 
 Result<std::string> read_bounded(const UniqueFd& fd, const std::string& name) {
@@ -174,8 +175,7 @@ Result<std::string> read_perf_map(const ProcFs& proc_fs, uint32_t pid) {
   if (::fstat(fd->get(), &attributes) != 0) {
     return fail_errno(errno, "asking about {}/{}", root, path);
   }
-  const bool is_trusted = attributes.st_uid == status->uid || attributes.st_uid == 0;
-  if (!S_ISREG(attributes.st_mode) || !is_trusted) {
+  if (attributes.st_uid != status->uid && attributes.st_uid != 0) {
     return fail(ErrorCode::kDenied, "{}/{} is not a file of the process's user", root, path);
   }
   return read_bounded(*fd, root + "/" + path);

@@ -55,8 +55,8 @@ std::optional<MapsEntry> parse_maps_line(std::string_view line) {
   entry.file_offset = *offset;
   entry.file.device_major = static_cast<uint32_t>(*device_major);
   entry.file.device_minor = static_cast<uint32_t>(*device_minor);
-  entry.deleted = line.ends_with(kDeleted);
-  entry.path = line.substr(0, line.size() - (entry.deleted ? kDeleted.size() : 0));
+  entry.path = without_deleted(line);
+  entry.deleted = entry.path.size() < line.size();
   return entry;
 }
 
@@ -65,6 +65,10 @@ std::string first_line(const Result<std::string>& text) {
 }
 
 }  // namespace
+
+std::string_view without_deleted(std::string_view path) {
+  return path.substr(0, path.size() - (path.ends_with(kDeleted) ? kDeleted.size() : 0));
+}
 
 std::vector<MapsEntry> parse_maps(std::string_view text) {
   std::vector<MapsEntry> entries;
@@ -108,11 +112,8 @@ std::string ProcFs::thread_name(uint32_t pid, uint32_t tid) const {
 std::string ProcFs::executable(uint32_t pid) const {
   std::array<char, PATH_MAX> target{};
   const ssize_t length = ::readlink(entry(pid, "exe").c_str(), target.data(), target.size());
-  std::string_view path(target.data(), length < 0 ? 0 : static_cast<size_t>(length));
-  if (path.ends_with(kDeleted)) {
-    path.remove_suffix(kDeleted.size());
-  }
-  return printable(path);
+  const std::string_view path(target.data(), length < 0 ? 0 : static_cast<size_t>(length));
+  return printable(without_deleted(path));
 }
 
 uint64_t ProcFs::stat_field(uint32_t pid, int index) const {
@@ -135,6 +136,11 @@ bool ProcFs::is_kernel_thread(uint32_t pid) const {
   constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
   constexpr int kFlags = 6;
   return (stat_field(pid, kFlags) & kKernelThread) != 0;
+}
+
+uint32_t ProcFs::parent(uint32_t pid) const {
+  constexpr int kParent = 1;
+  return static_cast<uint32_t>(stat_field(pid, kParent));
 }
 
 int64_t ProcFs::started_ns(uint32_t pid) const {

@@ -33,6 +33,9 @@ struct MapsEntry {
 // Lines that are not as the kernel writes them are left out.
 std::vector<MapsEntry> parse_maps(std::string_view text);
 
+// The path of a mapping or executable without the kernel's remark that its file has been deleted.
+std::string_view without_deleted(std::string_view path);
+
 using plimsoll::printable;
 
 class ProcFs {
@@ -47,6 +50,9 @@ class ProcFs {
   std::string executable(uint32_t pid) const;
   // By the flags in /proc/PID/stat; false where the process is gone.
   bool is_kernel_thread(uint32_t pid) const;
+
+  // The PID of its parent; 0 where the process is gone.
+  uint32_t parent(uint32_t pid) const;
 
   // The text of /proc/PID/cgroup; empty where the process is gone.
   std::string cgroup(uint32_t pid) const;

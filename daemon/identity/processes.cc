@@ -1,5 +1,7 @@
 #include "daemon/identity/processes.h"
 
+#include <algorithm>
+#include <array>
 #include <variant>
 
 #include "daemon/identity/cgroup.h"
@@ -9,6 +11,14 @@ namespace {
 
 // Where a process is gone before anything could be read of it.
 constexpr std::string_view kUnknownComm = "[exited]";
+
+// Memory that the kernel names like a file in the root folder; JIT compilers use it. Other memfds may hold programs (of
+// container runtimes), and are files.
+bool is_anonymous(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kPrefixes{"//", "/memfd:doublemapper", "/SYSV", "/anon_hugepage"};
+  return path == "/dev/zero" ||
+         std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return path.starts_with(prefix); });
+}
 
 }  // namespace
 
@@ -64,8 +74,8 @@ const BinaryInfo* ProcessTable::binary_of(const MappedFileHint& hint) {
   if (hint.path == kVdso) {
     return binaries_.vdso();
   }
-  // "//anon", "[heap]", "[stack]", "anon_inode:": no file.
-  const bool is_file = hint.path.starts_with('/') && !hint.path.starts_with("//");
+  // "[heap]", "[stack]", "anon_inode:": no file.
+  const bool is_file = hint.path.starts_with('/') && !is_anonymous(hint.path);
   return is_file ? binaries_.find_or_read(hint) : nullptr;
 }
 
@@ -136,10 +146,11 @@ void ProcessTable::apply_mmap(const perf::MmapRecord& record) {
     return;
   }
   Process& process = find(record.pid);
+  const std::string_view path = without_deleted(record.path);
   const BinaryInfo* binary = binary_of(
-      {record.pid, record.path, record.build_id, {record.device_major, record.device_minor, record.inode}});
+      {record.pid, path, record.build_id, {record.device_major, record.device_minor, record.inode}});
   if (process.executable_pending && binary != nullptr) {
-    process.identity->executable = binary == binaries_.vdso() ? std::string() : printable(record.path);
+    process.identity->executable = binary == binaries_.vdso() ? std::string() : printable(path);
     process.identity->binary = binary;
     process.executable_pending = false;
   }

@@ -20,6 +20,7 @@ namespace {
 
 // A daemon is to stay small: some 200 bytes an entry.
 constexpr uint64_t kMaxEntries = 500'000;
+constexpr uint64_t kMaxStackEntries = 4'000'000;
 constexpr uint64_t kMaxDecodedBytes = uint64_t{128} << 20;
 
 wire::ClockPair read_clocks() {
@@ -81,10 +82,15 @@ Scraper::Scraper(config::ScrapeEndpoint endpoint, const ScrapeLimits& limits, wi
                .max_response_bytes = limits.max_bytes}),
       max_bytes_(limits.max_bytes) {}
 
-Scraper::Owner Scraper::find_owner() const {
-  const auto pid =
-      endpoint_.is_loopback ? find_listener(proc_fs_, endpoint_.host, endpoint_.port) : std::nullopt;
-  return pid ? Owner{*pid, proc_fs_.started_ns(*pid)} : Owner{};
+Result<Owner> Scraper::find_owner() const {
+  if (!endpoint_.is_loopback) {
+    return fail(ErrorCode::kUnsupported, "it may run on another machine");
+  }
+  const auto pid = find_listener(proc_fs_, endpoint_.host, endpoint_.port);
+  if (!pid) {
+    return propagate(pid);
+  }
+  return Owner{*pid, proc_fs_.started_ns(*pid)};
 }
 
 Result<std::string> Scraper::fetch() {
@@ -99,36 +105,26 @@ Result<std::string> Scraper::fetch() {
   return std::move(response->body);
 }
 
-SinceLast::Start Scraper::start_of(const formats::ApplicationProfile& application, const Owner& owner,
-                                   int64_t interval_ns) const {
-  if (last_owner_) {
-    return *last_owner_ == owner ? SinceLast::Start::kUnknown : SinceLast::Start::kThisScrape;
-  }
-  const int64_t age_ns = application.duration_ns > 0 ? application.duration_ns
-                         : owner.pid != 0            ? since_boot_ns() - owner.started_ns
-                                                     : INT64_MAX;
-  return age_ns <= interval_ns ? SinceLast::Start::kThisScrape : SinceLast::Start::kUnknown;
-}
-
-Status Scraper::fill(const formats::ApplicationProfile& application, const Owner& owner,
+Status Scraper::fill(const formats::ApplicationProfile& application, const Result<Owner>& owner,
                      wire::RawProfile& profile) {
   if (application.discarded != 0) {
     profile.add_notes(fmt::format("{}: the application had no room for {} samples", endpoint_.name(),
                                   application.discarded));
   }
-  if (owner.pid == 0) {
-    profile.add_notes(fmt::format(
-        "{}: whose process it is cannot be told: its mappings are those of its profile", endpoint_.name()));
+  if (!owner) {
+    profile.add_notes(
+        fmt::format("{}: whose process it is cannot be told, its mappings are those of its profile: {}",
+                    endpoint_.name(), owner.error().text()));
     set_unknown_process(endpoint_.name(), application, profile);
     formats::OwnMappings places(application.mappings);
     return formats::add_samples(application, places, profile);
   }
   identity::ProcessTable processes(proc_fs_, binaries_);
-  const identity::Process& process = processes.find(owner.pid);
+  const identity::Process& process = processes.find(owner->pid);
   if (process.mappings->all().empty()) {
     profile.add_notes(
         fmt::format("{}: the mappings of process {} cannot be read: those of its profile are used",
-                    endpoint_.name(), owner.pid));
+                    endpoint_.name(), owner->pid));
   }
   set_process(*process.identity, profile);
   ProcessPlaces places(*process.mappings, application.mappings);
@@ -137,25 +133,34 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Owner
 
 Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, bool first_counts_whole) {
   const wire::ClockPair started = read_clocks();
-  const Owner owner = find_owner();
+  const Result<Owner> owner = find_owner();
   const auto content = fetch();
   if (!content) {
     return propagate(content, "scraping {}", endpoint_.name());
   }
-  if (find_owner() != owner) {
+  if (const auto owner_after = find_owner(); owner && owner_after && *owner_after != *owner) {
     return fail(ErrorCode::kUnavailable, "scraping {}: the process that listens there changed meanwhile",
                 endpoint_.name());
   }
-  auto application = formats::read_profile(
-      as_bytes(*content),
-      {.max_encoded_bytes = max_bytes_, .max_decoded_bytes = kMaxDecodedBytes, .max_entries = kMaxEntries});
+  auto application = formats::read_profile(as_bytes(*content), {.max_encoded_bytes = max_bytes_,
+                                                                .max_decoded_bytes = kMaxDecodedBytes,
+                                                                .max_entries = kMaxEntries,
+                                                                .max_stack_entries = kMaxStackEntries});
   if (!application) {
     return propagate(application, "scraping {}", endpoint_.name());
   }
-  const bool counts_whole = first_counts_whole && !last_owner_;
+  const std::optional<Owner> known_owner = owner ? std::optional(*owner) : std::nullopt;
+  ScrapeTimes times{.duration_ns = application->duration_ns,
+                    .since_last_ns = {},
+                    .interval_ns = interval_ns,
+                    .since_boot_ns = since_boot_ns()};
+  if (last_scrape_) {
+    times.since_last_ns = monotonic_now_ns() - last_scrape_->monotonic_ns();
+  }
+  const bool counts_whole = first_counts_whole && !last_scrape_;
   since_last_.apply(*application, counts_whole ? SinceLast::Start::kThisScrape
-                                               : start_of(*application, owner, interval_ns));
-  last_owner_ = owner;
+                                               : start_of_counts(times, last_owner_, known_owner));
+  last_owner_ = known_owner ? known_owner : last_owner_;
   wire::RawProfile profile;
   *profile.mutable_window()->mutable_start() = last_scrape_.value_or(started);
   last_scrape_ = read_clocks();

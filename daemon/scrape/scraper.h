@@ -10,6 +10,7 @@
 #include "daemon/identity/binaries.h"
 #include "daemon/identity/proc_fs.h"
 #include "daemon/scrape/since_last.h"
+#include "daemon/scrape/start_of_counts.h"
 #include "http/client.h"
 #include "proto/profile.pb.h"
 
@@ -36,17 +37,10 @@ class Scraper {
   const config::ScrapeEndpoint& endpoint() const { return endpoint_; }
 
  private:
-  struct Owner {
-    uint32_t pid = 0;  // 0: not found
-    int64_t started_ns = 0;
-    bool operator==(const Owner&) const = default;
-  };
-
-  Owner find_owner() const;
+  Result<Owner> find_owner() const;
   Result<std::string> fetch();
-  SinceLast::Start start_of(const formats::ApplicationProfile& application, const Owner& owner,
-                            int64_t interval_ns) const;
-  Status fill(const formats::ApplicationProfile& application, const Owner& owner, wire::RawProfile& profile);
+  Status fill(const formats::ApplicationProfile& application, const Result<Owner>& owner,
+              wire::RawProfile& profile);
 
   const config::ScrapeEndpoint endpoint_;
   const wire::Machine machine_;
@@ -56,7 +50,7 @@ class Scraper {
   const uint64_t max_bytes_;
 
   SinceLast since_last_;
-  std::optional<Owner> last_owner_;
+  std::optional<Owner> last_owner_;  // known, but perhaps not at the scrape before
   std::optional<wire::ClockPair> last_scrape_;
 };
 

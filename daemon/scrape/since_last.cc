@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checksum.h"
 #include "formats/event_meaning.h"
 
 namespace plimsoll::scrape {
@@ -13,19 +14,55 @@ void append(std::string& key, uint64_t number) {
   key.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-// The same for the same stack in every scrape, whatever the indexes: addresses, or names where there are none.
-std::string key_of(const ApplicationProfile& profile, size_t sample) {
-  std::string key;
-  for (const uint32_t index : profile.samples.stack(sample)) {
-    const formats::Location& location = profile.locations[index];
-    append(key, location.address);
-    for (uint32_t i = 0; location.address == 0 && i < location.frame_count; ++i) {
-      const formats::Frame& frame = profile.frames[location.first_frame + i];
-      key += profile.texts[profile.functions[frame.function].name] + '\0';
-      append(key, frame.line);
+constexpr size_t kHashBytes = 16;
+
+std::string_view hash_at(std::string_view hashes, size_t index) {
+  return hashes.substr(index * kHashBytes, kHashBytes);
+}
+
+// Of one stack the same in every scrape, whatever the indexes: by addresses, or names and lines where there are none.
+// Each text and each location is hashed once: a small profile can repeat long ones on many stacks.
+class StackKeys {
+ public:
+  explicit StackKeys(const ApplicationProfile& profile) : samples_(profile.samples) {
+    std::string texts;
+    for (const std::string& text : profile.texts) {
+      texts += content_hash(as_bytes(text));
+    }
+    std::string key;
+    for (const formats::Location& location : profile.locations) {
+      key.clear();
+      append(key, location.address);
+      for (uint32_t i = 0; location.address == 0 && i < location.frame_count; ++i) {
+        const formats::Frame& frame = profile.frames[location.first_frame + i];
+        key += hash_at(texts, profile.functions[frame.function].name);
+        append(key, frame.line);
+      }
+      locations_ += content_hash(as_bytes(key));
     }
   }
-  return key;
+
+  // 16 bytes.
+  std::string of(size_t sample) const {
+    std::string key;
+    for (const uint32_t location : samples_.stack(sample)) {
+      key += hash_at(locations_, location);
+    }
+    return content_hash(as_bytes(key));
+  }
+
+ private:
+  const formats::Samples& samples_;
+  std::string locations_;  // the hashes, one after the other
+};
+
+std::vector<formats::ValueType> pick(const std::vector<formats::ValueType>& all,
+                                     const std::vector<size_t>& indexes) {
+  std::vector<formats::ValueType> picked;
+  for (const size_t index : indexes) {
+    picked.push_back(all[index]);
+  }
+  return picked;
 }
 
 std::vector<size_t> types_since_start(const ApplicationProfile& profile) {
@@ -86,9 +123,10 @@ bool SinceLast::goes_on(const Values& before, const Values& now) {
 
 void SinceLast::apply(ApplicationProfile& profile, Start start) {
   const std::vector<size_t> types = types_since_start(profile);
+  const StackKeys keys(profile);
   Values now;
   for (size_t sample = 0; !types.empty() && sample < profile.samples.size(); ++sample) {
-    auto& sums = now[key_of(profile, sample)];
+    auto& sums = now[keys.of(sample)];
     sums.resize(types.size());
     for (size_t i = 0; i < types.size(); ++i) {
       // Sums that have no room are refused when the rows are made; here they only must not wrap.
@@ -96,6 +134,8 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
       sums[i] = __builtin_add_overflow(sums[i], value, &sums[i]) ? INT64_MAX : sums[i];
     }
   }
+  std::vector<formats::ValueType> now_types = pick(profile.types, types);
+  has_previous_ = has_previous_ && now_types == previous_types_;
   const bool counts_whole = start == Start::kThisScrape || (has_previous_ && !goes_on(previous_, now));
   if (!counts_whole && !has_previous_) {
     take_out(profile, types);
@@ -105,7 +145,7 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
     replace_values(profile, [&](size_t sample) {
       const auto old_values = profile.samples.values(sample);
       std::vector<int64_t> values(old_values.begin(), old_values.end());
-      const auto known = before.find(key_of(profile, sample));
+      const auto known = before.find(keys.of(sample));
       for (size_t i = 0; known != before.end() && i < types.size(); ++i) {
         const int64_t counted_before = std::clamp<int64_t>(values[types[i]], 0, known->second[i]);
         values[types[i]] -= counted_before;
@@ -115,6 +155,7 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
     });
   }
   previous_ = std::move(now);
+  previous_types_ = std::move(now_types);
   has_previous_ = true;
 }
 

@@ -10,7 +10,8 @@
 
 namespace plimsoll::scrape {
 
-// One endpoint. Keeps a number for each stack and type that is counted since the start; snapshots pass through.
+// One endpoint. Keeps 16 bytes for each stack, and a number for each of its types that is counted since the start;
+// snapshots pass through.
 class SinceLast {
  public:
   // What the values that come now began from.
@@ -21,7 +22,7 @@ class SinceLast {
 
   // Replaces what `profile` counts since its start by the difference to the call before. A value that shrank tells of a
   // reset: then all are new. The first call of a start that is unknown only remembers, and takes these types out: no
-  // type may be left.
+  // type may be left. Other types than before (old heap profiles leave some out while they say nothing) are a first call.
   void apply(formats::ApplicationProfile& profile, Start start);
 
  private:
@@ -32,6 +33,7 @@ class SinceLast {
 
   bool has_previous_ = false;
   Values previous_;
+  std::vector<formats::ValueType> previous_types_;  // of its values
 };
 
 }  // namespace plimsoll::scrape

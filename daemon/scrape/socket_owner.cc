@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 namespace plimsoll::scrape {
 namespace {
@@ -28,21 +29,23 @@ std::string words_text(const void* address) {
   return text;
 }
 
-// Every address at which a socket would answer for this host: its own, and any.
-std::vector<std::string> addresses_for(const std::string& host) {
-  std::vector<std::string> addresses{kAnyIpv4, kAnyIpv6};
+// The addresses of one family at which a socket would answer; the kernel takes the first group that has one.
+using Preference = std::vector<std::vector<std::string>>;
+
+// One for each family that the host has addresses in.
+std::vector<Preference> preferences_for(const std::string& host) {
+  std::vector<Preference> preferences;
   const bool is_name = host == "localhost";
   in_addr ipv4{};
   if (::inet_pton(AF_INET, is_name ? "127.0.0.1" : host.c_str(), &ipv4) == 1) {
     const std::string text = words_text<1>(&ipv4);
-    addresses.push_back(text);
-    addresses.push_back(kMappedIpv4 + text);
+    preferences.push_back({{text, kMappedIpv4 + text}, {kAnyIpv4}, {kAnyIpv6}});
   }
   in6_addr ipv6{};
   if (::inet_pton(AF_INET6, is_name ? "::1" : host.c_str(), &ipv6) == 1) {
-    addresses.push_back(words_text<4>(&ipv6));
+    preferences.push_back({{words_text<4>(&ipv6)}, {kAnyIpv6}});
   }
-  return addresses;
+  return preferences;
 }
 
 // The next part of the line that is not empty.
@@ -51,6 +54,59 @@ std::string_view take_word(std::string_view& line) {
   const std::string_view word = line.substr(0, line.find(' '));
   line.remove_prefix(word.size());
   return word;
+}
+
+// Of IPv4 and IPv6.
+Result<std::string> sockets_text(const identity::ProcFs& proc_fs) {
+  std::string text;
+  for (const bool ipv6 : {false, true}) {
+    const auto sockets = proc_fs.tcp_sockets(ipv6);
+    if (sockets) {
+      text += *sockets;
+    } else if (!ipv6 ||
+               sockets.error().code != ErrorCode::kNotFound) {  // kernels without IPv6 have no such file
+      return propagate(sockets);
+    }
+  }
+  return text;
+}
+
+std::vector<uint64_t> answering_inodes(std::string_view sockets, const Preference& preference,
+                                       uint16_t port) {
+  for (const std::vector<std::string>& addresses : preference) {
+    if (auto inodes = listening_inodes(sockets, addresses, port); !inodes.empty()) {
+      return inodes;
+    }
+  }
+  return {};
+}
+
+// Ascending.
+std::vector<uint32_t> holders_of(const identity::ProcFs& proc_fs, const std::vector<uint64_t>& inodes) {
+  std::vector<uint32_t> holders = proc_fs.pids();
+  std::erase_if(holders, [&](uint32_t pid) {
+    return std::ranges::none_of(proc_fs.socket_inodes(pid), [&](uint64_t inode) {
+      return std::ranges::find(inodes, inode) != inodes.end();
+    });
+  });
+  std::ranges::sort(holders);
+  return holders;
+}
+
+// The holder that forked all others; nothing where some come from elsewhere.
+std::optional<uint32_t> ancestor_of_all(const identity::ProcFs& proc_fs,
+                                        const std::vector<uint32_t>& holders) {
+  std::optional<uint32_t> ancestor;
+  for (const uint32_t pid : holders) {
+    if (std::ranges::binary_search(holders, proc_fs.parent(pid))) {
+      continue;
+    }
+    if (ancestor) {
+      return std::nullopt;
+    }
+    ancestor = pid;
+  }
+  return ancestor;
 }
 
 }  // namespace
@@ -84,26 +140,30 @@ std::vector<uint64_t> listening_inodes(std::string_view sockets_text,
   return inodes;
 }
 
-std::optional<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host,
-                                      uint16_t port) {
-  const std::vector<std::string> addresses = addresses_for(host);
+Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port) {
+  const auto sockets = sockets_text(proc_fs);
+  if (!sockets) {
+    return propagate(sockets, "looking for who listens on port {}", port);
+  }
   std::vector<uint64_t> inodes;
-  for (const bool ipv6 : {false, true}) {
-    const std::string sockets = proc_fs.tcp_sockets(ipv6).value_or(std::string());
-    const auto found = listening_inodes(sockets, addresses, port);
+  for (const Preference& preference : preferences_for(host)) {
+    const auto found = answering_inodes(*sockets, preference, port);
     inodes.insert(inodes.end(), found.begin(), found.end());
   }
   if (inodes.empty()) {
-    return std::nullopt;
+    return fail(ErrorCode::kNotFound, "nobody in this network namespace listens at {}, port {}", host, port);
   }
-  std::vector<uint32_t> pids = proc_fs.pids();
-  std::ranges::sort(pids);
-  const auto owner = std::ranges::find_if(pids, [&](uint32_t pid) {
-    return std::ranges::any_of(proc_fs.socket_inodes(pid), [&](uint64_t inode) {
-      return std::ranges::find(inodes, inode) != inodes.end();
-    });
-  });
-  return owner == pids.end() ? std::nullopt : std::optional(*owner);
+  const std::vector<uint32_t> holders = holders_of(proc_fs, inodes);
+  if (holders.empty()) {
+    return with_hint(
+        fail(ErrorCode::kDenied, "no process within reach holds the socket at {}, port {}", host, port),
+        "run the daemon as root, or as the application's user");
+  }
+  if (const auto ancestor = ancestor_of_all(proc_fs, holders)) {
+    return *ancestor;
+  }
+  return fail(ErrorCode::kConflict, "{} processes listen at {}, port {}, among them {} and {}",
+              holders.size(), host, port, holders[0], holders[1]);
 }
 
 }  // namespace plimsoll::scrape

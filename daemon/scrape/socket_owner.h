@@ -2,20 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "daemon/identity/proc_fs.h"
 
 namespace plimsoll::scrape {
 
-// The process with the smallest PID that holds a socket listening there (those that it forked hold it, too). Nothing
-// where nobody listens, or the process is another user's and this one may not look. Reads the file descriptors of all
-// processes: some milliseconds on a busy machine.
-std::optional<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host,
-                                      uint16_t port);
+// The process that holds the socket listening there. As the kernel chooses: the very address before any of its family,
+// and that before [::] for IPv4. Of several holders it is the one that forked the others, which its children's code and
+// name are those of.
+//
+// kNotFound: nobody listens; kDenied: the process is another user's and this one may not look; kConflict: several hold
+// it and none forked all others. Reads the file descriptors of all processes: some milliseconds on a busy machine.
+Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port);
 
 // Inodes of the sockets in the text of /proc/net/tcp or tcp6 that listen on this port, at one of the addresses; these as
 // the kernel writes them ("0100007F").

@@ -39,8 +39,8 @@ class JitNames : public ::testing::Test {
     profile_.mutable_locations()->add_address(address);
   }
 
-  std::vector<std::string> named() {
-    name_jit_locations(identity::ProcFs(proc_.root()), profile_);
+  std::vector<std::string> named(uint64_t budget_bytes = 1 << 20) {
+    name_jit_locations(identity::ProcFs(proc_.root()), profile_, budget_bytes);
     std::vector<std::string> names;
     const wire::Locations& locations = profile_.locations();
     for (int i = 0; i < locations.kind_size(); ++i) {
@@ -80,6 +80,13 @@ TEST_F(JitNames, ARefusedMapIsNoted) {
   std::filesystem::create_symlink("elsewhere", proc_.root() + "/40/root/tmp/perf-40.map");
   EXPECT_THAT(named(), ElementsAre("JIT", "ELF", "JIT", "JIT", "JIT"));
   EXPECT_THAT(profile_.notes(), ElementsAre(HasSubstr("JIT code of jit has no names")));
+}
+
+TEST_F(JitNames, OverTheBudgetNoFurtherMapIsRead) {
+  proc_.file("40/root/tmp/perf-40.map", "1000 10 hot\n");
+  proc_.file("50/root/tmp/perf-50.map", "1000 10 of_50\n");
+  EXPECT_THAT(named(10), ElementsAre("JIT", "ELF", "hot", "JIT", "hot"));
+  EXPECT_THAT(profile_.notes(), ElementsAre(HasSubstr("over 10 bytes of perf maps")));
 }
 
 TEST_F(JitNames, CannotBreakTheProfile) {

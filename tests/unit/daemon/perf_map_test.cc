@@ -2,11 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <random>
 
+#include "base/unique_fd.h"
+#include "daemon/identity/safe_open.h"
 #include "tests/unit/daemon/fake_proc.h"
 
 namespace plimsoll::identity {
@@ -171,6 +175,20 @@ TEST_F(ReadPerfMap, PipesAndFoldersAreRefusedWithoutWaiting) {
   std::filesystem::remove(path("perf-7.map"));
   std::filesystem::create_directory(path("perf-7.map"));
   EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kDenied);
+}
+
+// Opening a pipe for reading would let its writer go on: what is not a file is not opened at all.
+TEST_F(ReadPerfMap, PipesAreNotOpened) {
+  std::filesystem::create_directories(path(""));
+  ASSERT_EQ(::mkfifo(path("perf-7.map").c_str(), 0600), 0);
+  const int watch = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(watch, 0);
+  const UniqueFd events(watch);
+  ASSERT_GE(::inotify_add_watch(watch, path("perf-7.map").c_str(), IN_OPEN), 0);
+  EXPECT_FALSE(read_perf_map(proc_fs_, 40));
+  EXPECT_FALSE(open_regular_file(path("perf-7.map")));
+  std::array<char, 1024> event{};
+  EXPECT_EQ(::read(watch, event.data(), event.size()), -1) << "it was opened";
 }
 
 TEST_F(ReadPerfMap, HugeFilesAreRefused) {

@@ -179,6 +179,24 @@ TEST_F(ProcessTableTest, NewMappingsReplaceOldOnes) {
   EXPECT_EQ(at(7, UINT64_MAX), "nothing");
 }
 
+TEST_F(ProcessTableTest, MemoryThatIsNamedLikeAFileIsNone) {
+  for (const char* path : {"/memfd:doublemapper (deleted)", "/dev/zero (deleted)", "/dev/zero",
+                           "/anon_hugepage (deleted)", "/SYSV00000000 (deleted)", "//anon"}) {
+    mmap(7, 0x8000, 0x1000, path);
+    EXPECT_EQ(at(7, 0x8800), "anonymous") << path;
+  }
+  proc_.process(30, {.comm = "java",
+                     .executable = "/bin/java",
+                     .cgroup = "",
+                     .maps = "1000-2000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n"});
+  EXPECT_EQ(at(30, 0x1800), "anonymous");
+}
+
+TEST_F(ProcessTableTest, ADeletedFileKeepsItsPath) {
+  mmap(7, 0x8000, 0x1000, "/lib/old.so (deleted)");
+  EXPECT_EQ(at(7, 0x8800), "/lib/old.so");
+}
+
 TEST_F(ProcessTableTest, ThreadsHaveNamesOfTheirOwn) {
   EXPECT_EQ(table_.thread_name(table_.find(7), 7), "job");
   EXPECT_EQ(table_.thread_name(table_.find(7), 8), "worker");

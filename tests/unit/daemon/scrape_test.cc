@@ -5,6 +5,7 @@
 #include "daemon/scrape/process_places.h"
 #include "daemon/scrape/since_last.h"
 #include "daemon/scrape/socket_owner.h"
+#include "daemon/scrape/start_of_counts.h"
 #include "formats/read_profile.h"
 #include "tests/unit/daemon/fake_proc.h"
 #include "tests/unit/formats/profile_text.h"
@@ -54,6 +55,12 @@ class SocketOwner : public ::testing::Test {
     return find_listener(identity::ProcFs(proc_.root()), host, port).value_or(0);
   }
 
+  ErrorCode error(const std::string& host, uint16_t port) const {
+    const auto found = find_listener(identity::ProcFs(proc_.root()), host, port);
+    EXPECT_FALSE(found) << "process " << found.value_or(0);
+    return found ? ErrorCode::kIo : found.error().code;
+  }
+
   identity::FakeProc proc_;
 };
 
@@ -83,14 +90,47 @@ TEST_F(SocketOwner, MayListenOnIpv6) {
 }
 
 TEST_F(SocketOwner, IsTheParentOfThoseThatItForked) {
-  opens(101, 3, "socket:[1001]");
+  for (const auto& [pid, parent] : {std::pair(1000, 1), std::pair(99, 1000), std::pair(101, 99)}) {
+    opens(static_cast<uint32_t>(pid), 3, "socket:[1001]");
+    proc_.file(fmt::format("{}/stat", pid), fmt::format("{} (worker) S {} 1 1\n", pid, parent));
+  }
+  EXPECT_EQ(owner("127.0.0.1", 8080), 1000);
+}
+
+TEST_F(SocketOwner, OfProcessesThatAreNoFamilyIsNone) {
   opens(99, 3, "socket:[1001]");
-  opens(1000, 3, "socket:[1001]");
-  EXPECT_EQ(owner("127.0.0.1", 8080), 99);
+  opens(101, 3, "socket:[1001]");
+  EXPECT_EQ(error("127.0.0.1", 8080), ErrorCode::kConflict);
+}
+
+TEST_F(SocketOwner, OfTheVeryAddressComesBeforeAny) {
+  proc_.file("net/tcp",
+             "0: 00000000:1F90 x 0A a b c d e 1\n"
+             "1: 0100007F:1F90 x 0A a b c d e 2\n");
+  proc_.file("net/tcp6", "0: 00000000000000000000000000000000:1F90 x 0A a b c d e 3\n");
+  opens(10, 3, "socket:[1]");
+  opens(20, 3, "socket:[2]");
+  opens(30, 3, "socket:[3]");
+  EXPECT_EQ(owner("127.0.0.1", 8080), 20);
+  EXPECT_EQ(owner("127.0.0.2", 8080), 10) << "any IPv4 address before [::]";
+  EXPECT_EQ(owner("::1", 8080), 30);
+  EXPECT_EQ(error("localhost", 8080), ErrorCode::kConflict) << "either of two";
+}
+
+TEST_F(SocketOwner, OfAnyIpv4AddressDoesNotAnswerIpv6) {
+  opens(40, 3, "socket:[1003]");
+  EXPECT_EQ(error("::1", 9090), ErrorCode::kNotFound);
 }
 
 TEST_F(SocketOwner, IsUnknownWhereDescriptorsAreOutOfReach) {
-  EXPECT_EQ(owner("127.0.0.1", 8080), 0);
+  EXPECT_EQ(error("127.0.0.1", 8080), ErrorCode::kDenied);
+}
+
+TEST_F(SocketOwner, IsUnknownWhereSocketsCannotBeRead) {
+  std::filesystem::remove(proc_.root() + "/net/tcp6");
+  EXPECT_EQ(error("127.0.0.3", 8080), ErrorCode::kNotFound) << "a kernel without IPv6";
+  std::filesystem::remove(proc_.root() + "/net/tcp");
+  EXPECT_FALSE(find_listener(identity::ProcFs(proc_.root()), "127.0.0.1", 8080));
 }
 
 TEST(ListeningInodes, DamagedLinesAreLeftOut) {
@@ -106,6 +146,44 @@ TEST(ProcFsStart, IsInTheProcessesStat) {
   proc.file("7/stat", "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 250 20\n");
   EXPECT_EQ(identity::ProcFs(proc.root()).started_ns(7), 250 * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
   EXPECT_EQ(identity::ProcFs(proc.root()).started_ns(8), 0);
+}
+
+// Since when an application has counted.
+
+constexpr std::optional<Owner> kOne{{.pid = 7, .started_ns = 100}};
+constexpr std::optional<Owner> kOther{{.pid = 7, .started_ns = 900}};
+
+TEST(StartOfCounts, AnotherProcessHasBegunAnew) {
+  const ScrapeTimes times{.since_last_ns = 60, .interval_ns = 60, .since_boot_ns = 1000};
+  EXPECT_EQ(start_of_counts(times, kOne, kOther), SinceLast::Start::kThisScrape);
+  EXPECT_EQ(start_of_counts(times, kOne, kOne), SinceLast::Start::kUnknown);
+}
+
+TEST(StartOfCounts, AProcessThatCouldNotBeFoundIsNotAnother) {
+  const ScrapeTimes times{.since_last_ns = 60, .interval_ns = 60, .since_boot_ns = 1000};
+  EXPECT_EQ(start_of_counts(times, kOne, std::nullopt), SinceLast::Start::kUnknown);
+  EXPECT_EQ(start_of_counts(times, std::nullopt, kOne), SinceLast::Start::kUnknown);
+}
+
+TEST(StartOfCounts, AProfileOfADurationSinceTheLastScrapeIsADifferenceAlready) {
+  const auto later = [](int64_t duration_ns) {
+    return start_of_counts({.duration_ns = duration_ns, .since_last_ns = 60}, kOne, kOne);
+  };
+  EXPECT_EQ(later(5), SinceLast::Start::kThisScrape);
+  EXPECT_EQ(later(60), SinceLast::Start::kThisScrape);
+  EXPECT_EQ(later(61), SinceLast::Start::kUnknown);
+  EXPECT_EQ(later(0), SinceLast::Start::kUnknown) << "it tells none";
+}
+
+TEST(StartOfCounts, TheFirstTimeTheAgeTells) {
+  const auto first = [](int64_t duration_ns, const std::optional<Owner>& owner) {
+    return start_of_counts({.duration_ns = duration_ns, .interval_ns = 200, .since_boot_ns = 1000}, {},
+                           owner);
+  };
+  EXPECT_EQ(first(0, kOne), SinceLast::Start::kUnknown) << "it is 900 ns old";
+  EXPECT_EQ(first(0, kOther), SinceLast::Start::kThisScrape);
+  EXPECT_EQ(first(200, kOne), SinceLast::Start::kThisScrape) << "its counts are younger than itself";
+  EXPECT_EQ(first(0, std::nullopt), SinceLast::Start::kUnknown);
 }
 
 // What happened since.
@@ -151,6 +229,62 @@ TEST(SinceLast, RowsOfOneStackShareWhatWasThere) {
   SinceLast since_last;
   after(since_last, contention("50 5 @ 0x11\n30 3 @ 0x11\n"));
   EXPECT_EQ(after(since_last, contention("60 6 @ 0x11\n31 4 @ 0x11\n")), "0 0: 0x10\n2 11: 0x10\n");
+}
+
+TEST(SinceLast, OtherTypesThanBeforeAreAFirstScrape) {
+  SinceLast since_last;
+  const auto heap = [](const std::string& totals, const std::string& row) {
+    return *formats::read_profile(as_bytes("heap profile: " + totals + " @ heapprofile\n" + row));
+  };
+  EXPECT_EQ(after(since_last, heap("4: 400 [4: 400]", "4: 400 [4: 400] @ 0x11\n")), "4 400: 0x10\n")
+      << "nothing was freed: it tells only what is in use";
+  EXPECT_EQ(after(since_last, heap("3: 300 [5: 500]", "3: 300 [5: 500] @ 0x11\n")), "3 300: 0x10\n")
+      << "what was allocated since the start is not new";
+  EXPECT_EQ(after(since_last, heap("3: 300 [6: 600]", "3: 300 [6: 600] @ 0x11\n")), "1 100 3 300: 0x10\n");
+}
+
+// Some kilobytes as pprof, which would be gigabytes with every text written out wherever it is used.
+TEST(SinceLast, LongNamesOnManyStacksAreNoBurden) {
+  const auto profile = [](int64_t count) {
+    ApplicationProfile result;
+    result.types = {{"contentions", "count"}};
+    result.texts = {"", std::string(4000, 'x')};
+    result.functions = {{.name = 1}};
+    result.frames.resize(1000);
+    result.locations = {{.first_frame = 0, .frame_count = 1000}};
+    for (int sample = 0; sample < 100; ++sample) {
+      result.samples.add(std::vector<uint32_t>(static_cast<size_t>(sample) * 100), {{count}});
+    }
+    return result;
+  };
+  SinceLast since_last;
+  ApplicationProfile first = profile(3);
+  since_last.apply(first, SinceLast::Start::kUnknown);
+  ApplicationProfile second = profile(5);
+  since_last.apply(second, SinceLast::Start::kUnknown);
+  for (size_t sample = 0; sample < second.samples.size(); ++sample) {
+    EXPECT_THAT(second.samples.values(sample), ElementsAre(2)) << "sample " << sample;
+  }
+}
+
+TEST(SinceLast, StacksWithoutAddressesAreKnownByNamesAndLines) {
+  const auto profile = [](uint32_t line) {
+    ApplicationProfile result;
+    result.types = {{"contentions", "count"}};
+    result.texts = {"", "work"};
+    result.functions = {{.name = 1}};
+    result.frames = {{.function = 0, .line = line}};
+    result.locations = {{.first_frame = 0, .frame_count = 1}};
+    result.samples.add({{0}}, {{4}});
+    return result;
+  };
+  SinceLast since_last;
+  for (const auto& [line, expected] : {std::pair(10U, 4), std::pair(10U, 0), std::pair(11U, 4)}) {
+    ApplicationProfile scraped = profile(line);
+    since_last.apply(
+        scraped, line == 10 && expected == 4 ? SinceLast::Start::kThisScrape : SinceLast::Start::kUnknown);
+    EXPECT_THAT(scraped.samples.values(0), ElementsAre(expected)) << "line " << line;
+  }
 }
 
 TEST(SinceLast, SnapshotsPassThrough) {

@@ -43,6 +43,23 @@ TEST(PprofReader, PartsMayComeInAnyOrder) {
   EXPECT_EQ(text_of(read_pprof(as_bytes(samples.SerializeAsString() + rest.SerializeAsString()))), kHeapText);
 }
 
+TEST(PprofReader, ValuesAreBoundedWhateverTheNumberOfTypes) {
+  pprof::Profile profile;
+  profile.add_string_table("");
+  const auto result = [&profile] {
+    return text_of(read_pprof(as_bytes(profile.SerializeAsString()), {.max_entries = 25}));
+  };
+  for (int type = 0; type < 25; ++type) {
+    profile.add_sample_type();
+  }
+  for (int sample = 0; sample < 4; ++sample) {
+    profile.add_sample()->mutable_value()->Resize(25, 1);
+  }
+  EXPECT_EQ(result().substr(0, 4), "1 1 ");
+  profile.add_sample()->mutable_value()->Resize(25, 1);
+  EXPECT_THAT(result(), HasSubstr("over 100 values"));
+}
+
 TEST(PprofReader, ALinkedNameStandsInForAMissingOne) {
   pprof::Profile profile = pprof_heap();
   profile.mutable_function(0)->set_system_name(text(profile, "_Z4mainv"));
