@@ -292,6 +292,25 @@ TEST_F(LateBinding, ABuildUnderSeveralPathsIsNamedUnderAll) {
   EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden, kHidden));
 }
 
+TEST_F(LateBinding, ANewPathOfAKnownBuildIsTriedToo) {
+  const std::string elsewhere = "/another/machine/has/it.so";
+  add_profile(1, elsewhere, hidden_);
+  bind(symbolizer_);
+  EXPECT_EQ(quality_of(elsewhere), static_cast<int>(store::SymbolQuality::kNone));
+  add_profile(2, path_, hidden_);
+  EXPECT_EQ(bind(symbolizer_).renamed, 1);
+  EXPECT_EQ(quality_of(elsewhere), static_cast<int>(store::SymbolQuality::kDynsym));
+}
+
+TEST_F(LateBinding, AProfileThatCallsABuildTheVdsoDoesNotHideItsSymbols) {
+  add_profile(1, "[vdso]", hidden_);
+  bind(symbolizer_);
+  add_profile(2, path_, hidden_);
+  add_debug_file();
+  bind(symbolizer_);
+  EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden));
+}
+
 TEST_F(LateBinding, WorseSymbolsDoNotReplaceBetterOnes) {
   add_debug_file();
   add_profile(1, path_, hidden_);
