@@ -121,7 +121,7 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
 
 Symbolizer::Symbolizer(SymbolRoots roots) : roots_(std::move(roots)), cache_(kMaxCacheBytes) {}
 
-Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue) {
+Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, bool look_for_better) {
   std::vector<PendingBinary> pending;
   int64_t bound_up_to = bound_up_to_;
   auto done = with_catalogue([&](sqlite::Database& catalogue) -> Status {
@@ -134,7 +134,7 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue) {
   SymbolizeReport report;
   std::vector<LookedUp> all;
   for (PendingBinary& binary : pending) {
-    if (done && (binary.has_new_locations || may_end_better(binary, roots_))) {
+    if (done && (binary.has_new_locations || (look_for_better && may_end_better(binary, roots_)))) {
       done = look_up(with_catalogue, std::move(binary), all);
     }
   }

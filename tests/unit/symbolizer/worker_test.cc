@@ -49,9 +49,9 @@ class WorkerTest : public ::testing::Test {
     return bind(symbolizer);
   }
 
-  SymbolizeReport bind(Symbolizer& symbolizer) {
-    const auto report =
-        symbolizer.run([&](const CatalogueWork& work) { return ingest_->write_catalogue(work); });
+  SymbolizeReport bind(Symbolizer& symbolizer, bool look_for_better = true) {
+    const auto report = symbolizer.run(
+        [&](const CatalogueWork& work) { return ingest_->write_catalogue(work); }, look_for_better);
     EXPECT_TRUE(report) << report.error().text();
     return report.value_or(SymbolizeReport());
   }
@@ -265,6 +265,14 @@ TEST_F(LateBinding, WithoutAChangeNothingIsLookedUpAgain) {
   add_debug_file();
   EXPECT_EQ(bind(symbolizer_).renamed, 1);
   EXPECT_EQ(bind(symbolizer_).renamed, 0);
+}
+
+TEST_F(LateBinding, OnlyAPassThatIsToldToLooksForBetterSymbols) {
+  add_profile(1, path_, hidden_);
+  bind(symbolizer_);
+  add_debug_file();
+  EXPECT_EQ(bind(symbolizer_, false).renamed, 0);
+  EXPECT_EQ(bind(symbolizer_).renamed, 1);
 }
 
 TEST_F(LateBinding, ALaterBindingIsANewGeneration) {
