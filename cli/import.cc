@@ -93,7 +93,7 @@ Status run_import(const ImportOptions& options) {
   symbolizer::Symbolizer symbolizer({given_or(options.symbol_roots, defaults.symbol_roots),
                                      given_or(options.debug_roots, defaults.symbol_debug_roots)});
   // What was accepted before a failure is accepted: it becomes rows now rather than at some later start.
-  const auto report = server::run_pipeline(**ingest, symbolizer);
+  const auto report = server::run_pipeline(**ingest, symbolizer, true);
   if (!report) {
     return propagate(report);
   }

@@ -47,9 +47,10 @@ Status check_id(std::string_view id, std::string_view field) {
 }
 
 // Whether the machine is known.
-Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::HeartbeatRequest& request) {
+Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::HeartbeatRequest& request,
+                            int64_t heartbeat_ns) {
   const int64_t now_ns = wall_now_ns();
-  auto seen = machines.machine_seen(request.machine_id(), request.boot_id(), now_ns);
+  auto seen = machines.machine_seen(request.machine_id(), request.boot_id(), now_ns, heartbeat_ns);
   if (!seen || !*seen || request.instances().empty()) {
     return seen;
   }
@@ -112,8 +113,9 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
   if (auto checked = check_census(request); !checked) {
     return propagate(checked);
   }
-  const auto seen =
-      ingest_.with_machines([&](store::LiveMachines& machines) { return note_heartbeat(machines, request); });
+  const auto seen = ingest_.with_machines([&](store::LiveMachines& machines) {
+    return note_heartbeat(machines, request, options_.heartbeat_interval_ns);
+  });
   if (!seen) {
     return propagate(seen);
   }

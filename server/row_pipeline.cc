@@ -20,13 +20,14 @@ Status build_rows(store::Ingest& ingest, PipelineReport& report) {
 
 }  // namespace
 
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer) {
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer,
+                                    bool look_for_better) {
   PipelineReport report;
   if (auto built = build_rows(ingest, report); !built) {
     return propagate(built);
   }
-  auto named =
-      symbolizer.run([&](const symbolizer::CatalogueWork& work) { return ingest.write_catalogue(work); });
+  auto named = symbolizer.run(
+      [&](const symbolizer::CatalogueWork& work) { return ingest.write_catalogue(work); }, look_for_better);
   if (!named) {
     return propagate(named, "naming locations");
   }

@@ -18,7 +18,8 @@ struct PipelineReport {
   bool has_news() const { return profiles + unbuildable + names.locations + names.renamed != 0; }
 };
 
-// One thread at a time. Works until nothing is pending.
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer);
+// One thread at a time. Works until nothing is pending; old locations are looked up again only if `look_for_better`.
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer,
+                                    bool look_for_better);
 
 }  // namespace plimsoll::server

@@ -136,8 +136,15 @@ bool Server::wait_for_work() {
 }
 
 void Server::build_rows() {
+  using Clock = std::chrono::steady_clock;
+  auto next_retry = Clock::now();
   while (wait_for_work()) {
-    const auto report = run_pipeline(*ingest_, symbolizer_);
+    const auto now = Clock::now();
+    const bool is_retry = now >= next_retry;
+    const auto report = run_pipeline(*ingest_, symbolizer_, is_retry);
+    if (is_retry && report) {
+      next_retry = now + symbol_retry_;
+    }
     if (!report) {
       log_error("{}", report.error().text());
     } else if (report->has_news()) {

@@ -104,16 +104,17 @@ Status LiveMachines::register_machine(const wire::Machine& machine, int64_t now_
       machine.id(), machine.boot_id(), as_bytes(attributes), now_ns, now_ns, heartbeat_ns);
 }
 
-Result<bool> LiveMachines::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns) {
+Result<bool> LiveMachines::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns,
+                                        int64_t heartbeat_ns) {
   bool is_known = false;
   // The statement takes effect once it has run to its end.
-  const auto updated = for_each(
-      database_.query("UPDATE machine SET last_seen_ns = ? WHERE machine_id = ? AND boot_id = ? RETURNING 1",
-                      now_ns, id, boot_id),
-      [&](const sqlite::Statement&) {
-        is_known = true;
-        return Status();
-      });
+  const auto updated = for_each(database_.query("UPDATE machine SET last_seen_ns = ?, heartbeat_ns = ? WHERE "
+                                                "machine_id = ? AND boot_id = ? RETURNING 1",
+                                                now_ns, heartbeat_ns, id, boot_id),
+                                [&](const sqlite::Statement&) {
+                                  is_known = true;
+                                  return Status();
+                                });
   return updated ? Result<bool>(is_known) : propagate(updated);
 }
 

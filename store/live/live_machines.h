@@ -48,8 +48,10 @@ class LiveMachines {
   // same ID: a cloned image.
   Status register_machine(const wire::Machine& machine, int64_t now_ns, int64_t heartbeat_ns);
 
-  // Notes that the machine is alive; false where it has not registered under this boot ID.
-  Result<bool> machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns);
+  // Notes that the machine is alive, and how often it is told to say so; false where it has not registered under this
+  // boot ID.
+  Result<bool> machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns,
+                            int64_t heartbeat_ns);
 
   // Replaces the machine's census. `census` must be checked already.
   Status keep_census(const Census& census);

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <tuple>
 
-#include "symbolizer/dwarf/unit_tree.h"
-
 namespace plimsoll::symbolizer {
 namespace {
 
 constexpr size_t kMaxUnits = 4'000'000;
-constexpr size_t kMaxRanges = 50'000'000;
+constexpr uint64_t kMaxRanges = 20'000'000;  // read, whether or not they are kept
 
 // Ranges of sound files do not overlap; in damaged ones the search for one that holds the address ends here.
 constexpr int kMaxOverlapping = 16;
@@ -28,11 +26,12 @@ bool is_code(uint64_t address, const std::vector<elf::Segment>& segments) {
 
 UnitIndex UnitIndex::build(Dwarf* dwarf, const std::vector<elf::Segment>& segments) {
   UnitIndex index;
+  ReadBudget budget{.ranges = kMaxRanges};
   Dwarf_CU* unit = nullptr;
   uint8_t unit_type = 0;
   Dwarf_Die die{};
   // Without a place for the sub-DIE: asked for it, libdw opens the file that a skeleton names.
-  while (index.units_.size() < kMaxUnits &&
+  while (index.units_.size() < kMaxUnits && budget.ranges > 0 &&
          ::dwarf_get_units(dwarf, unit, &unit, nullptr, &unit_type, &die, nullptr) == 0) {
     const bool is_skeleton = unit_type == DW_UT_skeleton;
     if (die.addr == nullptr || (unit_type != DW_UT_compile && !is_skeleton)) {
@@ -43,7 +42,7 @@ UnitIndex UnitIndex::build(Dwarf* dwarf, const std::vector<elf::Segment>& segmen
       index.units_.back().bytes = offset - std::min(offset, index.units_.back().die_offset);
     }
     index.units_.push_back({offset, 0, is_skeleton});
-    index.add_ranges(die, segments);
+    index.add_ranges(die, segments, budget);
   }
   std::ranges::sort(index.ranges_, {},
                     [](const Range& range) { return std::tuple(range.from, range.to, range.unit); });
@@ -51,24 +50,25 @@ UnitIndex UnitIndex::build(Dwarf* dwarf, const std::vector<elf::Segment>& segmen
   return index;
 }
 
-void UnitIndex::add_ranges(Dwarf_Die& unit, const std::vector<elf::Segment>& segments) {
+void UnitIndex::add_ranges(Dwarf_Die& unit, const std::vector<elf::Segment>& segments, ReadBudget& budget) {
   Dwarf_Addr base = 0;
   Dwarf_Addr from = 0;
   Dwarf_Addr to = 0;
   ptrdiff_t position = 0;
   const auto add = [&](uint64_t range_from, uint64_t range_to) {
-    if (range_from < range_to && is_code(range_from, segments) && ranges_.size() < kMaxRanges) {
+    if (range_from < range_to && is_code(range_from, segments)) {
       ranges_.push_back({range_from, range_to, static_cast<uint32_t>(units_.size() - 1)});
     }
   };
   bool has_ranges = false;
-  while (ranges_.size() < kMaxRanges && (position = ::dwarf_ranges(&unit, position, &base, &from, &to)) > 0) {
+  while (budget.ranges > 0 && (position = ::dwarf_ranges(&unit, position, &base, &from, &to)) > 0) {
     has_ranges = true;
+    --budget.ranges;
     add(from, to);
   }
   if (!has_ranges) {
     // DWARF 2 knows no unit of several ranges: there the functions have them.
-    UnitTree::read(unit).for_each_range(add);
+    UnitTree::read(unit, budget).for_each_range(add);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "elf/elf_file.h"
+#include "symbolizer/dwarf/unit_tree.h"
 
 namespace plimsoll::symbolizer {
 
@@ -23,7 +24,7 @@ struct DwarfUnit {
 // Immutable. Outlives the Dwarf it was built from.
 class UnitIndex {
  public:
-  // Reads the first entry of every unit, and leaves a damaged rest out. Ranges that begin in none of the executable
+  // Reads the first entry of every unit, up to 20 million ranges, and leaves a damaged rest out. Ranges that begin in none of the executable
   // `segments` are left out: linkers leave those of functions that they dropped at address 0.
   static UnitIndex build(Dwarf* dwarf, const std::vector<elf::Segment>& segments);
 
@@ -39,7 +40,7 @@ class UnitIndex {
     uint64_t to;
     uint32_t unit;
   };
-  void add_ranges(Dwarf_Die& unit, const std::vector<elf::Segment>& segments);
+  void add_ranges(Dwarf_Die& unit, const std::vector<elf::Segment>& segments, ReadBudget& budget);
 
   std::vector<DwarfUnit> units_;  // in the file's order
   std::vector<Range> ranges_;     // by `from`

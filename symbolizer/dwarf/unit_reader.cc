@@ -28,12 +28,13 @@ bool has_ranges(Dwarf_Die& die) {
 }
 
 // Adds the inlined calls that hold the address, outermost first. True where there were any.
-bool add_inlined(Dwarf_Die& parent, uint64_t address, int depth, std::vector<Dwarf_Die>& calls) {
+bool add_inlined(Dwarf_Die& parent, uint64_t address, int depth, const void*& last,
+                 std::vector<Dwarf_Die>& calls) {
   if (depth == kMaxBlockDepth || calls.size() == kMaxInlinedFrames) {
     return false;
   }
   const size_t before = calls.size();
-  for_each_child(parent, [&](Dwarf_Die& child) {
+  for_each_child(parent, last, [&](Dwarf_Die& child) {
     const int tag = ::dwarf_tag(&child);
     const bool is_call = tag == DW_TAG_inlined_subroutine;
     if (!is_call && tag != DW_TAG_lexical_block) {
@@ -47,7 +48,7 @@ bool add_inlined(Dwarf_Die& parent, uint64_t address, int depth, std::vector<Dwa
     if (is_call) {
       calls.push_back(child);
     }
-    add_inlined(child, address, depth + 1, calls);
+    add_inlined(child, address, depth + 1, last, calls);
     return calls.size() == before;  // until found
   });
   return calls.size() != before;
@@ -61,7 +62,7 @@ const UnitTree& UnitTrees::of(const Dwarf_Die& die) {
   ::dwarf_diecu(&copy, &unit, nullptr, nullptr);
   const auto [entry, is_new] = trees_.try_emplace(unit.addr);
   if (is_new && unit.addr != nullptr) {
-    entry->second = UnitTree::read(unit);
+    entry->second = UnitTree::read(unit, budget_);
   }
   return entry->second;
 }
@@ -128,7 +129,8 @@ std::vector<SourceFrame> UnitReader::frames_at(uint64_t address) {
     return frames.front().file.empty() ? std::vector<SourceFrame>() : frames;
   }
   std::vector<Dwarf_Die> calls{*function};
-  add_inlined(calls.front(), address, 0, calls);
+  const void* last = function->addr;
+  add_inlined(calls.front(), address, 0, last, calls);
   // calls[i] is the innermost so far: it was called from within calls[i - 1].
   for (size_t i = calls.size(); i > 0; --i) {
     frames.back().function = function_name(calls[i - 1]);

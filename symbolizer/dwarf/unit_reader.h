@@ -22,6 +22,7 @@ class UnitTrees {
 
  private:
   std::unordered_map<const void*, UnitTree> trees_;
+  ReadBudget budget_;  // of all of them: the rest have no functions
 };
 
 // Valid as long as the Dwarf that the unit is of.

@@ -29,12 +29,19 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-UnitTree UnitTree::read(Dwarf_Die unit) {
-  UnitTree tree;
+bool ReadBudget::take_scope_bytes(uint64_t bytes) {
+  const bool is_covered = bytes <= scope_bytes;
+  scope_bytes = is_covered ? scope_bytes - bytes : 0;
+  return is_covered;
+}
+
+UnitTree UnitTree::read(Dwarf_Die unit, ReadBudget& budget) {
+  UnitTree tree(budget);
   tree.visit_children(unit, 0, 0);
   std::ranges::sort(tree.functions_, [](const Function& a, const Function& b) {
     return a.from != b.from ? a.from < b.from : a.to > b.to;
   });
+  tree.budget_ = nullptr;
   return tree;
 }
 
@@ -42,9 +49,9 @@ void UnitTree::visit_children(Dwarf_Die& parent, uint32_t scope, int depth) {
   if (depth == kMaxDepth) {
     return;
   }
-  for_each_child(parent, [&](Dwarf_Die& child) {
+  for_each_child(parent, last_, [&](Dwarf_Die& child) {
     visit(child, scope, depth);
-    return true;
+    return budget_->ranges > 0;
   });
 }
 
@@ -81,12 +88,16 @@ void UnitTree::visit(Dwarf_Die& die, uint32_t scope, int depth) {
 uint32_t UnitTree::scope_within(Dwarf_Die& die, uint32_t outer, std::string_view anonymous) {
   Dwarf_Attribute attribute{};
   const char* const name = ::dwarf_formstring(::dwarf_attr_integrate(&die, DW_AT_name, &attribute));
-  std::string text = scopes_[outer];
-  if (name == nullptr && anonymous.empty()) {
+  const std::string_view own = name == nullptr ? anonymous : std::string_view(name);
+  if ((name == nullptr && anonymous.empty()) || own.size() > kMaxScopeBytes) {
     return outer;
   }
+  if (!budget_->take_scope_bytes(sizeof(std::string) + scopes_[outer].size() + own.size())) {
+    return outer;
+  }
+  std::string text = scopes_[outer];
   text += text.empty() ? "" : "::";
-  text += name == nullptr ? anonymous : std::string_view(name);
+  text += own;
   if (text.size() > kMaxScopeBytes) {
     return outer;
   }
@@ -102,7 +113,8 @@ void UnitTree::add_function(Dwarf_Die& die, uint32_t scope) {
   Dwarf_Addr from = 0;
   Dwarf_Addr to = 0;
   ptrdiff_t position = 0;
-  while ((position = ::dwarf_ranges(&die, position, &base, &from, &to)) > 0) {
+  while (budget_->ranges > 0 && (position = ::dwarf_ranges(&die, position, &base, &from, &to)) > 0) {
+    --budget_->ranges;
     if (from < to) {
       functions_.push_back({from, to, die});
     }

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <csetjmp>
+#include <cstdlib>
+#include <memory>
+
+#include "symbolizer/names/component_size.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -31,26 +35,35 @@ void append(const char* part, size_t size, void* opaque) {
   output.size += size;
 }
 
-struct Demangler {
-  int (*demangle)(const char* mangled, int options, demangle_callbackref callback, void* opaque);
-  int options;
-};
-
-constexpr std::array<Demangler, 2> kDemanglers{{
-    // Old Rust names are valid C++ as well, with a hash: Rust's own demangler goes first, and takes no others.
-    {&rust_demangle_callback, DMGL_PARAMS | DMGL_ANSI},
-    // Its limit on recursion refuses every name beyond 1 KiB, which templates reach: kMaxMangledBytes bounds it instead.
-    {&cplus_demangle_v3_callback, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT},
-}};
-
-// What the demangler makes of `name`, in `output`; false where that is no name of its language, or too much.
-bool demangle(const Demangler& demangler, const char* name, Output& output) {
+// What `write` tells append(), in `output`; false where it fails, or writes too much.
+template <typename Write>
+bool collect(Output& output, Write write) {
   output.size = 0;
   // NOLINTNEXTLINE(cert-err52-cpp): as above.
   if (setjmp(output.too_long) != 0) {
     return false;
   }
-  return demangler.demangle(name, demangler.options, &append, &output) != 0 && output.size != 0;
+  return write() != 0 && output.size != 0;
+}
+
+constexpr int kOptions = DMGL_PARAMS | DMGL_ANSI;
+
+bool demangle_rust(const char* name, Output& output) {
+  return collect(output, [&] { return ::rust_demangle_callback(name, kOptions, &append, &output); });
+}
+
+bool demangle_cpp(const char* name, Output& output) {
+  // Its limit on recursion refuses every name beyond 1 KiB, which templates reach: kMaxMangledBytes bounds it instead.
+  constexpr int kCppOptions = kOptions | DMGL_NO_RECURSE_LIMIT;
+  void* memory = nullptr;
+  demangle_component* const tree = ::cplus_demangle_v3_components(name, kCppOptions, &memory);
+  // NOLINTNEXTLINE(cppcoreguidelines-no-malloc): the library's contract.
+  const std::unique_ptr<void, decltype(&std::free)> owner(memory, &std::free);
+  if (tree == nullptr || !is_printable(*tree)) {
+    return false;
+  }
+  return collect(output,
+                 [&] { return ::cplus_demangle_print_callback(kCppOptions, tree, &append, &output); });
 }
 
 }  // namespace
@@ -62,10 +75,9 @@ std::string display_name(std::string_view linkage_name) {
     return name;
   }
   Output output;
-  for (const Demangler& demangler : kDemanglers) {
-    if (demangle(demangler, name.c_str(), output)) {
-      return {output.text.data(), output.size};
-    }
+  // Old Rust names are valid C++ as well, with a hash: Rust's own demangler goes first, and takes no others.
+  if (demangle_rust(name.c_str(), output) || demangle_cpp(name.c_str(), output)) {
+    return {output.text.data(), output.size};
   }
   return name;
 }

@@ -78,6 +78,14 @@ std::string PendingBinary::key() const {
                      identity.empty() ? paths.front() : "");
 }
 
+std::string PendingBinary::search_key() const {
+  std::string search = key();
+  for (const std::string& path : paths) {
+    search += '\0' + path;
+  }
+  return search;
+}
+
 Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int64_t& bound_up_to) {
   const auto last = catalogue.integer("SELECT coalesce(max(id), 0) FROM location", 0);
   if (!last) {

@@ -35,6 +35,8 @@ struct PendingBinary {
 
   // Names it within this process.
   std::string key() const;
+  // Names the search for its symbols, which depends on the paths that are known.
+  std::string search_key() const;
 };
 
 // Binaries with locations that were never looked up (only IDs beyond `bound_up_to` are considered), and those whose

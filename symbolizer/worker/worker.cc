@@ -29,7 +29,8 @@ std::string kernel_state(const PendingBinary& binary) {
 }
 
 bool is_vdso(const PendingBinary& binary) {
-  return std::ranges::find(binary.paths, kVdso) != binary.paths.end();
+  // Not any of them: a profile may call any build by that name.
+  return std::ranges::all_of(binary.paths, [](const std::string& path) { return path == kVdso; });
 }
 
 bool may_end_better(const PendingBinary& binary, const SymbolRoots& roots) {
@@ -120,7 +121,7 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
 
 Symbolizer::Symbolizer(SymbolRoots roots) : roots_(std::move(roots)), cache_(kMaxCacheBytes) {}
 
-Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue) {
+Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, bool look_for_better) {
   std::vector<PendingBinary> pending;
   int64_t bound_up_to = bound_up_to_;
   auto done = with_catalogue([&](sqlite::Database& catalogue) -> Status {
@@ -133,7 +134,7 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue) {
   SymbolizeReport report;
   std::vector<LookedUp> all;
   for (PendingBinary& binary : pending) {
-    if (done && (binary.has_new_locations || may_end_better(binary, roots_))) {
+    if (done && (binary.has_new_locations || (look_for_better && may_end_better(binary, roots_)))) {
       done = look_up(with_catalogue, std::move(binary), all);
     }
   }
@@ -154,7 +155,7 @@ Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogu
                                                               const PendingBinary& binary) {
   std::string image;
   const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, roots_); };
-  if (binary.is_kernel && !cache_.holds(binary.key(), fresh)) {
+  if (binary.is_kernel && !cache_.holds(binary.search_key(), fresh)) {
     const auto read = with_catalogue([&](sqlite::Database& catalogue) -> Status {
       auto content = kernel_image(catalogue, binary);
       image = content.value_or("");
@@ -164,7 +165,7 @@ Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogu
       return propagate(read);
     }
   }
-  return cache_.get(binary.key(), fresh, [&] {
+  return cache_.get(binary.search_key(), fresh, [&] {
     if (binary.is_kernel) {
       return read_kernel_symbols(image, kernel_state(binary));
     }

@@ -34,10 +34,11 @@ class Symbolizer {
  public:
   explicit Symbolizer(SymbolRoots roots);
 
-  // One pass: looks up every ELF, kernel and module location that never was; and, where a stat() of the files that a
-  // search depended on says that it may now end better, searches again, and then looks up all locations of that build ID
-  // anew. The catalogue is held only to read and to write, not while files are read.
-  Result<SymbolizeReport> run(const WithCatalogue& with_catalogue);
+  // One pass: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
+  // of the files that a search depended on says that it may now end better, searches again, and then looks up all
+  // locations of that build ID anew. The stats are of every binary without the best symbols: not for every pass. The
+  // catalogue is held only to read and to write, not while files are read.
+  Result<SymbolizeReport> run(const WithCatalogue& with_catalogue, bool look_for_better);
 
  private:
   Status look_up(const WithCatalogue& with_catalogue, PendingBinary binary, std::vector<LookedUp>& all);

@@ -46,7 +46,7 @@ TEST(IngestThreads, ProfilesFromManyThreadsCountOnceWhileABuilderRuns) {
           attributes.set_boot_id("boot");
           ingest->with_machines([&](LiveMachines& machines) {
             EXPECT_TRUE(machines.register_machine(attributes, static_cast<int64_t>(i), 0));
-            EXPECT_EQ(machines.machine_seen(machine, "boot", static_cast<int64_t>(i)), true);
+            EXPECT_EQ(machines.machine_seen(machine, "boot", static_cast<int64_t>(i), 0), true);
           });
         }
         --running;

@@ -48,10 +48,16 @@ TEST_F(MachinesTest, AMachineThatFellSilentMayComeBackRebooted) {
 
 TEST_F(MachinesTest, OnlyARegisteredBootIsSeen) {
   ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-a"), 100, 0));
-  EXPECT_EQ(machines_.machine_seen("m1", "boot-a", 300), true);
-  EXPECT_EQ(machines_.machine_seen("m1", "boot-b", 400), false);
-  EXPECT_EQ(machines_.machine_seen("m2", "boot-a", 400), false);
+  EXPECT_EQ(machines_.machine_seen("m1", "boot-a", 300, 50), true);
+  EXPECT_EQ(machines_.machine_seen("m1", "boot-b", 400, 50), false);
+  EXPECT_EQ(machines_.machine_seen("m2", "boot-a", 400, 50), false);
   EXPECT_EQ((*machines_.machines())[0].last_seen_ns, 300);
+}
+
+TEST_F(MachinesTest, AHeartbeatToldAtAnotherIntervalIsJudgedByIt) {
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-a"), 100, 10));
+  EXPECT_EQ(machines_.machine_seen("m1", "boot-a", 200, 1000), true);
+  EXPECT_TRUE((*machines_.machines())[0].is_live(2000));
 }
 
 wire::InstanceUsage usage(const std::string& job, const std::string& instance, double quota_cpus = 0) {

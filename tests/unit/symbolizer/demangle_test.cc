@@ -72,6 +72,35 @@ TEST(DisplayName, AShortNameForAnEndlessTextStaysAsItIs) {
   EXPECT_EQ(display_name(nested), nested);
 }
 
+TEST(DisplayName, APackExpansionOfSubstitutionsComesToAnEnd) {
+  // Before it writes anything, libiberty looks for the pack in all 2^60 places.
+  constexpr int kDepth = 60;
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string name = "_Z1fDp";
+  for (int i = 0; i < kDepth; ++i) {
+    name += "1AI";
+  }
+  name += "iiE";
+  // The last A is substitution kDepth - 2, then come the templates, from within.
+  for (int i = kDepth - 1; i < 2 * kDepth - 2; ++i) {
+    name += fmt::format("S{}{}_E", i < 36 ? "" : digits.substr(i / 36, 1), digits[i % 36]);
+  }
+  EXPECT_EQ(display_name(name), name);
+}
+
+TEST(DisplayName, TemplatesTimesReferencesToTheirParametersStayOffTheStack) {
+  // Copied for each reference, the templates would fill megabytes.
+  std::string name = "_Z1fIiEv";
+  for (int i = 0; i < 500; ++i) {
+    name += "RT_";
+  }
+  EXPECT_NE(display_name(name), name);
+  for (int i = 0; i < 400; ++i) {
+    name += "1AIiE";
+  }
+  EXPECT_EQ(display_name(name), name);
+}
+
 TEST(DisplayName, DamagedNamesDoNoHarm) {
   const std::vector<std::string> names{"_ZNSt6vectorIiSaIiEE9push_backERKiS1_DpT_ILb1EE",
                                        "_RINvNtC3std3mem8align_ofNtNtC4test5outer5InnerE"};

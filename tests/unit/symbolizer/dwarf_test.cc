@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "elf/elf_file.h"
 #include "symbolizer/dwarf/dwarf_file.h"
+#include "symbolizer/dwarf/unit_tree.h"
 #include "symbolizer/names/demangle.h"
 #include "tests/temporary_directory.h"
 
@@ -297,6 +298,57 @@ TEST_F(DwarfOfCopies, ASupplementThatIsNotAtHandIsAReason) {
       EXPECT_EQ(shared[i][depth].line, expected[i][depth].line);
     }
   }
+}
+
+TEST(DamagedDwarf, EntriesThatCallTheirChildrenSiblingsAreTakenOnce) {
+  Fixture fixture(PLIMSOLL_BIN "/siblings.so");
+  const auto code = fixture.code();
+  ASSERT_FALSE(code.empty());
+  const auto frames = DwarfFile::open(fixture.file.writable_bytes(), {})->look_up(code);
+  ASSERT_TRUE(frames);
+  ASSERT_EQ(frames->front().size(), 1);
+  EXPECT_EQ(frames->front().front().function, "function");
+}
+
+// What the first unit's tree holds, read with that budget.
+struct TreeSummary {
+  size_t ranges = 0;
+  size_t scoped = 0;  // of functions within a namespace or class
+};
+
+TreeSummary read_tree(const char* path, ReadBudget& budget) {
+  const auto content = read_file(path, kMaxFixtureBytes);
+  std::string image = *content;
+  ::elf_version(EV_CURRENT);
+  Elf* const elf = ::elf_memory(image.data(), image.size());
+  auto* const dwarf = ::dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die{};
+  EXPECT_EQ(::dwarf_get_units(dwarf, nullptr, &unit, nullptr, nullptr, &die, nullptr), 0);
+  const UnitTree tree = UnitTree::read(die, budget);
+  TreeSummary summary;
+  tree.for_each_range([&](uint64_t from, uint64_t) {
+    ++summary.ranges;
+    summary.scoped += tree.scope_of(declaration_of(*tree.function_at(from))).empty() ? 0 : 1;
+  });
+  ::dwarf_end(dwarf);
+  ::elf_end(elf);
+  return summary;
+}
+
+TEST(DamagedDwarf, NoMoreIsReadThanTheBudgetCovers) {
+  const char* const path = PLIMSOLL_BIN "/inline_gcc5.so";
+  ReadBudget ample;
+  const TreeSummary whole = read_tree(path, ample);
+  EXPECT_GT(whole.ranges, 2);
+  EXPECT_GT(whole.scoped, 0);
+  ReadBudget two_ranges{.ranges = 2};
+  EXPECT_EQ(read_tree(path, two_ranges).ranges, 2);
+  EXPECT_EQ(two_ranges.ranges, 0);
+  ReadBudget no_scopes{.scope_bytes = 10};
+  const TreeSummary unscoped = read_tree(path, no_scopes);
+  EXPECT_EQ(unscoped.ranges, whole.ranges);
+  EXPECT_EQ(unscoped.scoped, 0);
 }
 
 }  // namespace

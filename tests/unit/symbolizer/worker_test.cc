@@ -49,9 +49,9 @@ class WorkerTest : public ::testing::Test {
     return bind(symbolizer);
   }
 
-  SymbolizeReport bind(Symbolizer& symbolizer) {
-    const auto report =
-        symbolizer.run([&](const CatalogueWork& work) { return ingest_->write_catalogue(work); });
+  SymbolizeReport bind(Symbolizer& symbolizer, bool look_for_better = true) {
+    const auto report = symbolizer.run(
+        [&](const CatalogueWork& work) { return ingest_->write_catalogue(work); }, look_for_better);
     EXPECT_TRUE(report) << report.error().text();
     return report.value_or(SymbolizeReport());
   }
@@ -267,6 +267,14 @@ TEST_F(LateBinding, WithoutAChangeNothingIsLookedUpAgain) {
   EXPECT_EQ(bind(symbolizer_).renamed, 0);
 }
 
+TEST_F(LateBinding, OnlyAPassThatIsToldToLooksForBetterSymbols) {
+  add_profile(1, path_, hidden_);
+  bind(symbolizer_);
+  add_debug_file();
+  EXPECT_EQ(bind(symbolizer_, false).renamed, 0);
+  EXPECT_EQ(bind(symbolizer_).renamed, 1);
+}
+
 TEST_F(LateBinding, ALaterBindingIsANewGeneration) {
   add_profile(1, path_, hidden_);
   bind(symbolizer_);
@@ -290,6 +298,25 @@ TEST_F(LateBinding, ABuildUnderSeveralPathsIsNamedUnderAll) {
   EXPECT_EQ(report.locations, 1);
   EXPECT_EQ(report.renamed, 2);
   EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden, kHidden));
+}
+
+TEST_F(LateBinding, ANewPathOfAKnownBuildIsTriedToo) {
+  const std::string elsewhere = "/another/machine/has/it.so";
+  add_profile(1, elsewhere, hidden_);
+  bind(symbolizer_);
+  EXPECT_EQ(quality_of(elsewhere), static_cast<int>(store::SymbolQuality::kNone));
+  add_profile(2, path_, hidden_);
+  EXPECT_EQ(bind(symbolizer_).renamed, 1);
+  EXPECT_EQ(quality_of(elsewhere), static_cast<int>(store::SymbolQuality::kDynsym));
+}
+
+TEST_F(LateBinding, AProfileThatCallsABuildTheVdsoDoesNotHideItsSymbols) {
+  add_profile(1, "[vdso]", hidden_);
+  bind(symbolizer_);
+  add_profile(2, path_, hidden_);
+  add_debug_file();
+  bind(symbolizer_);
+  EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden));
 }
 
 TEST_F(LateBinding, WorseSymbolsDoNotReplaceBetterOnes) {
