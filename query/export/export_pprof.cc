@@ -41,13 +41,18 @@ class PprofExport {
       std::string coverage = coverage_text(event(i).name, samples_.coverages[i]);
       coverage.pop_back();  // its line end
       writer_.add_comment(coverage);
-      from_ns = std::min(from_ns, samples_.coverages[i].from_ns);
-      to_ns = std::max(to_ns, samples_.coverages[i].to_ns);
+      // Without a profile in the range, an event has no times.
+      if (samples_.coverages[i].to_ns != 0) {
+        from_ns = std::min(from_ns, samples_.coverages[i].from_ns);
+        to_ns = std::max(to_ns, samples_.coverages[i].to_ns);
+      }
     }
     for (const std::string& note : samples_.notes) {
       writer_.add_comment(note);
     }
-    writer_.set_time(from_ns, to_ns - from_ns);
+    if (to_ns != 0) {
+      writer_.set_time(from_ns, to_ns - from_ns);
+    }
     writer_.set_default_sample_type(event(0).name);
     add_period();
   }

@@ -31,7 +31,8 @@ class FlameQuery {
     flame_.unit = unit_name(event.unit);
     flame_.notes = std::move(resolved->notes);
     flame_.coverage = resolved->coverage;
-    add_node(0, number("all"));
+    // Not by add_node(): a function called "all" is another node, below this one.
+    nodes_.push_back({0, number("all")});
     if (auto merged = merge(*cells); !merged) {
       return propagate(merged);
     }

@@ -22,9 +22,16 @@ constexpr std::array<Scale, 4> kBytes{
     {{1U << 30U, " GiB"}, {1U << 20U, " MiB"}, {1U << 10U, " KiB"}, {1, " B"}}};
 constexpr std::array<Scale, 4> kCounts{{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}}};
 
+// Names come from outside, and must not command the terminal.
+std::string without_controls(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
 std::string cell_text(const Value& value, std::string_view unit) {
   if (const auto* text = std::get_if<std::string>(&value)) {
-    return *text;
+    return without_controls(*text);
   }
   if (const auto* whole = std::get_if<int64_t>(&value)) {
     return unit.empty() ? fmt::format("{}", *whole) : readable(static_cast<double>(*whole), unit);
@@ -112,7 +119,7 @@ std::string unsymbolized_text(const Coverage& coverage) {
       continue;
     }
     named.push_back(
-        fmt::format("{} {:.1f} %{}", binary.binary, binary.share * 100,
+        fmt::format("{} {:.1f} %{}", without_controls(binary.binary), binary.share * 100,
                     binary.build_id.empty() ? "" : fmt::format(" (build ID {})", binary.build_id)));
   }
   if (named.empty()) {
@@ -137,8 +144,8 @@ std::string readable(double value, std::string_view unit) {
 
 std::string coverage_text(std::string_view event, const Coverage& coverage) {
   return fmt::format("{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n",
-                     event, coverage.samples, coverage.lost, coverage.machines_drawn, coverage.machines_live,
-                     coverage.machines_live == 1 ? "" : "s",
+                     without_controls(std::string(event)), coverage.samples, coverage.lost,
+                     coverage.machines_drawn, coverage.machines_live, coverage.machines_live == 1 ? "" : "s",
                      format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
                      format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond),
                      coverage.unsymbolized_share * 100) +
@@ -166,7 +173,7 @@ std::string to_text(const Table& table) {
   }
   std::string text;
   for (const std::string& note : table.notes) {
-    text += "note: " + note + "\n";
+    text += "note: " + without_controls(note) + "\n";
   }
   text += table.event.empty() ? "" : coverage_text(table.event, table.coverage);
   for (const auto& line : lines) {

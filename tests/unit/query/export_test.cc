@@ -110,6 +110,20 @@ TEST(ExportPprof, TimesAreThoseOfTheWindows) {
   EXPECT_EQ(profile.duration_nanos(), 1'500);
 }
 
+TEST(ExportPprof, AnEventWithoutAProfileInTheRangeHasNoPartInTheTimes) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .from_ns = 1'000, .length_ns = 500});
+  fleet.add({.seed = 2,
+             .from_ns = 2'000'000'000'000,
+             .length_ns = 500'000'000'000,
+             .events = {{.name = "wait", .unit = wire::NANOSECONDS}},
+             .stacks = "event=wait main 1\n"});
+  const auto profile =
+      export_of(fleet, {{"event", "cycles"}, {"event", "wait"}, {"since", "1970-01-01T00:30:00Z"}});
+  EXPECT_EQ(profile.time_nanos(), 2'000'000'000'000);
+  EXPECT_EQ(profile.duration_nanos(), 500'000'000'000);
+}
+
 TEST(ExportPprof, MappingsAreBinariesAndTheBusiestProgramComesFirst) {
   Fleet fleet;
   wire::RawProfile profile = make_profile({.process = "app", .stacks = "main 1\n"});

@@ -39,6 +39,15 @@ std::string brief(const Result<Flame>& flame) {
   return text;
 }
 
+TEST(Flame, AFunctionCalledAllIsNotTheRoot) {
+  Fleet fleet;
+  fleet.add({.stacks = "all;work 2\nall 1\n"});
+  EXPECT_EQ(brief(ask(fleet)),
+            "all 3/0\n"
+            " all 3/1\n"
+            "  work 2/2\n");
+}
+
 TEST(Flame, MergesStacksOfAllMachinesIntoOneTree) {
   Fleet fleet;
   fleet.add({.seed = 1, .machine = "m1", .stacks = "main;parse;lex 4\nmain;parse 2\nmain;write 3\n"});

@@ -28,6 +28,17 @@ Table small_table() {
                    .unsymbolized_share = 0.125}};
 }
 
+TEST(TableText, NamesDoNotCommandTheTerminal) {
+  Table table = small_table();
+  table.rows[0][0] = "\x1b[2Jma\nin\x7f";
+  table.notes = {"app=\x1b]0;title\a is not known"};
+  table.coverage.unsymbolized_by = {{.binary = "b\x1b[31m", .build_id = "", .share = 0.5, .reason = ""}};
+  const std::string text = to_text(table);
+  EXPECT_THAT(text, HasSubstr(" [2Jma in "));
+  EXPECT_THAT(text, HasSubstr("no symbols for: b [31m 50.0 %"));
+  EXPECT_EQ(text.find_first_of("\x1b\a\x7f"), std::string::npos);
+}
+
 TEST(TableText, IsAlignedWithNumbersFirstAndWithoutAbsentColumns) {
   EXPECT_EQ(to_text(small_table()),
             "note: no PMU: cpu-clock stands in for cycles\n"
