@@ -87,8 +87,8 @@ void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profi
   JitNaming naming(proc_fs, profile, budget_bytes);
   for (auto& [process, code] : jit_code_by_process(profile.locations())) {
     if (naming.is_spent()) {
-      profile.add_notes(fmt::format("JIT code of some processes has no names: over {} bytes of perf maps",
-                                    budget_bytes));
+      profile.add_notes(
+          fmt::format("JIT code of some processes has no names: over {} bytes of perf maps", budget_bytes));
       return;
     }
     naming.name_process(process, std::move(code));
