@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "base/byte_reader.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -23,9 +24,7 @@ std::string symbol_line(uint64_t address, std::string name) {
 }
 
 void append_words(std::span<const uint64_t> words, std::string& bytes) {
-  const size_t end = bytes.size();
-  bytes.resize(end + words.size_bytes());
-  std::memcpy(bytes.data() + end, words.data(), words.size_bytes());
+  bytes += as_text(std::as_bytes(words));
 }
 
 }  // namespace

@@ -137,6 +137,13 @@ __attribute__((noinline)) void observe() {
   ucontext_t context;
   ::getcontext(&context);
   walk_own_stack(context);
+  // A sanitizer puts frames of its own between backtrace() and this function: the lists begin at this one's caller.
+  auto& frames_by_runtime = observed.by_runtime;
+  const uint64_t return_address = observed.walked.size() > 1 ? observed.walked[1] + 1 : 0;
+  const auto caller = std::ranges::find(frames_by_runtime, return_address);
+  if (caller - frames_by_runtime.begin() > 1) {
+    frames_by_runtime.erase(frames_by_runtime.begin(), caller - 1);
+  }
 }
 
 // From the caller of observe() on both must agree: return addresses, less the byte that puts them into their calls.
