@@ -82,19 +82,11 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
 
 Status Ingest::remove_orphans() {
   std::set<std::string> visible;
-  auto row = catalogue_.database().query("SELECT file FROM segment");
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      break;
-    }
-    visible.emplace(row->text(0));
+  const auto listed =
+      sqlite::for_each_row(catalogue_.database().query("SELECT file FROM segment"),
+                           [&](const sqlite::Statement& row) { visible.emplace(row.text(0)); });
+  if (!listed) {
+    return listed;
   }
   Status removed;
   std::error_code error;

@@ -89,7 +89,7 @@ class PprofExport {
       for (uint32_t node = sample.key.stack; node != 0 && stacks.insert(node).second;
            node = dictionaries_.stacks[node].parent) {
         const uint32_t location = dictionaries_.stacks[node].location;
-        if (has_binary(location) && frame_value(snapshot_, "binary", {location, 0}) == app) {
+        if (binary_id_of(snapshot_, location) && frame_value(snapshot_, "binary", {location, 0}) == app) {
           mapping_of(location);
           return;
         }
@@ -97,22 +97,10 @@ class PprofExport {
     }
   }
 
-  bool has_binary(uint32_t location) const {
-    switch (dictionaries_.locations[location].kind) {
-      case wire::ELF:
-      case wire::ELF_FILE_OFFSET:
-      case wire::KERNEL:
-      case wire::MODULE:
-        return true;
-      default:
-        return false;
-    }
-  }
-
   // 0: the location has no place in anything (it came with its name).
   uint64_t mapping_of(uint32_t location) {
     const store::LocationEntry& entry = dictionaries_.locations[location];
-    const bool in_binary = has_binary(location);
+    const bool in_binary = binary_id_of(snapshot_, location).has_value();
     const std::string name = frame_value(snapshot_, "binary", {location, 0});
     if (name.empty()) {
       return 0;

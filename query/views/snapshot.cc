@@ -12,20 +12,11 @@ namespace {
 Result<std::vector<std::string>> segment_paths(sqlite::Database& catalogue,
                                                const store::DataDirectory& directory) {
   std::vector<std::string> paths;
-  auto row = catalogue.query("SELECT file FROM segment ORDER BY id");
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return paths;
-    }
-    paths.push_back(directory.segments_path() + "/" + std::string(row->text(0)));
-  }
+  const auto listed = sqlite::for_each_row(
+      catalogue.query("SELECT file FROM segment ORDER BY id"), [&](const sqlite::Statement& row) {
+        paths.push_back(directory.segments_path() + "/" + std::string(row.text(0)));
+      });
+  return listed ? Result<std::vector<std::string>>(std::move(paths)) : propagate(listed);
 }
 
 // Changes whenever another connection has committed; only comparable on the same connection.

@@ -5,21 +5,11 @@ namespace {
 
 Result<std::vector<std::string>> load_texts(sqlite::Database& database, std::string_view sql) {
   std::vector<std::string> texts{""};
-  auto row = database.query(sql);
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return texts;
-    }
-    texts.resize(static_cast<size_t>(row->integer(0)) + 1);
-    texts.back() = row->text(1);
-  }
+  const auto loaded = sqlite::for_each_row(database.query(sql), [&](const sqlite::Statement& row) {
+    texts.resize(static_cast<size_t>(row.integer(0)) + 1);
+    texts.back() = row.text(1);
+  });
+  return loaded ? Result<std::vector<std::string>>(std::move(texts)) : propagate(loaded);
 }
 
 }  // namespace
@@ -96,33 +86,28 @@ Result<Bindings> Bindings::load(sqlite::Database& database) {
   auto functions = load_texts(database, "SELECT id, name FROM function ORDER BY id");
   auto files = load_texts(database, "SELECT id, path FROM source_file ORDER BY id");
   auto reasons = load_texts(database, "SELECT id, reasons FROM binary ORDER BY id");
-  auto row = database.query("SELECT location, function, file, line FROM frame ORDER BY location, depth");
   for (const auto* texts : {&functions, &files, &reasons}) {
     if (!*texts) {
       return propagate(*texts);
     }
   }
-  if (!row) {
-    return propagate(row);
-  }
   bindings.functions = std::move(*functions);
   bindings.files = std::move(*files);
   bindings.reasons = std::move(*reasons);
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      break;
-    }
-    const auto location = static_cast<size_t>(row->integer(0));
-    // Every location up to this one that has no entry yet begins, and ends, here.
-    if (bindings.first_frame.size() <= location) {
-      bindings.first_frame.resize(location + 1, static_cast<uint32_t>(bindings.frames.size()));
-    }
-    bindings.frames.push_back({static_cast<uint32_t>(row->integer(1)), static_cast<uint32_t>(row->integer(2)),
-                               static_cast<uint32_t>(row->integer(3))});
+  const auto loaded = sqlite::for_each_row(
+      database.query("SELECT location, function, file, line FROM frame ORDER BY location, depth"),
+      [&](const sqlite::Statement& row) {
+        const auto location = static_cast<size_t>(row.integer(0));
+        // Every location up to this one that has no entry yet begins, and ends, here.
+        if (bindings.first_frame.size() <= location) {
+          bindings.first_frame.resize(location + 1, static_cast<uint32_t>(bindings.frames.size()));
+        }
+        bindings.frames.push_back({static_cast<uint32_t>(row.integer(1)),
+                                   static_cast<uint32_t>(row.integer(2)),
+                                   static_cast<uint32_t>(row.integer(3))});
+      });
+  if (!loaded) {
+    return propagate(loaded);
   }
   bindings.first_frame.push_back(static_cast<uint32_t>(bindings.frames.size()));
   return bindings;

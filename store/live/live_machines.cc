@@ -28,23 +28,6 @@ CREATE TABLE IF NOT EXISTS instance_usage (
 CREATE INDEX IF NOT EXISTS instance_usage_machine ON instance_usage(machine_id);
 )sql";
 
-// Calls `take` with each row.
-template <typename Take>
-Status for_each(Result<sqlite::Statement> rows, Take take) {
-  if (!rows) {
-    return propagate(rows);
-  }
-  while (true) {
-    const auto has_row = rows->step();
-    if (!has_row || !*has_row) {
-      return has_row ? Status() : propagate(has_row);
-    }
-    if (auto taken = take(*rows); !taken) {
-      return taken;
-    }
-  }
-}
-
 }  // namespace
 
 bool LiveMachine::is_live(int64_t now_ns) const {
@@ -75,15 +58,15 @@ Result<std::optional<LiveMachines>> LiveMachines::open_if_there(const std::strin
 
 Status LiveMachines::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t heartbeat_ns) {
   LiveMachine known;
-  const auto read =
-      for_each(database_.query("SELECT boot_id, last_seen_ns, heartbeat_ns FROM machine WHERE machine_id = ?",
-                               machine.id()),
-               [&](const sqlite::Statement& row) {
-                 known.attributes.set_boot_id(std::string(row.text(0)));
-                 known.last_seen_ns = row.integer(1);
-                 known.heartbeat_ns = row.integer(2);
-                 return Status();
-               });
+  const auto read = sqlite::for_each_row(
+      database_.query("SELECT boot_id, last_seen_ns, heartbeat_ns FROM machine WHERE machine_id = ?",
+                      machine.id()),
+      [&](const sqlite::Statement& row) {
+        known.attributes.set_boot_id(std::string(row.text(0)));
+        known.last_seen_ns = row.integer(1);
+        known.heartbeat_ns = row.integer(2);
+        return Status();
+      });
   if (!read) {
     return read;
   }
@@ -108,13 +91,14 @@ Result<bool> LiveMachines::machine_seen(std::string_view id, std::string_view bo
                                         int64_t heartbeat_ns) {
   bool is_known = false;
   // The statement takes effect once it has run to its end.
-  const auto updated = for_each(database_.query("UPDATE machine SET last_seen_ns = ?, heartbeat_ns = ? WHERE "
-                                                "machine_id = ? AND boot_id = ? RETURNING 1",
-                                                now_ns, heartbeat_ns, id, boot_id),
-                                [&](const sqlite::Statement&) {
-                                  is_known = true;
-                                  return Status();
-                                });
+  const auto updated =
+      sqlite::for_each_row(database_.query("UPDATE machine SET last_seen_ns = ?, heartbeat_ns = ? WHERE "
+                                           "machine_id = ? AND boot_id = ? RETURNING 1",
+                                           now_ns, heartbeat_ns, id, boot_id),
+                           [&](const sqlite::Statement&) {
+                             is_known = true;
+                             return Status();
+                           });
   return updated ? Result<bool>(is_known) : propagate(updated);
 }
 
@@ -143,7 +127,7 @@ Status LiveMachines::keep_census(const Census& census) {
 
 Result<std::vector<LiveMachine>> LiveMachines::machines() {
   std::vector<LiveMachine> machines;
-  const auto read = for_each(
+  const auto read = sqlite::for_each_row(
       database_.query(
           "SELECT attributes, first_seen_ns, last_seen_ns, heartbeat_ns FROM machine ORDER BY machine_id"),
       [&](const sqlite::Statement& row) -> Status {
@@ -161,26 +145,26 @@ Result<std::vector<LiveMachine>> LiveMachines::machines() {
 
 Result<std::vector<Census>> LiveMachines::censuses() {
   std::vector<Census> censuses;
-  const auto read =
-      for_each(database_.query(
-                   "SELECT machine_id, taken_ns, interval_ns, job, instance, container, quota_cpus, weight, "
-                   "cpu_time_ns FROM census LEFT JOIN instance_usage USING (machine_id) ORDER BY machine_id"),
-               [&](const sqlite::Statement& row) {
-                 if (censuses.empty() || censuses.back().machine_id != row.text(0)) {
-                   censuses.push_back({std::string(row.text(0)), row.integer(1), row.integer(2), {}});
-                 }
-                 if (row.text(4).empty()) {
-                   return Status();
-                 }
-                 wire::InstanceUsage& usage = censuses.back().instances.emplace_back();
-                 usage.set_job(std::string(row.text(3)));
-                 usage.set_instance(std::string(row.text(4)));
-                 usage.set_container(std::string(row.text(5)));
-                 usage.set_quota_cpus(row.real(6));
-                 usage.set_weight(row.real(7));
-                 usage.set_cpu_time_ns(row.integer(8));
-                 return Status();
-               });
+  const auto read = sqlite::for_each_row(
+      database_.query(
+          "SELECT machine_id, taken_ns, interval_ns, job, instance, container, quota_cpus, weight, "
+          "cpu_time_ns FROM census LEFT JOIN instance_usage USING (machine_id) ORDER BY machine_id"),
+      [&](const sqlite::Statement& row) {
+        if (censuses.empty() || censuses.back().machine_id != row.text(0)) {
+          censuses.push_back({std::string(row.text(0)), row.integer(1), row.integer(2), {}});
+        }
+        if (row.text(4).empty()) {
+          return Status();
+        }
+        wire::InstanceUsage& usage = censuses.back().instances.emplace_back();
+        usage.set_job(std::string(row.text(3)));
+        usage.set_instance(std::string(row.text(4)));
+        usage.set_container(std::string(row.text(5)));
+        usage.set_quota_cpus(row.real(6));
+        usage.set_weight(row.real(7));
+        usage.set_cpu_time_ns(row.integer(8));
+        return Status();
+      });
   return read ? Result<std::vector<Census>>(std::move(censuses)) : propagate(read);
 }
 

@@ -6,44 +6,25 @@ namespace {
 // Runs a query whose first column is a dense ID, and hands each row to `read`.
 template <typename Entry, typename Read>
 Status load_dense(sqlite::Database& database, std::string_view sql, std::vector<Entry>& entries, Read read) {
-  auto row = database.query(sql);
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return {};
-    }
-    if (row->integer(0) != static_cast<int64_t>(entries.size())) {
+  return sqlite::for_each_row(database.query(sql), [&](const sqlite::Statement& row) -> Status {
+    if (row.integer(0) != static_cast<int64_t>(entries.size())) {
       return fail(ErrorCode::kCorrupt, "{}: the dictionary behind \"{}\" has no entry {}", database.path(),
                   sql, entries.size());
     }
-    entries.push_back(read(*row));
-  }
+    entries.push_back(read(row));
+    return {};
+  });
 }
 
 Status load_origin_events(sqlite::Database& database, std::vector<OriginEventEntry>& entries) {
-  auto row = database.query(
-      "SELECT origin, event, scale, hits, lost, note FROM origin_event ORDER BY origin, event");
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return {};
-    }
-    entries.push_back({static_cast<uint32_t>(row->integer(0)), static_cast<uint32_t>(row->integer(1)),
-                       row->real(2), static_cast<uint64_t>(row->integer(3)),
-                       static_cast<uint64_t>(row->integer(4)), std::string(row->text(5))});
-  }
+  return sqlite::for_each_row(
+      database.query(
+          "SELECT origin, event, scale, hits, lost, note FROM origin_event ORDER BY origin, event"),
+      [&](const sqlite::Statement& row) {
+        entries.push_back({static_cast<uint32_t>(row.integer(0)), static_cast<uint32_t>(row.integer(1)),
+                           row.real(2), static_cast<uint64_t>(row.integer(3)),
+                           static_cast<uint64_t>(row.integer(4)), std::string(row.text(5))});
+      });
 }
 
 std::string text(const sqlite::Statement& row, int column) {

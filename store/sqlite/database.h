@@ -119,6 +119,26 @@ class Database {
   std::string path_;
 };
 
+// Hands each row of a query (Database::query) to `consume`, which may return a Status: the first failure ends it.
+template <typename Consume>
+Status for_each_row(Result<Statement> rows, Consume consume) {
+  if (!rows) {
+    return propagate(rows);
+  }
+  while (true) {
+    const auto has_row = rows->step();
+    if (!has_row || !*has_row) {
+      return has_row ? Status() : propagate(has_row);
+    }
+    const Statement& row = *rows;
+    if constexpr (std::is_void_v<decltype(consume(row))>) {
+      consume(row);
+    } else if (Status consumed = consume(row); !consumed) {
+      return consumed;
+    }
+  }
+}
+
 // BEGIN IMMEDIATE ... COMMIT; rolls back when it goes out of scope without commit(). For reading, a transaction of
 // OpenMode::kRead sees one consistent state throughout.
 class Transaction {

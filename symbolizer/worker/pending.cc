@@ -21,24 +21,6 @@ constexpr std::string_view kLocationsSql =
     "LEFT JOIN binding ON binding.location = location.id "
     "WHERE kind IN (?, ?, ?, ?) AND owner = ? AND (? OR binding.location IS NULL) ORDER BY location.id";
 
-// Calls `consume` for each row.
-template <typename Consume>
-Status for_each_row(Result<sqlite::Statement> row, Consume consume) {
-  if (!row) {
-    return propagate(row);
-  }
-  while (true) {
-    const auto has_row = row->step();
-    if (!has_row) {
-      return propagate(has_row);
-    }
-    if (!*has_row) {
-      return {};
-    }
-    consume(*row);
-  }
-}
-
 PendingBinary binary_of(const sqlite::Statement& row) {
   return {.identity_kind = static_cast<wire::IdentityKind>(row.integer(1)),
           .identity = row.blob(2),
@@ -92,22 +74,22 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
     return propagate(last);
   }
   std::set<int64_t> unbound;
-  auto read = for_each_row(
+  auto read = sqlite::for_each_row(
       catalogue.query(kUnboundSql, bound_up_to, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
       [&](const sqlite::Statement& row) { unbound.insert(row.integer(0)); });
   if (!read) {
     return propagate(read, "looking for locations without names");
   }
   std::map<std::string, PendingBinary> binaries;
-  read = for_each_row(catalogue.query(kBinariesSql, wire::KERNEL, wire::MODULE),
-                      [&](const sqlite::Statement& row) {
-                        PendingBinary binary = binary_of(row);
-                        const auto [entry, is_first] = binaries.try_emplace(binary.key(), binary);
-                        if (!is_first) {
-                          merge(entry->second, std::move(binary));
-                        }
-                        entry->second.has_new_locations |= unbound.contains(row.integer(0));
-                      });
+  read = sqlite::for_each_row(catalogue.query(kBinariesSql, wire::KERNEL, wire::MODULE),
+                              [&](const sqlite::Statement& row) {
+                                PendingBinary binary = binary_of(row);
+                                const auto [entry, is_first] = binaries.try_emplace(binary.key(), binary);
+                                if (!is_first) {
+                                  merge(entry->second, std::move(binary));
+                                }
+                                entry->second.has_new_locations |= unbound.contains(row.integer(0));
+                              });
   if (!read) {
     return propagate(read, "looking for binaries without names");
   }
@@ -123,7 +105,7 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
 
 Status add_locations(sqlite::Database& catalogue, bool all, PendingBinary& binary) {
   for (const int64_t id : binary.ids) {
-    const auto read = for_each_row(
+    const auto read = sqlite::for_each_row(
         catalogue.query(kLocationsSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE, id, all),
         [&](const sqlite::Statement& row) {
           binary.locations.push_back({static_cast<uint32_t>(row.integer(0)),
@@ -140,8 +122,9 @@ Status add_locations(sqlite::Database& catalogue, bool all, PendingBinary& binar
 Result<std::string> kernel_image(sqlite::Database& catalogue, const PendingBinary& binary) {
   std::string image;
   for (const int64_t id : binary.ids) {
-    const auto read = for_each_row(catalogue.query("SELECT content FROM kernel_symbols WHERE binary = ?", id),
-                                   [&](const sqlite::Statement& row) { image = row.blob(0); });
+    const auto read =
+        sqlite::for_each_row(catalogue.query("SELECT content FROM kernel_symbols WHERE binary = ?", id),
+                             [&](const sqlite::Statement& row) { image = row.blob(0); });
     if (!read) {
       return propagate(read, "reading the symbols of {}", binary.paths.front());
     }

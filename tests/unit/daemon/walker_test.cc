@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "elf/loaded_image.h"
+#include "tests/unit/daemon/cfi_bytes.h"
 
 namespace plimsoll::unwind {
 namespace {
@@ -230,6 +231,31 @@ TEST_F(WalkerOnOwnStack, AStackThatGoesOnBehindTheCopyIsCut) {
   for (size_t i = 1; i < observed.walked.size(); ++i) {
     EXPECT_LE(observed.by_runtime[i] - observed.walked[i], 1) << "what there is must be right";
   }
+}
+
+// A function whose epilogue, at 0x1010, has popped rbp again, though its rule still names the slot; what called it, at
+// 0x1020, is found by rbp.
+TEST(WalkerByCfi, ARegisterThatAnEpilogueHasPoppedHasItsCallersValue) {
+  constexpr std::string_view kProgram("\x50\x86\x02\x50\x0c\x06\x10", 7);
+  const auto table = CfiTable::parse(table_bytes(kProgram), 0x400000);
+  class : public CodeMap {
+   public:
+    CodePlace find(uint64_t address) override {
+      return {.is_mapped = true, .cfi = table, .elf_address = address};
+    }
+    const CfiTable* table = nullptr;
+  } code;
+  code.table = &*table;
+  Registers registers;
+  registers.set(kRip, 0x1018);
+  registers.set(kRsp, 0x7000);
+  registers.set(kRbp, 0x7020);
+  const std::array<uint64_t, 6> words{0x1021, 1, 2, 3, 4, 0};
+  Walker walker;
+  WalkedStack result;
+  walker.walk(registers, {.start = 0x7000, .bytes = std::as_bytes(std::span(words))}, {}, code, result);
+  EXPECT_THAT(result.addresses, ::testing::ElementsAre(0x1018, 0x1020));
+  EXPECT_EQ(result.end, StackEnd::kOutermost);
 }
 
 // Stacks made by hand: words from address 0x7000 on, code at 0x1000 (Go's: keeps frame pointers, the last of which
