@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
-#include "daemon/sample_assembly.h"
+#include "daemon/profile/sample_assembly.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {
@@ -69,9 +69,10 @@ CollectorOptions with_defaults(CollectorOptions options) {
 
 Collector::Collector(CollectorOptions options)
     : options_(with_defaults(std::move(options))),
-      binaries_(proc_fs_),
+      images_(proc_fs_),
+      binaries_(images_),
       processes_(proc_fs_, binaries_),
-      user_stacks_(proc_fs_),
+      user_stacks_(images_),
       random_(random_seed()) {}
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {

@@ -11,8 +11,8 @@
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/processes.h"
 #include "daemon/perf/sampler.h"
-#include "daemon/profile_builder.h"
-#include "daemon/user_stacks.h"
+#include "daemon/profile/profile_builder.h"
+#include "daemon/profile/user_stacks.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {
@@ -70,6 +70,7 @@ class Collector {
   std::vector<std::string> notes_;
   std::unique_ptr<identity::KernelMap> kernel_;  // null where its addresses are hidden
   identity::ProcFs proc_fs_;
+  identity::LiveImages images_;
   identity::BinaryTable binaries_;
   identity::ProcessTable processes_;
   UserStacks user_stacks_;

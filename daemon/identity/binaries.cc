@@ -43,7 +43,7 @@ std::unique_ptr<BinaryInfo> vdso_info() {
 
 }  // namespace
 
-BinaryTable::BinaryTable(const ProcFs& proc_fs) : proc_fs_(proc_fs), vdso_(vdso_info()) {}
+BinaryTable::BinaryTable(const ImageSource& images) : images_(images), vdso_(vdso_info()) {}
 
 BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view identity,
                                      const MappedFileHint& hint) {
@@ -64,7 +64,7 @@ BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view i
 }
 
 const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
-  const auto opened = open_image(proc_fs_, hint);
+  const auto opened = images_.open(hint);
   if (!opened) {
     const auto kind = hint.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID;
     return by_identity(kind, hint.build_id, hint);

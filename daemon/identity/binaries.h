@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "daemon/identity/image.h"
-#include "daemon/identity/proc_fs.h"
 #include "elf/elf_file.h"
 #include "proto/profile.pb.h"
 
@@ -30,9 +29,10 @@ struct BinaryInfo {
 // Lives as long as the daemon; the infos it hands out live as long as it does. One thread.
 class BinaryTable {
  public:
-  explicit BinaryTable(const ProcFs& proc_fs);
+  // Borrows `images`.
+  explicit BinaryTable(const ImageSource& images);
 
-  // Never null. Reads the file (open_image) where it was not seen before; out of reach, the binary is known by what the
+  // Never null. Reads the file where it was not seen before; out of reach, the binary is known by what the
   // hint says, without segments.
   const BinaryInfo* find_or_read(const MappedFileHint& hint);
 
@@ -43,7 +43,7 @@ class BinaryTable {
   const BinaryInfo* read(const MappedFileHint& hint);
   BinaryInfo* by_identity(wire::IdentityKind kind, std::string_view identity, const MappedFileHint& hint);
 
-  const ProcFs& proc_fs_;
+  const ImageSource& images_;
   std::unique_ptr<BinaryInfo> vdso_;
   std::map<std::string, std::unique_ptr<BinaryInfo>, std::less<>> by_identity_;
   std::map<std::pair<std::string, FileId>, const BinaryInfo*> by_file_;  // where no build ID was told

@@ -30,4 +30,21 @@ struct OpenedImage {
 // device and inode. The error says what was wrong with the first.
 Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint);
 
+// Who finds the files that processes have mapped: on the machine where they run, or wherever a recording is read.
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  virtual Result<OpenedImage> open(const MappedFileHint& hint) const = 0;
+};
+
+// Those of live processes, by open_image(). Borrows `proc_fs`.
+class LiveImages : public ImageSource {
+ public:
+  explicit LiveImages(const ProcFs& proc_fs) : proc_fs_(proc_fs) {}
+  Result<OpenedImage> open(const MappedFileHint& hint) const override { return open_image(proc_fs_, hint); }
+
+ private:
+  const ProcFs& proc_fs_;
+};
+
 }  // namespace plimsoll::identity

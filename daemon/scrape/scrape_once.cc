@@ -46,7 +46,8 @@ Status scrape_once(const ScrapeOnceOptions& options) {
     return propagate(machine);
   }
   const identity::ProcFs proc_fs;
-  identity::BinaryTable binaries(proc_fs);
+  const identity::LiveImages images(proc_fs);
+  identity::BinaryTable binaries(images);
   Scraper scraper(std::move(*endpoint), {}, std::move(*machine), proc_fs, binaries);
   auto scraped = scraper.scrape(0, true);
   if (!scraped) {

@@ -11,7 +11,8 @@ ScrapingThread::ScrapingThread(const config::DaemonConfig& config, const wire::M
                                std::function<void(wire::RawProfile)> hand_over)
     : interval_ns_(config.scrape_interval_ns),
       hand_over_(std::move(hand_over)),
-      binaries_(proc_fs_),
+      images_(proc_fs_),
+      binaries_(images_),
       random_(random_seed()) {
   const ScrapeLimits limits{config.scrape_timeout_ns, static_cast<uint64_t>(config.scrape_max_bytes)};
   for (const std::string& url : config.scrape_endpoints) {

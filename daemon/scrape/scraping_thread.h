@@ -42,6 +42,7 @@ class ScrapingThread {
   const int64_t interval_ns_;
   const std::function<void(wire::RawProfile)> hand_over_;
   identity::ProcFs proc_fs_;
+  identity::LiveImages images_;
   identity::BinaryTable binaries_;
   std::vector<std::unique_ptr<Scraper>> scrapers_;
   std::mt19937_64 random_;

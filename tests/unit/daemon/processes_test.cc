@@ -104,7 +104,8 @@ class ProcessTableTest : public testing::Test {
 
   FakeProc proc_;
   ProcFs files_{proc_.root()};
-  BinaryTable binaries_{files_};
+  const LiveImages images_{files_};
+  BinaryTable binaries_{images_};
   ProcessTable table_{files_, binaries_};
 };
 

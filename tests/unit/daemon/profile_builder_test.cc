@@ -1,4 +1,4 @@
-#include "daemon/profile_builder.h"
+#include "daemon/profile/profile_builder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

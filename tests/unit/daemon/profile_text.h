@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/profile_builder.h"
+#include "daemon/profile/profile_builder.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "daemon/sample_assembly.h"
+#include "daemon/profile/sample_assembly.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -52,7 +52,8 @@ class SampleAssemblyTest : public testing::Test {
 
   identity::FakeProc proc_;
   identity::ProcFs files_{proc_.root()};
-  identity::BinaryTable binaries_{files_};
+  const identity::LiveImages images_{files_};
+  identity::BinaryTable binaries_{images_};
   identity::ProcessTable processes_{files_, binaries_};
   const identity::BinaryInfo known_{
       wire::GNU_BUILD_ID, "id", "/bin/job", {{PT_LOAD, true, 0x1000, 0x800, 0x401000, 0x800}}};
@@ -147,7 +148,7 @@ class UnwoundSamples : public SampleAssemblyTest {
     return profile_of_sample(sample);
   }
 
-  UserStacks unwinder_{files_};
+  UserStacks unwinder_{images_};
 };
 
 TEST_F(UnwoundSamples, StandUnderTheirKernelPart) {

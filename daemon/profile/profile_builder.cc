@@ -1,4 +1,4 @@
-#include "daemon/profile_builder.h"
+#include "daemon/profile/profile_builder.h"
 
 #include <algorithm>
 #include <ranges>

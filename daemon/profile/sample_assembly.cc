@@ -1,4 +1,4 @@
-#include "daemon/sample_assembly.h"
+#include "daemon/profile/sample_assembly.h"
 
 #include <charconv>
 

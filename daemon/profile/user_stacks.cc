@@ -1,11 +1,11 @@
-#include "daemon/user_stacks.h"
+#include "daemon/profile/user_stacks.h"
 
 #include <algorithm>
 
 namespace plimsoll {
 namespace {
 
-Result<elf::LoadedImage::EhFrame> read_eh_frame(const identity::ProcFs& proc_fs,
+Result<elf::LoadedImage::EhFrame> read_eh_frame(const identity::ImageSource& images,
                                                 const identity::BinaryInfo& binary, uint32_t pid) {
   if (binary.path == identity::kVdso) {
     const auto bytes = elf::own_vdso_bytes();
@@ -13,8 +13,7 @@ Result<elf::LoadedImage::EhFrame> read_eh_frame(const identity::ProcFs& proc_fs,
     return image ? image->eh_frame() : propagate(image);
   }
   const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
-  const auto opened = identity::open_image(
-      proc_fs,
+  const auto opened = images.open(
       {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(), binary.file});
   return opened ? opened->image.eh_frame() : propagate(opened);
 }
@@ -81,7 +80,7 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
 UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binary,
                                                const identity::Process& process) const {
   BinaryTable table;
-  auto eh_frame = read_eh_frame(proc_fs_, binary, process.identity->pid);
+  auto eh_frame = read_eh_frame(images_, binary, process.identity->pid);
   if (!eh_frame) {
     const ErrorCode code = eh_frame.error().code;
     table.problem = code == ErrorCode::kCorrupt       ? wire::DAMAGED_UNWIND_INFORMATION

@@ -8,8 +8,8 @@
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/processes.h"
 #include "daemon/perf/records.h"
-#include "daemon/profile_builder.h"
-#include "daemon/user_stacks.h"
+#include "daemon/profile/profile_builder.h"
+#include "daemon/profile/user_stacks.h"
 
 namespace plimsoll {
 

@@ -25,8 +25,9 @@ class UserStacks {
  public:
   static constexpr size_t kDefaultTableBytes = size_t{32} << 20;
 
-  explicit UserStacks(const identity::ProcFs& proc_fs, size_t max_table_bytes = kDefaultTableBytes)
-      : proc_fs_(proc_fs), max_table_bytes_(max_table_bytes) {}
+  // Borrows `images`.
+  explicit UserStacks(const identity::ImageSource& images, size_t max_table_bytes = kDefaultTableBytes)
+      : images_(images), max_table_bytes_(max_table_bytes) {}
 
   // Replaces what is in `stack`. The sample must come with registers (user_abi); `chain` is the user part of its call chain.
   void unwind(const perf::SampleRecord& sample, const unwind::FramePointerChain& chain,
@@ -51,7 +52,7 @@ class UserStacks {
   const BinaryTable& table_of(const identity::BinaryInfo& binary, const identity::Process& process);
   BinaryTable read_table(const identity::BinaryInfo& binary, const identity::Process& process) const;
 
-  const identity::ProcFs& proc_fs_;
+  const identity::ImageSource& images_;
   const size_t max_table_bytes_;
   boost::unordered_flat_map<const identity::BinaryInfo*, BinaryTable> tables_;
   size_t table_bytes_ = 0;
