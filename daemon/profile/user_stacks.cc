@@ -5,17 +5,18 @@
 namespace plimsoll {
 namespace {
 
-Result<elf::LoadedImage::EhFrame> read_eh_frame(const identity::ImageSource& images,
-                                                const identity::BinaryInfo& binary, uint32_t pid) {
+// Read as far as that is needed, from what stays open meanwhile.
+Result<std::vector<elf::CallFrames>> find_call_frames(const identity::ImageSource& images,
+                                                      const identity::BinaryInfo& binary, uint32_t pid) {
   if (binary.path == identity::kVdso) {
     const auto bytes = elf::own_vdso_bytes();
     const auto image = bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
-    return image ? image->eh_frame() : propagate(image);
+    return image ? image->call_frames() : propagate(image);
   }
   const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
   const auto opened = images.open(
       {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(), binary.file});
-  return opened ? opened->image.eh_frame() : propagate(opened);
+  return opened ? opened->image.call_frames() : propagate(opened);
 }
 
 wire::StackProblem problem_of(unwind::StackEnd end) {
@@ -36,6 +37,20 @@ wire::StackProblem problem_of(unwind::StackEnd end) {
       return wire::TOO_DEEP;
   }
   return wire::NO_UNWIND_INFORMATION;
+}
+
+// Why a binary's table could not be made.
+wire::StackProblem problem_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kCorrupt:
+      return wire::DAMAGED_UNWIND_INFORMATION;
+    case ErrorCode::kUnsupported:
+      return wire::UNSUPPORTED_ABI;
+    case ErrorCode::kTooLarge:
+      return wire::TABLE_FULL;
+    default:
+      return wire::BINARY_OUT_OF_REACH;
+  }
 }
 
 }  // namespace
@@ -62,7 +77,7 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
       return {.is_mapped = true};
     }
     return {.is_mapped = true,
-            .cfi = table.cfi.get(),
+            .table = table.compiled.get(),
             .elf_address = *elf_address,
             .keeps_frame_pointers = mapping->binary->is_go,
             .chain_ends_with_zero = mapping->binary->is_go};
@@ -80,22 +95,15 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
 UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binary,
                                                const identity::Process& process) const {
   BinaryTable table;
-  auto eh_frame = read_eh_frame(images_, binary, process.identity->pid);
-  if (!eh_frame) {
-    const ErrorCode code = eh_frame.error().code;
-    table.problem = code == ErrorCode::kCorrupt       ? wire::DAMAGED_UNWIND_INFORMATION
-                    : code == ErrorCode::kUnsupported ? wire::UNSUPPORTED_ABI
-                                                      : wire::BINARY_OUT_OF_REACH;
+  const auto sections = find_call_frames(images_, binary, process.identity->pid);
+  if (sections && sections->empty()) {
     return table;
   }
-  if (eh_frame->bytes.empty()) {
-    return table;
-  }
-  auto cfi = unwind::CfiTable::parse(std::move(eh_frame->bytes), eh_frame->address);
-  if (cfi) {
-    table.cfi = std::make_unique<unwind::CfiTable>(std::move(*cfi));
+  auto compiled = sections ? unwind::UnwindTable::compile(*sections) : propagate(sections);
+  if (compiled) {
+    table.compiled = std::make_unique<unwind::UnwindTable>(std::move(*compiled));
   } else {
-    table.problem = wire::DAMAGED_UNWIND_INFORMATION;
+    table.problem = problem_of(compiled.error().code);
   }
   return table;
 }
@@ -107,13 +115,14 @@ const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& 
   const uint32_t pid = process.identity->pid;
   // Out of reach in one process, it may be within in another.
   const bool may_be_found = table.problem == wire::BINARY_OUT_OF_REACH && table.tried_for_pid != pid;
-  const bool wants_room = is_new || table.problem == wire::TABLE_FULL;
+  const bool wants_room = is_new || table.waits_for_room;
   if (wants_room && table_bytes_ > 2 * max_table_bytes_) {
     table.problem = wire::TABLE_FULL;
+    table.waits_for_room = true;
   } else if (wants_room || may_be_found) {
     table = read_table(binary, process);
     table.tried_for_pid = pid;
-    table_bytes_ += table.cfi == nullptr ? 0 : table.cfi->memory_bytes();
+    table_bytes_ += table.compiled == nullptr ? 0 : table.compiled->memory_bytes();
   }
   table.used_in = window_;
   return table;
@@ -143,7 +152,7 @@ void UserStacks::trim() {
   ++window_;
   std::vector<std::pair<uint64_t, const identity::BinaryInfo*>> by_age;
   for (const auto& [binary, table] : tables_) {
-    if (table.cfi != nullptr) {
+    if (table.compiled != nullptr) {
       by_age.emplace_back(table.used_in, binary);
     }
   }
@@ -152,9 +161,8 @@ void UserStacks::trim() {
     if (table_bytes_ <= max_table_bytes_) {
       return;
     }
-    table_bytes_ -= tables_[binary].cfi->memory_bytes();
+    table_bytes_ -= tables_[binary].compiled->memory_bytes();
     tables_.erase(binary);
-    walker_.forget_tables();
   }
 }
 

@@ -19,7 +19,7 @@ struct UserStack {
   wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
 };
 
-// One thread. Reads the call frame information of each binary that a sample falls into, once, and keeps it from window to
+// One thread. Compiles the call frame information of each binary that a sample falls into, once, and keeps it from window to
 // window, within a bound on memory.
 class UserStacks {
  public:
@@ -44,9 +44,11 @@ class UserStacks {
 
   // What is known of unwinding one binary.
   struct BinaryTable {
-    std::unique_ptr<unwind::CfiTable> cfi;  // null: it has none, or `problem` says why it could not be read
+    std::unique_ptr<unwind::UnwindTable>
+        compiled;  // null: it has none, or `problem` says why it could not be read
     wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
     uint64_t used_in = 0;        // number of the window
+    bool waits_for_room = false;
     uint32_t tried_for_pid = 0;  // the process that it was last looked for in
   };
   const BinaryTable& table_of(const identity::BinaryInfo& binary, const identity::Process& process);
