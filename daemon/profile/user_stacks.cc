@@ -5,6 +5,16 @@
 namespace plimsoll {
 namespace {
 
+// Files are kept open to look at code: programs with code that lacks rules are few.
+constexpr size_t kMaxOpenImages = 64;
+constexpr size_t kMaxKnownCalls = 16'384;  // of one binary
+
+identity::MappedFileHint hint_of(const identity::BinaryInfo& binary, uint32_t pid) {
+  const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
+  return {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(),
+          binary.file};
+}
+
 // Read as far as that is needed, from what stays open meanwhile.
 Result<std::vector<elf::CallFrames>> find_call_frames(const identity::ImageSource& images,
                                                       const identity::BinaryInfo& binary, uint32_t pid) {
@@ -13,9 +23,7 @@ Result<std::vector<elf::CallFrames>> find_call_frames(const identity::ImageSourc
     const auto image = bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
     return image ? image->call_frames() : propagate(image);
   }
-  const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
-  const auto opened = images.open(
-      {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(), binary.file});
+  const auto opened = images.open(hint_of(binary, pid));
   return opened ? opened->image.call_frames() : propagate(opened);
 }
 
@@ -61,34 +69,66 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
   ProcessCode(UserStacks& stacks, const identity::Process& process) : stacks_(stacks), process_(process) {}
 
   unwind::CodePlace find(uint64_t address) override {
-    const identity::Mapping* const mapping = process_.mappings->find(address);
-    if (mapping == nullptr) {
+    if (mapping_ == nullptr || address < mapping_->start || address >= mapping_->end) {
+      move_to(address);
+    }
+    if (mapping_ == nullptr) {
       return {};
     }
     // Code that no file holds was made by a JIT.
-    if (mapping->binary == nullptr) {
+    if (mapping_->binary == nullptr) {
       return {.is_mapped = true, .keeps_frame_pointers = true};
     }
-    const BinaryTable& table = stacks_.table_of(*mapping->binary, process_);
-    problem_ = table.problem;
     const auto elf_address =
-        elf::address_of(mapping->binary->segments, address - mapping->start + mapping->file_offset);
+        elf::address_of(mapping_->binary->segments, address - mapping_->start + mapping_->file_offset);
     if (!elf_address) {
       return {.is_mapped = true};
     }
     return {.is_mapped = true,
-            .table = table.compiled.get(),
+            .table = table_,
             .elf_address = *elf_address,
-            .keeps_frame_pointers = mapping->binary->is_go,
-            .chain_ends_with_zero = mapping->binary->is_go};
+            .keeps_frame_pointers = mapping_->binary->is_go,
+            .chain_ends_with_zero = mapping_->binary->is_go};
+  }
+
+  std::optional<Call> call_before(uint64_t address) override {
+    const identity::Mapping* const mapping = process_.mappings->find(address);
+    if (mapping == nullptr || mapping->binary == nullptr) {
+      // A JIT's code cannot be looked at, but little else on a stack points into it.
+      return mapping == nullptr ? std::nullopt : std::optional(Call());
+    }
+    const auto elf_address =
+        elf::address_of(mapping->binary->segments, address - mapping->start + mapping->file_offset);
+    if (!elf_address) {
+      return std::nullopt;
+    }
+    const auto calls = stacks_.calls_before(*mapping->binary, process_, *elf_address);
+    const uint64_t target = address + static_cast<uint64_t>(int64_t{calls.displacement.value_or(0)});
+    if (calls.displacement && process_.mappings->find(target) != nullptr) {
+      return Call{target};
+    }
+    return calls.is_indirect ? std::optional(Call()) : std::nullopt;
   }
 
   // Why the newest place's binary has no table, if that is more than having none.
   wire::StackProblem problem() const { return problem_; }
 
  private:
+  // Callers mostly lie in the binary of those that they called: the rest of find() is without look-ups then.
+  void move_to(uint64_t address) {
+    mapping_ = process_.mappings->find(address);
+    if (mapping_ == nullptr || mapping_->binary == nullptr) {
+      return;
+    }
+    const BinaryTable& table = stacks_.table_of(*mapping_->binary, process_);
+    table_ = table.compiled.get();
+    problem_ = table.problem;
+  }
+
   UserStacks& stacks_;
   const identity::Process& process_;
+  const identity::Mapping* mapping_ = nullptr;  // of the newest address
+  const unwind::UnwindTable* table_ = nullptr;  // of its binary
   wire::StackProblem problem_ = wire::STACK_PROBLEM_UNSPECIFIED;
 };
 
@@ -106,6 +146,32 @@ UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binar
     table.problem = problem_of(compiled.error().code);
   }
   return table;
+}
+
+unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
+                                            const identity::Process& process, uint64_t elf_address) {
+  if (codes_.size() >= kMaxOpenImages && !codes_.contains(&binary)) {
+    return {};
+  }
+  std::unique_ptr<Code>& code = codes_[&binary];
+  if (code == nullptr) {
+    code = std::make_unique<Code>();
+    if (auto opened = images_.open(hint_of(binary, process.identity->pid)); opened) {
+      code->image = std::move(opened->image);
+    }
+  }
+  if (const auto known = code->calls.find(elf_address); known != code->calls.end()) {
+    return known->second;
+  }
+  if (code->calls.size() >= kMaxKnownCalls) {
+    code->calls.clear();
+  }
+  const auto bytes =
+      code->image ? code->image->read(elf_address - unwind::kLongestCallBytes, unwind::kLongestCallBytes)
+                  : fail(ErrorCode::kNotFound, "the code is out of reach");
+  const auto calls = bytes ? unwind::calls_at_end(as_bytes(*bytes)) : unwind::CallsAtEnd();
+  code->calls.emplace(elf_address, calls);
+  return calls;
 }
 
 const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& binary,
@@ -150,6 +216,7 @@ void UserStacks::unwind(const perf::SampleRecord& sample, const unwind::FramePoi
 
 void UserStacks::trim() {
   ++window_;
+  codes_.clear();
   std::vector<std::pair<uint64_t, const identity::BinaryInfo*>> by_age;
   for (const auto& [binary, table] : tables_) {
     if (table.compiled != nullptr) {

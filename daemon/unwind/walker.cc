@@ -110,6 +110,53 @@ bool step_by_common_rule(const FrameRule& rule, Registers& frame, const StackCop
   return true;
 }
 
+// Whether `address` can be where the function that executes `at`, of which no rules are known, returns to.
+bool may_return_to(uint64_t address, uint64_t at, CodeMap& code) {
+  constexpr uint64_t kLargestFunctionBytes = uint64_t{1} << 20;
+  const auto call = code.call_before(address);
+  if (!call || !call->target) {
+    return call.has_value();
+  }
+  const uint64_t begin = *call->target;
+  if (begin > at || at - begin > kLargestFunctionBytes) {
+    return false;
+  }
+  const CodePlace called = code.find(begin);
+  return called.is_mapped && (called.table == nullptr ||
+                              called.table->find(called.elf_address).kind == FrameRule::Kind::kNotCovered);
+}
+
+// Out of a function that has pushed nothing: at its first instruction, or one that needs no frame.
+bool step_out_of_leaf(CodeMap& code, Registers& frame, const StackCopy& stack) {
+  const auto return_address = stack.word(frame[kRsp]);
+  if (!return_address || !may_return_to(*return_address, frame[kRip], code)) {
+    return false;
+  }
+  frame.set(kRip, *return_address);
+  frame.set(kRsp, frame[kRsp] + sizeof(uint64_t));
+  return true;
+}
+
+// Out of a frame that nothing is known of, if rbp can be its link: it leads to a return address.
+bool step_by_evidence(CodeMap& code, Registers& frame, const StackCopy& stack) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  const uint64_t link = frame[kRbp];
+  if (!frame.knows(kRbp) || link < frame[kRsp] || link % kWord != 0) {
+    return false;
+  }
+  const auto saved = stack.word(link);
+  const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
+  if (!return_address || !may_return_to(*return_address, frame[kRip] - 1, code)) {
+    return false;
+  }
+  Registers caller;
+  caller.set(kRbp, *saved);
+  caller.set(kRsp, link + 2 * kWord);
+  caller.set(kRip, *return_address);
+  frame = caller;
+  return true;
+}
+
 }  // namespace
 
 void Walker::walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
@@ -128,7 +175,7 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
     }
     walked.addresses.push_back(address);
     left_copy_ = false;
-    if (!step(place, is_exact, registers, stack, walked.end)) {
+    if (!step(place, is_exact, code, registers, stack, walked.end)) {
       if (left_copy_ && only_frame_pointers_) {
         follow_chain(chain, registers[kRip], code, walked);
       }
@@ -168,8 +215,8 @@ void Walker::follow_chain(const FramePointerChain& chain, uint64_t return_addres
   }
 }
 
-bool Walker::step(const CodePlace& place, bool is_exact, Registers& frame, const StackCopy& stack,
-                  StackEnd& end) {
+bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Registers& frame,
+                  const StackCopy& stack, StackEnd& end) {
   static constexpr FrameRule kNone;
   next_is_exact_ = false;
   const FrameRule& rule = place.table == nullptr ? kNone : place.table->find(place.elf_address);
@@ -190,11 +237,12 @@ bool Walker::step(const CodePlace& place, bool is_exact, Registers& frame, const
     case FrameRule::Kind::kNotCovered:
       break;
   }
-  if (!place.keeps_frame_pointers) {
-    end = StackEnd::kNoUnwindInformation;
-    return false;
+  if (place.keeps_frame_pointers) {
+    return step_by_frame_pointer(place, frame, stack, end);
   }
-  return step_by_frame_pointer(place, frame, stack, end);
+  only_frame_pointers_ = false;
+  end = StackEnd::kNoUnwindInformation;
+  return (is_exact && step_out_of_leaf(code, frame, stack)) || step_by_evidence(code, frame, stack);
 }
 
 bool Walker::step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end) {

@@ -5,10 +5,13 @@
 //   walker.walk(registers, stack, code, walked);
 //   // walked.addresses: where each frame was executing, leaf first; walked.end: why there are no more
 //
-// Never guesses: where a rule cannot be followed the stack ends, with the reason.
+// Never guesses: where a rule cannot be followed the stack ends, with the reason. Code without rules may link its frames
+// through rbp all the same (V8's builtins, assembly): that is believed where a call precedes the return address found so,
+// and did not go to another function.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +37,11 @@ class CodeMap {
  public:
   virtual ~CodeMap() = default;
   virtual CodePlace find(uint64_t address) = 0;
+  // The call before `address`, which makes that a return address; nothing where there is none, or none can be seen.
+  struct Call {
+    std::optional<uint64_t> target = {};  // of a direct one
+  };
+  virtual std::optional<Call> call_before(uint64_t /*address*/) { return std::nullopt; }
 };
 
 // Why a stack has no more frames.
@@ -73,7 +81,8 @@ class Walker {
 
  private:
   // True: `frame` is the caller's now. False: there is none, for the reason in `end`.
-  bool step(const CodePlace& place, bool is_exact, Registers& frame, const StackCopy& stack, StackEnd& end);
+  bool step(const CodePlace& place, bool is_exact, CodeMap& code, Registers& frame, const StackCopy& stack,
+            StackEnd& end);
   bool step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
   bool step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end);
   bool step_by_odd_row(const FrameRule& rule, const UnwindTable& table, Registers& frame,
