@@ -7,13 +7,27 @@
 #include <cerrno>
 #include <cstring>
 
+#include "elf/compressed_section.h"
+
 namespace plimsoll::elf {
 namespace {
 
 constexpr uint16_t kMaxProgramHeaders = 1024;
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
-constexpr uint64_t kMaxEhFrameBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxReadBytes = uint64_t{64} << 20;
 constexpr uint16_t kMaxSections = 4096;
+
+// The part of what `read` reads that begins at `start`.
+ReadAt part_of(ReadAt read, uint64_t start, uint64_t size_bytes) {
+  return [read = std::move(read), start, size_bytes](uint64_t offset,
+                                                     uint64_t part_bytes) -> Result<std::string> {
+    if (offset > size_bytes || part_bytes > size_bytes - offset || start > UINT64_MAX - size_bytes) {
+      return fail(ErrorCode::kCorrupt, "{} bytes at {} lie outside a section of {} bytes", part_bytes, offset,
+                  size_bytes);
+    }
+    return read(start + offset, part_bytes);
+  };
+}
 
 template <typename T>
 T object_at(const std::string& bytes, size_t offset) {
@@ -32,7 +46,7 @@ ReadAt read_at_of(Bytes file) {
 ReadAt read_at_of(std::shared_ptr<const UniqueFd> fd, std::string name) {
   return [fd = std::move(fd), name = std::move(name)](uint64_t offset,
                                                       uint64_t size_bytes) -> Result<std::string> {
-    if (offset > INT64_MAX || size_bytes > kMaxEhFrameBytes) {
+    if (offset > INT64_MAX || size_bytes > kMaxReadBytes) {
       return fail(ErrorCode::kCorrupt, "{}: {} bytes at {} cannot be read", name, size_bytes, offset);
     }
     std::string bytes(static_cast<size_t>(size_bytes), '\0');
@@ -136,34 +150,34 @@ Result<std::string> LoadedImage::read(uint64_t address, uint64_t size_bytes) con
     return fail(ErrorCode::kCorrupt, "{} bytes at ELF address {:#x} lie outside what is loaded", size_bytes,
                 address);
   }
-  return read_(header_address_ ? address + bias_ : segment->file_offset + (address - segment->address),
-               size_bytes);
+  return read_(place_of(address, *segment), size_bytes);
 }
 
 // .eh_frame_hdr: version, encodings of three fields, then the address of .eh_frame, relative to itself in practice (LSB
 // Core, "The .eh_frame_hdr section").
 Result<uint64_t> LoadedImage::eh_frame_address() const {
   constexpr uint8_t kPcRelativeSigned4 = 0x1b;
+  const auto section_address = [this] { return find_section(".eh_frame").value_or(Section()).address; };
   if (eh_frame_hdr_ == 0) {
-    return eh_frame_section();
+    return section_address();
   }
   const auto header = read(eh_frame_hdr_, 8);
   if (!header) {
     return propagate(header, "reading .eh_frame_hdr");
   }
   if (object_at<uint8_t>(*header, 0) != 1 || object_at<uint8_t>(*header, 1) != kPcRelativeSigned4) {
-    return eh_frame_section();
+    return section_address();
   }
   return eh_frame_hdr_ + 4 + static_cast<uint64_t>(int64_t{object_at<int32_t>(*header, 4)});
 }
 
-uint64_t LoadedImage::eh_frame_section() const {
+std::optional<LoadedImage::Section> LoadedImage::find_section(std::string_view name) const {
   if (header_address_ || section_headers_offset_ == 0 || section_names_ >= section_count_) {
-    return 0;  // sections are not loaded
+    return std::nullopt;
   }
   const auto table = read_(section_headers_offset_, uint64_t{section_count_} * sizeof(Elf64_Shdr));
   if (!table) {
-    return 0;
+    return std::nullopt;
   }
   const auto names_header = object_at<Elf64_Shdr>(*table, section_names_ * sizeof(Elf64_Shdr));
   const auto names = read_(names_header.sh_offset, std::min<uint64_t>(names_header.sh_size, 1 << 20));
@@ -171,31 +185,62 @@ uint64_t LoadedImage::eh_frame_section() const {
     const auto section = object_at<Elf64_Shdr>(*table, i * sizeof(Elf64_Shdr));
     const std::string_view rest =
         std::string_view(*names).substr(std::min<size_t>(section.sh_name, names->size()));
-    if (rest.starts_with(std::string_view(".eh_frame\0", 10)) && section.sh_size > 0) {
-      return section.sh_addr;
+    if (rest.substr(0, rest.find('\0')) == name && section.sh_size > 0 && section.sh_type != SHT_NOBITS) {
+      return Section{section.sh_addr, section.sh_offset, section.sh_size,
+                     (section.sh_flags & SHF_COMPRESSED) != 0};
     }
   }
-  return 0;
+  return std::nullopt;
 }
 
-Result<LoadedImage::EhFrame> LoadedImage::eh_frame() const {
+Status LoadedImage::add_debug_frame(std::vector<CallFrames>& sections) const {
+  auto section = find_section(".debug_frame");
+  const bool is_old = !section;
+  section = is_old ? find_section(".zdebug_frame") : section;
+  if (!section) {
+    return {};
+  }
+  const auto compression = is_old                            ? Compression::kZlibMagic
+                           : section->has_compression_header ? Compression::kHeader
+                                                             : Compression::kNone;
+  CallFrames frames{
+      .format = CallFrames::Format::kDebugFrame, .size_bytes = section->size_bytes, .is_go = is_go_};
+  frames.read = part_of(read_, section->file_offset, section->size_bytes);
+  if (compression != Compression::kNone) {
+    auto bytes = read_(section->file_offset, section->size_bytes);
+    auto plain = bytes ? decompress_section(std::move(*bytes), compression, kMaxReadBytes) : propagate(bytes);
+    if (!plain) {
+      return propagate(plain, "reading .debug_frame");
+    }
+    frames.size_bytes = plain->size();
+    frames.read = [kept = std::make_shared<const std::string>(std::move(*plain))](uint64_t offset,
+                                                                                  uint64_t size_bytes) {
+      return read_at_of(as_bytes(*kept))(offset, size_bytes);
+    };
+  }
+  sections.push_back(std::move(frames));
+  return {};
+}
+
+Result<std::vector<CallFrames>> LoadedImage::call_frames() const {
+  std::vector<CallFrames> sections;
   const auto address = eh_frame_address();
   if (!address) {
     return propagate(address);
   }
-  if (*address == 0) {
-    return EhFrame();
+  if (*address != 0) {
+    const Segment* const segment = segment_of(*address);
+    if (segment == nullptr) {
+      return fail(ErrorCode::kCorrupt, ".eh_frame at {:#x} lies outside what is loaded", *address);
+    }
+    const uint64_t size_bytes = segment->file_bytes - (*address - segment->address);
+    sections.push_back({.format = CallFrames::Format::kEhFrame,
+                        .read = part_of(read_, place_of(*address, *segment), size_bytes),
+                        .size_bytes = size_bytes,
+                        .address = *address});
   }
-  const Segment* const segment = segment_of(*address);
-  if (segment == nullptr) {
-    return fail(ErrorCode::kCorrupt, ".eh_frame at {:#x} lies outside what is loaded", *address);
-  }
-  auto bytes =
-      read(*address, std::min(segment->file_bytes - (*address - segment->address), kMaxEhFrameBytes));
-  if (!bytes) {
-    return propagate(bytes, "reading .eh_frame");
-  }
-  return EhFrame{std::move(*bytes), *address};
+  auto added = add_debug_frame(sections);
+  return added || !sections.empty() ? Result<std::vector<CallFrames>>(std::move(sections)) : propagate(added);
 }
 
 }  // namespace plimsoll::elf

@@ -18,6 +18,16 @@ namespace plimsoll::elf {
 // Exactly `size_bytes` bytes from `offset` on, or an error.
 using ReadAt = std::function<Result<std::string>(uint64_t offset, uint64_t size_bytes)>;
 
+// A section with call frame information, not read yet.
+struct CallFrames {
+  enum class Format { kEhFrame, kDebugFrame };
+  Format format = Format::kEhFrame;
+  ReadAt read = {};         // takes offsets in the section, and keeps open what it reads from
+  uint64_t size_bytes = 0;  // of .eh_frame, which ends itself: how far it can reach at most
+  uint64_t address = 0;     // ELF address of its first byte; 0 of .debug_frame, which is not loaded
+  bool is_go = false;       // written by the Go toolchain, whose rules leave out where rbp is saved
+};
+
 // One thread. Untrusted bytes: counts and sizes are bounded.
 class LoadedImage {
  public:
@@ -33,13 +43,9 @@ class LoadedImage {
   // A program of the Go toolchain, by its build note.
   bool is_go() const { return is_go_; }
 
-  // The bytes of .eh_frame from its first to the end of its segment, and the ELF address of the first; no bytes where the
-  // image says of none.
-  struct EhFrame {
-    std::string bytes;
-    uint64_t address = 0;
-  };
-  Result<EhFrame> eh_frame() const;
+  // Where the call frame information lies, .eh_frame first; none where the image has none. .debug_frame is found in files
+  // alone, and read when it is compressed. Fails where all that the image says of is out of reach.
+  Result<std::vector<CallFrames>> call_frames() const;
 
   // Bytes by ELF address, within one segment.
   Result<std::string> read(uint64_t address, uint64_t size_bytes) const;
@@ -50,9 +56,22 @@ class LoadedImage {
   Status read_headers();
   void read_notes(uint64_t address, uint64_t size_bytes);
   const Segment* segment_of(uint64_t address) const;
-  // ELF addresses; 0: there is none.
+  // ELF address; 0: there is none.
   Result<uint64_t> eh_frame_address() const;
-  uint64_t eh_frame_section() const;
+  Status add_debug_frame(std::vector<CallFrames>& sections) const;
+
+  struct Section {
+    uint64_t address = 0;
+    uint64_t file_offset = 0;
+    uint64_t size_bytes = 0;
+    bool has_compression_header = false;
+  };
+  // By the section headers, which memory has none of.
+  std::optional<Section> find_section(std::string_view name) const;
+  // Where `read_` finds the byte at an ELF address of that segment.
+  uint64_t place_of(uint64_t address, const Segment& segment) const {
+    return header_address_ ? address + bias_ : segment.file_offset + (address - segment.address);
+  }
 
   ReadAt read_;
   std::optional<uint64_t> header_address_;  // in memory; else a file

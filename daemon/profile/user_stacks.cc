@@ -5,17 +5,26 @@
 namespace plimsoll {
 namespace {
 
-Result<elf::LoadedImage::EhFrame> read_eh_frame(const identity::ImageSource& images,
-                                                const identity::BinaryInfo& binary, uint32_t pid) {
+// Files are kept open to look at code: programs with code that lacks rules are few.
+constexpr size_t kMaxOpenImages = 64;
+constexpr size_t kMaxKnownCalls = 16'384;  // of one binary
+
+identity::MappedFileHint hint_of(const identity::BinaryInfo& binary, uint32_t pid) {
+  const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
+  return {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(),
+          binary.file};
+}
+
+// Read as far as that is needed, from what stays open meanwhile.
+Result<std::vector<elf::CallFrames>> find_call_frames(const identity::ImageSource& images,
+                                                      const identity::BinaryInfo& binary, uint32_t pid) {
   if (binary.path == identity::kVdso) {
     const auto bytes = elf::own_vdso_bytes();
     const auto image = bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
-    return image ? image->eh_frame() : propagate(image);
+    return image ? image->call_frames() : propagate(image);
   }
-  const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
-  const auto opened = images.open(
-      {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(), binary.file});
-  return opened ? opened->image.eh_frame() : propagate(opened);
+  const auto opened = images.open(hint_of(binary, pid));
+  return opened ? opened->image.call_frames() : propagate(opened);
 }
 
 wire::StackProblem problem_of(unwind::StackEnd end) {
@@ -38,6 +47,20 @@ wire::StackProblem problem_of(unwind::StackEnd end) {
   return wire::NO_UNWIND_INFORMATION;
 }
 
+// Why a binary's table could not be made.
+wire::StackProblem problem_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kCorrupt:
+      return wire::DAMAGED_UNWIND_INFORMATION;
+    case ErrorCode::kUnsupported:
+      return wire::UNSUPPORTED_ABI;
+    case ErrorCode::kTooLarge:
+      return wire::TABLE_FULL;
+    default:
+      return wire::BINARY_OUT_OF_REACH;
+  }
+}
+
 }  // namespace
 
 // The code of one process while one of its stacks is walked.
@@ -46,58 +69,109 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
   ProcessCode(UserStacks& stacks, const identity::Process& process) : stacks_(stacks), process_(process) {}
 
   unwind::CodePlace find(uint64_t address) override {
-    const identity::Mapping* const mapping = process_.mappings->find(address);
-    if (mapping == nullptr) {
+    if (mapping_ == nullptr || address < mapping_->start || address >= mapping_->end) {
+      move_to(address);
+    }
+    if (mapping_ == nullptr) {
       return {};
     }
     // Code that no file holds was made by a JIT.
-    if (mapping->binary == nullptr) {
+    if (mapping_->binary == nullptr) {
       return {.is_mapped = true, .keeps_frame_pointers = true};
     }
-    const BinaryTable& table = stacks_.table_of(*mapping->binary, process_);
-    problem_ = table.problem;
     const auto elf_address =
-        elf::address_of(mapping->binary->segments, address - mapping->start + mapping->file_offset);
+        elf::address_of(mapping_->binary->segments, address - mapping_->start + mapping_->file_offset);
     if (!elf_address) {
       return {.is_mapped = true};
     }
     return {.is_mapped = true,
-            .cfi = table.cfi.get(),
+            .table = table_,
             .elf_address = *elf_address,
-            .keeps_frame_pointers = mapping->binary->is_go,
-            .chain_ends_with_zero = mapping->binary->is_go};
+            .keeps_frame_pointers = mapping_->binary->is_go,
+            .chain_ends_with_zero = mapping_->binary->is_go};
+  }
+
+  std::optional<Call> call_before(uint64_t address) override {
+    const identity::Mapping* const mapping = process_.mappings->find(address);
+    if (mapping == nullptr || mapping->binary == nullptr) {
+      // A JIT's code cannot be looked at, but little else on a stack points into it.
+      return mapping == nullptr ? std::nullopt : std::optional(Call());
+    }
+    const auto elf_address =
+        elf::address_of(mapping->binary->segments, address - mapping->start + mapping->file_offset);
+    if (!elf_address) {
+      return std::nullopt;
+    }
+    const auto calls = stacks_.calls_before(*mapping->binary, process_, *elf_address);
+    const uint64_t target = address + static_cast<uint64_t>(int64_t{calls.displacement.value_or(0)});
+    if (calls.displacement && process_.mappings->find(target) != nullptr) {
+      return Call{target};
+    }
+    return calls.is_indirect ? std::optional(Call()) : std::nullopt;
   }
 
   // Why the newest place's binary has no table, if that is more than having none.
   wire::StackProblem problem() const { return problem_; }
 
  private:
+  // Callers mostly lie in the binary of those that they called: the rest of find() is without look-ups then.
+  void move_to(uint64_t address) {
+    mapping_ = process_.mappings->find(address);
+    if (mapping_ == nullptr || mapping_->binary == nullptr) {
+      return;
+    }
+    const BinaryTable& table = stacks_.table_of(*mapping_->binary, process_);
+    table_ = table.compiled.get();
+    problem_ = table.problem;
+  }
+
   UserStacks& stacks_;
   const identity::Process& process_;
+  const identity::Mapping* mapping_ = nullptr;  // of the newest address
+  const unwind::UnwindTable* table_ = nullptr;  // of its binary
   wire::StackProblem problem_ = wire::STACK_PROBLEM_UNSPECIFIED;
 };
 
 UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binary,
                                                const identity::Process& process) const {
   BinaryTable table;
-  auto eh_frame = read_eh_frame(images_, binary, process.identity->pid);
-  if (!eh_frame) {
-    const ErrorCode code = eh_frame.error().code;
-    table.problem = code == ErrorCode::kCorrupt       ? wire::DAMAGED_UNWIND_INFORMATION
-                    : code == ErrorCode::kUnsupported ? wire::UNSUPPORTED_ABI
-                                                      : wire::BINARY_OUT_OF_REACH;
+  const auto sections = find_call_frames(images_, binary, process.identity->pid);
+  if (sections && sections->empty()) {
     return table;
   }
-  if (eh_frame->bytes.empty()) {
-    return table;
-  }
-  auto cfi = unwind::CfiTable::parse(std::move(eh_frame->bytes), eh_frame->address);
-  if (cfi) {
-    table.cfi = std::make_unique<unwind::CfiTable>(std::move(*cfi));
+  auto compiled = sections ? unwind::UnwindTable::compile(*sections) : propagate(sections);
+  if (compiled) {
+    table.compiled = std::make_unique<unwind::UnwindTable>(std::move(*compiled));
   } else {
-    table.problem = wire::DAMAGED_UNWIND_INFORMATION;
+    table.problem = problem_of(compiled.error().code);
   }
   return table;
+}
+
+unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
+                                            const identity::Process& process, uint64_t elf_address) {
+  if (codes_.size() >= kMaxOpenImages && !codes_.contains(&binary)) {
+    return {};
+  }
+  std::unique_ptr<Code>& code = codes_[&binary];
+  if (code == nullptr) {
+    code = std::make_unique<Code>();
+    if (auto opened = images_.open(hint_of(binary, process.identity->pid)); opened) {
+      code->image = std::move(opened->image);
+    }
+  }
+  if (const auto known = code->calls.find(elf_address); known != code->calls.end()) {
+    return known->second;
+  }
+  if (code->calls.size() >= kMaxKnownCalls) {
+    code->calls.clear();
+  }
+  const auto bytes =
+      code->image ? code->image->read(elf_address - unwind::kLongestCallBytes, unwind::kLongestCallBytes)
+                  : fail(ErrorCode::kNotFound, "the code is out of reach");
+  const auto calls = bytes ? unwind::calls_at_end(as_bytes(*bytes)) : unwind::CallsAtEnd();
+  code->calls.emplace(elf_address, calls);
+  return calls;
 }
 
 const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& binary,
@@ -107,13 +181,14 @@ const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& 
   const uint32_t pid = process.identity->pid;
   // Out of reach in one process, it may be within in another.
   const bool may_be_found = table.problem == wire::BINARY_OUT_OF_REACH && table.tried_for_pid != pid;
-  const bool wants_room = is_new || table.problem == wire::TABLE_FULL;
+  const bool wants_room = is_new || table.waits_for_room;
   if (wants_room && table_bytes_ > 2 * max_table_bytes_) {
     table.problem = wire::TABLE_FULL;
+    table.waits_for_room = true;
   } else if (wants_room || may_be_found) {
     table = read_table(binary, process);
     table.tried_for_pid = pid;
-    table_bytes_ += table.cfi == nullptr ? 0 : table.cfi->memory_bytes();
+    table_bytes_ += table.compiled == nullptr ? 0 : table.compiled->memory_bytes();
   }
   table.used_in = window_;
   return table;
@@ -141,9 +216,10 @@ void UserStacks::unwind(const perf::SampleRecord& sample, const unwind::FramePoi
 
 void UserStacks::trim() {
   ++window_;
+  codes_.clear();
   std::vector<std::pair<uint64_t, const identity::BinaryInfo*>> by_age;
   for (const auto& [binary, table] : tables_) {
-    if (table.cfi != nullptr) {
+    if (table.compiled != nullptr) {
       by_age.emplace_back(table.used_in, binary);
     }
   }
@@ -152,9 +228,8 @@ void UserStacks::trim() {
     if (table_bytes_ <= max_table_bytes_) {
       return;
     }
-    table_bytes_ -= tables_[binary].cfi->memory_bytes();
+    table_bytes_ -= tables_[binary].compiled->memory_bytes();
     tables_.erase(binary);
-    walker_.forget_tables();
   }
 }
 

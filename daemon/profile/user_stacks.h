@@ -4,10 +4,12 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "daemon/identity/processes.h"
 #include "daemon/perf/records.h"
+#include "daemon/unwind/call_instruction.h"
 #include "daemon/unwind/walker.h"
 #include "proto/profile.pb.h"
 
@@ -19,7 +21,7 @@ struct UserStack {
   wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
 };
 
-// One thread. Reads the call frame information of each binary that a sample falls into, once, and keeps it from window to
+// One thread. Compiles the call frame information of each binary that a sample falls into, once, and keeps it from window to
 // window, within a bound on memory.
 class UserStacks {
  public:
@@ -42,20 +44,31 @@ class UserStacks {
  private:
   class ProcessCode;
 
+  // The code of one binary, looked at where no rules are known.
+  struct Code {
+    std::optional<elf::LoadedImage> image;  // keeps the file open; nothing: out of reach
+    boost::unordered_flat_map<uint64_t, unwind::CallsAtEnd> calls;  // by the ELF address that they end at
+  };
+
   // What is known of unwinding one binary.
   struct BinaryTable {
-    std::unique_ptr<unwind::CfiTable> cfi;  // null: it has none, or `problem` says why it could not be read
+    std::unique_ptr<unwind::UnwindTable>
+        compiled;  // null: it has none, or `problem` says why it could not be read
     wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
-    uint64_t used_in = 0;        // number of the window
+    uint64_t used_in = 0;  // number of the window
+    bool waits_for_room = false;
     uint32_t tried_for_pid = 0;  // the process that it was last looked for in
   };
   const BinaryTable& table_of(const identity::BinaryInfo& binary, const identity::Process& process);
+  unwind::CallsAtEnd calls_before(const identity::BinaryInfo& binary, const identity::Process& process,
+                                  uint64_t elf_address);
   BinaryTable read_table(const identity::BinaryInfo& binary, const identity::Process& process) const;
 
   const identity::ImageSource& images_;
   const size_t max_table_bytes_;
   boost::unordered_flat_map<const identity::BinaryInfo*, BinaryTable> tables_;
   size_t table_bytes_ = 0;
+  boost::unordered_flat_map<const identity::BinaryInfo*, std::unique_ptr<Code>> codes_;  // of this window
   uint64_t window_ = 0;
   unwind::Walker walker_;
   unwind::WalkedStack walked_;

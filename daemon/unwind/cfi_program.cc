@@ -8,46 +8,46 @@ namespace plimsoll::unwind {
 namespace {
 
 constexpr size_t kMaxRemembered = 32;
-// Compilers write tens; a damaged entry may be as long as its table.
-constexpr int kMaxInstructions = 10'000;
+constexpr size_t kMaxPoolBytes = size_t{1} << 20;
 
 class Interpreter {
  public:
-  Interpreter(const CfiProgram& program, uint64_t address, UnwindRow& row)
-      : program_(program), address_(address), row_(row), location_(program.begin) {}
+  Interpreter(const CfiProgram& program, ExpressionPool& expressions, const RowSink& sink)
+      : program_(program),
+        expressions_(expressions),
+        sink_(sink),
+        row_(program.common.first_row),
+        location_(program.begin) {}
 
   bool run() {
-    row_ = UnwindRow();
-    row_.is_signal_frame = program_.cie.is_signal_frame;
-    if (!run(program_.cie.program_offset, program_.cie.program_bytes)) {
-      return false;
-    }
-    first_row_ = row_;
-    location_ = program_.begin;
-    arrived_ = false;
-    return run(program_.offset, program_.size_bytes);
-  }
-
- private:
-  // True once the program has ended, or its next row lies behind the address.
-  bool run(uint32_t offset, uint32_t size_bytes) {
-    const auto bytes = slice(program_.table, offset, size_bytes, "call frame program");
-    if (!bytes) {
-      return false;
-    }
-    ByteReader reader(*bytes);
-    while (reader.remaining() > 0 && !arrived_) {
-      if (++instructions_ > kMaxInstructions || !step(reader, offset) || !reader.ok()) {
+    ByteReader reader(program_.instructions);
+    while (reader.remaining() > 0) {
+      if (!step(reader) || !reader.ok()) {
         return false;
       }
     }
+    sink_(location_, row_);
     return true;
   }
 
-  // Rows go on from here.
-  void advance(uint64_t code_units) {
-    location_ += code_units * program_.cie.code_alignment;
-    arrived_ = location_ > address_;
+  // The row that was being made holds from here on.
+  uint64_t location() const { return location_; }
+
+ private:
+  // The row is complete, and the next one holds from `location` on. Locations only grow.
+  bool move_to(uint64_t location) {
+    if (location < location_) {
+      return false;
+    }
+    if (location > location_) {
+      sink_(location_, row_);
+    }
+    location_ = location;
+    return true;
+  }
+
+  bool advance(uint64_t code_units) {
+    return move_to(location_ + code_units * program_.common.code_alignment);
   }
 
   bool set(uint64_t number, Rule rule) {
@@ -67,25 +67,30 @@ class Interpreter {
   }
 
   bool restore(uint64_t number) {
-    return set(number, number < kRegisters ? first_row_.registers[number] : Rule());
+    return set(number, number < kRegisters ? program_.common.first_row.registers[number] : Rule());
   }
 
   int64_t factored(int64_t offset) const {
     return static_cast<int64_t>(static_cast<uint64_t>(offset) *
-                                static_cast<uint64_t>(program_.cie.data_alignment));
+                                static_cast<uint64_t>(program_.common.data_alignment));
   }
   int64_t factored(uint64_t offset) const { return factored(static_cast<int64_t>(offset)); }
 
   static Rule at_offset(int64_t offset) { return {.kind = Rule::Kind::kAtOffset, .offset = offset}; }
   static Rule value_offset(int64_t offset) { return {.kind = Rule::Kind::kOffset, .offset = offset}; }
 
-  Rule expression(ByteReader& reader, uint32_t program_offset, Rule::Kind kind) const {
-    const uint64_t size_bytes = reader.uleb128();
-    const auto offset = static_cast<uint32_t>(program_offset + reader.offset());
-    reader.skip(size_bytes);
-    return {.kind = kind,
-            .expression_offset = offset,
-            .expression_bytes = reader.ok() ? static_cast<uint32_t>(size_bytes) : 0};
+  bool expression(ByteReader& reader, Rule::Kind kind, Rule& rule) {
+    const Bytes bytes = reader.bytes(reader.uleb128());
+    const auto offset = reader.ok() ? expressions_.add(bytes) : std::nullopt;
+    rule = {.kind = kind,
+            .expression_offset = offset.value_or(0),
+            .expression_bytes = static_cast<uint32_t>(bytes.size())};
+    return offset.has_value();
+  }
+
+  bool set_expression(uint64_t number, ByteReader& reader, Rule::Kind kind) {
+    Rule rule;
+    return expression(reader, kind, rule) && set(number, rule);
   }
 
   bool remember() {
@@ -105,24 +110,22 @@ class Interpreter {
     return true;
   }
 
-  bool step(ByteReader& reader, uint32_t program_offset) {
+  bool step(ByteReader& reader) {
     const auto instruction = reader.read<uint8_t>();
     const uint8_t low = instruction & 0x3fU;
     switch (instruction & 0xc0U) {
       case DW_CFA_advance_loc:
-        advance(low);
-        return true;
+        return advance(low);
       case DW_CFA_offset:
         return set(low, at_offset(factored(reader.uleb128())));
       case DW_CFA_restore:
         return restore(low);
       default:
-        return step_extended(instruction, reader, program_offset) ||
-               step_cfa(instruction, reader, program_offset);
+        return step_extended(instruction, reader) || step_cfa(instruction, reader);
     }
   }
 
-  bool step_cfa(uint8_t instruction, ByteReader& reader, uint32_t program_offset) {
+  bool step_cfa(uint8_t instruction, ByteReader& reader) {
     switch (instruction) {
       case DW_CFA_def_cfa: {
         const uint64_t number = reader.uleb128();
@@ -141,37 +144,30 @@ class Interpreter {
         row_.cfa.offset = factored(reader.sleb128());
         return row_.cfa.kind == Rule::Kind::kOffset;
       case DW_CFA_def_cfa_expression:
-        row_.cfa = expression(reader, program_offset, Rule::Kind::kExpression);
-        return true;
+        return expression(reader, Rule::Kind::kExpression, row_.cfa);
       default:
         return false;
     }
   }
 
-  bool step_location(uint8_t instruction, ByteReader& reader, uint32_t program_offset) {
+  bool step_location(uint8_t instruction, ByteReader& reader) {
     switch (instruction) {
       case DW_CFA_advance_loc1:
-        advance(reader.read<uint8_t>());
-        return true;
+        return advance(reader.read<uint8_t>());
       case DW_CFA_advance_loc2:
-        advance(reader.read<uint16_t>());
-        return true;
+        return advance(reader.read<uint16_t>());
       case DW_CFA_advance_loc4:
-        advance(reader.read<uint32_t>());
-        return true;
+        return advance(reader.read<uint32_t>());
       case DW_CFA_set_loc: {
-        const auto location =
-            read_encoded(reader, program_.cie.pointer_encoding, program_.table_address + program_offset);
-        location_ = location.value_or(UINT64_MAX);
-        arrived_ = location_ > address_;
-        return location.has_value();
+        const auto location = read_encoded(reader, program_.common.pointer_encoding, program_.address);
+        return location && move_to(*location);
       }
       default:
         return false;
     }
   }
 
-  bool step_extended(uint8_t instruction, ByteReader& reader, uint32_t program_offset) {
+  bool step_extended(uint8_t instruction, ByteReader& reader) {
     switch (instruction) {
       case DW_CFA_nop:
         return true;
@@ -192,14 +188,14 @@ class Interpreter {
       case DW_CFA_advance_loc1:
       case DW_CFA_advance_loc2:
       case DW_CFA_advance_loc4:
-        return step_location(instruction, reader, program_offset);
+        return step_location(instruction, reader);
       default:
-        return step_register(instruction, reader, program_offset);
+        return step_register(instruction, reader);
     }
   }
 
   // Those whose first operand is the register that they are about.
-  bool step_register(uint8_t instruction, ByteReader& reader, uint32_t program_offset) {
+  bool step_register(uint8_t instruction, ByteReader& reader) {
     switch (instruction) {
       case DW_CFA_offset_extended:
       case DW_CFA_offset_extended_sf:
@@ -226,9 +222,9 @@ class Interpreter {
       case DW_CFA_val_offset_sf:
         return set(number, value_offset(factored(reader.sleb128())));
       case DW_CFA_expression:
-        return set(number, expression(reader, program_offset, Rule::Kind::kAtExpression));
+        return set_expression(number, reader, Rule::Kind::kAtExpression);
       case DW_CFA_val_expression:
-        return set(number, expression(reader, program_offset, Rule::Kind::kExpression));
+        return set_expression(number, reader, Rule::Kind::kExpression);
       default: {
         const uint64_t other = reader.uleb128();
         return other < kRegisters &&
@@ -238,19 +234,35 @@ class Interpreter {
   }
 
   const CfiProgram& program_;
-  const uint64_t address_;
-  UnwindRow& row_;
-  UnwindRow first_row_;  // of the CIE: what DW_CFA_restore goes back to
+  ExpressionPool& expressions_;
+  const RowSink& sink_;
+  UnwindRow row_;
   uint64_t location_;
-  bool arrived_ = false;
-  int instructions_ = 0;
   std::vector<UnwindRow> remembered_;
 };
 
 }  // namespace
 
-bool run(const CfiProgram& program, uint64_t address, UnwindRow& row) {
-  return Interpreter(program, address, row).run();
+std::optional<uint32_t> ExpressionPool::add(Bytes expression) {
+  const std::string_view text = as_text(expression);
+  if (const auto known = offsets_.find(text); known != offsets_.end()) {
+    return known->second;
+  }
+  if (text.size() > kMaxPoolBytes - bytes_.size()) {
+    return std::nullopt;
+  }
+  const auto offset = static_cast<uint32_t>(bytes_.size());
+  bytes_ += text;
+  offsets_.emplace(text, offset);
+  return offset;
+}
+
+bool run(const CfiProgram& program, ExpressionPool& expressions, const RowSink& sink,
+         uint64_t& damaged_from) {
+  Interpreter interpreter(program, expressions, sink);
+  const bool is_sound = interpreter.run();
+  damaged_from = interpreter.location();
+  return is_sound;
 }
 
 }  // namespace plimsoll::unwind

@@ -1,12 +1,11 @@
 #include "daemon/unwind/walker.h"
 
+#include <bit>
+
 #include "daemon/unwind/dwarf_expression.h"
 
 namespace plimsoll::unwind {
 namespace {
-
-// 600 bytes each.
-constexpr size_t kMaxRows = 8192;
 
 // A word that a rule needs, or why it cannot be had.
 std::optional<uint64_t> read_word(const StackCopy& stack, uint64_t address, StackEnd& end) {
@@ -17,9 +16,9 @@ std::optional<uint64_t> read_word(const StackCopy& stack, uint64_t address, Stac
   return word;
 }
 
-std::optional<uint64_t> evaluate_rule(const Rule& rule, const CfiTable& cfi, const Registers& frame,
+std::optional<uint64_t> evaluate_rule(const Rule& rule, const UnwindTable& table, const Registers& frame,
                                       const StackCopy& stack, std::optional<uint64_t> cfa, StackEnd& end) {
-  const auto result = evaluate(cfi.expression(rule), frame, stack, cfa);
+  const auto result = evaluate(table.expression(rule), frame, stack, cfa);
   if (!result.value) {
     end = StackEnd::kDamagedUnwindInformation;
     if (result.failure == ExpressionFailure::kOutsideStack) {
@@ -30,11 +29,11 @@ std::optional<uint64_t> evaluate_rule(const Rule& rule, const CfiTable& cfi, con
 }
 
 // Where the caller's stack pointer was at the call.
-std::optional<uint64_t> canonical_frame_address(const UnwindRow& row, const CfiTable& cfi,
+std::optional<uint64_t> canonical_frame_address(const UnwindRow& row, const UnwindTable& table,
                                                 const Registers& frame, const StackCopy& stack,
                                                 StackEnd& end) {
   if (row.cfa.kind == Rule::Kind::kExpression) {
-    return evaluate_rule(row.cfa, cfi, frame, stack, std::nullopt, end);
+    return evaluate_rule(row.cfa, table, frame, stack, std::nullopt, end);
   }
   if (row.cfa.kind != Rule::Kind::kOffset || !frame.knows(row.cfa.reg)) {
     // The register's value was saved where this copy does not reach.
@@ -45,7 +44,7 @@ std::optional<uint64_t> canonical_frame_address(const UnwindRow& row, const CfiT
 }
 
 // The caller's value of one register; nothing where it is lost, or, with the reason in `end`, cannot be read.
-std::optional<uint64_t> callers_value(const Rule& rule, uint64_t number, const CfiTable& cfi,
+std::optional<uint64_t> callers_value(const Rule& rule, uint64_t number, const UnwindTable& table,
                                       const Registers& frame, uint64_t cfa, const StackCopy& stack,
                                       StackEnd& end) {
   const auto unchanged = [&](uint64_t other) {
@@ -68,13 +67,94 @@ std::optional<uint64_t> callers_value(const Rule& rule, uint64_t number, const C
     case Rule::Kind::kRegister:
       return unchanged(rule.reg);
     case Rule::Kind::kAtExpression: {
-      const auto address = evaluate_rule(rule, cfi, frame, stack, cfa, end);
+      const auto address = evaluate_rule(rule, table, frame, stack, cfa, end);
       return address ? read_word(stack, *address, end) : std::nullopt;
     }
     case Rule::Kind::kExpression:
-      return evaluate_rule(rule, cfi, frame, stack, cfa, end);
+      return evaluate_rule(rule, table, frame, stack, cfa, end);
   }
   return std::nullopt;
+}
+
+bool step_by_common_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end) {
+  if (!frame.knows(rule.cfa_register)) {
+    end = StackEnd::kOutsideStack;  // its value was saved where this copy does not reach
+    return false;
+  }
+  const uint64_t cfa = frame[rule.cfa_register] + static_cast<uint64_t>(int64_t{rule.cfa_offset});
+  const uint64_t stack_pointer = frame[kRsp];
+  if (cfa <= stack_pointer) {
+    end = StackEnd::kDamagedUnwindInformation;  // frames lie one above the other
+    return false;
+  }
+  const auto return_address = read_word(stack, cfa - sizeof(uint64_t), end);
+  if (!return_address || *return_address == 0) {
+    end = return_address ? StackEnd::kOutermost : end;
+    return false;
+  }
+  for (unsigned saved = rule.saved; saved != 0; saved &= saved - 1) {
+    const auto index = static_cast<size_t>(std::countr_zero(saved));
+    const uint64_t address = cfa + static_cast<uint64_t>(int64_t{rule.saved_offset[index]});
+    if (address < stack_pointer) {
+      continue;  // popped already (see callers_value)
+    }
+    // One that cannot be had matters only where a caller's rule needs it.
+    if (const auto value = stack.word(address)) {
+      frame.set(kCalleeSaved[index], *value);
+    } else {
+      frame.forget(kCalleeSaved[index]);
+    }
+  }
+  frame.set(kRip, *return_address);
+  frame.set(kRsp, cfa);
+  return true;
+}
+
+// Whether `address` can be where the function that executes `at`, of which no rules are known, returns to.
+bool may_return_to(uint64_t address, uint64_t at, CodeMap& code) {
+  constexpr uint64_t kLargestFunctionBytes = uint64_t{1} << 20;
+  const auto call = code.call_before(address);
+  if (!call || !call->target) {
+    return call.has_value();
+  }
+  const uint64_t begin = *call->target;
+  if (begin > at || at - begin > kLargestFunctionBytes) {
+    return false;
+  }
+  const CodePlace called = code.find(begin);
+  return called.is_mapped && (called.table == nullptr ||
+                              called.table->find(called.elf_address).kind == FrameRule::Kind::kNotCovered);
+}
+
+// Out of a function that has pushed nothing: at its first instruction, or one that needs no frame.
+bool step_out_of_leaf(CodeMap& code, Registers& frame, const StackCopy& stack) {
+  const auto return_address = stack.word(frame[kRsp]);
+  if (!return_address || !may_return_to(*return_address, frame[kRip], code)) {
+    return false;
+  }
+  frame.set(kRip, *return_address);
+  frame.set(kRsp, frame[kRsp] + sizeof(uint64_t));
+  return true;
+}
+
+// Out of a frame that nothing is known of, if rbp can be its link: it leads to a return address.
+bool step_by_evidence(CodeMap& code, Registers& frame, const StackCopy& stack) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  const uint64_t link = frame[kRbp];
+  if (!frame.knows(kRbp) || link < frame[kRsp] || link % kWord != 0) {
+    return false;
+  }
+  const auto saved = stack.word(link);
+  const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
+  if (!return_address || !may_return_to(*return_address, frame[kRip] - 1, code)) {
+    return false;
+  }
+  Registers caller;
+  caller.set(kRbp, *saved);
+  caller.set(kRsp, link + 2 * kWord);
+  caller.set(kRip, *return_address);
+  frame = caller;
+  return true;
 }
 
 }  // namespace
@@ -84,6 +164,7 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
   walked.addresses.clear();
   walked.end = StackEnd::kTooDeep;
   only_frame_pointers_ = true;
+  not_in_chain_ = 0;
   bool is_exact = true;
   while (walked.addresses.size() < kMaxFrames) {
     const uint64_t address = registers[kRip] - (is_exact ? 0 : 1);
@@ -94,11 +175,9 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
     }
     walked.addresses.push_back(address);
     left_copy_ = false;
-    if (!step(place, registers, stack, walked.end)) {
-      const size_t next = walked.addresses.size();
-      if (left_copy_ && only_frame_pointers_ && next < chain.addresses.size() &&
-          chain.addresses[next - 1] == registers[kRip]) {
-        follow_chain(chain, next, code, walked);
+    if (!step(place, is_exact, code, registers, stack, walked.end)) {
+      if (left_copy_ && only_frame_pointers_) {
+        follow_chain(chain, registers[kRip], code, walked);
       }
       return;
     }
@@ -106,8 +185,14 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
   }
 }
 
-void Walker::follow_chain(const FramePointerChain& chain, size_t next, CodeMap& code, WalkedStack& walked) {
+void Walker::follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,
+                          WalkedStack& walked) const {
   const std::span<const uint64_t> addresses = chain.addresses;
+  size_t next = walked.addresses.size() - not_in_chain_;
+  const bool last_is_in_chain = not_in_chain_ == 0 || next > 1;
+  if (next >= addresses.size() || (last_is_in_chain && addresses[next - 1] != return_address)) {
+    return;
+  }
   bool may_end = true;
   for (; next < addresses.size() && addresses[next] != 0; ++next) {
     const uint64_t address = addresses[next] - 1;
@@ -130,47 +215,60 @@ void Walker::follow_chain(const FramePointerChain& chain, size_t next, CodeMap& 
   }
 }
 
-CfiTable::Lookup Walker::find_row(const CodePlace& place, const UnwindRow*& row) {
-  const RowKey key{place.cfi, place.elf_address};
-  auto known = rows_.find(key);
-  if (known == rows_.end()) {
-    UnwindRow found;
-    if (const auto lookup = place.cfi->find(place.elf_address, found); lookup != CfiTable::Lookup::kFound) {
-      return lookup;
-    }
-    if (rows_.size() >= kMaxRows) {
-      rows_.clear();
-    }
-    known = rows_.emplace(key, found).first;
-  }
-  row = &known->second;
-  return CfiTable::Lookup::kFound;
-}
-
-bool Walker::step(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end) {
+bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Registers& frame,
+                  const StackCopy& stack, StackEnd& end) {
+  static constexpr FrameRule kNone;
   next_is_exact_ = false;
-  const UnwindRow* row = nullptr;
-  const auto lookup = place.cfi == nullptr ? CfiTable::Lookup::kNotCovered : find_row(place, row);
-  switch (lookup) {
-    case CfiTable::Lookup::kFound:
+  const FrameRule& rule = place.table == nullptr ? kNone : place.table->find(place.elf_address);
+  switch (rule.kind) {
+    case FrameRule::Kind::kCommon:
       only_frame_pointers_ = false;
-      return apply(*row, *place.cfi, frame, stack, end);
-    case CfiTable::Lookup::kDamaged:
+      return step_by_common_rule(rule, frame, stack, end);
+    case FrameRule::Kind::kOdd:
+      only_frame_pointers_ = false;
+      return step_by_odd_row(rule, *place.table, frame, stack, end);
+    case FrameRule::Kind::kDamaged:
       end = StackEnd::kDamagedUnwindInformation;
       return false;
-    case CfiTable::Lookup::kNotCovered:
+    case FrameRule::Kind::kGo:
+      // A function that has called another has linked its frame; the link also leads from one stack to another.
+      return is_exact ? step_by_go_rule(rule, frame, stack, end)
+                      : step_by_frame_pointer(place, frame, stack, end);
+    case FrameRule::Kind::kNotCovered:
       break;
   }
-  if (!place.keeps_frame_pointers) {
-    end = StackEnd::kNoUnwindInformation;
-    return false;
+  if (place.keeps_frame_pointers) {
+    return step_by_frame_pointer(place, frame, stack, end);
   }
-  return step_by_frame_pointer(place, frame, stack, end);
+  only_frame_pointers_ = false;
+  end = StackEnd::kNoUnwindInformation;
+  return (is_exact && step_out_of_leaf(code, frame, stack)) || step_by_evidence(code, frame, stack);
 }
 
-bool Walker::apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, const StackCopy& stack,
-                   StackEnd& end) {
-  const auto cfa = canonical_frame_address(row, cfi, frame, stack, end);
+bool Walker::step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  const uint64_t cfa = frame[rule.cfa_register] + static_cast<uint64_t>(int64_t{rule.cfa_offset});
+  if (!frame.knows(kRbp) || !step_by_common_rule(rule, frame, stack, end)) {
+    left_copy_ = end == StackEnd::kOutsideStack || end == StackEnd::kCutCopy;
+    return false;
+  }
+  if (frame[kRbp] != cfa - 2 * kWord) {
+    not_in_chain_ = 1;
+    return true;
+  }
+  const auto saved = stack.word(frame[kRbp]);
+  if (saved) {
+    frame.set(kRbp, *saved);
+  } else {
+    frame.forget(kRbp);
+  }
+  return true;
+}
+
+bool Walker::step_by_odd_row(const FrameRule& rule, const UnwindTable& table, Registers& frame,
+                             const StackCopy& stack, StackEnd& end) {
+  const UnwindRow& row = table.odd_row(rule);
+  const auto cfa = canonical_frame_address(row, table, frame, stack, end);
   if (!cfa) {
     return false;
   }
@@ -186,7 +284,7 @@ bool Walker::apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, 
   end = StackEnd::kDamagedUnwindInformation;
   const auto return_address = row.registers[kRip].kind == Rule::Kind::kSame
                                   ? std::nullopt
-                                  : callers_value(row.registers[kRip], kRip, cfi, frame, *cfa, stack, end);
+                                  : callers_value(row.registers[kRip], kRip, table, frame, *cfa, stack, end);
   if (!return_address || *return_address == 0) {
     end = return_address ? StackEnd::kOutermost : end;
     return false;
@@ -195,13 +293,13 @@ bool Walker::apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, 
   caller.set(kRip, *return_address);
   caller.set(kRsp, *cfa);
   for (uint64_t number = 0; number < kRip; ++number) {
-    const Rule& rule = row.registers[number];
-    if (number == kRsp && rule.kind == Rule::Kind::kSame) {
+    const Rule& of_register = row.registers[number];
+    if (number == kRsp && of_register.kind == Rule::Kind::kSame) {
       continue;
     }
     // One that cannot be had matters only where a caller's rule needs it.
     StackEnd unused{};
-    if (const auto value = callers_value(rule, number, cfi, frame, *cfa, stack, unused)) {
+    if (const auto value = callers_value(of_register, number, table, frame, *cfa, stack, unused)) {
       caller.set(number, *value);
     }
   }

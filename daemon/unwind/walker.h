@@ -5,26 +5,27 @@
 //   walker.walk(registers, stack, code, walked);
 //   // walked.addresses: where each frame was executing, leaf first; walked.end: why there are no more
 //
-// Never guesses: where a rule cannot be followed the stack ends, with the reason.
+// Never guesses: where a rule cannot be followed the stack ends, with the reason. Code without rules may link its frames
+// through rbp all the same (V8's builtins, assembly): that is believed where a call precedes the return address found so,
+// and did not go to another function.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "daemon/unwind/cfi_table.h"
 #include "daemon/unwind/registers.h"
 #include "daemon/unwind/stack_copy.h"
+#include "daemon/unwind/unwind_table.h"
 
 namespace plimsoll::unwind {
 
 // What is known of the code at an address.
 struct CodePlace {
   bool is_mapped = false;
-  const CfiTable* cfi = nullptr;  // null: there is none
-  uint64_t elf_address = 0;       // with cfi
+  const UnwindTable* table = nullptr;  // null: there is none
+  uint64_t elf_address = 0;            // with a table
   // Code that the table does not cover keeps its frames linked through rbp: JITs, Go. Others might, and do not.
   bool keeps_frame_pointers = false;
   // A frame pointer of 0 is that of the outermost frame: so in Go. Code of a JIT may keep anything in rbp.
@@ -36,6 +37,11 @@ class CodeMap {
  public:
   virtual ~CodeMap() = default;
   virtual CodePlace find(uint64_t address) = 0;
+  // The call before `address`, which makes that a return address; nothing where there is none, or none can be seen.
+  struct Call {
+    std::optional<uint64_t> target = {};  // of a direct one
+  };
+  virtual std::optional<Call> call_before(uint64_t /*address*/) { return std::nullopt; }
 };
 
 // Why a stack has no more frames.
@@ -63,34 +69,33 @@ struct FramePointerChain {
   bool is_cut = false;  // at the deepest chain that the kernel records
 };
 
-// One thread. Keeps the rows that it has needed, up to a bound.
+// One thread.
 class Walker {
  public:
   static constexpr size_t kMaxFrames = 1024;
 
   // Replaces what is in `walked`. The kernel's chain, from the same registers, goes on where frame pointers lead out of the
-  // copy, since Go switches between stacks. A frame takes some 50 ns when its row is known.
+  // copy, since Go switches between stacks. A frame takes some 30 ns, and what `code` takes.
   void walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
             WalkedStack& walked);
 
-  // Before a table that was used is destroyed.
-  void forget_tables() { rows_.clear(); }
-
  private:
   // True: `frame` is the caller's now. False: there is none, for the reason in `end`.
-  bool step(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
+  bool step(const CodePlace& place, bool is_exact, CodeMap& code, Registers& frame, const StackCopy& stack,
+            StackEnd& end);
   bool step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
-  bool apply(const UnwindRow& row, const CfiTable& cfi, Registers& frame, const StackCopy& stack,
-             StackEnd& end);
-  // Goes on by the chain, whose entry `next` is the caller of the last frame in `walked`.
-  static void follow_chain(const FramePointerChain& chain, size_t next, CodeMap& code, WalkedStack& walked);
-  CfiTable::Lookup find_row(const CodePlace& place, const UnwindRow*& row);
+  bool step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end);
+  bool step_by_odd_row(const FrameRule& rule, const UnwindTable& table, Registers& frame,
+                       const StackCopy& stack, StackEnd& end);
+  // Goes on by the chain, where its entries are those of the frames walked so far.
+  void follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,
+                    WalkedStack& walked) const;
 
-  using RowKey = std::pair<const CfiTable*, uint64_t>;
-  boost::unordered_flat_map<RowKey, UnwindRow> rows_;
-  bool next_is_exact_ = false;        // the frame that was stepped to was interrupted, not left by a call
-  bool only_frame_pointers_ = false;  // every step of this walk so far followed one
-  bool left_copy_ = false;            // the newest step failed since its frame pointer leads out of the copy
+  bool next_is_exact_ = false;  // the frame that was stepped to was interrupted, not left by a call
+  bool only_frame_pointers_ =
+      false;                 // every step of this walk so far followed one, but for a leaf that has none yet
+  bool left_copy_ = false;   // the newest step failed since its frame pointer leads out of the copy
+  size_t not_in_chain_ = 0;  // frames that the kernel could not see: the caller of such a leaf
 };
 
 }  // namespace plimsoll::unwind

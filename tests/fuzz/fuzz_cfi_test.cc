@@ -15,27 +15,42 @@ namespace {
 constexpr int kMutations = 10'000;
 constexpr uint64_t kStackStart = 0x7000'0000;
 
-// The first part of a real table, small enough to be damaged often.
-elf::LoadedImage::EhFrame real_eh_frame() {
+// A small part of a real section, so that it is damaged often.
+struct Section {
+  std::string bytes;
+  uint64_t address = 0;
+};
+Section real_eh_frame() {
   const std::string path = "/proc/self/exe";
-  auto image = elf::LoadedImage::from_file(
+  const auto image = elf::LoadedImage::from_file(
       elf::read_at_of(std::make_shared<UniqueFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path));
-  auto eh_frame = image->eh_frame();
-  eh_frame->bytes.resize(std::min<size_t>(eh_frame->bytes.size(), 2000));
-  return std::move(*eh_frame);
+  const auto sections = image->call_frames();
+  return {*sections->front().read(0, 2000), sections->front().address};
+}
+
+Result<UnwindTable> compile(std::string bytes, elf::CallFrames::Format format, uint64_t address) {
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  return UnwindTable::compile(
+      {{.format = format,
+        .read = [kept](uint64_t offset,
+                       uint64_t size_bytes) { return elf::read_at_of(as_bytes(*kept))(offset, size_bytes); },
+        .size_bytes = kept->size(),
+        .address = address}});
 }
 
 // One table for all code.
 class OneTable : public CodeMap {
  public:
-  explicit OneTable(const CfiTable& table) : table_(table) {}
+  explicit OneTable(const UnwindTable& table) : table_(table) {}
   CodePlace find(uint64_t address) override {
-    return {
-        .is_mapped = true, .cfi = &table_, .elf_address = address, .keeps_frame_pointers = address % 2 == 0};
+    return {.is_mapped = true,
+            .table = &table_,
+            .elf_address = address,
+            .keeps_frame_pointers = address % 2 == 0};
   }
 
  private:
-  const CfiTable& table_;
+  const UnwindTable& table_;
 };
 
 TEST(FuzzCfi, DamagedTablesAndStacksEndWithAReason) {
@@ -44,7 +59,10 @@ TEST(FuzzCfi, DamagedTablesAndStacksEndWithAReason) {
   int parsed = 0;
   size_t frames = 0;
   for (int i = 0; i < kMutations; ++i) {
-    const auto table = CfiTable::parse(fuzz::mutated(original.bytes, random), original.address);
+    const auto table =
+        compile(fuzz::mutated(original.bytes, random),
+                random() % 8 == 0 ? elf::CallFrames::Format::kDebugFrame : elf::CallFrames::Format::kEhFrame,
+                original.address);
     if (!table) {
       EXPECT_FALSE(table.error().message.empty());
       continue;

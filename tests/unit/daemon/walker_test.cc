@@ -18,7 +18,7 @@
 
 #include "base/file.h"
 #include "elf/loaded_image.h"
-#include "tests/unit/daemon/cfi_bytes.h"
+#include "tests/unit/daemon/call_frames.h"
 
 namespace plimsoll::unwind {
 namespace {
@@ -38,7 +38,7 @@ class OwnCode : public CodeMap {
       if (address >= part.start && address < part.end) {
         const uint64_t offset = address - part.start + part.file_offset;
         return {.is_mapped = true,
-                .cfi = part.binary->cfi.get(),
+                .table = part.binary->table.get(),
                 .elf_address = elf::address_of(part.binary->segments, offset).value_or(0)};
       }
     }
@@ -48,7 +48,7 @@ class OwnCode : public CodeMap {
  private:
   struct Binary {
     std::vector<elf::Segment> segments;
-    std::unique_ptr<CfiTable> cfi;
+    std::unique_ptr<UnwindTable> table;
   };
   struct Part {
     uint64_t start, end, file_offset;
@@ -76,10 +76,10 @@ class OwnCode : public CodeMap {
     }
     Binary& binary = binaries_[path];
     binary.segments = image->segments();
-    auto eh_frame = image->eh_frame();
-    if (eh_frame && !eh_frame->bytes.empty() && binary.cfi == nullptr) {
-      auto table = CfiTable::parse(std::move(eh_frame->bytes), eh_frame->address);
-      binary.cfi = table ? std::make_unique<CfiTable>(std::move(*table)) : nullptr;
+    const auto sections = image->call_frames();
+    if (sections && !sections->empty() && binary.table == nullptr) {
+      auto table = UnwindTable::compile(*sections);
+      binary.table = table ? std::make_unique<UnwindTable>(std::move(*table)) : nullptr;
     }
     parts_.push_back({start, end, offset, &binary});
   }
@@ -237,13 +237,13 @@ TEST_F(WalkerOnOwnStack, AStackThatGoesOnBehindTheCopyIsCut) {
 // 0x1020, is found by rbp.
 TEST(WalkerByCfi, ARegisterThatAnEpilogueHasPoppedHasItsCallersValue) {
   constexpr std::string_view kProgram("\x50\x86\x02\x50\x0c\x06\x10", 7);
-  const auto table = CfiTable::parse(table_bytes(kProgram), 0x400000);
+  const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kProgram))});
   class : public CodeMap {
    public:
     CodePlace find(uint64_t address) override {
-      return {.is_mapped = true, .cfi = table, .elf_address = address};
+      return {.is_mapped = true, .table = table, .elf_address = address};
     }
-    const CfiTable* table = nullptr;
+    const UnwindTable* table = nullptr;
   } code;
   code.table = &*table;
   Registers registers;

@@ -1,0 +1,66 @@
+#include "elf/compressed_section.h"
+
+#include <elf.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <bit>
+#include <span>
+
+namespace plimsoll::elf {
+namespace {
+
+constexpr uint32_t kZlib = 1;  // ELFCOMPRESS_ZLIB
+constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which not every <elf.h> has
+
+bool inflate_whole(Bytes stream, std::span<char> out) {
+  uLongf size = out.size();
+  return ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
+                      reinterpret_cast<const Bytef*>(stream.data()), stream.size()) == Z_OK &&
+         size == out.size();
+}
+
+bool unzstd_whole(Bytes stream, std::span<char> out) {
+  return ::ZSTD_decompress(out.data(), out.size(), stream.data(), stream.size()) == out.size();
+}
+
+Result<std::string> decompress(Bytes stream, uint32_t algorithm, uint64_t size_bytes, uint64_t max_bytes) {
+  if (algorithm != kZlib && algorithm != kZstd) {
+    return fail(ErrorCode::kUnsupported, "a section compressed by algorithm {}", algorithm);
+  }
+  if (size_bytes > max_bytes) {
+    return fail(ErrorCode::kTooLarge, "a compressed section of {} bytes; at most {} are read", size_bytes,
+                max_bytes);
+  }
+  std::string out(static_cast<size_t>(size_bytes), '\0');
+  if (!(algorithm == kZlib ? inflate_whole(stream, out) : unzstd_whole(stream, out))) {
+    return fail(ErrorCode::kCorrupt, "a compressed section of {} bytes is damaged", stream.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> decompress_section(std::string bytes, Compression compression, uint64_t max_bytes) {
+  if (compression == Compression::kNone) {
+    return bytes;
+  }
+  ByteReader reader(as_bytes(bytes));
+  uint32_t algorithm = kZlib;
+  uint64_t size_bytes = 0;
+  if (compression == Compression::kHeader) {
+    const auto header = reader.read<Elf64_Chdr>();
+    algorithm = header.ch_type;
+    size_bytes = header.ch_size;
+  } else {
+    constexpr uint32_t kMagic = std::bit_cast<uint32_t>(std::array<char, 4>{'Z', 'L', 'I', 'B'});
+    algorithm = reader.read<uint32_t>() == kMagic ? kZlib : 0;
+    size_bytes = __builtin_bswap64(reader.read<uint64_t>());
+  }
+  if (!reader.ok()) {
+    return fail(ErrorCode::kCorrupt, "a compressed section of {} bytes has no header", bytes.size());
+  }
+  return decompress(as_bytes(bytes).subspan(reader.offset()), algorithm, size_bytes, max_bytes);
+}
+
+}  // namespace plimsoll::elf
