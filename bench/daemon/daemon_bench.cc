@@ -1,0 +1,24 @@
+// Measures plimsolld and its parts: see docs/benchmarks.md.
+#include <array>
+
+#include "bench/daemon/parts.h"
+
+namespace plimsoll::bench {
+namespace {
+
+const std::array<Part, 4> kParts{{
+    {"memory", "resident memory with 500 processes on the machine", measure_memory},
+    {"agent", "CPU time a sample, start-up, bytes a sample; beside perf record and perf script",
+     measure_agent},
+    {"sampled-program", "what the sampled program pays for a sample with its stack", measure_sampled_program},
+    {"frames", "unwinding a captured stack; beside libunwind", measure_frames},
+}};
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int argc, char** argv) {
+  return plimsoll::bench::run_program(
+      "Measures plimsolld: what it takes, and what it takes from the programs that it samples.",
+      plimsoll::bench::kParts, argc, argv);
+}

@@ -1,0 +1,17 @@
+// What daemon_bench measures, one function a part. Each needs the privileges to sample the machine.
+#pragma once
+
+#include "bench/harness/program.h"
+
+namespace plimsoll::bench {
+
+// Resident memory of plimsolld on a machine with 500 processes. Run it before what makes this process large (Usage).
+Status measure_memory(const Flags& flags, Report& report);
+// CPU time of plimsolld for a sample, what it takes to start, and the size of what it writes, beside perf.
+Status measure_agent(const Flags& flags, Report& report);
+// What a program pays for being sampled.
+Status measure_sampled_program(const Flags& flags, Report& report);
+// Unwinding captured stacks, beside libunwind.
+Status measure_frames(const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,52 @@
+#include "bench/harness/statistics.h"
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+
+namespace plimsoll::bench {
+
+double median(std::vector<double> values) {
+  if (values.empty()) {
+    return 0;
+  }
+  std::ranges::sort(values);
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+Line line_through(const Point& first, const Point& second) {
+  if (first.x == second.x) {
+    return {.start = first.y};
+  }
+  const double slope = (second.y - first.y) / (second.x - first.x);
+  return {.start = first.y - slope * first.x, .slope = slope};
+}
+
+std::vector<double> interleaved_medians(int rounds, std::span<const std::function<double()>> contenders) {
+  std::vector<std::vector<double>> values(contenders.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      values[i].push_back(contenders[i]());
+    }
+  }
+  std::vector<double> medians;
+  medians.reserve(values.size());
+  for (auto& of_one : values) {
+    medians.push_back(median(std::move(of_one)));
+  }
+  return medians;
+}
+
+void keep(uint64_t result) {
+  static std::atomic<uint64_t> kept = 0;
+  kept.store(result, std::memory_order_relaxed);
+}
+
+int64_t thread_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace plimsoll::bench

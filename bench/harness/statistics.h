@@ -1,0 +1,38 @@
+// What repeated measurements come to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace plimsoll::bench {
+
+// The middle value, of an even number of them the mean of the middle two; 0 of none.
+double median(std::vector<double> values);
+
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+// y = start + slope * x.
+struct Line {
+  double start = 0;
+  double slope = 0;
+};
+
+// Through the two points; without a slope where they have one x.
+Line line_through(const Point& first, const Point& second);
+
+// Calls each of `contenders` in turn, `rounds` times, so that whatever else the machine does meets all of them alike.
+// Returns the median of the values of each.
+std::vector<double> interleaved_medians(int rounds, std::span<const std::function<double()>> contenders);
+
+// Makes the compiler believe that somebody looks at a result, so that it computes it.
+void keep(uint64_t result);
+
+// CPU time of the calling thread.
+int64_t thread_cpu_ns();
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,139 @@
+// What every benchmark shares: medians, lines through two points, and how measurements are reported.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <sstream>
+#include <vector>
+
+#include "bench/harness/child.h"
+#include "bench/harness/program.h"
+#include "bench/harness/statistics.h"
+
+namespace plimsoll::bench {
+namespace {
+
+TEST(Median, IsTheMiddleValueOrTheMeanOfTheMiddleTwo) {
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median({7}), 7);
+  EXPECT_EQ(median({9, 1, 100}), 9);
+  EXPECT_EQ(median({4, 1, 100, 2}), 3);
+}
+
+TEST(Line, RunsThroughBothPoints) {
+  const Line line = line_through({10, 25}, {60, 125});
+  EXPECT_DOUBLE_EQ(line.slope, 2);
+  EXPECT_DOUBLE_EQ(line.start, 5);
+}
+
+TEST(Line, HasNoSlopeThroughPointsOfOneX) {
+  const Line line = line_through({10, 25}, {10, 30});
+  EXPECT_EQ(line.slope, 0);
+  EXPECT_EQ(line.start, 25);
+}
+
+TEST(InterleavedMedians, CallsTheContendersInTurn) {
+  std::vector<char> order;
+  double count = 0;
+  const std::vector<std::function<double()>> contenders{[&] {
+                                                          order.push_back('a');
+                                                          return ++count;
+                                                        },
+                                                        [&] {
+                                                          order.push_back('b');
+                                                          return 10 * count;
+                                                        }};
+  EXPECT_EQ(interleaved_medians(3, contenders), (std::vector<double>{2, 20}));
+  EXPECT_EQ(order, (std::vector<char>{'a', 'b', 'a', 'b', 'a', 'b'}));
+}
+
+TEST(Measurement, RatioIsAboveOneWhereWeAreBetter) {
+  Measurement time{.name = "t", .value = 2, .unit = "s", .peer = "other", .peer_value = 6};
+  EXPECT_EQ(time.ratio(), 3);
+  Measurement rate{.name = "r", .value = 6, .unit = "1/s", .better = Better::kHigher, .peer = "other"};
+  rate.peer_value = 2;
+  EXPECT_EQ(rate.ratio(), 3);
+  time.peer.clear();
+  EXPECT_EQ(time.ratio(), std::nullopt);
+}
+
+TEST(Measurement, MeetsItsGoalOnlyWithTheRatioToo) {
+  Measurement time{.name = "t", .value = 2, .unit = "s", .peer = "other", .peer_value = 6};
+  EXPECT_EQ(time.is_met(), std::nullopt);
+  time.goal = 2;
+  EXPECT_EQ(time.is_met(), true);
+  time.goal_ratio = 4;
+  EXPECT_EQ(time.is_met(), false);
+  time.goal_ratio = 3;
+  EXPECT_EQ(time.is_met(), true);
+  time.goal = 1.9;
+  EXPECT_EQ(time.is_met(), false);
+}
+
+TEST(Report, WritesAJsonLineForEachMeasurement) {
+  std::ostringstream out;
+  Report report(out, true);
+  report.add({.name = "frame-ns", .value = 50, .unit = "ns", .peer = "libunwind", .peer_value = 400});
+  report.add({.name = "start-up-s", .value = 0.5, .unit = "s"});
+  EXPECT_EQ(
+      out.str(),
+      R"({"name":"frame-ns","value":50.0,"unit":"ns","peer":"libunwind","peer_value":400.0,"ratio":8.0})"
+      "\n"
+      R"({"name":"start-up-s","value":0.5,"unit":"s","peer":null,"peer_value":null,"ratio":null})"
+      "\n");
+}
+
+TEST(Report, TableSaysWhetherTheGoalIsMet) {
+  EXPECT_EQ(table_row({.name = "frame-ns",
+                       .value = 158.4,
+                       .unit = "ns",
+                       .peer = "libunwind",
+                       .peer_value = 886,
+                       .goal = 100,
+                       .note = "warm"}),
+            "| `frame-ns` | 158 | ns | ≤ 100 | **no** | libunwind | 886 | 5.59 | warm |\n");
+}
+
+TEST(Child, HasTheUsageOfAProgramThatEnded) {
+  const auto usage = run_to_end({"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"});
+  ASSERT_TRUE(usage) << usage.error().text();
+  EXPECT_GT(usage->cpu_s, 0);
+}
+
+TEST(Child, FailsWhereTheProgramFails) {
+  const auto failed = run_to_end({"sh", "-c", "exit 3"});
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().text().find("status 3"), std::string::npos) << failed.error().text();
+  EXPECT_FALSE(run_to_end({"/no/such/program"}));
+}
+
+TEST(Program, AnswersAWrongCommandLineWithStatusTwo) {
+  const std::vector<Part> parts{{"one", "the first", [](const Flags&, Report&) { return Status(); }}};
+  const auto run = [&](std::vector<std::string> arguments) {
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) {
+      argv.push_back(argument.data());
+    }
+    return run_program("Tests.", parts, static_cast<int>(argv.size()), argv.data());
+  };
+  EXPECT_EQ(run({"x_bench", "--fast"}), 2);
+  EXPECT_EQ(run({"x_bench", "--only", "two"}), 2);
+  EXPECT_EQ(run({"x_bench", "--only", "one", "--json"}), 0);
+}
+
+TEST(Program, MeasuresTheOtherPartsWhereOneFails) {
+  int measured = 0;
+  const std::vector<Part> parts{
+      {"broken", "", [](const Flags&, Report&) { return Status(fail(ErrorCode::kIo, "no luck")); }},
+      {"sound", "", [&](const Flags& flags, Report&) {
+         measured += flags.quick ? 1 : 0;
+         return Status();
+       }}};
+  std::string name = "x_bench";
+  std::string quick = "--quick";
+  std::vector<char*> argv{name.data(), quick.data()};
+  EXPECT_EQ(run_program("Tests.", parts, 2, argv.data()), 1);
+  EXPECT_EQ(measured, 1);
+}
+
+}  // namespace
+}  // namespace plimsoll::bench
