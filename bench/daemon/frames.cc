@@ -4,6 +4,7 @@
 #include "bench/daemon/libunwind_peer.h"
 #include "bench/daemon/load.h"
 #include "bench/daemon/parts.h"
+#include "bench/daemon/replayed_walk.h"
 #include "bench/harness/statistics.h"
 #include "daemon/profile/user_stacks.h"
 
@@ -13,20 +14,6 @@ namespace {
 constexpr double kGoalNs = 100;
 
 using Stacks = std::vector<std::vector<uint64_t>>;
-
-// Unwinds all samples, `passes` times; returns the CPU time of a frame.
-template <typename Unwind>
-double frame_ns(const std::vector<CapturedSample>& samples, int passes, Unwind unwind) {
-  size_t frames = 0;
-  const int64_t start_ns = thread_cpu_ns();
-  for (int pass = 0; pass < passes; ++pass) {
-    for (const CapturedSample& sample : samples) {
-      frames += unwind(sample);
-    }
-  }
-  const auto elapsed_ns = static_cast<double>(thread_cpu_ns() - start_ns);
-  return elapsed_ns / static_cast<double>(std::max<size_t>(frames, 1));
-}
 
 // Of the frames that both found, how many lie at one address. A return address and the byte before it are one.
 struct Agreement {
@@ -45,6 +32,57 @@ struct Agreement {
   }
 };
 
+// The same samples, unwound in three ways; each returns how many frames it found.
+class Contest {
+ public:
+  explicit Contest(const Capture& capture)
+      : samples_(capture.samples()), user_stacks_(capture.images()), replayed_(capture.images()) {}
+
+  size_t by_user_stacks(size_t index) {
+    const CapturedSample& captured = samples_[index];
+    user_stacks_.unwind(captured.sample, {}, captured.process, stack_);
+    return stack_.addresses.size();
+  }
+  size_t by_walker(size_t index) { return replayed_.walk(index); }
+  size_t by_libunwind(size_t index) {
+    libunwind_.unwind(samples_[index], instructions_);
+    return instructions_.size();
+  }
+
+  // Unwinds each sample once in every way, so that all tables are there and all caches warm.
+  Agreement warm_up() {
+    Agreement agreement;
+    for (size_t i = 0; i < samples_.size(); ++i) {
+      replayed_.prepare(samples_[i]);
+      by_user_stacks(i);
+      by_libunwind(i);
+      agreement.add(stack_.addresses, instructions_);
+    }
+    return agreement;
+  }
+
+  // CPU time of a frame, over all samples `passes` times.
+  double frame_ns(size_t (Contest::*unwind)(size_t), int passes) {
+    size_t frames = 0;
+    const int64_t start_ns = thread_cpu_ns();
+    for (int pass = 0; pass < passes; ++pass) {
+      for (size_t i = 0; i < samples_.size(); ++i) {
+        frames += (this->*unwind)(i);
+      }
+    }
+    const auto elapsed_ns = static_cast<double>(thread_cpu_ns() - start_ns);
+    return elapsed_ns / static_cast<double>(std::max<size_t>(frames, 1));
+  }
+
+ private:
+  const std::vector<CapturedSample>& samples_;
+  UserStacks user_stacks_;
+  UserStack stack_;
+  ReplayedWalk replayed_;
+  LibunwindPeer libunwind_;
+  std::vector<uint64_t> instructions_;
+};
+
 Status capture_load(const Flags& flags, Capture& capture) {
   const auto folder = ScratchFolder::create();
   if (!folder) {
@@ -61,45 +99,37 @@ Status measure_frames(const Flags& flags, Report& report) {
   if (auto captured = capture_load(flags, capture); !captured) {
     return propagate(captured, "capturing stacks");
   }
-  const std::vector<CapturedSample>& samples = capture.samples();
-  UserStacks user_stacks(capture.images());
-  LibunwindPeer libunwind;
-  UserStack stack;
-  std::vector<uint64_t> instructions;
-  const auto ours = [&](const CapturedSample& captured) {
-    user_stacks.unwind(captured.sample, {}, captured.process, stack);
-    return stack.addresses.size();
-  };
-  const auto theirs = [&](const CapturedSample& captured) {
-    libunwind.unwind(captured, instructions);
-    return instructions.size();
-  };
-  Agreement agreement;
-  for (const CapturedSample& captured : samples) {  // which warms both
-    ours(captured);
-    theirs(captured);
-    agreement.add(stack.addresses, instructions);
-  }
+  Contest contest(capture);
+  const Agreement agreement = contest.warm_up();
+  const auto stacks = static_cast<double>(capture.samples().size());
   if (agreement.compared == 0) {
-    return fail(ErrorCode::kNotFound, "none of {} samples could be unwound", samples.size());
+    return fail(ErrorCode::kNotFound, "none of {} samples could be unwound", stacks);
   }
   const int passes = flags.quick ? 2 : 5;
-  const std::array<std::function<double()>, 2> contenders{[&] { return frame_ns(samples, passes, ours); },
-                                                          [&] { return frame_ns(samples, passes, theirs); }};
+  const std::array<std::function<double()>, 3> contenders{
+      [&] { return contest.frame_ns(&Contest::by_user_stacks, passes); },
+      [&] { return contest.frame_ns(&Contest::by_walker, passes); },
+      [&] { return contest.frame_ns(&Contest::by_libunwind, passes); }};
   const auto medians = interleaved_medians(flags.quick ? 5 : 11, contenders);
-  const auto per_stack = [&](size_t frames) {
-    return static_cast<double>(frames) / static_cast<double>(samples.size());
-  };
+  const std::string peer = "libunwind, unw_step remote, cached";
   report.add(
       {.name = "unwound-frame-ns",
        .value = medians[0],
        .unit = "ns",
-       .peer = "libunwind, unw_step remote, cached",
-       .peer_value = medians[1],
+       .peer = peer,
+       .peer_value = medians[2],
        .goal = kGoalNs,
        .note = fmt::format("with the look-up of mapping and table; {} stacks of 16 KiB, {:.1f} frames each "
                            "(libunwind: {:.1f})",
-                           samples.size(), per_stack(agreement.ours), per_stack(agreement.theirs))});
+                           stacks, static_cast<double>(agreement.ours) / stacks,
+                           static_cast<double>(agreement.theirs) / stacks)});
+  report.add({.name = "walked-frame-ns",
+              .value = medians[1],
+              .unit = "ns",
+              .peer = peer,
+              .peer_value = medians[2],
+              .goal = kGoalNs,
+              .note = "the walker alone, its code map's answers noted beforehand"});
   report.add({.name = "unwound-frames-equal-share",
               .value = static_cast<double>(agreement.equal) / static_cast<double>(agreement.compared),
               .unit = "share",

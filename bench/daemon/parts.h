@@ -11,6 +11,8 @@ Status measure_memory(const Flags& flags, Report& report);
 Status measure_agent(const Flags& flags, Report& report);
 // What a program pays for being sampled.
 Status measure_sampled_program(const Flags& flags, Report& report);
+// Compiling unwind tables of large binaries, and their size; needs no privileges.
+Status measure_tables(const Flags& flags, Report& report);
 // Unwinding captured stacks, beside libunwind.
 Status measure_frames(const Flags& flags, Report& report);
 
