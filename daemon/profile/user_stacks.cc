@@ -230,6 +230,7 @@ void UserStacks::trim() {
     }
     table_bytes_ -= tables_[binary].compiled->memory_bytes();
     tables_.erase(binary);
+    walker_.forget_tables();
   }
 }
 

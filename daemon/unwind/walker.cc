@@ -219,7 +219,7 @@ bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Register
                   const StackCopy& stack, StackEnd& end) {
   static constexpr FrameRule kNone;
   next_is_exact_ = false;
-  const FrameRule& rule = place.table == nullptr ? kNone : place.table->find(place.elf_address);
+  const FrameRule& rule = place.table == nullptr ? kNone : rules_.find(*place.table, place.elf_address);
   switch (rule.kind) {
     case FrameRule::Kind::kCommon:
       only_frame_pointers_ = false;

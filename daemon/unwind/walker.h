@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/unwind/registers.h"
+#include "daemon/unwind/rule_cache.h"
 #include "daemon/unwind/stack_copy.h"
 #include "daemon/unwind/unwind_table.h"
 
@@ -75,9 +76,12 @@ class Walker {
   static constexpr size_t kMaxFrames = 1024;
 
   // Replaces what is in `walked`. The kernel's chain, from the same registers, goes on where frame pointers lead out of the
-  // copy, since Go switches between stacks. A frame takes some 30 ns, and what `code` takes.
+  // copy, since Go switches between stacks. A frame takes some 30 ns when its rule is hot, and what `code` takes.
   void walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
             WalkedStack& walked);
+
+  // Before a table that was used is destroyed.
+  void forget_tables() { rules_.forget_tables(); }
 
  private:
   // True: `frame` is the caller's now. False: there is none, for the reason in `end`.
@@ -91,6 +95,7 @@ class Walker {
   void follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,
                     WalkedStack& walked) const;
 
+  RuleCache rules_;
   bool next_is_exact_ = false;  // the frame that was stepped to was interrupted, not left by a call
   bool only_frame_pointers_ =
       false;                 // every step of this walk so far followed one, but for a leaf that has none yet
