@@ -166,10 +166,11 @@ unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
   if (code->calls.size() >= kMaxKnownCalls) {
     code->calls.clear();
   }
-  const auto bytes =
-      code->image ? code->image->read(elf_address - unwind::kLongestCallBytes, unwind::kLongestCallBytes)
-                  : fail(ErrorCode::kNotFound, "the code is out of reach");
-  const auto calls = bytes ? unwind::calls_at_end(as_bytes(*bytes)) : unwind::CallsAtEnd();
+  unwind::CallsAtEnd calls;
+  if (code->image) {
+    const auto bytes = code->image->read(elf_address - unwind::kLongestCallBytes, unwind::kLongestCallBytes);
+    calls = bytes ? unwind::calls_at_end(as_bytes(*bytes)) : calls;
+  }
   code->calls.emplace(elf_address, calls);
   return calls;
 }

@@ -25,7 +25,7 @@ struct UserStack {
 // window, within a bound on memory.
 class UserStacks {
  public:
-  static constexpr size_t kDefaultTableBytes = size_t{32} << 20;
+  static constexpr size_t kDefaultTableBytes = size_t{24} << 20;
 
   // Borrows `images`.
   explicit UserStacks(const identity::ImageSource& images, size_t max_table_bytes = kDefaultTableBytes)

@@ -71,7 +71,7 @@ Result<Bytes> CallFrameEntries::bytes_at(uint64_t offset, uint64_t size_bytes) {
   return slice(as_bytes(window_), offset - window_offset_, size_bytes, "call frame information");
 }
 
-Result<std::optional<CallFrameEntries::Header>> CallFrameEntries::header_at(uint64_t offset) {
+Result<CallFrameEntries::Header> CallFrameEntries::header_at(uint64_t offset) {
   constexpr uint64_t kLongestHeader = 20;
   const uint64_t rest = section_.size_bytes - std::min(offset, section_.size_bytes);
   const auto bytes = bytes_at(offset, std::min(rest, kLongestHeader));
@@ -84,12 +84,11 @@ Result<std::optional<CallFrameEntries::Header>> CallFrameEntries::header_at(uint
   if (is_64_bit) {
     length = reader.read<uint64_t>();
   }
-  const Header header{.id_offset = offset + reader.offset(),
-                      .id_bytes = is_64_bit && !is_eh_frame() ? sizeof(uint64_t) : sizeof(uint32_t),
-                      .end = offset + reader.offset() + length};
-  const bool is_entry =
-      reader.ok() && length >= header.id_bytes && length <= rest && header.end <= offset + rest;
-  return is_entry ? std::optional(header) : std::nullopt;
+  Header header{.id_offset = offset + reader.offset(),
+                .id_bytes = is_64_bit && !is_eh_frame() ? sizeof(uint64_t) : sizeof(uint32_t),
+                .end = offset + reader.offset() + length};
+  header.is_entry = reader.ok() && length >= header.id_bytes && length <= rest && header.end <= offset + rest;
+  return header;
 }
 
 Status CallFrameEntries::read(size_t max_functions, std::vector<FunctionEntry>& functions) {
@@ -99,17 +98,17 @@ Status CallFrameEntries::read(size_t max_functions, std::vector<FunctionEntry>& 
     if (!header) {
       return propagate(header);
     }
-    if (!*header) {
+    if (!header->is_entry) {
       return {};
     }
-    if ((*header)->end - offset <= kMaxEntryBytes) {
-      const auto body = bytes_at((*header)->id_offset, (*header)->end - (*header)->id_offset);
+    if (header->end - offset <= kMaxEntryBytes) {
+      const auto body = bytes_at(header->id_offset, header->end - header->id_offset);
       if (!body) {
         return propagate(body);
       }
-      read_entry(offset, **header, *body, functions);
+      read_entry(offset, *header, *body, functions);
     }
-    offset = (*header)->end;
+    offset = header->end;
   }
   return fail(ErrorCode::kTooLarge, "call frame information of more than {} functions", max_functions);
 }

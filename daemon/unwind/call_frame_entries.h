@@ -42,12 +42,13 @@ class CallFrameEntries {
 
  private:
   struct Header {
+    bool is_entry = false;   // false: the section's end
     uint64_t id_offset = 0;  // in the section
     uint64_t id_bytes = 0;
     uint64_t end = 0;  // of the entry
   };
-  // Of the entry at `offset`; nothing at the section's end, or where the entry leaves the section.
-  Result<std::optional<Header>> header_at(uint64_t offset);
+  // Of the entry at `offset`; one that leaves the section is none.
+  Result<Header> header_at(uint64_t offset);
   void read_entry(uint64_t start, const Header& header, Bytes body, std::vector<FunctionEntry>& functions);
   void read_common(uint64_t start, Bytes body, uint64_t body_offset);
   void read_function(uint32_t common, Bytes body, uint64_t body_offset,
