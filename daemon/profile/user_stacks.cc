@@ -157,7 +157,7 @@ unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
   if (code == nullptr) {
     code = std::make_unique<Code>();
     if (auto opened = images_.open(hint_of(binary, process.identity->pid)); opened) {
-      code->image = std::move(opened->image);
+      code->image = std::make_unique<const elf::LoadedImage>(std::move(opened->image));
     }
   }
   if (const auto known = code->calls.find(elf_address); known != code->calls.end()) {
@@ -167,7 +167,7 @@ unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
     code->calls.clear();
   }
   unwind::CallsAtEnd calls;
-  if (code->image) {
+  if (code->image != nullptr) {
     const auto bytes = code->image->read(elf_address - unwind::kLongestCallBytes, unwind::kLongestCallBytes);
     calls = bytes ? unwind::calls_at_end(as_bytes(*bytes)) : calls;
   }

@@ -46,7 +46,7 @@ class UserStacks {
 
   // The code of one binary, looked at where no rules are known.
   struct Code {
-    std::optional<elf::LoadedImage> image;  // keeps the file open; nothing: out of reach
+    std::unique_ptr<const elf::LoadedImage> image;                  // keeps the file open; null: out of reach
     boost::unordered_flat_map<uint64_t, unwind::CallsAtEnd> calls;  // by the ELF address that they end at
   };
 
