@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/open_event.h"
 #include "daemon/profile/sample_assembly.h"
 #include "proto/profile_codec.h"
 

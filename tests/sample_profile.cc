@@ -14,7 +14,7 @@ RawProfile sample_profile() {
       kernel_release: "6.1" kernel_build_id: "\x01\xff" cores: 2 memory_bytes: 4096 daemon_version: "0.1" os: "Debian"
     }
     assignment {
-      id: "a1" events { name: "cycles" period: 7 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384
+      id: "a1" events { name: "cycles" period: 7 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384 stack_rate_hz: 9
       draw { id: "d1" stratum: "s" inclusion_probability: 0.5 interval_start_ns: 3 interval_ns: 4 }
     }
     window {
