@@ -3,30 +3,13 @@
 #include <set>
 
 #include "proto/profile_codec.h"
+#include "proto/sample_validation.h"
+#include "proto/validation_checks.h"
 
 namespace plimsoll::wire {
 namespace {
 
-constexpr size_t kMaxTextBytes = 4096;
 constexpr size_t kMaxIdentityBytes = 64;
-constexpr uint64_t kMaxHits = uint64_t{1} << 56;  // so that sums of many profiles stay within 64 bits
-
-template <typename... Args>
-std::unexpected<Error> invalid(std::string field, fmt::format_string<Args...> format, Args&&... args) {
-  return with_field(fail(ErrorCode::kCorrupt, "the profile is inconsistent: {}",
-                         fmt::format(format, std::forward<Args>(args)...)),
-                    std::move(field));
-}
-
-Status check_text(std::string_view text, std::string field) {
-  if (text.size() > kMaxTextBytes) {
-    return invalid(std::move(field), "text of {} bytes, over {}", text.size(), kMaxTextBytes);
-  }
-  if (text.find('\0') != std::string_view::npos) {
-    return invalid(std::move(field), "text with a zero byte");
-  }
-  return {};
-}
 
 // Checks every string field of a message, without having to name them.
 Status check_texts(const google::protobuf::Message& message, const std::string& path) {
@@ -51,34 +34,6 @@ Status check_all_texts(const List& list, std::string_view name) {
   for (int i = 0; i < list.size(); ++i) {
     if (auto ok = check_texts(list[i], fmt::format("{}[{}]", name, i)); !ok) {
       return ok;
-    }
-  }
-  return {};
-}
-
-// Every entry of a column below `size`.
-template <typename Column>
-Status check_indexes(const Column& column, uint64_t size, std::string_view field) {
-  for (int i = 0; i < column.size(); ++i) {
-    if (column[i] >= size) {
-      return invalid(fmt::format("{}[{}]", field, i), "index {} of {}", column[i], size);
-    }
-  }
-  return {};
-}
-
-Status check_length(int length, int expected, std::string field) {
-  if (length != expected) {
-    return invalid(std::move(field), "a column of {} entries beside one of {}", length, expected);
-  }
-  return {};
-}
-
-// The first failure, or success.
-Status first_failure(std::initializer_list<Status> checks) {
-  for (const Status& check : checks) {
-    if (!check) {
-      return check;
     }
   }
   return {};
@@ -181,15 +136,6 @@ Status check_binaries(const RawProfile& profile) {
     }
   }
   return check_all_texts(profile.binaries(), "binaries");
-}
-
-Status check_labels(const google::protobuf::Map<std::string, std::string>& labels, const std::string& field) {
-  for (const auto& [key, value] : labels) {
-    if (auto ok = first_failure({check_text(key, field), check_text(value, field)}); !ok) {
-      return ok;
-    }
-  }
-  return {};
 }
 
 Status check_processes(const RawProfile& profile) {
@@ -298,143 +244,6 @@ Status check_stacks(const RawProfile& profile) {
   }
   return check_indexes(stacks.location(), static_cast<uint64_t>(profile.locations().kind_size()),
                        "stacks.location");
-}
-
-// Adds hits to those of an event, within what sums of many profiles can hold.
-Status add_hits(uint64_t hits, uint64_t& total, const std::string& field, int row) {
-  if (hits > kMaxHits || total + hits > kMaxHits) {
-    return invalid(fmt::format("{}[{}]", field, row), "more hits than a machine can take");
-  }
-  total += hits;
-  return {};
-}
-
-// The event in question must be named like that.
-Status check_branch_event(const RawProfile& profile, uint32_t index, std::string_view name,
-                          std::string field) {
-  if (index >= static_cast<uint32_t>(profile.events_size())) {
-    return invalid(std::move(field), "index {} of {}", index, profile.events_size());
-  }
-  const std::string& actual = profile.events(static_cast<int>(index)).name();
-  if (actual != name) {
-    return invalid(std::move(field), "branch records of event {}, not {}", actual, name);
-  }
-  return {};
-}
-
-// Adds the table's hits to `totals`, one for each event of the profile.
-Status check_table(const RawProfile& profile, const SampleTable& table, const std::string& path,
-                   std::vector<uint64_t>& totals) {
-  const int rows = table.thread_size();
-  if (table.event_size() == 0) {
-    return invalid(path + ".event", "samples of no event");
-  }
-  if (static_cast<int64_t>(table.hits_size()) != static_cast<int64_t>(rows) * table.event_size()) {
-    return invalid(path + ".hits", "{} values for {} rows of {} events", table.hits_size(), rows,
-                   table.event_size());
-  }
-  if (auto ok = first_failure(
-          {check_length(table.stack_size(), rows, path + ".stack"),
-           check_length(table.label_set_size(), table.label_set_size() == 0 ? 0 : rows, path + ".label_set"),
-           check_indexes(table.event(), static_cast<uint64_t>(profile.events_size()), path + ".event"),
-           check_indexes(table.thread(), static_cast<uint64_t>(profile.threads_size()), path + ".thread"),
-           check_indexes(table.stack(), static_cast<uint64_t>(profile.stacks().parent_size()) + 1,
-                         path + ".stack"),
-           check_indexes(table.label_set(), static_cast<uint64_t>(profile.label_sets_size()) + 1,
-                         path + ".label_set")});
-      !ok) {
-    return ok;
-  }
-  for (int i = 0; i < table.event_size(); ++i) {
-    const std::string& name = profile.events(static_cast<int>(table.event(i))).name();
-    if (name == kBranchRecords || name == kBranchMispredictions) {
-      return invalid(fmt::format("{}.event[{}]", path, i), "samples of event {}, which has branch records",
-                     name);
-    }
-  }
-  for (int i = 0; i < table.hits_size(); ++i) {
-    if (auto ok = add_hits(table.hits(i), totals[table.event(i % table.event_size())], path + ".hits", i);
-        !ok) {
-      return ok;
-    }
-  }
-  return {};
-}
-
-// The columns of a table, whose events are in order.
-Status check_branch_columns(const RawProfile& profile, const BranchTable& table, const std::string& path) {
-  const auto locations = static_cast<uint64_t>(profile.locations().kind_size());
-  const int rows = table.thread_size();
-  const int mispredicted_rows = table.mispredicted_event_plus_1() == 0 ? 0 : rows;
-  return first_failure(
-      {check_length(table.from_location_size(), rows, path + ".from_location"),
-       check_length(table.to_location_size(), rows, path + ".to_location"),
-       check_length(table.hits_size(), rows, path + ".hits"),
-       check_length(table.mispredicted_size(), mispredicted_rows, path + ".mispredicted"),
-       check_indexes(table.thread(), static_cast<uint64_t>(profile.threads_size()), path + ".thread"),
-       check_indexes(table.from_location(), locations, path + ".from_location"),
-       check_indexes(table.to_location(), locations, path + ".to_location")});
-}
-
-Status check_branch_hits(const BranchTable& table, const std::string& path, std::vector<uint64_t>& totals) {
-  for (int i = 0; i < table.hits_size(); ++i) {
-    if (auto ok = add_hits(table.hits(i), totals[table.event()], path + ".hits", i); !ok) {
-      return ok;
-    }
-  }
-  for (int i = 0; i < table.mispredicted_size(); ++i) {
-    if (table.mispredicted(i) > table.hits(i)) {
-      return invalid(fmt::format("{}.mispredicted[{}]", path, i), "{} of {} branches", table.mispredicted(i),
-                     table.hits(i));
-    }
-    totals[table.mispredicted_event_plus_1() - 1] += table.mispredicted(i);
-  }
-  return {};
-}
-
-// Adds the table's hits to `totals`, as check_table does.
-Status check_branches(const RawProfile& profile, const BranchTable& table, const std::string& path,
-                      std::vector<uint64_t>& totals) {
-  if (auto ok = check_branch_event(profile, table.event(), kBranchRecords, path + ".event"); !ok) {
-    return ok;
-  }
-  if (const uint32_t mispredicted = table.mispredicted_event_plus_1(); mispredicted != 0) {
-    if (auto ok = check_branch_event(profile, mispredicted - 1, kBranchMispredictions,
-                                     path + ".mispredicted_event_plus_1");
-        !ok) {
-      return ok;
-    }
-  }
-  if (auto ok = check_branch_columns(profile, table, path); !ok) {
-    return ok;
-  }
-  return check_branch_hits(table, path, totals);
-}
-
-Status check_samples(const RawProfile& profile) {
-  std::vector<uint64_t> totals(static_cast<size_t>(profile.events_size()));
-  for (int i = 0; i < profile.samples_size(); ++i) {
-    if (auto ok = check_table(profile, profile.samples(i), fmt::format("samples[{}]", i), totals); !ok) {
-      return ok;
-    }
-  }
-  for (int i = 0; i < profile.branches_size(); ++i) {
-    if (auto ok = check_branches(profile, profile.branches(i), fmt::format("branches[{}]", i), totals); !ok) {
-      return ok;
-    }
-  }
-  for (int i = 0; i < profile.events_size(); ++i) {
-    if (profile.events(i).hits() != totals[static_cast<size_t>(i)]) {
-      return invalid(fmt::format("events[{}].hits", i), "{} hits where its samples sum to {}",
-                     profile.events(i).hits(), totals[static_cast<size_t>(i)]);
-    }
-  }
-  for (int i = 0; i < profile.label_sets_size(); ++i) {
-    if (auto ok = check_labels(profile.label_sets(i).labels(), fmt::format("label_sets[{}]", i)); !ok) {
-      return ok;
-    }
-  }
-  return {};
 }
 
 Status check_kernel_symbols(const RawProfile& profile) {
