@@ -168,7 +168,7 @@ TEST_F(Sampling, AccountsForEveryPageFault) {
 
 TEST_F(Sampling, EveryOccurrenceOfAnEventHasItsStackWhateverTheStackRate) {
   const TemporaryFolder folder;
-  Background load({"/bin/sh", "-c", "while :; do /bin/true; done"});
+  const Background load({"/bin/sh", "-c", "while :; do /bin/true; done"});
   const Finished once = run({"plimsolld", "--once", "1", "--event", "page-faults:1", "--event", "cpu-clock",
                              "--stack-rate", "9", "--stack-bytes", "8", "--output", folder / "profile"});
   ASSERT_EQ(once.status, 0) << once.err;
