@@ -17,6 +17,13 @@ std::vector<Key> DaemonConfig::keys() {
       {"machine.cluster", "The group of machines that it belongs to. Default: unknown.", &cluster},
       {"limits.max_rate_hz", "Most samples a second and CPU that a server may ask for.", &max_rate_hz,
        Range{1, 10'000}},
+      {"limits.max_stack_rate_hz",
+       "Most samples a second and CPU that come with their stack. A server may ask for more samples than "
+       "that: the\n"
+       "others say only where the program was.",
+       &max_stack_rate_hz, Range{1, 10'000}},
+      {"limits.max_stack_bytes", "Most of a thread's stack that is copied with a sample.",
+       SizeBytes{&max_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
       {"limits.max_window", "Longest raw profile that a server may ask for.", DurationNs{&max_window_ns},
        Range{kNsPerSecond, 24 * kHourNs}},
       {"limits.events",

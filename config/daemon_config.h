@@ -18,6 +18,8 @@ struct DaemonConfig {
   std::string cluster;
 
   int64_t max_rate_hz = 1000;
+  int64_t max_stack_rate_hz = 1000;
+  int64_t max_stack_bytes = 64 << 10;
   int64_t max_window_ns = 300'000'000'000;
   std::vector<std::string> events;  // permitted ones; empty: all that are known
   int64_t max_spool_bytes = int64_t{64} << 20;

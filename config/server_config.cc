@@ -19,6 +19,14 @@ std::vector<Key> ServerConfig::keys() {
        "each daemon: cycles where the machine counts them, else cpu-clock.",
        &collect_events},
       {"collect.rate_hz", "Samples a second and CPU.", &collect_rate_hz, Range{1, 10'000}},
+      {"collect.stack_rate_hz",
+       "Samples a second and CPU that come with their stack, at most rate_hz; the others, which cost a "
+       "fraction, say\n"
+       "only where the program was. Default: 0, which means all.",
+       &collect_stack_rate_hz, Range{0, 10'000}},
+      {"collect.stack_bytes",
+       "How much of a thread's stack is copied with a sample. Deeper stacks end unfinished.",
+       SizeBytes{&collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
       {"collect.window", "Length of one raw profile.", DurationNs{&collect_window_ns},
        Range{kNsPerSecond, kHourNs}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
@@ -40,6 +48,11 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
   ServerConfig config;
   if (const auto sources = load(config.keys(), inputs); !sources) {
     return propagate(sources);
+  }
+  if (config.collect_stack_rate_hz > config.collect_rate_hz) {
+    return with_field(fail(ErrorCode::kInvalid, "{} stacks a second of {} samples a second",
+                           config.collect_stack_rate_hz, config.collect_rate_hz),
+                      "collect.stack_rate_hz");
   }
   return config;
 }

@@ -68,7 +68,11 @@ bool wait_readable(int first_fd, int second_fd, int64_t until_ns) {
 }
 
 LocalLimits limits_of(const config::DaemonConfig& config) {
-  return {static_cast<uint32_t>(config.max_rate_hz), config.max_window_ns, config.events};
+  return {.max_rate_hz = static_cast<uint32_t>(config.max_rate_hz),
+          .max_stack_rate_hz = static_cast<uint32_t>(config.max_stack_rate_hz),
+          .max_stack_bytes = static_cast<uint32_t>(config.max_stack_bytes),
+          .max_window_ns = config.max_window_ns,
+          .events = config.events};
 }
 
 }  // namespace

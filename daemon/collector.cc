@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/open_event.h"
 #include "daemon/profile/sample_assembly.h"
 #include "proto/profile_codec.h"
 
@@ -46,10 +47,13 @@ Status try_event(const perf::EventType& type) {
 
 // Stacks are most of a ring's content. A CPU's ring holds what comes in half a second, twice the longest time between two
 // drains; beyond 8 MiB a CPU lost samples are cheaper than memory.
-uint32_t ring_pages(uint32_t rate_hz, uint32_t stack_bytes, size_t events) {
+uint32_t ring_pages(const wire::Assignment& assignment, size_t events) {
   constexpr uint64_t kPageBytes = 4096;
-  constexpr uint64_t kOtherBytes = 1024;  // of a sample, besides its stack
-  const uint64_t bytes = uint64_t{rate_hz} * (stack_bytes + kOtherBytes) * std::max<size_t>(events, 1) / 2;
+  constexpr uint64_t kOtherBytes = 1024;  // of a sample with a stack, besides it
+  const uint64_t bytes_a_second =
+      uint64_t{assignment.stack_rate_hz()} * (assignment.stack_bytes() + kOtherBytes) +
+      uint64_t{assignment.rate_hz() - assignment.stack_rate_hz()} * perf::kBareSampleBytes;
+  const uint64_t bytes = bytes_a_second * std::max<size_t>(events, 1) / 2;
   return static_cast<uint32_t>(std::bit_ceil(std::clamp<uint64_t>(bytes / kPageBytes, 64, 2048)));
 }
 
@@ -62,6 +66,9 @@ CollectorOptions with_defaults(CollectorOptions options) {
     assignment.set_stack_bytes(kDefaultStackBytes);
   }
   assignment.set_stack_bytes(std::min(assignment.stack_bytes(), kMaxStackBytes) / 8 * 8);
+  if (assignment.stack_rate_hz() == 0 || assignment.stack_rate_hz() > assignment.rate_hz()) {
+    assignment.set_stack_rate_hz(assignment.rate_hz());
+  }
   return options;
 }
 
@@ -80,6 +87,7 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   if (auto chosen = collector->choose_events(); !chosen) {
     return propagate(chosen);
   }
+  collector->share_stacks();
   auto kernel = identity::KernelMap::read_running();
   if (kernel) {
     collector->kernel_ = std::make_unique<identity::KernelMap>(std::move(*kernel));
@@ -147,6 +155,23 @@ Status Collector::choose_requested_event(const wire::EventRequest& request) {
   return {};
 }
 
+void Collector::share_stacks() {
+  const wire::Assignment& assignment = options_.assignment;
+  if (assignment.stack_rate_hz() == assignment.rate_hz()) {
+    return;
+  }
+  notes_.push_back(fmt::format("stacks are taken with {} of {} samples, the others have their leaf alone",
+                               assignment.stack_rate_hz(), assignment.rate_hz()));
+  for (CollectedEvent& event : events_) {
+    if (event.sampled.mean_period > 1) {
+      event.sampled.stack_share = static_cast<double>(assignment.stack_rate_hz()) / assignment.rate_hz();
+    } else {
+      notes_.push_back(fmt::format("{} is sampled with every occurrence, and has a stack with each sample",
+                                   event.sampled.type.name));
+    }
+  }
+}
+
 Status Collector::open_sampler() {
   const auto cpus = perf::online_cpus();
   if (!cpus) {
@@ -156,8 +181,7 @@ Status Collector::open_sampler() {
   sampler_options.cpus = *cpus;
   const wire::Assignment& assignment = options_.assignment;
   sampler_options.sample_pages =
-      options_.sample_pages != 0 ? options_.sample_pages
-                                 : ring_pages(assignment.rate_hz(), assignment.stack_bytes(), events_.size());
+      options_.sample_pages != 0 ? options_.sample_pages : ring_pages(assignment, events_.size());
   sampler_options.stack_bytes = assignment.stack_bytes();
   sampler_options.seed = random_();
   for (const CollectedEvent& event : events_) {

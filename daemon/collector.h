@@ -20,7 +20,7 @@ namespace plimsoll {
 inline constexpr uint32_t kDefaultRateHz = 99;
 // 8 KiB complete none of sqlite3's stacks and 72 % of a compiler's, 16 KiB over 90 % (docs/collecting.md).
 inline constexpr uint32_t kDefaultStackBytes = 16 << 10;
-inline constexpr uint32_t kMaxStackBytes = 65'528;  // what the kernel takes
+inline constexpr uint32_t kMaxStackBytes = 65'528;  // what the kernel takes; 64 KiB are rounded down to it
 
 struct CollectorOptions {
   wire::Machine machine;
@@ -61,6 +61,8 @@ class Collector {
   Status choose_events();
   Status choose_default_event();
   Status choose_requested_event(const wire::EventRequest& request);
+  // Which share of the samples has a stack, as the assignment has it.
+  void share_stacks();
   Status open_sampler();
   Status run_window(const WindowOptions& window, ProfileBuilder& builder);
   void write_events(wire::RawProfile& profile, const std::vector<perf::EventCounts>& counts) const;

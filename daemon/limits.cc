@@ -6,6 +6,34 @@
 
 namespace plimsoll {
 
+namespace {
+
+// With a period of its own an event may be sampled as often as any: what holds then is the share of the stacks.
+uint32_t allowed_stack_rate_hz(const wire::Assignment& limited, const LocalLimits& limits) {
+  const bool has_periods = std::ranges::any_of(
+      limited.events(), [](const wire::EventRequest& event) { return event.period() != 0; });
+  if (!has_periods || limits.max_stack_rate_hz >= limits.max_rate_hz) {
+    return limits.max_stack_rate_hz;
+  }
+  const uint64_t share_of_rate =
+      uint64_t{limited.rate_hz()} * limits.max_stack_rate_hz / std::max(limits.max_rate_hz, 1U);
+  return static_cast<uint32_t>(std::max<uint64_t>(1, share_of_rate));
+}
+
+void limit_stacks(wire::Assignment& limited, const LocalLimits& limits) {
+  const uint32_t stack_bytes = limited.stack_bytes() == 0 ? kDefaultStackBytes : limited.stack_bytes();
+  if (stack_bytes > limits.max_stack_bytes) {
+    limited.set_stack_bytes(limits.max_stack_bytes);
+  }
+  const uint32_t stack_rate_hz =
+      limited.stack_rate_hz() == 0 ? limited.rate_hz() : std::min(limited.stack_rate_hz(), limited.rate_hz());
+  if (const uint32_t allowed_hz = allowed_stack_rate_hz(limited, limits); stack_rate_hz > allowed_hz) {
+    limited.set_stack_rate_hz(allowed_hz);
+  }
+}
+
+}  // namespace
+
 wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLimits& limits) {
   wire::Assignment limited = assignment;
   const uint32_t rate_hz = assignment.rate_hz() == 0 ? kDefaultRateHz : assignment.rate_hz();
@@ -17,6 +45,7 @@ wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLi
       event.set_period(std::max(event.period(), perf::mean_period(*known, limits.max_rate_hz)));
     }
   }
+  limit_stacks(limited, limits);
   if (limits.events.empty()) {
     return limited;
   }

@@ -11,11 +11,13 @@ namespace plimsoll {
 
 struct LocalLimits {
   uint32_t max_rate_hz = 1000;
+  uint32_t max_stack_rate_hz = 1000;
+  uint32_t max_stack_bytes = 64 << 10;
   int64_t max_window_ns = 0;
   std::vector<std::string> events;  // allowed; none: all
 };
 
-// The assignment within the limits: a lower rate, longer periods, a shorter window, fewer events. An assignment none of whose events is
+// The assignment within the limits: a lower rate, longer periods, fewer and shorter stacks, a shorter window, fewer events. An assignment none of whose events is
 // allowed has no duration left, and is not to be run.
 wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLimits& limits);
 

@@ -62,6 +62,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
       "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
+      "  plimsolld --once 10 --output f --rate 999 --stack-rate 99    one stack in ten samples\n"
       "  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program\n"
       "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
       "  plimsolld probe                                       what this machine can measure\n"
@@ -91,9 +92,16 @@ int run(int argc, char** argv) {
                  "Pages of each CPU's sample buffer, a power of two (default: enough for half a second)")
       ->check(CLI::Range(1, 1 << 16));
   app.add_option("--stack-bytes", once.stack_bytes,
-                 "Bytes of the user stack captured with each sample, to be unwound here (default 16384)")
+                 "Bytes of the user stack captured with a sample, to be unwound here (default 16384)")
       ->type_name("BYTES")
-      ->check(CLI::Range(8, 65'528))
+      ->check(CLI::Range(8, 65'536))
+      ->needs(once_flag);
+  app.add_option(
+         "--stack-rate", once.stack_rate_hz,
+         "Samples a second on each CPU that come with their stack; the others, which cost a fraction, say "
+         "only where the program was (default: all of --rate)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 10'000))
       ->needs(once_flag);
   AgentFlags agent_flags;
   auto* server_flag =

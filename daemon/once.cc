@@ -53,6 +53,12 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
   result.assignment.set_stack_bytes(options.stack_bytes);
   result.assignment.set_id("once");
   result.assignment.set_rate_hz(options.rate_hz == 0 ? kDefaultRateHz : options.rate_hz);
+  result.assignment.set_stack_rate_hz(options.stack_rate_hz);
+  if (options.stack_rate_hz > result.assignment.rate_hz()) {
+    return with_field(fail(ErrorCode::kInvalid, "{} stacks a second of {} samples a second",
+                           options.stack_rate_hz, result.assignment.rate_hz()),
+                      "--stack-rate");
+  }
   result.assignment.set_duration_ns(static_cast<int64_t>(options.seconds * 1e9));
   for (const std::string& text : options.events) {
     const auto event = parse_event(text);

@@ -16,7 +16,8 @@ struct OnceOptions {
   uint32_t rate_hz = 0;             // 0: the default
   std::vector<std::string> events;  // "cycles", "page-faults:1" (name and period); none: the default event
   uint32_t ring_pages = 0;          // of each CPU's sample ring; 0: the default
-  uint32_t stack_bytes = 0;         // of the user stack with each sample; 0: the default
+  uint32_t stack_bytes = 0;         // of the user stack, where it is taken; 0: the default
+  uint32_t stack_rate_hz = 0;       // samples with a stack, at most rate_hz; 0: all
   identity::MachineSettings machine;
 };
 

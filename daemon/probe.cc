@@ -12,7 +12,8 @@
 #include "daemon/identity/machine.h"
 #include "daemon/identity/proc_fs.h"
 #include "daemon/perf/cpu_list.h"
-#include "daemon/perf/sampler.h"
+#include "daemon/perf/event_config.h"
+#include "daemon/perf/open_event.h"
 
 namespace plimsoll {
 namespace {

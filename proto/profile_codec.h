@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
@@ -40,6 +41,10 @@ bool looks_like_profile(Bytes bytes);
 // parents before children, sums of hits equal to the events' totals, names of sensible length. The error's
 // field is a path such as "samples[0].stack[17]".
 Status validate(const RawProfile& profile);
+
+// What the events of branch records are called. No samples may be theirs: their stacks are pairs (BranchTable).
+inline constexpr std::string_view kBranchRecords = "branch-records";
+inline constexpr std::string_view kBranchMispredictions = "branch-mispredictions";
 
 // hits x scale = value (see Event in profile.proto); 0 where there was no hit.
 double scale_of(const Event& event);

@@ -3,30 +3,13 @@
 #include <set>
 
 #include "proto/profile_codec.h"
+#include "proto/sample_validation.h"
+#include "proto/validation_checks.h"
 
 namespace plimsoll::wire {
 namespace {
 
-constexpr size_t kMaxTextBytes = 4096;
 constexpr size_t kMaxIdentityBytes = 64;
-constexpr uint64_t kMaxHits = uint64_t{1} << 56;  // so that sums of many profiles stay within 64 bits
-
-template <typename... Args>
-std::unexpected<Error> invalid(std::string field, fmt::format_string<Args...> format, Args&&... args) {
-  return with_field(fail(ErrorCode::kCorrupt, "the profile is inconsistent: {}",
-                         fmt::format(format, std::forward<Args>(args)...)),
-                    std::move(field));
-}
-
-Status check_text(std::string_view text, std::string field) {
-  if (text.size() > kMaxTextBytes) {
-    return invalid(std::move(field), "text of {} bytes, over {}", text.size(), kMaxTextBytes);
-  }
-  if (text.find('\0') != std::string_view::npos) {
-    return invalid(std::move(field), "text with a zero byte");
-  }
-  return {};
-}
 
 // Checks every string field of a message, without having to name them.
 Status check_texts(const google::protobuf::Message& message, const std::string& path) {
@@ -51,34 +34,6 @@ Status check_all_texts(const List& list, std::string_view name) {
   for (int i = 0; i < list.size(); ++i) {
     if (auto ok = check_texts(list[i], fmt::format("{}[{}]", name, i)); !ok) {
       return ok;
-    }
-  }
-  return {};
-}
-
-// Every entry of a column below `size`.
-template <typename Column>
-Status check_indexes(const Column& column, uint64_t size, std::string_view field) {
-  for (int i = 0; i < column.size(); ++i) {
-    if (column[i] >= size) {
-      return invalid(fmt::format("{}[{}]", field, i), "index {} of {}", column[i], size);
-    }
-  }
-  return {};
-}
-
-Status check_length(int length, int expected, std::string field) {
-  if (length != expected) {
-    return invalid(std::move(field), "a column of {} entries beside one of {}", length, expected);
-  }
-  return {};
-}
-
-// The first failure, or success.
-Status first_failure(std::initializer_list<Status> checks) {
-  for (const Status& check : checks) {
-    if (!check) {
-      return check;
     }
   }
   return {};
@@ -181,15 +136,6 @@ Status check_binaries(const RawProfile& profile) {
     }
   }
   return check_all_texts(profile.binaries(), "binaries");
-}
-
-Status check_labels(const google::protobuf::Map<std::string, std::string>& labels, const std::string& field) {
-  for (const auto& [key, value] : labels) {
-    if (auto ok = first_failure({check_text(key, field), check_text(value, field)}); !ok) {
-      return ok;
-    }
-  }
-  return {};
 }
 
 Status check_processes(const RawProfile& profile) {
@@ -300,86 +246,6 @@ Status check_stacks(const RawProfile& profile) {
                        "stacks.location");
 }
 
-// Adds the table's hits to `totals`, one for each event of the profile.
-Status check_table(const RawProfile& profile, const SampleTable& table, const std::string& path,
-                   std::vector<uint64_t>& totals) {
-  const int rows = table.thread_size();
-  if (table.event_size() == 0) {
-    return invalid(path + ".event", "samples of no event");
-  }
-  if (static_cast<int64_t>(table.hits_size()) != static_cast<int64_t>(rows) * table.event_size()) {
-    return invalid(path + ".hits", "{} values for {} rows of {} events", table.hits_size(), rows,
-                   table.event_size());
-  }
-  if (auto ok = first_failure(
-          {check_length(table.stack_size(), rows, path + ".stack"),
-           check_length(table.label_set_size(), table.label_set_size() == 0 ? 0 : rows, path + ".label_set"),
-           check_indexes(table.event(), static_cast<uint64_t>(profile.events_size()), path + ".event"),
-           check_indexes(table.thread(), static_cast<uint64_t>(profile.threads_size()), path + ".thread"),
-           check_indexes(table.stack(), static_cast<uint64_t>(profile.stacks().parent_size()) + 1,
-                         path + ".stack"),
-           check_indexes(table.label_set(), static_cast<uint64_t>(profile.label_sets_size()) + 1,
-                         path + ".label_set")});
-      !ok) {
-    return ok;
-  }
-  for (int i = 0; i < table.hits_size(); ++i) {
-    uint64_t& total = totals[table.event(i % table.event_size())];
-    if (table.hits(i) > kMaxHits || total + table.hits(i) > kMaxHits) {
-      return invalid(fmt::format("{}.hits[{}]", path, i), "more hits than a machine can take");
-    }
-    total += table.hits(i);
-  }
-  return {};
-}
-
-Status check_samples(const RawProfile& profile) {
-  std::vector<uint64_t> totals(static_cast<size_t>(profile.events_size()));
-  for (int i = 0; i < profile.samples_size(); ++i) {
-    if (auto ok = check_table(profile, profile.samples(i), fmt::format("samples[{}]", i), totals); !ok) {
-      return ok;
-    }
-  }
-  for (int i = 0; i < profile.events_size(); ++i) {
-    if (profile.events(i).hits() != totals[static_cast<size_t>(i)]) {
-      return invalid(fmt::format("events[{}].hits", i), "{} hits where its samples sum to {}",
-                     profile.events(i).hits(), totals[static_cast<size_t>(i)]);
-    }
-  }
-  for (int i = 0; i < profile.label_sets_size(); ++i) {
-    if (auto ok = check_labels(profile.label_sets(i).labels(), fmt::format("label_sets[{}]", i)); !ok) {
-      return ok;
-    }
-  }
-  return {};
-}
-
-Status check_branches(const RawProfile& profile) {
-  const auto locations = static_cast<uint64_t>(profile.locations().kind_size());
-  for (int i = 0; i < profile.branches_size(); ++i) {
-    const BranchTable& table = profile.branches(i);
-    const std::string path = fmt::format("branches[{}]", i);
-    const int rows = table.thread_size();
-    if (table.event() >= static_cast<uint32_t>(profile.events_size())) {
-      return invalid(path + ".event", "index {} of {}", table.event(), profile.events_size());
-    }
-    if (auto ok = first_failure(
-            {check_length(table.from_location_size(), rows, path + ".from_location"),
-             check_length(table.to_location_size(), rows, path + ".to_location"),
-             check_length(table.hits_size(), rows, path + ".hits"),
-             check_length(table.mispredicted_size(), rows, path + ".mispredicted"),
-             check_indexes(table.thread(), static_cast<uint64_t>(profile.threads_size()), path + ".thread"),
-             check_indexes(table.from_location(), locations, path + ".from_location"),
-             check_indexes(table.to_location(), locations, path + ".to_location"),
-             check_indexes(table.hits(), kMaxHits, path + ".hits"),
-             check_indexes(table.mispredicted(), kMaxHits, path + ".mispredicted")});
-        !ok) {
-      return ok;
-    }
-  }
-  return {};
-}
-
 Status check_kernel_symbols(const RawProfile& profile) {
   const auto& images = profile.kernel_symbols().images();
   for (int i = 0; i < images.size(); ++i) {
@@ -406,7 +272,7 @@ Status validate(const RawProfile& profile) {
     return invalid("profile_id", "{} bytes, not 16", profile.profile_id().size());
   }
   for (const auto check : {check_events, check_binaries, check_processes, check_mappings, check_locations,
-                           check_stacks, check_samples, check_branches, check_kernel_symbols}) {
+                           check_stacks, check_samples, check_kernel_symbols}) {
     if (auto ok = check(profile); !ok) {
       return ok;
     }

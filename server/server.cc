@@ -21,6 +21,8 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
   wire::Assignment& assignment = options.assignment;
   assignment.set_id("continuous");
   assignment.set_rate_hz(static_cast<uint32_t>(config.collect_rate_hz));
+  assignment.set_stack_rate_hz(static_cast<uint32_t>(config.collect_stack_rate_hz));
+  assignment.set_stack_bytes(static_cast<uint32_t>(config.collect_stack_bytes));
   assignment.set_duration_ns(config.collect_window_ns);
   assignment.set_continuous(true);
   for (const std::string& event : config.collect_events) {

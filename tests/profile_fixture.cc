@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <ranges>
@@ -29,6 +30,25 @@ uint64_t number(std::string_view text, std::string_view line) {
   return value;
 }
 
+void for_each_line(std::string_view text, const std::function<void(std::string_view)>& take) {
+  for (const auto part : std::views::split(text, '\n')) {
+    if (!part.empty()) {
+      take(std::string_view(part.begin(), part.end()));
+    }
+  }
+}
+
+// The word after the last space, which is taken off; `line` is what it is a part of.
+std::string_view last_word(std::string_view& rest, std::string_view line) {
+  const size_t space = rest.rfind(' ');
+  if (space == std::string_view::npos || space == 0) {
+    give_up(line, "it must be [process=NAME] [thread=NAME] [event=NAME] STACK HITS, in this order");
+  }
+  const std::string_view word = rest.substr(space + 1);
+  rest = rest.substr(0, space);
+  return word;
+}
+
 class ProfileMaker {
  public:
   explicit ProfileMaker(const ProfileSpec& spec) : spec_(spec) {}
@@ -38,12 +58,8 @@ class ProfileMaker {
     for (const EventSpec& event : spec_.events) {
       add_event(event);
     }
-    for (const auto part : std::views::split(spec_.stacks, '\n')) {
-      const std::string_view line(part.begin(), part.end());
-      if (!line.empty()) {
-        add_line(line);
-      }
-    }
+    for_each_line(spec_.stacks, [this](std::string_view line) { add_line(line); });
+    for_each_line(spec_.branches, [this](std::string_view line) { add_branch(line); });
     for (int i = 0; i < profile_.events_size(); ++i) {
       wire::Event& event = *profile_.mutable_events(i);
       event.set_counter_total(scales_[static_cast<size_t>(i)] * static_cast<double>(event.hits()));
@@ -77,8 +93,11 @@ class ProfileMaker {
       event.set_kind(spec.kind);
       event.set_time_enabled_ns(spec_.length_ns);
       event.set_time_running_ns(spec_.length_ns);
-      profile_.add_samples()->add_event(entry->second);
       scales_.push_back(spec.scale);
+      if (spec.name != wire::kBranchRecords && spec.name != wire::kBranchMispredictions) {
+        sample_tables_[entry->second] = profile_.samples_size();
+        profile_.add_samples()->add_event(entry->second);
+      }
     }
     return entry->second;
   }
@@ -156,38 +175,71 @@ class ProfileMaker {
     return node;
   }
 
-  void add_line(std::string_view line) {
-    std::string_view rest = line;
-    std::map<std::string_view, std::string, std::less<>> settings;
-    for (const std::string_view key : {"process=", "thread=", "event="}) {
-      if (rest.starts_with(key)) {
-        const size_t end = rest.find(' ');
-        settings[key] = std::string(rest.substr(key.size(), end - key.size()));
-        rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-      }
+  // Takes "key=VALUE " off the front, or gives what stands for it.
+  static std::string take_setting(std::string_view key, std::string_view& rest,
+                                  const std::string& otherwise) {
+    if (!rest.starts_with(key)) {
+      return otherwise;
     }
-    const size_t space = rest.rfind(' ');
-    if (space == std::string_view::npos || space == 0) {
-      give_up(line, "it must be [process=NAME] [thread=NAME] [event=NAME] STACK HITS, in this order");
-    }
-    const auto setting = [&](std::string_view key, const std::string& otherwise) {
-      const auto found = settings.find(key);
-      return found == settings.end() ? otherwise : found->second;
-    };
-    const std::string process = setting("process=", spec_.process);
-    const uint32_t event = add_event({.name = setting("event=", spec_.events.front().name)});
-    const uint64_t hits = number(rest.substr(space + 1), line);
-    wire::SampleTable& samples = *profile_.mutable_samples(static_cast<int>(event));
-    samples.add_thread(add_thread(process, setting("thread=", process)));
-    samples.add_stack(add_stack(rest.substr(0, space)));
-    samples.add_hits(hits);
+    const size_t end = rest.find(' ');
+    const std::string value(rest.substr(key.size(), end - key.size()));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    return value;
+  }
+
+  uint32_t take_thread(std::string_view& rest) {
+    const std::string process = take_setting("process=", rest, spec_.process);
+    const std::string thread = take_setting("thread=", rest, process);
+    return add_thread(process, thread);
+  }
+
+  void add_hits(uint32_t event, uint64_t hits) {
     wire::Event& total = *profile_.mutable_events(static_cast<int>(event));
     total.set_hits(total.hits() + hits);
+  }
+
+  void add_line(std::string_view line) {
+    std::string_view rest = line;
+    const uint32_t thread = take_thread(rest);
+    const uint32_t event = add_event({.name = take_setting("event=", rest, spec_.events.front().name)});
+    const uint64_t hits = number(last_word(rest, line), line);
+    wire::SampleTable& samples = *profile_.mutable_samples(sample_tables_.at(event));
+    samples.add_thread(thread);
+    samples.add_stack(add_stack(rest));
+    samples.add_hits(hits);
+    add_hits(event, hits);
+  }
+
+  wire::BranchTable& branches() {
+    if (profile_.branches().empty()) {
+      wire::BranchTable& table = *profile_.add_branches();
+      table.set_event(add_event({.name = std::string(wire::kBranchRecords)}));
+      table.set_mispredicted_event_plus_1(add_event({.name = std::string(wire::kBranchMispredictions)}) + 1);
+    }
+    return *profile_.mutable_branches(0);
+  }
+
+  void add_branch(std::string_view line) {
+    std::string_view rest = line;
+    wire::BranchTable& table = branches();
+    table.add_thread(take_thread(rest));
+    table.add_mispredicted(number(last_word(rest, line), line));
+    table.add_hits(number(last_word(rest, line), line));
+    const size_t semicolon = rest.find(';');
+    if (semicolon == std::string_view::npos) {
+      give_up(line, "a branch is FROM;TO");
+    }
+    table.add_from_location(add_location(std::string(rest.substr(0, semicolon))));
+    table.add_to_location(add_location(std::string(rest.substr(semicolon + 1))));
+    const int row = table.hits_size() - 1;
+    add_hits(table.event(), table.hits(row));
+    add_hits(table.mispredicted_event_plus_1() - 1, table.mispredicted(row));
   }
 
   const ProfileSpec& spec_;
   wire::RawProfile profile_;
   std::vector<double> scales_;
+  std::map<uint32_t, int> sample_tables_;  // by event
   std::map<std::string, uint32_t> events_, processes_, locations_;
   std::map<std::pair<std::string, std::string>, uint32_t> threads_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks_;

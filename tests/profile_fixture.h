@@ -38,6 +38,9 @@ struct ProfileSpec {
   // leaf between semicolons; a function may say where it is, "lex@lex.cc:12"; "outer>inner" is one location, where
   // inner was inlined into outer. A thread is called like its process unless said; "" is the empty stack.
   std::string stacks = "main;work 1\n";
+  // Branch records, a line for each pair: [process=NAME] [thread=NAME] FROM;TO HITS MISPREDICTED. Their events are called
+  // "branch-records" and "branch-mispredictions", of scale 1 unless `events` has them.
+  std::string branches = {};
 };
 
 // 16 bytes that look random: the same for the same seed, different for different seeds.

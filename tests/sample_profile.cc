@@ -14,7 +14,7 @@ RawProfile sample_profile() {
       kernel_release: "6.1" kernel_build_id: "\x01\xff" cores: 2 memory_bytes: 4096 daemon_version: "0.1" os: "Debian"
     }
     assignment {
-      id: "a1" events { name: "cycles" period: 7 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384
+      id: "a1" events { name: "cycles" period: 7 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384 stack_rate_hz: 9
       draw { id: "d1" stratum: "s" inclusion_probability: 0.5 interval_start_ns: 3 interval_ns: 4 }
     }
     window {
@@ -26,6 +26,8 @@ RawProfile sample_profile() {
       hits: 10 ticks_due: 40 lost: 1 throttles: 2 time_enabled_ns: 100 time_running_ns: 50 mean_period: 1000 not_sampled: 3
     }
     events { name: "page-faults" unit: COUNT kind: DELTA hits: 5 }
+    events { name: "branch-records" unit: COUNT kind: DELTA counter_total: 900 hits: 9 }
+    events { name: "branch-mispredictions" unit: COUNT kind: DELTA counter_total: 300 hits: 3 }
     binaries { identity_kind: GNU_BUILD_ID identity: "\x00\x01" path: "/bin/job" }
     binaries { identity_kind: CONTENT_HASH identity: "hash" path: "[kernel]" }
     binaries { path: "/gone" }
@@ -48,7 +50,7 @@ RawProfile sample_profile() {
     samples { event: 0 thread: [0, 1] stack: [2, 3] hits: [4, 1] label_set: [0, 1] }
     samples { event: [0, 1] thread: 0 stack: 0 hits: [5, 5] }
     label_sets { labels { key: "query" value: "q1" } }
-    branches { event: 1 thread: 1 from_location: 0 to_location: 1 hits: 9 mispredicted: 3 }
+    branches { event: 2 thread: 1 from_location: 0 to_location: 1 hits: 9 mispredicted: 3 mispredicted_event_plus_1: 4 }
     stack_problems { problem: TOO_DEEP samples: 2 }
     kernel_symbols { images { binary: 1 offset_delta: [0, 16] names: "_text\0start\0" } }
     lost_side_band: 6

@@ -73,13 +73,20 @@ uint64_t mean_period(const EventType& event, uint32_t rate_hz) {
   return static_cast<uint64_t>(std::max(1.0, std::round(event.nominal_per_second / std::max(rate_hz, 1U))));
 }
 
-perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes,
-                              uint32_t stack_bytes) {
+perf_event_attr bare_sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes) {
   perf_event_attr attr = common_attr(wakeup_bytes);
   attr.type = event.type;
   attr.config = event.config;
+  attr.sample_type = kBareSampleType;
   attr.sample_period = period;
   attr.exclude_idle = event.is_clock ? 1 : 0;
+  return attr;
+}
+
+perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes,
+                              uint32_t stack_bytes) {
+  perf_event_attr attr = bare_sampling_attr(event, period, wakeup_bytes);
+  attr.sample_type = kSampleType;
   attr.sample_regs_user = kUserRegisterMask;
   attr.sample_stack_user = stack_bytes;
   return attr;

@@ -40,6 +40,9 @@ uint64_t mean_period(const EventType& event, uint32_t rate_hz);
 perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes,
                               uint32_t stack_bytes);
 
+// The same event, whose samples say where the program was and nothing more (kBareSampleType).
+perf_event_attr bare_sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes);
+
 // No samples, but the records that tell which process had what mapped: mmap, comm, fork, exit.
 perf_event_attr side_band_attr(uint32_t wakeup_bytes);
 

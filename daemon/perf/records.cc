@@ -22,6 +22,8 @@ struct SampleHead {
   uint32_t cpu, reserved;
 };
 
+static_assert(kBareSampleBytes == sizeof(perf_event_header) + sizeof(SampleHead));
+
 constexpr uint16_t kMiscMmapBuildId = 1U << 14U;
 
 // {u64 abi; u64 registers[] unless the ABI is none; u64 size; bytes[size] and u64 size that was captured unless size is 0}.
@@ -41,13 +43,18 @@ void decode_user_state(ByteReader& reader, SampleRecord& sample) {
   sample.user_stack_is_cut = captured_bytes >= reserved.size();
 }
 
-SampleRecord decode_sample(ByteReader& reader) {
+SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes) {
   const auto head = reader.read<SampleHead>();
   SampleRecord sample;
   sample.event_id = head.event_id;
   sample.ip = head.ip;
   sample.pid = head.pid;
   sample.tid = head.tid;
+  // Any other has the length of its call chain at least.
+  sample.is_bare = record_bytes == kBareSampleBytes;
+  if (sample.is_bare) {
+    return sample;
+  }
   const auto depth = reader.read<uint64_t>();
   if (depth > reader.remaining() / sizeof(uint64_t)) {
     reader.skip(UINT64_MAX);  // marks the reader as failed before anything of that size is allocated
@@ -133,7 +140,7 @@ Result<Record> decode_record(Bytes record) {
   Record decoded{record_time_ns(record), OtherRecord{}};
   switch (header.type) {
     case PERF_RECORD_SAMPLE:
-      decoded.body = decode_sample(reader);
+      decoded.body = decode_sample(reader, header.size);
       break;
     case PERF_RECORD_MMAP2:
       decoded.body = decode_mmap(reader, header.misc);

@@ -1,7 +1,7 @@
 // The records that the kernel writes into a ring buffer, decoded: perf_event_open(2), "MMAP layout".
 //
-// All events of ours share one layout (kSampleType), so that a record can be decoded without knowing its
-// event first.
+// Our events have one layout (kSampleType) or the beginning of it alone (kBareSampleType), so that a record can be decoded
+// without knowing its event first.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -19,9 +19,12 @@
 
 namespace plimsoll::perf {
 
-inline constexpr uint64_t kSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                                        PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CALLCHAIN |
-                                        PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+// Where a program was, without how it came there: what costs the program least.
+inline constexpr uint64_t kBareSampleType =
+    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+inline constexpr uint64_t kSampleType =
+    kBareSampleType | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+inline constexpr size_t kBareSampleBytes = 48;  // of such a record, its header included
 
 // The user registers in a sample: the general ones and the instruction pointer (enum perf_event_x86_regs).
 inline constexpr uint64_t kUserRegisterMask = 0xff01ff;
@@ -44,6 +47,7 @@ struct SampleRecord {
   uint64_t ip = 0;
   uint32_t pid = 0;
   uint32_t tid = 0;
+  bool is_bare = false;                  // what follows was not asked for (kBareSampleType)
   std::vector<uint64_t> callchain = {};  // leaf first, with PERF_CONTEXT_* marks between its parts
   // What the thread had in user mode: nothing (PERF_SAMPLE_REGS_ABI_NONE) of kernel threads and exiting ones.
   uint64_t user_abi = PERF_SAMPLE_REGS_ABI_NONE;

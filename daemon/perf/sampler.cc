@@ -8,18 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <ctime>
 
-#include "base/file.h"
 #include "base/time.h"
+#include "daemon/perf/open_event.h"
 
 namespace plimsoll::perf {
 namespace {
-
-std::string paranoia() {
-  const auto level = read_file("/proc/sys/kernel/perf_event_paranoid", 64);
-  return level ? level->substr(0, level->find('\n')) : "unknown";
-}
 
 // The interrupt that disables an event may hit a CPU that has counted an occurrence and is about to write its sample,
 // which then arrives after the event was disabled. Such code runs with preemption disabled, and a grace period of RCU,
@@ -32,49 +28,16 @@ void wait_for_samples_being_written() {
   }
 }
 
-std::unexpected<Error> explain_open_failure(int error_number, std::string_view name, int cpu) {
-  auto failure = fail_errno(error_number, "opening event {} on CPU {}", name, cpu);
-  switch (error_number) {
-    case EACCES:
-    case EPERM:
-      return with_hint(failure,
-                       fmt::format("sampling a whole machine needs CAP_PERFMON (kernel.perf_event_paranoid "
-                                   "is {}; without the capability it would have to be 0 or less)",
-                                   paranoia()));
-    case ENOENT:
-    case EOPNOTSUPP:
-    case ENODEV:
-      failure.error().code = ErrorCode::kUnsupported;
-      return with_hint(failure,
-                       "this machine's CPU or virtual machine does not offer the event: "
-                       "\"plimsolld probe\" lists those it does");
-    case EMFILE:
-      return with_hint(failure, "raise the limit of open files (ulimit -n)");
-    case EINVAL:
-      failure.error().code = ErrorCode::kUnsupported;
-      return with_hint(failure, "Linux 6.0 or newer is needed (PERF_FORMAT_LOST)");
-    default:
-      return failure;
-  }
+uint32_t half_of_pages(uint32_t pages) {
+  return pages * static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)) / 2;
 }
 
-Result<CounterValues> read_counter(const UniqueFd& fd) {
-  CounterValues values{};
-  if (::read(fd.get(), &values, sizeof values) != sizeof values) {
-    return fail_errno(errno, "reading a counter");
-  }
-  return values;
+// The mean period of a part of an event's samples.
+uint64_t period_of_share(const SampledEvent& event, double share) {
+  return static_cast<uint64_t>(std::max(1.0, std::round(static_cast<double>(event.mean_period) / share)));
 }
 
 }  // namespace
-
-Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name) {
-  const long fd = ::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd < 0) {
-    return explain_open_failure(errno, name, cpu);
-  }
-  return UniqueFd(static_cast<int>(fd));
-}
 
 EventCounts EventCounts::operator-(const EventCounts& earlier) const {
   return {total - earlier.total, time_enabled_ns - earlier.time_enabled_ns,
@@ -94,52 +57,81 @@ Result<Sampler> Sampler::open(SamplerOptions options) {
 }
 
 Status Sampler::open_cpu(int cpu) {
-  const auto page_bytes = static_cast<uint32_t>(::sysconf(_SC_PAGESIZE));
-  int leader_fd = -1;
+  int ring_fd = -1;
   for (size_t index = 0; index < options_.events.size(); ++index) {
-    const SampledEvent& event = options_.events[index];
-    auto fd = open_event(sampling_attr(event.type, event.mean_period, options_.sample_pages * page_bytes / 2,
-                                       options_.stack_bytes),
-                         cpu, event.type.name);
-    if (!fd) {
-      return propagate(fd);
+    if (auto opened = open_samples(index, cpu, ring_fd); !opened) {
+      return opened;
     }
-    uint64_t id = 0;
-    if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0) {
-      return fail_errno(errno, "asking for the ID of event {}", event.type.name);
-    }
-    index_by_id_[id] = static_cast<int>(index);
-    if (leader_fd < 0) {
-      auto ring = RingBuffer::map(fd->get(), options_.sample_pages);
-      if (!ring) {
-        return propagate(ring);
-      }
-      leader_fd = fd->get();
-      ring_fds_.push_back(leader_fd);
-      rings_.push_back(std::move(*ring));
-    } else if (::ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, leader_fd) != 0) {
-      return fail_errno(errno, "sharing a ring buffer on CPU {}", cpu);
-    }
-    events_.push_back({std::move(*fd), index, event.mean_period});
   }
+  return open_side_band(cpu);
+}
 
-  auto side_band = open_event(side_band_attr(options_.side_band_pages * page_bytes / 2), cpu, "side band");
-  if (!side_band) {
-    return propagate(side_band);
+Status Sampler::open_samples(size_t index, int cpu, int& ring_fd) {
+  const SampledEvent& event = options_.events[index];
+  const uint32_t wakeup_bytes = half_of_pages(options_.sample_pages);
+  const uint64_t stack_period = period_of_share(event, event.stack_share);
+  auto opened =
+      open_one({.index = index, .leads = true, .mean_period = stack_period},
+               sampling_attr(event.type, stack_period, wakeup_bytes, options_.stack_bytes), cpu, -1, ring_fd);
+  if (!opened || event.stack_share >= 1) {
+    return opened;
   }
-  auto ring = RingBuffer::map(side_band->get(), options_.side_band_pages);
+  const uint64_t bare_period = period_of_share(event, 1 - event.stack_share);
+  perf_event_attr attr = bare_sampling_attr(event.type, bare_period, wakeup_bytes);
+  attr.disabled = 0;  // it goes with its leader
+  opened = open_one({.index = index, .leads = false, .mean_period = bare_period}, attr, cpu,
+                    events_.back().fd.get(), ring_fd);
+  return opened ? opened : propagate(opened, "counting it twice, for samples with and without stacks");
+}
+
+Status Sampler::open_one(Part part, const perf_event_attr& attr, int cpu, int leader_fd, int& ring_fd) {
+  const std::string_view name = options_.events[part.index].type.name;
+  auto fd = open_event(attr, cpu, name, leader_fd);
+  if (!fd) {
+    return propagate(fd);
+  }
+  uint64_t id = 0;
+  if (::ioctl(fd->get(), PERF_EVENT_IOC_ID, &id) != 0) {
+    return fail_errno(errno, "asking for the ID of event {}", name);
+  }
+  index_by_id_[id] = static_cast<int>(part.index);
+  if (ring_fd < 0) {
+    if (auto mapped = map_ring(fd->get(), options_.sample_pages); !mapped) {
+      return mapped;
+    }
+    ring_fd = fd->get();
+  } else if (::ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, ring_fd) != 0) {
+    return fail_errno(errno, "sharing a ring buffer on CPU {}", cpu);
+  }
+  events_.push_back({std::move(*fd), part, part.mean_period});
+  return {};
+}
+
+Status Sampler::map_ring(int fd, uint32_t pages) {
+  auto ring = RingBuffer::map(fd, pages);
   if (!ring) {
     return propagate(ring);
   }
-  ring_fds_.push_back(side_band->get());
+  ring_fds_.push_back(fd);
   rings_.push_back(std::move(*ring));
+  return {};
+}
+
+Status Sampler::open_side_band(int cpu) {
+  auto side_band = open_event(side_band_attr(half_of_pages(options_.side_band_pages)), cpu, "side band");
+  if (!side_band) {
+    return propagate(side_band);
+  }
+  if (auto mapped = map_ring(side_band->get(), options_.side_band_pages); !mapped) {
+    return mapped;
+  }
   side_band_.push_back(std::move(*side_band));
   return {};
 }
 
 void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
   const int64_t now_ns = monotonic_now_ns();
-  if (event.period_start_ns != 0 && options_.events[event.index].type.is_clock) {
+  if (event.period_start_ns != 0 && type_of(event).is_clock) {
     event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period;
   }
   event.period_start_ns = goes_on ? now_ns : 0;
@@ -152,8 +144,8 @@ Status Sampler::enable() {
     }
   }
   for (OpenEvent& event : events_) {
-    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-      return fail_errno(errno, "enabling event {}", options_.events[event.index].type.name);
+    if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+      return fail_errno(errno, "enabling event {}", type_of(event).name);
     }
     reckon_ticks(event, true);
   }
@@ -164,8 +156,8 @@ Status Sampler::disable() {
   Status disabled;
   for (OpenEvent& event : events_) {
     reckon_ticks(event, false);
-    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
-      disabled = fail_errno(errno, "disabling event {}", options_.events[event.index].type.name);
+    if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
+      disabled = fail_errno(errno, "disabling event {}", type_of(event).name);
     }
   }
   wait_for_samples_being_written();
@@ -174,16 +166,14 @@ Status Sampler::disable() {
 
 Status Sampler::redraw_periods() {
   for (OpenEvent& event : events_) {
-    const SampledEvent& sampled = options_.events[event.index];
-    if (!sampled.random_period) {
+    if (!options_.events[event.part.index].random_period) {
       continue;
     }
-    const uint64_t half = sampled.mean_period / 2;
-    std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, sampled.mean_period - half),
-                                                 sampled.mean_period + half);
+    const uint64_t mean = event.part.mean_period;
+    std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, mean - mean / 2), mean + mean / 2);
     uint64_t period = draw(random_);
     if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
-      return fail_errno(errno, "setting the period of event {}", sampled.type.name);
+      return fail_errno(errno, "setting the period of event {}", type_of(event).name);
     }
     reckon_ticks(event, true);
     event.period = period;
@@ -255,10 +245,12 @@ Result<std::vector<EventCounts>> Sampler::read_counts() const {
     if (!values) {
       return propagate(values);
     }
-    EventCounts& sum = counts[event.index];
-    sum.total += values->value;
-    sum.time_enabled_ns += values->time_enabled_ns;
-    sum.time_running_ns += values->time_running_ns;
+    EventCounts& sum = counts[event.part.index];
+    if (event.part.leads) {
+      sum.total += values->value;
+      sum.time_enabled_ns += values->time_enabled_ns;
+      sum.time_running_ns += values->time_running_ns;
+    }
     sum.lost += values->lost;
     sum.ticks_due += event.ticks_due;
   }

@@ -6,6 +6,10 @@
 // to 250 ms. More often halves the rate (the kernel restarts the period), and a fixed period falls into step
 // with the programs it samples.
 //
+// An event may have stacks with a part of its samples only. It is then opened twice on each CPU, with stacks and bare, as
+// one group: the kernel counts both at exactly the same times, so that the counter of either is the event's total, and the
+// samples of both, whose periods are independent, share it.
+//
 //   auto sampler = Sampler::open({.events = {{cpu_clock, 10'101'010}}});
 //   sampler->enable();
 //   while (...) {
@@ -17,7 +21,7 @@
 //   sampler->drain_all(...);
 //   auto counts = sampler->read_counts();  // exact: hits drained + lost = what the kernel produced
 //
-// One thread. Holds (events + 1) x CPUs file descriptors.
+// One thread. Holds (events + 1) x CPUs file descriptors, and one more for each event on each CPU that is opened twice.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +41,9 @@ struct SampledEvent {
   EventType type;
   uint64_t mean_period;       // in the event's unit
   bool random_period = true;  // false for a period of exactly mean_period (1: every occurrence)
+  // Share of the samples that have a stack, over 0; 1: all. Less than 1 only with a mean_period over 1, since an occurrence
+  // could come both with and without.
+  double stack_share = 1;
 };
 
 struct SamplerOptions {
@@ -93,16 +100,28 @@ class Sampler {
   int event_index(uint64_t event_id) const;
 
  private:
+  // The samples of an event, or those of them with or without stacks.
+  struct Part {
+    size_t index;  // of options.events
+    bool leads;    // it is enabled, disabled and counted, and any other part of the event with it
+    uint64_t mean_period;
+  };
   struct OpenEvent {
     UniqueFd fd;
-    size_t index;
-    uint64_t period = 0;          // in force now
+    Part part;
+    uint64_t period;              // in force now
     int64_t period_start_ns = 0;  // since when; 0: disabled
     uint64_t ticks_due = 0;
   };
 
   explicit Sampler(SamplerOptions options);
   Status open_cpu(int cpu);
+  // The samples go to the ring of `ring_fd`, or to a new one where it is -1; it is set to that.
+  Status open_samples(size_t index, int cpu, int& ring_fd);
+  Status open_one(Part part, const perf_event_attr& attr, int cpu, int leader_fd, int& ring_fd);
+  Status map_ring(int fd, uint32_t pages);
+  Status open_side_band(int cpu);
+  const EventType& type_of(const OpenEvent& event) const { return options_.events[event.part.index].type; }
   // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
   void reckon_ticks(OpenEvent& event, bool goes_on) const;
   void collect();
@@ -125,8 +144,5 @@ class Sampler {
   std::vector<Pending> pending_;
   std::vector<std::byte> pending_bytes_;
 };
-
-// Opens one event on one CPU; for the probe as well. The error names the event and the missing privilege.
-Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name);
 
 }  // namespace plimsoll::perf

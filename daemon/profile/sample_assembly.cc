@@ -16,6 +16,11 @@ size_t deepest_stack() {
   return frames;
 }
 
+// The upper half of the address space.
+bool is_kernel_address(uint64_t address) {
+  return address > INT64_MAX;
+}
+
 // Marks in a call chain, PERF_CONTEXT_*, lie at the top of the address space.
 bool is_context_mark(uint64_t entry) {
   return entry >= PERF_CONTEXT_MAX;
@@ -56,6 +61,12 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
   const uint32_t thread =
       builder_.thread(process_index, sample.tid, processes_.thread_name(process, sample.tid));
   builder_.add_hit(static_cast<uint32_t>(index), thread, builder_.stack(stack_));
+}
+
+void SampleAssembly::count_hidden_kernel(const perf::SampleRecord& sample) {
+  if (kernel_ == nullptr && is_kernel_address(sample.ip)) {
+    builder_.count_problem(wire::KERNEL_HIDDEN);
+  }
 }
 
 void SampleAssembly::leave_unfinished(wire::StackProblem problem) {
@@ -119,6 +130,10 @@ void SampleAssembly::add_user_stack(const perf::SampleRecord& sample, identity::
 
 void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process& process) {
   stack_.clear();
+  if (sample.is_bare) {
+    resolve_bare(sample, process);
+    return;
+  }
   has_user_part_ = false;
   add_call_chain(sample, process);
   if (user_stacks_ != nullptr && sample.user_abi != PERF_SAMPLE_REGS_ABI_NONE) {
@@ -128,9 +143,17 @@ void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process
   if (!has_user_part_ && !is_kernel_thread) {
     leave_unfinished(wire::NO_USER_STACK);
   }
-  if (kernel_ == nullptr && !stack_.empty() && sample.ip >= PERF_CONTEXT_MAX / 2 + 1) {
-    builder_.count_problem(wire::KERNEL_HIDDEN);
+  if (!stack_.empty()) {
+    count_hidden_kernel(sample);
   }
+}
+
+void SampleAssembly::resolve_bare(const perf::SampleRecord& sample, identity::Process& process) {
+  const auto location =
+      is_kernel_address(sample.ip) ? kernel_location(sample.ip) : user_location(sample.ip, process);
+  stack_.push_back(location.value_or(builder_.location(wire::UNRESOLVED, 0, 0)));
+  leave_unfinished(wire::STACK_NOT_TAKEN);
+  count_hidden_kernel(sample);
 }
 
 uint32_t SampleAssembly::kernel_location(uint64_t address) {

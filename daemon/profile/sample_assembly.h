@@ -28,8 +28,10 @@ class SampleAssembly {
   void apply_sample(const perf::SampleRecord& sample);
   // The locations of a sample, leaf first, in `stack_`.
   void resolve(const perf::SampleRecord& sample, identity::Process& process);
+  void resolve_bare(const perf::SampleRecord& sample, identity::Process& process);
   void add_call_chain(const perf::SampleRecord& sample, identity::Process& process);
   void add_user_stack(const perf::SampleRecord& sample, identity::Process& process);
+  void count_hidden_kernel(const perf::SampleRecord& sample);
   // Counts it, and marks the stack as one without its outermost frames.
   void leave_unfinished(wire::StackProblem problem);
   uint32_t kernel_location(uint64_t address);

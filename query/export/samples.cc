@@ -62,7 +62,7 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
     SymbolCoverage symbols(snapshot);
     for (const store::Cell& cell : *cells) {
       resolved->coverage.samples += static_cast<int64_t>(cell.hits);
-      symbols.add(cell.stack == 0 ? 0 : snapshot.dictionaries.stacks[cell.stack].location, cell.value);
+      symbols.add(cell);
       samples.values.push_back({{cell.origin_group, cell.workload_group, cell.thread_group, cell.stack},
                                 i,
                                 cell.value,

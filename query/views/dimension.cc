@@ -88,6 +88,8 @@ std::string_view reason_text(wire::StackProblem problem) {
       return "the binary was out of reach";
     case wire::UNSUPPORTED_ABI:
       return "a 32-bit process";
+    case wire::STACK_NOT_TAKEN:
+      return "stack not taken";
     default:
       return "unknown reason";
   }

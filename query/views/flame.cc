@@ -123,9 +123,8 @@ class FlameQuery {
   void set_coverage(const std::vector<store::Cell>& cells) {
     SymbolCoverage symbols(snapshot_);
     for (const store::Cell& cell : cells) {
-      const uint32_t leaf = cell.stack == 0 ? 0 : stacks_[cell.stack].location;
       flame_.coverage.samples += static_cast<int64_t>(cell.hits);
-      symbols.add(leaf, cell.value);
+      symbols.add(cell);
     }
     symbols.describe(flame_.coverage);
   }

@@ -7,8 +7,18 @@
 #include <string_view>
 #include <tuple>
 
+#include "proto/profile_codec.h"
+
 namespace plimsoll::query {
 namespace {
+
+// Pairs of branch records are no stacks: they are shown to those who ask for them, or where there is nothing else.
+uint32_t first_of_samples(const std::vector<store::EventEntry>& events) {
+  const auto found = std::find_if(events.begin() + 1, events.end(), [](const store::EventEntry& event) {
+    return event.name != wire::kBranchRecords && event.name != wire::kBranchMispredictions;
+  });
+  return found == events.end() ? 1 : static_cast<uint32_t>(found - events.begin());
+}
 
 Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
   const auto& events = snapshot.dictionaries.events;
@@ -27,7 +37,7 @@ Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
         return id;
       }
     }
-    return 1;
+    return first_of_samples(events);
   }
   if (const uint32_t id = id_of(name); id != 0) {
     return id;

@@ -15,7 +15,8 @@
 namespace plimsoll::query {
 
 struct Selection {
-  std::string event;             // empty: cycles where there are any, else cpu-clock, else the first
+  std::string event;  // empty: cycles where there are any, else cpu-clock, else the first that is not of
+                      // branch records
   int64_t since_ns = INT64_MIN;  // wall clock; windows that overlap the range go in
   int64_t until_ns = INT64_MAX;
   std::vector<Predicate> where;

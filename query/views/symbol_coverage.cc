@@ -40,9 +40,24 @@ UnsymbolizedBinary binary_of(const Snapshot& snapshot, uint32_t location) {
 
 }  // namespace
 
+void SymbolCoverage::add(const store::Cell& cell) {
+  const store::StackNode& node = snapshot_.dictionaries.stacks[cell.stack];
+  sum_ += cell.value;
+  if (snapshot_.bindings.of(node.location).empty()) {
+    unsymbolized_[node.location] += cell.value;
+  }
+  const store::LocationEntry& caller =
+      snapshot_.dictionaries.locations[snapshot_.dictionaries.stacks[node.parent].location];
+  const bool is_stackless = caller.kind == wire::UNFINISHED && caller.address == wire::STACK_NOT_TAKEN;
+  samples_ += cell.hits;
+  stackless_samples_ += is_stackless ? cell.hits : 0;
+}
+
 void SymbolCoverage::describe(Coverage& coverage) const {
   coverage.unsymbolized_share = 0;
   coverage.unsymbolized_by.clear();
+  coverage.stackless_share =
+      samples_ == 0 ? 0 : static_cast<double>(stackless_samples_) / static_cast<double>(samples_);
   if (sum_ == 0) {
     return;
   }

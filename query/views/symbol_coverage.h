@@ -1,4 +1,4 @@
-// Which share of a view's value has no symbols, and which binaries are to blame.
+// Which share of a view's value has no symbols, and which binaries are to blame; which share of its samples has no stack.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,17 @@ class SymbolCoverage {
  public:
   explicit SymbolCoverage(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  // `leaf`: the location of the stack's leaf; 0: no stack was recorded.
-  void add(uint32_t leaf, double value) {
-    sum_ += value;
-    if (snapshot_.bindings.of(leaf).empty()) {
-      unsymbolized_[leaf] += value;
-    }
-  }
+  // A cell of an aggregation by stack.
+  void add(const store::Cell& cell);
 
-  // Sets unsymbolized_share and unsymbolized_by.
+  // Sets stackless_share, unsymbolized_share and unsymbolized_by.
   void describe(Coverage& coverage) const;
 
  private:
   const Snapshot& snapshot_;
   double sum_ = 0;
+  uint64_t samples_ = 0;
+  uint64_t stackless_samples_ = 0;
   std::unordered_map<uint32_t, double> unsymbolized_;  // by leaf
 };
 

@@ -129,6 +129,13 @@ std::string unsymbolized_text(const Coverage& coverage) {
                      more == 0 ? "" : fmt::format(", and {} more", more));
 }
 
+std::string stackless_text(const Coverage& coverage) {
+  return coverage.stackless_share == 0
+             ? std::string()
+             : fmt::format("; {:.1f} % without stacks, which count in no caller's total",
+                           coverage.stackless_share * 100);
+}
+
 }  // namespace
 
 std::string readable(double value, std::string_view unit) {
@@ -143,12 +150,12 @@ std::string readable(double value, std::string_view unit) {
 }
 
 std::string coverage_text(std::string_view event, const Coverage& coverage) {
-  return fmt::format("{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols\n",
+  return fmt::format("{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols{}\n",
                      without_controls(std::string(event)), coverage.samples, coverage.lost,
                      coverage.machines_drawn, coverage.machines_live, coverage.machines_live == 1 ? "" : "s",
                      format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
                      format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond),
-                     coverage.unsymbolized_share * 100) +
+                     coverage.unsymbolized_share * 100, stackless_text(coverage)) +
          unsymbolized_text(coverage);
 }
 

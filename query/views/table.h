@@ -35,6 +35,8 @@ struct Coverage {
   int64_t machines_live = 0;   // known to the server; those drawn, where none registered
   int64_t samples = 0;
   int64_t lost = 0;
+  double stackless_share =
+      0;  // of the samples: taken without their stack, by the stack rate; their callers are unknown
   double unsymbolized_share = 0;  // of the event's value: leaves without a function name
   std::vector<UnsymbolizedBinary> unsymbolized_by = {};  // the largest shares first, ten at most
 };
@@ -51,8 +53,8 @@ enum class TableForm { kText, kJson, kCsv };
 
 // A value as people read it: "1.25 s", "3 MiB", "12.4 k", "2.50 %".
 std::string readable(double value, std::string_view unit);
-// "cycles: 8451 samples, 0 lost, of 1 of 1 machine, FROM to TO; 39.9 % without symbols", and where
-// some are missing "no symbols for: gzip 19.2 % (build ID ...), ..."; each with a line end.
+// "cycles: 8451 samples, 0 lost, of 1 of 1 machine, FROM to TO; 39.9 % without symbols", with "; 90.0 % without stacks, ..."
+// where some were taken so, and where symbols are missing "no symbols for: gzip 19.2 % (build ID ...), ..."; each with a line end.
 std::string coverage_text(std::string_view event, const Coverage& coverage);
 
 // For a terminal: aligned, shares as percentages, values with readable units, and, where the table is about an event, a

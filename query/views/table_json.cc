@@ -61,6 +61,7 @@ Json coverage_json(const Coverage& coverage) {
           {"machines_live", coverage.machines_live},
           {"samples", coverage.samples},
           {"lost", coverage.lost},
+          {"stackless_share", coverage.stackless_share},
           {"unsymbolized_share", coverage.unsymbolized_share},
           {"unsymbolized_by", std::move(unsymbolized_by)}};
 }
@@ -73,6 +74,7 @@ Coverage coverage_from(const Json& json) {
   coverage.machines_live = static_cast<int64_t>(number_at(json, "machines_live"));
   coverage.samples = static_cast<int64_t>(number_at(json, "samples"));
   coverage.lost = static_cast<int64_t>(number_at(json, "lost"));
+  coverage.stackless_share = number_at(json, "stackless_share");
   coverage.unsymbolized_share = number_at(json, "unsymbolized_share");
   if (const auto list = json.find("unsymbolized_by"); list != json.end() && list->is_array()) {
     for (const Json& entry : *list) {

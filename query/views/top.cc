@@ -163,7 +163,7 @@ class TopQuery {
     samples_ += cell.hits;
     sum_ += cell.value;
     const uint32_t leaf = cell.stack == 0 ? 0 : snapshot_.dictionaries.stacks[cell.stack].location;
-    symbols_.add(leaf, cell.value);
+    symbols_.add(cell);
     if (!groups_by(DimensionSource::kFrame)) {
       Sums& sums = sums_[key_of(cell, frame_key({leaf, 0}, cell.stack))];
       sums.self += cell.value;

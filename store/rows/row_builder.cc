@@ -29,6 +29,11 @@ class Builder {
       return propagate(done);
     }
     add_rows();
+    for (const wire::BranchTable& table : profile_.branches()) {
+      if (const Status done = add_branch_rows(table); !done) {
+        return propagate(done);
+      }
+    }
     built_.binaries = binaries_;
     return std::move(built_);
   }
@@ -208,19 +213,43 @@ class Builder {
     return {};
   }
 
+  // `event` and `thread` are the profile's, `stack` is the dictionary's.
+  void add_row(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
+    if (hits != 0) {
+      const uint32_t process = profile_.threads(static_cast<int>(thread)).process();
+      built_.rows.push_back(
+          {events_[event], workloads_[process], stack, threads_[thread], built_.origin, hits});
+    }
+  }
+
   void add_rows() {
     for (const wire::SampleTable& table : profile_.samples()) {
       const int events = table.event_size();
       for (int i = 0; i < table.hits_size(); ++i) {
         const int row = i / events;
-        const uint32_t thread = table.thread(row);
-        if (table.hits(i) != 0) {
-          built_.rows.push_back({events_[table.event(i % events)],
-                                 workloads_[profile_.threads(static_cast<int>(thread)).process()],
-                                 stacks_[table.stack(row)], threads_[thread], built_.origin, table.hits(i)});
-        }
+        add_row(table.event(i % events), table.thread(row), stacks_[table.stack(row)], table.hits(i));
       }
     }
+  }
+
+  // The stack of a branch: where it led to, below where it came from.
+  Result<uint32_t> branch_stack(uint32_t from_location, uint32_t to_location) {
+    const auto from = dictionaries_.stack({0, locations_[from_location]});
+    return from ? dictionaries_.stack({*from, locations_[to_location]}) : from;
+  }
+
+  Status add_branch_rows(const wire::BranchTable& table) {
+    for (int row = 0; row < table.hits_size(); ++row) {
+      const auto stack = branch_stack(table.from_location(row), table.to_location(row));
+      if (!stack) {
+        return propagate(stack);
+      }
+      add_row(table.event(), table.thread(row), *stack, table.hits(row));
+      if (table.mispredicted_event_plus_1() != 0) {
+        add_row(table.mispredicted_event_plus_1() - 1, table.thread(row), *stack, table.mispredicted(row));
+      }
+    }
+    return {};
   }
 
   const wire::RawProfile& profile_;

@@ -33,17 +33,19 @@ struct Measured {
   Shares sampled;
   Shares truth;  // as the program measured it by its CPU clock
   double samples = 0;
+  double stackless = 0;  // share of the program's samples
 };
 
 // Hits with a function on their stack (what it calls is inlined into it), from `top`: its values are hits x scale, and the
-// scale is one within a profile.
-std::map<std::string, double> hits_by_function(const std::string& data_dir) {
+// scale is one within a profile. Sets the share of samples without stacks.
+std::map<std::string, double> hits_by_function(const std::string& data_dir, double& stackless) {
   const Finished top =
       run({"plimsoll", "top", "--data", data_dir, "--where", "app=known_split", "--limit", "1000", "--json"});
   EXPECT_EQ(top.status, 0) << top.err;
   const auto table = query::from_json(top.out);
   EXPECT_TRUE(table.has_value()) << top.out;
   std::map<std::string, double> hits;
+  stackless = table->coverage.stackless_share;
   double sum = 0;
   for (const auto& row : table->rows) {
     sum += std::get<double>(row[1]);
@@ -56,7 +58,8 @@ std::map<std::string, double> hits_by_function(const std::string& data_dir) {
 }
 
 // Profiles the program several times into one data directory, until there are enough samples.
-Measured measure(const std::string& mode, double wanted_samples) {
+Measured measure(const std::string& mode, double wanted_samples,
+                 const std::vector<std::string>& options = {}) {
   const std::string suffix = mode == "work" ? "_of_work" : "";
   const TemporaryFolder folder;
   Measured measured;
@@ -64,7 +67,10 @@ Measured measure(const std::string& mode, double wanted_samples) {
   while (measured.samples < wanted_samples && runs < 20) {
     ++runs;
     Background load({"known_split", "3.3", mode});
-    const Finished once = run({"plimsolld", "--once", "3", "--rate", "1000", "--output", folder / "profile"});
+    std::vector<std::string> command{"plimsolld", "--once",          "3", "--rate", "1000",
+                                     "--output",  folder / "profile"};
+    command.insert(command.end(), options.begin(), options.end());
+    const Finished once = run(command);
     EXPECT_EQ(once.status, 0) << once.err;
     Shares truth;
     const Finished finished = load.wait();
@@ -78,7 +84,7 @@ Measured measure(const std::string& mode, double wanted_samples) {
     const Finished imported = run(
         {"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN, folder / "profile"});
     EXPECT_EQ(imported.status, 0) << imported.err;
-    auto hits = hits_by_function(folder / "data");
+    auto hits = hits_by_function(folder / "data", measured.stackless);
     measured.sampled = {hits["seventy_percent" + suffix], hits["twenty_percent" + suffix],
                         hits["ten_percent" + suffix]};
     measured.samples = measured.sampled.seventy + measured.sampled.twenty + measured.sampled.ten;
@@ -109,6 +115,19 @@ void expect_shares(const Measured& measured, const Shares& expected) {
 
 TEST_F(Sampling, FindsTheSplitOfAProgramsWork) {
   expect_shares(measure("work", 10'000), {0.7, 0.2, 0.1});
+}
+
+// Three of four samples have no stack; each function's own time counts them all the same.
+TEST_F(Sampling, FindsTheSplitWithFewerStacksThanSamples) {
+  const Measured measured = measure("work", 10'000, {"--stack-rate", "250"});
+  expect_shares(measured, {0.7, 0.2, 0.1});
+  // Samples with and without stacks come by two timers. Their numbers vary with the periods drawn, every 250 ms at the
+  // latest and independently: by 32 % in each draw, from n draws of each as much as 0.32 sqrt(2 / n) of their ratio.
+  const double draws = measured.samples / 1000 / 0.25;
+  const double standard_error = 0.25 * 0.75 * 0.32 * std::sqrt(2 / draws);
+  std::printf("without stacks: %.4f of the samples, expected 0.75, standard error %.4f\n", measured.stackless,
+              standard_error);
+  EXPECT_NEAR(measured.stackless, 0.75, 4 * standard_error);
 }
 
 class LoopsInStep : public Sampling, public ::testing::WithParamInterface<std::string> {};
@@ -145,6 +164,24 @@ TEST_F(Sampling, AccountsForEveryPageFault) {
       EXPECT_EQ(event.lost(), 0);
     }
   }
+}
+
+TEST_F(Sampling, EveryOccurrenceOfAnEventHasItsStackWhateverTheStackRate) {
+  const TemporaryFolder folder;
+  const Background load({"/bin/sh", "-c", "while :; do /bin/true; done"});
+  const Finished once = run({"plimsolld", "--once", "1", "--event", "page-faults:1", "--event", "cpu-clock",
+                             "--stack-rate", "9", "--stack-bytes", "8", "--output", folder / "profile"});
+  ASSERT_EQ(once.status, 0) << once.err;
+  EXPECT_NE(once.out.find("page-faults is sampled with every occurrence"), std::string::npos) << once.out;
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", folder / "profile"}).status, 0);
+  const auto stackless = [&](const char* event) {
+    const Finished top = run({"plimsoll", "top", "--data", folder / "data", "--event", event, "--json"});
+    const auto table = query::from_json(top.out);
+    EXPECT_TRUE(table.has_value()) << top.out << top.err;
+    return table->coverage.stackless_share;
+  };
+  EXPECT_EQ(stackless("page-faults"), 0);
+  EXPECT_GT(stackless("cpu-clock"), 0);
 }
 
 TEST_F(Sampling, ScalesHitsToTheCpuTimeThatWasUsed) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <random>
 
+#include "base/durable_file.h"
 #include "http/client.h"
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
@@ -125,6 +126,26 @@ TEST_F(WithDaemon, ShowsWhatTheMachineDoes) {
               answers[by]);
   }
   expect_profiles_counted_once(data_dir_);
+}
+
+TEST_F(WithDaemon, TakesStacksAsTheServerAssignsWithinItsOwnLimits) {
+  TestServer server(
+      data_dir_,
+      "[collect]\nwindow = \"1s\"\nrate_hz = 199\nstack_rate_hz = 150\nstack_bytes = \"32KiB\"\n"
+      "[fleet]\nheartbeat = \"200ms\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  ASSERT_TRUE(write_file_durably(folder_ / "daemon.toml",
+                                 as_bytes("[limits]\nmax_stack_rate_hz = 50\nmax_stack_bytes = \"8KiB\"\n")));
+  Background daemon({"plimsolld", "--server", server.fleet_address(), "--machine-id", "m1", "--config",
+                     folder_ / "daemon.toml"});
+  ASSERT_TRUE(eventually([&] { return accepted() > 0; })) << daemon.err();
+  daemon.kill(SIGTERM);
+  EXPECT_EQ(daemon.wait().status, 0);
+  ASSERT_EQ(server.stop().status, 0);
+  const wire::Assignment assignment = archived_in(data_dir_).at(0).assignment();
+  EXPECT_EQ(assignment.rate_hz(), 199);
+  EXPECT_EQ(assignment.stack_rate_hz(), 50);
+  EXPECT_EQ(assignment.stack_bytes(), 8192);
 }
 
 TEST_F(WithDaemon, OutlastsServersThatComeLateAndGo) {

@@ -346,11 +346,26 @@ TEST_F(Config, LoadsBothPrograms) {
   EXPECT_EQ(server->heartbeat_ns, kNsPerSecond);
   EXPECT_EQ(server->listen, "127.0.0.1:7070");
   EXPECT_FALSE(load_server_config(file("[collect]\nrate_hz = 10001\n")).has_value());
+  const auto stacks =
+      load_server_config(file("[collect]\nrate_hz = 199\nstack_rate_hz = 20\nstack_bytes = \"64KiB\"\n"));
+  ASSERT_TRUE(stacks.has_value()) << stacks.error().text();
+  EXPECT_EQ(stacks->collect_stack_rate_hz, 20);
+  EXPECT_EQ(stacks->collect_stack_bytes, 65'536);
+  EXPECT_FALSE(load_server_config(file("[collect]\nstack_bytes = \"65KiB\"\n")).has_value());
+  const auto too_many = load_server_config(file("[collect]\nrate_hz = 99\nstack_rate_hz = 100\n"));
+  ASSERT_FALSE(too_many.has_value());
+  EXPECT_EQ(too_many.error().field, "collect.stack_rate_hz");
+  EXPECT_EQ(too_many.error().message, "100 stacks a second of 99 samples a second");
 
   const auto daemon = load_daemon_config(file("[machine]\nid = \"m1\"\n"));
   ASSERT_TRUE(daemon.has_value()) << daemon.error().text();
   EXPECT_EQ(daemon->machine_id, "m1");
   EXPECT_EQ(daemon->max_window_ns, 300 * kNsPerSecond);
+  const auto limited =
+      load_daemon_config(file("[limits]\nmax_stack_bytes = \"8KiB\"\nmax_stack_rate_hz = 50\n"));
+  ASSERT_TRUE(limited.has_value()) << limited.error().text();
+  EXPECT_EQ(limited->max_stack_bytes, 8192);
+  EXPECT_EQ(limited->max_stack_rate_hz, 50);
 }
 
 }  // namespace

@@ -90,6 +90,51 @@ TEST(Limits, HoldForPeriodsAsForRates) {
   EXPECT_EQ(within_limits(assignment, kSomeEvents).events(0).period(), 5'000'000);  // ns, for 200 Hz
 }
 
+struct StackCase {
+  const char* what;
+  uint32_t rate_hz, stack_rate_hz, stack_bytes;  // asked for
+  uint64_t period;                               // 0: by the rate
+  const char* answer;                            // "STACKS of RATE Hz, BYTES"; 0 where it was left as it was
+};
+
+TEST(Limits, HoldForStacks) {
+  const LocalLimits limits{.max_rate_hz = 1000,
+                           .max_stack_rate_hz = 100,
+                           .max_stack_bytes = 16384,
+                           .max_window_ns = 5000,
+                           .events = {}};
+  for (const StackCase& c : {
+           StackCase{"within", 500, 100, 16384, 0, "100 of 500 Hz, 16384"},
+           StackCase{"too many", 500, 101, 16384, 0, "100 of 500 Hz, 16384"},
+           StackCase{"too long", 500, 50, 16385, 0, "50 of 500 Hz, 16384"},
+           StackCase{"with all of too many samples", 500, 0, 0, 0, "100 of 500 Hz, 0"},
+           StackCase{"with all of few samples", 99, 0, 0, 0, "0 of 99 Hz, 0"},
+           StackCase{"more than samples", 99, 5000, 0, 0, "5000 of 99 Hz, 0"},
+           StackCase{"with a part of too many samples", 5000, 500, 0, 0, "100 of 1000 Hz, 0"},
+           StackCase{"with all of an event of its own period", 50, 0, 0, 1, "5 of 50 Hz, 0"},
+           StackCase{"with few of an event of its own period", 50, 5, 0, 1, "5 of 50 Hz, 0"},
+           StackCase{"never none", 5, 0, 0, 1, "1 of 5 Hz, 0"},
+       }) {
+    wire::Assignment assignment;
+    assignment.set_rate_hz(c.rate_hz);
+    assignment.set_stack_rate_hz(c.stack_rate_hz);
+    assignment.set_stack_bytes(c.stack_bytes);
+    assignment.set_duration_ns(4000);
+    assignment.add_events()->set_name("cpu-clock");
+    assignment.mutable_events(0)->set_period(c.period);
+    const auto limited = within_limits(assignment, limits);
+    EXPECT_EQ(
+        fmt::format("{} of {} Hz, {}", limited.stack_rate_hz(), limited.rate_hz(), limited.stack_bytes()),
+        c.answer)
+        << c.what;
+  }
+}
+
+TEST(Limits, HoldForTheDefaultSizeOfStacks) {
+  wire::Assignment assignment;
+  EXPECT_EQ(within_limits(assignment, {.max_stack_bytes = 8192, .events = {}}).stack_bytes(), 8192);
+}
+
 TEST(Limits, LeaveTheRestAsItWas) {
   wire::Assignment assignment;
   assignment.set_id("a7");
@@ -97,6 +142,8 @@ TEST(Limits, LeaveTheRestAsItWas) {
   assignment.set_start_ns(123);
   assignment.set_rate_hz(99);
   assignment.set_duration_ns(4000);
+  assignment.set_stack_bytes(8192);
+  assignment.set_stack_rate_hz(10);
   assignment.mutable_draw()->set_id("nightly");
   assignment.add_events()->set_name("cycles");
   assignment.mutable_events(0)->set_period(30'000'000);

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/open_event.h"
 #include "daemon/perf/sampler.h"
 
 namespace plimsoll::perf {
@@ -52,6 +53,7 @@ void touch_fresh_pages() {
 // What came out of a sampler.
 struct Drained {
   uint64_t samples = 0;
+  uint64_t bare_samples = 0;  // of these
   uint64_t undecodable = 0;
   std::vector<int64_t> times_ns;
   std::vector<int64_t> times_of_this_thread_ns;
@@ -65,6 +67,7 @@ struct Drained {
     times_ns.push_back(record->time_ns);
     if (const auto* sample = std::get_if<SampleRecord>(&record->body)) {
       ++samples;
+      bare_samples += sample->is_bare ? 1 : 0;
       if (sample->tid == static_cast<uint32_t>(::syscall(SYS_gettid))) {
         times_of_this_thread_ns.push_back(record->time_ns);
       }
@@ -107,6 +110,59 @@ TEST_F(LiveSampler, AccountsForWhatASmallRingCouldNotHold) {
   EXPECT_GT(counts.lost, 0);
   EXPECT_GE(counts.total, kPages);
   expect_all_accounted_for(drained.samples, counts);
+}
+
+// Of 12 faults on a CPU one comes with a stack, and three come without.
+Sampler sampler_of_every_third_fault(uint32_t sample_pages) {
+  auto sampler = Sampler::open({.events = {{*find_event("page-faults"), 3, false, 0.25}},
+                                .cpus = *online_cpus(),
+                                .sample_pages = sample_pages,
+                                .stack_bytes = 1024});
+  EXPECT_TRUE(sampler.has_value()) << sampler.error().text();
+  return *std::move(sampler);
+}
+
+// Each CPU may have a rest that was too short for a sample; of others' faults see expect_all_accounted_for().
+void expect_every(uint64_t period, uint64_t samples, uint64_t total) {
+  const uint64_t of_others = total - std::min(total, kPages);
+  EXPECT_LE(samples, total / period);
+  EXPECT_GE(samples + online_cpus()->size() + 4 + of_others / 20, total / period);
+}
+
+TEST_F(LiveSampler, TakesStacksWithAShareOfTheSamplesAndCountsOnce) {
+  Sampler sampler = sampler_of_every_third_fault(4096);
+  const Drained drained = drain_after_touching(sampler);
+  const EventCounts counts = sampler.read_counts()->at(0);
+  EXPECT_EQ(drained.undecodable, 0);
+  EXPECT_EQ(counts.lost, 0);
+  EXPECT_GE(counts.total, kPages);
+  EXPECT_LT(counts.total, 2 * kPages) << "those of other programs are few";
+  expect_every(12, drained.samples - drained.bare_samples, counts.total);
+  expect_every(4, drained.bare_samples, counts.total);
+}
+
+TEST_F(LiveSampler, AccountsForStacksAndBareSamplesThatASmallRingCouldNotHold) {
+  Sampler sampler = sampler_of_every_third_fault(1);
+  const Drained drained = drain_after_touching(sampler);
+  const EventCounts counts = sampler.read_counts()->at(0);
+  EXPECT_GT(counts.lost, 0);
+  expect_every(3, drained.samples + counts.lost, counts.total);
+}
+
+TEST_F(LiveSampler, AClocksTicksAreThoseOfSamplesWithAndWithoutStacks) {
+  auto sampler = Sampler::open({.events = {{*find_event("cpu-clock"), 1'000'000, true, 0.1}},
+                                .cpus = *online_cpus(),
+                                .sample_pages = 1024});
+  ASSERT_TRUE(sampler.has_value()) << sampler.error().text();
+  ASSERT_TRUE(sampler->enable().has_value());
+  touch_fresh_pages();
+  ASSERT_TRUE(sampler->disable().has_value());
+  const EventCounts counts = sampler->read_counts()->at(0);
+  // Due every 10 ms and every 1.11 ms; the rest of a period on each CPU is none.
+  const double due = static_cast<double>(counts.total) / 1e6;
+  const auto rests = static_cast<double>(2 * online_cpus()->size());
+  EXPECT_NEAR(static_cast<double>(counts.ticks_due), due, rests + due / 20);
+  EXPECT_EQ(counts.time_running_ns, counts.time_enabled_ns);
 }
 
 TEST_F(LiveSampler, KeepsTheOrderOfTimeOverManyDrains) {

@@ -51,6 +51,11 @@ struct UserState {
   uint64_t captured_bytes = 0;  // of it
 };
 
+inline std::string bare_sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns) {
+  RecordBytes record(PERF_RECORD_SAMPLE, 0);
+  return record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0).bytes();
+}
+
 inline std::string sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
                                 const std::vector<uint64_t>& callchain, const UserState& user = {}) {
   RecordBytes record(PERF_RECORD_SAMPLE, 0);

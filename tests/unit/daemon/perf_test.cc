@@ -90,6 +90,19 @@ TEST(EventConfig, SamplingAsksForStacksAndExactLosses) {
   EXPECT_EQ(sampling_attr(*find_event("cpu-clock"), 1, 0, 0).exclude_idle, 1);
 }
 
+TEST(EventConfig, BareSamplingAsksForTheSameEventWithoutStacks) {
+  const EventType clock = *find_event("cpu-clock");
+  perf_event_attr attr = bare_sampling_attr(clock, 7, 4096);
+  EXPECT_EQ(attr.sample_type, kBareSampleType);
+  EXPECT_EQ(attr.sample_stack_user, 0);
+  EXPECT_EQ(attr.sample_regs_user, 0);
+  attr.sample_type = kSampleType;
+  attr.sample_stack_user = 16384;
+  attr.sample_regs_user = kUserRegisterMask;
+  const perf_event_attr with_stacks = sampling_attr(clock, 7, 4096, 16384);
+  EXPECT_EQ(std::memcmp(&attr, &with_stacks, sizeof attr), 0);
+}
+
 TEST(EventConfig, SideBandAsksForProcessesButNoSamples) {
   const perf_event_attr attr = side_band_attr(512);
   EXPECT_EQ(attr.config, PERF_COUNT_SW_DUMMY);
@@ -209,13 +222,26 @@ TEST(Records, ASampleBringsUserRegistersAndItsPartOfTheStack) {
   EXPECT_EQ(as_text(sample.user_stack), "0123456789ab");
 }
 
+TEST(Records, ABareSampleSaysWhereTheProgramWas) {
+  const auto sample = decoded<SampleRecord>(bare_sample_bytes(42, 0xabc, 123));
+  EXPECT_TRUE(sample.is_bare);
+  EXPECT_EQ(sample.event_id, 42);
+  EXPECT_EQ(sample.ip, 0xabc);
+  EXPECT_EQ(sample.pid, 7);
+  EXPECT_EQ(sample.tid, 8);
+  EXPECT_TRUE(sample.callchain.empty());
+  EXPECT_EQ(bare_sample_bytes(1, 2, 3).size(), kBareSampleBytes);
+  EXPECT_FALSE(decoded<SampleRecord>(sample_bytes(42, 0xabc, 123, {})).is_bare) << "it has an empty chain";
+}
+
 TEST(Records, ACapturedSizeBeyondWhatIsThereIsCut) {
   const std::string bytes = sample_bytes(1, 2, 3, {}, {.stack = "01234567", .captured_bytes = 1 << 20});
   EXPECT_EQ(as_text(decoded<SampleRecord>(bytes).user_stack), "01234567");
 }
 
 std::map<std::string, std::string> every_record() {
-  return {{"sample", sample_bytes(42, 0xabc, 123, {PERF_CONTEXT_USER, 0xabc, 0xdef})},
+  return {{"bare sample", bare_sample_bytes(42, 0xabc, 123)},
+          {"sample", sample_bytes(42, 0xabc, 123, {PERF_CONTEXT_USER, 0xabc, 0xdef})},
           {"sample with a stack",
            sample_bytes(42, 0xabc, 123, {1},
                         {PERF_SAMPLE_REGS_ABI_64, std::vector<uint64_t>(kUserRegisters), "01234567", 8})},

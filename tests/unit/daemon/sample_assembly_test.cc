@@ -169,6 +169,50 @@ TEST_F(UnwoundSamples, AreMarkedAndCountedWhereTheyEndTooSoon) {
               ElementsAre("UNSUPPORTED_ABI 1"));
 }
 
+// Samples without call chain, registers and stack.
+class BareSamples : public UnwoundSamples {
+ protected:
+  wire::RawProfile bare(uint64_t ip, uint32_t pid = 7) {
+    return profile_of_sample(
+        {.event_id = 100, .ip = ip, .pid = pid, .tid = pid, .is_bare = true, .callchain = {}});
+  }
+};
+
+TEST_F(BareSamples, HaveTheirLeafAndSayThatTheRestWasNotTaken) {
+  const auto profile = bare(0x10010);
+  EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7 unfinished:c;elf:401010 1"));
+  EXPECT_THAT(problem_lines(profile), ElementsAre("STACK_NOT_TAKEN 1"));
+  EXPECT_THAT(sample_lines(bare(0x30010)), ElementsAre("cpu-clock 7/7 unfinished:c;jit:30010 1"));
+  EXPECT_THAT(sample_lines(bare(0x99999)), ElementsAre("cpu-clock 7/7 unfinished:c;unresolved:0 1"));
+}
+
+TEST_F(BareSamples, InTheKernelHaveItsLeafAlone) {
+  EXPECT_THAT(sample_lines(bare(kKernel + 0x100)), ElementsAre("cpu-clock 7/7 unfinished:c;kernel:100 1"));
+  EXPECT_THAT(sample_lines(bare(kModule + 0x108, 2)), ElementsAre("cpu-clock 2/2 unfinished:c;module:108 1"));
+  kernel_ = nullptr;
+  const auto hidden = bare(kKernel + 0x100);
+  EXPECT_THAT(sample_lines(hidden), ElementsAre("cpu-clock 7/7 unfinished:c;unresolved:0 1"));
+  EXPECT_THAT(problem_lines(hidden), ElementsAre("KERNEL_HIDDEN 1", "STACK_NOT_TAKEN 1"));
+}
+
+TEST_F(BareSamples, AreHitsOfTheEventThatOthersHaveStacksOf) {
+  ProfileBuilder builder;
+  SampleAssembly assembly(processes_, kernel_, nullptr, builder, event_of);
+  assembly.apply({1, perf::SampleRecord{.event_id = 100,
+                                        .ip = 0x10010,
+                                        .pid = 7,
+                                        .tid = 7,
+                                        .callchain = {PERF_CONTEXT_USER, 0x10010, 0x10020}}});
+  for (int64_t time_ns = 2; time_ns <= 4; ++time_ns) {
+    assembly.apply(
+        {time_ns, perf::SampleRecord{.event_id = 100, .ip = 0x10010, .pid = 7, .tid = 7, .is_bare = true}});
+  }
+  const auto profile = finished(builder);
+  EXPECT_THAT(sample_lines(profile), ElementsAre("cpu-clock 7/7 elf:40101f;elf:401010 1",
+                                                 "cpu-clock 7/7 unfinished:c;elf:401010 3"));
+  EXPECT_EQ(profile.events(0).hits(), 4);
+}
+
 TEST_F(SampleAssemblyTest, SamplesOfOtherEventsAreLeftOut) {
   EXPECT_THAT(sample_lines(profile_of_sample({.event_id = 5, .ip = 0, .pid = 7, .tid = 7, .callchain = {}})),
               IsEmpty());

@@ -298,7 +298,9 @@ const std::vector<Rule>& rules() {
       {"stacks.parent[1]", [](RawProfile& p) { p.mutable_stacks()->set_parent(1, 2); }},
 
       {"samples[0].event", [](RawProfile& p) { p.mutable_samples(0)->clear_event(); }},
+      {"samples[0].event[0]", [](RawProfile& p) { p.mutable_samples(0)->set_event(0, 4); }},
       {"samples[0].event[0]", [](RawProfile& p) { p.mutable_samples(0)->set_event(0, 2); }},
+      {"samples[1].event[1]", [](RawProfile& p) { p.mutable_samples(1)->set_event(1, 3); }},
       {"samples[0].thread[1]", [](RawProfile& p) { p.mutable_samples(0)->set_thread(1, 2); }},
       {"samples[0].stack", [](RawProfile& p) { p.mutable_samples(0)->add_stack(0); }},
       {"samples[0].stack[1]", [](RawProfile& p) { p.mutable_samples(0)->set_stack(1, 4); }},
@@ -311,7 +313,14 @@ const std::vector<Rule>& rules() {
       {"samples[0].label_set[1]", [](RawProfile& p) { p.mutable_samples(0)->set_label_set(1, 2); }},
       {"label_sets[0]", [](RawProfile& p) { (*p.mutable_label_sets(0)->mutable_labels())["k"] = kLongText; }},
 
-      {"branches[0].event", [](RawProfile& p) { p.mutable_branches(0)->set_event(2); }},
+      {"branches[0].event", [](RawProfile& p) { p.mutable_branches(0)->set_event(4); }},
+      {"branches[0].event", [](RawProfile& p) { p.mutable_branches(0)->set_event(1); }},
+      {"branches[0].mispredicted_event_plus_1",
+       [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted_event_plus_1(5); }},
+      {"branches[0].mispredicted_event_plus_1",
+       [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted_event_plus_1(3); }},
+      {"branches[0].mispredicted",
+       [](RawProfile& p) { p.mutable_branches(0)->clear_mispredicted_event_plus_1(); }},
       {"branches[0].thread[0]", [](RawProfile& p) { p.mutable_branches(0)->set_thread(0, 2); }},
       {"branches[0].from_location", [](RawProfile& p) { p.mutable_branches(0)->add_from_location(0); }},
       {"branches[0].from_location[0]", [](RawProfile& p) { p.mutable_branches(0)->set_from_location(0, 8); }},
@@ -320,8 +329,9 @@ const std::vector<Rule>& rules() {
       {"branches[0].hits", [](RawProfile& p) { p.mutable_branches(0)->add_hits(0); }},
       {"branches[0].hits[0]", [](RawProfile& p) { p.mutable_branches(0)->set_hits(0, uint64_t{1} << 57); }},
       {"branches[0].mispredicted", [](RawProfile& p) { p.mutable_branches(0)->add_mispredicted(0); }},
-      {"branches[0].mispredicted[0]",
-       [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted(0, uint64_t{1} << 57); }},
+      {"branches[0].mispredicted[0]", [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted(0, 10); }},
+      {"events[2].hits", [](RawProfile& p) { p.mutable_branches(0)->set_hits(0, 8); }},
+      {"events[3].hits", [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted(0, 2); }},
 
       {"kernel_symbols.images[0].binary",
        [](RawProfile& p) { p.mutable_kernel_symbols()->mutable_images(0)->set_binary(3); }},
@@ -343,6 +353,15 @@ TEST(Validate, AcceptsAProfileWithoutADraw) {
   RawProfile profile = sample_profile();
   profile.clear_assignment();
   EXPECT_TRUE(validate(profile).has_value());
+}
+
+TEST(Validate, AcceptsBranchRecordsOfAMachineThatTellsNoMispredictions) {
+  RawProfile profile = sample_profile();
+  profile.mutable_branches(0)->clear_mispredicted();
+  profile.mutable_branches(0)->clear_mispredicted_event_plus_1();
+  profile.mutable_events()->RemoveLast();
+  const auto valid = validate(profile);
+  EXPECT_TRUE(valid.has_value()) << valid.error().text();
 }
 
 TEST(Validate, NamesTheFieldThatBreaksARule) {

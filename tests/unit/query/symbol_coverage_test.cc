@@ -66,6 +66,45 @@ TEST(SymbolCoverage, SaysNothingWhereEverythingHasNames) {
   EXPECT_THAT(to_text(*fleet.top({})), Not(HasSubstr("no symbols")));
 }
 
+// `hits` of the function `name` in the first thread, without the callers of the function.
+void add_stackless(wire::RawProfile& profile, const std::string& name, uint64_t hits) {
+  wire::Locations& locations = *profile.mutable_locations();
+  wire::Stacks& stacks = *profile.mutable_stacks();
+  const auto add = [&](wire::LocationKind kind, uint64_t address, uint32_t parent) {
+    stacks.add_parent(parent);
+    stacks.add_location(static_cast<uint32_t>(locations.kind_size()));
+    locations.add_kind(kind);
+    locations.add_owner(0);
+    locations.add_address(address);
+    return static_cast<uint32_t>(stacks.parent_size());
+  };
+  const uint32_t unfinished = add(wire::UNFINISHED, wire::STACK_NOT_TAKEN, 0);
+  const uint32_t leaf = add(wire::NAMED, static_cast<uint64_t>(profile.frames_size()), unfinished);
+  profile.add_frames()->set_function(name);
+  profile.mutable_samples(0)->add_thread(0);
+  profile.mutable_samples(0)->add_stack(leaf);
+  profile.mutable_samples(0)->add_hits(hits);
+  profile.mutable_events(0)->set_hits(profile.events(0).hits() + hits);
+}
+
+TEST(SymbolCoverage, SaysHowManySamplesCameWithoutTheirStacks) {
+  Fleet fleet;
+  auto profile = make_profile({.stacks = "main;work 6\nidle 2\n"});
+  add_stackless(profile, "work", 24);
+  profile.mutable_events(0)->set_counter_total(64);  // 2 for each hit
+  fleet.add(profile);
+  const auto table = *fleet.top({});
+  EXPECT_EQ(brief(table),
+            "work 60 60\n"
+            "idle 4 4\n"
+            "[unfinished: stack not taken] 0 48\n"
+            "main 0 12\n");
+  EXPECT_DOUBLE_EQ(table.coverage.stackless_share, 0.75);
+  EXPECT_THAT(to_text(table), HasSubstr("; 75.0 % without stacks"));
+  EXPECT_EQ(to_text(*from_json(to_json(table))), to_text(table));
+  EXPECT_DOUBLE_EQ(fleet.top({{"where", "function=idle"}})->coverage.stackless_share, 0);
+}
+
 TEST(SymbolCoverage, CodeOfNoFileIsNamedByItsKind) {
   Fleet fleet;
   fleet.add({.stacks = "\"\" 2\nmain 2\n"});

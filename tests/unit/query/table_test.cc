@@ -172,6 +172,7 @@ TEST(TableJson, IsOneDocument) {
     "machines_live": 3,
     "samples": 40,
     "lost": 1,
+    "stackless_share": 0.0,
     "unsymbolized_share": 0.125,
     "unsymbolized_by": []
   }

@@ -134,6 +134,31 @@ TEST_F(IngestTest, AnAcceptedProfileBecomesItsRows) {
   EXPECT_EQ(build(*ingest).profiles, 0);
 }
 
+TEST_F(IngestTest, BranchRecordsBecomeRowsOfPairs) {
+  const auto ingest = open();
+  const auto accepted =
+      accept(*ingest, make_profile({.events = {{.name = "cycles"}, {.name = "branch-records", .scale = 100}},
+                                    .stacks = "main;parse 3\n",
+                                    .branches = "main;parse 40 2\n"
+                                                "parse;parse 7 0\n"
+                                                "process=db thread=io read;copy>loop 5 5\n"
+                                                "main;idle 0 0\n"}));
+  ASSERT_TRUE(accepted) << accepted.error().text();
+  EXPECT_EQ(accepted->hits, 3 + 52 + 7);
+  EXPECT_EQ(build(*ingest).rows, 6);
+  EXPECT_EQ(view(), (View{{"m1 cycles app app main;parse", 3},
+                          {"m1 branch-records app app main;parse", 40},
+                          {"m1 branch-records app app parse;parse", 7},
+                          {"m1 branch-records db io read;loop", 5},
+                          {"m1 branch-mispredictions app app main;parse", 2},
+                          {"m1 branch-mispredictions db io read;loop", 5}}));
+  EXPECT_EQ(number("SELECT count(*) FROM stack WHERE parent = 0"), 3)
+      << "the branch shares main with a stack";
+  EXPECT_EQ(
+      number("SELECT scale FROM origin_event JOIN event ON event.id = event WHERE name = 'branch-records'"),
+      100);
+}
+
 TEST_F(IngestTest, AnOriginKnowsItsWindowItsDrawAndItsScales) {
   auto profile = make_profile({.seed = 5,
                                .from_ns = 1'700'000'000'000'000'000,

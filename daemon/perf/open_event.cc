@@ -1,0 +1,62 @@
+#include "daemon/perf/open_event.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/file.h"
+
+namespace plimsoll::perf {
+namespace {
+
+std::string paranoia() {
+  const auto level = read_file("/proc/sys/kernel/perf_event_paranoid", 64);
+  return level ? level->substr(0, level->find('\n')) : "unknown";
+}
+
+std::unexpected<Error> explain_open_failure(int error_number, std::string_view name, int cpu) {
+  auto failure = fail_errno(error_number, "opening event {} on CPU {}", name, cpu);
+  switch (error_number) {
+    case EACCES:
+    case EPERM:
+      return with_hint(failure,
+                       fmt::format("sampling a whole machine needs CAP_PERFMON (kernel.perf_event_paranoid "
+                                   "is {}; without the capability it would have to be 0 or less)",
+                                   paranoia()));
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+      failure.error().code = ErrorCode::kUnsupported;
+      return with_hint(failure,
+                       "this machine's CPU or virtual machine does not offer the event: "
+                       "\"plimsolld probe\" lists those it does");
+    case EMFILE:
+      return with_hint(failure, "raise the limit of open files (ulimit -n)");
+    case EINVAL:
+      failure.error().code = ErrorCode::kUnsupported;
+      return with_hint(failure, "Linux 6.0 or newer is needed (PERF_FORMAT_LOST)");
+    default:
+      return failure;
+  }
+}
+
+}  // namespace
+
+Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name, int leader_fd) {
+  const long fd = ::syscall(SYS_perf_event_open, &attr, -1, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0) {
+    return explain_open_failure(errno, name, cpu);
+  }
+  return UniqueFd(static_cast<int>(fd));
+}
+
+Result<CounterValues> read_counter(const UniqueFd& fd) {
+  CounterValues values{};
+  if (::read(fd.get(), &values, sizeof values) != sizeof values) {
+    return fail_errno(errno, "reading a counter");
+  }
+  return values;
+}
+
+}  // namespace plimsoll::perf

@@ -1,0 +1,20 @@
+// Opening and reading one perf event on one CPU: perf_event_open(2). Any thread.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "daemon/perf/records.h"
+
+namespace plimsoll::perf {
+
+// `leader_fd` names the event that it is to be counted together with: at all the same times; -1: none. The error names the
+// event and the missing privilege.
+Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name, int leader_fd = -1);
+
+Result<CounterValues> read_counter(const UniqueFd& fd);
+
+}  // namespace plimsoll::perf
