@@ -73,7 +73,7 @@ struct FramePointerChain {
 // One thread.
 class Walker {
  public:
-  static constexpr size_t kMaxFrames = 1024;
+  static constexpr size_t kMaxFrames = 2048;
 
   // Replaces what is in `walked`. The kernel's chain, from the same registers, goes on where frame pointers lead out of the
   // copy, since Go switches between stacks. A frame takes some 30 ns when its rule is hot, and what `code` takes.
