@@ -11,6 +11,7 @@
 #include "bench/daemon/parts.h"
 #include "bench/harness/statistics.h"
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/open_event.h"
 #include "daemon/perf/sampler.h"
 
 namespace plimsoll::bench {
