@@ -13,10 +13,11 @@ constexpr size_t kProcesses = 500;
 // Programs that wake up now and then, or wait for good.
 Result<std::vector<Child>> start_processes() {
   const std::array<std::vector<std::string>, 6> programs{{
-      {"python3", "-c", "import time\nwhile True: sum(range(3000)); time.sleep(0.5)"},
-      {"perl", "-e", "while (1) { my $s = 0; $s += $_ for 1..3000; select(undef, undef, undef, 0.5) }"},
+      {"/usr/bin/python3", "-c", "import time\nwhile True: sum(range(3000)); time.sleep(0.5)"},
+      {"/usr/bin/perl", "-e",
+       "while (1) { my $s = 0; $s += $_ for 1..3000; select(undef, undef, undef, 0.5) }"},
       {"bash", "-c", "while :; do for i in {1..300}; do :; done; read -t 0.5 < <(:) || :; sleep 0.5; done"},
-      {"sqlite3", ":memory:", ".shell sleep 100000"},
+      {"/usr/bin/sqlite3", ":memory:", ".shell sleep 100000"},
       {"tail", "-f", "/dev/null"},
       {"sleep", "100000"},
   }};
