@@ -10,13 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
   scripts/install.sh
   build release
 } >&2
-shopt -s nullglob
-benchmarks=(build/bin/*_bench)
-if ((${#benchmarks[@]} == 0)); then
-  printf 'there are no benchmarks yet\n' >&2
-  exit 0
-fi
-for benchmark in "${benchmarks[@]}"; do
+for benchmark in build/bin/*_bench; do
   printf '==> %s\n' "$(basename "$benchmark")" >&2
   "$benchmark" "$@" || die "$(basename "$benchmark") failed"
 done

@@ -48,10 +48,10 @@ Result<Load> Load::start(const ScratchFolder& folder) {
     return propagate(written);
   }
   const std::array<std::vector<std::string>, 4> programs{{
-      {"python3", "-c", kPython},
-      {"sqlite3", ":memory:", kSqlite},
-      {"perl", "-e", kPerl},
-      {"sh", "-c", "while g++ -O2 -c " + source + " -o /dev/null; do :; done"},
+      {"/usr/bin/python3", "-c", kPython},
+      {"/usr/bin/sqlite3", ":memory:", kSqlite},
+      {"/usr/bin/perl", "-e", kPerl},
+      {"sh", "-c", "while /usr/bin/g++ -O2 -c " + source + " -o /dev/null; do :; done"},
   }};
   const auto cpus = static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   Load load;

@@ -2,7 +2,6 @@
 
 #include "bench/daemon/load.h"
 #include "bench/daemon/parts.h"
-#include "bench/harness/statistics.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -13,10 +12,11 @@ constexpr size_t kProcesses = 500;
 // Programs that wake up now and then, or wait for good.
 Result<std::vector<Child>> start_processes() {
   const std::array<std::vector<std::string>, 6> programs{{
-      {"python3", "-c", "import time\nwhile True: sum(range(3000)); time.sleep(0.5)"},
-      {"perl", "-e", "while (1) { my $s = 0; $s += $_ for 1..3000; select(undef, undef, undef, 0.5) }"},
-      {"bash", "-c", "while :; do for i in {1..300}; do :; done; read -t 0.5 < <(:) || :; sleep 0.5; done"},
-      {"sqlite3", ":memory:", ".shell sleep 100000"},
+      {"/usr/bin/python3", "-c", "import time\nwhile True: sum(range(3000)); time.sleep(0.5)"},
+      {"/usr/bin/perl", "-e",
+       "while (1) { my $s = 0; $s += $_ for 1..3000; select(undef, undef, undef, 0.5) }"},
+      {"bash", "-c", "while :; do for i in {1..300}; do :; done; sleep 0.5; done"},
+      {"/usr/bin/sqlite3", ":memory:", ".shell sleep 100000"},
       {"tail", "-f", "/dev/null"},
       {"sleep", "100000"},
   }};
@@ -49,7 +49,7 @@ Status measure_memory(const Flags& flags, Report& report) {
   if (!processes) {
     return propagate(processes);
   }
-  const double seconds = flags.quick ? 2 : 30;
+  const double seconds = flags.quick ? 1 : 30;
   for (const char* const rate_hz : {"99", "999"}) {
     const auto peak = peak_mib(seconds, rate_hz, *folder);
     if (!peak) {

@@ -40,7 +40,7 @@ std::string path_of_libc() {
 std::string path_of_compiler(const ScratchFolder& folder) {
   const std::string output = folder / "path";
   std::string path;
-  if (run_to_end({"g++", "-print-prog-name=cc1plus"}, output)) {
+  if (run_to_end({"/usr/bin/g++", "-print-prog-name=cc1plus"}, output)) {
     std::ifstream lines(output);
     std::getline(lines, path);
   }

@@ -93,25 +93,35 @@ uint32_t ProfileBuilder::bpf_location(std::string_view name) {
 }
 
 uint32_t ProfileBuilder::stack(std::span<const uint32_t> leaf_first) {
-  wire::Stacks& stacks = *profile_.mutable_stacks();
-  const auto used = static_cast<size_t>(stacks.parent_size());
+  const auto used = static_cast<size_t>(profile_.stacks().parent_size());
   if (used + leaf_first.size() > limits_.max_stack_nodes ||
       std::ranges::find(leaf_first, kNoLocation) != leaf_first.end()) {
     count_problem(wire::TABLE_FULL);
     return 0;
   }
-  uint32_t node = 0;
-  for (const uint32_t location : leaf_first | std::views::reverse) {
-    const uint64_t key = uint64_t{node} << 32U | location;
-    const auto next = static_cast<uint32_t>(stacks.parent_size()) + 1;
-    const auto [entry, is_new] = stack_nodes_.try_emplace(key, next);
-    if (is_new) {
-      stacks.add_parent(node);
-      stacks.add_location(location);
-    }
-    node = entry->second;
+  if (leaf_first.empty()) {
+    return 0;
   }
-  return node;
+  std::vector<PathStep>& path = recent_paths_[leaf_first.back() % recent_paths_.size()];
+  const auto shared = static_cast<size_t>(
+      std::ranges::mismatch(path, leaf_first | std::views::reverse, {}, &PathStep::location).in1 -
+      path.begin());
+  path.resize(shared);
+  for (const uint32_t location : leaf_first | std::views::reverse | std::views::drop(shared)) {
+    path.push_back({location, child(path.empty() ? 0 : path.back().node, location)});
+  }
+  return path.back().node;
+}
+
+uint32_t ProfileBuilder::child(uint32_t parent, uint32_t location) {
+  wire::Stacks& stacks = *profile_.mutable_stacks();
+  const auto next = static_cast<uint32_t>(stacks.parent_size()) + 1;
+  const auto [entry, is_new] = stack_nodes_.try_emplace(uint64_t{parent} << 32U | location, next);
+  if (is_new) {
+    stacks.add_parent(parent);
+    stacks.add_location(location);
+  }
+  return entry->second;
 }
 
 void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack) {

@@ -1,6 +1,7 @@
 // Builds a raw profile: interns what samples have in common, and sums their hits.
 #pragma once
 
+#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <map>
@@ -57,6 +58,14 @@ class ProfileBuilder {
   using LocationKey = std::tuple<int, uint32_t, uint64_t>;
   using SampleKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // event, thread, stack
 
+  // A frame of a stack that was interned, and its node.
+  struct PathStep {
+    uint32_t location;
+    uint32_t node;
+  };
+
+  // The node below `parent` for a frame that it calls.
+  uint32_t child(uint32_t parent, uint32_t location);
   void write_processes(wire::RawProfile& profile) const;
   void write_samples(wire::RawProfile& profile) const;
 
@@ -69,6 +78,9 @@ class ProfileBuilder {
   boost::unordered_flat_map<LocationKey, uint32_t> locations_;
   std::map<std::string, uint32_t, std::less<>> bpf_locations_;
   boost::unordered_flat_map<uint64_t, uint32_t> stack_nodes_;  // parent << 32 | location
+  // The newest stack, outermost frame first, of those whose outermost locations share a slot. Samples of one program have
+  // most of their outer frames in common, and a node's place among hundreds of thousands is a cache miss.
+  std::array<std::vector<PathStep>, 64> recent_paths_;
   boost::unordered_flat_map<SampleKey, uint64_t> hits_;
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;

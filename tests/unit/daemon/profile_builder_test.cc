@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
@@ -75,6 +76,29 @@ TEST_F(ProfileBuilderTest, StacksShareTheirOutermostFrames) {
   const wire::RawProfile profile = finished(builder);
   EXPECT_EQ(profile.stacks().parent_size(), 1 + 1 + 2 + 3);
   EXPECT_EQ(profile.locations().kind_size(), 4);
+}
+
+TEST_F(ProfileBuilderTest, NodesLeadBackToTheStacksThatWereGiven) {
+  // Few locations, so that stacks share beginnings and are beginnings of each other.
+  std::mt19937_64 random(1);
+  ProfileBuilder builder;
+  std::map<std::vector<uint64_t>, uint32_t> nodes;  // leaf first
+  for (int step = 0; step < 5'000; ++step) {
+    std::vector<uint64_t> addresses(1 + random() % 12);
+    std::ranges::generate(addresses, [&] { return 1 + random() % 3; });
+    addresses.back() = 1 + random() % 200;
+    const uint32_t node = stack(builder, addresses);
+    ASSERT_EQ(nodes.try_emplace(addresses, node).first->second, node) << "step " << step;
+  }
+  const wire::RawProfile profile = finished(builder);
+  for (const auto& [addresses, node] : nodes) {
+    std::vector<uint64_t> walked;
+    for (uint32_t at = node; at != 0; at = profile.stacks().parent(static_cast<int>(at) - 1)) {
+      const uint32_t location = profile.stacks().location(static_cast<int>(at) - 1);
+      walked.push_back(profile.locations().address(static_cast<int>(location)));
+    }
+    ASSERT_EQ(walked, addresses);
+  }
 }
 
 TEST_F(ProfileBuilderTest, InternsWhatRepeats) {
