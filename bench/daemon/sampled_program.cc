@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "bench/daemon/parts.h"
@@ -106,9 +107,20 @@ class Drained {
     bool is_last = false;
     while (!is_last) {
       is_last = stop.stop_requested();
-      ring_.drain([this](Bytes record) { count(record); });
+      drain();
       pollfd polled{fd_.get(), POLLIN, 0};
       ::poll(&polled, 1, is_last ? 0 : 5);
+    }
+  }
+
+  void drain() {
+    std::optional<uint64_t> last_end;
+    ring_.peek([&](Bytes record, uint64_t end) {
+      count(record);
+      last_end = end;
+    });
+    if (last_end) {
+      ring_.release(*last_end);
     }
   }
 

@@ -25,17 +25,21 @@ Bytes contiguous(Bytes data, uint64_t position, size_t size, std::vector<std::by
 
 }  // namespace
 
-uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head,
-                   const std::function<void(Bytes record)>& consume) {
-  std::vector<std::byte> scratch;
+uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head, std::vector<std::byte>& wrapped,
+                   const std::function<void(Bytes record, uint64_t end)>& consume) {
+  // More than the ring holds: only once around it is there no more than one record that wraps.
+  if (head - tail > data.size()) {
+    return head;
+  }
   while (tail + sizeof(perf_event_header) <= head) {
-    ByteReader reader(contiguous(data, tail, sizeof(perf_event_header), scratch));
+    ByteReader reader(contiguous(data, tail, sizeof(perf_event_header), wrapped));
     const auto header = reader.read<perf_event_header>();
     if (header.size < sizeof header || header.size > head - tail || header.size > data.size()) {
       return head;
     }
-    consume(contiguous(data, tail, header.size, scratch));
+    const Bytes record = contiguous(data, tail, header.size, wrapped);
     tail += header.size;
+    consume(record, tail);
   }
   return tail;
 }
@@ -59,11 +63,13 @@ RingBuffer::RingBuffer(void* mapping, size_t mapping_bytes)
 
 RingBuffer::RingBuffer(RingBuffer&& other) noexcept
     : control_(std::exchange(other.control_, nullptr)),
-      mapping_bytes_(std::exchange(other.mapping_bytes_, 0)) {}
+      mapping_bytes_(std::exchange(other.mapping_bytes_, 0)),
+      wrapped_(std::move(other.wrapped_)) {}
 
 RingBuffer& RingBuffer::operator=(RingBuffer&& other) noexcept {
   std::swap(control_, other.control_);
   std::swap(mapping_bytes_, other.mapping_bytes_);
+  std::swap(wrapped_, other.wrapped_);
   return *this;
 }
 
@@ -73,13 +79,24 @@ RingBuffer::~RingBuffer() {
   }
 }
 
-void RingBuffer::drain(const std::function<void(Bytes record)>& consume) {
+void RingBuffer::peek(const std::function<void(Bytes record, uint64_t end)>& consume) {
   const auto* base = reinterpret_cast<const std::byte*>(control_);
   const Bytes data(base + control_->data_offset, control_->data_size);
-  // The kernel publishes data_head with a release; our tail tells it, likewise, that we have read.
   const uint64_t head = std::atomic_ref(control_->data_head).load(std::memory_order_acquire);
-  const uint64_t tail = read_ring(data, control_->data_tail, head, consume);
-  std::atomic_ref(control_->data_tail).store(tail, std::memory_order_release);
+  uint64_t last_end = control_->data_tail;
+  const uint64_t read_to = read_ring(data, last_end, head, wrapped_, [&](Bytes record, uint64_t end) {
+    last_end = end;
+    consume(record, end);
+  });
+  // Nobody can release what no record tells the end of.
+  if (last_end == control_->data_tail && read_to != last_end) {
+    release(read_to);
+  }
+}
+
+void RingBuffer::release(uint64_t end) {
+  // The kernel publishes data_head with a release; our tail tells it, likewise, that we have read.
+  std::atomic_ref(control_->data_tail).store(end, std::memory_order_release);
 }
 
 }  // namespace plimsoll::perf

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
@@ -25,21 +26,26 @@ class RingBuffer {
   RingBuffer& operator=(const RingBuffer&) = delete;
   ~RingBuffer();
 
-  // Hands every complete record there is now, header included, to `consume`, and gives its room back to the
-  // kernel afterwards. The bytes are valid during the call only. A record that wraps around the end is
-  // copied; others are not.
-  void drain(const std::function<void(Bytes record)>& consume);
+  // Hands every complete record there is now, header included, to `consume`, with the position behind it. Records stay in
+  // the buffer, and valid, until they are released or this is called again. One that wraps around the end is copied;
+  // others are not.
+  void peek(const std::function<void(Bytes record, uint64_t end)>& consume);
+
+  // Gives the room before `end`, a position that peek() told, back to the kernel.
+  void release(uint64_t end);
 
  private:
   RingBuffer(void* mapping, size_t mapping_bytes);
 
   perf_event_mmap_page* control_ = nullptr;
   size_t mapping_bytes_ = 0;
+  std::vector<std::byte> wrapped_;
 };
 
 // The reading itself, over any memory: the records between `tail` and `head` of a ring `data`, whose size is
-// a power of two. Returns the new tail. A record whose size cannot be right ends the reading, at head.
-uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head,
-                   const std::function<void(Bytes record)>& consume);
+// a power of two. Returns the new tail. A record whose size cannot be right ends the reading, at head. `wrapped` takes the
+// record that wraps around the end.
+uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head, std::vector<std::byte>& wrapped,
+                   const std::function<void(Bytes record, uint64_t end)>& consume);
 
 }  // namespace plimsoll::perf

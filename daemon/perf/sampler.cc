@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cmath>
 #include <ctime>
+#include <optional>
+#include <tuple>
 
 #include "base/time.h"
 #include "daemon/perf/open_event.h"
@@ -199,32 +201,47 @@ Result<bool> Sampler::wait(int64_t deadline_ns, int wake_fd) const {
 }
 
 void Sampler::collect() {
-  for (RingBuffer& ring : rings_) {
-    ring.drain([&](Bytes record) {
-      pending_.push_back({record_time_ns(record), pending_bytes_.size(), record.size()});
-      pending_bytes_.insert(pending_bytes_.end(), record.begin(), record.end());
-    });
+  pending_.clear();
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    rings_[i].peek(
+        [&](Bytes record, uint64_t end) { pending_.push_back({record_time_ns(record), i, end, record}); });
   }
-  // Equal times keep the order in which they were taken.
-  std::ranges::sort(pending_, {},
-                    [](const Pending& record) { return std::pair(record.time_ns, record.offset); });
+}
+
+int64_t Sampler::settled_before(int64_t before_ns) const {
+  int64_t settled_ns = before_ns;
+  do {
+    before_ns = settled_ns;
+    size_t young_ring = rings_.size();
+    for (const Pending& record : pending_) {
+      if (record.time_ns >= before_ns) {
+        young_ring = record.ring;
+      } else if (record.ring == young_ring) {
+        settled_ns = std::min(settled_ns, record.time_ns);
+      }
+    }
+  } while (settled_ns < before_ns);
+  return settled_ns;
 }
 
 void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {
-  const auto young = std::ranges::lower_bound(pending_, before_ns, {}, &Pending::time_ns);
-  const Bytes bytes(pending_bytes_);
-  for (auto record = pending_.begin(); record != young; ++record) {
-    consume(bytes.subspan(record->offset, record->size));
+  before_ns = settled_before(before_ns);
+  std::erase_if(pending_, [&](const Pending& record) { return record.time_ns >= before_ns; });
+  // Equal times keep the order in which they lie in the rings.
+  std::ranges::sort(pending_, {}, [](const Pending& record) {
+    return std::tuple(record.time_ns, record.ring, record.end);
+  });
+  std::vector<std::optional<uint64_t>> ends(rings_.size());
+  for (const Pending& record : pending_) {
+    consume(record.bytes);
+    ends[record.ring] = std::max(ends[record.ring].value_or(0), record.end);
   }
-  std::vector<std::byte> kept_bytes;
-  std::vector<Pending> kept;
-  for (auto record = young; record != pending_.end(); ++record) {
-    const Bytes content = bytes.subspan(record->offset, record->size);
-    kept.push_back({record->time_ns, kept_bytes.size(), record->size});
-    kept_bytes.insert(kept_bytes.end(), content.begin(), content.end());
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    if (ends[i]) {
+      rings_[i].release(*ends[i]);
+    }
   }
-  pending_ = std::move(kept);
-  pending_bytes_ = std::move(kept_bytes);
+  pending_.clear();
 }
 
 void Sampler::drain(const std::function<void(Bytes record)>& consume) {

@@ -125,6 +125,9 @@ class Sampler {
   // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
   void reckon_ticks(OpenEvent& event, bool goes_on) const;
   void collect();
+  // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a
+  // younger record before the one whose time was taken already.
+  int64_t settled_before(int64_t before_ns) const;
   void deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume);
 
   SamplerOptions options_;
@@ -135,14 +138,14 @@ class Sampler {
   std::vector<int> ring_fds_;
   std::unordered_map<uint64_t, int> index_by_id_;
 
-  // Records taken from the rings and not handed over yet.
+  // A record in a ring that was not handed over yet.
   struct Pending {
     int64_t time_ns;
-    size_t offset;
-    size_t size;
+    size_t ring;
+    uint64_t end;  // position behind it in its ring
+    Bytes bytes;   // in the ring
   };
   std::vector<Pending> pending_;
-  std::vector<std::byte> pending_bytes_;
 };
 
 }  // namespace plimsoll::perf

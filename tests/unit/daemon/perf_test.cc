@@ -317,7 +317,9 @@ class Ring {
   }
   std::vector<std::string> read() {
     std::vector<std::string> records;
-    tail_ = read_ring(data_, tail_, head_, [&](Bytes record) { records.emplace_back(as_text(record)); });
+    std::vector<std::byte> wrapped;
+    tail_ = read_ring(data_, tail_, head_, wrapped,
+                      [&](Bytes record, uint64_t) { records.emplace_back(as_text(record)); });
     return records;
   }
   uint64_t head() const { return head_; }
@@ -365,6 +367,12 @@ TEST(ReadRing, LeavesAPartOfAHeaderForLater) {
   ring.write("\x01\x02\x03");
   EXPECT_THAT(ring.read(), ElementsAre(record_of(8, 'a')));
   EXPECT_EQ(ring.tail(), 16);
+}
+
+TEST(ReadRing, LeavesOutWhatWasOverwritten) {
+  const std::vector<std::byte> data(64);
+  std::vector<std::byte> wrapped;
+  EXPECT_EQ(read_ring(data, 8, 80, wrapped, [](Bytes, uint64_t) { FAIL() << "a record"; }), 80);
 }
 
 TEST(ReadRing, EndsAtARecordWhoseSizeCannotBeRight) {
