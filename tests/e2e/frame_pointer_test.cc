@@ -111,9 +111,12 @@ class Comparison {
   // As UserStack::addresses has them.
   static std::vector<uint64_t> user_chain(const perf::SampleRecord& sample) {
     std::vector<uint64_t> chain;
-    const auto user = std::ranges::find(sample.callchain, PERF_CONTEXT_USER);
-    for (auto entry = user; entry != sample.callchain.end() && ++entry != sample.callchain.end();) {
-      chain.push_back(chain.empty() ? *entry : *entry - 1);
+    bool is_user = false;
+    for (const uint64_t entry : sample.callchain) {
+      if (is_user) {
+        chain.push_back(chain.empty() ? entry : entry - 1);
+      }
+      is_user = is_user || entry == PERF_CONTEXT_USER;
     }
     return chain;
   }

@@ -91,8 +91,9 @@ const std::map<uint64_t, FunctionNames::Symbol>& FunctionNames::symbols_of(const
     return known->second;
   }
   // A stripped file has its dynamic symbols left, which come first here: others replace them.
-  for (const std::string dynamic : {"-D ", ""}) {
-    std::istringstream lines(run({"/bin/sh", "-c", "nm -S --defined-only " + dynamic + path}).out);
+  for (const char* dynamic : {"-D", ""}) {
+    std::istringstream lines(
+        run({"/bin/sh", "-c", fmt::format("nm -S --defined-only {} {}", dynamic, path)}).out);
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
       uint64_t start = 0;

@@ -164,10 +164,6 @@ struct Tested {
   uint64_t may_be_outside = 0;  // likewise
 };
 
-void PrintTo(const Tested& tested, std::ostream* stream) {
-  *stream << tested.name;
-}
-
 class RecordedPathsTest : public ::testing::TestWithParam<Tested> {
  protected:
   void SetUp() override {
@@ -215,8 +211,8 @@ const std::vector<std::string> kControl{"exceptions", "signals", "jumps"};
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, RecordedPathsTest,
-    ::testing::Values(Tested{"Calls", "call_paths_recorded", kCalls, 0, 1},
-                      Tested{"CallsO0", "call_paths_recorded_o0", kCalls, 0, 1},
+    ::testing::Values(Tested{"Calls", "call_paths_recorded", kCalls, 0, 4},
+                      Tested{"CallsO0", "call_paths_recorded_o0", kCalls, 0, 4},
                       Tested{"ExceptionsSignalsJumps", "call_paths_recorded", kControl},
                       Tested{"ExceptionsSignalsJumpsO0", "call_paths_recorded_o0", kControl},
                       Tested{"Altstack", "call_paths_recorded", {"altstack", "calls"}, 0, 50},

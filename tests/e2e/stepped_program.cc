@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <fstream>
 
+#include "daemon/identity/proc_fs.h"
 #include "tests/e2e/program.h"
 
 namespace plimsoll::testing {
@@ -103,8 +102,9 @@ SteppedProgram::SteppedProgram(const std::vector<std::string>& argv) {
   pointers.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::dup2(null, STDOUT_FILENO);
+    if (const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0) {
+      ::dup2(null, STDOUT_FILENO);
+    }
     ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
     ::execv(pointers[0], pointers.data());
     ::_exit(127);
@@ -113,6 +113,7 @@ SteppedProgram::SteppedProgram(const std::vector<std::string>& argv) {
   wait_for_stop(signal_number);
   if (pid_ > 0) {
     ::ptrace(PTRACE_SETOPTIONS, pid_, nullptr, PTRACE_O_EXITKILL);
+    memory_ = UniqueFd(::open(fmt::format("/proc/{}/mem", pid_).c_str(), O_RDONLY | O_CLOEXEC));
   }
 }
 
@@ -136,9 +137,7 @@ bool SteppedProgram::wait_for_stop(int& signal_number) {
 }
 
 size_t SteppedProgram::read(uint64_t address, void* bytes, size_t size_bytes) const {
-  const iovec to{bytes, size_bytes};
-  const iovec from{reinterpret_cast<void*>(address), size_bytes};
-  const ssize_t got = ::process_vm_readv(pid_, &to, 1, &from, 1, 0);
+  const ssize_t got = ::pread(memory_.get(), bytes, size_bytes, static_cast<off_t>(address));
   return got < 0 ? 0 : static_cast<size_t>(got);
 }
 
@@ -149,12 +148,10 @@ uint64_t SteppedProgram::read_word(uint64_t address) const {
 }
 
 SteppedProgram::Range SteppedProgram::mapping_of(uint64_t address) const {
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid_));
-  for (std::string line; std::getline(maps, line);) {
-    Range range;
-    if (std::sscanf(line.c_str(), "%lx-%lx", &range.low, &range.high) == 2 && address >= range.low &&
-        address < range.high) {
-      return range;
+  const auto maps = identity::ProcFs().maps(static_cast<uint32_t>(pid_));
+  for (const identity::MapsEntry& entry : maps.value_or(std::vector<identity::MapsEntry>())) {
+    if (address >= entry.start && address < entry.end) {
+      return {entry.start, entry.end};
     }
   }
   return {};
@@ -186,7 +183,7 @@ void SteppedProgram::follow(const user_regs_struct& before, int delivered_signal
                                registers_.rdi == static_cast<uint64_t>(delivered_signal) &&
                                registers_.rdx == registers_.rsp + sizeof(uint64_t);
   if (entered_handler) {
-    Range range = mapping_of(registers_.rsp);
+    const Range range = mapping_of(registers_.rsp);
     const bool is_same_stack = before.rsp >= range.low && before.rsp < range.high;
     // On the same stack the handler's part ends where the interrupted frames begin.
     calls_.interrupted(before.rip, registers_.rsp, read_word(registers_.rsp), is_same_stack ? 0 : range.low,

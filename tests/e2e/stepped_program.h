@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/byte_reader.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll::testing {
 
@@ -94,6 +95,7 @@ class SteppedProgram {
   void follow(const user_regs_struct& before, int delivered_signal);
 
   pid_t pid_ = -1;
+  UniqueFd memory_;  // its own, by address
   int pending_signal_ = 0;
   int exit_status_ = -1;
   bool changed_mappings_ = false;
