@@ -29,7 +29,7 @@ std::vector<std::string> sound_records() {
   const std::vector<uint64_t> chain{PERF_CONTEXT_KERNEL, 0xffff'ffff'8100'0000, PERF_CONTEXT_USER, 0x401000,
                                     0x402000};
   const std::string build_id = std::string("\x14\0\0\0", 4) + std::string(20, '\x5a');
-  const std::string places = std::string(8 * 3, '\x11');  // start, size, offset
+  const std::string places = std::string(24, '\x11');  // start, size, offset
   return {
       sample_bytes(3, 0x401000, 1000, chain, user),
       sample_bytes(3, 0x401000, 1000, {}),

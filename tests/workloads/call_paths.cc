@@ -100,7 +100,7 @@ void part_libc() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   std::vector<void*> blocks;
-  for (size_t size : {16U, 600U, 40'000U, 300'000U}) {
+  for (const size_t size : {16U, 600U, 40'000U, 300'000U}) {
     blocks.push_back(std::malloc(size * static_cast<size_t>(three)));
   }
   std::for_each(blocks.begin(), blocks.end(), std::free);
