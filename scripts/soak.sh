@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer, and the
-# sweep that kills the server at random moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless
-# said); --fuzz-only leaves the sweep out. Prints one dated line for each run, which build/logs/soak.txt keeps.
+# Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
+# random stacks unwound, once under AddressSanitizer and once against the clock; and the sweep that kills the server at random
+# moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves the sweep out.
+# Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -58,6 +59,17 @@ soak_fuzz() {
   note "$1 passed with $((seed - first)) seeds from $first on, in $minutes min"
 }
 
+# soak_stacks BUILD_FOLDER MOST_US: 0 for any time.
+soak_stacks() {
+  local log=$LOG_DIR/soak-stacks.log what="random stacks in $1"
+  if ! PLIMSOLL_RANDOM_STACKS=10000000 PLIMSOLL_MOST_US_PER_STACK=$2 PLIMSOLL_FUZZ_SEED=$(date +%s) \
+    "$1/bin/fuzz_random_stacks_test" --gtest_filter='*' >"$log" 2>&1; then
+    note "$what failed: $(grep 'random stacks,' "$log" || true)"
+    die "$what failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "$what passed: $(grep 'random stacks,' "$log")"
+}
+
 soak_crashes() {
   local started=$SECONDS log=$LOG_DIR/soak-crashes.log
   if ! PLIMSOLL_CRASHES=1000 build/bin/crash_test --gtest_filter='*' >"$log" 2>&1; then
@@ -75,8 +87,11 @@ step "build fuzz tests" cmake --build build-asan --target "${fuzzers[@]}"
 for fuzzer in "${fuzzers[@]}"; do
   soak_fuzz "$fuzzer"
 done
+step "configure release" cmake --preset release
+step "build fuzz_random_stacks_test" cmake --build build --target fuzz_random_stacks_test
+soak_stacks build-asan 0
+soak_stacks build 50
 if [[ $with_crashes ]]; then
-  step "configure release" cmake --preset release
   has_target build crash_test || die "there is no test program crash_test in this tree"
   step "build crash_test" cmake --build build --target crash_test
   soak_crashes

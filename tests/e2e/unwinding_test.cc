@@ -21,6 +21,7 @@ struct Load {
   std::string comm;  // as perf names the process
   std::string app;   // as we do: a regular expression
   double at_least;   // share of the stacks that must be complete
+  std::string stack_bytes = "16384";
 };
 
 void PrintTo(const Load& load, std::ostream* stream) {
@@ -157,22 +158,26 @@ void write_source(const std::string& path) {
   }
 }
 
+std::vector<std::string> with_source(std::vector<std::string> argv, const std::string& path) {
+  for (std::string& argument : argv) {
+    if (const size_t at = argument.find("SOURCE"); at != std::string::npos) {
+      argument.replace(at, 6, path);
+    }
+  }
+  return argv;
+}
+
 TEST_P(Unwinding, ReachesTheOutermostFrameAtLeastAsOftenAsPerf) {
   const Load& load = GetParam();
   const TemporaryFolder folder;
   write_source(folder / "source.cc");
-  std::vector<std::string> argv = load.argv;
-  for (std::string& argument : argv) {
-    if (const size_t at = argument.find("SOURCE"); at != std::string::npos) {
-      argument.replace(at, 6, folder / "source.cc");
-    }
-  }
-  Background background(argv);
+  const Background background(with_source(load.argv, folder / "source.cc"));
   const Finished recorded = run({"/bin/sh", "-c",
-                                 "exec perf record -q -B -a -F 397 --call-graph dwarf,16384 -o " +
-                                     (folder / "perf.data") + " -- sleep 2"});
+                                 "exec perf record -q -B -a -F 397 --call-graph dwarf," + load.stack_bytes +
+                                     " -o " + (folder / "perf.data") + " -- sleep 2"});
   ASSERT_EQ(recorded.status, 0) << recorded.err;
-  const Finished once = run({"plimsolld", "--once", "3", "--rate", "397", "--output", folder / "profile"});
+  const Finished once = run({"plimsolld", "--once", "3", "--rate", "397", "--stack-bytes", load.stack_bytes,
+                             "--output", folder / "profile"});
   ASSERT_EQ(once.status, 0) << once.err;
   background.kill(9);
   const Finished script =
@@ -212,22 +217,111 @@ const std::string kPerl =
 
 INSTANTIATE_TEST_SUITE_P(
     Programs, Unwinding,
-    ::testing::Values(Load{"sqlite3", {"/usr/bin/sqlite3", ":memory:", kSqlite}, "sqlite3", "sqlite3", 0.95},
-                      Load{"python3", {"/usr/bin/python3", "-c", kPython}, "python3", "python3.*", 0.95},
-                      Load{"perl", {"/usr/bin/perl", "-e", kPerl}, "perl", "perl.*", 0.95},
-                      Load{"gxx",
-                           {"/bin/sh", "-c",
-                            "while :; do /usr/bin/g++ -O2 -c SOURCE -o /dev/null || exit 1; done"},
-                           "cc1plus",
-                           "cc1plus",
-                           0.7},
-                      Load{"threaded_server",
-                           {PLIMSOLL_BIN "/threaded_server", "200"},
-                           "threaded_server",
-                           "threaded_server",
-                           0.95},
-                      Load{"go", {PLIMSOLL_BIN "/go_load", "200"}, "go_load", "go_load", 0.95}),
+    ::testing::Values(
+        Load{"sqlite3", {"/usr/bin/sqlite3", ":memory:", kSqlite}, "sqlite3", "sqlite3", 0.95},
+        Load{"python3", {"/usr/bin/python3", "-c", kPython}, "python3", "python3.*", 0.95},
+        Load{"perl", {"/usr/bin/perl", "-e", kPerl}, "perl", "perl.*", 0.95},
+        Load{"gxx",
+             {"/bin/sh", "-c", "while :; do /usr/bin/g++ -O2 -c SOURCE -o /dev/null || exit 1; done"},
+             "cc1plus",
+             "cc1plus",
+             0.7},
+        Load{"gxx_with_largest_copies",
+             {"/bin/sh", "-c", "while :; do /usr/bin/g++ -O2 -c SOURCE -o /dev/null || exit 1; done"},
+             "cc1plus",
+             "cc1plus",
+             0.8,
+             "65528"},
+        Load{"threaded_server",
+             {PLIMSOLL_BIN "/threaded_server", "200"},
+             "threaded_server",
+             "threaded_server",
+             0.95},
+        Load{"go", {PLIMSOLL_BIN "/go_load", "200"}, "go_load", "go_load", 0.95}),
     [](const auto& tested) { return tested.param.name; });
+
+// A program of a mix that runs all at once.
+struct MixedLoad {
+  std::string app;  // as we name it: a regular expression
+  std::vector<std::string> argv;
+};
+
+// One that ends is started again; killed, the last one ends by itself.
+MixedLoad again_and_again(const std::string& app, const std::string& command) {
+  return {app, {"/bin/sh", "-c", "while :; do " + command + " >/dev/null || exit 1; done"}};
+}
+
+std::vector<MixedLoad> mixed_loads() {
+  const std::string some_file = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6";
+  const std::string sorted_backwards =
+      "{ n = split($0, w, \"\"); for (i = n; i > 0; --i) k = k w[i]; print k; k = \"\" }";
+  return {
+      {"sqlite3", {"/usr/bin/sqlite3", ":memory:", kSqlite}},
+      {"python3.*", {"/usr/bin/python3", "-c", kPython}},
+      {"perl.*", {"/usr/bin/perl", "-e", kPerl}},
+      {"threaded_server", {PLIMSOLL_BIN "/threaded_server", "200"}},
+      {"go_load", {PLIMSOLL_BIN "/go_load", "200"}},
+      {"openssl", {"/usr/bin/openssl", "speed", "-seconds", "200", "rsa2048"}},
+      {"sha256sum", {"/usr/bin/sha256sum", "/dev/zero"}},
+      again_and_again("xz", "xz -6 -c " + some_file),
+      again_and_again("gzip", "gzip -9 -c " + some_file),
+      again_and_again("zstd", "zstd -q -f -12 -c " + some_file),
+      again_and_again("bzip2", "bzip2 -c " + some_file),
+      again_and_again("tar", "tar cf - /usr/include/c++ | cat"),
+      again_and_again("git",
+                      "git --no-pager diff --no-index --minimal /usr/include/c++ /usr/include/clang; true"),
+      again_and_again("[mg]?awk", "seq 1 100000 | awk '" + sorted_backwards + "'"),
+      again_and_again("sed", "seq 1 100000 | sed -E 's/(1|2)+([0-9]*)3/\\2x/g'"),
+      again_and_again("sort", "seq 1 200000 | sort -k1,1r"),
+      again_and_again("grep", "grep -rEc '(virtual|typename).*[a-z]+_t>' /usr/include/c++"),
+      {"cmake", {"/usr/bin/cmake", "-P", "SOURCE.cmake"}},
+      again_and_again(".*objdump", "objdump -d -C " + some_file),
+  };
+}
+
+// A loop without end.
+void write_cmake_script(const std::string& path) {
+  std::ofstream(path) << "cmake_minimum_required(VERSION 3.20)\nset(list a;bb;ccc;dddd)\nwhile(TRUE)\n  "
+                         "string(REGEX REPLACE \"(a|b)+\" \"x\" out \"${list}\")\n"
+                         "  list(SORT list ORDER DESCENDING)\n  math(EXPR n \"1 + 2 * 3\")\nendwhile()\n";
+}
+
+TEST(UnwindingOfAMix, ReachesTheOutermostFrameOf97PercentOfTheStacks) {
+  if (!may_sample_machine()) {
+    GTEST_SKIP() << "this user may not sample the machine";
+  }
+  const TemporaryFolder folder;
+  write_source(folder / "source.cc");
+  write_cmake_script(folder / "source.cc.cmake");
+  std::vector<Background> running;
+  for (const MixedLoad& load : mixed_loads()) {
+    running.emplace_back(with_source(load.argv, folder / "source.cc"));
+  }
+  const Finished once = run({"plimsolld", "--once", "10", "--rate", "397", "--stack-bytes", "16384",
+                             "--output", folder / "profile"});
+  ASSERT_EQ(once.status, 0) << once.err;
+  running.clear();
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN,
+                 "--symbol-root", "/usr", folder / "profile"})
+                .status,
+            0);
+  Completeness all;
+  int programs = 0;
+  for (const MixedLoad& load : mixed_loads()) {
+    const Completeness one = of_plimsoll(folder / "data", load.app);
+    std::printf("%-16s %6.0f stacks, %5.1f %% complete\n", load.app.c_str(), one.samples, one.share() * 100);
+    for (const auto& [reason, share] : one.unfinished) {
+      std::printf("  %.1f %% %s\n", share * 100, reason.c_str());
+    }
+    all.samples += one.samples;
+    all.complete += one.complete;
+    programs += one.samples > 0 ? 1 : 0;
+  }
+  std::printf("all: %.2f %% of %.0f stacks of %d programs\n", all.share() * 100, all.samples, programs);
+  EXPECT_GE(programs, 15) << "of " << mixed_loads().size();
+  EXPECT_GT(all.samples, 2'000);
+  EXPECT_GE(all.share(), 0.97);
+}
 
 }  // namespace
 }  // namespace plimsoll::testing
