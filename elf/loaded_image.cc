@@ -103,6 +103,7 @@ Status LoadedImage::read_headers() {
   section_headers_offset_ = header.e_shentsize == sizeof(Elf64_Shdr) ? header.e_shoff : 0;
   section_count_ = std::min(header.e_shnum, kMaxSections);
   section_names_ = header.e_shstrndx;
+  entry_point_ = header.e_entry;
   std::vector<Elf64_Phdr> notes;
   for (uint16_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = object_at<Elf64_Phdr>(*table, i * sizeof(Elf64_Phdr));

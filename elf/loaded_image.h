@@ -43,6 +43,9 @@ class LoadedImage {
   // A program of the Go toolchain, by its build note.
   bool is_go() const { return is_go_; }
 
+  // ELF address of the first instruction of a program or loader; 0: it has none.
+  uint64_t entry_point() const { return entry_point_; }
+
   // Where the call frame information lies, .eh_frame first; none where the image has none. .debug_frame is found in files
   // alone, and read when it is compressed. Fails where all that the image says of is out of reach.
   Result<std::vector<CallFrames>> call_frames() const;
@@ -79,6 +82,7 @@ class LoadedImage {
   std::vector<Segment> segments_;
   std::string build_id_;
   bool is_go_ = false;
+  uint64_t entry_point_ = 0;
   uint64_t eh_frame_hdr_ = 0;  // ELF address; 0: none
   uint64_t section_headers_offset_ = 0;
   uint16_t section_count_ = 0;

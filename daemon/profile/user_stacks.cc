@@ -15,16 +15,19 @@ identity::MappedFileHint hint_of(const identity::BinaryInfo& binary, uint32_t pi
           binary.file};
 }
 
-// Read as far as that is needed, from what stays open meanwhile.
-Result<std::vector<elf::CallFrames>> find_call_frames(const identity::ImageSource& images,
-                                                      const identity::BinaryInfo& binary, uint32_t pid) {
+Result<elf::LoadedImage> open_binary(const identity::ImageSource& images, const identity::BinaryInfo& binary,
+                                     uint32_t pid) {
   if (binary.path == identity::kVdso) {
     const auto bytes = elf::own_vdso_bytes();
-    const auto image = bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
-    return image ? image->call_frames() : propagate(image);
+    return bytes ? elf::LoadedImage::from_file(elf::read_at_of(*bytes)) : propagate(bytes);
   }
-  const auto opened = images.open(hint_of(binary, pid));
-  return opened ? opened->image.call_frames() : propagate(opened);
+  auto opened = images.open(hint_of(binary, pid));
+  return opened ? Result<elf::LoadedImage>(std::move(opened->image)) : propagate(opened);
+}
+
+Result<unwind::UnwindTable> compile_table(const elf::LoadedImage& image) {
+  const auto sections = image.call_frames();
+  return sections ? unwind::UnwindTable::compile(*sections, image.entry_point()) : propagate(sections);
 }
 
 wire::StackProblem problem_of(unwind::StackEnd end) {
@@ -135,11 +138,8 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
 UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binary,
                                                const identity::Process& process) const {
   BinaryTable table;
-  const auto sections = find_call_frames(images_, binary, process.identity->pid);
-  if (sections && sections->empty()) {
-    return table;
-  }
-  auto compiled = sections ? unwind::UnwindTable::compile(*sections) : propagate(sections);
+  const auto image = open_binary(images_, binary, process.identity->pid);
+  auto compiled = image ? compile_table(*image) : propagate(image);
   if (compiled) {
     table.compiled = std::make_unique<unwind::UnwindTable>(std::move(*compiled));
   } else {
@@ -209,6 +209,10 @@ void UserStacks::unwind(const perf::SampleRecord& sample, const unwind::FramePoi
   walker_.walk(registers, copy, chain, code, walked_);
   stack.addresses.swap(walked_.addresses);
   stack.problem = problem_of(walked_.end);
+  if (copy.bytes.empty() && walked_.end != unwind::StackEnd::kOutermost) {
+    stack.problem =
+        wire::NO_USER_STACK;  // within execve, the old program's memory is gone before its registers are
+  }
   if (walked_.end == unwind::StackEnd::kNoUnwindInformation &&
       code.problem() != wire::STACK_PROBLEM_UNSPECIFIED) {
     stack.problem = code.problem();

@@ -15,6 +15,26 @@ void put_in_order(std::vector<FunctionEntry>& functions) {
   functions.erase(repeated.begin(), repeated.end());
 }
 
+// In place of a section: the code where a program begins.
+constexpr uint32_t kEntryPoint = UINT8_MAX;
+
+// Adds the code at the entry point where no entry speaks of it.
+void add_entry_point(uint64_t address, std::vector<FunctionEntry>& functions) {
+  constexpr uint32_t kStartBytes = 64;  // it sets the stack up and calls the first function
+  const auto after = std::ranges::upper_bound(functions, address, {}, &FunctionEntry::begin);
+  const bool is_covered =
+      after != functions.begin() && address - std::prev(after)->begin < std::prev(after)->size_bytes;
+  if (address != 0 && !is_covered && address <= UINT64_MAX - kStartBytes) {
+    functions.insert(after, {.begin = address, .size_bytes = kStartBytes, .section = kEntryPoint});
+  }
+}
+
+UnwindRow outermost_row() {
+  UnwindRow row{.cfa = {.kind = Rule::Kind::kOffset, .reg = kRsp}};
+  row.registers[kRip] = {.kind = Rule::Kind::kUndefined};
+  return row;
+}
+
 // The last of `count` sorted offsets that is at most `offset`, as an index; -1 where there is none. Without branches: which
 // half an address lies in is as good as random, and a wrong guess costs more than the memory.
 ptrdiff_t last_not_above(const uint16_t* offsets, size_t count, uint16_t offset) {
@@ -29,7 +49,8 @@ ptrdiff_t last_not_above(const uint16_t* offsets, size_t count, uint16_t offset)
 
 }  // namespace
 
-Result<UnwindTable> UnwindTable::compile(const std::vector<elf::CallFrames>& sections, const Limits& limits) {
+Result<UnwindTable> UnwindTable::compile(const std::vector<elf::CallFrames>& sections, uint64_t entry_point,
+                                         const Limits& limits) {
   TableCompiler compiler(limits);
   std::vector<CallFrameEntries> readers;
   std::vector<FunctionEntry> functions;
@@ -39,17 +60,22 @@ Result<UnwindTable> UnwindTable::compile(const std::vector<elf::CallFrames>& sec
       return propagate(read);
     }
   }
-  if (functions.empty()) {
+  if (functions.empty() && !sections.empty()) {
     return fail(ErrorCode::kCorrupt, "the call frame information holds no entry that can be read");
   }
   put_in_order(functions);
+  add_entry_point(entry_point, functions);
   const RowSink add_row = [&](uint64_t begin, const UnwindRow& row) { compiler.add(begin, row); };
   for (size_t i = 0; i < functions.size(); ++i) {
     const FunctionEntry& function = functions[i];
     const uint64_t end = function.begin + function.size_bytes;
-    compiler.begin_function(function.begin,
-                            i + 1 < functions.size() ? std::min(end, functions[i + 1].begin) : end,
-                            sections[function.section].is_go);
+    const bool is_followed = i + 1 < functions.size();
+    compiler.begin_function(function.begin, is_followed ? std::min(end, functions[i + 1].begin) : end,
+                            function.section < sections.size() && sections[function.section].is_go);
+    if (function.section == kEntryPoint) {
+      compiler.add(function.begin, outermost_row());
+      continue;
+    }
     const auto program = readers[function.section].program(function);
     if (!program) {
       return propagate(program);

@@ -57,11 +57,14 @@ class UnwindTable {
 
   // From the sections of one binary; where several speak of an address, the first does. Costs some 600 ns a function, and while it runs
   // 36 bytes a function besides the table.
-  // kCorrupt where not one entry can be read, kTooLarge beyond the limits.
-  static Result<UnwindTable> compile(const std::vector<elf::CallFrames>& sections) {
-    return compile(sections, Limits{});
+  // The code from `entry_point` on (0: none) has no callers, whether an entry says so or, as of the dynamic linker's, none
+  // speaks of it.
+  // Of a binary without such sections nothing else is known. kCorrupt where there are some and not one entry can be read, kTooLarge beyond the limits.
+  static Result<UnwindTable> compile(const std::vector<elf::CallFrames>& sections, uint64_t entry_point = 0) {
+    return compile(sections, entry_point, Limits{});
   }
-  static Result<UnwindTable> compile(const std::vector<elf::CallFrames>& sections, const Limits& limits);
+  static Result<UnwindTable> compile(const std::vector<elf::CallFrames>& sections, uint64_t entry_point,
+                                     const Limits& limits);
 
   const FrameRule& find(uint64_t address) const;
 

@@ -7,11 +7,19 @@
 namespace plimsoll::unwind {
 namespace {
 
+// Why a word is not in the copy: it lies behind its end, or on another stack.
+StackEnd why_not_held(const StackCopy& stack, uint64_t address) {
+  constexpr uint64_t kLargestStackBytes = uint64_t{8}
+                                          << 20;  // as the kernel and libc make them unless told otherwise
+  const bool is_behind = address >= stack.start && address - stack.start < kLargestStackBytes;
+  return stack.is_cut && is_behind ? StackEnd::kCutCopy : StackEnd::kOutsideStack;
+}
+
 // A word that a rule needs, or why it cannot be had.
 std::optional<uint64_t> read_word(const StackCopy& stack, uint64_t address, StackEnd& end) {
   const auto word = stack.word(address);
   if (!word) {
-    end = stack.is_cut && address >= stack.start ? StackEnd::kCutCopy : StackEnd::kOutsideStack;
+    end = why_not_held(stack, address);
   }
   return word;
 }
@@ -162,10 +170,10 @@ bool step_by_evidence(CodeMap& code, Registers& frame, const StackCopy& stack) {
 void Walker::walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
                   WalkedStack& walked) {
   walked.addresses.clear();
-  walked.end = StackEnd::kTooDeep;
   only_frame_pointers_ = true;
   not_in_chain_ = 0;
   bool is_exact = true;
+  uint64_t highest = registers[kRsp];  // of the frames within the copy
   while (walked.addresses.size() < kMaxFrames) {
     const uint64_t address = registers[kRip] - (is_exact ? 0 : 1);
     const CodePlace place = code.find(address);
@@ -182,7 +190,15 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
       return;
     }
     is_exact = next_is_exact_;
+    // A signal frame may lead to another stack, and nothing leads back: so no frame comes twice.
+    const uint64_t stack_pointer = registers[kRsp];
+    if (stack.holds(stack_pointer) && stack_pointer <= highest) {
+      walked.end = StackEnd::kDamagedUnwindInformation;
+      return;
+    }
+    highest = stack.holds(stack_pointer) ? stack_pointer : highest;
   }
+  walked.end = StackEnd::kTooDeep;
 }
 
 void Walker::follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,
@@ -321,7 +337,7 @@ bool Walker::step_by_frame_pointer(const CodePlace& place, Registers& frame, con
   const auto saved = is_above ? stack.word(link) : std::nullopt;
   const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
   if (!return_address) {
-    end = stack.is_cut && is_above ? StackEnd::kCutCopy : StackEnd::kOutsideStack;
+    end = why_not_held(stack, link);
     left_copy_ = true;
     return false;
   }

@@ -123,6 +123,7 @@ TEST(FuzzPerfRecords, DamagedRingsEnd) {
   }
   std::mt19937_64 random(fuzz::seed(2));
   size_t handed_over = 0;
+  std::vector<std::byte> wrapped;
   for (int i = 0; i < kMutations; ++i) {
     std::string damaged = fuzz::mutated(content, random);
     damaged.resize(kRingBytes);
@@ -130,7 +131,7 @@ TEST(FuzzPerfRecords, DamagedRingsEnd) {
     const uint64_t tail =
         (random() >> 1U) / kRingBytes * kRingBytes + (random() % 4 == 0 ? random() % 512 * 8 : 0);
     const uint64_t head = tail + random() % (kRingBytes + 1);
-    const uint64_t end = read_ring(as_bytes(damaged), tail, head, [&](Bytes record) {
+    const uint64_t end = read_ring(as_bytes(damaged), tail, head, wrapped, [&](Bytes record, uint64_t) {
       ++handed_over;
       EXPECT_LE(record.size(), kRingBytes);
       if (const auto decoded = decode_record(record)) {

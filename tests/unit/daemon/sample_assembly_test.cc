@@ -163,7 +163,8 @@ TEST_F(UnwoundSamples, AreMarkedAndCountedWhereTheyEndTooSoon) {
   EXPECT_THAT(sample_lines(cut), ElementsAre("cpu-clock 7/7 unfinished:6;jit:30010 1"));
   EXPECT_THAT(problem_lines(cut), ElementsAre("TRUNCATED_STACK_COPY 1"));
   EXPECT_THAT(problem_lines(unwound(0x30010, 0x7100, {0, 0})), ElementsAre("OUTSIDE_STACK 1"));
-  EXPECT_THAT(problem_lines(unwound(0x99999, 0, {})), ElementsAre("NOT_IN_A_MAPPING 1"));
+  EXPECT_THAT(problem_lines(unwound(0x99999, 0x7000, {0, 0})), ElementsAre("NOT_IN_A_MAPPING 1"));
+  EXPECT_THAT(problem_lines(unwound(0x99999, 0x7000, {})), ElementsAre("NO_USER_STACK 1"));
   EXPECT_THAT(problem_lines(unwound(0x10010, 0x7000, {0, 0})), ElementsAre("BINARY_OUT_OF_REACH 1"));
   EXPECT_THAT(problem_lines(unwound(0x30010, 0, {}, {}, PERF_SAMPLE_REGS_ABI_32)),
               ElementsAre("UNSUPPORTED_ABI 1"));

@@ -204,7 +204,7 @@ TEST(UnwindTable, RowsBeforeTheDamageHold) {
 TEST(UnwindTable, AnUnknownAugmentationCostsItsEntries) {
   EXPECT_FALSE(UnwindTable::compile({eh_frame(eh_frame_bytes("", "zX"))}).has_value());
   EXPECT_FALSE(UnwindTable::compile({eh_frame("")}).has_value());
-  EXPECT_FALSE(UnwindTable::compile({}).has_value());
+  EXPECT_EQ(text_at({}, 0x1000), "not covered") << "a binary that has none is another matter";
 }
 
 // .debug_frame, with functions given as (begin, size, CFA offset).
@@ -269,9 +269,23 @@ TEST(UnwindTable, HasAsManyRulesAsThereArePatterns) {
   EXPECT_EQ(table->rules(), kFunctions + 2);
 }
 
+TEST(UnwindTable, NobodyCallsTheEntryPoint) {
+  const auto ra_at = [](uint64_t entry_point, uint64_t address) {
+    const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kPushAndPop))}, entry_point);
+    const FrameRule& rule = table->find(address);
+    return rule.kind == FrameRule::Kind::kOdd ? table->odd_row(rule).registers[kRip].kind : Rule::Kind::kSame;
+  };
+  EXPECT_EQ(ra_at(0x2000, 0x2000), Rule::Kind::kUndefined);
+  EXPECT_EQ(ra_at(0x2000, 0x2010), Rule::Kind::kUndefined) << "where its call returns to";
+  EXPECT_EQ(ra_at(0x2000, 0x2100), Rule::Kind::kSame) << "other code";
+  EXPECT_EQ(ra_at(0xff0, 0xff0), Rule::Kind::kUndefined);
+  EXPECT_EQ(ra_at(0xff0, 0x1000), Rule::Kind::kSame) << "a function follows at once";
+  EXPECT_EQ(ra_at(0x1000, 0x1000), Rule::Kind::kSame) << "an entry says how it is called";
+}
+
 TEST(UnwindTable, KeepsToItsLimits) {
   const auto code_of = [](const UnwindTable::Limits& limits) {
-    const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kPushAndPop))}, limits);
+    const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kPushAndPop))}, 0, limits);
     return table ? std::nullopt : std::optional(table.error().code);
   };
   EXPECT_EQ(code_of({.max_functions = 2, .max_rows = 4, .max_rules = 4}), std::nullopt);

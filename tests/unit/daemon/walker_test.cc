@@ -258,6 +258,39 @@ TEST(WalkerByCfi, ARegisterThatAnEpilogueHasPoppedHasItsCallersValue) {
   EXPECT_EQ(result.end, StackEnd::kOutermost);
 }
 
+// A signal frame as libc describes it: the interrupted stack pointer and instruction lie in the words above it.
+constexpr std::string_view kSignalFrame(
+    "\x0f\x03\x77\x10\x06"  // CFA = word at rsp + 16
+    "\x10\x10\x02\x77\x18",
+    10);  // return address in the word at rsp + 24
+
+TEST(WalkerByCfi, ASignalFrameLeadsToAnotherStackOrUpwards) {
+  const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kSignalFrame, "zRS"))});
+  ASSERT_TRUE(table.has_value()) << table.error().text();
+  class : public CodeMap {
+   public:
+    CodePlace find(uint64_t address) override {
+      return {.is_mapped = true, .table = table, .elf_address = address};
+    }
+    const UnwindTable* table = nullptr;
+  } code;
+  code.table = &*table;
+  const auto walk = [&](uint64_t interrupted_rsp) {
+    Registers registers;
+    registers.set(kRip, 0x1018);
+    registers.set(kRsp, 0x7000);
+    const std::array<uint64_t, 8> words{0, 0, interrupted_rsp, 0x1020, 0, 0, 0, 0};
+    WalkedStack result;
+    Walker().walk(registers, {.start = 0x7000, .bytes = std::as_bytes(std::span(words))}, {}, code, result);
+    return result;
+  };
+  EXPECT_EQ(walk(0x7000).addresses.size(), 1) << "the same frame again";
+  EXPECT_EQ(walk(0x7000).end, StackEnd::kDamagedUnwindInformation);
+  EXPECT_EQ(walk(0x7018).addresses.size(), 2) << "upwards; and there its words are 0";
+  EXPECT_EQ(walk(0x6000).addresses.size(), 2);
+  EXPECT_EQ(walk(0x6000).end, StackEnd::kOutsideStack) << "another stack, which the copy does not hold";
+}
+
 // Stacks made by hand: words from address 0x7000 on, code at 0x1000 (Go's: keeps frame pointers, the last of which
 // is 0), at 0x1800 (a JIT's) and at 0x2000 (says nothing).
 class MadeCode : public CodeMap {
