@@ -333,12 +333,34 @@ Status check_table(const RawProfile& profile, const SampleTable& table, const st
   return {};
 }
 
+// Of branches that are an event of their own; those that came with samples of another event add nothing to its hits.
+Status add_branch_hits(const RawProfile& profile, std::vector<uint64_t>& totals) {
+  const std::vector<uint64_t> of_samples = totals;
+  for (int i = 0; i < profile.branches_size(); ++i) {
+    const BranchTable& table = profile.branches(i);
+    if (table.event() >= totals.size() || of_samples[table.event()] != 0) {
+      continue;
+    }
+    for (const uint64_t hits : table.hits()) {
+      uint64_t& total = totals[table.event()];
+      if (hits > kMaxHits || total + hits > kMaxHits) {
+        return invalid(fmt::format("branches[{}].hits", i), "more hits than a machine can take");
+      }
+      total += hits;
+    }
+  }
+  return {};
+}
+
 Status check_samples(const RawProfile& profile) {
   std::vector<uint64_t> totals(static_cast<size_t>(profile.events_size()));
   for (int i = 0; i < profile.samples_size(); ++i) {
     if (auto ok = check_table(profile, profile.samples(i), fmt::format("samples[{}]", i), totals); !ok) {
       return ok;
     }
+  }
+  if (auto ok = add_branch_hits(profile, totals); !ok) {
+    return ok;
   }
   for (int i = 0; i < profile.events_size(); ++i) {
     if (profile.events(i).hits() != totals[static_cast<size_t>(i)]) {

@@ -114,13 +114,25 @@ uint32_t ProfileBuilder::stack(std::span<const uint32_t> leaf_first) {
   return node;
 }
 
-void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack) {
-  ++total_hits_;
+void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
+  total_hits_ += hits;
   if (stack != 0 && hits_.size() >= limits_.max_samples && !hits_.contains({event, thread, stack})) {
     count_problem(wire::TABLE_FULL);
     stack = 0;
   }
-  ++hits_[{event, thread, stack}];
+  hits_[{event, thread, stack}] += hits;
+}
+
+void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
+  const bool has_places = branch.from_location != kNoLocation && branch.to_location != kNoLocation;
+  const bool has_room = branches_.size() < limits_.max_branches || branches_.contains(branch);
+  if (!has_places || !has_room) {
+    count_problem(wire::TABLE_FULL);
+    return;
+  }
+  BranchCounts& counts = branches_[branch];
+  ++counts.hits;
+  counts.mispredicted += is_mispredicted ? 1 : 0;
 }
 
 void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
@@ -157,6 +169,23 @@ void ProfileBuilder::write_samples(wire::RawProfile& profile) const {
   }
 }
 
+void ProfileBuilder::write_branches(wire::RawProfile& profile) const {
+  wire::BranchTable* table = nullptr;
+  for (const auto& [branch, counts] : branches_) {
+    if (table == nullptr || table->event() != branch.event) {
+      table = profile.add_branches();
+      table->set_event(branch.event);
+    }
+    table->add_thread(branch.thread);
+    table->add_from_location(branch.from_location);
+    table->add_to_location(branch.to_location);
+    table->add_hits(counts.hits);
+    table->add_mispredicted(counts.mispredicted);
+    wire::Event& event = *profile.mutable_events(static_cast<int>(branch.event));
+    event.set_hits(event.hits() + counts.hits);
+  }
+}
+
 void ProfileBuilder::finish(wire::RawProfile& profile) {
   std::vector<uint32_t> executables;
   executables.reserve(processes_.size());
@@ -173,6 +202,7 @@ void ProfileBuilder::finish(wire::RawProfile& profile) {
     profile.mutable_processes(static_cast<int>(i))->set_binary_plus_1(executables[i]);
   }
   write_samples(profile);
+  write_branches(profile);
   for (const auto& [event, throttles] : throttles_) {
     profile.mutable_events(static_cast<int>(event))->set_throttles(throttles);
   }

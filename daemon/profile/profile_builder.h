@@ -24,7 +24,8 @@ class ProfileBuilder {
   struct Limits {
     size_t max_locations = 1'000'000;
     size_t max_stack_nodes = 4'000'000;
-    size_t max_samples = 4'000'000;  // distinct (event, thread, stack)
+    size_t max_samples = 4'000'000;   // distinct (event, thread, stack)
+    size_t max_branches = 4'000'000;  // distinct
   };
 
   ProfileBuilder() : ProfileBuilder(Limits{}) {}
@@ -44,7 +45,18 @@ class ProfileBuilder {
   // room.
   uint32_t stack(std::span<const uint32_t> leaf_first);
 
-  void add_hit(uint32_t event, uint32_t thread, uint32_t stack);
+  // `hits` is over 1 where a sample stands for more than others of its event.
+  void add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits = 1);
+
+  struct Branch {
+    uint32_t event;
+    uint32_t thread;
+    uint32_t from_location;
+    uint32_t to_location;
+    auto operator<=>(const Branch&) const = default;
+  };
+  // Without room it is left out, and counted (TABLE_FULL).
+  void add_branch(const Branch& branch, bool is_mispredicted);
   void add_throttle(uint32_t event) { ++throttles_[event]; }
   void count_problem(wire::StackProblem problem) { ++problems_[problem]; }
 
@@ -59,6 +71,7 @@ class ProfileBuilder {
 
   void write_processes(wire::RawProfile& profile) const;
   void write_samples(wire::RawProfile& profile) const;
+  void write_branches(wire::RawProfile& profile) const;
 
   Limits limits_;
   wire::RawProfile profile_;  // binaries, threads, locations, frames, stacks as they grow
@@ -70,6 +83,11 @@ class ProfileBuilder {
   std::map<std::string, uint32_t, std::less<>> bpf_locations_;
   boost::unordered_flat_map<uint64_t, uint32_t> stack_nodes_;  // parent << 32 | location
   boost::unordered_flat_map<SampleKey, uint64_t> hits_;
+  struct BranchCounts {
+    uint64_t hits = 0;
+    uint64_t mispredicted = 0;
+  };
+  std::map<Branch, BranchCounts> branches_;
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;
   uint64_t total_hits_ = 0;
