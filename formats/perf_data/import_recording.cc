@@ -160,7 +160,7 @@ class Importer {
       process.identity->executable = identity::kKernelExecutable;
     }
     const auto cgroup = cgroups_.find(sample_.cgroup);
-    if (cgroup != cgroups_.end() && process.identity->cgroup.empty()) {
+    if (cgroup != cgroups_.end()) {
       process.identity->cgroup = cgroup->second;
     }
   }
