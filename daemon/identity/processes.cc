@@ -87,8 +87,7 @@ Process ProcessTable::read(uint32_t pid) {
   identity.pid = pid;
   identity.comm = pid == 0 ? "swapper" : source_.comm(pid);
   identity.executable = source_.executable(pid);
-  const std::string cgroup_text = source_.cgroup(pid);
-  identity.cgroup = cgroup_text.empty() ? cgroup_text : cgroup_path(cgroup_text);
+  identity.cgroup = cgroup_path(source_.cgroup(pid));
   process.executable_pending = pid != 0 && !source_.tells_executables();
   const auto maps = source_.maps(pid);
   denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;

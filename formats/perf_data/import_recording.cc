@@ -228,6 +228,10 @@ class Importer {
       branches.set_counter_total(static_cast<double>(branches.hits()));
     }
     for (wire::Process& process : *profile.mutable_processes()) {
+      if (cgroups_.empty()) {
+        process.clear_cgroup();
+        process.clear_instance();
+      }
       if (!options_.job.empty() && process.executable() != identity::kKernelExecutable) {
         process.set_job(options_.job);
       }

@@ -37,8 +37,12 @@ std::string records() {
                1006) +
          ended(RecordBytes(PERF_RECORD_CGROUP, 0).u64(5).text("/group"), 1006) +
          ended(RecordBytes(PERF_RECORD_THROTTLE, 0).u64(1).u64(1).u64(1), 1007) +
-         RecordBytes(71, 0).u64(8).u64(0).u64(0).u64(0).u64(0).bytes() + std::string(8, 'x') +
          sample({.ip = 0xffffffffa0000010, .time_ns = 1003, .misc = PERF_RECORD_MISC_KERNEL}, rest);
+}
+
+// A record that is followed by bytes outside of it.
+std::string trace() {
+  return RecordBytes(71, 0).u64(8).u64(0).u64(0).u64(0).u64(0).bytes() + std::string(8, 'x');
 }
 
 Recording recording(std::string_view of_records) {
@@ -90,17 +94,17 @@ void feed_mutations(const std::string& sound, uint64_t of_test) {
 }
 
 TEST(FuzzPerfData, DamagedFilesAreRefusedOrValid) {
-  feed_mutations(recording(records()).file(), 60);
+  feed_mutations(recording(records() + trace()).file(), 60);
 }
 
 TEST(FuzzPerfData, DamagedPipesAreRefusedOrValid) {
-  feed_mutations(recording(records()).pipe(), 61);
+  feed_mutations(recording(records() + trace()).pipe(), 61);
 }
 
 // With the frame around them intact, so that damage reaches every field of the records.
 TEST(FuzzPerfData, DamagedRecordsAreRefusedOrValid) {
   std::mt19937_64 random(seed(62));
-  const std::string sound = records();
+  const std::string sound = records() + trace();
   for (int i = 0; i < kMutations; ++i) {
     imports_cleanly(recording(mutated(sound, random)).file());
   }
@@ -108,7 +112,8 @@ TEST(FuzzPerfData, DamagedRecordsAreRefusedOrValid) {
 
 TEST(FuzzPerfData, DamagedCompressionIsRefusedOrValid) {
   CompressedRecords stream;
-  feed_mutations(recording(stream.record(records()) + stream.padded_record(records())).file(), 63);
+  const std::string first = stream.record(records());
+  feed_mutations(recording(first + stream.padded_record(records())).file(), 63);
 }
 
 // What reaches the decoders behind zstd.

@@ -95,10 +95,10 @@ TEST(ReadingRecordings, InflatesOneStreamFromRecordToRecord) {
     }
     // Cut within a record: the rest comes with the next one.
     const size_t cut = records.size() / 2 + 3;
-    const auto imported = import_of(cycles_recording()
-                                        .records(compressed(records.substr(0, cut)) + finished_round())
-                                        .records(compressed(records.substr(cut)))
-                                        .file());
+    Recording recording = cycles_recording();
+    recording.records(compressed(records.substr(0, cut)) + finished_round());
+    recording.records(compressed(records.substr(cut)));
+    const auto imported = import_of(recording.file());
     EXPECT_THAT(event_lines(imported), ElementsAre("cycles: 5000 samples, 0 lost, 5000 hits, 5000000 times"));
   }
 }

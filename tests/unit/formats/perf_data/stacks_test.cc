@@ -180,7 +180,13 @@ TEST(RecordedProcesses, BelongToTheCgroupOfTheirSamples) {
                                       .records(process_of_samples() + cgroup + sample({}, words({5})))
                                       .file());
   EXPECT_EQ(imported.profile.processes(0).cgroup(), "/system.slice/web.service");
-  EXPECT_EQ(imported.profile.processes(0).job(), "web.service");
+  EXPECT_EQ(imported.profile.processes(0).job(), "web");
+}
+
+TEST(RecordedProcesses, HaveNoCgroupWhereNoneIsTold) {
+  const auto imported = import_of(cycles_recording().records(process_of_samples() + sample({})).file());
+  EXPECT_EQ(imported.profile.processes(0).cgroup(), "");
+  EXPECT_EQ(imported.profile.processes(0).instance(), "");
 }
 
 TEST(RecordedProcesses, HaveTheJobThatWasAskedFor) {
