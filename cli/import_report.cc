@@ -12,7 +12,7 @@ namespace {
 const char* unit_name(wire::Unit unit) {
   switch (unit) {
     case wire::NANOSECONDS:
-      return "nanoseconds";
+      return "ns";
     case wire::BYTES:
       return "bytes";
     default:

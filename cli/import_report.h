@@ -16,7 +16,7 @@ using EventReport = perf_data::EventTally::Summary;
 // Of any raw profile: its samples are its hits.
 std::vector<EventReport> event_reports(const wire::RawProfile& profile);
 
-// A line for each event: {"file", "event", "samples", "lost", "hits", "value", "unit"}, where unit is "count", "nanoseconds" or
+// A line for each event: {"file", "event", "samples", "lost", "hits", "value", "unit"}, where unit is "count", "ns" or
 // "bytes".
 std::string json_lines(const std::string& file, const std::vector<EventReport>& events);
 

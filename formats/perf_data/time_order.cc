@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace plimsoll::perf_data {
 
 Status TimeOrder::add(uint64_t time_ns, uint64_t offset, Bytes bytes) {
-  Record record{time_ns, offset, std::string(as_text(bytes))};
+  Record record{time_ns, offset, ++added_, std::string(as_text(bytes))};
   if (time_ns == 0) {
     return consume_(record);
   }
@@ -26,8 +27,9 @@ Status TimeOrder::add(uint64_t time_ns, uint64_t offset, Bytes bytes) {
 }
 
 Status TimeOrder::hand_on(uint64_t time_ns) {
-  // Stable: of one time, the record that was written first comes first.
-  std::ranges::stable_sort(waiting_, {}, &Record::time_ns);
+  // Of one time, the record that was written first comes first.
+  std::ranges::sort(waiting_, {},
+                    [](const Record& record) { return std::pair(record.time_ns, record.sequence); });
   const auto end = std::ranges::upper_bound(waiting_, time_ns, {}, &Record::time_ns);
   for (auto record = waiting_.begin(); record != end; ++record) {
     if (auto consumed = consume_(*record); !consumed) {

@@ -18,7 +18,8 @@ class TimeOrder {
  public:
   struct Record {
     uint64_t time_ns = 0;
-    uint64_t offset = 0;  // in the file
+    uint64_t offset = 0;    // in the file
+    uint64_t sequence = 0;  // in which records were added
     std::string bytes;
   };
   using Consume = std::function<Status(const Record&)>;
@@ -45,6 +46,7 @@ class TimeOrder {
   uint64_t newest_of_round_before_ns_ = 0;
   uint64_t handed_on_ns_ = 0;
   uint64_t late_ = 0;
+  uint64_t added_ = 0;
 };
 
 }  // namespace plimsoll::perf_data
