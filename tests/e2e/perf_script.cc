@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "base/file.h"
@@ -76,6 +77,12 @@ std::string kind_of(const UserStack& perf, const UserStack& ours) {
   return "ours ends: " + (ours.end.empty() ? "at its outermost frame" : ours.end);
 }
 
+bool is_same(const UserStack& perf, const UserStack& ours) {
+  const bool is_long_enough = ours.frames.size() >= perf.frames.size();
+  const size_t expected = perf.stops_at_main && is_long_enough ? perf.frames.size() : ours.frames.size();
+  return std::ranges::equal(perf.frames, std::span(ours.frames).first(expected));
+}
+
 size_t common_frames(const UserStack& a, const UserStack& b) {
   return static_cast<size_t>(std::ranges::mismatch(a.frames, b.frames).in1 - a.frames.begin());
 }
@@ -84,7 +91,7 @@ size_t common_frames(const UserStack& a, const UserStack& b) {
 void explain(const UserStack& perf, const std::vector<UserStack>& ours, Comparison& comparison) {
   const auto nearest =
       std::ranges::max_element(ours, {}, [&](const UserStack& stack) { return common_frames(perf, stack); });
-  const UserStack none{{}, false, "there is no stack of that thread"};
+  const UserStack none{{}, false, false, "there is no stack of that thread"};
   const UserStack& other = nearest == ours.end() ? none : *nearest;
   const std::string kind = kind_of(perf, other);
   ++comparison.differences[kind];
@@ -117,7 +124,9 @@ StacksByThread stacks_of_perf(const std::string& script) {
       const size_t file = line.rfind('(') + 1;
       stack->frames.push_back(fmt::format("{}+{:x}", line.substr(file, line.rfind(')') - file), address));
       // Where programs are stripped, _start has no name.
-      stack->reaches_root = is_root(symbol) || caller.starts_with("__libc_start_main");
+      stack->stops_at_main = symbol == "__libc_start_call_main";
+      stack->reaches_root =
+          stack->stops_at_main || is_root(symbol) || caller.starts_with("__libc_start_main");
       caller = symbol;
     }
   }
@@ -151,7 +160,8 @@ Comparison compare(StacksByThread perf, StacksByThread ours) {
         continue;
       }
       ++comparison.compared;
-      const auto same = std::ranges::find(of_us, stack.frames, &UserStack::frames);
+      const auto same =
+          std::ranges::find_if(of_us, [&](const UserStack& other) { return is_same(stack, other); });
       if (same != of_us.end()) {
         ++comparison.equal;
         of_us.erase(same);

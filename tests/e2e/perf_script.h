@@ -14,7 +14,9 @@ namespace plimsoll::testing {
 struct UserStack {
   std::vector<std::string> frames;
   bool reaches_root = false;  // its outermost frame is where programs and threads begin
-  std::string end;            // why it has no more frames, where that is told
+  // perf stopped at main()'s caller: in some recordings of programs that another one turned into, it goes no further.
+  bool stops_at_main = false;
+  std::string end;  // why it has no more frames, where that is told
 
   auto operator<=>(const UserStack&) const = default;
 };
