@@ -155,7 +155,7 @@ class Importer {
 
   // A thread of the kernel maps nothing, and old recordings do not tell whose child it is.
   void learn_from_sample() {
-    identity::Process& process = processes_.find(sample_.record.pid);
+    const identity::Process& process = processes_.find(sample_.record.pid);
     if (sample_.is_in_kernel && process.mappings->all().empty() && process.identity->executable.empty()) {
       process.identity->executable = identity::kKernelExecutable;
     }

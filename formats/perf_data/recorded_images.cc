@@ -26,7 +26,7 @@ Result<identity::FileId> file_id(const UniqueFd& fd, const std::string& path) {
 
 }  // namespace
 
-RecordedImages::RecordedImages(std::vector<std::string> roots) {
+RecordedImages::RecordedImages(const std::vector<std::string>& roots) {
   for (const std::string& root : roots) {
     std::error_code error;
     const auto real = std::filesystem::canonical(root, error);

@@ -13,7 +13,7 @@ namespace plimsoll::perf_data {
 // was, if device and inode are the recorded ones.
 class RecordedImages : public identity::ImageSource {
  public:
-  explicit RecordedImages(std::vector<std::string> roots);
+  explicit RecordedImages(const std::vector<std::string>& roots);
 
   // kDenied outside the folders, kNotFound where there is no such file.
   Result<identity::OpenedImage> open(const identity::MappedFileHint& hint) const override;

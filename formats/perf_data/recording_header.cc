@@ -54,7 +54,6 @@ Status read_attributes(BlockReader& file, const FileHeader& header, const Limits
     }
     const size_t ids_at = entry->size() - sizeof(Section);
     const auto section = ByteReader(entry->subspan(ids_at)).read<Section>();
-    ByteReader reader(entry->first(ids_at));
     // The entry's size counts, whatever the attributes say: some writers left their size 0.
     perf_event_attr attr{};
     std::memcpy(&attr, entry->data(), std::min(ids_at, sizeof attr));

@@ -2,15 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/durable_file.h"
 #include "formats/perf_data/import_recording.h"
 #include "query/views/table.h"
 #include "tests/e2e/perf_script.h"
 #include "tests/e2e/program.h"
+#include "tests/unit/formats/perf_data/recording_bytes.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -146,6 +149,45 @@ TEST_F(PerfData, ThatIsCutOffIsNotImported) {
   EXPECT_EQ(imported.status, 1);
   EXPECT_THAT(imported.err, HasSubstr("the file ends at"));
   EXPECT_EQ(run({"plimsoll", "top", "--data", folder_ / "data"}).status, 1) << "there are no profiles";
+}
+
+// Two programs of different speed; only the group's leader is sampled, and each sample reads both counters.
+TEST(RecordedGroups, GiveInstructionsPerCycleByTwoQueries) {
+  using perf_data::sample;
+  const auto attr = [](uint64_t config) {
+    perf_event_attr counted = perf_data::hardware_attr(config, PERF_SAMPLE_READ);
+    counted.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+    return counted;
+  };
+  const auto counters = [](uint64_t cycles, uint64_t instructions) {
+    return perf_data::bytes_of(std::array<uint64_t, 5>{2, cycles, 1, instructions, 2});
+  };
+  const std::string content =
+      perf_data::Recording()
+          .event(attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+          .event(attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+          .records(perf_data::comm(7, "fast") + perf_data::mmap(7, 0x10000, 0x1000, 0, "/bin/fast"))
+          .records(perf_data::comm(8, "slow") + perf_data::mmap(8, 0x10000, 0x1000, 0, "/bin/slow"))
+          .records(sample({.time_ns = 1}, counters(1000, 3000)))
+          .records(sample({.time_ns = 2, .pid = 8, .tid = 8}, counters(3000, 4000)))
+          .records(sample({.time_ns = 3}, counters(4000, 7000)))
+          .file();
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file_durably(folder / "perf.data", as_bytes(content)));
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", folder / "perf.data"}).status, 0);
+  const auto values = [&](const std::string& event) {
+    std::map<std::string, double> by_app;
+    const Finished asked =
+        run({"plimsoll", "top", "--data", folder / "data", "--event", event, "--by", "app", "--json"});
+    const auto table = query::from_json(asked.out);
+    EXPECT_TRUE(table.has_value()) << asked.err;
+    for (const auto& row : table ? table->rows : std::vector<std::vector<query::Value>>()) {
+      by_app[std::get<std::string>(row[0])] = std::get<double>(row[1]);
+    }
+    return by_app;
+  };
+  EXPECT_EQ(values("cycles"), (std::map<std::string, double>{{"fast", 2000}, {"slow", 2000}}));
+  EXPECT_EQ(values("instructions"), (std::map<std::string, double>{{"fast", 6000}, {"slow", 1000}}));
 }
 
 struct Load {
