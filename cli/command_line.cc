@@ -165,11 +165,14 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->type_name("ID");
   command->add_option("--job", options.job, "Job of such files (default: the name of their main binary)")
       ->type_name("NAME");
+  command->add_flag(
+      "--json", options.reports_json,
+      "Print a line of JSON for each event of each file: file, event, samples, lost, hits, value, unit");
   command
-      ->add_option("files", options.files,
-                   "Raw profiles (plimsolld --once, --scrape), pprof, or text of heap, growth and contention "
-                   "profiles; "
-                   "none: only look for better symbols")
+      ->add_option(
+          "files", options.files,
+          "Raw profiles (plimsolld --once, --scrape), recordings of perf (perf.data), pprof, or text of "
+          "heap, growth and contention profiles; none: only look for better symbols")
       ->type_name("FILE");
 }
 

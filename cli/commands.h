@@ -54,11 +54,12 @@ struct ImportOptions {
   std::vector<std::string> files;
   std::vector<std::string> symbol_roots;  // none: the defaults
   std::vector<std::string> debug_roots;   // likewise
-  // For files that do not say whose they are: all but raw profiles.
+  // For files that do not say whose they are: all but raw profiles, and recordings of perf that name their machine.
   std::string machine = "import";
-  std::string job;  // empty: the main binary's name
+  std::string job;            // empty: the main binary's name, or, in recordings, each process's own
+  bool reports_json = false;  // a line of JSON for each event of each file, in place of text
 };
-// Raw profiles, and every format of formats/, told apart by content. Commits each file before the next is read; symbolizes
+// Raw profiles, recordings of perf, and every format of formats/, told apart by content. Commits each file before the next is read; symbolizes
 // at the end, also what was imported before and lacked symbols. Fails on the first file that cannot be imported,
 // which then has left nothing.
 Status run_import(const ImportOptions& options);

@@ -1,13 +1,23 @@
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <memory>
 
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/import_report.h"
 #include "config/server_config.h"
 #include "formats/import_profile.h"
+#include "formats/perf_data/file_header.h"
+#include "formats/perf_data/import_recording.h"
 #include "server/row_pipeline.h"
 
 namespace plimsoll::cli {
@@ -22,44 +32,137 @@ int64_t modified_ns(const std::string& path) {
   return is_told ? modified_ns : 0;
 }
 
-// The bytes of a raw profile: those of the file, or made from whatever else is in it.
-Result<std::string> raw_profile_of(std::string content, const std::string& path,
-                                   const ImportOptions& options) {
-  if (wire::looks_like_profile(as_bytes(content))) {
-    return content;
-  }
-  const auto raw = formats::import_profile(
-      as_bytes(content),
-      {.machine = options.machine, .job = options.job, .file_name = path, .modified_ns = modified_ns(path)});
-  return raw ? Result<std::string>(wire::encode(*raw)) : propagate(raw);
+bool is_recording(const std::string& path) {
+  constexpr size_t kMagicBytes = 8;
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::array<std::byte, kMagicBytes> begin{};
+  return fd.valid() && ::pread(fd.get(), begin.data(), begin.size(), 0) == kMagicBytes &&
+         perf_data::looks_like_recording(begin);
 }
 
-Status import_file(store::Ingest& ingest, const std::string& path, const ImportOptions& options) {
-  const wire::ProfileLimits limits;
-  auto content = read_file(path, limits.max_encoded_bytes);
-  if (!content) {
-    return propagate(content, "importing");
-  }
-  const bool is_raw_profile = wire::looks_like_profile(as_bytes(*content));
-  const auto raw = raw_profile_of(std::move(*content), path, options);
-  if (!raw) {
-    return propagate(raw, "importing {}", path);
-  }
-  const auto accepted = ingest.accept(as_bytes(*raw), limits);
-  // The ID of a converted profile is its content's: what differs is the time of a file that was copied.
-  const bool is_same_content = !accepted && !is_raw_profile && accepted.error().code == ErrorCode::kConflict;
-  if (is_same_content) {
-    fmt::print("{}: imported before\n", path);
+// A file's content, ready to be accepted.
+struct ToAccept {
+  std::string encoded;
+  bool is_raw_profile = false;
+  std::vector<EventReport> events;  // empty: those of the raw profile
+};
+
+class Importer {
+ public:
+  Importer(store::Ingest& ingest, const ImportOptions& options, std::vector<std::string> symbol_roots)
+      : ingest_(ingest), options_(options), symbol_roots_(std::move(symbol_roots)) {}
+
+  Status import(const std::string& path) {
+    auto content = is_recording(path) ? read_recording(path) : read_profile(path);
+    if (!content) {
+      return propagate(content, "importing {}", path);
+    }
+    const auto accepted = ingest_.accept(as_bytes(content->encoded), limits_);
+    // The ID of a converted profile is its content's: what differs is the time of a file that was copied.
+    const bool is_same_content =
+        !accepted && !content->is_raw_profile && accepted.error().code == ErrorCode::kConflict;
+    if (!accepted && !is_same_content) {
+      return propagate(accepted, "importing {}", path);
+    }
+    if (options_.reports_json) {
+      return print_json(path, *content);
+    }
+    if (is_same_content) {
+      fmt::print("{}: imported before\n", path);
+      return {};
+    }
+    fmt::print("{}: profile {}, {} {}{}\n", path, to_hex(accepted->profile_id), accepted->hits,
+               content->is_raw_profile ? "samples" : "in all values",
+               accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "");
     return {};
   }
-  if (!accepted) {
-    return propagate(accepted, "importing {}", path);
+
+ private:
+  formats::ImportLabels labels_of(const std::string& path) const {
+    return {.machine = options_.machine,
+            .job = options_.job,
+            .file_name = path,
+            .modified_ns = modified_ns(path)};
   }
-  fmt::print("{}: profile {}, {} {}{}\n", path, to_hex(accepted->profile_id), accepted->hits,
-             is_raw_profile ? "samples" : "in all values",
-             accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "");
-  return {};
-}
+
+  Result<ToAccept> read_profile(const std::string& path) const {
+    auto content = read_file(path, limits_.max_encoded_bytes);
+    if (!content) {
+      return propagate(content);
+    }
+    if (wire::looks_like_profile(as_bytes(*content))) {
+      return ToAccept{std::move(*content), true, {}};
+    }
+    const auto raw = formats::import_profile(as_bytes(*content), labels_of(path));
+    return raw ? Result<ToAccept>(ToAccept{wire::encode(*raw), false, {}}) : propagate(raw);
+  }
+
+  Result<ToAccept> read_recording(const std::string& path) {
+    if (auto checked = formats::check_labels(labels_of(path)); !checked) {
+      return propagate(checked);
+    }
+    auto file = perf_data::open_recording(path);
+    if (!file) {
+      return propagate(file);
+    }
+    auto imported =
+        perf_data::import_recording(file->reader, {.content_id = file->content_id,
+                                                   .machine = options_.machine,
+                                                   .job = options_.job,
+                                                   .modified_ns = file->modified_ns,
+                                                   .symbol_roots = symbol_roots_,
+                                                   .progress = progress_of(path),
+                                                   .running_kernel = [this] { return running_kernel(); }});
+    if (::isatty(STDERR_FILENO) == 1) {
+      fmt::print(stderr, "\r\x1b[K");
+    }
+    return imported ? Result<ToAccept>(
+                          ToAccept{wire::encode(imported->profile), false, std::move(imported->events)})
+                    : propagate(imported);
+  }
+
+  static std::function<void(uint64_t, uint64_t)> progress_of(const std::string& path) {
+    if (::isatty(STDERR_FILENO) != 1) {
+      return {};
+    }
+    return [path, shown = uint64_t{101}](uint64_t done_bytes, uint64_t all_bytes) mutable {
+      const uint64_t percent = done_bytes / std::max<uint64_t>(all_bytes / 100, 1);
+      if (percent != shown) {
+        shown = percent;
+        fmt::print(stderr, "\rreading {}: {} % ", path, percent);
+        std::fflush(stderr);
+      }
+    };
+  }
+
+  const identity::KernelMap* running_kernel() {
+    if (kernel_ == nullptr) {
+      if (auto kernel = identity::KernelMap::read_running()) {
+        kernel_ = std::make_unique<identity::KernelMap>(std::move(*kernel));
+      }
+    }
+    return kernel_.get();
+  }
+
+  Status print_json(const std::string& path, const ToAccept& content) const {
+    if (!content.events.empty()) {
+      fmt::print("{}", json_lines(path, content.events));
+      return {};
+    }
+    const auto profile = wire::decode(as_bytes(content.encoded), limits_);
+    if (!profile) {
+      return propagate(profile);
+    }
+    fmt::print("{}", json_lines(path, event_reports(*profile)));
+    return {};
+  }
+
+  store::Ingest& ingest_;
+  const ImportOptions& options_;
+  const std::vector<std::string> symbol_roots_;
+  const wire::ProfileLimits limits_;
+  std::unique_ptr<identity::KernelMap> kernel_;
+};
 
 void print_report(const server::PipelineReport& report) {
   fmt::print("{} profiles became {} rows; {} of {} new locations have names\n", report.profiles, report.rows,
@@ -79,25 +182,29 @@ Status run_import(const ImportOptions& options) {
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", options.data_dir);
   }
-  Status imported;
-  for (const std::string& file : options.files) {
-    imported = import_file(**ingest, file, options);
-    if (!imported) {
-      break;
-    }
-  }
   const config::ServerConfig defaults;
   const auto given_or = [](const auto& given, const auto& otherwise) {
     return given.empty() ? otherwise : given;
   };
-  symbolizer::Symbolizer symbolizer({given_or(options.symbol_roots, defaults.symbol_roots),
-                                     given_or(options.debug_roots, defaults.symbol_debug_roots)});
+  const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
+  Importer importer(**ingest, options, symbol_roots);
+  Status imported;
+  for (const std::string& file : options.files) {
+    imported = importer.import(file);
+    if (!imported) {
+      break;
+    }
+  }
+  symbolizer::Symbolizer symbolizer(
+      {symbol_roots, given_or(options.debug_roots, defaults.symbol_debug_roots)});
   // What was accepted before a failure is accepted: it becomes rows now rather than at some later start.
   const auto report = server::run_pipeline(**ingest, symbolizer, true);
   if (!report) {
     return propagate(report);
   }
-  print_report(*report);
+  if (!options.reports_json) {
+    print_report(*report);
+  }
   return imported;
 }
 

@@ -25,19 +25,6 @@ std::string id_of(Bytes content, const ImportLabels& labels) {
   return content_hash(as_bytes(named));
 }
 
-Status check_labels(const ImportLabels& labels) {
-  const auto check = [](const std::string& text, bool may_be_empty, const char* flag) -> Status {
-    if ((text.empty() && !may_be_empty) || text.size() > kMaxLabelBytes || printable(text) != text) {
-      return with_field(fail(ErrorCode::kInvalid, "\"{}\" is no name of 1 to {} printable bytes",
-                             printable(text.substr(0, kMaxLabelBytes)), kMaxLabelBytes),
-                        flag);
-    }
-    return {};
-  };
-  auto machine = check(labels.machine, false, "--machine");
-  return machine ? check(labels.job, true, "--job") : machine;
-}
-
 void set_window(const ApplicationProfile& application, int64_t modified_ns, wire::Window& window) {
   // Windows have a length: a snapshot's is the shortest there is.
   const int64_t length_ns = std::max<int64_t>(1, application.duration_ns);
@@ -63,6 +50,19 @@ void set_process(const ApplicationProfile& application, const ImportLabels& labe
 }
 
 }  // namespace
+
+Status check_labels(const ImportLabels& labels) {
+  const auto check = [](const std::string& text, bool may_be_empty, const char* flag) -> Status {
+    if ((text.empty() && !may_be_empty) || text.size() > kMaxLabelBytes || printable(text) != text) {
+      return with_field(fail(ErrorCode::kInvalid, "\"{}\" is no name of 1 to {} printable bytes",
+                             printable(text.substr(0, kMaxLabelBytes)), kMaxLabelBytes),
+                        flag);
+    }
+    return {};
+  };
+  auto machine = check(labels.machine, false, "--machine");
+  return machine ? check(labels.job, true, "--job") : machine;
+}
 
 Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& labels, const Limits& limits) {
   if (auto checked = check_labels(labels); !checked) {

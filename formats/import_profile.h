@@ -18,6 +18,9 @@ struct ImportLabels {
   int64_t modified_ns = 0;  // wall clock, of the file: when the profile ended, where it does not tell
 };
 
+// Whether machine and job are names that profiles may have: kInvalid, with "--machine" or "--job" as its field, if not.
+Status check_labels(const ImportLabels& labels);
+
 // Reads the content by its format and makes the profile of a machine that ran one process. The same content under the
 // same labels has the same ID. Wrong labels are kInvalid with "--machine" or "--job" as their field.
 Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& labels, const Limits& limits = {});

@@ -77,6 +77,16 @@ const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
   return info;
 }
 
+const BinaryInfo* BinaryTable::vdso(const MappedFileHint& hint) {
+  const bool is_own = hint.build_id.empty() ? images_.are_of_this_machine()
+                                            : vdso_ != nullptr && vdso_->identity == hint.build_id;
+  if (is_own) {
+    return vdso_.get();
+  }
+  return by_identity(hint.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID, hint.build_id,
+                     hint);
+}
+
 const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
   if (!hint.build_id.empty()) {
     const BinaryInfo* known = by_identity(wire::GNU_BUILD_ID, hint.build_id, hint);

@@ -36,8 +36,9 @@ class BinaryTable {
   // hint says, without segments.
   const BinaryInfo* find_or_read(const MappedFileHint& hint);
 
-  // This process's own vdso, which all 64-bit processes share; null where there is none.
-  const BinaryInfo* vdso() const { return vdso_.get(); }
+  // The vdso as the hint knows it: of this machine, its own, which all 64-bit processes share (null where there is none); of a
+  // recording, its own too where the build ID is the same, else one without segments.
+  const BinaryInfo* vdso(const MappedFileHint& hint);
 
  private:
   const BinaryInfo* read(const MappedFileHint& hint);

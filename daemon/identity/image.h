@@ -35,6 +35,8 @@ class ImageSource {
  public:
   virtual ~ImageSource() = default;
   virtual Result<OpenedImage> open(const MappedFileHint& hint) const = 0;
+  // Whether the processes run here: then this program's vdso is theirs.
+  virtual bool are_of_this_machine() const = 0;
 };
 
 // Those of live processes, by open_image(). Borrows `proc_fs`.
@@ -42,6 +44,7 @@ class LiveImages : public ImageSource {
  public:
   explicit LiveImages(const ProcFs& proc_fs) : proc_fs_(proc_fs) {}
   Result<OpenedImage> open(const MappedFileHint& hint) const override { return open_image(proc_fs_, hint); }
+  bool are_of_this_machine() const override { return true; }
 
  private:
   const ProcFs& proc_fs_;

@@ -31,8 +31,20 @@ struct KernelStub {
   std::string name;
 };
 
-// Immutable; made once and kept. About 10 MB for a kernel of 150,000 symbols, a quarter of a second to read.
-class KernelMap {
+// Which part of a kernel lies where.
+class KernelCode {
+ public:
+  struct Place {
+    const KernelImage* image = nullptr;  // null: in `stub`
+    const KernelStub* stub = nullptr;
+    uint64_t offset = 0;
+  };
+  virtual ~KernelCode() = default;
+  virtual std::optional<Place> find(uint64_t address) const = 0;
+};
+
+// The running kernel. Immutable; made once and kept. About 10 MB for a kernel of 150,000 symbols, a quarter of a second to read.
+class KernelMap : public KernelCode {
  public:
   // From /proc/kallsyms, /proc/modules and /sys. Fails with kDenied where addresses are hidden (CAP_SYSLOG).
   static Result<KernelMap> read_running();
@@ -44,12 +56,7 @@ class KernelMap {
 
   const std::vector<KernelImage>& images() const { return images_; }
 
-  struct Place {
-    const KernelImage* image = nullptr;  // null: in `stub`
-    const KernelStub* stub = nullptr;
-    uint64_t offset = 0;
-  };
-  std::optional<Place> find(uint64_t address) const;
+  std::optional<Place> find(uint64_t address) const override;
 
  private:
   std::vector<KernelImage> images_;  // by start

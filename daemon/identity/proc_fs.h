@@ -38,27 +38,42 @@ std::string_view without_deleted(std::string_view path);
 
 using plimsoll::printable;
 
-class ProcFs {
+// What is known of processes besides the records about them: what /proc says, of those of this machine; nothing, of those of
+// a recording. Names are printable(), empty where the process is gone or out of reach.
+class ProcessSource {
+ public:
+  virtual ~ProcessSource() = default;
+  virtual std::vector<uint32_t> pids() const = 0;
+  virtual std::string comm(uint32_t pid) const = 0;
+  virtual std::string thread_name(uint32_t pid, uint32_t tid) const = 0;
+  virtual std::string executable(uint32_t pid) const = 0;
+  // False where the process is gone.
+  virtual bool is_kernel_thread(uint32_t pid) const = 0;
+  // The text of /proc/PID/cgroup; empty where the process is gone.
+  virtual std::string cgroup(uint32_t pid) const = 0;
+  virtual Result<std::vector<MapsEntry>> maps(uint32_t pid) const = 0;
+  // False: only the records tell of a process; its executable is the first file that they say it mapped.
+  virtual bool tells_executables() const { return true; }
+};
+
+class ProcFs : public ProcessSource {
  public:
   explicit ProcFs(std::string root = "/proc") : root_(std::move(root)) {}
 
-  std::vector<uint32_t> pids() const;
-
-  // Names are printable(), empty where the process is gone or out of reach.
-  std::string comm(uint32_t pid) const;
-  std::string thread_name(uint32_t pid, uint32_t tid) const;
-  std::string executable(uint32_t pid) const;
-  // By the flags in /proc/PID/stat; false where the process is gone.
-  bool is_kernel_thread(uint32_t pid) const;
+  std::vector<uint32_t> pids() const override;
+  std::string comm(uint32_t pid) const override;
+  std::string thread_name(uint32_t pid, uint32_t tid) const override;
+  std::string executable(uint32_t pid) const override;
+  // By the flags in /proc/PID/stat.
+  bool is_kernel_thread(uint32_t pid) const override;
 
   // The PID of its parent; 0 where the process is gone.
   uint32_t parent(uint32_t pid) const;
 
-  // The text of /proc/PID/cgroup; empty where the process is gone.
-  std::string cgroup(uint32_t pid) const;
+  std::string cgroup(uint32_t pid) const override;
   // Of /proc/PID/status.
   Result<std::string> status(uint32_t pid) const;
-  Result<std::vector<MapsEntry>> maps(uint32_t pid) const;
+  Result<std::vector<MapsEntry>> maps(uint32_t pid) const override;
 
   // When the process started, since boot; 0 where it is gone.
   int64_t started_ns(uint32_t pid) const;

@@ -59,12 +59,12 @@ const Mapping* Mappings::find(uint64_t address) const {
   return address < mapping.end ? &mapping : nullptr;
 }
 
-ProcessTable::ProcessTable(const ProcFs& proc_fs, BinaryTable& binaries)
-    : proc_fs_(proc_fs), binaries_(binaries) {}
+ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries)
+    : source_(source), binaries_(binaries) {}
 
 size_t ProcessTable::scan() {
   const size_t denied_before = denied_;
-  for (const uint32_t pid : proc_fs_.pids()) {
+  for (const uint32_t pid : source_.pids()) {
     processes_.insert_or_assign(pid, read(pid));
   }
   return denied_ - denied_before;
@@ -72,7 +72,7 @@ size_t ProcessTable::scan() {
 
 const BinaryInfo* ProcessTable::binary_of(const MappedFileHint& hint) {
   if (hint.path == kVdso) {
-    return binaries_.vdso();
+    return binaries_.vdso(hint);
   }
   // "[heap]", "[stack]", "anon_inode:": no file.
   const bool is_file = hint.path.starts_with('/') && !is_anonymous(hint.path);
@@ -85,12 +85,13 @@ Process ProcessTable::read(uint32_t pid) {
   process.mappings = std::make_shared<Mappings>();
   ProcessIdentity& identity = *process.identity;
   identity.pid = pid;
-  identity.comm = pid == 0 ? "swapper" : proc_fs_.comm(pid);
-  identity.executable = proc_fs_.executable(pid);
-  identity.cgroup = cgroup_path(proc_fs_.cgroup(pid));
-  const auto maps = proc_fs_.maps(pid);
+  identity.comm = pid == 0 ? "swapper" : source_.comm(pid);
+  identity.executable = source_.executable(pid);
+  identity.cgroup = cgroup_path(source_.cgroup(pid));
+  process.executable_pending = pid != 0 && !source_.tells_executables();
+  const auto maps = source_.maps(pid);
   denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
-  if (pid == 0 || proc_fs_.is_kernel_thread(pid)) {
+  if (pid == 0 || source_.is_kernel_thread(pid)) {
     identity.executable = kKernelExecutable;
   }
   if (identity.comm.empty()) {
@@ -118,7 +119,7 @@ std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
   auto& name = process.thread_names[tid];
   if (name.empty()) {
     name = tid == process.identity->pid ? process.identity->comm
-                                        : proc_fs_.thread_name(process.identity->pid, tid);
+                                        : source_.thread_name(process.identity->pid, tid);
   }
   if (name.empty()) {
     name = process.identity->comm;
@@ -150,7 +151,7 @@ void ProcessTable::apply_mmap(const perf::MmapRecord& record) {
   const BinaryInfo* binary = binary_of(
       {record.pid, path, record.build_id, {record.device_major, record.device_minor, record.inode}});
   if (process.executable_pending && binary != nullptr) {
-    process.identity->executable = binary == binaries_.vdso() ? std::string() : printable(path);
+    process.identity->executable = path == kVdso ? std::string() : printable(path);
     process.identity->binary = binary;
     process.executable_pending = false;
   }
@@ -169,7 +170,7 @@ void ProcessTable::apply_comm(const perf::CommRecord& record, int64_t time_ns) {
     identity->start_ns = time_ns;
     // Container runtimes move a process between fork and exec; a process already gone keeps its parent's
     // group.
-    const std::string cgroup_text = proc_fs_.cgroup(record.pid);
+    const std::string cgroup_text = source_.cgroup(record.pid);
     identity->cgroup = cgroup_text.empty() ? process.identity->cgroup : cgroup_path(cgroup_text);
     process.identity = std::move(identity);
     process.mappings = std::make_shared<Mappings>();
@@ -189,7 +190,12 @@ void ProcessTable::apply_fork(const perf::ForkRecord& record, int64_t time_ns) {
     parent.thread_names[record.tid] = name;
     return;
   }
+  if (record.was_before) {
+    processes_.insert_or_assign(record.pid, read(record.pid));
+    return;
+  }
   Process child;
+  child.executable_pending = parent.executable_pending;
   child.identity = std::make_shared<ProcessIdentity>(*parent.identity);
   child.identity->pid = record.pid;
   child.identity->start_ns = time_ns;

@@ -52,14 +52,15 @@ struct Process {
   std::shared_ptr<ProcessIdentity> identity;
   std::shared_ptr<Mappings> mappings;  // shared after fork until one side changes
   std::unordered_map<uint32_t, std::string> thread_names;
-  bool executable_pending = false;  // exec was seen; its first mapping will name the executable
+  bool executable_pending =
+      false;  // its first mapping will name the executable: exec was seen, or nothing else tells
   bool exited = false;
 };
 
 // One thread. Memory grows with live processes and their mappings; forget_exited() drops the others.
 class ProcessTable {
  public:
-  ProcessTable(const ProcFs& proc_fs, BinaryTable& binaries);
+  ProcessTable(const ProcessSource& source, BinaryTable& binaries);
 
   // Reads the processes that are there already. Call with recording enabled, so that whatever changes
   // meanwhile is in the records, and apply those afterwards. Returns of how many the mappings may not be read.
@@ -68,7 +69,7 @@ class ProcessTable {
   // Records must come in the order of time; samples and others that say nothing of processes are ignored.
   void apply(const perf::Record& record);
 
-  // The process a sample belongs to. One that no record told of is read from /proc; gone from there too, it
+  // The process a sample belongs to. One that no record told of is read from the source (/proc); gone from there too, it
   // has neither mappings nor an executable.
   Process& find(uint32_t pid);
   std::string thread_name(Process& process, uint32_t tid);
@@ -83,7 +84,7 @@ class ProcessTable {
   Process read(uint32_t pid);
   const BinaryInfo* binary_of(const MappedFileHint& hint);
 
-  const ProcFs& proc_fs_;
+  const ProcessSource& source_;
   BinaryTable& binaries_;
   std::unordered_map<uint32_t, Process> processes_;
   size_t denied_ = 0;  // reads of mappings

@@ -54,6 +54,14 @@ struct SampleRecord {
   std::array<uint64_t, kUserRegisters> user_registers{};  // in the order of the mask's bits
   Bytes user_stack = {};           // from the stack pointer on; borrowed from the record
   bool user_stack_is_cut = false;  // the stack may go on behind it
+  bool is_leaf_only = false;       // recorded without call chains: `callchain` has just where the thread was
+};
+
+// A branch that the processor took before a sample.
+struct BranchRecord {
+  uint64_t from = 0;
+  uint64_t to = 0;
+  bool is_mispredicted = false;
 };
 
 // A new executable mapping.
@@ -82,6 +90,8 @@ struct ForkRecord {
   uint32_t parent_pid;
   uint32_t tid;
   uint32_t parent_tid;
+  // Written by a recorder about a process that was there before it: that process may run another program than its parent.
+  bool was_before = false;
 };
 
 struct ExitRecord {

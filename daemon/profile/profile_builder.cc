@@ -5,6 +5,7 @@
 
 #include "daemon/identity/proc_fs.h"
 #include "daemon/identity/workload.h"
+#include "proto/profile_codec.h"
 
 namespace plimsoll {
 namespace {
@@ -124,13 +125,25 @@ uint32_t ProfileBuilder::child(uint32_t parent, uint32_t location) {
   return entry->second;
 }
 
-void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack) {
-  ++total_hits_;
+void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
+  total_hits_ += hits;
   if (stack != 0 && hits_.size() >= limits_.max_samples && !hits_.contains({event, thread, stack})) {
     count_problem(wire::TABLE_FULL);
     stack = 0;
   }
-  ++hits_[{event, thread, stack}];
+  hits_[{event, thread, stack}] += hits;
+}
+
+void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
+  const bool has_places = branch.from_location != kNoLocation && branch.to_location != kNoLocation;
+  const bool has_room = branches_.size() < limits_.max_branches || branches_.contains(branch);
+  if (!has_places || !has_room) {
+    count_problem(wire::TABLE_FULL);
+    return;
+  }
+  BranchCounts& counts = branches_[branch];
+  ++counts.hits;
+  counts.mispredicted += is_mispredicted ? 1 : 0;
 }
 
 void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
@@ -167,6 +180,36 @@ void ProfileBuilder::write_samples(wire::RawProfile& profile) const {
   }
 }
 
+void ProfileBuilder::write_branches(wire::RawProfile& profile) const {
+  if (branches_.empty()) {
+    return;
+  }
+  wire::BranchTable& table = *profile.add_branches();
+  table.set_event(static_cast<uint32_t>(profile.events_size()));
+  table.set_mispredicted_event_plus_1(table.event() + 2);
+  uint64_t hits = 0;
+  uint64_t mispredicted = 0;
+  for (const auto& [branch, counts] : branches_) {
+    table.add_thread(branch.thread);
+    table.add_from_location(branch.from_location);
+    table.add_to_location(branch.to_location);
+    table.add_hits(counts.hits);
+    table.add_mispredicted(counts.mispredicted);
+    hits += counts.hits;
+    mispredicted += counts.mispredicted;
+  }
+  // Nobody counts the branches between records: a hit stands for itself.
+  for (const auto& [name, total] :
+       {std::pair(wire::kBranchRecords, hits), std::pair(wire::kBranchMispredictions, mispredicted)}) {
+    wire::Event& event = *profile.add_events();
+    event.set_name(std::string(name));
+    event.set_unit(wire::COUNT);
+    event.set_kind(wire::DELTA);
+    event.set_hits(total);
+    event.set_counter_total(static_cast<double>(total));
+  }
+}
+
 void ProfileBuilder::finish(wire::RawProfile& profile) {
   std::vector<uint32_t> executables;
   executables.reserve(processes_.size());
@@ -183,6 +226,7 @@ void ProfileBuilder::finish(wire::RawProfile& profile) {
     profile.mutable_processes(static_cast<int>(i))->set_binary_plus_1(executables[i]);
   }
   write_samples(profile);
+  write_branches(profile);
   for (const auto& [event, throttles] : throttles_) {
     profile.mutable_events(static_cast<int>(event))->set_throttles(throttles);
   }

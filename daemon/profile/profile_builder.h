@@ -25,7 +25,8 @@ class ProfileBuilder {
   struct Limits {
     size_t max_locations = 1'000'000;
     size_t max_stack_nodes = 4'000'000;
-    size_t max_samples = 4'000'000;  // distinct (event, thread, stack)
+    size_t max_samples = 4'000'000;   // distinct (event, thread, stack)
+    size_t max_branches = 4'000'000;  // distinct
   };
 
   ProfileBuilder() : ProfileBuilder(Limits{}) {}
@@ -45,7 +46,18 @@ class ProfileBuilder {
   // room.
   uint32_t stack(std::span<const uint32_t> leaf_first);
 
-  void add_hit(uint32_t event, uint32_t thread, uint32_t stack);
+  // `hits` is over 1 where a sample stands for more than others of its event.
+  void add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits = 1);
+
+  // A branch record. All of a profile make two events of their own: finish() adds them behind the others.
+  struct Branch {
+    uint32_t thread;
+    uint32_t from_location;
+    uint32_t to_location;
+    auto operator<=>(const Branch&) const = default;
+  };
+  // Without room it is left out, and counted (TABLE_FULL).
+  void add_branch(const Branch& branch, bool is_mispredicted);
   void add_throttle(uint32_t event) { ++throttles_[event]; }
   void count_problem(wire::StackProblem problem) { ++problems_[problem]; }
 
@@ -68,6 +80,7 @@ class ProfileBuilder {
   uint32_t child(uint32_t parent, uint32_t location);
   void write_processes(wire::RawProfile& profile) const;
   void write_samples(wire::RawProfile& profile) const;
+  void write_branches(wire::RawProfile& profile) const;
 
   Limits limits_;
   wire::RawProfile profile_;  // binaries, threads, locations, frames, stacks as they grow
@@ -82,6 +95,11 @@ class ProfileBuilder {
   // most of their outer frames in common, and a node's place among hundreds of thousands is a cache miss.
   std::array<std::vector<PathStep>, 64> recent_paths_;
   boost::unordered_flat_map<SampleKey, uint64_t> hits_;
+  struct BranchCounts {
+    uint64_t hits = 0;
+    uint64_t mispredicted = 0;
+  };
+  std::map<Branch, BranchCounts> branches_;
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;
   uint64_t total_hits_ = 0;

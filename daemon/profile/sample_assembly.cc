@@ -7,8 +7,18 @@
 namespace plimsoll {
 namespace {
 
-// kernel.perf_event_max_stack: frames that the kernel records at most.
-size_t deepest_stack() {
+// Marks in a call chain, PERF_CONTEXT_*, lie at the top of the address space.
+bool is_context_mark(uint64_t entry) {
+  return entry >= PERF_CONTEXT_MAX;
+}
+
+bool is_kernel_address(uint64_t address) {
+  return address > UINT64_MAX / 2;
+}
+
+}  // namespace
+
+size_t deepest_kernel_chain() {
   size_t frames = 127;
   if (const auto text = read_file("/proc/sys/kernel/perf_event_max_stack", 64)) {
     std::from_chars(text->data(), text->data() + text->size(), frames);
@@ -16,27 +26,15 @@ size_t deepest_stack() {
   return frames;
 }
 
-// The upper half of the address space.
-bool is_kernel_address(uint64_t address) {
-  return address > INT64_MAX;
-}
-
-// Marks in a call chain, PERF_CONTEXT_*, lie at the top of the address space.
-bool is_context_mark(uint64_t entry) {
-  return entry >= PERF_CONTEXT_MAX;
-}
-
-}  // namespace
-
-SampleAssembly::SampleAssembly(identity::ProcessTable& processes, const identity::KernelMap* kernel,
+SampleAssembly::SampleAssembly(identity::ProcessTable& processes, const identity::KernelCode* kernel,
                                UserStacks* user_stacks, ProfileBuilder& builder,
-                               std::function<int(uint64_t)> event_of)
+                               std::function<int(uint64_t)> event_of, size_t deepest_chain)
     : processes_(processes),
       kernel_(kernel),
       user_stacks_(user_stacks),
       builder_(builder),
       event_of_(std::move(event_of)),
-      deepest_(deepest_stack()) {}
+      deepest_(deepest_chain) {}
 
 void SampleAssembly::apply(const perf::Record& record) {
   if (const auto* sample = std::get_if<perf::SampleRecord>(&record.body)) {
@@ -55,12 +53,34 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
   if (index < 0) {
     return;
   }
+  const Subject subject = find_subject(sample);
+  builder_.add_hit(static_cast<uint32_t>(index), subject.thread, subject.stack);
+}
+
+SampleAssembly::Subject SampleAssembly::find_subject(const perf::SampleRecord& sample) {
   identity::Process& process = processes_.find(sample.pid);
   resolve(sample, process);
   const uint32_t process_index = builder_.process(process.identity);
   const uint32_t thread =
       builder_.thread(process_index, sample.tid, processes_.thread_name(process, sample.tid));
-  builder_.add_hit(static_cast<uint32_t>(index), thread, builder_.stack(stack_));
+  return {thread, builder_.stack(stack_)};
+}
+
+uint32_t SampleAssembly::branch_location(uint64_t address, identity::Process& process) {
+  if (is_kernel_address(address)) {
+    return kernel_location(address);
+  }
+  const auto location = user_location(address, process);
+  return location.value_or(builder_.location(wire::UNRESOLVED, 0, 0));
+}
+
+void SampleAssembly::add_branches(uint32_t thread, uint32_t pid,
+                                  std::span<const perf::BranchRecord> branches) {
+  identity::Process& process = processes_.find(pid);
+  for (const perf::BranchRecord& branch : branches) {
+    builder_.add_branch({thread, branch_location(branch.from, process), branch_location(branch.to, process)},
+                        branch.is_mispredicted);
+  }
 }
 
 void SampleAssembly::count_hidden_kernel(const perf::SampleRecord& sample) {
@@ -76,6 +96,7 @@ void SampleAssembly::leave_unfinished(wire::StackProblem problem) {
 
 void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::Process& process) {
   user_chain_.clear();
+  const bool unwinds = will_unwind(sample);
   bool in_kernel = false;
   bool is_first = true;  // of its part: an instruction pointer; those after it are return addresses
   size_t frames = 0;
@@ -93,7 +114,7 @@ void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::
       stack_.push_back(kernel_location(address));
       continue;
     }
-    if (user_stacks_ != nullptr) {
+    if (unwinds) {
       user_chain_.push_back(entry);
       continue;
     }
@@ -106,7 +127,7 @@ void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::
     stack_.push_back(*location);
   }
   chain_is_cut_ = frames >= deepest_;
-  if (!chain_is_cut_ || (user_stacks_ != nullptr && !in_kernel)) {
+  if (!chain_is_cut_ || (unwinds && !in_kernel)) {
     return;
   }
   if (in_kernel) {
@@ -136,11 +157,11 @@ void SampleAssembly::resolve(const perf::SampleRecord& sample, identity::Process
   }
   has_user_part_ = false;
   add_call_chain(sample, process);
-  if (user_stacks_ != nullptr && sample.user_abi != PERF_SAMPLE_REGS_ABI_NONE) {
+  if (will_unwind(sample)) {
     add_user_stack(sample, process);
   }
   const bool is_kernel_thread = process.identity->executable == identity::kKernelExecutable;
-  if (!has_user_part_ && !is_kernel_thread) {
+  if (!has_user_part_ && !is_kernel_thread && !sample.is_leaf_only) {
     leave_unfinished(wire::NO_USER_STACK);
   }
   if (!stack_.empty()) {

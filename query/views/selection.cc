@@ -20,13 +20,34 @@ uint32_t first_of_samples(const std::vector<store::EventEntry>& events) {
   return found == events.end() ? 1 : static_cast<uint32_t>(found - events.begin());
 }
 
+// "cycles" of "cycles:pp": an event of a recording without perf's modifiers.
+std::string_view without_modifiers(std::string_view name) {
+  constexpr std::string_view kModifiers = "ukhGHIpPSDWeb";
+  const size_t colon = name.rfind(':');
+  const bool has_modifiers = colon != std::string_view::npos && colon + 1 < name.size() &&
+                             name.find_first_not_of(kModifiers, colon + 1) == std::string_view::npos;
+  return has_modifiers ? name.substr(0, colon) : name;
+}
+
+// The event of exactly that name, else the only one whose name is that with modifiers; 0 where there is none.
+uint32_t event_id(std::string_view wanted, const std::vector<store::EventEntry>& events) {
+  uint32_t modified = 0;
+  size_t modified_count = 0;
+  for (uint32_t id = 1; id < events.size(); ++id) {
+    if (events[id].name == wanted) {
+      return id;
+    }
+    if (without_modifiers(events[id].name) == wanted) {
+      modified = id;
+      ++modified_count;
+    }
+  }
+  return modified_count == 1 ? modified : 0;
+}
+
 Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
   const auto& events = snapshot.dictionaries.events;
-  const auto id_of = [&](std::string_view wanted) {
-    const auto found = std::find_if(events.begin() + 1, events.end(),
-                                    [&](const store::EventEntry& event) { return event.name == wanted; });
-    return found == events.end() ? 0 : static_cast<uint32_t>(found - events.begin());
-  };
+  const auto id_of = [&](std::string_view wanted) { return event_id(wanted, events); };
   if (events.size() <= 1) {
     return with_hint(fail(ErrorCode::kNotFound, "there are no profiles yet"),
                      "import some (plimsoll import), or let a daemon send them (plimsolld --server)");

@@ -29,6 +29,19 @@ TEST(Selection, CyclesAreTheDefaultEventThenCpuClockThenTheFirst) {
   EXPECT_EQ(brief(fleet.top({{"event", "page-faults"}})), "fault 1 1\n");
 }
 
+TEST(Selection, AnEventIsFoundWithoutItsModifiersIfItIsTheOnlyOne) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .events = {{.name = "page-faults"}}, .stacks = "fault 1\n"});
+  fleet.add({.seed = 2, .events = {{.name = "cycles:pp"}}, .stacks = "spin 2\n"});
+  EXPECT_EQ(brief(fleet.top({{"event", "cycles"}})), "spin 2 2\n");
+  EXPECT_EQ(brief(fleet.top({})), "spin 2 2\n");
+  fleet.add({.seed = 3, .events = {{.name = "cycles:u"}}, .stacks = "user 3\n"});
+  EXPECT_FALSE(fleet.top({{"event", "cycles"}}));
+  EXPECT_EQ(brief(fleet.top({{"event", "cycles:u"}})), "user 3 3\n");
+  fleet.add({.seed = 4, .events = {{.name = "cycles"}}, .stacks = "all 4\n"});
+  EXPECT_EQ(brief(fleet.top({{"event", "cycles"}})), "all 4 4\n");
+}
+
 TEST(Selection, AnUnknownEventSaysWhichThereAre) {
   Fleet fleet;
   fleet.add({.stacks = "main 1\nevent=page-faults main 1\n"});

@@ -1,0 +1,50 @@
+#include "cli/import_report.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::cli {
+namespace {
+
+const char* unit_name(wire::Unit unit) {
+  switch (unit) {
+    case wire::NANOSECONDS:
+      return "ns";
+    case wire::BYTES:
+      return "bytes";
+    default:
+      return "count";
+  }
+}
+
+}  // namespace
+
+std::vector<EventReport> event_reports(const wire::RawProfile& profile) {
+  std::vector<EventReport> reports;
+  for (const wire::Event& event : profile.events()) {
+    const double value = wire::scale_of(event) * static_cast<double>(event.hits());
+    reports.push_back({event.name(), event.hits(), event.lost(), event.hits(), value, event.unit()});
+  }
+  return reports;
+}
+
+std::string json_lines(const std::string& file, const std::vector<EventReport>& events) {
+  std::string lines;
+  for (const EventReport& event : events) {
+    nlohmann::ordered_json row;
+    row["file"] = printable(file);
+    row["event"] = event.name;
+    row["samples"] = event.samples;
+    row["lost"] = event.lost;
+    row["hits"] = event.hits;
+    row["value"] = event.value;
+    row["unit"] = unit_name(event.unit);
+    lines += row.dump() + "\n";
+  }
+  return lines;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,310 @@
+#include "formats/perf_data/import_recording.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/checksum.h"
+#include "base/time.h"
+#include "daemon/identity/safe_open.h"
+#include "daemon/profile/profile_builder.h"
+#include "daemon/profile/sample_assembly.h"
+#include "formats/perf_data/event_names.h"
+#include "formats/perf_data/exec_guess.h"
+#include "formats/perf_data/machine_facts.h"
+#include "formats/perf_data/record_stream.h"
+#include "formats/perf_data/recorded_images.h"
+#include "formats/perf_data/recorded_kernel.h"
+#include "formats/perf_data/recorded_processes.h"
+#include "formats/perf_data/recording_header.h"
+#include "formats/perf_data/side_records.h"
+#include "formats/perf_data/time_order.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::perf_data {
+namespace {
+
+constexpr uint16_t kDefaultDeepestChain = 127;  // of the kernel, where the recording does not tell
+
+uint16_t deepest_chain(const std::vector<RecordedEvent>& events) {
+  const uint16_t told = events.front().attr.sample_max_stack;
+  return told == 0 ? kDefaultDeepestChain : told;
+}
+
+bool tells_execs(const std::vector<RecordedEvent>& events) {
+  return std::ranges::any_of(events, [](const RecordedEvent& event) { return event.attr.comm_exec; });
+}
+
+class Importer {
+ public:
+  Importer(BlockReader& file, const RecordingHeader& header, const RecordLayouts& layouts,
+           const RecordingOptions& options, const Limits& limits)
+      : file_(file),
+        header_(header),
+        metadata_(header.metadata),
+        layouts_(layouts),
+        options_(options),
+        limits_(limits),
+        can_unwind_(metadata_.architecture.empty() || metadata_.architecture == "x86_64"),
+        guesses_execs_(!tells_execs(metadata_.events)),
+        images_(options.symbol_roots),
+        binaries_(images_),
+        processes_(no_other_source_, binaries_),
+        kernel_(metadata_.build_ids, limits),
+        user_stacks_(images_),
+        assembly_(
+            processes_, &kernel_, &user_stacks_, builder_, [](uint64_t) { return -1; },
+            deepest_chain(metadata_.events)),
+        tally_(metadata_.events, layouts, limits) {
+    for (const RecordedBuildId& told : metadata_.build_ids) {
+      if (!told.is_kernel) {
+        build_ids_.try_emplace(told.path, told.build_id);
+      }
+    }
+  }
+
+  Result<ImportedRecording> import() {
+    if (auto read = read_records(); !read) {
+      return propagate(read);
+    }
+    wire::RawProfile profile;
+    profile.set_format_version(wire::kFormatVersion);
+    profile.set_profile_id(
+        content_hash(as_bytes(options_.machine + '\0' + options_.job + '\0' + options_.content_id)));
+    describe_machine(metadata_, options_.machine, kernel_.build_id(), *profile.mutable_machine());
+    if (auto set = set_window(metadata_, times_, options_.modified_ns, profile); !set) {
+      return propagate(set);
+    }
+    profile.mutable_assignment()->set_id("import/" + profile.machine().id());
+    tally_.write_events(profile);
+    builder_.finish(profile);
+    tally_.scale_hits(profile);
+    finish(profile);
+    return ImportedRecording{std::move(profile), tally_.summaries()};
+  }
+
+ private:
+  Status read_records() {
+    RecordStream stream(file_, header_.records, limits_);
+    TimeOrder order(limits_.max_waiting_bytes,
+                    [this](const TimeOrder::Record& record) { return apply(record); });
+    while (true) {
+      const auto record = stream.next();
+      if (!record) {
+        return propagate(record);
+      }
+      if (record->bytes.empty()) {
+        break;
+      }
+      const bool ends_round = record->header.type == static_cast<uint32_t>(RecordType::kFinishedRound);
+      auto taken = ends_round ? order.finish_round()
+                              : order.add(layouts_.time_ns(record->bytes), record->offset, record->bytes);
+      if (!taken) {
+        return taken;
+      }
+      if (options_.progress) {
+        options_.progress(record->offset, file_.size_bytes());
+      }
+    }
+    auto finished = order.finish();
+    late_ = order.late();
+    return finished;
+  }
+
+  Status apply(const TimeOrder::Record& record) {
+    const Bytes bytes = as_bytes(record.bytes);
+    const auto header = ByteReader(bytes).read<perf_event_header>();
+    const auto applied = header.type == PERF_RECORD_SAMPLE ? apply_sample(bytes, record.time_ns)
+                                                           : apply_other(bytes, record.time_ns);
+    return applied ? applied
+                   : propagate(applied, "the record at offset {}, of type {} and {} bytes", record.offset,
+                               header.type, bytes.size());
+  }
+
+  Status apply_sample(Bytes bytes, uint64_t time_ns) {
+    const auto event = layouts_.event_of_sample(bytes);
+    if (!event) {
+      ++samples_of_unknown_events_;
+      return {};
+    }
+    if (!decode_sample(bytes, metadata_.events[*event].attr, can_unwind_, sample_)) {
+      return fail(ErrorCode::kCorrupt, "it ends before the fields of a sample of {} do",
+                  metadata_.events[*event].name);
+    }
+    times_.add(time_ns);
+    if (auto counted = tally_.add(*event, sample_, weights_); !counted) {
+      return counted;
+    }
+    if (sample_.is_of_guest) {
+      sample_.record.callchain.clear();
+      sample_.record.is_leaf_only = true;
+      ++samples_of_guests_;
+    }
+    learn_from_sample();
+    const SampleAssembly::Subject subject = assembly_.find_subject(sample_.record);
+    for (const Weight& weight : weights_) {
+      builder_.add_hit(weight.event, subject.thread, subject.stack, weight.occurrences);
+    }
+    assembly_.add_branches(subject.thread, sample_.record.pid, sample_.branches);
+    return {};
+  }
+
+  // A thread of the kernel maps nothing, and old recordings do not tell whose child it is.
+  void learn_from_sample() {
+    const identity::Process& process = processes_.find(sample_.record.pid);
+    if (sample_.is_in_kernel && process.mappings->all().empty() && process.identity->executable.empty()) {
+      process.identity->executable = identity::kKernelExecutable;
+    }
+    const auto cgroup = cgroups_.find(sample_.cgroup);
+    if (cgroup != cgroups_.end()) {
+      process.identity->cgroup = cgroup->second;
+    }
+  }
+
+  Status apply_other(Bytes bytes, uint64_t time_ns) {
+    auto decoded = decode_side_record(bytes, layouts_);
+    if (!decoded) {
+      return propagate(decoded);
+    }
+    time_ns_ = static_cast<int64_t>(std::min<uint64_t>(time_ns, INT64_MAX));
+    std::visit([this](auto& record) { apply(record); }, *decoded);
+    return {};
+  }
+
+  void apply(std::monostate /*nothing*/) {}
+  void apply(const KernelMmapRecord& record) { kernel_.apply(record); }
+  void apply(const KernelSymbolRecord& record) { kernel_.apply(record); }
+  void apply(const LostRecord& record) { tally_.add_lost(record); }
+  void apply(const ThrottledRecord& record) { tally_.add_throttle(record.event); }
+  void apply(const perf::ForkRecord& record) { processes_.apply({time_ns_, record}); }
+  void apply(const perf::ExitRecord& record) { processes_.apply({time_ns_, record}); }
+
+  void apply(const CgroupRecord& record) {
+    if (cgroups_.size() < limits_.max_cgroups) {
+      cgroups_[record.id] = printable(record.path);
+    }
+  }
+
+  void apply(const perf::CommRecord& record) {
+    // At the begin of the recording nobody ran a program: those are names that processes had.
+    if (guesses_execs_ && time_ns_ != 0) {
+      exec_guess_.see(record);
+    }
+    processes_.apply({time_ns_, record});
+  }
+
+  void apply(perf::MmapRecord& record) {
+    if (const auto exec = exec_guess_.see(record)) {
+      processes_.apply({time_ns_, *exec});
+    }
+    if (const auto told = build_ids_.find(record.path); record.build_id.empty() && told != build_ids_.end()) {
+      record.build_id = told->second;
+    }
+    processes_.apply({time_ns_, std::move(record)});
+  }
+
+  void finish(wire::RawProfile& profile) {
+    for (wire::Process& process : *profile.mutable_processes()) {
+      if (cgroups_.empty()) {
+        process.clear_cgroup();
+        process.clear_instance();
+      }
+      if (!options_.job.empty() && process.executable() != identity::kKernelExecutable) {
+        process.set_job(options_.job);
+      }
+    }
+    profile.set_lost_side_band(tally_.lost_without_event());
+    add_notes(profile);
+    const bool is_running_kernel = options_.running_kernel && !kernel_.build_id().empty() &&
+                                   kernel_.build_id() == identity::running_kernel_build_id();
+    const identity::KernelMap* const symbols = is_running_kernel ? options_.running_kernel() : nullptr;
+    if (symbols != nullptr) {
+      add_kernel_symbols(*symbols, profile);
+    }
+  }
+
+  void add_notes(wire::RawProfile& profile) const {
+    for (const RecordedGroup& group : metadata_.groups) {
+      profile.add_notes("counted together: " + text_of(group, metadata_));
+    }
+    const auto note = [&](uint64_t count, std::string_view what) {
+      if (count > 0) {
+        profile.add_notes(fmt::format("{} {}", count, what));
+      }
+    };
+    note(samples_of_unknown_events_, "samples belong to no event of the recording, and are left out");
+    note(samples_of_guests_, "samples were taken in virtual machines, and have no stack");
+    note(late_, "records came too late to be put in the order of time");
+    if (layouts_.lacks_ids()) {
+      profile.add_notes("samples do not tell their event: all count for " + metadata_.events.front().name);
+    }
+  }
+
+  BlockReader& file_;
+  const RecordingHeader& header_;
+  const Metadata& metadata_;
+  const RecordLayouts& layouts_;
+  const RecordingOptions& options_;
+  const Limits& limits_;
+  const bool can_unwind_;
+  const bool guesses_execs_;
+  const RecordedProcesses no_other_source_;
+  const RecordedImages images_;
+  identity::BinaryTable binaries_;
+  identity::ProcessTable processes_;
+  RecordedKernel kernel_;
+  UserStacks user_stacks_;
+  ProfileBuilder builder_;
+  SampleAssembly assembly_;
+  EventTally tally_;
+  ExecGuess exec_guess_;
+  std::map<std::string, std::string, std::less<>> build_ids_;  // of files, by path
+  std::map<uint64_t, std::string> cgroups_;                    // paths by ID
+  SampleTimes times_;
+  DecodedSample sample_;
+  std::vector<Weight> weights_;
+  int64_t time_ns_ = 0;  // of the record that is being applied
+  uint64_t samples_of_unknown_events_ = 0;
+  uint64_t samples_of_guests_ = 0;
+  uint64_t late_ = 0;
+};
+
+}  // namespace
+
+Result<ImportedRecording> import_recording(BlockReader& file, const RecordingOptions& options,
+                                           const Limits& limits) {
+  const auto header = read_recording_header(file, limits);
+  if (!header) {
+    return propagate(header);
+  }
+  const auto layouts = RecordLayouts::make(header->metadata.events);
+  if (!layouts) {
+    return propagate(layouts);
+  }
+  return Importer(file, *header, *layouts, options, limits).import();
+}
+
+Result<OpenRecording> open_recording(const std::string& path) {
+  auto opened = identity::open_regular_file(path);
+  if (!opened) {
+    return propagate(opened);
+  }
+  const auto fd = std::make_shared<const UniqueFd>(std::move(*opened));
+  struct stat info{};
+  if (::fstat(fd->get(), &info) != 0) {
+    return fail_errno(errno, "asking about {}", path);
+  }
+  int64_t modified_ns = 0;
+  if (__builtin_mul_overflow(info.st_mtim.tv_sec, kNsPerSecond, &modified_ns)) {
+    modified_ns = 0;
+  }
+  const auto content_id = content_hash_of_file(*fd, path, UINT64_MAX);
+  if (!content_id) {
+    return propagate(content_id);
+  }
+  return OpenRecording{BlockReader(elf::read_at_of(fd, path), static_cast<uint64_t>(info.st_size)),
+                       *content_id, modified_ns};
+}
+
+}  // namespace plimsoll::perf_data

@@ -1,0 +1,56 @@
+// A recording of perf (perf.data), as a raw profile: what the daemon would have sent of it, made by the daemon's own code.
+//
+//   auto file = open_recording(path);
+//   auto imported = import_recording(*file, {.path = path, ...});
+//
+// docs/perf-data.md says what is read and what becomes of it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "daemon/identity/kernel.h"
+#include "formats/perf_data/block_reader.h"
+#include "formats/perf_data/event_tally.h"
+#include "formats/perf_data/limits.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll::perf_data {
+
+struct RecordingOptions {
+  std::string content_id =
+      {};  // tells the file's content: the profile's ID is made from it and from the labels below
+  std::string machine = "import";  // for a recording that does not name its machine
+  std::string job = {};            // of all its processes; empty: each one's own
+  int64_t modified_ns = 0;  // wall clock, of the file: when the recording ended, where it does not tell
+  std::vector<std::string> symbol_roots =
+      {};  // folders whose binaries may be read, for their segments and unwind tables
+  std::function<void(uint64_t done_bytes, uint64_t all_bytes)> progress = {};
+  // Symbols of the running kernel, asked for where its build ID is the recorded one; null: no symbols.
+  std::function<const identity::KernelMap*()> running_kernel = {};
+};
+
+struct ImportedRecording {
+  wire::RawProfile profile;
+  std::vector<EventTally::Summary>
+      events;  // of the recording; the profile has two more where it has branches
+};
+
+// Reads the recording once from end to end (twice where it was written into a pipe) in bounded memory: Limits, and the
+// profile itself. kCorrupt where it is damaged or cut off: nothing of it is imported then.
+Result<ImportedRecording> import_recording(BlockReader& file, const RecordingOptions& options,
+                                           const Limits& limits = {});
+
+struct OpenRecording {
+  BlockReader reader;
+  std::string content_id;
+  int64_t modified_ns = 0;
+};
+
+// A regular file, which is read once for its content's ID. The fields of the same name in RecordingOptions want what this tells.
+Result<OpenRecording> open_recording(const std::string& path);
+
+}  // namespace plimsoll::perf_data

@@ -1,0 +1,77 @@
+#include "formats/perf_data/machine_facts.h"
+
+#include <fmt/format.h>
+
+namespace plimsoll::perf_data {
+namespace {
+
+constexpr size_t kMaxMachineIdBytes = 128;
+constexpr size_t kMaxBuildIdBytes = 64;
+// As wire::validate() permits: in the year 2096.
+constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
+
+// "GenuineIntel,6,42,7" (vendor, family, model, stepping), as the daemon writes platforms.
+std::string platform_of(const Metadata& metadata) {
+  const std::string& id = metadata.cpu_id;
+  const size_t family = id.find(',');
+  const size_t model = family == std::string::npos ? family : id.find(',', family + 1);
+  const size_t stepping = model == std::string::npos ? model : id.find(',', model + 1);
+  if (stepping == std::string::npos) {
+    return metadata.cpu_description.empty() ? id : metadata.cpu_description;
+  }
+  return fmt::format("{} ({} {}/{})", metadata.cpu_description, id.substr(0, family),
+                     id.substr(family + 1, model - family - 1), id.substr(model + 1, stepping - model - 1));
+}
+
+bool is_wall_time(int64_t ns) {
+  return ns > 0 && ns <= kLatestNs;
+}
+
+// The wall-clock time of the window's begin, by the recording's own pair of clocks; 0 where it has none, or no sensible one.
+int64_t start_by_clock(const Metadata& metadata, int64_t first_ns) {
+  int64_t offset_ns = 0;
+  int64_t start_ns = 0;
+  const bool is_told =
+      metadata.clock &&
+      !__builtin_sub_overflow(metadata.clock->wall_ns, metadata.clock->clock_ns, &offset_ns) &&
+      !__builtin_add_overflow(offset_ns, first_ns, &start_ns);
+  return is_told && is_wall_time(start_ns) ? start_ns : 0;
+}
+
+}  // namespace
+
+void describe_machine(const Metadata& metadata, const std::string& label, const std::string& kernel_build_id,
+                      wire::Machine& machine) {
+  const std::string& name = metadata.hostname.empty() ? label : metadata.hostname;
+  machine.set_id(name.substr(0, kMaxMachineIdBytes));
+  machine.set_hostname(name);
+  machine.set_platform(platform_of(metadata));
+  machine.set_architecture(metadata.architecture);
+  machine.set_kernel_release(metadata.os_release);
+  machine.set_kernel_build_id(kernel_build_id.substr(0, kMaxBuildIdBytes));
+  machine.set_cores(metadata.cpus_online);
+  machine.set_memory_bytes(metadata.memory_kib << 10U);
+}
+
+Status set_window(const Metadata& metadata, const SampleTimes& times, int64_t modified_ns,
+                  wire::RawProfile& profile) {
+  const uint64_t first_ns = times.known() ? times.first_ns : 0;
+  if (times.last_ns >= static_cast<uint64_t>(kLatestNs)) {
+    return fail(ErrorCode::kCorrupt, "its samples were taken from {} to {} ns on its clock", first_ns,
+                times.last_ns);
+  }
+  // Windows have a length, one sample or none has not.
+  const auto length_ns = std::max<int64_t>(1, static_cast<int64_t>(times.last_ns - first_ns));
+  int64_t start_ns = start_by_clock(metadata, static_cast<int64_t>(first_ns));
+  if (start_ns == 0) {
+    start_ns = std::max<int64_t>(1, modified_ns - length_ns);
+  }
+  wire::Window& window = *profile.mutable_window();
+  window.mutable_start()->set_monotonic_ns(static_cast<int64_t>(first_ns));
+  window.mutable_start()->set_wall_ns(start_ns);
+  window.mutable_end()->set_monotonic_ns(static_cast<int64_t>(first_ns) + length_ns);
+  window.mutable_end()->set_wall_ns(std::min(start_ns + length_ns, kLatestNs));
+  return {};
+}
+
+}  // namespace plimsoll::perf_data

@@ -1,0 +1,37 @@
+// What a recording tells of its machine and of the time when it was made.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "formats/perf_data/metadata.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll::perf_data {
+
+// Of the samples that have a time, on the recording's clock.
+struct SampleTimes {
+  uint64_t first_ns = UINT64_MAX;
+  uint64_t last_ns = 0;
+
+  void add(uint64_t time_ns) {
+    if (time_ns != 0) {
+      first_ns = std::min(first_ns, time_ns);
+      last_ns = std::max(last_ns, time_ns);
+    }
+  }
+  bool known() const { return last_ns != 0; }
+};
+
+// Known by its host name, or by `label` where the recording has none.
+void describe_machine(const Metadata& metadata, const std::string& label, const std::string& kernel_build_id,
+                      wire::Machine& machine);
+
+// From the first sample to the last, in wall-clock time by the pair of clocks in the recording (perf record -k), else so that
+// it ends when the file was last written. kCorrupt for times that no machine has.
+Status set_window(const Metadata& metadata, const SampleTimes& times, int64_t modified_ns,
+                  wire::RawProfile& profile);
+
+}  // namespace plimsoll::perf_data

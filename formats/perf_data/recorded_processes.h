@@ -1,0 +1,22 @@
+// What is known of a recording's processes besides its records: nothing.
+#pragma once
+
+#include "daemon/identity/proc_fs.h"
+
+namespace plimsoll::perf_data {
+
+class RecordedProcesses : public identity::ProcessSource {
+ public:
+  std::vector<uint32_t> pids() const override { return {}; }
+  std::string comm(uint32_t /*pid*/) const override { return {}; }
+  std::string thread_name(uint32_t /*pid*/, uint32_t /*tid*/) const override { return {}; }
+  std::string executable(uint32_t /*pid*/) const override { return {}; }
+  bool is_kernel_thread(uint32_t /*pid*/) const override { return false; }
+  std::string cgroup(uint32_t /*pid*/) const override { return {}; }
+  Result<std::vector<identity::MapsEntry>> maps(uint32_t pid) const override {
+    return fail(ErrorCode::kNotFound, "process {} is only recorded", pid);
+  }
+  bool tells_executables() const override { return false; }
+};
+
+}  // namespace plimsoll::perf_data

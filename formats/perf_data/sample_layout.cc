@@ -1,0 +1,119 @@
+#include "formats/perf_data/sample_layout.h"
+
+#include <bit>
+
+namespace plimsoll::perf_data {
+namespace {
+
+size_t words_of(uint64_t sample_type, uint64_t fields) {
+  return sizeof(uint64_t) * static_cast<size_t>(std::popcount(sample_type & fields));
+}
+
+std::optional<size_t> id_at(uint64_t sample_type) {
+  constexpr uint64_t kBefore = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
+  if ((sample_type & PERF_SAMPLE_IDENTIFIER) != 0) {
+    return sizeof(perf_event_header);
+  }
+  return (sample_type & PERF_SAMPLE_ID) != 0
+             ? std::optional(sizeof(perf_event_header) + words_of(sample_type, kBefore))
+             : std::nullopt;
+}
+
+// struct sample_id: PID and TID, time, ID, stream ID, CPU, identifier.
+std::optional<size_t> trailer_id_from_end(uint64_t sample_type) {
+  constexpr uint64_t kFromId = PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
+  if ((sample_type & PERF_SAMPLE_IDENTIFIER) != 0) {
+    return sizeof(uint64_t);
+  }
+  return (sample_type & PERF_SAMPLE_ID) != 0 ? std::optional(words_of(sample_type, kFromId)) : std::nullopt;
+}
+
+constexpr uint32_t kFirstOfPerf = 64;  // types of records that the kernel does not write
+constexpr uint64_t kTrailerFields = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+                                    PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+
+std::optional<size_t> trailer_time_from_end(uint64_t sample_type) {
+  return (sample_type & PERF_SAMPLE_TIME) != 0
+             ? std::optional(words_of(sample_type, kTrailerFields & ~uint64_t{PERF_SAMPLE_TID}))
+             : std::nullopt;
+}
+
+uint64_t word_at(Bytes record, size_t offset) {
+  ByteReader reader(record);
+  reader.seek(offset);
+  return reader.read<uint64_t>();
+}
+
+}  // namespace
+
+RecordLayouts::RecordLayouts(const std::vector<RecordedEvent>& events) : events_(&events) {
+  for (uint32_t index = 0; index < events.size(); ++index) {
+    for (const uint64_t id : events[index].ids) {
+      event_of_id_.try_emplace(id, index);
+    }
+  }
+  const perf_event_attr& first = events.front().attr;
+  id_at_ = id_at(first.sample_type);
+  if (first.sample_id_all) {
+    trailer_id_from_end_ = trailer_id_from_end(first.sample_type);
+    trailer_time_from_end_ = trailer_time_from_end(first.sample_type);
+    trailer_bytes_ = words_of(first.sample_type, kTrailerFields);
+  }
+}
+
+Result<RecordLayouts> RecordLayouts::make(const std::vector<RecordedEvent>& events) {
+  const perf_event_attr& first = events.front().attr;
+  for (const RecordedEvent& event : events) {
+    const perf_event_attr& attr = event.attr;
+    const bool has_same_trailer = attr.sample_id_all == first.sample_id_all &&
+                                  (!first.sample_id_all || words_of(attr.sample_type, kTrailerFields) ==
+                                                               words_of(first.sample_type, kTrailerFields));
+    if (id_at(attr.sample_type) != id_at(first.sample_type) || !has_same_trailer) {
+      return fail(ErrorCode::kUnsupported,
+                  "samples of {} and {} are laid out so differently that they cannot be told apart",
+                  events.front().name, event.name);
+    }
+  }
+  return RecordLayouts(events);
+}
+
+std::optional<uint32_t> RecordLayouts::event_of_id(uint64_t id) const {
+  const auto known = event_of_id_.find(id);
+  return known == event_of_id_.end() ? std::nullopt : std::optional(known->second);
+}
+
+std::optional<uint32_t> RecordLayouts::event_of_sample(Bytes record) const {
+  if (!id_at_ || events_->size() == 1) {
+    return 0;
+  }
+  return event_of_id(word_at(record, *id_at_));
+}
+
+std::optional<uint32_t> RecordLayouts::event_of_other(Bytes record) const {
+  if (!trailer_id_from_end_ || events_->size() == 1) {
+    return 0;
+  }
+  return record.size() < trailer_bytes_ ? std::nullopt
+                                        : event_of_id(word_at(record, record.size() - *trailer_id_from_end_));
+}
+
+uint64_t RecordLayouts::time_ns(Bytes record) const {
+  const auto header = ByteReader(record).read<perf_event_header>();
+  if (header.type >= kFirstOfPerf) {
+    return 0;
+  }
+  if (header.type != PERF_RECORD_SAMPLE) {
+    const bool has_time = trailer_time_from_end_ && record.size() >= sizeof header + trailer_bytes_;
+    return has_time ? word_at(record, record.size() - *trailer_time_from_end_) : 0;
+  }
+  const auto event = event_of_sample(record);
+  const uint64_t fields = event ? (*events_)[*event].attr.sample_type : 0;
+  constexpr uint64_t kBefore = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID;
+  return (fields & PERF_SAMPLE_TIME) == 0 ? 0 : word_at(record, sizeof header + words_of(fields, kBefore));
+}
+
+Bytes RecordLayouts::without_trailer(Bytes record) const {
+  return record.first(record.size() < trailer_bytes_ ? 0 : record.size() - trailer_bytes_);
+}
+
+}  // namespace plimsoll::perf_data

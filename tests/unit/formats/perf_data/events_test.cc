@@ -1,0 +1,205 @@
+// Events of a recording: what they are called, how often they were sampled, and how much they come to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/perf_data/imported.h"
+
+namespace plimsoll::perf_data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Written by `perf record -o FILE` and `perf record -o -`.
+class BothModes : public ::testing::TestWithParam<std::string (Recording::*)() const> {
+ protected:
+  static std::string bytes(const Recording& recording) { return (recording.*GetParam())(); }
+};
+
+TEST_P(BothModes, SamplesAreCountedByTheIdsOfTheirEvents) {
+  const auto imported =
+      import_of(bytes(Recording()
+                          .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1, 2}, "cycles:u")
+                          .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {3, 4}, "instructions")
+                          .records(process_of_samples())
+                          .records(sample({.id = 1}))
+                          .records(sample({.id = 4}))
+                          .records(sample({.id = 2, .ip = 0x10020}))));
+  EXPECT_THAT(event_lines(imported), ElementsAre("cycles:u: 2 samples, 0 lost, 2 hits, 2000 times",
+                                                 "instructions: 1 samples, 0 lost, 1 hits, 1000 times"));
+  EXPECT_THAT(sample_lines(imported.profile),
+              ElementsAre("cycles:u 7/7 elf_file_offset:1010 1", "cycles:u 7/7 elf_file_offset:1020 1",
+                          "instructions 7/7 elf_file_offset:1010 1"));
+  EXPECT_THAT(imported.profile.notes(), IsEmpty());
+}
+
+TEST_P(BothModes, BuildIdsNameTheFilesThatWereMapped) {
+  const auto imported = import_of(bytes(
+      cycles_recording().build_id("/bin/job", "job's ID").records(process_of_samples()).records(sample({}))));
+  EXPECT_THAT(binary_lines(imported.profile), ElementsAre("job's ID /bin/job"));
+}
+
+TEST_P(BothModes, EventsWithoutDescriptionAreNamedByWhatTheyAre) {
+  perf_event_attr user = hardware_attr(PERF_COUNT_HW_CPU_CYCLES);
+  user.exclude_kernel = 1;
+  user.exclude_hv = 1;
+  user.precise_ip = 2;
+  perf_event_attr clock = hardware_attr(PERF_COUNT_SW_CPU_CLOCK);
+  clock.type = PERF_TYPE_SOFTWARE;
+  perf_event_attr cache = hardware_attr(0x10000 | PERF_COUNT_HW_CACHE_LL);
+  cache.type = PERF_TYPE_HW_CACHE;
+  perf_event_attr raw = hardware_attr(0x1c2);
+  raw.type = PERF_TYPE_RAW;
+  const auto imported = import_of(bytes(Recording()
+                                            .event(user, {1}, "")
+                                            .event(clock, {2}, "")
+                                            .event(cache, {3}, "")
+                                            .event(raw, {4}, "")
+                                            .event(raw, {5}, "")
+                                            .records(sample({.id = 2}))));
+  EXPECT_THAT(event_lines(imported), ElementsAre("cycles:upp: 0 samples, 0 lost, 0 hits, 0 times",
+                                                 "cpu-clock: 1 samples, 0 lost, 1 hits, 1000 ns",
+                                                 "LLC-load-misses: 0 samples, 0 lost, 0 hits, 0 times",
+                                                 "r1c2: 0 samples, 0 lost, 0 hits, 0 times",
+                                                 "r1c2#2: 0 samples, 0 lost, 0 hits, 0 times"));
+  EXPECT_EQ(imported.profile.events(0).note(), "only in user mode");
+}
+
+TEST_P(BothModes, GroupsAreNoted) {
+  std::string groups = bytes_of(uint32_t{1}) + text_field("") + bytes_of(uint32_t{0}) + bytes_of(uint32_t{2});
+  const auto imported =
+      import_of(bytes(Recording()
+                          .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+                          .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                          .feature(17, groups)
+                          .records(sample({}))));
+  EXPECT_THAT(imported.profile.notes(), ElementsAre("counted together: {cycles,instructions}"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Recordings, BothModes, ::testing::Values(&Recording::file, &Recording::pipe),
+                         [](const auto& tested) { return tested.index == 0 ? "InAFile" : "FromAPipe"; });
+
+TEST(RecordedEvents, APipeNamesItsEventsByRecordsOfTheirOwn) {
+  const std::string update = RecordBytes(78, 0).u64(2).u64(1).text("my-cycles").bytes();
+  perf_event_attr trace = hardware_attr(77);
+  trace.type = PERF_TYPE_TRACEPOINT;
+  const std::string listed =
+      RecordBytes(65, 0).u64(77).raw(std::string("sched:switch").append(52, '\0')).bytes();
+  const auto imported = import_of(Recording()
+                                      .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "")
+                                      .event(trace, {2}, "")
+                                      .records(update + listed + sample({}))
+                                      .pipe());
+  EXPECT_EQ(imported.events[0].name, "my-cycles");
+  EXPECT_EQ(imported.events[1].name, "sched:switch");
+}
+
+TEST(RecordedEvents, SamplesThatStandForDifferentAmountsWeighSo) {
+  const auto imported = import_of(cycles_recording()
+                                      .records(process_of_samples())
+                                      .records(sample({.ip = 0x10010, .period = 1}))
+                                      .records(sample({.ip = 0x10010, .period = 300}))
+                                      .records(sample({.ip = 0x10020, .period = 100}))
+                                      .file());
+  EXPECT_THAT(event_lines(imported), ElementsAre("cycles: 3 samples, 0 lost, 3 hits, 401 times"));
+  EXPECT_THAT(sample_lines(imported.profile),
+              ElementsAre("cycles 7/7 elf_file_offset:1010 301", "cycles 7/7 elf_file_offset:1020 100"));
+  EXPECT_EQ(wire::scale_of(imported.profile.events(0)), 1);
+}
+
+TEST(RecordedEvents, AConstantPeriodIsTheScaleOfHits) {
+  const auto imported =
+      import_of(cycles_recording().records(sample({.period = 5000}) + sample({.period = 5000})).file());
+  EXPECT_EQ(imported.profile.events(0).hits(), 2);
+  EXPECT_EQ(wire::scale_of(imported.profile.events(0)), 5000);
+}
+
+TEST(RecordedEvents, WithoutAPeriodInTheSampleTheEventsCounts) {
+  perf_event_attr attr = hardware_attr(PERF_COUNT_HW_CPU_CYCLES);
+  attr.sample_type &= ~uint64_t{PERF_SAMPLE_PERIOD};
+  attr.sample_period = 20003;
+  std::string without_period = sample({});
+  without_period.resize(without_period.size() - 8);
+  without_period[6] = static_cast<char>(without_period.size());
+  const auto of = [&] {
+    return event_lines(import_of(Recording().event(attr, {1}, "cycles").records(without_period).file()));
+  };
+  EXPECT_THAT(of(), ElementsAre("cycles: 1 samples, 0 lost, 1 hits, 20003 times"));
+  attr.freq = 1;
+  EXPECT_THAT(of(), ElementsAre("cycles: 1 samples, 0 lost, 1 hits, 1 times")) << "20003 is a rate";
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.sample_freq = 1000;
+  EXPECT_THAT(of(), ElementsAre("cycles: 1 samples, 0 lost, 1 hits, 1000000 ns"));
+}
+
+// `perf record -e '{cycles,instructions}:S'`: only the leader is sampled, and each sample reads all counters of the group.
+TEST(RecordedEvents, AGroupsCountersGiveValuesToEveryMember) {
+  const auto with_read = [](uint64_t config) {
+    perf_event_attr attr = hardware_attr(config, PERF_SAMPLE_READ);
+    attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED;
+    return attr;
+  };
+  const auto reading = [](uint64_t cycles, uint64_t instructions) {
+    return bytes_of(std::array<uint64_t, 6>{2, 999, cycles, 1, instructions, 2});
+  };
+  const auto imported = import_of(Recording()
+                                      .event(with_read(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+                                      .event(with_read(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                                      .records(process_of_samples())
+                                      .records(sample({.ip = 0x10010}, reading(100, 50)))
+                                      .records(sample({.ip = 0x10020}, reading(200, 450)))
+                                      .records(sample({.ip = 0x10010}, reading(300, 480)))
+                                      .file());
+  EXPECT_THAT(event_lines(imported), ElementsAre("cycles: 3 samples, 0 lost, 3 hits, 300 times",
+                                                 "instructions: 0 samples, 0 lost, 3 hits, 480 times"));
+  EXPECT_THAT(
+      sample_lines(imported.profile),
+      ElementsAre("cycles 7/7 elf_file_offset:1010 2", "cycles 7/7 elf_file_offset:1020 1",
+                  "instructions 7/7 elf_file_offset:1010 80", "instructions 7/7 elf_file_offset:1020 400"));
+}
+
+TEST(RecordedEvents, LostRecordsCountForTheirEvent) {
+  const auto lost = [](uint64_t id, uint64_t records) {
+    return ended(RecordBytes(PERF_RECORD_LOST, 0).u64(id).u64(records));
+  };
+  const auto lost_samples = [](uint64_t id, uint64_t records, uint16_t misc = 0) {
+    return ended(RecordBytes(PERF_RECORD_LOST_SAMPLES, misc).u64(records), 0, id);
+  };
+  const auto recording = [&](uint64_t read_format) {
+    perf_event_attr attr = hardware_attr(PERF_COUNT_HW_CPU_CYCLES);
+    attr.read_format = read_format;
+    return import_of(Recording()
+                         .event(attr, {1}, "cycles")
+                         .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                         .records(sample({}) + lost(1, 10) + lost(2, 3) + lost_samples(1, 30) + lost(99, 4))
+                         .records(lost_samples(1, 1000, 1U << 15U))  // left out by a filter
+                         .file());
+  };
+  EXPECT_THAT(event_lines(recording(0)), ElementsAre("cycles: 1 samples, 40 lost, 1 hits, 1000 times",
+                                                     "instructions: 0 samples, 3 lost, 0 hits, 0 times"));
+  EXPECT_EQ(recording(0).profile.lost_side_band(), 4);
+  EXPECT_EQ(recording(PERF_FORMAT_LOST).events[0].lost, 30)
+      << "the 10 are among the 30 that the kernel counted";
+}
+
+TEST(RecordedEvents, ThrottlingIsCounted) {
+  const std::string throttle = ended(RecordBytes(PERF_RECORD_THROTTLE, 0).u64(1).u64(1).u64(1));
+  const std::string unthrottle = ended(RecordBytes(PERF_RECORD_UNTHROTTLE, 0).u64(1).u64(1).u64(1));
+  const auto imported =
+      import_of(cycles_recording().records(throttle + unthrottle + throttle + sample({})).file());
+  EXPECT_EQ(imported.profile.events(0).throttles(), 2);
+}
+
+TEST(RecordedEvents, SamplesOfNoEventAreLeftOutAndNoted) {
+  const auto imported = import_of(Recording()
+                                      .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+                                      .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                                      .records(sample({.id = 5}) + sample({.id = 1}))
+                                      .file());
+  EXPECT_EQ(imported.profile.events(0).hits(), 1);
+  EXPECT_THAT(imported.profile.notes(),
+              ElementsAre("1 samples belong to no event of the recording, and are left out"));
+}
+
+}  // namespace
+}  // namespace plimsoll::perf_data

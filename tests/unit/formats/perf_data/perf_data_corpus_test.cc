@@ -1,0 +1,232 @@
+// Recordings of real machines: events, samples and lost records as a separate count of their records has them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "base/file.h"
+#include "tests/unit/formats/perf_data/imported.h"
+
+namespace plimsoll::perf_data {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Counted {
+  uint64_t samples = 0;
+  uint64_t lost = 0;
+  bool operator==(const Counted&) const = default;
+};
+using Counts = std::map<std::string, Counted>;
+
+void PrintTo(const Counted& counted, std::ostream* stream) {
+  *stream << counted.samples << " samples, " << counted.lost << " lost";
+}
+
+// Goes through the bytes with nothing of the reader under test.
+class Walk {
+ public:
+  explicit Walk(const std::string& file) : file_(file) {}
+
+  Counts counts() {
+    if (u64(8) == 16) {
+      walk(16, file_.size());
+    } else {
+      read_header();
+      walk(u64(40), u64(40) + u64(48));
+    }
+    return counts_;
+  }
+
+ private:
+  struct Event {
+    std::string name;
+    uint64_t sample_type = 0;
+  };
+
+  uint64_t u64(size_t at) const { return value<uint64_t>(at); }
+  template <typename T>
+  T value(size_t at) const {
+    T result{};
+    std::memcpy(&result, file_.data() + at, sizeof result);
+    return result;
+  }
+
+  void add_event(const std::string& name, size_t attr_at, size_t ids_at, size_t ids) {
+    counts_[name] = {};
+    events_.push_back({name, u64(attr_at + 24)});
+    for (size_t i = 0; i < ids; ++i) {
+      event_of_id_[u64(ids_at + i * 8)] = events_.size() - 1;
+    }
+  }
+
+  // Names are in feature 12, whose place stands behind the data; features before it have a place each.
+  void read_header() {
+    const uint64_t bits = u64(72);
+    size_t place = u64(40) + u64(48);
+    for (unsigned bit = 0; bit < 12; ++bit) {
+      place += (bits >> bit & 1U) * 16;
+    }
+    size_t at = u64(place);
+    const auto count = value<uint32_t>(at);
+    const auto attr_bytes = value<uint32_t>(at + 4);
+    at += 8;
+    for (uint32_t i = 0; i < count; ++i) {
+      const size_t attr_at = at;
+      const auto ids = value<uint32_t>(at + attr_bytes);
+      const auto name_bytes = value<uint32_t>(at + attr_bytes + 4);
+      const size_t name_at = at + attr_bytes + 8;
+      const size_t ids_at = name_at + name_bytes;
+      add_event(file_.c_str() + name_at, attr_at, ids_at, ids);
+      at = ids_at + size_t{ids} * 8;
+    }
+  }
+
+  static size_t bits_set(uint64_t word) { return static_cast<size_t>(__builtin_popcountll(word)); }
+
+  std::string& event_at(size_t id_at) {
+    const auto found = event_of_id_.find(u64(id_at));
+    return events_[events_.size() == 1 || found == event_of_id_.end() ? 0 : found->second].name;
+  }
+
+  void walk(size_t at, size_t end) {
+    static const char* const kNames[] = {"cycles",       "instructions", "cache-references",
+                                         "cache-misses", "branches",     "branch-misses"};
+    while (at < end) {
+      const auto type = value<uint32_t>(at);
+      const auto size = value<uint16_t>(at + 6);
+      ASSERT_GE(size, 8);
+      const uint64_t fields = events_.empty() ? 0 : events_[0].sample_type;
+      const bool has_identifier = (fields & 1U << 16U) != 0;
+      if (type == 64) {
+        const auto attr_bytes = value<uint32_t>(at + 12);
+        add_event(kNames[u64(at + 16)], at + 8, at + 8 + attr_bytes, (size - 8 - attr_bytes) / 8);
+      } else if (type == PERF_RECORD_SAMPLE) {
+        ++counts_[event_at(at + 8 + (has_identifier ? 0 : 8 * bits_set(fields & 0xf)))].samples;
+      } else if (type == PERF_RECORD_LOST) {
+        counts_[event_at(at + 8)].lost += u64(at + 16);
+      } else if (type == PERF_RECORD_LOST_SAMPLES) {
+        const size_t from_end = has_identifier ? 8 : 8 * bits_set(fields & (1U << 6U | 1U << 7U | 1U << 9U));
+        counts_[event_at(at + size - from_end)].lost += u64(at + 8);
+      }
+      at += size;
+    }
+  }
+
+  const std::string& file_;
+  std::vector<Event> events_;
+  std::map<uint64_t, size_t> event_of_id_;
+  Counts counts_;
+};
+
+std::string corpus_file(const std::string& name) {
+  const char* const corpus = std::getenv("PLIMSOLL_CORPUS");
+  return corpus == nullptr ? std::string()
+                           : read_file(std::string(corpus) + "/" + name, 16 << 20).value_or("");
+}
+
+class PerfDataCorpus : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::getenv("PLIMSOLL_CORPUS") == nullptr) {
+      GTEST_SKIP() << "no corpus";
+    }
+    content_ = corpus_file(GetParam());
+    ASSERT_FALSE(content_.empty());
+  }
+
+  std::string content_;
+};
+
+TEST_P(PerfDataCorpus, HasTheSamplesAndLossesOfItsRecords) {
+  const ImportedRecording imported = import_of(content_);
+  Counts ours;
+  for (const auto& event : imported.events) {
+    ours[event.name] = {event.samples, event.lost};
+    EXPECT_EQ(event.hits, event.samples) << event.name;
+  }
+  EXPECT_EQ(ours, Walk(content_).counts());
+}
+
+TEST_P(PerfDataCorpus, FindsTheCodeOfNearlyEverySample) {
+  const ImportedRecording imported = import_of(content_);
+  std::map<std::string, uint64_t> leaves;
+  uint64_t all = 0;
+  const wire::RawProfile& profile = imported.profile;
+  for (const wire::SampleTable& table : profile.samples()) {
+    for (int row = 0; row < table.thread_size(); ++row) {
+      const uint32_t node = table.stack(row);
+      const std::string leaf =
+          node == 0 ? "none" : location_text(profile, profile.stacks().location(static_cast<int>(node) - 1));
+      leaves[leaf.substr(0, leaf.find(':'))] += table.hits(row);
+      all += table.hits(row);
+    }
+  }
+  const uint64_t lost = leaves["unresolved"] + leaves["unfinished"] + leaves["none"];
+  EXPECT_LT(static_cast<double>(lost), 0.02 * static_cast<double>(all));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Recordings, PerfDataCorpus,
+    ::testing::Values("perf_data/perf.data.branch_stack_hw_index", "perf_data/perf.data.callgraph-3.8",
+                      "perf_data/perf.data.callgraph_and_branch-3.8",
+                      "perf_data/perf.data.ctx_switch_namespaces-4.14", "perf_data/perf.data.group_desc-4.14",
+                      "perf_data/perf.data.hw_and_sw-3.4", "perf_data/perf.data.lost_samples-4.4",
+                      "perf_data/perf.data.piped.target-3.8", "perf_data/perf.data.systemwide.0-3.8",
+                      "perf_data/perf.data.throttle-3.8", "perf_data/single-event-multi-process.perf.data",
+                      "autofdo/test.lbr"),
+    [](const auto& tested) {
+      std::string name = tested.param;
+      std::ranges::replace_if(
+          name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+      return name;
+    });
+
+class CorpusFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::getenv("PLIMSOLL_CORPUS") == nullptr) {
+      GTEST_SKIP() << "no corpus";
+    }
+  }
+};
+
+TEST_F(CorpusFile, ThatIsCorruptedSaysWhere) {
+  const auto imported = try_import(corpus_file("perf_data/perf.data.piped.corrupted.zero_size_sample-3.2"));
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(imported.error().message,
+              HasSubstr("the record at offset 49104, of type 9, says that it has 0 bytes"));
+  EXPECT_THAT(imported.error().hint, HasSubstr("record again"));
+}
+
+TEST_F(CorpusFile, WithBranchesHasEachRecordOfThem) {
+  // 9,232 samples of up to 16 branches, of which perf shows as many (perf script -F brstack | wc -w).
+  const auto imported = import_of(corpus_file("autofdo/test.lbr"));
+  const wire::Event& event = imported.profile.events(1);
+  EXPECT_EQ(event.name(), "branch-records");
+  EXPECT_EQ(event.hits(), 147'712);
+  uint64_t hits = 0;
+  for (const wire::BranchTable& table : imported.profile.branches()) {
+    for (const uint64_t of_row : table.hits()) {
+      hits += of_row;
+    }
+  }
+  EXPECT_EQ(hits, event.hits());
+}
+
+TEST_F(CorpusFile, ThatWasThrottledSaysSo) {
+  const auto imported = import_of(corpus_file("perf_data/perf.data.throttle-3.8"));
+  EXPECT_EQ(imported.profile.events(0).throttles() + imported.profile.events(1).throttles(), 68);
+}
+
+TEST_F(CorpusFile, OfAGroupNotesIt) {
+  const auto imported = import_of(corpus_file("perf_data/perf.data.lost_samples-4.4"));
+  EXPECT_THAT(imported.profile.notes(),
+              ::testing::ElementsAre("counted together: {cycles:pp,instructions:pp,branch-instructions:pp}"));
+}
+
+}  // namespace
+}  // namespace plimsoll::perf_data
