@@ -1,9 +1,9 @@
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 
 #include "base/file.h"
+#include "bench/daemon/agent_run.h"
 #include "bench/daemon/load.h"
 #include "bench/daemon/parts.h"
 #include "bench/harness/statistics.h"
@@ -25,34 +25,10 @@ struct Recording {
 
 using Record = Result<Recording> (*)(double seconds, const ScratchFolder& folder);
 
-// The number before " samples," in what plimsolld says.
-Result<double> samples_said(const std::string& path) {
-  const auto text = read_file(path, 1 << 20);
-  if (!text) {
-    return propagate(text);
-  }
-  const size_t end = text->find(" samples,");
-  const size_t start = end == std::string::npos ? end : text->rfind(' ', end - 1);
-  double samples = 0;
-  if (start == std::string::npos ||
-      std::from_chars(text->data() + start + 1, text->data() + end, samples).ec != std::errc()) {
-    return fail(ErrorCode::kCorrupt, "plimsolld says of no samples: {}", *text);
-  }
-  return samples;
-}
-
 Result<Recording> record_ours(double seconds, const ScratchFolder& folder) {
-  const std::string profile = folder / "machine.profile";
-  const std::string said = folder / "plimsolld.out";
-  const auto usage = run_to_end({sibling_program("plimsolld"), "--once", fmt::format("{}", seconds), "--rate",
-                                 "999", "--event", "cpu-clock", "--output", profile},
-                                said);
-  const auto samples = usage ? samples_said(said) : propagate(usage);
-  if (!samples) {
-    return propagate(samples);
-  }
-  std::error_code error;
-  return Recording{*samples, usage->cpu_s, static_cast<double>(std::filesystem::file_size(profile, error))};
+  const auto run = run_agent(seconds, {"--rate", "999"}, folder);
+  return run ? Result<Recording>(Recording{run->samples(), run->usage.cpu_s, static_cast<double>(run->bytes)})
+             : propagate(run);
 }
 
 // An empty line ends each sample in the text of perf script.

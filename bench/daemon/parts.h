@@ -9,6 +9,8 @@ namespace plimsoll::bench {
 Status measure_memory(const Flags& flags, Report& report);
 // CPU time of plimsolld for a sample, what it takes to start, and the size of what it writes, beside perf.
 Status measure_agent(const Flags& flags, Report& report);
+// What sizes of stack copies and lower stack rates cost and give: for docs/unwinding.md.
+Status measure_stack_options(const Flags& flags, Report& report);
 // What a program pays for being sampled.
 Status measure_sampled_program(const Flags& flags, Report& report);
 // Compiling unwind tables of large binaries, and their size; needs no privileges.

@@ -237,8 +237,8 @@ void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>
     ends[record.ring] = std::max(ends[record.ring].value_or(0), record.end);
   }
   for (size_t i = 0; i < rings_.size(); ++i) {
-    if (ends[i]) {
-      rings_[i].release(*ends[i]);
+    if (const std::optional<uint64_t> end = ends[i]) {
+      rings_[i].release(*end);
     }
   }
   pending_.clear();

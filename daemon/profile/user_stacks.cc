@@ -120,6 +120,8 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
   // Callers mostly lie in the binary of those that they called: the rest of find() is without look-ups then.
   void move_to(uint64_t address) {
     mapping_ = process_.mappings->find(address);
+    table_ = nullptr;
+    problem_ = wire::STACK_PROBLEM_UNSPECIFIED;
     if (mapping_ == nullptr || mapping_->binary == nullptr) {
       return;
     }

@@ -8,8 +8,12 @@ namespace plimsoll::unwind {
 namespace {
 
 // Offsets are kept in 32 bits.
-constexpr uint64_t kMaxSectionBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxSectionBytes = uint64_t{256} << 20;
 constexpr uint64_t kWindowBytes = uint64_t{256} << 10;
+constexpr uint64_t kSmallWindowBytes = 4096;
+// Linkers merge common entries in .eh_frame; .debug_frame has one for each source file, of few kinds.
+constexpr size_t kMaxCommonEntries = 200'000;
+constexpr size_t kMaxCommonKinds = 4096;
 
 struct Augmentation {
   uint8_t pointer_encoding = 0;
@@ -61,7 +65,10 @@ Result<Bytes> CallFrameEntries::bytes_at(uint64_t offset, uint64_t size_bytes) {
   if (!is_held) {
     // The section's size may be a mere bound: what lies behind its terminator need not be there.
     const uint64_t rest = section_.size_bytes - std::min(offset, section_.size_bytes);
-    auto window = section_.read(offset, std::min(rest, std::max(kWindowBytes, size_bytes)));
+    const bool goes_forward =
+        offset >= window_offset_ && offset - window_offset_ <= window_.size() + kWindowBytes;
+    const uint64_t ahead = goes_forward ? kWindowBytes : kSmallWindowBytes;
+    auto window = section_.read(offset, std::min(rest, std::max(ahead, size_bytes)));
     if (!window) {
       return propagate(window, "reading call frame information");
     }
@@ -93,7 +100,8 @@ Result<CallFrameEntries::Header> CallFrameEntries::header_at(uint64_t offset) {
 
 Status CallFrameEntries::read(size_t max_functions, std::vector<FunctionEntry>& functions) {
   uint64_t offset = 0;
-  while (functions.size() < max_functions) {
+  const size_t first = functions.size();
+  while (functions.size() - first <= max_functions) {
     const auto header = header_at(offset);
     if (!header) {
       return propagate(header);
@@ -134,6 +142,13 @@ void CallFrameEntries::read_entry(uint64_t start, const Header& header, Bytes bo
 
 void CallFrameEntries::read_common(uint64_t start, Bytes body, uint64_t body_offset) {
   ByteReader reader(body);
+  if (common_at_.size() >= kMaxCommonEntries) {
+    return;
+  }
+  if (const auto same = common_numbers_.find(std::string(as_text(body))); same != common_numbers_.end()) {
+    common_at_[start] = same->second;
+    return;
+  }
   CommonEntry common;
   const auto version = reader.read<uint8_t>();
   const std::string_view letters = reader.c_string();
@@ -146,7 +161,7 @@ void CallFrameEntries::read_common(uint64_t start, Bytes body, uint64_t body_off
   common.data_alignment = reader.sleb128();
   const uint64_t return_address_register = version == 1 ? reader.read<uint8_t>() : reader.uleb128();
   const auto augmentation = read_augmentation(reader, letters);
-  if (!augmentation || return_address_register != kRip) {
+  if (!augmentation || return_address_register != kRip || commons_.size() >= kMaxCommonKinds) {
     return;
   }
   common.pointer_encoding = augmentation->pointer_encoding;
@@ -161,7 +176,9 @@ void CallFrameEntries::read_common(uint64_t start, Bytes body, uint64_t body_off
   }
   common.first_row = first;
   common.first_row.is_signal_frame = augmentation->is_signal_frame;
-  common_at_[start] = static_cast<uint32_t>(commons_.size());
+  const auto number = static_cast<uint32_t>(commons_.size());
+  common_at_[start] = number;
+  common_numbers_.emplace(as_text(body), number);
   commons_.push_back(common);
 }
 
@@ -174,8 +191,10 @@ void CallFrameEntries::read_function(uint32_t common, Bytes body, uint64_t body_
   if (shared.has_augmentation_data) {
     reader.skip(reader.uleb128());
   }
-  const bool is_sound = reader.ok() && begin && size_bytes && *size_bytes != 0 && *size_bytes <= UINT32_MAX &&
-                        *begin <= UINT64_MAX - *size_bytes;
+  // Linkers leave the entries of functions that they dropped in .debug_frame, from address 0 on.
+  const bool is_dropped = !is_eh_frame() && begin == 0;
+  const bool is_sound = reader.ok() && begin && !is_dropped && size_bytes && *size_bytes != 0 &&
+                        *size_bytes <= UINT32_MAX && *begin <= UINT64_MAX - *size_bytes;
   if (is_sound) {
     functions.push_back({.begin = *begin,
                          .size_bytes = static_cast<uint32_t>(*size_bytes),

@@ -33,8 +33,8 @@ class CallFrameEntries {
   // `number` becomes FunctionEntry::section.
   CallFrameEntries(elf::CallFrames section, uint8_t number, ExpressionPool& expressions);
 
-  // Appends every function's entry that can be read, in the order of the section, up to `max_functions` in all. One pass over
-  // the section; fails where its bytes are out of reach.
+  // Appends every function's entry that can be read, in the order of the section. One pass over the section; fails where its
+  // bytes are out of reach, or it has more than `max_functions`.
   Status read(size_t max_functions, std::vector<FunctionEntry>& functions);
 
   // The program of one of them; borrowed until the next call. Cheap where calls go forward through the section.
@@ -55,14 +55,15 @@ class CallFrameEntries {
                      std::vector<FunctionEntry>& functions) const;
   bool is_eh_frame() const { return section_.format == elf::CallFrames::Format::kEhFrame; }
 
-  // Bytes of the section, borrowed until the next call.
+  // Bytes of the section, borrowed until the next call. Reads ahead where calls go forward.
   Result<Bytes> bytes_at(uint64_t offset, uint64_t size_bytes);
 
   elf::CallFrames section_;
   uint8_t number_;
   ExpressionPool& expressions_;
-  std::vector<CommonEntry> commons_;
-  boost::unordered_flat_map<uint64_t, uint32_t> common_at_;  // index by offset in the section
+  std::vector<CommonEntry> commons_;                                 // each once
+  boost::unordered_flat_map<std::string, uint32_t> common_numbers_;  // by their bytes
+  boost::unordered_flat_map<uint64_t, uint32_t> common_at_;          // index by offset in the section
   std::string window_;
   uint64_t window_offset_ = 0;
 };

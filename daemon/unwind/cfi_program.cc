@@ -26,7 +26,9 @@ class Interpreter {
         return false;
       }
     }
-    sink_(location_, row_);
+    if (changed_) {
+      sink_(location_, row_);
+    }
     return true;
   }
 
@@ -39,8 +41,9 @@ class Interpreter {
     if (location < location_) {
       return false;
     }
-    if (location > location_) {
+    if (location > location_ && changed_) {
       sink_(location_, row_);
+      changed_ = false;
     }
     location_ = location;
     return true;
@@ -54,6 +57,7 @@ class Interpreter {
     // Vector registers and the like have numbers too, and no part in unwinding.
     if (number < kRegisters) {
       row_.registers[number] = rule;
+      changed_ = true;
     }
     return true;
   }
@@ -63,8 +67,11 @@ class Interpreter {
       return false;
     }
     row_.cfa = {.kind = Rule::Kind::kOffset, .reg = static_cast<uint8_t>(number), .offset = offset};
+    changed_ = true;
     return true;
   }
+
+  bool is_offset_cfa() const { return row_.cfa.kind == Rule::Kind::kOffset; }
 
   bool restore(uint64_t number) {
     return set(number, number < kRegisters ? program_.common.first_row.registers[number] : Rule());
@@ -107,6 +114,7 @@ class Interpreter {
     }
     row_ = remembered_.back();
     remembered_.pop_back();
+    changed_ = true;
     return true;
   }
 
@@ -136,14 +144,13 @@ class Interpreter {
         return set_cfa(number, factored(reader.sleb128()));
       }
       case DW_CFA_def_cfa_register:
-        return set_cfa(reader.uleb128(), row_.cfa.offset);
+        return is_offset_cfa() && set_cfa(reader.uleb128(), row_.cfa.offset);
       case DW_CFA_def_cfa_offset:
-        row_.cfa.offset = static_cast<int64_t>(reader.uleb128());
-        return row_.cfa.kind == Rule::Kind::kOffset;
+        return is_offset_cfa() && set_cfa(row_.cfa.reg, static_cast<int64_t>(reader.uleb128()));
       case DW_CFA_def_cfa_offset_sf:
-        row_.cfa.offset = factored(reader.sleb128());
-        return row_.cfa.kind == Rule::Kind::kOffset;
+        return is_offset_cfa() && set_cfa(row_.cfa.reg, factored(reader.sleb128()));
       case DW_CFA_def_cfa_expression:
+        changed_ = true;
         return expression(reader, Rule::Kind::kExpression, row_.cfa);
       default:
         return false;
@@ -238,6 +245,7 @@ class Interpreter {
   const RowSink& sink_;
   UnwindRow row_;
   uint64_t location_;
+  bool changed_ = true;  // since the newest row was handed over
   std::vector<UnwindRow> remembered_;
 };
 

@@ -43,7 +43,7 @@ struct CfiProgram {
 // Takes the row that holds from an address on.
 using RowSink = std::function<void(uint64_t begin, const UnwindRow& row)>;
 
-// Hands over every row, in the order of addresses, at most one for each instruction. False where the program is malformed:
+// Hands over every row that differs from the one before, in the order of addresses. False where the program is malformed:
 // the rows before the malformed instruction have been handed over, and what holds from `damaged_from` on is not known.
 bool run(const CfiProgram& program, ExpressionPool& expressions, const RowSink& sink, uint64_t& damaged_from);
 

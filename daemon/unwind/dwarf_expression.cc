@@ -26,6 +26,7 @@ class Machine {
         break;
       }
       step(reader_.read<uint8_t>());
+      ++result_.operations;
     }
     const uint64_t result = pop();
     if (!reader_.ok()) {

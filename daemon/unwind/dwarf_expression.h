@@ -20,6 +20,7 @@ struct ExpressionValue {
   std::optional<uint64_t> value;
   ExpressionFailure failure = ExpressionFailure::kMalformed;  // where there is no value
   uint64_t address = 0;                                       // with kOutsideStack
+  int operations = 0;                                         // that were carried out
 };
 
 // The value of `expression` in a frame with these registers, `initial` (where given) on its stack at the start. Bounded:

@@ -128,6 +128,11 @@ void TableCompiler::set_number(size_t row, uint32_t number) {
   }
 }
 
+size_t TableCompiler::bytes() const {
+  constexpr size_t kMostRowBytes = 2 * sizeof(uint16_t) + sizeof(uint8_t);
+  return table_.pages_.size() * sizeof(UnwindTable::Page) + table_.offsets_.size() * kMostRowBytes;
+}
+
 void TableCompiler::append(uint64_t address, uint32_t number) {
   const bool is_first = table_.offsets_.empty();
   if (is_too_large_ || (!is_first && number == last_number_)) {
@@ -139,7 +144,7 @@ void TableCompiler::append(uint64_t address, uint32_t number) {
     return;
   }
   last_address_ = address;
-  if (table_.offsets_.size() >= limits_.max_rows) {
+  if (bytes() >= limits_.max_bytes) {
     is_too_large_ = true;
     return;
   }
@@ -157,9 +162,10 @@ Result<UnwindTable> TableCompiler::finish() {
     append(end_, kNotCoveredRule);
   }
   if (is_too_large_) {
-    return fail(ErrorCode::kTooLarge,
-                "call frame information of more than {} rows, {} different rules, or {} odd rows",
-                limits_.max_rows, limits_.max_rules, limits_.max_odd_rows);
+    return fail(
+        ErrorCode::kTooLarge,
+        "call frame information that takes over {} bytes as a table, {} different rules, or {} odd rows",
+        limits_.max_bytes, limits_.max_rules, limits_.max_odd_rows);
   }
   table_.expressions_ = expressions_.bytes();
   table_.pages_.shrink_to_fit();

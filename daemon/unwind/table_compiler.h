@@ -24,6 +24,8 @@ class TableCompiler {
   void begin_function(uint64_t begin, uint64_t end, bool is_go);
   void add(uint64_t begin, const UnwindRow& row);
   void add_damaged(uint64_t begin) { add_rule(begin, kDamagedRule); }
+  // What else is added counts for nothing.
+  bool is_too_large() const { return is_too_large_; }
 
   // The table, with nothing known of the code behind the last function.
   Result<UnwindTable> finish();
@@ -37,6 +39,7 @@ class TableCompiler {
   uint32_t number_of_odd(const UnwindRow& row);
   uint32_t intern(const FrameRule& rule);
   void append(uint64_t address, uint32_t number);
+  size_t bytes() const;
   void set_number(size_t row, uint32_t number);
 
   UnwindTable::Limits limits_;

@@ -1,6 +1,7 @@
 #include "daemon/unwind/unwind_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "daemon/unwind/call_frame_entries.h"
 #include "daemon/unwind/table_compiler.h"
@@ -10,7 +11,9 @@ namespace {
 
 // Sorted by address; of those that begin together, the first.
 void put_in_order(std::vector<FunctionEntry>& functions) {
-  std::ranges::stable_sort(functions, {}, &FunctionEntry::begin);
+  std::ranges::sort(functions, {}, [](const FunctionEntry& function) {
+    return std::tuple(function.begin, uint32_t{function.section}, function.program_offset);
+  });
   const auto repeated = std::ranges::unique(functions, {}, &FunctionEntry::begin);
   functions.erase(repeated.begin(), repeated.end());
 }
@@ -56,8 +59,12 @@ Result<UnwindTable> UnwindTable::compile(const std::vector<elf::CallFrames>& sec
   std::vector<FunctionEntry> functions;
   for (const elf::CallFrames& section : sections) {
     readers.emplace_back(section, static_cast<uint8_t>(readers.size()), compiler.expressions());
+    const size_t sound = functions.size();
     if (auto read = readers.back().read(limits.max_functions, functions); !read) {
-      return propagate(read);
+      if (sound == 0) {
+        return propagate(read);
+      }
+      functions.resize(sound);
     }
   }
   if (functions.empty() && !sections.empty()) {
@@ -66,7 +73,7 @@ Result<UnwindTable> UnwindTable::compile(const std::vector<elf::CallFrames>& sec
   put_in_order(functions);
   add_entry_point(entry_point, functions);
   const RowSink add_row = [&](uint64_t begin, const UnwindRow& row) { compiler.add(begin, row); };
-  for (size_t i = 0; i < functions.size(); ++i) {
+  for (size_t i = 0; i < functions.size() && !compiler.is_too_large(); ++i) {
     const FunctionEntry& function = functions[i];
     const uint64_t end = function.begin + function.size_bytes;
     const bool is_followed = i + 1 < functions.size();

@@ -49,8 +49,8 @@ struct FrameRule {
 class UnwindTable {
  public:
   struct Limits {
-    size_t max_functions = 1'000'000;
-    size_t max_rows = 8'000'000;
+    size_t max_functions = 1'000'000;     // of each section
+    size_t max_bytes = size_t{24} << 20;  // of pages and rows
     size_t max_rules = 100'000;
     size_t max_odd_rows = 20'000;
   };
@@ -59,7 +59,8 @@ class UnwindTable {
   // 36 bytes a function besides the table.
   // The code from `entry_point` on (0: none) has no callers, whether an entry says so or, as of the dynamic linker's, none
   // speaks of it.
-  // Of a binary without such sections nothing else is known. kCorrupt where there are some and not one entry can be read, kTooLarge beyond the limits.
+  // Of a binary without such sections nothing else is known. kCorrupt where there are some and not one entry can be read, kTooLarge beyond the limits. A section that is unsound or
+  // too large costs only itself where one before it is sound.
   static Result<UnwindTable> compile(const std::vector<elf::CallFrames>& sections, uint64_t entry_point = 0) {
     return compile(sections, entry_point, Limits{});
   }

@@ -2,87 +2,10 @@
 
 #include <bit>
 
-#include "daemon/unwind/dwarf_expression.h"
+#include "daemon/unwind/odd_row_step.h"
 
 namespace plimsoll::unwind {
 namespace {
-
-// Why a word is not in the copy: it lies behind its end, or on another stack.
-StackEnd why_not_held(const StackCopy& stack, uint64_t address) {
-  constexpr uint64_t kLargestStackBytes = uint64_t{8}
-                                          << 20;  // as the kernel and libc make them unless told otherwise
-  const bool is_behind = address >= stack.start && address - stack.start < kLargestStackBytes;
-  return stack.is_cut && is_behind ? StackEnd::kCutCopy : StackEnd::kOutsideStack;
-}
-
-// A word that a rule needs, or why it cannot be had.
-std::optional<uint64_t> read_word(const StackCopy& stack, uint64_t address, StackEnd& end) {
-  const auto word = stack.word(address);
-  if (!word) {
-    end = why_not_held(stack, address);
-  }
-  return word;
-}
-
-std::optional<uint64_t> evaluate_rule(const Rule& rule, const UnwindTable& table, const Registers& frame,
-                                      const StackCopy& stack, std::optional<uint64_t> cfa, StackEnd& end) {
-  const auto result = evaluate(table.expression(rule), frame, stack, cfa);
-  if (!result.value) {
-    end = StackEnd::kDamagedUnwindInformation;
-    if (result.failure == ExpressionFailure::kOutsideStack) {
-      read_word(stack, result.address, end);
-    }
-  }
-  return result.value;
-}
-
-// Where the caller's stack pointer was at the call.
-std::optional<uint64_t> canonical_frame_address(const UnwindRow& row, const UnwindTable& table,
-                                                const Registers& frame, const StackCopy& stack,
-                                                StackEnd& end) {
-  if (row.cfa.kind == Rule::Kind::kExpression) {
-    return evaluate_rule(row.cfa, table, frame, stack, std::nullopt, end);
-  }
-  if (row.cfa.kind != Rule::Kind::kOffset || !frame.knows(row.cfa.reg)) {
-    // The register's value was saved where this copy does not reach.
-    end = row.cfa.kind == Rule::Kind::kOffset ? StackEnd::kOutsideStack : StackEnd::kDamagedUnwindInformation;
-    return std::nullopt;
-  }
-  return frame[row.cfa.reg] + static_cast<uint64_t>(row.cfa.offset);
-}
-
-// The caller's value of one register; nothing where it is lost, or, with the reason in `end`, cannot be read.
-std::optional<uint64_t> callers_value(const Rule& rule, uint64_t number, const UnwindTable& table,
-                                      const Registers& frame, uint64_t cfa, const StackCopy& stack,
-                                      StackEnd& end) {
-  const auto unchanged = [&](uint64_t other) {
-    return frame.knows(other) ? std::optional(frame[other]) : std::nullopt;
-  };
-  switch (rule.kind) {
-    case Rule::Kind::kSame:
-      return unchanged(number);
-    case Rule::Kind::kUndefined:
-      return std::nullopt;
-    case Rule::Kind::kOffset:
-      return cfa + static_cast<uint64_t>(rule.offset);
-    case Rule::Kind::kAtOffset: {
-      const uint64_t address = cfa + static_cast<uint64_t>(rule.offset);
-      // Compilers do not say that an epilogue has popped a register: its slot, below the stack pointer by now, is still
-      // what the rule names, and the register has the value again.
-      const bool is_popped = number != kRip && address < frame[kRsp];
-      return is_popped ? unchanged(number) : read_word(stack, address, end);
-    }
-    case Rule::Kind::kRegister:
-      return unchanged(rule.reg);
-    case Rule::Kind::kAtExpression: {
-      const auto address = evaluate_rule(rule, table, frame, stack, cfa, end);
-      return address ? read_word(stack, *address, end) : std::nullopt;
-    }
-    case Rule::Kind::kExpression:
-      return evaluate_rule(rule, table, frame, stack, cfa, end);
-  }
-  return std::nullopt;
-}
 
 bool step_by_common_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end) {
   if (!frame.knows(rule.cfa_register)) {
@@ -104,7 +27,7 @@ bool step_by_common_rule(const FrameRule& rule, Registers& frame, const StackCop
     const auto index = static_cast<size_t>(std::countr_zero(saved));
     const uint64_t address = cfa + static_cast<uint64_t>(int64_t{rule.saved_offset[index]});
     if (address < stack_pointer) {
-      continue;  // popped already (see callers_value)
+      continue;  // popped already (see OddRowStep)
     }
     // One that cannot be had matters only where a caller's rule needs it.
     if (const auto value = stack.word(address)) {
@@ -170,6 +93,8 @@ bool step_by_evidence(CodeMap& code, Registers& frame, const StackCopy& stack) {
 void Walker::walk(Registers registers, const StackCopy& stack, const FramePointerChain& chain, CodeMap& code,
                   WalkedStack& walked) {
   walked.addresses.clear();
+  walked.end = StackEnd::kNoUnwindInformation;
+  operations_left_ = kMaxOperations;
   only_frame_pointers_ = true;
   not_in_chain_ = 0;
   bool is_exact = true;
@@ -211,6 +136,10 @@ void Walker::follow_chain(const FramePointerChain& chain, uint64_t return_addres
   }
   bool may_end = true;
   for (; next < addresses.size() && addresses[next] != 0; ++next) {
+    if (walked.addresses.size() == kMaxFrames) {
+      walked.end = StackEnd::kTooDeep;
+      return;
+    }
     const uint64_t address = addresses[next] - 1;
     const CodePlace place = code.find(address);
     if (!place.is_mapped) {
@@ -242,7 +171,8 @@ bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Register
       return step_by_common_rule(rule, frame, stack, end);
     case FrameRule::Kind::kOdd:
       only_frame_pointers_ = false;
-      return step_by_odd_row(rule, *place.table, frame, stack, end);
+      next_is_exact_ = place.table->odd_row(rule).is_signal_frame;
+      return OddRowStep(*place.table, stack, operations_left_).step(rule, frame, end);
     case FrameRule::Kind::kDamaged:
       end = StackEnd::kDamagedUnwindInformation;
       return false;
@@ -263,6 +193,7 @@ bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Register
 
 bool Walker::step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end) {
   constexpr uint64_t kWord = sizeof(uint64_t);
+  end = StackEnd::kOutsideStack;  // where rbp was saved
   const uint64_t cfa = frame[rule.cfa_register] + static_cast<uint64_t>(int64_t{rule.cfa_offset});
   if (!frame.knows(kRbp) || !step_by_common_rule(rule, frame, stack, end)) {
     left_copy_ = end == StackEnd::kOutsideStack || end == StackEnd::kCutCopy;
@@ -278,49 +209,6 @@ bool Walker::step_by_go_rule(const FrameRule& rule, Registers& frame, const Stac
   } else {
     frame.forget(kRbp);
   }
-  return true;
-}
-
-bool Walker::step_by_odd_row(const FrameRule& rule, const UnwindTable& table, Registers& frame,
-                             const StackCopy& stack, StackEnd& end) {
-  const UnwindRow& row = table.odd_row(rule);
-  const auto cfa = canonical_frame_address(row, table, frame, stack, end);
-  if (!cfa) {
-    return false;
-  }
-  if (row.registers[kRip].kind == Rule::Kind::kUndefined) {
-    end = StackEnd::kOutermost;
-    return false;
-  }
-  // Frames lie one above the other, but for a signal handler that runs on a stack of its own.
-  if (*cfa <= frame[kRsp] && !row.is_signal_frame) {
-    end = StackEnd::kDamagedUnwindInformation;
-    return false;
-  }
-  end = StackEnd::kDamagedUnwindInformation;
-  const auto return_address = row.registers[kRip].kind == Rule::Kind::kSame
-                                  ? std::nullopt
-                                  : callers_value(row.registers[kRip], kRip, table, frame, *cfa, stack, end);
-  if (!return_address || *return_address == 0) {
-    end = return_address ? StackEnd::kOutermost : end;
-    return false;
-  }
-  Registers caller;
-  caller.set(kRip, *return_address);
-  caller.set(kRsp, *cfa);
-  for (uint64_t number = 0; number < kRip; ++number) {
-    const Rule& of_register = row.registers[number];
-    if (number == kRsp && of_register.kind == Rule::Kind::kSame) {
-      continue;
-    }
-    // One that cannot be had matters only where a caller's rule needs it.
-    StackEnd unused{};
-    if (const auto value = callers_value(of_register, number, table, frame, *cfa, stack, unused)) {
-      caller.set(number, *value);
-    }
-  }
-  frame = caller;
-  next_is_exact_ = row.is_signal_frame;
   return true;
 }
 

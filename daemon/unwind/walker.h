@@ -18,6 +18,7 @@
 #include "daemon/unwind/registers.h"
 #include "daemon/unwind/rule_cache.h"
 #include "daemon/unwind/stack_copy.h"
+#include "daemon/unwind/stack_end.h"
 #include "daemon/unwind/unwind_table.h"
 
 namespace plimsoll::unwind {
@@ -43,17 +44,6 @@ class CodeMap {
     std::optional<uint64_t> target = {};  // of a direct one
   };
   virtual std::optional<Call> call_before(uint64_t /*address*/) { return std::nullopt; }
-};
-
-// Why a stack has no more frames.
-enum class StackEnd {
-  kOutermost,     // by definition: the return address is undefined or 0, or the chain of frame pointers ends
-  kCutCopy,       // the stack goes on behind the captured part
-  kOutsideStack,  // a rule reads what is not in this stack (a signal handler's own stack, damage)
-  kNotMapped,     // a return address outside executable mappings
-  kNoUnwindInformation,
-  kDamagedUnwindInformation,
-  kTooDeep,
 };
 
 struct WalkedStack {
@@ -89,13 +79,15 @@ class Walker {
             StackEnd& end);
   bool step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
   bool step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end);
-  bool step_by_odd_row(const FrameRule& rule, const UnwindTable& table, Registers& frame,
-                       const StackCopy& stack, StackEnd& end);
   // Goes on by the chain, where its entries are those of the frames walked so far.
   void follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,
                     WalkedStack& walked) const;
 
+  // Of expressions in one walk: two signal frames take twenty, a hostile table's thousands of frames could take seconds.
+  static constexpr int kMaxOperations = 20'000;
+
   RuleCache rules_;
+  int operations_left_ = 0;
   bool next_is_exact_ = false;  // the frame that was stepped to was interrupted, not left by a call
   bool only_frame_pointers_ =
       false;                 // every step of this walk so far followed one, but for a leaf that has none yet

@@ -288,9 +288,9 @@ TEST(UnwindTable, KeepsToItsLimits) {
     const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kPushAndPop))}, 0, limits);
     return table ? std::nullopt : std::optional(table.error().code);
   };
-  EXPECT_EQ(code_of({.max_functions = 2, .max_rows = 4, .max_rules = 4}), std::nullopt);
-  EXPECT_EQ(code_of({.max_functions = 1}), ErrorCode::kTooLarge);
-  EXPECT_EQ(code_of({.max_rows = 3}), ErrorCode::kTooLarge);
+  EXPECT_EQ(code_of({.max_functions = 1, .max_rules = 4}), std::nullopt);
+  EXPECT_EQ(code_of({.max_functions = 0}), ErrorCode::kTooLarge);
+  EXPECT_EQ(code_of({.max_bytes = 20}), ErrorCode::kTooLarge);
   EXPECT_EQ(code_of({.max_rules = 3}), ErrorCode::kTooLarge);
 }
 
