@@ -13,6 +13,9 @@ namespace {
 constexpr uint32_t kZlib = 1;  // ELFCOMPRESS_ZLIB
 constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which not every <elf.h> has
 
+// The most that deflate can make of a byte is 1,032 (zlib, "Technical Details").
+constexpr uint64_t kMostZlibExpands = 1032;
+
 bool inflate_whole(Bytes stream, std::span<char> out) {
   uLongf size = out.size();
   return ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
@@ -31,6 +34,14 @@ Result<std::string> decompress(Bytes stream, uint32_t algorithm, uint64_t size_b
   if (size_bytes > max_bytes) {
     return fail(ErrorCode::kTooLarge, "a compressed section of {} bytes; at most {} are read", size_bytes,
                 max_bytes);
+  }
+  // Checked first: the header's word alone would have all of it allocated.
+  const bool is_possible = algorithm == kZlib
+                               ? size_bytes / kMostZlibExpands <= stream.size()
+                               : ::ZSTD_getFrameContentSize(stream.data(), stream.size()) == size_bytes;
+  if (!is_possible) {
+    return fail(ErrorCode::kCorrupt, "a section of {} compressed bytes does not hold {}", stream.size(),
+                size_bytes);
   }
   std::string out(static_cast<size_t>(size_bytes), '\0');
   if (!(algorithm == kZlib ? inflate_whole(stream, out) : unzstd_whole(stream, out))) {

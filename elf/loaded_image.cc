@@ -15,6 +15,7 @@ namespace {
 constexpr uint16_t kMaxProgramHeaders = 1024;
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
 constexpr uint64_t kMaxReadBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxInflatedBytes = uint64_t{32} << 20;
 constexpr uint16_t kMaxSections = 4096;
 
 // The part of what `read` reads that begins at `start`.
@@ -103,8 +104,8 @@ Status LoadedImage::read_headers() {
   section_headers_offset_ = header.e_shentsize == sizeof(Elf64_Shdr) ? header.e_shoff : 0;
   section_count_ = std::min(header.e_shnum, kMaxSections);
   section_names_ = header.e_shstrndx;
-  entry_point_ = header.e_entry;
   std::vector<Elf64_Phdr> notes;
+  bool is_program = header.e_type == ET_EXEC;
   for (uint16_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = object_at<Elf64_Phdr>(*table, i * sizeof(Elf64_Phdr));
     if (segment.p_type == PT_LOAD) {
@@ -112,6 +113,8 @@ Status LoadedImage::read_headers() {
                            segment.p_vaddr, segment.p_memsz});
     } else if (segment.p_type == PT_GNU_EH_FRAME) {
       eh_frame_hdr_ = segment.p_vaddr;
+    } else if (segment.p_type == PT_INTERP) {
+      is_program = true;
     } else if (segment.p_type == PT_NOTE) {
       notes.push_back(segment);
     }
@@ -123,7 +126,18 @@ Status LoadedImage::read_headers() {
   for (const Elf64_Phdr& segment : notes) {
     read_notes(segment.p_vaddr, segment.p_filesz);
   }
+  if (is_program || takes_initial_stack(header.e_entry)) {
+    entry_point_ = header.e_entry;
+  }
   return {};
+}
+
+// Linkers give shared libraries an entry point as well, where other code lies. The dynamic linker's hands the stack that the
+// kernel made to its first function: "mov rdi, rsp".
+bool LoadedImage::takes_initial_stack(uint64_t entry_point) const {
+  constexpr uint64_t kFirstBytes = 16;
+  const auto code = entry_point == 0 ? Result<std::string>(std::string()) : read(entry_point, kFirstBytes);
+  return code && code->find("\x48\x89\xe7") != std::string::npos;
 }
 
 void LoadedImage::read_notes(uint64_t address, uint64_t size_bytes) {
@@ -209,7 +223,8 @@ Status LoadedImage::add_debug_frame(std::vector<CallFrames>& sections) const {
   frames.read = part_of(read_, section->file_offset, section->size_bytes);
   if (compression != Compression::kNone) {
     auto bytes = read_(section->file_offset, section->size_bytes);
-    auto plain = bytes ? decompress_section(std::move(*bytes), compression, kMaxReadBytes) : propagate(bytes);
+    auto plain =
+        bytes ? decompress_section(std::move(*bytes), compression, kMaxInflatedBytes) : propagate(bytes);
     if (!plain) {
       return propagate(plain, "reading .debug_frame");
     }

@@ -57,6 +57,7 @@ class LoadedImage {
   LoadedImage(ReadAt read, std::optional<uint64_t> header_address)
       : read_(std::move(read)), header_address_(header_address) {}
   Status read_headers();
+  bool takes_initial_stack(uint64_t entry_point) const;
   void read_notes(uint64_t address, uint64_t size_bytes);
   const Segment* segment_of(uint64_t address) const;
   // ELF address; 0: there is none.

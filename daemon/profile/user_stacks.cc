@@ -8,6 +8,10 @@ namespace {
 // Files are kept open to look at code: programs with code that lacks rules are few.
 constexpr size_t kMaxOpenImages = 64;
 constexpr size_t kMaxKnownCalls = 16'384;  // of one binary
+// At code, in one walk: each is a system call, and a program's return addresses are soon known.
+constexpr int kMaxLooks = 64;
+// For a binary that is out of reach, in one window.
+constexpr int kMaxTries = 4;
 
 identity::MappedFileHint hint_of(const identity::BinaryInfo& binary, uint32_t pid) {
   const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
@@ -105,7 +109,7 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
     if (!elf_address) {
       return std::nullopt;
     }
-    const auto calls = stacks_.calls_before(*mapping->binary, process_, *elf_address);
+    const auto calls = stacks_.calls_before(*mapping->binary, process_, *elf_address, looks_left_);
     const uint64_t target = address + static_cast<uint64_t>(int64_t{calls.displacement.value_or(0)});
     if (calls.displacement && process_.mappings->find(target) != nullptr) {
       return Call{target};
@@ -135,6 +139,7 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
   const identity::Mapping* mapping_ = nullptr;  // of the newest address
   const unwind::UnwindTable* table_ = nullptr;  // of its binary
   wire::StackProblem problem_ = wire::STACK_PROBLEM_UNSPECIFIED;
+  int looks_left_ = kMaxLooks;
 };
 
 UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binary,
@@ -151,7 +156,8 @@ UserStacks::BinaryTable UserStacks::read_table(const identity::BinaryInfo& binar
 }
 
 unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
-                                            const identity::Process& process, uint64_t elf_address) {
+                                            const identity::Process& process, uint64_t elf_address,
+                                            int& looks_left) {
   if (codes_.size() >= kMaxOpenImages && !codes_.contains(&binary)) {
     return {};
   }
@@ -164,6 +170,9 @@ unwind::CallsAtEnd UserStacks::calls_before(const identity::BinaryInfo& binary,
   }
   if (const auto known = code->calls.find(elf_address); known != code->calls.end()) {
     return known->second;
+  }
+  if (looks_left-- <= 0) {
+    return {};
   }
   if (code->calls.size() >= kMaxKnownCalls) {
     code->calls.clear();
@@ -182,15 +191,19 @@ const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& 
   const auto [entry, is_new] = tables_.try_emplace(&binary);
   BinaryTable& table = entry->second;
   const uint32_t pid = process.identity->pid;
+  table.tries = table.used_in == window_ ? table.tries : 0;
   // Out of reach in one process, it may be within in another.
-  const bool may_be_found = table.problem == wire::BINARY_OUT_OF_REACH && table.tried_for_pid != pid;
+  const bool may_be_found = table.problem == wire::BINARY_OUT_OF_REACH && table.tried_for_pid != pid &&
+                            table.tries < kMaxTries && images_.are_of_this_machine();
   const bool wants_room = is_new || table.waits_for_room;
   if (wants_room && table_bytes_ > 2 * max_table_bytes_) {
     table.problem = wire::TABLE_FULL;
     table.waits_for_room = true;
   } else if (wants_room || may_be_found) {
+    const int tries = table.tries + 1;
     table = read_table(binary, process);
     table.tried_for_pid = pid;
+    table.tries = tries;
     table_bytes_ += table.compiled == nullptr ? 0 : table.compiled->memory_bytes();
   }
   table.used_in = window_;
@@ -214,6 +227,9 @@ void UserStacks::unwind(const perf::SampleRecord& sample, const unwind::FramePoi
   if (copy.bytes.empty() && walked_.end != unwind::StackEnd::kOutermost) {
     stack.problem =
         wire::NO_USER_STACK;  // within execve, the old program's memory is gone before its registers are
+  }
+  if (!stack.addresses.empty()) {
+    code.find(stack.addresses.back());  // where the walk ended, whatever was looked at since
   }
   if (walked_.end == unwind::StackEnd::kNoUnwindInformation &&
       code.problem() != wire::STACK_PROBLEM_UNSPECIFIED) {

@@ -52,16 +52,18 @@ class UserStacks {
 
   // What is known of unwinding one binary.
   struct BinaryTable {
-    std::unique_ptr<unwind::UnwindTable>
-        compiled;  // null: it has none, or `problem` says why it could not be read
+    // Null where it could not be read, for the reason in `problem`.
+    std::unique_ptr<unwind::UnwindTable> compiled;
     wire::StackProblem problem = wire::STACK_PROBLEM_UNSPECIFIED;
     uint64_t used_in = 0;  // number of the window
     bool waits_for_room = false;
     uint32_t tried_for_pid = 0;  // the process that it was last looked for in
+    int tries = 0;               // in that window
   };
   const BinaryTable& table_of(const identity::BinaryInfo& binary, const identity::Process& process);
+  // None where that would take a look at the code and there are no `looks_left`.
   unwind::CallsAtEnd calls_before(const identity::BinaryInfo& binary, const identity::Process& process,
-                                  uint64_t elf_address);
+                                  uint64_t elf_address, int& looks_left);
   BinaryTable read_table(const identity::BinaryInfo& binary, const identity::Process& process) const;
 
   const identity::ImageSource& images_;
