@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; and the sweep that kills the server at random
-# moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves the sweep out.
+# moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves the sweep out,
+# and --only NAME, which may be repeated, all but that fuzz test.
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -9,6 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 minutes=10
 with_crashes=yes
+only=()
 while (($#)); do
   case $1 in
     --minutes)
@@ -20,7 +22,12 @@ while (($#)); do
       with_crashes=
       shift
       ;;
-    *) die "unknown argument $1; there are --minutes N and --fuzz-only" ;;
+    --only)
+      [[ ${2:-} ]] || die "--only needs the name of a fuzz test"
+      only+=("$2")
+      shift 2
+      ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only and --only NAME" ;;
   esac
 done
 
@@ -83,10 +90,15 @@ scripts/install.sh
 step "configure asan" cmake --preset asan
 mapfile -t fuzzers < <(fuzz_tests)
 ((${#fuzzers[@]} > 0)) || die "there is no fuzz test in this tree"
+for name in "${only[@]}"; do
+  [[ " ${fuzzers[*]} " == *" $name "* ]] || die "there is no fuzz test $name; there are ${fuzzers[*]}"
+done
+((${#only[@]} == 0)) || fuzzers=("${only[@]}")
 step "build fuzz tests" cmake --build build-asan --target "${fuzzers[@]}"
 for fuzzer in "${fuzzers[@]}"; do
   soak_fuzz "$fuzzer"
 done
+((${#only[@]} == 0)) || exit 0
 step "configure release" cmake --preset release
 step "build fuzz_random_stacks_test" cmake --build build --target fuzz_random_stacks_test
 soak_stacks build-asan 0
