@@ -102,7 +102,7 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
     const identity::Mapping* const mapping = process_.mappings->find(address);
     if (mapping == nullptr || mapping->binary == nullptr) {
       // A JIT's code cannot be looked at, but little else on a stack points into it.
-      return mapping == nullptr ? std::nullopt : std::optional(Call());
+      return mapping == nullptr ? std::nullopt : std::optional(Call{.is_certain = false});
     }
     const auto elf_address =
         elf::address_of(mapping->binary->segments, address - mapping->start + mapping->file_offset);
@@ -112,7 +112,7 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
     const auto calls = stacks_.calls_before(*mapping->binary, process_, *elf_address, looks_left_);
     const uint64_t target = address + static_cast<uint64_t>(int64_t{calls.displacement.value_or(0)});
     if (calls.displacement && process_.mappings->find(target) != nullptr) {
-      return Call{target};
+      return Call{.target = target};
     }
     return calls.is_indirect ? std::optional(Call()) : std::nullopt;
   }

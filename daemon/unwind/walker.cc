@@ -1,5 +1,6 @@
 #include "daemon/unwind/walker.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "daemon/unwind/odd_row_step.h"
@@ -68,8 +69,24 @@ bool step_out_of_leaf(CodeMap& code, Registers& frame, const StackCopy& stack) {
   return true;
 }
 
+// Whether a return address lies close above the stack pointer, below `link`: then a leaf may have pushed a few words without
+// linking them, and the link is its caller's. Frames of functions that call others may hold old ones anywhere.
+bool skips_return_address(uint64_t link, CodeMap& code, const Registers& frame, const StackCopy& stack) {
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  constexpr uint64_t kMaxWords = 8;
+  const uint64_t end = std::min(link, frame[kRsp] + kMaxWords * kWord);
+  for (uint64_t address = frame[kRsp]; address < end; address += kWord) {
+    const auto word = stack.word(address);
+    const auto call = word ? code.call_before(*word) : std::nullopt;
+    if (call && call->is_certain) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Out of a frame that nothing is known of, if rbp can be its link: it leads to a return address.
-bool step_by_evidence(CodeMap& code, Registers& frame, const StackCopy& stack) {
+bool step_by_evidence(CodeMap& code, bool is_exact, Registers& frame, const StackCopy& stack) {
   constexpr uint64_t kWord = sizeof(uint64_t);
   const uint64_t link = frame[kRbp];
   if (!frame.knows(kRbp) || link < frame[kRsp] || link % kWord != 0) {
@@ -77,7 +94,8 @@ bool step_by_evidence(CodeMap& code, Registers& frame, const StackCopy& stack) {
   }
   const auto saved = stack.word(link);
   const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
-  if (!return_address || !may_return_to(*return_address, frame[kRip] - 1, code)) {
+  if (!return_address || !may_return_to(*return_address, frame[kRip] - 1, code) ||
+      (is_exact && skips_return_address(link, code, frame, stack))) {
     return false;
   }
   Registers caller;
@@ -188,7 +206,7 @@ bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Register
   }
   only_frame_pointers_ = false;
   end = StackEnd::kNoUnwindInformation;
-  return (is_exact && step_out_of_leaf(code, frame, stack)) || step_by_evidence(code, frame, stack);
+  return (is_exact && step_out_of_leaf(code, frame, stack)) || step_by_evidence(code, is_exact, frame, stack);
 }
 
 bool Walker::step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end) {

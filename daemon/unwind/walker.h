@@ -42,6 +42,7 @@ class CodeMap {
   // The call before `address`, which makes that a return address; nothing where there is none, or none can be seen.
   struct Call {
     std::optional<uint64_t> target = {};  // of a direct one
+    bool is_certain = true;               // it was seen, rather than taken for granted (JIT)
   };
   virtual std::optional<Call> call_before(uint64_t /*address*/) { return std::nullopt; }
 };

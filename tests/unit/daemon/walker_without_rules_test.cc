@@ -30,7 +30,7 @@ class TestCode : public CodeMap {
     if (call == calls_.end()) {
       return std::nullopt;
     }
-    return call->second == 0 ? Call() : Call{call->second};
+    return call->second == 0 ? Call() : Call{.target = call->second};
   }
 
  private:
@@ -76,6 +76,14 @@ TEST(CodeWithoutRules, IsNotBelievedWithoutEvidence) {
   TestCode calls_covered_code{{0x1010, 0x1080}};
   EXPECT_EQ(walked(calls_covered_code, kLinked).end, StackEnd::kNoUnwindInformation)
       << "the link is that of an outer frame, whose function has rules";
+}
+
+TEST(CodeWithoutRules, IsNotBelievedWhereAnotherReturnAddressLiesBelowTheLink) {
+  // 0x2100 has pushed a word and links nothing: its caller is 0x2200, whose frame rbp links.
+  TestCode code({{0x2201, 0}, {0x1010, 0}});
+  const Stack stack{.rip = 0x2100, .rbp = 0x7018, .words = {5, 0x2201, 6, 0x7777, 0x1010, 0}};
+  EXPECT_THAT(walked(code, stack).addresses, ElementsAre(0x2100));
+  EXPECT_EQ(walked(code, stack).end, StackEnd::kNoUnwindInformation);
 }
 
 TEST(CodeWithoutRules, IsLeftWhereTheLinkLeadsNowhere) {
