@@ -111,10 +111,11 @@ class UserStacks::ProcessCode : public unwind::CodeMap {
     }
     const auto calls = stacks_.calls_before(*mapping->binary, process_, *elf_address, looks_left_);
     const uint64_t target = address + static_cast<uint64_t>(int64_t{calls.displacement.value_or(0)});
-    if (calls.displacement && process_.mappings->find(target) != nullptr) {
-      return Call{.target = target};
+    if (calls.is_indirect) {
+      return Call();  // a direct one in the same bytes is as good as chance
     }
-    return calls.is_indirect ? std::optional(Call()) : std::nullopt;
+    const bool is_direct = calls.displacement && process_.mappings->find(target) != nullptr;
+    return is_direct ? std::optional(Call{.target = target}) : std::nullopt;
   }
 
   // Why the newest place's binary has no table, if that is more than having none.

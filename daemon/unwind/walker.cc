@@ -73,7 +73,7 @@ bool step_out_of_leaf(CodeMap& code, Registers& frame, const StackCopy& stack) {
 // linking them, and the link is its caller's. Frames of functions that call others may hold old ones anywhere.
 bool skips_return_address(uint64_t link, CodeMap& code, const Registers& frame, const StackCopy& stack) {
   constexpr uint64_t kWord = sizeof(uint64_t);
-  constexpr uint64_t kMaxWords = 8;
+  constexpr uint64_t kMaxWords = 4;
   const uint64_t end = std::min(link, frame[kRsp] + kMaxWords * kWord);
   for (uint64_t address = frame[kRsp]; address < end; address += kWord) {
     const auto word = stack.word(address);
