@@ -11,6 +11,7 @@
 #include "daemon/perf/event_config.h"
 #include "daemon/perf/records.h"
 #include "daemon/perf/ring_buffer.h"
+#include "daemon/perf/ring_size.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/daemon/perf_records.h"
 
@@ -333,6 +334,43 @@ class Ring {
 
 std::string record_of(size_t body_bytes, char fill) {
   return RecordBytes(9999, 0).raw(std::string(body_bytes, fill)).bytes();
+}
+
+SampledEvent sampled(std::string_view name, uint64_t period, double stack_share = 1) {
+  return {.type = *find_event(name), .mean_period = period, .stack_share = stack_share};
+}
+
+struct RingCase {
+  const char* what;
+  std::vector<SampledEvent> events;
+  uint32_t stack_bytes;
+  size_t cpus;
+  uint32_t pages;
+};
+
+TEST(RingPages, HoldHalfASecondOfSamples) {
+  constexpr uint32_t k15Kib = 15 << 10;  // and 1 KiB of other things: 4 pages a sample
+  for (const RingCase& c : std::initializer_list<RingCase>{
+           {"at least 64 pages", {sampled("cpu-clock", 1'000'000'000)}, k15Kib, 2, 64},
+           {"no event", {}, k15Kib, 2, 64},
+           {"128 a second", {sampled("cpu-clock", 1'000'000'000 / 128)}, k15Kib, 2, 256},
+           {"a power of two", {sampled("cpu-clock", 1'000'000'000 / 120)}, k15Kib, 2, 256},
+           {"no more than 8 MiB", {sampled("cpu-clock", 1'000)}, k15Kib, 2, 2048},
+           {"every occurrence, 10,000 a second", {sampled("page-faults", 1)}, k15Kib, 2, 2048},
+           {"each event's own",
+            {sampled("cpu-clock", 1'000'000'000 / 128), sampled("page-faults", 10'000 / 125)},
+            k15Kib,
+            2,
+            512},
+           {"a quarter with stacks", {sampled("cpu-clock", 1'000'000'000 / 128, 0.25)}, k15Kib, 2, 128},
+           {"none with stacks to speak of", {sampled("cpu-clock", 100'000, 0.0001)}, k15Kib, 2, 64},
+           {"8 CPUs with 8 MiB each", {sampled("cpu-clock", 1'000)}, k15Kib, 8, 2048},
+           {"9 CPUs with 4 MiB each", {sampled("cpu-clock", 1'000)}, k15Kib, 9, 1024},
+           {"128 CPUs with 64 MiB together", {sampled("cpu-clock", 1'000)}, k15Kib, 128, 128},
+           {"1,024 CPUs with 64 pages each", {sampled("cpu-clock", 1'000)}, k15Kib, 1024, 64},
+       }) {
+    EXPECT_EQ(ring_pages(c.events, c.stack_bytes, c.cpus), c.pages) << c.what;
+  }
 }
 
 TEST(ReadRing, JoinsRecordsThatWrapAroundAtAnyOffset) {
