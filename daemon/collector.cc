@@ -196,6 +196,7 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
     }
   };
 
+  const uint64_t dropped_before = sampler_->dropped_bytes();
   const int64_t start_ns = monotonic_now_ns();
   const int64_t end_ns = start_ns + window.duration_ns;
   std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
@@ -236,6 +237,9 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
     return disabled;
   }
   sampler_->drain_all(consume);
+  if (const uint64_t dropped = sampler_->dropped_bytes() - dropped_before; dropped > 0) {
+    return fail(ErrorCode::kCorrupt, "{} bytes of the ring buffers are no perf records", dropped);
+  }
   return undecodable == 0 ? Status()
                           : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);
 }
