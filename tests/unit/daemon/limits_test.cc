@@ -148,7 +148,8 @@ TEST(Limits, HoldForStacksASecondWhateverTheRateAndThePeriod) {
   std::mt19937_64 random(1);
   const auto up_to = [&](uint32_t most) { return static_cast<uint32_t>(random() % (most + 1)); };
   for (int i = 0; i < 10'000; ++i) {
-    LocalLimits limits{.max_rate_hz = 1 + up_to(20'000), .max_stack_rate_hz = 1 + up_to(200), .events = {}};
+    const LocalLimits limits{
+        .max_rate_hz = 1 + up_to(20'000), .max_stack_rate_hz = 1 + up_to(200), .events = {}};
     wire::Assignment assignment;
     assignment.set_rate_hz(random() % 2 == 0 ? 1 + up_to(10) : 1 + up_to(20'000));
     assignment.set_stack_rate_hz(up_to(100));
@@ -178,7 +179,7 @@ TEST(Limits, LeaveAStackOutOfSomeWhereEveryOccurrenceWouldHaveOne) {
 }
 
 TEST(Limits, HoldForTheDefaultSizeOfStacks) {
-  wire::Assignment assignment;
+  const wire::Assignment assignment;
   EXPECT_EQ(within_limits(assignment, {.max_stack_bytes = 8192, .events = {}}).stack_bytes(), 8192);
 }
 
