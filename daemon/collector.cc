@@ -1,13 +1,13 @@
 #include "daemon/collector.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/random.h"
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/open_event.h"
+#include "daemon/perf/ring_size.h"
 #include "daemon/profile/sample_assembly.h"
 #include "proto/profile_codec.h"
 
@@ -43,18 +43,6 @@ Status try_event(const perf::EventType& type) {
   }
   const auto fd = perf::open_event(perf::sampling_attr(type, 1'000'000, 4096, 0), cpus->front(), type.name);
   return fd ? Status() : propagate(fd);
-}
-
-// Stacks are most of a ring's content. A CPU's ring holds what comes in half a second, twice the longest time between two
-// drains; beyond 8 MiB a CPU lost samples are cheaper than memory.
-uint32_t ring_pages(const wire::Assignment& assignment, size_t events) {
-  constexpr uint64_t kPageBytes = 4096;
-  constexpr uint64_t kOtherBytes = 1024;  // of a sample with a stack, besides it
-  const uint64_t bytes_a_second =
-      uint64_t{assignment.stack_rate_hz()} * (assignment.stack_bytes() + kOtherBytes) +
-      uint64_t{assignment.rate_hz() - assignment.stack_rate_hz()} * perf::kBareSampleBytes;
-  const uint64_t bytes = bytes_a_second * std::max<size_t>(events, 1) / 2;
-  return static_cast<uint32_t>(std::bit_ceil(std::clamp<uint64_t>(bytes / kPageBytes, 64, 2048)));
 }
 
 CollectorOptions with_defaults(CollectorOptions options) {
@@ -179,14 +167,15 @@ Status Collector::open_sampler() {
   }
   perf::SamplerOptions sampler_options;
   sampler_options.cpus = *cpus;
-  const wire::Assignment& assignment = options_.assignment;
-  sampler_options.sample_pages =
-      options_.sample_pages != 0 ? options_.sample_pages : ring_pages(assignment, events_.size());
-  sampler_options.stack_bytes = assignment.stack_bytes();
+  sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
   for (const CollectedEvent& event : events_) {
     sampler_options.events.push_back(event.sampled);
   }
+  sampler_options.sample_pages =
+      options_.sample_pages != 0
+          ? options_.sample_pages
+          : perf::ring_pages(sampler_options.events, sampler_options.stack_bytes, cpus->size());
   auto sampler = perf::Sampler::open(std::move(sampler_options));
   if (!sampler) {
     return propagate(sampler);
@@ -207,6 +196,7 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
     }
   };
 
+  const uint64_t dropped_before = sampler_->dropped_bytes();
   const int64_t start_ns = monotonic_now_ns();
   const int64_t end_ns = start_ns + window.duration_ns;
   std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
@@ -247,6 +237,9 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
     return disabled;
   }
   sampler_->drain_all(consume);
+  if (const uint64_t dropped = sampler_->dropped_bytes() - dropped_before; dropped > 0) {
+    return fail(ErrorCode::kCorrupt, "{} bytes of the ring buffers are no perf records", dropped);
+  }
   return undecodable == 0 ? Status()
                           : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);
 }

@@ -26,8 +26,7 @@ struct CollectorOptions {
   wire::Machine machine;
   wire::Assignment
       assignment;  // its events and rate; no events: `cycles`, or `cpu-clock` where there is no PMU
-  uint32_t sample_pages =
-      0;  // of each CPU's ring buffer, a power of two; 0: enough for half a second of samples
+  uint32_t sample_pages = 0;  // of each CPU's ring buffer, a power of two; 0: as perf::ring_pages has it
 };
 
 // One thread. A collector keeps its knowledge of processes from window to window.

@@ -95,6 +95,7 @@ Status check_branch_hits(const BranchTable& table, const std::string& path, std:
       return invalid(fmt::format("{}.mispredicted[{}]", path, i), "{} of {} branches", table.mispredicted(i),
                      table.hits(i));
     }
+    // All branches are of one event (no two have its name), whose sum is bounded: so is this one, which is no larger.
     totals[table.mispredicted_event_plus_1() - 1] += table.mispredicted(i);
   }
   return {};

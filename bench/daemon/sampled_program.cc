@@ -141,13 +141,9 @@ class Drained {
 perf_event_attr attr_of(uint32_t stack_bytes) {
   const perf::EventType cpu_clock = *perf::find_event("cpu-clock");
   const auto wakeup_bytes = static_cast<uint32_t>(kRingPages * 4096 / 4);
-  perf_event_attr attr =
-      perf::sampling_attr(cpu_clock, perf::mean_period(cpu_clock, kRateHz), wakeup_bytes, stack_bytes);
-  if (stack_bytes == 0) {
-    attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-    attr.sample_regs_user = 0;
-  }
-  return attr;
+  const uint64_t period = perf::mean_period(cpu_clock, kRateHz);
+  return stack_bytes == 0 ? perf::bare_sampling_attr(cpu_clock, period, wakeup_bytes)
+                          : perf::sampling_attr(cpu_clock, period, wakeup_bytes, stack_bytes);
 }
 
 double work_cpu_us(uint64_t steps) {

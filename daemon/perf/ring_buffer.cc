@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -25,23 +26,23 @@ Bytes contiguous(Bytes data, uint64_t position, size_t size, std::vector<std::by
 
 }  // namespace
 
-uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head, std::vector<std::byte>& wrapped,
+RingRead read_ring(Bytes data, uint64_t tail, uint64_t head, std::vector<std::byte>& wrapped,
                    const std::function<void(Bytes record, uint64_t end)>& consume) {
   // More than the ring holds: only once around it is there no more than one record that wraps.
   if (head - tail > data.size()) {
-    return head;
+    return {head, head - tail};
   }
   while (tail + sizeof(perf_event_header) <= head) {
     ByteReader reader(contiguous(data, tail, sizeof(perf_event_header), wrapped));
     const auto header = reader.read<perf_event_header>();
     if (header.size < sizeof header || header.size > head - tail || header.size > data.size()) {
-      return head;
+      return {head, head - tail};
     }
     const Bytes record = contiguous(data, tail, header.size, wrapped);
     tail += header.size;
     consume(record, tail);
   }
-  return tail;
+  return {tail, 0};
 }
 
 Result<RingBuffer> RingBuffer::map(int event_fd, uint32_t data_pages) {
@@ -64,12 +65,16 @@ RingBuffer::RingBuffer(void* mapping, size_t mapping_bytes)
 RingBuffer::RingBuffer(RingBuffer&& other) noexcept
     : control_(std::exchange(other.control_, nullptr)),
       mapping_bytes_(std::exchange(other.mapping_bytes_, 0)),
-      wrapped_(std::move(other.wrapped_)) {}
+      wrapped_(std::move(other.wrapped_)),
+      dropped_bytes_(other.dropped_bytes_),
+      dropped_to_(other.dropped_to_) {}
 
 RingBuffer& RingBuffer::operator=(RingBuffer&& other) noexcept {
   std::swap(control_, other.control_);
   std::swap(mapping_bytes_, other.mapping_bytes_);
   std::swap(wrapped_, other.wrapped_);
+  std::swap(dropped_bytes_, other.dropped_bytes_);
+  std::swap(dropped_to_, other.dropped_to_);
   return *this;
 }
 
@@ -84,13 +89,18 @@ void RingBuffer::peek(const std::function<void(Bytes record, uint64_t end)>& con
   const Bytes data(base + control_->data_offset, control_->data_size);
   const uint64_t head = std::atomic_ref(control_->data_head).load(std::memory_order_acquire);
   uint64_t last_end = control_->data_tail;
-  const uint64_t read_to = read_ring(data, last_end, head, wrapped_, [&](Bytes record, uint64_t end) {
+  const RingRead read = read_ring(data, last_end, head, wrapped_, [&](Bytes record, uint64_t end) {
     last_end = end;
     consume(record, end);
   });
+  if (read.dropped_bytes > 0) {
+    // Records before them may keep the tail where it is: the next peek() then finds the same bytes, and more.
+    dropped_bytes_ += read.tail - std::max(read.tail - read.dropped_bytes, dropped_to_);
+    dropped_to_ = read.tail;
+  }
   // Nobody can release what no record tells the end of.
-  if (last_end == control_->data_tail && read_to != last_end) {
-    release(read_to);
+  if (last_end == control_->data_tail && read.tail != last_end) {
+    release(read.tail);
   }
 }
 

@@ -31,6 +31,9 @@ class RingBuffer {
   // others are not.
   void peek(const std::function<void(Bytes record, uint64_t end)>& consume);
 
+  // Of records whose size could not be right, and of all behind them at the time: what peek() has passed over until now.
+  uint64_t dropped_bytes() const { return dropped_bytes_; }
+
   // Gives the room before `end`, a position that peek() told, back to the kernel.
   void release(uint64_t end);
 
@@ -40,12 +43,19 @@ class RingBuffer {
   perf_event_mmap_page* control_ = nullptr;
   size_t mapping_bytes_ = 0;
   std::vector<std::byte> wrapped_;
+  uint64_t dropped_bytes_ = 0;
+  uint64_t dropped_to_ = 0;  // position behind the newest of them
+};
+
+struct RingRead {
+  uint64_t tail;           // the new one
+  uint64_t dropped_bytes;  // before it, that no record was read from
 };
 
 // The reading itself, over any memory: the records between `tail` and `head` of a ring `data`, whose size is
-// a power of two. Returns the new tail. A record whose size cannot be right ends the reading, at head. `wrapped` takes the
-// record that wraps around the end.
-uint64_t read_ring(Bytes data, uint64_t tail, uint64_t head, std::vector<std::byte>& wrapped,
+// a power of two. A record whose size cannot be right ends the reading: what is left, up to head, is dropped. `wrapped` takes
+// the record that wraps around the end.
+RingRead read_ring(Bytes data, uint64_t tail, uint64_t head, std::vector<std::byte>& wrapped,
                    const std::function<void(Bytes record, uint64_t end)>& consume);
 
 }  // namespace plimsoll::perf

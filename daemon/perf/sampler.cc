@@ -286,6 +286,14 @@ Result<uint64_t> Sampler::side_band_lost() const {
   return lost;
 }
 
+uint64_t Sampler::dropped_bytes() const {
+  uint64_t bytes = 0;
+  for (const RingBuffer& ring : rings_) {
+    bytes += ring.dropped_bytes();
+  }
+  return bytes;
+}
+
 int Sampler::event_index(uint64_t event_id) const {
   const auto found = index_by_id_.find(event_id);
   return found == index_by_id_.end() ? -1 : found->second;

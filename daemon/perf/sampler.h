@@ -95,6 +95,9 @@ class Sampler {
   Result<std::vector<EventCounts>> read_counts() const;
   // Side-band records lost since open.
   Result<uint64_t> side_band_lost() const;
+  // What lay in the rings since open and could not be read (RingBuffer::dropped_bytes): hits + lost is then less than what the
+  // kernel produced.
+  uint64_t dropped_bytes() const;
 
   // Which of options.events a record's event_id belongs to; -1 where none.
   int event_index(uint64_t event_id) const;

@@ -144,7 +144,8 @@ class Comparison {
     const std::vector<uint64_t> wanted(chain.begin(), std::next(caller));
     const auto in_program =
         std::ranges::find_if(stack.addresses, [&](uint64_t address) { return !is_in_program(pid, address); });
-    return std::equal(wanted.begin(), std::prev(wanted.end()), stack.addresses.begin(), in_program) &&
+    return in_program != stack.addresses.end() &&
+           std::equal(wanted.begin(), std::prev(wanted.end()), stack.addresses.begin(), in_program) &&
            *in_program == wanted.back();
   }
 

@@ -131,14 +131,15 @@ TEST(FuzzPerfRecords, DamagedRingsEnd) {
     const uint64_t tail =
         (random() >> 1U) / kRingBytes * kRingBytes + (random() % 4 == 0 ? random() % 512 * 8 : 0);
     const uint64_t head = tail + random() % (kRingBytes + 1);
-    const uint64_t end = read_ring(as_bytes(damaged), tail, head, wrapped, [&](Bytes record, uint64_t) {
+    const RingRead read = read_ring(as_bytes(damaged), tail, head, wrapped, [&](Bytes record, uint64_t) {
       ++handed_over;
       EXPECT_LE(record.size(), kRingBytes);
       if (const auto decoded = decode_record(record)) {
         expect_own_bytes(*decoded, record);
       }
     });
-    EXPECT_LE(end - tail, head - tail);
+    EXPECT_LE(read.tail - tail, head - tail);
+    EXPECT_LE(read.dropped_bytes, read.tail - tail);
   }
   EXPECT_GT(handed_over, kMutations);
 }

@@ -20,9 +20,12 @@ uint64_t take(uint64_t& counter, uint64_t count) {
   return std::atomic_ref(counter).fetch_add(count);
 }
 
-void push(const void* function, const void* return_address) {
+// `frame` is that of the function called by the one whose stack pointer is recorded: its saved rbp.
+void push(const void* function, const void* return_address, const void* frame) {
+  constexpr uint64_t kSavedAndReturnBytes = 16;
   if (depth < path.size()) {
-    path[depth] = {reinterpret_cast<uint64_t>(function), reinterpret_cast<uint64_t>(return_address)};
+    path[depth] = {reinterpret_cast<uint64_t>(function), reinterpret_cast<uint64_t>(return_address),
+                   reinterpret_cast<uint64_t>(frame) + kSavedAndReturnBytes};
   }
   ++depth;
 }
@@ -31,7 +34,7 @@ void push(const void* function, const void* return_address) {
 
 extern "C" {
 [[gnu::no_instrument_function]] void __cyg_profile_func_enter(void* function, void* return_address) {
-  push(function, return_address);
+  push(function, return_address, __builtin_frame_address(0));
 }
 [[gnu::no_instrument_function]] void __cyg_profile_func_exit(void* /*function*/, void* /*return_address*/) {
   --depth;
@@ -68,7 +71,7 @@ bool record_paths_to(const char* file) {
   auto* frame = const_cast<RecordedFrame*>(recorded->frames()) + first;
   recorded->paths[point] = {first, depth + 1};
   *frame++ = {reinterpret_cast<uint64_t>(&sample_here),
-              reinterpret_cast<uint64_t>(__builtin_return_address(0))};
+              reinterpret_cast<uint64_t>(__builtin_return_address(0)), 0};
   for (size_t i = depth; i > 0; --i) {
     *frame++ = path[i - 1];
   }
@@ -84,7 +87,7 @@ void forget_recorded_above(size_t new_depth) {
 }
 
 RecordedCall::RecordedCall(void (*function)()) {
-  push(reinterpret_cast<const void*>(function), nullptr);
+  push(reinterpret_cast<const void*>(function), nullptr, __builtin_frame_address(0));
 }
 
 RecordedCall::~RecordedCall() {

@@ -14,6 +14,9 @@ constexpr uint64_t kPageBytes = 4096;
 struct RecordedFrame {
   uint64_t function;        // address of its first instruction
   uint64_t return_address;  // into its caller; 0: not known
+  // When the function was entered: its frame lies from there on, and what it called below; 0: not known. With variable arrays
+  // the frame may have grown downwards since.
+  uint64_t stack_pointer;
 };
 
 // The file begins with this. The stack of point N was captured at the fault on page N from `pages` on, whose address is in rdi.
@@ -40,7 +43,8 @@ void sample_here();
 size_t recorded_depth();
 void forget_recorded_above(size_t depth);
 
-// A function that is not instrumented: written in assembly.
+// A function that is not instrumented: written in assembly. Its frame lies below what is recorded as its stack pointer, its
+// caller's.
 class RecordedCall {
  public:
   explicit RecordedCall(void (*function)());

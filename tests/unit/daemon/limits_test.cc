@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "base/result.h"
+#include "daemon/perf/event_config.h"
 
 namespace plimsoll {
 namespace {
@@ -130,8 +132,54 @@ TEST(Limits, HoldForStacks) {
   }
 }
 
-TEST(Limits, HoldForTheDefaultSizeOfStacks) {
+// On a busy CPU, where the event's nominal frequency holds. As the collector has it, an event of period 1 has a stack with
+// each sample.
+double stacks_a_second(const wire::Assignment& limited) {
+  const perf::EventType type = *perf::find_event(limited.events(0).name());
+  const uint64_t own = limited.events(0).period();
+  const auto period = static_cast<double>(own != 0 ? own : perf::mean_period(type, limited.rate_hz()));
+  const bool has_bare = limited.stack_rate_hz() != 0 && limited.stack_rate_hz() < limited.rate_hz();
+  const double share =
+      has_bare && period > 1 ? static_cast<double>(limited.stack_rate_hz()) / limited.rate_hz() : 1;
+  return type.nominal_per_second / period * share;
+}
+
+TEST(Limits, HoldForStacksASecondWhateverTheRateAndThePeriod) {
+  std::mt19937_64 random(1);
+  const auto up_to = [&](uint32_t most) { return static_cast<uint32_t>(random() % (most + 1)); };
+  for (int i = 0; i < 10'000; ++i) {
+    const LocalLimits limits{
+        .max_rate_hz = 1 + up_to(20'000), .max_stack_rate_hz = 1 + up_to(200), .events = {}};
+    wire::Assignment assignment;
+    assignment.set_rate_hz(random() % 2 == 0 ? 1 + up_to(10) : 1 + up_to(20'000));
+    assignment.set_stack_rate_hz(up_to(100));
+    assignment.add_events()->set_name(random() % 2 == 0 ? "cpu-clock" : "page-faults");
+    assignment.mutable_events(0)->set_period(1 + (random() % 2 == 0 ? up_to(10) : up_to(10'000'000)));
+    const auto limited = within_limits(assignment, limits);
+    // Periods are whole numbers, the nearest.
+    EXPECT_LE(stacks_a_second(limited), limits.max_stack_rate_hz * 1.01) << assignment.ShortDebugString();
+  }
+}
+
+TEST(Limits, LengthenAPeriodThatBringsMoreStacksThanTheRateSays) {
   wire::Assignment assignment;
+  assignment.set_rate_hz(1);
+  assignment.add_events()->set_name("cpu-clock");
+  assignment.mutable_events(0)->set_period(1'000'000);
+  const LocalLimits limits{.max_rate_hz = 1000, .max_stack_rate_hz = 100, .events = {}};
+  EXPECT_EQ(within_limits(assignment, limits).events(0).period(), 10'000'000);  // ns, for 100 Hz
+}
+
+TEST(Limits, LeaveAStackOutOfSomeWhereEveryOccurrenceWouldHaveOne) {
+  wire::Assignment assignment;
+  assignment.set_rate_hz(20'000);
+  assignment.add_events()->set_name("page-faults");  // 10,000 a second
+  const LocalLimits limits{.max_rate_hz = 20'000, .max_stack_rate_hz = 100, .events = {}};
+  EXPECT_EQ(within_limits(assignment, limits).events(0).period(), 2);
+}
+
+TEST(Limits, HoldForTheDefaultSizeOfStacks) {
+  const wire::Assignment assignment;
   EXPECT_EQ(within_limits(assignment, {.max_stack_bytes = 8192, .events = {}}).stack_bytes(), 8192);
 }
 

@@ -92,6 +92,18 @@ void expect_all_accounted_for(uint64_t samples, const EventCounts& counts) {
   EXPECT_GE(samples + counts.lost + 4 + of_others / 20, counts.total);
 }
 
+TEST_F(LiveSampler, SaysWhyAnEventCannotBeCountedWithAnother) {
+  const perf_event_attr attr = sampling_attr(*find_event("page-faults"), 1, 4096, 0);
+  const auto leader = open_event(attr, 0, "page-faults");
+  ASSERT_TRUE(leader.has_value()) << leader.error().text();
+  const auto member = open_event(attr, 0, "page-faults", leader->get());
+  ASSERT_TRUE(member.has_value()) << member.error().text();
+  const auto refused = open_event(attr, 0, "page-faults", member->get());  // which is no leader
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(refused.error().hint, testing::HasSubstr("together with"));
+}
+
 TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {
   Sampler sampler = sampler_of_every_fault(4096);
   const Drained drained = drain_after_touching(sampler);

@@ -1,16 +1,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <ctime>
 #include <map>
 #include <numeric>
 #include <random>
 
+#include "base/unique_fd.h"
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/event_config.h"
 #include "daemon/perf/records.h"
 #include "daemon/perf/ring_buffer.h"
+#include "daemon/perf/ring_size.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/daemon/perf_records.h"
 
@@ -318,21 +323,62 @@ class Ring {
   std::vector<std::string> read() {
     std::vector<std::string> records;
     std::vector<std::byte> wrapped;
-    tail_ = read_ring(data_, tail_, head_, wrapped,
-                      [&](Bytes record, uint64_t) { records.emplace_back(as_text(record)); });
+    const RingRead read = read_ring(data_, tail_, head_, wrapped,
+                                    [&](Bytes record, uint64_t) { records.emplace_back(as_text(record)); });
+    tail_ = read.tail;
+    dropped_bytes_ += read.dropped_bytes;
     return records;
   }
   uint64_t head() const { return head_; }
   uint64_t tail() const { return tail_; }
+  uint64_t dropped_bytes() const { return dropped_bytes_; }
 
  private:
   std::vector<std::byte> data_;
   uint64_t head_;
   uint64_t tail_;
+  uint64_t dropped_bytes_ = 0;
 };
 
 std::string record_of(size_t body_bytes, char fill) {
   return RecordBytes(9999, 0).raw(std::string(body_bytes, fill)).bytes();
+}
+
+SampledEvent sampled(std::string_view name, uint64_t period, double stack_share = 1) {
+  return {.type = *find_event(name), .mean_period = period, .stack_share = stack_share};
+}
+
+struct RingCase {
+  const char* what;
+  std::vector<SampledEvent> events;
+  uint32_t stack_bytes;
+  size_t cpus;
+  uint32_t pages;
+};
+
+TEST(RingPages, HoldHalfASecondOfSamples) {
+  constexpr uint32_t k15Kib = 15 << 10;  // and 1 KiB of other things: 4 pages a sample
+  for (const RingCase& c : std::initializer_list<RingCase>{
+           {"at least 64 pages", {sampled("cpu-clock", 1'000'000'000)}, k15Kib, 2, 64},
+           {"no event", {}, k15Kib, 2, 64},
+           {"128 a second", {sampled("cpu-clock", 1'000'000'000 / 128)}, k15Kib, 2, 256},
+           {"a power of two", {sampled("cpu-clock", 1'000'000'000 / 120)}, k15Kib, 2, 256},
+           {"no more than 8 MiB", {sampled("cpu-clock", 1'000)}, k15Kib, 2, 2048},
+           {"every occurrence, 10,000 a second", {sampled("page-faults", 1)}, k15Kib, 2, 2048},
+           {"each event's own",
+            {sampled("cpu-clock", 1'000'000'000 / 128), sampled("page-faults", 10'000 / 125)},
+            k15Kib,
+            2,
+            512},
+           {"a quarter with stacks", {sampled("cpu-clock", 1'000'000'000 / 128, 0.25)}, k15Kib, 2, 128},
+           {"none with stacks to speak of", {sampled("cpu-clock", 100'000, 0.0001)}, k15Kib, 2, 64},
+           {"8 CPUs with 8 MiB each", {sampled("cpu-clock", 1'000)}, k15Kib, 8, 2048},
+           {"9 CPUs with 4 MiB each", {sampled("cpu-clock", 1'000)}, k15Kib, 9, 1024},
+           {"128 CPUs with 64 MiB together", {sampled("cpu-clock", 1'000)}, k15Kib, 128, 128},
+           {"1,024 CPUs with 64 pages each", {sampled("cpu-clock", 1'000)}, k15Kib, 1024, 64},
+       }) {
+    EXPECT_EQ(ring_pages(c.events, c.stack_bytes, c.cpus), c.pages) << c.what;
+  }
 }
 
 TEST(ReadRing, JoinsRecordsThatWrapAroundAtAnyOffset) {
@@ -372,7 +418,9 @@ TEST(ReadRing, LeavesAPartOfAHeaderForLater) {
 TEST(ReadRing, LeavesOutWhatWasOverwritten) {
   const std::vector<std::byte> data(64);
   std::vector<std::byte> wrapped;
-  EXPECT_EQ(read_ring(data, 8, 80, wrapped, [](Bytes, uint64_t) { FAIL() << "a record"; }), 80);
+  const RingRead read = read_ring(data, 8, 80, wrapped, [](Bytes, uint64_t) { FAIL() << "a record"; });
+  EXPECT_EQ(read.tail, 80);
+  EXPECT_EQ(read.dropped_bytes, 72);
 }
 
 TEST(ReadRing, EndsAtARecordWhoseSizeCannotBeRight) {
@@ -384,7 +432,72 @@ TEST(ReadRing, EndsAtARecordWhoseSizeCannotBeRight) {
     ring.write(std::string(24, 'b'));
     EXPECT_THAT(ring.read(), ElementsAre(record_of(8, 'a'))) << size;
     EXPECT_EQ(ring.tail(), ring.head()) << size;
+    EXPECT_EQ(ring.dropped_bytes(), sizeof header + 24) << size;
   }
+}
+
+// A ring buffer as the kernel makes one, in a file of memory.
+class FakeEvent {
+ public:
+  FakeEvent() : fd_(::memfd_create("ring", MFD_CLOEXEC)) {
+    EXPECT_EQ(::ftruncate(fd_.get(), 2 * kPageBytes), 0);
+    void* const mapped = ::mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    EXPECT_NE(mapped, MAP_FAILED);
+    control_ = static_cast<perf_event_mmap_page*>(mapped);
+    control_->data_offset = kPageBytes;
+    control_->data_size = kPageBytes;
+  }
+  FakeEvent(const FakeEvent&) = delete;
+  FakeEvent& operator=(const FakeEvent&) = delete;
+  ~FakeEvent() { ::munmap(control_, 2 * kPageBytes); }
+
+  void write(const std::string& bytes) {
+    char* const data = reinterpret_cast<char*>(control_) + kPageBytes;
+    std::ranges::copy(bytes, data + control_->data_head);
+    control_->data_head += bytes.size();
+  }
+  int fd() const { return fd_.get(); }
+  uint64_t tail() const { return control_->data_tail; }
+
+ private:
+  static constexpr size_t kPageBytes = 4096;
+  UniqueFd fd_;
+  perf_event_mmap_page* control_ = nullptr;
+};
+
+// How many records there are; their room is given back.
+int drained(RingBuffer& ring) {
+  int records = 0;
+  uint64_t last_end = 0;
+  ring.peek([&](Bytes, uint64_t end) {
+    ++records;
+    last_end = end;
+  });
+  if (records > 0) {
+    ring.release(last_end);
+  }
+  return records;
+}
+
+TEST(RingBuffer, SaysOnceWhatItCouldNotRead) {
+  FakeEvent event;
+  auto ring = RingBuffer::map(event.fd(), 1);
+  ASSERT_TRUE(ring.has_value()) << ring.error().text();
+  event.write(record_of(8, 'a'));
+  EXPECT_EQ(drained(*ring), 1);
+  EXPECT_EQ(ring->dropped_bytes(), 0);
+
+  event.write(record_of(8, 'b') + std::string(24, '\0'));
+  EXPECT_EQ(drained(*ring), 1);
+  EXPECT_EQ(ring->dropped_bytes(), 24);
+  event.write(record_of(8, 'c'));  // behind them
+  EXPECT_EQ(drained(*ring), 0);
+  EXPECT_EQ(ring->dropped_bytes(), 24 + 16);
+  EXPECT_EQ(event.tail(), 16 + 16 + 24 + 16);
+
+  event.write(record_of(8, 'd'));
+  EXPECT_EQ(drained(*ring), 1);
+  EXPECT_EQ(ring->dropped_bytes(), 24 + 16);
 }
 
 }  // namespace

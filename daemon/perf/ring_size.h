@@ -1,0 +1,17 @@
+// How much room the samples of one CPU get.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "daemon/perf/sampler.h"
+
+namespace plimsoll::perf {
+
+// Pages for each CPU's sample ring, a power of two: for half a second of the events' samples on a busy CPU, twice the longest
+// time between two drains. At least 64 pages; at most 8 MiB, beyond which lost samples are cheaper than memory; and for all
+// CPUs together at most 64 MiB, as far as 64 pages each allow that. `stack_bytes` come with each sample that has a stack.
+uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, size_t cpus);
+
+}  // namespace plimsoll::perf
