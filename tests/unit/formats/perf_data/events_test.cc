@@ -182,6 +182,48 @@ TEST(RecordedEvents, LostRecordsCountForTheirEvent) {
       << "the 10 are among the 30 that the kernel counted";
 }
 
+// `perf record -e cpu-clock -e sched:sched_switch`: a tracepoint has the CPU and raw data too. Its ID is where others have it.
+TEST(RecordedEvents, MayHaveDifferentFieldsWhereTheirIdsLieAtOnePlace) {
+  perf_event_attr trace = hardware_attr(300, PERF_SAMPLE_CPU | PERF_SAMPLE_RAW);
+  trace.type = PERF_TYPE_TRACEPOINT;
+  // In a sample the CPU lies before the period; in other records before the ID.
+  const std::string period_and_raw = bytes_of(uint64_t{1000}) + bytes_of(uint32_t{4}) + std::string(4, 'r');
+  const std::string next = RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC)
+                               .u32(7)
+                               .u32(7)
+                               .text("next")
+                               .u32(7)
+                               .u32(7)
+                               .u64(1500)
+                               .u64(3)
+                               .u64(2)
+                               .bytes();
+  const auto imported =
+      import_of(Recording()
+                    .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+                    .event(trace, {2}, "sched:sched_switch")
+                    .records(process_of_samples() + next)
+                    .records(sample({.id = 2, .time_ns = 1000, .period = 3}, period_and_raw))
+                    .records(sample({.id = 1, .time_ns = 2000}))
+                    .file());
+  EXPECT_THAT(event_lines(imported),
+              ElementsAre("cycles: 1 samples, 0 lost, 1 hits, 1000 times",
+                          "sched:sched_switch: 1 samples, 0 lost, 1 hits, 1000 times"));
+  EXPECT_EQ(imported.profile.processes_size(), 2) << "it ran another program at 1500 ns, between the samples";
+}
+
+TEST(RecordedEvents, AreRefusedWhereTheirIdsLieApart) {
+  perf_event_attr plain = hardware_attr(PERF_COUNT_HW_CPU_CYCLES);
+  plain.sample_type &= ~uint64_t{PERF_SAMPLE_IDENTIFIER};
+  const auto imported = try_import(Recording()
+                                       .event(plain, {1}, "cycles")
+                                       .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                                       .records(sample({}))
+                                       .file());
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().code, ErrorCode::kUnsupported);
+}
+
 TEST(RecordedEvents, ThrottlingIsCounted) {
   const std::string throttle = ended(RecordBytes(PERF_RECORD_THROTTLE, 0).u64(1).u64(1).u64(1));
   const std::string unthrottle = ended(RecordBytes(PERF_RECORD_UNTHROTTLE, 0).u64(1).u64(1).u64(1));
