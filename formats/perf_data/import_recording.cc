@@ -139,9 +139,18 @@ class Importer {
     if (sample_.is_of_guest) {
       sample_.record.callchain.clear();
       sample_.record.is_leaf_only = true;
+      // Those are the host's process's, and the guest's addresses are nowhere in it.
+      sample_.record.user_abi = PERF_SAMPLE_REGS_ABI_NONE;
+      sample_.branches.clear();
+      sample_.has_leaf_alone = false;
       ++samples_of_guests_;
     }
     learn_from_sample();
+    // Of others the assembly counts it.
+    if (sample_.has_leaf_alone && !sample_.is_in_kernel &&
+        sample_.record.user_abi == PERF_SAMPLE_REGS_ABI_NONE) {
+      builder_.count_problem(wire::NO_USER_STACK);
+    }
     const SampleAssembly::Subject subject = assembly_.find_subject(sample_.record);
     for (const Weight& weight : weights_) {
       builder_.add_hit(weight.event, subject.thread, subject.stack, weight.occurrences);
@@ -152,6 +161,9 @@ class Importer {
 
   // A thread of the kernel maps nothing, and old recordings do not tell whose child it is.
   void learn_from_sample() {
+    if (sample_.record.pid == kUnknownPid) {
+      return;
+    }
     const identity::Process& process = processes_.find(sample_.record.pid);
     if (sample_.is_in_kernel && process.mappings->all().empty() && process.identity->executable.empty()) {
       process.identity->executable = identity::kKernelExecutable;

@@ -63,6 +63,9 @@ struct CounterReading {
   uint64_t id = 0;
 };
 
+// Of samples that do not tell their process, or were taken of one that was gone.
+inline constexpr uint32_t kUnknownPid = UINT32_MAX;
+
 // A sample's fields, in terms of this machine. Reused from sample to sample, so that it allocates seldom.
 struct DecodedSample {
   perf::SampleRecord
@@ -70,7 +73,8 @@ struct DecodedSample {
   uint64_t period = 0;                   // 0: not told
   std::vector<CounterReading> readings;  // the group's leader first
   std::vector<perf::BranchRecord> branches;
-  uint64_t cgroup = 0;  // ID; 0: not told
+  uint64_t cgroup = 0;          // ID; 0: not told
+  bool has_leaf_alone = false;  // of a call chain that was asked for: the kernel found no frame
   bool is_of_guest = false;
   bool is_in_kernel = false;
 };
