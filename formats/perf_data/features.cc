@@ -18,6 +18,17 @@ std::string read_text(ByteReader& reader) {
   return std::string(text.substr(0, text.find('\0')));
 }
 
+// Without its size an ID is padded to that of SHA-1. Linkers make none of under 8 bytes.
+std::string_view without_padding(std::string_view id) {
+  constexpr size_t kStepBytes = 4;
+  constexpr size_t kLeastBytes = 8;
+  while (id.size() > kLeastBytes &&
+         id.substr(id.size() - kStepBytes).find_first_not_of('\0') == std::string_view::npos) {
+    id.remove_suffix(kStepBytes);
+  }
+  return id;
+}
+
 Status read_build_ids(Bytes content, const Limits& limits, Metadata& metadata) {
   ByteReader reader(content);
   while (reader.remaining() >= sizeof(perf_event_header)) {
@@ -173,10 +184,13 @@ Status read_build_id(Bytes content, uint16_t misc, const Limits& limits, Metadat
                 content.size());
   }
   const bool has_size = (misc & kMiscBuildIdSize) != 0 && size > 0 && size <= kIdBytes;
+  const std::string_view told = has_size ? id.substr(0, size) : without_padding(id);
+  if (told.find_first_not_of('\0') == std::string_view::npos) {
+    return {};  // perf found none
+  }
   const uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
-  metadata.build_ids.push_back({std::string(name.substr(0, name.find('\0'))),
-                                std::string(id.substr(0, has_size ? size : kIdBytes)),
-                                mode == PERF_RECORD_MISC_KERNEL});
+  metadata.build_ids.push_back(
+      {std::string(name.substr(0, name.find('\0'))), std::string(told), mode == PERF_RECORD_MISC_KERNEL});
   return {};
 }
 

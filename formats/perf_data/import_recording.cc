@@ -20,6 +20,7 @@
 #include "formats/perf_data/recording_header.h"
 #include "formats/perf_data/side_records.h"
 #include "formats/perf_data/time_order.h"
+#include "formats/perf_data/told_build_ids.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::perf_data {
@@ -59,7 +60,7 @@ class Importer {
         tally_(metadata_.events, layouts, limits) {
     for (const RecordedBuildId& told : metadata_.build_ids) {
       if (!told.is_kernel) {
-        build_ids_.try_emplace(told.path, told.build_id);
+        build_ids_.add(told.path, told.build_id);
       }
     }
   }
@@ -210,8 +211,8 @@ class Importer {
     if (const auto exec = exec_guess_.see(record)) {
       processes_.apply({time_ns_, *exec});
     }
-    if (const auto told = build_ids_.find(record.path); record.build_id.empty() && told != build_ids_.end()) {
-      record.build_id = told->second;
+    if (record.build_id.empty()) {
+      record.build_id = build_ids_.of(record.path);
     }
     processes_.apply({time_ns_, std::move(record)});
   }
@@ -248,6 +249,8 @@ class Importer {
     note(samples_of_unknown_events_, "samples belong to no event of the recording, and are left out");
     note(samples_of_guests_, "samples were taken in virtual machines, and have no stack");
     note(late_, "records came too late to be put in the order of time");
+    note(build_ids_.ambiguous() + kernel_.ambiguous_build_ids(),
+         "files have several build IDs in the recording, and so none: by their paths they cannot be told");
     if (layouts_.lacks_ids()) {
       profile.add_notes("samples do not tell their event: all count for " + metadata_.events.front().name);
     }
@@ -271,8 +274,8 @@ class Importer {
   SampleAssembly assembly_;
   EventTally tally_;
   ExecGuess exec_guess_;
-  std::map<std::string, std::string, std::less<>> build_ids_;  // of files, by path
-  std::map<uint64_t, std::string> cgroups_;                    // paths by ID
+  ToldBuildIds build_ids_;                   // of files, by path
+  std::map<uint64_t, std::string> cgroups_;  // paths by ID
   SampleTimes times_;
   DecodedSample sample_;
   std::vector<Weight> weights_;

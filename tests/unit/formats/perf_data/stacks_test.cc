@@ -121,6 +121,65 @@ TEST(RecordedStacks, MappingsBringBuildIdsOfTheirOwn) {
       << "no code is there";
 }
 
+// A program that was built again during the recording.
+TEST(RecordedStacks, TwoFilesOfOnePathAreToldByDeviceAndInode) {
+  const auto mapped = [](uint64_t start, uint64_t inode) {
+    RecordBytes record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    record.u32(7).u32(7).u64(start).u64(0x1000).u64(0).u32(8).u32(1).u64(inode).u64(0).u32(5).u32(0);
+    return ended(record.text("/bin/job"));
+  };
+  const auto imported = import_of(cycles_recording()
+                                      .build_id("/bin/job", "of the first")
+                                      .build_id("/bin/job", "of the second")
+                                      .build_id("/bin/job", "of the third")
+                                      .records(mapped(0x10000, 100) + mapped(0x20000, 200))
+                                      .records(sample({.ip = 0x10010}) + sample({.ip = 0x20010}))
+                                      .file());
+  EXPECT_THAT(binary_lines(imported.profile), ElementsAre(" /bin/job", " /bin/job"));
+  EXPECT_THAT(imported.profile.notes(),
+              ElementsAre("1 files have several build IDs in the recording, and so none: by their paths they "
+                          "cannot be told"));
+}
+
+TEST(RecordedStacks, KernelsWithTwoBuildIdsHaveNone) {
+  const auto imported =
+      import_of(cycles_recording()
+                    .build_id("[kernel.kallsyms]", "kernel's ID", true)
+                    .build_id("[kernel.kallsyms]", "another's", true)
+                    .records(kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+                    .records(sample({}))
+                    .file());
+  EXPECT_EQ(imported.profile.machine().kernel_build_id(), "");
+  EXPECT_EQ(imported.profile.notes_size(), 1);
+}
+
+TEST(RecordedStacks, KernelsAreKnownByTheFileOfTheirSymbolsToo) {
+  for (const char* const path : {"/usr/lib/debug/boot/vmlinux-6.1.0", "[kernel.vmlinux]", "/proc/kcore"}) {
+    const auto imported =
+        import_of(cycles_recording()
+                      .build_id(path, "kernel's ID", true)
+                      .records(kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+                      .records(sample({}))
+                      .file());
+    EXPECT_EQ(imported.profile.machine().kernel_build_id(), "kernel's ID") << path;
+  }
+}
+
+TEST(RecordedStacks, PaddingOfBuildIdsIsNoPartOfThem) {
+  const auto id_of = [](const std::string& padded) {
+    return binary_lines(import_of(cycles_recording()
+                                      .padded_build_id("/bin/job", padded)
+                                      .records(process_of_samples() + sample({}))
+                                      .file())
+                            .profile);
+  };
+  EXPECT_THAT(id_of("twenty bytes, of all"), ElementsAre("twenty bytes, of all /bin/job"));
+  EXPECT_THAT(id_of("sixteen of bytes"), ElementsAre("sixteen of bytes /bin/job"));
+  EXPECT_THAT(id_of(std::string("ends in zero\0\0\0", 15)), ElementsAre("ends in zero /bin/job"));
+  EXPECT_THAT(id_of("7 bytes"), ElementsAre(std::string("7 bytes\0 /bin/job", 17)));
+  EXPECT_THAT(id_of(std::string(20, '\0')), ElementsAre(" /bin/job"));
+}
+
 TEST(RecordedStacks, AnotherMachinesVdsoIsNotOurs) {
   const auto imported = import_of(cycles_recording()
                                       .build_id("[vdso]", "another's")
