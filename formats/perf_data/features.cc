@@ -48,9 +48,10 @@ Status read_build_ids(Bytes content, const Limits& limits, Metadata& metadata) {
 Status read_event_descriptions(ByteReader& reader, const Limits& limits, Metadata& metadata) {
   const auto count = reader.read<uint32_t>();
   const auto attribute_bytes = reader.read<uint32_t>();
-  if (count > limits.max_events) {
-    return fail(ErrorCode::kTooLarge, "the recording describes {} events; at most {} are read", count,
-                limits.max_events);
+  // A pipe may bring several lists.
+  if (count > limits.max_events - std::min(limits.max_events, metadata.descriptions.size())) {
+    return fail(ErrorCode::kTooLarge, "the recording describes {} events; at most {} are read",
+                metadata.descriptions.size() + count, limits.max_events);
   }
   for (uint32_t i = 0; i < count && reader.ok(); ++i) {
     reader.skip(attribute_bytes);
@@ -71,9 +72,9 @@ Status read_event_descriptions(ByteReader& reader, const Limits& limits, Metadat
 // {u32 count; {text name; u32 leader; u32 members} [count]}.
 Status read_groups(ByteReader& reader, const Limits& limits, Metadata& metadata) {
   const auto count = reader.read<uint32_t>();
-  if (count > limits.max_events) {
-    return fail(ErrorCode::kTooLarge, "the recording has {} groups of events; at most {} are read", count,
-                limits.max_events);
+  if (count > limits.max_events - std::min(limits.max_events, metadata.groups.size())) {
+    return fail(ErrorCode::kTooLarge, "the recording has {} groups of events; at most {} are read",
+                metadata.groups.size() + count, limits.max_events);
   }
   for (uint32_t i = 0; i < count && reader.ok(); ++i) {
     RecordedGroup group{read_text(reader)};
@@ -166,6 +167,9 @@ Status add_event(const perf_event_attr& attr, std::vector<uint64_t> ids, const L
         fail(ErrorCode::kUnsupported, "samples of event {} have fields that are not known ({:#x})",
              metadata.events.size() + 1, attr.sample_type & ~kKnownSampleFields),
         "the recording is of a newer perf: a newer version of this program may read it");
+  }
+  if (!ids.empty()) {
+    metadata.event_of_first_id.try_emplace(ids.front(), static_cast<uint32_t>(metadata.events.size()));
   }
   metadata.events.push_back({attr, std::move(ids), {}});
   return {};

@@ -110,6 +110,7 @@ class Importer {
     }
     auto finished = order.finish();
     late_ = order.late();
+    trace_bytes_ = stream.trace_bytes();
     return finished;
   }
 
@@ -146,6 +147,7 @@ class Importer {
       sample_.has_leaf_alone = false;
       ++samples_of_guests_;
     }
+    bound_tables();
     learn_from_sample();
     // Of others the assembly counts it.
     if (sample_.has_leaf_alone && !sample_.is_in_kernel &&
@@ -158,6 +160,13 @@ class Importer {
     }
     assembly_.add_branches(subject.thread, sample_.record.pid, sample_.branches);
     return {};
+  }
+
+  // A recording has no windows, between which the daemon does that.
+  void bound_tables() {
+    if (user_stacks_.table_bytes() > UserStacks::kDefaultTableBytes) {
+      user_stacks_.trim();
+    }
   }
 
   // A thread of the kernel maps nothing, and old recordings do not tell whose child it is.
@@ -238,8 +247,8 @@ class Importer {
   }
 
   void add_notes(wire::RawProfile& profile) const {
-    for (const RecordedGroup& group : metadata_.groups) {
-      profile.add_notes("counted together: " + text_of(group, metadata_));
+    for (const std::string& of_group : group_notes(metadata_)) {
+      profile.add_notes(of_group);
     }
     const auto note = [&](uint64_t count, std::string_view what) {
       if (count > 0) {
@@ -248,6 +257,9 @@ class Importer {
     };
     note(samples_of_unknown_events_, "samples belong to no event of the recording, and are left out");
     note(samples_of_guests_, "samples were taken in virtual machines, and have no stack");
+    note(trace_bytes_,
+         "bytes of processor trace were passed over: perf inject --itrace makes samples of them");
+    note(tally_.lost_without_event(), "records were lost, and it is not told of which event");
     note(late_, "records came too late to be put in the order of time");
     note(build_ids_.ambiguous() + kernel_.ambiguous_build_ids(),
          "files have several build IDs in the recording, and so none: by their paths they cannot be told");
@@ -283,6 +295,7 @@ class Importer {
   uint64_t samples_of_unknown_events_ = 0;
   uint64_t samples_of_guests_ = 0;
   uint64_t late_ = 0;
+  uint64_t trace_bytes_ = 0;
 };
 
 }  // namespace

@@ -42,6 +42,14 @@ std::optional<size_t> trailer_id_of(const perf_event_attr& attr) {
   return attr.sample_id_all ? trailer_id_from_end(attr.sample_type) : std::nullopt;
 }
 
+// Whether it is known which counters a sample has read, and how.
+bool has_known_readings(const perf_event_attr& attr) {
+  constexpr uint64_t kKnown = PERF_FORMAT_MAX - 1;
+  const bool is_nameless =
+      (attr.read_format & PERF_FORMAT_GROUP) != 0 && (attr.read_format & PERF_FORMAT_ID) == 0;
+  return (attr.sample_type & PERF_SAMPLE_READ) == 0 || ((attr.read_format & ~kKnown) == 0 && !is_nameless);
+}
+
 uint64_t word_at(Bytes record, size_t offset) {
   ByteReader reader(record);
   reader.seek(offset);
@@ -68,6 +76,12 @@ Result<RecordLayouts> RecordLayouts::make(const std::vector<RecordedEvent>& even
   RecordLayouts layouts(events);
   for (size_t index = 0; index < events.size(); ++index) {
     const perf_event_attr& attr = events[index].attr;
+    if (!has_known_readings(attr)) {
+      return fail(
+          ErrorCode::kUnsupported,
+          "samples of {} bring values of counters in a form that does not tell whose they are ({:#x})",
+          events[index].name, uint64_t{attr.read_format});
+    }
     const bool has_id_there =
         id_at(attr.sample_type) == layouts.id_at_ && trailer_id_of(attr) == layouts.trailer_id_from_end_;
     const bool needs_none = layouts.trailer_id_from_end_ || layouts.trailers_[index] == layouts.trailers_[0];
