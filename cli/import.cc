@@ -45,7 +45,20 @@ struct ToAccept {
   std::string encoded;
   bool is_raw_profile = false;
   std::vector<EventReport> events;  // empty: those of the raw profile
+  std::vector<std::string> remarks = {};
 };
+
+// What somebody who imports a recording should know of it at once.
+std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported) {
+  std::vector<std::string> remarks;
+  if (std::ranges::all_of(imported.events, [](const EventReport& event) { return event.samples == 0; })) {
+    remarks.emplace_back("the recording has no samples at all");
+  }
+  if (const uint64_t lost = imported.profile.lost_side_band(); lost > 0) {
+    remarks.push_back(fmt::format("{} records were lost, and it is not told of which event", lost));
+  }
+  return remarks;
+}
 
 class Importer {
  public:
@@ -63,6 +76,15 @@ class Importer {
         !accepted && !content->is_raw_profile && accepted.error().code == ErrorCode::kConflict;
     if (!accepted && !is_same_content) {
       return propagate(accepted, "importing {}", path);
+    }
+    for (const std::string& remark : content->remarks) {
+      fmt::print(stderr, "{}: {}\n", path, remark);
+    }
+    if (is_same_content) {
+      fmt::print(stderr,
+                 "{}: imported before, with another result; the first one is kept (use another --data to "
+                 "import afresh)\n",
+                 path);
     }
     if (options_.reports_json) {
       return print_json(path, *content);
@@ -116,8 +138,8 @@ class Importer {
     if (::isatty(STDERR_FILENO) == 1) {
       fmt::print(stderr, "\r\x1b[K");
     }
-    return imported ? Result<ToAccept>(
-                          ToAccept{wire::encode(imported->profile), false, std::move(imported->events)})
+    return imported ? Result<ToAccept>(ToAccept{wire::encode(imported->profile), false,
+                                                std::move(imported->events), remarks_on(*imported)})
                     : propagate(imported);
   }
 

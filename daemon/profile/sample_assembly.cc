@@ -139,6 +139,10 @@ void SampleAssembly::add_call_chain(const perf::SampleRecord& sample, identity::
 
 void SampleAssembly::add_user_stack(const perf::SampleRecord& sample, identity::Process& process) {
   user_stacks_->unwind(sample, {.addresses = user_chain_, .is_cut = chain_is_cut_}, process, user_stack_);
+  // The kernel's chain tells where the thread was even of a process that cannot be unwound.
+  if (user_stack_.addresses.empty() && !user_chain_.empty()) {
+    user_stack_.addresses.push_back(user_chain_.front());
+  }
   for (const uint64_t address : user_stack_.addresses) {
     const auto location = user_location(address, process);
     stack_.push_back(location.value_or(builder_.location(wire::UNRESOLVED, 0, 0)));

@@ -12,8 +12,10 @@ void free_context(ZSTD_DCtx* context) {
 
 }  // namespace
 
-Decompressor::Decompressor(uint64_t max_record_bytes)
-    : max_record_bytes_(max_record_bytes), context_(ZSTD_createDCtx(), free_context) {}
+Decompressor::Decompressor(uint64_t max_record_bytes, uint64_t max_stream_bytes)
+    : max_record_bytes_(max_record_bytes),
+      max_stream_bytes_(max_stream_bytes),
+      context_(ZSTD_createDCtx(), free_context) {}
 
 Decompressor::~Decompressor() = default;
 
@@ -41,6 +43,10 @@ Status Decompressor::inflate() {
   inflated_bytes_ += out.pos;
   if (inflated_bytes_ > max_record_bytes_) {
     return fail(ErrorCode::kTooLarge, "it holds more than {} bytes", max_record_bytes_);
+  }
+  stream_bytes_ += out.pos;
+  if (stream_bytes_ > max_stream_bytes_) {
+    return fail(ErrorCode::kTooLarge, "with those before it, it holds more than {} bytes", max_stream_bytes_);
   }
   return {};
 }

@@ -15,7 +15,8 @@ namespace plimsoll::perf_data {
 // One thread. Memory: a piece of 128 KiB, what zstd keeps, and the begin of a record whose end is yet to come.
 class Decompressor {
  public:
-  explicit Decompressor(uint64_t max_record_bytes);
+  // Of one compressed record, and of all.
+  Decompressor(uint64_t max_record_bytes, uint64_t max_stream_bytes);
   ~Decompressor();
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
@@ -34,10 +35,12 @@ class Decompressor {
   Status inflate();
 
   const uint64_t max_record_bytes_;
+  const uint64_t max_stream_bytes_;
   std::unique_ptr<ZSTD_DCtx_s, void (*)(ZSTD_DCtx_s*)> context_;
   Bytes compressed_;
   bool may_hold_more_ = false;   // decompressed, but not handed out by zstd
   uint64_t inflated_bytes_ = 0;  // of the record that was fed last
+  uint64_t stream_bytes_ = 0;    // of all
   std::string piece_;
   size_t begin_ = 0;  // of what is left of it
 };

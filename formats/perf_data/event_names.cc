@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/printable.h"
+#include "proto/profile_codec.h"
 
 namespace plimsoll::perf_data {
 namespace {
@@ -19,7 +22,13 @@ constexpr std::array<std::string_view, 12> kSoftware{
     "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
 constexpr std::array<std::string_view, 7> kCaches{"L1-dcache", "L1-icache", "LLC", "dTLB",
                                                   "iTLB",      "branch",    "node"};
-constexpr std::array<std::string_view, 3> kCacheOperations{"load", "store", "prefetch"};
+struct CacheOperation {
+  std::string_view one, many;
+};
+constexpr std::array<CacheOperation, 3> kCacheOperations{
+    {{"load", "loads"}, {"store", "stores"}, {"prefetch", "prefetches"}}};
+// Machines with two kinds of cores have the kind's PMU above.
+constexpr uint64_t kEventOfConfig = 0xffffffff;
 
 // config: cache | operation << 8 | result << 16.
 std::string cache_name(uint64_t config) {
@@ -29,21 +38,23 @@ std::string cache_name(uint64_t config) {
     return fmt::format("cache-event:{:#x}", config);
   }
   const bool is_miss = (config >> 16U & 0xffU) != 0;
-  return fmt::format("{}-{}{}", kCaches[cache], kCacheOperations[operation], is_miss ? "-misses" : "s");
+  const CacheOperation& named = kCacheOperations[operation];
+  return is_miss ? fmt::format("{}-{}-misses", kCaches[cache], named.one)
+                 : fmt::format("{}-{}", kCaches[cache], named.many);
 }
 
 std::string plain_name(const perf_event_attr& attr) {
+  const uint64_t event = attr.config & kEventOfConfig;
   switch (attr.type) {
     case PERF_TYPE_HARDWARE:
-      return attr.config < kHardware.size() ? std::string(kHardware[attr.config])
-                                            : fmt::format("hardware:{:#x}", uint64_t{attr.config});
+      return event < kHardware.size() ? std::string(kHardware[event]) : fmt::format("hardware:{:#x}", event);
     case PERF_TYPE_SOFTWARE:
       return attr.config < kSoftware.size() ? std::string(kSoftware[attr.config])
                                             : fmt::format("software:{:#x}", uint64_t{attr.config});
     case PERF_TYPE_TRACEPOINT:
       return fmt::format("tracepoint:{}", uint64_t{attr.config});
     case PERF_TYPE_HW_CACHE:
-      return cache_name(attr.config);
+      return cache_name(event);
     case PERF_TYPE_RAW:
       return fmt::format("r{:x}", uint64_t{attr.config});
     default:
@@ -89,15 +100,58 @@ const EventDescription* description_of(const Metadata& metadata, size_t index) {
   return found == metadata.descriptions.end() ? nullptr : &*found;
 }
 
-bool is_taken(const Metadata& metadata, size_t before, std::string_view name) {
-  return std::any_of(metadata.events.begin(), metadata.events.begin() + static_cast<ptrdiff_t>(before),
-                     [&](const RecordedEvent& event) { return event.name == name; });
+// Gives names out, each once.
+class NamesInUse {
+ public:
+  std::string take(const std::string& name) {
+    std::string copy = name;
+    for (uint32_t& copies = copies_[name]; !taken_.insert(copy).second;) {
+      copies = std::max(copies, 1U) + 1;
+      copy = fmt::format("{}#{}", name, copies);
+    }
+    return copy;
+  }
+
+ private:
+  // Those of branches are the importer's own.
+  boost::unordered_flat_set<std::string> taken_{std::string(wire::kBranchRecords),
+                                                std::string(wire::kBranchMispredictions)};
+  boost::unordered_flat_map<std::string, uint32_t> copies_;
+};
+
+// False where there are no such events, or another group has them.
+bool claim_members(const RecordedGroup& group, std::vector<bool>& is_member) {
+  const uint64_t end = uint64_t{group.leader} + group.members;
+  if (group.members == 0 || end > is_member.size()) {
+    return false;
+  }
+  const auto first = is_member.begin() + group.leader;
+  const auto last = is_member.begin() + static_cast<ptrdiff_t>(end);
+  if (std::find(first, last, true) != last) {
+    return false;
+  }
+  std::fill(first, last, true);
+  return true;
+}
+
+std::string text_of(const RecordedGroup& group, const Metadata& metadata) {
+  constexpr size_t kMaxTextBytes = 1024;
+  std::string text;
+  for (uint32_t i = 0; i < group.members; ++i) {
+    const std::string& name = metadata.events[group.leader + i].name;
+    if (text.size() + name.size() > kMaxTextBytes) {
+      return text + fmt::format(",…, and {} more}}", group.members - i);
+    }
+    text += (text.empty() ? "{" : ",") + name;
+  }
+  return text + "}";
 }
 
 }  // namespace
 
 void name_events(Metadata& metadata) {
   constexpr size_t kMaxNameBytes = 256;
+  NamesInUse names;
   for (size_t i = 0; i < metadata.events.size(); ++i) {
     RecordedEvent& event = metadata.events[i];
     const EventDescription* const description = description_of(metadata, i);
@@ -105,21 +159,26 @@ void name_events(Metadata& metadata) {
       event.name = description != nullptr && !description->name.empty() ? description->name
                                                                         : derived_name(event.attr, metadata);
     }
-    const std::string name = printable(event.name.substr(0, kMaxNameBytes));
-    event.name = name;
-    for (int copy = 2; is_taken(metadata, i, event.name); ++copy) {
-      event.name = fmt::format("{}#{}", name, copy);
-    }
+    event.name = names.take(printable(event.name.substr(0, kMaxNameBytes)));
   }
 }
 
-std::string text_of(const RecordedGroup& group, const Metadata& metadata) {
-  std::string text;
-  const uint64_t end = std::min<uint64_t>(uint64_t{group.leader} + group.members, metadata.events.size());
-  for (uint64_t event = group.leader; event < end; ++event) {
-    text += (text.empty() ? "{" : ",") + metadata.events[static_cast<size_t>(event)].name;
+std::vector<std::string> group_notes(const Metadata& metadata) {
+  constexpr size_t kMaxNotes = 32;
+  std::vector<std::string> notes;
+  std::vector<bool> is_member(metadata.events.size());
+  size_t left_out = 0;
+  for (const RecordedGroup& group : metadata.groups) {
+    if (notes.size() == kMaxNotes - 1 || !claim_members(group, is_member)) {
+      ++left_out;
+      continue;
+    }
+    notes.push_back("counted together: " + text_of(group, metadata));
   }
-  return text + "}";
+  if (left_out > 0) {
+    notes.push_back(fmt::format("{} more groups of events are not shown", left_out));
+  }
+  return notes;
 }
 
 wire::Unit unit_of(const perf_event_attr& attr) {

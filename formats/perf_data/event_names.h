@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/perf_data/metadata.h"
 #include "proto/profile.pb.h"
@@ -13,8 +14,9 @@ namespace plimsoll::perf_data {
 // modifiers, as perf writes them.
 void name_events(Metadata& metadata);
 
-// "{cycles,instructions}", after name_events().
-std::string text_of(const RecordedGroup& group, const Metadata& metadata);
+// "counted together: {cycles,instructions}", after name_events(): at most 32, of about 1 KiB each. Groups of events that there
+// are not, or that are in another group, are only counted.
+std::vector<std::string> group_notes(const Metadata& metadata);
 
 // Clocks count nanoseconds.
 wire::Unit unit_of(const perf_event_attr& attr);

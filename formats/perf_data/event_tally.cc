@@ -16,6 +16,10 @@ bool lacks_period(const perf_event_attr& attr) {
   return attr.freq && (attr.sample_type & (PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ)) == 0;
 }
 
+void add_up(uint64_t& sum, uint64_t more) {
+  sum += std::min(more, UINT64_MAX - sum);
+}
+
 }  // namespace
 
 EventTally::EventTally(const std::vector<RecordedEvent>& events, const RecordLayouts& layouts,
@@ -86,11 +90,11 @@ Status EventTally::add(uint32_t event, const DecodedSample& sample, std::vector<
 
 void EventTally::add_lost(const LostRecord& lost) {
   if (!lost.has_event) {
-    lost_without_event_ += lost.records;
+    add_up(lost_without_event_, lost.records);
     return;
   }
   Counts& counts = counts_[lost.event];
-  (lost.are_samples ? counts.lost_samples : counts.lost_records) += lost.records;
+  add_up(lost.are_samples ? counts.lost_samples : counts.lost_records, lost.records);
 }
 
 // Where the kernel keeps count of each event's lost samples, perf writes that at the end, and it contains what the buffers'
@@ -99,7 +103,9 @@ uint64_t EventTally::lost_of(size_t event) const {
   const Counts& counts = counts_[event];
   const bool is_told_twice =
       (events_[event].attr.read_format & PERF_FORMAT_LOST) != 0 && counts.lost_samples > 0;
-  return counts.lost_samples + (is_told_twice ? 0 : counts.lost_records);
+  uint64_t lost = counts.lost_samples;
+  add_up(lost, is_told_twice ? 0 : counts.lost_records);
+  return lost;
 }
 
 std::string EventTally::note_of(size_t event) const {

@@ -18,6 +18,17 @@ std::string read_text(ByteReader& reader) {
   return std::string(text.substr(0, text.find('\0')));
 }
 
+// Without its size an ID is padded to that of SHA-1. Linkers make none of under 8 bytes.
+std::string_view without_padding(std::string_view id) {
+  constexpr size_t kStepBytes = 4;
+  constexpr size_t kLeastBytes = 8;
+  while (id.size() > kLeastBytes &&
+         id.substr(id.size() - kStepBytes).find_first_not_of('\0') == std::string_view::npos) {
+    id.remove_suffix(kStepBytes);
+  }
+  return id;
+}
+
 Status read_build_ids(Bytes content, const Limits& limits, Metadata& metadata) {
   ByteReader reader(content);
   while (reader.remaining() >= sizeof(perf_event_header)) {
@@ -37,9 +48,10 @@ Status read_build_ids(Bytes content, const Limits& limits, Metadata& metadata) {
 Status read_event_descriptions(ByteReader& reader, const Limits& limits, Metadata& metadata) {
   const auto count = reader.read<uint32_t>();
   const auto attribute_bytes = reader.read<uint32_t>();
-  if (count > limits.max_events) {
-    return fail(ErrorCode::kTooLarge, "the recording describes {} events; at most {} are read", count,
-                limits.max_events);
+  // A pipe may bring several lists.
+  if (count > limits.max_events - std::min(limits.max_events, metadata.descriptions.size())) {
+    return fail(ErrorCode::kTooLarge, "the recording describes {} events; at most {} are read",
+                metadata.descriptions.size() + count, limits.max_events);
   }
   for (uint32_t i = 0; i < count && reader.ok(); ++i) {
     reader.skip(attribute_bytes);
@@ -60,9 +72,9 @@ Status read_event_descriptions(ByteReader& reader, const Limits& limits, Metadat
 // {u32 count; {text name; u32 leader; u32 members} [count]}.
 Status read_groups(ByteReader& reader, const Limits& limits, Metadata& metadata) {
   const auto count = reader.read<uint32_t>();
-  if (count > limits.max_events) {
-    return fail(ErrorCode::kTooLarge, "the recording has {} groups of events; at most {} are read", count,
-                limits.max_events);
+  if (count > limits.max_events - std::min(limits.max_events, metadata.groups.size())) {
+    return fail(ErrorCode::kTooLarge, "the recording has {} groups of events; at most {} are read",
+                metadata.groups.size() + count, limits.max_events);
   }
   for (uint32_t i = 0; i < count && reader.ok(); ++i) {
     RecordedGroup group{read_text(reader)};
@@ -156,6 +168,9 @@ Status add_event(const perf_event_attr& attr, std::vector<uint64_t> ids, const L
              metadata.events.size() + 1, attr.sample_type & ~kKnownSampleFields),
         "the recording is of a newer perf: a newer version of this program may read it");
   }
+  if (!ids.empty()) {
+    metadata.event_of_first_id.try_emplace(ids.front(), static_cast<uint32_t>(metadata.events.size()));
+  }
   metadata.events.push_back({attr, std::move(ids), {}});
   return {};
 }
@@ -173,10 +188,13 @@ Status read_build_id(Bytes content, uint16_t misc, const Limits& limits, Metadat
                 content.size());
   }
   const bool has_size = (misc & kMiscBuildIdSize) != 0 && size > 0 && size <= kIdBytes;
+  const std::string_view told = has_size ? id.substr(0, size) : without_padding(id);
+  if (told.find_first_not_of('\0') == std::string_view::npos) {
+    return {};  // perf found none
+  }
   const uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
-  metadata.build_ids.push_back({std::string(name.substr(0, name.find('\0'))),
-                                std::string(id.substr(0, has_size ? size : kIdBytes)),
-                                mode == PERF_RECORD_MISC_KERNEL});
+  metadata.build_ids.push_back(
+      {std::string(name.substr(0, name.find('\0'))), std::string(told), mode == PERF_RECORD_MISC_KERNEL});
   return {};
 }
 

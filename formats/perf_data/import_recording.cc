@@ -20,6 +20,7 @@
 #include "formats/perf_data/recording_header.h"
 #include "formats/perf_data/side_records.h"
 #include "formats/perf_data/time_order.h"
+#include "formats/perf_data/told_build_ids.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::perf_data {
@@ -59,7 +60,7 @@ class Importer {
         tally_(metadata_.events, layouts, limits) {
     for (const RecordedBuildId& told : metadata_.build_ids) {
       if (!told.is_kernel) {
-        build_ids_.try_emplace(told.path, told.build_id);
+        build_ids_.add(told.path, told.build_id);
       }
     }
   }
@@ -109,6 +110,7 @@ class Importer {
     }
     auto finished = order.finish();
     late_ = order.late();
+    trace_bytes_ = stream.trace_bytes();
     return finished;
   }
 
@@ -139,9 +141,19 @@ class Importer {
     if (sample_.is_of_guest) {
       sample_.record.callchain.clear();
       sample_.record.is_leaf_only = true;
+      // Those are the host's process's, and the guest's addresses are nowhere in it.
+      sample_.record.user_abi = PERF_SAMPLE_REGS_ABI_NONE;
+      sample_.branches.clear();
+      sample_.has_leaf_alone = false;
       ++samples_of_guests_;
     }
+    bound_tables();
     learn_from_sample();
+    // Of others the assembly counts it.
+    if (sample_.has_leaf_alone && !sample_.is_in_kernel &&
+        sample_.record.user_abi == PERF_SAMPLE_REGS_ABI_NONE) {
+      builder_.count_problem(wire::NO_USER_STACK);
+    }
     const SampleAssembly::Subject subject = assembly_.find_subject(sample_.record);
     for (const Weight& weight : weights_) {
       builder_.add_hit(weight.event, subject.thread, subject.stack, weight.occurrences);
@@ -150,8 +162,18 @@ class Importer {
     return {};
   }
 
+  // A recording has no windows, between which the daemon does that.
+  void bound_tables() {
+    if (user_stacks_.table_bytes() > UserStacks::kDefaultTableBytes) {
+      user_stacks_.trim();
+    }
+  }
+
   // A thread of the kernel maps nothing, and old recordings do not tell whose child it is.
   void learn_from_sample() {
+    if (sample_.record.pid == kUnknownPid) {
+      return;
+    }
     const identity::Process& process = processes_.find(sample_.record.pid);
     if (sample_.is_in_kernel && process.mappings->all().empty() && process.identity->executable.empty()) {
       process.identity->executable = identity::kKernelExecutable;
@@ -198,8 +220,8 @@ class Importer {
     if (const auto exec = exec_guess_.see(record)) {
       processes_.apply({time_ns_, *exec});
     }
-    if (const auto told = build_ids_.find(record.path); record.build_id.empty() && told != build_ids_.end()) {
-      record.build_id = told->second;
+    if (record.build_id.empty()) {
+      record.build_id = build_ids_.of(record.path);
     }
     processes_.apply({time_ns_, std::move(record)});
   }
@@ -225,8 +247,8 @@ class Importer {
   }
 
   void add_notes(wire::RawProfile& profile) const {
-    for (const RecordedGroup& group : metadata_.groups) {
-      profile.add_notes("counted together: " + text_of(group, metadata_));
+    for (const std::string& of_group : group_notes(metadata_)) {
+      profile.add_notes(of_group);
     }
     const auto note = [&](uint64_t count, std::string_view what) {
       if (count > 0) {
@@ -235,7 +257,12 @@ class Importer {
     };
     note(samples_of_unknown_events_, "samples belong to no event of the recording, and are left out");
     note(samples_of_guests_, "samples were taken in virtual machines, and have no stack");
+    note(trace_bytes_,
+         "bytes of processor trace were passed over: perf inject --itrace makes samples of them");
+    note(tally_.lost_without_event(), "records were lost, and it is not told of which event");
     note(late_, "records came too late to be put in the order of time");
+    note(build_ids_.ambiguous() + kernel_.ambiguous_build_ids(),
+         "files have several build IDs in the recording, and so none: by their paths they cannot be told");
     if (layouts_.lacks_ids()) {
       profile.add_notes("samples do not tell their event: all count for " + metadata_.events.front().name);
     }
@@ -259,8 +286,8 @@ class Importer {
   SampleAssembly assembly_;
   EventTally tally_;
   ExecGuess exec_guess_;
-  std::map<std::string, std::string, std::less<>> build_ids_;  // of files, by path
-  std::map<uint64_t, std::string> cgroups_;                    // paths by ID
+  ToldBuildIds build_ids_;                   // of files, by path
+  std::map<uint64_t, std::string> cgroups_;  // paths by ID
   SampleTimes times_;
   DecodedSample sample_;
   std::vector<Weight> weights_;
@@ -268,6 +295,7 @@ class Importer {
   uint64_t samples_of_unknown_events_ = 0;
   uint64_t samples_of_guests_ = 0;
   uint64_t late_ = 0;
+  uint64_t trace_bytes_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <linux/perf_event.h>
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,7 @@ struct EventDescription {
 
 struct Metadata {
   std::vector<RecordedEvent> events;
+  boost::unordered_flat_map<uint64_t, uint32_t> event_of_first_id;
   std::vector<EventDescription> descriptions;                 // in the order of the events, or with their IDs
   std::vector<std::pair<uint64_t, std::string>> event_types;  // names by attr.config, before perf 3.10
   std::vector<RecordedBuildId> build_ids;

@@ -1,5 +1,7 @@
 #include "formats/perf_data/record_stream.h"
 
+#include <algorithm>
+
 namespace plimsoll::perf_data {
 namespace {
 
@@ -10,6 +12,11 @@ bool is_type(const RawRecord& record, RecordType type) {
 }
 
 }  // namespace
+
+uint64_t RecordStream::max_inflated_bytes(uint64_t file_bytes, const Limits& limits) {
+  const bool is_huge = file_bytes > UINT64_MAX / std::max<uint64_t>(limits.max_inflation, 1);
+  return std::max(limits.min_inflated_bytes, is_huge ? UINT64_MAX : file_bytes * limits.max_inflation);
+}
 
 Result<RawRecord> RecordStream::read_plain() {
   if (offset_ == end_) {
@@ -59,6 +66,7 @@ Status RecordStream::pass_payload(const RawRecord& record) {
         kDamaged);
   }
   offset_ += payload_bytes;
+  trace_bytes_ += is_type(record, RecordType::kAuxTrace) ? payload_bytes : 0;
   return {};
 }
 

@@ -40,12 +40,16 @@ class RecordStream {
       : file_(file),
         offset_(records.offset),
         end_(records.offset + records.size_bytes),
-        decompressor_(limits.max_decompressed_bytes) {}
+        decompressor_(limits.max_decompressed_bytes, max_inflated_bytes(file.size_bytes(), limits)) {}
 
   // The next one, borrowed until the next call. An error says at which offset what was wrong.
   Result<RawRecord> next();
 
+  // Of processors' traces (AUXTRACE), passed over so far.
+  uint64_t trace_bytes() const { return trace_bytes_; }
+
  private:
+  static uint64_t max_inflated_bytes(uint64_t file_bytes, const Limits& limits);
   Result<RawRecord> read_plain();
   Status pass_payload(const RawRecord& record);
   Status feed(const RawRecord& record);
@@ -57,6 +61,7 @@ class RecordStream {
   Decompressor decompressor_;
   uint64_t compressed_at_ = 0;  // offset of the compressed record that was read last
   std::string compressed_;
+  uint64_t trace_bytes_ = 0;
 };
 
 }  // namespace plimsoll::perf_data

@@ -17,6 +17,13 @@ bool is_kernel_itself(std::string_view path) {
   return path.starts_with(kKernelPath);
 }
 
+// Where perf had the kernel's symbols from. Mappings never name the kernel so.
+bool is_kernel_file(std::string_view path) {
+  const std::string_view name = identity::base_name(path);
+  return name.starts_with("vmlinux") || name == "[kernel.vmlinux]" || name == "kcore" ||
+         name == "[kernel.kcore]";
+}
+
 // "[xfs]" and "/lib/modules/6.1/kernel/fs/xfs.ko.xz" are xfs. The kernel knows names of modules with '_' only.
 std::string image_name(std::string_view path) {
   if (is_kernel_itself(path)) {
@@ -43,14 +50,15 @@ RecordedKernel::RecordedKernel(const std::vector<RecordedBuildId>& build_ids, co
     : max_parts_(limits.max_kernel_parts) {
   for (const RecordedBuildId& told : build_ids) {
     if (told.is_kernel) {
-      build_ids_.try_emplace(image_name(told.path), told.build_id);
+      build_ids_.add(is_kernel_file(told.path) ? identity::kKernelExecutable : image_name(told.path),
+                     told.build_id);
     }
   }
 }
 
 const identity::KernelImage* RecordedKernel::keep(identity::KernelImage image) {
-  if (const auto told = build_ids_.find(image.name); image.build_id.empty() && told != build_ids_.end()) {
-    image.build_id = told->second;
+  if (image.build_id.empty()) {
+    image.build_id = build_ids_.of(image.name);
   }
   const ImageKey key{image.name, image.start, image.build_id};
   const auto known = images_.find(key);

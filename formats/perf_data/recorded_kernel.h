@@ -12,6 +12,7 @@
 #include "formats/perf_data/limits.h"
 #include "formats/perf_data/metadata.h"
 #include "formats/perf_data/side_records.h"
+#include "formats/perf_data/told_build_ids.h"
 
 namespace plimsoll::perf_data {
 
@@ -28,6 +29,8 @@ class RecordedKernel : public identity::KernelCode {
 
   // Of the kernel itself, binary; empty where the recording does not tell.
   std::string build_id() const { return kernel_ == nullptr ? std::string() : kernel_->build_id; }
+  // Parts of which the header tells several build IDs, and so none.
+  uint64_t ambiguous_build_ids() const { return build_ids_.ambiguous(); }
 
  private:
   const identity::KernelImage* keep(identity::KernelImage image);
@@ -37,7 +40,7 @@ class RecordedKernel : public identity::KernelCode {
     uint64_t end;
   };
   const size_t max_parts_;
-  std::map<std::string, std::string, std::less<>> build_ids_;          // by name of the image
+  ToldBuildIds build_ids_;                                             // by name of the image
   using ImageKey = std::tuple<std::string, uint64_t, std::string>;     // name, start, build ID
   std::map<ImageKey, std::unique_ptr<identity::KernelImage>> images_;  // all that ever were
   const identity::KernelImage* kernel_ = nullptr;

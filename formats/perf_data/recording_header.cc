@@ -115,10 +115,9 @@ void read_event_update(ByteReader& reader, Metadata& metadata) {
   const auto what = reader.read<uint64_t>();
   const auto id = reader.read<uint64_t>();
   const std::string_view text = as_text(reader.bytes(reader.remaining()));
-  for (RecordedEvent& event : metadata.events) {
-    if (what == kUpdateOfName && !event.ids.empty() && event.ids.front() == id) {
-      event.name = text.substr(0, text.find('\0'));
-    }
+  const auto event = metadata.event_of_first_id.find(id);
+  if (what == kUpdateOfName && event != metadata.event_of_first_id.end()) {
+    metadata.events[event->second].name = text.substr(0, text.find('\0'));
   }
 }
 

@@ -181,6 +181,9 @@ void clear(DecodedSample& sample) {
   sample.record = {};
   sample.record.callchain = std::move(callchain);
   sample.record.is_leaf_only = true;
+  sample.record.pid = kUnknownPid;
+  sample.record.tid = kUnknownPid;
+  sample.has_leaf_alone = false;
   sample.period = 0;
   sample.readings.clear();
   sample.branches.clear();
@@ -201,6 +204,36 @@ void add_hardware_stack(DecodedSample& sample) {
   }
   sample.branches.clear();
   sample.record.is_leaf_only = false;
+  sample.has_leaf_alone = false;
+}
+
+void set_mode(uint16_t misc, DecodedSample& sample) {
+  const uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
+  const bool is_upper_half = sample.record.ip > UINT64_MAX / 2;
+  sample.is_in_kernel =
+      mode == PERF_RECORD_MISC_KERNEL || (mode == PERF_RECORD_MISC_CPUMODE_UNKNOWN && is_upper_half);
+  sample.is_of_guest = mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER;
+}
+
+// Where the kernel found no frame, the sample still says where the thread was; a copy of the stack says it by its registers.
+void set_leaf(uint16_t misc, DecodedSample& sample) {
+  std::vector<uint64_t>& chain = sample.record.callchain;
+  const auto mark = static_cast<uint64_t>(sample.is_in_kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+  const auto is_address = [](uint64_t entry) { return entry < static_cast<uint64_t>(PERF_CONTEXT_MAX); };
+  if (std::ranges::none_of(chain, is_address)) {
+    const bool is_unwound = !sample.record.is_leaf_only && sample.record.user_abi == PERF_SAMPLE_REGS_ABI_64;
+    if (!is_unwound) {
+      chain = {mark, sample.record.ip};
+      sample.has_leaf_alone = !sample.record.is_leaf_only;
+    }
+    return;
+  }
+  // The chain begins where the interrupt came, some instructions behind the precise place.
+  const auto part = std::ranges::find(chain, mark);
+  const bool has_leaf = part != chain.end() && part + 1 != chain.end() && is_address(*(part + 1));
+  if ((misc & PERF_RECORD_MISC_EXACT_IP) != 0 && has_leaf) {
+    *(part + 1) = sample.record.ip;
+  }
 }
 
 }  // namespace
@@ -210,12 +243,9 @@ bool decode_sample(Bytes record, const perf_event_attr& attr, bool unwinds, Deco
   ByteReader reader(record);
   const auto header = reader.read<perf_event_header>();
   SampleDecoder(reader, attr, unwinds, sample).decode();
-  const uint16_t mode = header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
-  sample.is_in_kernel = mode == PERF_RECORD_MISC_KERNEL;
-  sample.is_of_guest = mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER;
-  if (sample.record.is_leaf_only && (attr.sample_type & PERF_SAMPLE_IP) != 0) {
-    sample.record.callchain = {sample.is_in_kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER,
-                               sample.record.ip};
+  set_mode(header.misc, sample);
+  if ((attr.sample_type & PERF_SAMPLE_IP) != 0) {
+    set_leaf(header.misc, sample);
   }
   if ((attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) != 0 && !sample.branches.empty()) {
     add_hardware_stack(sample);

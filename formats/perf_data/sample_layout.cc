@@ -38,6 +38,18 @@ std::optional<size_t> trailer_time_from_end(uint64_t sample_type) {
              : std::nullopt;
 }
 
+std::optional<size_t> trailer_id_of(const perf_event_attr& attr) {
+  return attr.sample_id_all ? trailer_id_from_end(attr.sample_type) : std::nullopt;
+}
+
+// Whether it is known which counters a sample has read, and how.
+bool has_known_readings(const perf_event_attr& attr) {
+  constexpr uint64_t kKnown = PERF_FORMAT_MAX - 1;
+  const bool is_nameless =
+      (attr.read_format & PERF_FORMAT_GROUP) != 0 && (attr.read_format & PERF_FORMAT_ID) == 0;
+  return (attr.sample_type & PERF_SAMPLE_READ) == 0 || ((attr.read_format & ~kKnown) == 0 && !is_nameless);
+}
+
 uint64_t word_at(Bytes record, size_t offset) {
   ByteReader reader(record);
   reader.seek(offset);
@@ -48,33 +60,38 @@ uint64_t word_at(Bytes record, size_t offset) {
 
 RecordLayouts::RecordLayouts(const std::vector<RecordedEvent>& events) : events_(&events) {
   for (uint32_t index = 0; index < events.size(); ++index) {
+    const perf_event_attr& attr = events[index].attr;
+    trailers_.push_back(attr.sample_id_all ? Trailer{words_of(attr.sample_type, kTrailerFields),
+                                                     trailer_time_from_end(attr.sample_type)}
+                                           : Trailer{});
     for (const uint64_t id : events[index].ids) {
       event_of_id_.try_emplace(id, index);
     }
   }
-  const perf_event_attr& first = events.front().attr;
-  id_at_ = id_at(first.sample_type);
-  if (first.sample_id_all) {
-    trailer_id_from_end_ = trailer_id_from_end(first.sample_type);
-    trailer_time_from_end_ = trailer_time_from_end(first.sample_type);
-    trailer_bytes_ = words_of(first.sample_type, kTrailerFields);
-  }
+  id_at_ = id_at(events.front().attr.sample_type);
+  trailer_id_from_end_ = trailer_id_of(events.front().attr);
 }
 
 Result<RecordLayouts> RecordLayouts::make(const std::vector<RecordedEvent>& events) {
-  const perf_event_attr& first = events.front().attr;
-  for (const RecordedEvent& event : events) {
-    const perf_event_attr& attr = event.attr;
-    const bool has_same_trailer = attr.sample_id_all == first.sample_id_all &&
-                                  (!first.sample_id_all || words_of(attr.sample_type, kTrailerFields) ==
-                                                               words_of(first.sample_type, kTrailerFields));
-    if (id_at(attr.sample_type) != id_at(first.sample_type) || !has_same_trailer) {
+  RecordLayouts layouts(events);
+  for (size_t index = 0; index < events.size(); ++index) {
+    const perf_event_attr& attr = events[index].attr;
+    if (!has_known_readings(attr)) {
+      return fail(
+          ErrorCode::kUnsupported,
+          "samples of {} bring values of counters in a form that does not tell whose they are ({:#x})",
+          events[index].name, uint64_t{attr.read_format});
+    }
+    const bool has_id_there =
+        id_at(attr.sample_type) == layouts.id_at_ && trailer_id_of(attr) == layouts.trailer_id_from_end_;
+    const bool needs_none = layouts.trailer_id_from_end_ || layouts.trailers_[index] == layouts.trailers_[0];
+    if (!has_id_there || !needs_none) {
       return fail(ErrorCode::kUnsupported,
                   "samples of {} and {} are laid out so differently that they cannot be told apart",
-                  events.front().name, event.name);
+                  events.front().name, events[index].name);
     }
   }
-  return RecordLayouts(events);
+  return layouts;
 }
 
 std::optional<uint32_t> RecordLayouts::event_of_id(uint64_t id) const {
@@ -93,8 +110,14 @@ std::optional<uint32_t> RecordLayouts::event_of_other(Bytes record) const {
   if (!trailer_id_from_end_ || events_->size() == 1) {
     return 0;
   }
-  return record.size() < trailer_bytes_ ? std::nullopt
-                                        : event_of_id(word_at(record, record.size() - *trailer_id_from_end_));
+  return record.size() < sizeof(perf_event_header) + *trailer_id_from_end_
+             ? std::nullopt
+             : event_of_id(word_at(record, record.size() - *trailer_id_from_end_));
+}
+
+// perf writes records of its own making as the first event's, with the ID 0.
+const RecordLayouts::Trailer& RecordLayouts::trailer_of(Bytes record) const {
+  return trailers_[event_of_other(record).value_or(0)];
 }
 
 uint64_t RecordLayouts::time_ns(Bytes record) const {
@@ -103,8 +126,9 @@ uint64_t RecordLayouts::time_ns(Bytes record) const {
     return 0;
   }
   if (header.type != PERF_RECORD_SAMPLE) {
-    const bool has_time = trailer_time_from_end_ && record.size() >= sizeof header + trailer_bytes_;
-    return has_time ? word_at(record, record.size() - *trailer_time_from_end_) : 0;
+    const Trailer& trailer = trailer_of(record);
+    const bool has_time = trailer.time_from_end && record.size() >= sizeof header + trailer.size_bytes;
+    return has_time ? word_at(record, record.size() - *trailer.time_from_end) : 0;
   }
   const auto event = event_of_sample(record);
   const uint64_t fields = event ? (*events_)[*event].attr.sample_type : 0;
@@ -113,7 +137,8 @@ uint64_t RecordLayouts::time_ns(Bytes record) const {
 }
 
 Bytes RecordLayouts::without_trailer(Bytes record) const {
-  return record.first(record.size() < trailer_bytes_ ? 0 : record.size() - trailer_bytes_);
+  const size_t trailer_bytes = trailer_of(record).size_bytes;
+  return record.first(record.size() < trailer_bytes ? 0 : record.size() - trailer_bytes);
 }
 
 }  // namespace plimsoll::perf_data

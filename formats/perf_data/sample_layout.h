@@ -18,7 +18,7 @@ namespace plimsoll::perf_data {
 // Tells which event a record belongs to. Immutable; borrows the events.
 class RecordLayouts {
  public:
-  // kUnsupported where events lay their samples out such that an ID cannot be found without knowing the event.
+  // What else records have may differ from event to event. kUnsupported where an ID cannot be found without knowing the event.
   static Result<RecordLayouts> make(const std::vector<RecordedEvent>& events);
 
   // Index of the event that a sample belongs to; nothing where its ID is none of the recording's. A single event needs no ID;
@@ -33,21 +33,28 @@ class RecordLayouts {
 
   // 0 where it has none: perf's own records, and those that tell of the time before the recording.
   uint64_t time_ns(Bytes record) const;
-  // Whether records other than samples have times at all.
-  bool tells_times() const { return trailer_time_from_end_.has_value(); }
+  // Whether records of perf's own making, which look like the first event's, have times.
+  bool tells_times() const { return trailers_.front().time_from_end.has_value(); }
 
-  // The record without what follows its content (struct sample_id of sample_id_all).
+  // The record without its trailer.
   Bytes without_trailer(Bytes record) const;
 
  private:
+  // What follows a record that is no sample (struct sample_id of sample_id_all).
+  struct Trailer {
+    size_t size_bytes = 0;
+    std::optional<size_t> time_from_end = {};
+    bool operator==(const Trailer&) const = default;
+  };
+
   explicit RecordLayouts(const std::vector<RecordedEvent>& events);
+  const Trailer& trailer_of(Bytes record) const;
 
   const std::vector<RecordedEvent>* events_;
   boost::unordered_flat_map<uint64_t, uint32_t> event_of_id_;
   std::optional<size_t> id_at_;                // in a sample, from the record's begin
   std::optional<size_t> trailer_id_from_end_;  // in other records
-  std::optional<size_t> trailer_time_from_end_;
-  size_t trailer_bytes_ = 0;
+  std::vector<Trailer> trailers_;              // by event
 };
 
 // One value of PERF_SAMPLE_READ.
@@ -56,6 +63,9 @@ struct CounterReading {
   uint64_t id = 0;
 };
 
+// Of samples that do not tell their process, or were taken of one that was gone.
+inline constexpr uint32_t kUnknownPid = UINT32_MAX;
+
 // A sample's fields, in terms of this machine. Reused from sample to sample, so that it allocates seldom.
 struct DecodedSample {
   perf::SampleRecord
@@ -63,7 +73,8 @@ struct DecodedSample {
   uint64_t period = 0;                   // 0: not told
   std::vector<CounterReading> readings;  // the group's leader first
   std::vector<perf::BranchRecord> branches;
-  uint64_t cgroup = 0;  // ID; 0: not told
+  uint64_t cgroup = 0;          // ID; 0: not told
+  bool has_leaf_alone = false;  // of a call chain that was asked for: the kernel found no frame
   bool is_of_guest = false;
   bool is_in_kernel = false;
 };

@@ -8,6 +8,7 @@ namespace plimsoll::perf_data {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Written by `perf record -o FILE` and `perf record -o -`.
@@ -74,6 +75,85 @@ TEST_P(BothModes, GroupsAreNoted) {
                           .feature(17, groups)
                           .records(sample({}))));
   EXPECT_THAT(imported.profile.notes(), ElementsAre("counted together: {cycles,instructions}"));
+}
+
+TEST(RecordedEvents, ThatAreOfTheCachesOrOfOneKindOfCoreHaveTheirUsualNames) {
+  perf_event_attr prefetches = hardware_attr(PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_OP_PREFETCH << 8);
+  prefetches.type = PERF_TYPE_HW_CACHE;
+  perf_event_attr misses = prefetches;
+  misses.config |= uint64_t{8} << 32U | PERF_COUNT_HW_CACHE_RESULT_MISS << 16;
+  const auto imported =
+      import_of(Recording()
+                    .event(prefetches, {1}, "")
+                    .event(misses, {2}, "")
+                    .event(hardware_attr(uint64_t{4} << 32U | PERF_COUNT_HW_INSTRUCTIONS), {3}, "")
+                    .records(sample({}))
+                    .file());
+  EXPECT_EQ(imported.events[0].name, "L1-dcache-prefetches");
+  EXPECT_EQ(imported.events[1].name, "L1-dcache-prefetch-misses");
+  EXPECT_EQ(imported.events[2].name, "instructions");
+}
+
+TEST(RecordedEvents, HaveNamesOfTheirOwn) {
+  Recording recording;
+  uint64_t id = 0;
+  for (const char* name : {"cycles", "cycles#2", "cycles", "cycles", "branch-records"}) {
+    recording.event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {++id}, name);
+  }
+  std::vector<std::string> names;
+  for (const auto& event : import_of(recording.records(sample({})).file()).events) {
+    names.push_back(event.name);
+  }
+  EXPECT_THAT(names, ElementsAre("cycles", "cycles#2", "cycles#3", "cycles#4", "branch-records#2"));
+}
+
+TEST(RecordedEvents, AreAsManyAsAProfileHolds) {
+  const auto import_events = [](uint64_t count) {
+    Recording recording;
+    for (uint64_t id = 1; id <= count; ++id) {
+      recording.event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {id}, "");
+    }
+    return try_import(recording.records(sample({})).pipe());
+  };
+  const auto most = import_events(998);
+  ASSERT_TRUE(most) << most.error().text();
+  EXPECT_TRUE(wire::validate(most->profile));
+  EXPECT_EQ(most->events.back().name, "cycles#998");
+  EXPECT_EQ(import_events(999).error().code, ErrorCode::kTooLarge);
+}
+
+// Groups of {leader, members} among as many events of that name.
+std::vector<std::string> notes_of_groups(uint64_t events, const std::string& name,
+                                         const std::vector<std::array<uint32_t, 2>>& groups) {
+  Recording recording;
+  for (uint64_t id = 1; id <= events; ++id) {
+    recording.event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {id}, name + std::to_string(id));
+  }
+  std::string content = bytes_of(static_cast<uint32_t>(groups.size()));
+  for (const auto& group : groups) {
+    content += text_field("") + bytes_of(group);
+  }
+  const auto imported = import_of(recording.feature(17, content).records(sample({})).file());
+  return {imported.profile.notes().begin(), imported.profile.notes().end()};
+}
+
+TEST(RecordedEvents, AreNotedInOneSoundGroupEach) {
+  EXPECT_THAT(notes_of_groups(4, "e", {{0, 2}, {1, 2}, {2, 1}, {3, 2}, {3, 0}, {UINT32_MAX, UINT32_MAX}}),
+              ElementsAre("counted together: {e1,e2}", "counted together: {e3}",
+                          "4 more groups of events are not shown"));
+}
+
+TEST(RecordedEvents, OfLargeGroupsAreNotedInPart) {
+  const auto notes = notes_of_groups(100, std::string(97, 'e'), {{0, 90}});
+  ASSERT_EQ(notes.size(), 1);
+  EXPECT_LT(notes[0].size(), 1100);
+  EXPECT_TRUE(notes[0].ends_with(std::string(97, 'e') + "10,…, and 80 more}")) << notes[0];
+  std::vector<std::array<uint32_t, 2>> many;
+  for (uint32_t leader = 0; leader < 100; ++leader) {
+    many.push_back({leader, 1});
+  }
+  EXPECT_EQ(notes_of_groups(100, "e", many).size(), 32);
+  EXPECT_EQ(notes_of_groups(100, "e", many).back(), "69 more groups of events are not shown");
 }
 
 INSTANTIATE_TEST_SUITE_P(Recordings, BothModes, ::testing::Values(&Recording::file, &Recording::pipe),
@@ -158,6 +238,36 @@ TEST(RecordedEvents, AGroupsCountersGiveValuesToEveryMember) {
                   "instructions 7/7 elf_file_offset:1010 80", "instructions 7/7 elf_file_offset:1020 400"));
 }
 
+TEST(RecordedEvents, WhoseReadingsCannotBeToldApartAreRefused) {
+  const auto error_of = [](uint64_t read_format) {
+    perf_event_attr attr = hardware_attr(PERF_COUNT_HW_CPU_CYCLES, PERF_SAMPLE_READ);
+    attr.read_format = read_format;
+    const auto imported = try_import(Recording()
+                                         .event(attr, {1}, "cycles")
+                                         .records(sample({}, bytes_of(std::array<uint64_t, 8>{})))
+                                         .file());
+    return imported ? "none" : std::string(imported.error().message);
+  };
+  EXPECT_THAT(error_of(PERF_FORMAT_GROUP), HasSubstr("samples of cycles bring values of counters"));
+  EXPECT_THAT(error_of(PERF_FORMAT_ID | 1U << 20U), HasSubstr("samples of cycles bring values of counters"));
+  EXPECT_EQ(error_of(PERF_FORMAT_GROUP | PERF_FORMAT_ID), "none");
+}
+
+TEST(RecordedEvents, LossesAreAddedUpWithoutOverflow) {
+  const auto lost = [](uint64_t id) {
+    return ended(RecordBytes(PERF_RECORD_LOST, 0).u64(id).u64(UINT64_MAX - 1));
+  };
+  const auto imported = import_of(Recording()
+                                      .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+                                      .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                                      .records(sample({}) + lost(1) + lost(1) + lost(99) + lost(99))
+                                      .file());
+  EXPECT_EQ(imported.events[0].lost, UINT64_MAX);
+  EXPECT_EQ(imported.profile.lost_side_band(), UINT64_MAX);
+  EXPECT_THAT(imported.profile.notes(),
+              ElementsAre(HasSubstr("records were lost, and it is not told of which event")));
+}
+
 TEST(RecordedEvents, LostRecordsCountForTheirEvent) {
   const auto lost = [](uint64_t id, uint64_t records) {
     return ended(RecordBytes(PERF_RECORD_LOST, 0).u64(id).u64(records));
@@ -180,6 +290,48 @@ TEST(RecordedEvents, LostRecordsCountForTheirEvent) {
   EXPECT_EQ(recording(0).profile.lost_side_band(), 4);
   EXPECT_EQ(recording(PERF_FORMAT_LOST).events[0].lost, 30)
       << "the 10 are among the 30 that the kernel counted";
+}
+
+// `perf record -e cpu-clock -e sched:sched_switch`: a tracepoint has the CPU and raw data too. Its ID is where others have it.
+TEST(RecordedEvents, MayHaveDifferentFieldsWhereTheirIdsLieAtOnePlace) {
+  perf_event_attr trace = hardware_attr(300, PERF_SAMPLE_CPU | PERF_SAMPLE_RAW);
+  trace.type = PERF_TYPE_TRACEPOINT;
+  // In a sample the CPU lies before the period; in other records before the ID.
+  const std::string period_and_raw = bytes_of(uint64_t{1000}) + bytes_of(uint32_t{4}) + std::string(4, 'r');
+  const std::string next = RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC)
+                               .u32(7)
+                               .u32(7)
+                               .text("next")
+                               .u32(7)
+                               .u32(7)
+                               .u64(1500)
+                               .u64(3)
+                               .u64(2)
+                               .bytes();
+  const auto imported =
+      import_of(Recording()
+                    .event(hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+                    .event(trace, {2}, "sched:sched_switch")
+                    .records(process_of_samples() + next)
+                    .records(sample({.id = 2, .time_ns = 1000, .period = 3}, period_and_raw))
+                    .records(sample({.id = 1, .time_ns = 2000}))
+                    .file());
+  EXPECT_THAT(event_lines(imported),
+              ElementsAre("cycles: 1 samples, 0 lost, 1 hits, 1000 times",
+                          "sched:sched_switch: 1 samples, 0 lost, 1 hits, 1000 times"));
+  EXPECT_EQ(imported.profile.processes_size(), 2) << "it ran another program at 1500 ns, between the samples";
+}
+
+TEST(RecordedEvents, AreRefusedWhereTheirIdsLieApart) {
+  perf_event_attr plain = hardware_attr(PERF_COUNT_HW_CPU_CYCLES);
+  plain.sample_type &= ~uint64_t{PERF_SAMPLE_IDENTIFIER};
+  const auto imported = try_import(Recording()
+                                       .event(plain, {1}, "cycles")
+                                       .event(hardware_attr(PERF_COUNT_HW_INSTRUCTIONS), {2}, "instructions")
+                                       .records(sample({}))
+                                       .file());
+  ASSERT_FALSE(imported);
+  EXPECT_EQ(imported.error().code, ErrorCode::kUnsupported);
 }
 
 TEST(RecordedEvents, ThrottlingIsCounted) {

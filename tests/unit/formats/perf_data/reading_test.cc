@@ -79,6 +79,9 @@ TEST(ReadingRecordings, PassesOverWhatFollowsRecords) {
   const std::string tracing = RecordBytes(66, 0).u32(5).u32(0).bytes() + std::string(8, '\0');
   const auto imported = import_of(cycles_recording().records(trace + tracing + sample({})).pipe());
   EXPECT_EQ(imported.events[0].samples, 1);
+  EXPECT_THAT(imported.profile.notes(),
+              ElementsAre("24 bytes of processor trace were passed over: perf inject --itrace makes samples "
+                          "of them"));
   EXPECT_THAT(error_of(cycles_recording().records(RecordBytes(71, 0).u64(99).bytes() + sample({})).pipe()),
               HasSubstr("is followed by 99 bytes"));
 }
@@ -114,6 +117,25 @@ TEST(ReadingRecordings, BoundsWhatACompressedRecordHolds) {
   limits.max_decompressed_bytes = 100'000;
   EXPECT_THAT(error_of(file, limits), HasSubstr("it holds more than 100000 bytes"));
   EXPECT_EQ(error_of(file), "none");
+}
+
+TEST(ReadingRecordings, BoundsWhatAllCompressedRecordsHold) {
+  CompressedRecords stream;
+  std::string many;
+  for (int i = 0; i < 1000; ++i) {
+    many += sample({});
+  }
+  Recording recording = cycles_recording();
+  for (int i = 0; i < 10; ++i) {
+    recording.records(stream.record(many));
+  }
+  Limits limits;
+  limits.min_inflated_bytes = 5 * many.size();
+  limits.max_inflation = 1;
+  EXPECT_THAT(error_of(recording.file(), limits),
+              HasSubstr(fmt::format("with those before it, it holds more than {} bytes", 5 * many.size())));
+  limits.max_inflation = 1000;
+  EXPECT_EQ(error_of(recording.file(), limits), "none") << "a large file may hold more";
 }
 
 TEST(ReadingRecordings, SaysWhichCompressedRecordIsDamaged) {

@@ -114,9 +114,16 @@ class Recording {
   }
   // An entry of the build IDs.
   Recording& build_id(std::string_view path, std::string id, bool is_kernel = false) {
-    RecordBytes entry(67, static_cast<uint16_t>(
-                              (1U << 15U) | (is_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER)));
-    const auto size = static_cast<char>(id.size());
+    return build_id_entry(path, std::move(id),
+                          (1U << 15U) | (is_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER));
+  }
+  // As perf wrote it before 5.13: the size of the ID is not told.
+  Recording& padded_build_id(std::string_view path, std::string id) {
+    return build_id_entry(path, std::move(id), PERF_RECORD_MISC_USER);
+  }
+  Recording& build_id_entry(std::string_view path, std::string id, uint32_t misc) {
+    RecordBytes entry(67, static_cast<uint16_t>(misc));
+    const auto size = static_cast<char>((misc & 1U << 15U) == 0 ? 0 : id.size());
     id.resize(20);
     entry.u32(UINT32_MAX).raw(id).raw({&size, 1}).raw(std::string(3, '\0')).text(path);
     build_ids_ += entry.bytes();

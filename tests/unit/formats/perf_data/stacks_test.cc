@@ -121,6 +121,65 @@ TEST(RecordedStacks, MappingsBringBuildIdsOfTheirOwn) {
       << "no code is there";
 }
 
+// A program that was built again during the recording.
+TEST(RecordedStacks, TwoFilesOfOnePathAreToldByDeviceAndInode) {
+  const auto mapped = [](uint64_t start, uint64_t inode) {
+    RecordBytes record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    record.u32(7).u32(7).u64(start).u64(0x1000).u64(0).u32(8).u32(1).u64(inode).u64(0).u32(5).u32(0);
+    return ended(record.text("/bin/job"));
+  };
+  const auto imported = import_of(cycles_recording()
+                                      .build_id("/bin/job", "of the first")
+                                      .build_id("/bin/job", "of the second")
+                                      .build_id("/bin/job", "of the third")
+                                      .records(mapped(0x10000, 100) + mapped(0x20000, 200))
+                                      .records(sample({.ip = 0x10010}) + sample({.ip = 0x20010}))
+                                      .file());
+  EXPECT_THAT(binary_lines(imported.profile), ElementsAre(" /bin/job", " /bin/job"));
+  EXPECT_THAT(imported.profile.notes(),
+              ElementsAre("1 files have several build IDs in the recording, and so none: by their paths they "
+                          "cannot be told"));
+}
+
+TEST(RecordedStacks, KernelsWithTwoBuildIdsHaveNone) {
+  const auto imported =
+      import_of(cycles_recording()
+                    .build_id("[kernel.kallsyms]", "kernel's ID", true)
+                    .build_id("[kernel.kallsyms]", "another's", true)
+                    .records(kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+                    .records(sample({}))
+                    .file());
+  EXPECT_EQ(imported.profile.machine().kernel_build_id(), "");
+  EXPECT_EQ(imported.profile.notes_size(), 1);
+}
+
+TEST(RecordedStacks, KernelsAreKnownByTheFileOfTheirSymbolsToo) {
+  for (const char* const path : {"/usr/lib/debug/boot/vmlinux-6.1.0", "[kernel.vmlinux]", "/proc/kcore"}) {
+    const auto imported =
+        import_of(cycles_recording()
+                      .build_id(path, "kernel's ID", true)
+                      .records(kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+                      .records(sample({}))
+                      .file());
+    EXPECT_EQ(imported.profile.machine().kernel_build_id(), "kernel's ID") << path;
+  }
+}
+
+TEST(RecordedStacks, PaddingOfBuildIdsIsNoPartOfThem) {
+  const auto id_of = [](const std::string& padded) {
+    return binary_lines(import_of(cycles_recording()
+                                      .padded_build_id("/bin/job", padded)
+                                      .records(process_of_samples() + sample({}))
+                                      .file())
+                            .profile);
+  };
+  EXPECT_THAT(id_of("twenty bytes, of all"), ElementsAre("twenty bytes, of all /bin/job"));
+  EXPECT_THAT(id_of("sixteen of bytes"), ElementsAre("sixteen of bytes /bin/job"));
+  EXPECT_THAT(id_of(std::string("ends in zero\0\0\0", 15)), ElementsAre("ends in zero /bin/job"));
+  EXPECT_THAT(id_of("7 bytes"), ElementsAre(std::string("7 bytes\0 /bin/job", 17)));
+  EXPECT_THAT(id_of(std::string(20, '\0')), ElementsAre(" /bin/job"));
+}
+
 TEST(RecordedStacks, AnotherMachinesVdsoIsNotOurs) {
   const auto imported = import_of(cycles_recording()
                                       .build_id("[vdso]", "another's")
@@ -171,6 +230,18 @@ TEST(RecordedProcesses, ThreadsOfTheKernelMapNothing) {
                     .file());
   EXPECT_THAT(process_lines(imported.profile),
               ElementsAre("3 kworker/0:0 [kernel]", "7 job /bin/job", "0 swapper [kernel]"));
+}
+
+TEST(RecordedProcesses, ThatSamplesDoNotTellAreUnknown) {
+  const SampleFields gone{.ip = kKernel, .pid = kNoPid, .tid = kNoPid, .misc = PERF_RECORD_MISC_KERNEL};
+  EXPECT_THAT(process_lines(import_of(cycles_recording().records(sample(gone)).file()).profile),
+              ElementsAre("4294967295 [exited] "));
+  perf_event_attr attr = hardware_attr(PERF_COUNT_HW_CPU_CYCLES);
+  attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP;
+  const std::string bare =
+      RecordBytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL).u64(1).u64(kKernel).bytes();
+  EXPECT_THAT(process_lines(import_of(Recording().event(attr, {1}, "cycles").records(bare).file()).profile),
+              ElementsAre("4294967295 [exited] "));
 }
 
 TEST(RecordedProcesses, BelongToTheCgroupOfTheirSamples) {
@@ -228,6 +299,66 @@ TEST(RecordedStacks, CopiesOfStacksAreUnwound) {
   EXPECT_THAT(stacks_on("x86_64"),
               ElementsAre("cycles 7/7 unfinished:7;jit:10030;jit:10020;jit:10010;kernel:100 1"));
   EXPECT_THAT(stacks_on("aarch64"), ElementsAre("cycles 7/7 unfinished:3;kernel:100 1"));
+}
+
+// A process of 32 bits, or a machine that is not unwound: the kernel was asked for no user frames, and where the thread was
+// stands in the sample alone.
+TEST(RecordedStacks, WithoutAnyFrameInTheCallChainThereIsTheLeaf) {
+  perf_event_attr attr = hardware_attr(
+      PERF_COUNT_HW_CPU_CYCLES, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+  attr.sample_regs_user = 0xff0fff;
+  const auto import_with = [&](uint64_t abi, std::string_view architecture, const SampleFields& fields) {
+    const std::string registers = abi == PERF_SAMPLE_REGS_ABI_NONE ? "" : words(std::vector<uint64_t>(20));
+    return import_of(Recording()
+                         .event(attr, {1}, "cycles")
+                         .text_feature(6, architecture)
+                         .records(process_of_samples())
+                         .records(kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+                         .records(sample(fields, words({1, static_cast<uint64_t>(PERF_CONTEXT_USER), abi}) +
+                                                     registers + words({0})))
+                         .file())
+        .profile;
+  };
+  const auto of_32_bits = import_with(PERF_SAMPLE_REGS_ABI_32, "x86_64", {});
+  EXPECT_THAT(sample_lines(of_32_bits), ElementsAre("cycles 7/7 unfinished:b;elf_file_offset:1010 1"));
+  const auto of_another_machine = import_with(PERF_SAMPLE_REGS_ABI_64, "aarch64", {});
+  EXPECT_THAT(sample_lines(of_another_machine), ElementsAre("cycles 7/7 elf_file_offset:1010 1"));
+  EXPECT_THAT(problem_lines(of_another_machine), ElementsAre("NO_USER_STACK 1"));
+  const auto in_kernel = import_with(PERF_SAMPLE_REGS_ABI_NONE, "x86_64",
+                                     {.ip = kKernel + 0x10, .misc = PERF_RECORD_MISC_KERNEL});
+  EXPECT_THAT(sample_lines(in_kernel), ElementsAre("cycles 7/7 unfinished:3;kernel:10 1"));
+}
+
+// The chain begins where the interrupt came, which is behind the instruction that caused a precise event.
+TEST(RecordedStacks, OfPreciseEventsBeginWhereTheSampleSays) {
+  constexpr uint16_t kPrecise = PERF_RECORD_MISC_EXACT_IP;
+  const auto user = static_cast<uint64_t>(PERF_CONTEXT_USER);
+  const auto kernel = static_cast<uint64_t>(PERF_CONTEXT_KERNEL);
+  const auto stack_of = [&](const SampleFields& fields) {
+    const auto imported =
+        import_of(cycles_recording(PERF_SAMPLE_CALLCHAIN)
+                      .records(process_of_samples())
+                      .records(kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+                      .records(sample(fields, words({4, kernel, kKernel + 0x20, user, 0x10020})))
+                      .file());
+    return sample_lines(imported.profile);
+  };
+  EXPECT_THAT(stack_of({.ip = kKernel + 0x1f, .misc = kPrecise | PERF_RECORD_MISC_KERNEL}),
+              ElementsAre("cycles 7/7 elf_file_offset:1020;kernel:1f 1"));
+  EXPECT_THAT(stack_of({.ip = 0x1001f, .misc = kPrecise | PERF_RECORD_MISC_USER}),
+              ElementsAre("cycles 7/7 elf_file_offset:101f;kernel:20 1"));
+  EXPECT_THAT(stack_of({.ip = 0x1001f, .misc = PERF_RECORD_MISC_USER}),
+              ElementsAre("cycles 7/7 elf_file_offset:1020;kernel:20 1"));
+}
+
+TEST(RecordedStacks, OfAnUnknownModeAreTheKernelsByTheirAddress) {
+  const auto imported = import_of(
+      cycles_recording()
+          .records(process_of_samples() + kernel_mmap(kKernel, 0x3000, kKernel, "[kernel.kallsyms]_text"))
+          .records(sample({.ip = kKernel + 0x10, .misc = 0}) + sample({.misc = 0}))
+          .file());
+  EXPECT_THAT(sample_lines(imported.profile),
+              ElementsAre("cycles 7/7 elf_file_offset:1010 1", "cycles 7/7 kernel:10 1"));
 }
 
 struct BranchCase {
@@ -317,12 +448,20 @@ TEST(RecordedSamples, AreReadWhateverFieldsTheyHave) {
   }
 }
 
-TEST(RecordedSamples, OfVirtualMachinesHaveNoStack) {
+TEST(RecordedSamples, OfVirtualMachinesHaveNeitherStackNorBranches) {
+  perf_event_attr attr = hardware_attr(
+      PERF_COUNT_HW_CPU_CYCLES, PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+  attr.sample_regs_user = 0xff0fff;
+  const std::string of_host =
+      words({1, 0x10010, 0x10100, 0}) + user_state(0x7000, 0x7000, 0x10010, {0x7010, 1});
   const auto imported =
-      import_of(cycles_recording()
-                    .records(process_of_samples() + sample({.misc = PERF_RECORD_MISC_GUEST_USER}))
+      import_of(Recording()
+                    .event(attr, {1}, "cycles")
+                    .records(process_of_samples() + sample({.misc = PERF_RECORD_MISC_GUEST_USER}, of_host))
                     .file());
-  EXPECT_EQ(imported.profile.events(0).hits(), 1);
+  EXPECT_THAT(sample_lines(imported.profile), ElementsAre("cycles 7/7  1"));
+  EXPECT_THAT(problem_lines(imported.profile), IsEmpty());
+  EXPECT_THAT(branch_lines(imported.profile), IsEmpty());
   EXPECT_THAT(imported.profile.notes(),
               ElementsAre("1 samples were taken in virtual machines, and have no stack"));
 }
