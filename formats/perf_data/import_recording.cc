@@ -162,9 +162,9 @@ class Importer {
     return {};
   }
 
-  // A recording has no windows, between which the daemon does that.
+  // A recording has no windows, between which the daemon does that; beyond twice the bound no table would be read.
   void bound_tables() {
-    if (user_stacks_.table_bytes() > UserStacks::kDefaultTableBytes) {
+    if (user_stacks_.table_bytes() > 2 * UserStacks::kDefaultTableBytes) {
       user_stacks_.trim();
     }
   }
