@@ -138,9 +138,11 @@ class Importer {
     if (::isatty(STDERR_FILENO) == 1) {
       fmt::print(stderr, "\r\x1b[K");
     }
-    return imported ? Result<ToAccept>(ToAccept{wire::encode(imported->profile), false,
-                                                std::move(imported->events), remarks_on(*imported)})
-                    : propagate(imported);
+    if (!imported) {
+      return propagate(imported);
+    }
+    std::vector<std::string> remarks = remarks_on(*imported);
+    return ToAccept{wire::encode(imported->profile), false, std::move(imported->events), std::move(remarks)};
   }
 
   static std::function<void(uint64_t, uint64_t)> progress_of(const std::string& path) {

@@ -52,6 +52,7 @@ class PerfData : public ::testing::Test {
     const Finished imported = run({"plimsoll", "import", "--data", folder_ / "data", "--symbol-root",
                                    PLIMSOLL_BIN, "--symbol-root", "/usr", "--json", path});
     EXPECT_EQ(imported.status, 0) << imported.err;
+    EXPECT_EQ(imported.err, "") << "nothing to remark on";
     std::vector<nlohmann::json> rows;
     std::istringstream lines(imported.out);
     for (std::string line; std::getline(lines, line);) {
