@@ -59,8 +59,8 @@ Status measure_stack_options(const Flags& flags, Report& report) {
   const std::vector<Variant> all = variants();
   std::vector<Outcome> outcomes(all.size());
   const int rounds = flags.quick ? 1 : 3;
-  const double short_s = flags.quick ? 0.5 : 3;
-  const double long_s = flags.quick ? 1.5 : 13;
+  const double short_s = flags.quick ? 0.25 : 3;
+  const double long_s = flags.quick ? 0.6 : 13;
   for (int round = 0; round < rounds; ++round) {
     for (size_t i = 0; i < all.size(); ++i) {
       if (auto added = outcomes[i].add(all[i], short_s, long_s, *folder); !added) {
