@@ -5,23 +5,9 @@
 
 #include "base/printable.h"
 #include "proto/profile_codec.h"
+#include "query/views/selection.h"
 
 namespace plimsoll::cli {
-namespace {
-
-const char* unit_name(wire::Unit unit) {
-  switch (unit) {
-    case wire::NANOSECONDS:
-      return "ns";
-    case wire::BYTES:
-      return "bytes";
-    default:
-      return "count";
-  }
-}
-
-}  // namespace
-
 std::vector<EventReport> event_reports(const wire::RawProfile& profile) {
   std::vector<EventReport> reports;
   for (const wire::Event& event : profile.events()) {
@@ -41,7 +27,7 @@ std::string json_lines(const std::string& file, const std::vector<EventReport>& 
     row["lost"] = event.lost;
     row["hits"] = event.hits;
     row["value"] = event.value;
-    row["unit"] = unit_name(event.unit);
+    row["unit"] = query::unit_name(event.unit);
     lines += row.dump() + "\n";
   }
   return lines;

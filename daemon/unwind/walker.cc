@@ -85,24 +85,34 @@ bool skips_return_address(uint64_t link, CodeMap& code, const Registers& frame, 
   return false;
 }
 
-// Out of a frame that nothing is known of, if rbp can be its link: it leads to a return address.
-bool step_by_evidence(CodeMap& code, bool is_exact, Registers& frame, const StackCopy& stack) {
+// The caller's registers, by the link that rbp is: the word there is the caller's rbp, the one above it the return address.
+// Which other registers the frame saved, and where, nothing says. Nothing where the copy does not hold both.
+std::optional<Registers> caller_by_link(uint64_t link, const StackCopy& stack) {
   constexpr uint64_t kWord = sizeof(uint64_t);
-  const uint64_t link = frame[kRbp];
-  if (!frame.knows(kRbp) || link < frame[kRsp] || link % kWord != 0) {
-    return false;
-  }
   const auto saved = stack.word(link);
   const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
-  if (!return_address || !may_return_to(*return_address, frame[kRip] - 1, code) ||
-      (is_exact && skips_return_address(link, code, frame, stack))) {
-    return false;
+  if (!return_address) {
+    return std::nullopt;
   }
   Registers caller;
   caller.set(kRbp, *saved);
   caller.set(kRsp, link + 2 * kWord);
   caller.set(kRip, *return_address);
-  frame = caller;
+  return caller;
+}
+
+// Out of a frame that nothing is known of, if rbp can be its link: it leads to a return address.
+bool step_by_evidence(CodeMap& code, bool is_exact, Registers& frame, const StackCopy& stack) {
+  const uint64_t link = frame[kRbp];
+  if (!frame.knows(kRbp) || link < frame[kRsp] || link % sizeof(uint64_t) != 0) {
+    return false;
+  }
+  const auto caller = caller_by_link(link, stack);
+  if (!caller || !may_return_to((*caller)[kRip], frame[kRip] - 1, code) ||
+      (is_exact && skips_return_address(link, code, frame, stack))) {
+    return false;
+  }
+  frame = *caller;
   return true;
 }
 
@@ -232,31 +242,23 @@ bool Walker::step_by_go_rule(const FrameRule& rule, Registers& frame, const Stac
 
 bool Walker::step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack,
                                    StackEnd& end) {
-  constexpr uint64_t kWord = sizeof(uint64_t);
   if (!frame.knows(kRbp) || frame[kRbp] == 0) {
     end = frame.knows(kRbp) && place.chain_ends_with_zero ? StackEnd::kOutermost
                                                           : StackEnd::kNoUnwindInformation;
     return false;
   }
   const uint64_t link = frame[kRbp];
-  const bool is_above = link >= frame[kRsp];
-  const auto saved = is_above ? stack.word(link) : std::nullopt;
-  const auto return_address = saved ? stack.word(link + kWord) : std::nullopt;
-  if (!return_address) {
+  const auto caller = link >= frame[kRsp] ? caller_by_link(link, stack) : std::nullopt;
+  if (!caller) {
     end = why_not_held(stack, link);
     left_copy_ = true;
     return false;
   }
-  if (*return_address == 0) {
+  if ((*caller)[kRip] == 0) {
     end = StackEnd::kOutermost;
     return false;
   }
-  // Which other registers the frame saved, and where, nothing says.
-  Registers caller;
-  caller.set(kRbp, *saved);
-  caller.set(kRsp, link + 2 * kWord);
-  caller.set(kRip, *return_address);
-  frame = caller;
+  frame = *caller;
   return true;
 }
 

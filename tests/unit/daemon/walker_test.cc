@@ -233,19 +233,24 @@ TEST_F(WalkerOnOwnStack, AStackThatGoesOnBehindTheCopyIsCut) {
   }
 }
 
+// One table for all code.
+class TableCode : public CodeMap {
+ public:
+  explicit TableCode(const UnwindTable& table) : table_(table) {}
+  CodePlace find(uint64_t address) override {
+    return {.is_mapped = true, .table = &table_, .elf_address = address};
+  }
+
+ private:
+  const UnwindTable& table_;
+};
+
 // A function whose epilogue, at 0x1010, has popped rbp again, though its rule still names the slot; what called it, at
 // 0x1020, is found by rbp.
 TEST(WalkerByCfi, ARegisterThatAnEpilogueHasPoppedHasItsCallersValue) {
   constexpr std::string_view kProgram("\x50\x86\x02\x50\x0c\x06\x10", 7);
   const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kProgram))});
-  class : public CodeMap {
-   public:
-    CodePlace find(uint64_t address) override {
-      return {.is_mapped = true, .table = table, .elf_address = address};
-    }
-    const UnwindTable* table = nullptr;
-  } code;
-  code.table = &*table;
+  TableCode code(*table);
   Registers registers;
   registers.set(kRip, 0x1018);
   registers.set(kRsp, 0x7000);
@@ -267,14 +272,7 @@ constexpr std::string_view kSignalFrame(
 TEST(WalkerByCfi, ASignalFrameLeadsToAnotherStackOrUpwards) {
   const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kSignalFrame, "zRS"))});
   ASSERT_TRUE(table.has_value()) << table.error().text();
-  class : public CodeMap {
-   public:
-    CodePlace find(uint64_t address) override {
-      return {.is_mapped = true, .table = table, .elf_address = address};
-    }
-    const UnwindTable* table = nullptr;
-  } code;
-  code.table = &*table;
+  TableCode code(*table);
   const auto walk = [&](uint64_t interrupted_rsp) {
     Registers registers;
     registers.set(kRip, 0x1018);
