@@ -6,7 +6,6 @@
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
-#include "daemon/perf/open_event.h"
 #include "daemon/perf/ring_size.h"
 #include "daemon/profile/sample_assembly.h"
 #include "proto/profile_codec.h"
@@ -35,14 +34,15 @@ void reckon_not_sampled(wire::RawProfile& profile) {
   }
 }
 
-// Whether this machine can sample the event at all.
-Status try_event(const perf::EventType& type) {
-  const auto cpus = perf::online_cpus();
-  if (!cpus) {
-    return propagate(cpus);
+void write_counts(const std::vector<perf::EventCounts>& counts, wire::RawProfile& profile) {
+  for (size_t i = 0; i < counts.size(); ++i) {
+    wire::Event& event = *profile.mutable_events(static_cast<int>(i));
+    event.set_counter_total(static_cast<double>(counts[i].total));
+    event.set_lost(counts[i].lost);
+    event.set_ticks_due(counts[i].ticks_due);
+    event.set_time_enabled_ns(static_cast<int64_t>(counts[i].time_enabled_ns));
+    event.set_time_running_ns(static_cast<int64_t>(counts[i].time_running_ns));
   }
-  const auto fd = perf::open_event(perf::sampling_attr(type, 1'000'000, 4096, 0), cpus->front(), type.name);
-  return fd ? Status() : propagate(fd);
 }
 
 CollectorOptions with_defaults(CollectorOptions options) {
@@ -72,10 +72,12 @@ Collector::Collector(CollectorOptions options)
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
-  if (auto chosen = collector->choose_events(); !chosen) {
-    return propagate(chosen);
+  auto plan = plan_events(collector->options_.assignment);
+  if (!plan) {
+    return propagate(plan);
   }
-  collector->share_stacks();
+  collector->plan_ = std::move(*plan);
+  collector->notes_ = collector->plan_.notes;
   auto kernel = identity::KernelMap::read_running();
   if (kernel) {
     collector->kernel_ = std::make_unique<identity::KernelMap>(std::move(*kernel));
@@ -88,78 +90,6 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   return collector;
 }
 
-Status Collector::choose_events() {
-  if (options_.assignment.events().empty()) {
-    return choose_default_event();
-  }
-  Status last_failure;
-  for (const wire::EventRequest& request : options_.assignment.events()) {
-    if (auto chosen = choose_requested_event(request); !chosen) {
-      notes_.push_back(chosen.error().text());
-      last_failure = chosen;
-    }
-  }
-  return events_.empty() ? last_failure : Status();
-}
-
-Status Collector::choose_default_event() {
-  const perf::EventType cycles = *perf::find_event("cycles");
-  const uint32_t rate_hz = options_.assignment.rate_hz();
-  const auto tried = try_event(cycles);
-  if (tried) {
-    events_.push_back({{cycles, perf::mean_period(cycles, rate_hz)}, "cycles", ""});
-    return {};
-  }
-  if (tried.error().code != ErrorCode::kUnsupported) {
-    return tried;
-  }
-  const perf::EventType cpu_clock = *perf::find_event("cpu-clock");
-  events_.push_back({{cpu_clock, perf::mean_period(cpu_clock, rate_hz)},
-                     "cycles",
-                     "no hardware counters here: cpu-clock stands in for cycles"});
-  notes_.push_back(events_.back().note);
-  return {};
-}
-
-Status Collector::choose_requested_event(const wire::EventRequest& request) {
-  const auto type = perf::find_event(request.name());
-  if (!type) {
-    return propagate(type);
-  }
-  if (auto tried = try_event(*type); !tried) {
-    return tried;
-  }
-  for (const CollectedEvent& chosen : events_) {
-    if (chosen.sampled.type.name == type->name) {
-      return fail(ErrorCode::kInvalid, "event {} is asked for twice", type->name);
-    }
-  }
-  perf::SampledEvent sampled{*type, perf::mean_period(*type, options_.assignment.rate_hz())};
-  if (request.period() != 0) {
-    sampled.mean_period = request.period();
-    sampled.random_period = request.period() > 1;
-  }
-  events_.push_back({sampled, request.name(), ""});
-  return {};
-}
-
-void Collector::share_stacks() {
-  const wire::Assignment& assignment = options_.assignment;
-  if (assignment.stack_rate_hz() == assignment.rate_hz()) {
-    return;
-  }
-  notes_.push_back(fmt::format("stacks are taken with {} of {} samples, the others have their leaf alone",
-                               assignment.stack_rate_hz(), assignment.rate_hz()));
-  for (CollectedEvent& event : events_) {
-    if (event.sampled.mean_period > 1) {
-      event.sampled.stack_share = static_cast<double>(assignment.stack_rate_hz()) / assignment.rate_hz();
-    } else {
-      notes_.push_back(fmt::format("{} is sampled with every occurrence, and has a stack with each sample",
-                                   event.sampled.type.name));
-    }
-  }
-}
-
 Status Collector::open_sampler() {
   const auto cpus = perf::online_cpus();
   if (!cpus) {
@@ -169,7 +99,7 @@ Status Collector::open_sampler() {
   sampler_options.cpus = *cpus;
   sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
-  for (const CollectedEvent& event : events_) {
+  for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
   sampler_options.sample_pages =
@@ -244,25 +174,6 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
                           : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);
 }
 
-void Collector::write_events(wire::RawProfile& profile, const std::vector<perf::EventCounts>& counts) const {
-  for (size_t i = 0; i < events_.size(); ++i) {
-    const CollectedEvent& collected = events_[i];
-    wire::Event& event = *profile.add_events();
-    event.set_name(std::string(collected.sampled.type.name));
-    event.set_requested_name(collected.requested_name);
-    event.set_note(collected.note);
-    event.set_unit(collected.sampled.type.unit == perf::EventUnit::kNanoseconds ? wire::NANOSECONDS
-                                                                                : wire::COUNT);
-    event.set_kind(wire::DELTA);
-    event.set_counter_total(static_cast<double>(counts[i].total));
-    event.set_lost(counts[i].lost);
-    event.set_ticks_due(counts[i].ticks_due);
-    event.set_time_enabled_ns(static_cast<int64_t>(counts[i].time_enabled_ns));
-    event.set_time_running_ns(static_cast<int64_t>(counts[i].time_running_ns));
-    event.set_mean_period(collected.sampled.mean_period);
-  }
-}
-
 Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   wire::RawProfile profile;
   profile.set_format_version(wire::kFormatVersion);
@@ -275,6 +186,9 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     return !counts_before ? propagate(counts_before) : propagate(side_band_before);
   }
   *profile.mutable_window()->mutable_start() = read_clocks();
+  for (const auto& window_counts : window_counts_) {
+    window_counts->start();
+  }
   ProfileBuilder builder;
   if (auto ran = run_window(window, builder); !ran) {
     return propagate(ran, "sampling");
@@ -293,7 +207,11 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   for (size_t i = 0; i < counts_after->size(); ++i) {
     counts.push_back((*counts_after)[i] - (*counts_before)[i]);
   }
-  write_events(profile, counts);
+  describe_events(plan_, profile);
+  write_counts(counts, profile);
+  for (const auto& window_counts : window_counts_) {
+    window_counts->add_to(profile, builder);
+  }
   builder.finish(profile);
   name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/event_plan.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/processes.h"
 #include "daemon/perf/sampler.h"
 #include "daemon/profile/profile_builder.h"
 #include "daemon/profile/user_stacks.h"
+#include "daemon/profile/window_counts.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {
@@ -50,24 +52,12 @@ class Collector {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct CollectedEvent {
-    perf::SampledEvent sampled;
-    std::string requested_name;
-    std::string note;
-  };
-
   explicit Collector(CollectorOptions options);
-  Status choose_events();
-  Status choose_default_event();
-  Status choose_requested_event(const wire::EventRequest& request);
-  // Which share of the samples has a stack, as the assignment has it.
-  void share_stacks();
   Status open_sampler();
   Status run_window(const WindowOptions& window, ProfileBuilder& builder);
-  void write_events(wire::RawProfile& profile, const std::vector<perf::EventCounts>& counts) const;
 
   CollectorOptions options_;
-  std::vector<CollectedEvent> events_;
+  EventPlan plan_;
   std::vector<std::string> notes_;
   std::unique_ptr<identity::KernelMap> kernel_;  // null where its addresses are hidden
   identity::ProcFs proc_fs_;
@@ -76,6 +66,7 @@ class Collector {
   identity::ProcessTable processes_;
   UserStacks user_stacks_;
   std::unique_ptr<perf::Sampler> sampler_;
+  std::vector<std::unique_ptr<WindowCounts>> window_counts_;
   std::mt19937_64 random_;
   bool scanned_ = false;
 };
