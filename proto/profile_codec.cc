@@ -26,7 +26,7 @@ struct FieldLimit {
 // Repeated messages cost far more memory decoded than encoded (an empty one: 2 bytes against about 100), so
 // they are counted in the bytes before Protobuf allocates any. Columns of numbers are bounded by
 // max_decoded_bytes.
-constexpr std::array<FieldLimit, 13> kFieldLimits{{
+constexpr std::array<FieldLimit, 15> kFieldLimits{{
     {RawProfile::kAssignmentFieldNumber, 1, uint64_t{1} << 20},
     {RawProfile::kEventsFieldNumber, 1000, uint64_t{1} << 20},
     {RawProfile::kBinariesFieldNumber, 200'000, uint64_t{64} << 20},
@@ -40,6 +40,8 @@ constexpr std::array<FieldLimit, 13> kFieldLimits{{
     {RawProfile::kStackProblemsFieldNumber, 100, 4096},
     {RawProfile::kKernelSymbolsFieldNumber, 1, uint64_t{64} << 20},
     {RawProfile::kNotesFieldNumber, 1000, uint64_t{1} << 20},
+    {RawProfile::kMissingEventsFieldNumber, 1000, uint64_t{1} << 20},
+    {RawProfile::kCostFieldNumber, 1, uint64_t{1} << 16},
 }};
 constexpr std::array<FieldLimit, 1> kKernelSymbolsLimits{{
     {KernelSymbols::kImagesFieldNumber, 20'000, UINT64_MAX},

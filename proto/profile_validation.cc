@@ -60,6 +60,9 @@ Status check_assignment(const Assignment& assignment) {
   if (draw.interval_ns() < 0) {
     return invalid("assignment.draw.interval_ns", "{} is negative", draw.interval_ns());
   }
+  if (assignment.turn_ns() < 0) {
+    return invalid("assignment.turn_ns", "{} is negative", assignment.turn_ns());
+  }
   return first_failure({check_texts(assignment, "assignment"),
                         check_all_texts(assignment.events(), "assignment.events"),
                         check_texts(draw, "assignment.draw")});
@@ -107,6 +110,9 @@ Status check_event(const Event& event, const std::string& path) {
   }
   if (event.ticks_due() > kMaxHits || event.lost() > kMaxHits) {
     return invalid(path + ".lost", "more samples than a machine can take");
+  }
+  if (event.samples() > event.hits()) {
+    return invalid(path + ".samples", "{} samples with {} hits", event.samples(), event.hits());
   }
   return check_texts(event, path);
 }
@@ -246,6 +252,13 @@ Status check_stacks(const RawProfile& profile) {
                        "stacks.location");
 }
 
+Status check_cost(const CollectionCost& cost) {
+  if (cost.cpu_time_ns() < 0 || cost.slowed_ns() < 0) {
+    return invalid("cost", "{} ns of CPU time, {} ns slowed", cost.cpu_time_ns(), cost.slowed_ns());
+  }
+  return check_texts(cost, "cost");
+}
+
 Status check_kernel_symbols(const RawProfile& profile) {
   const auto& images = profile.kernel_symbols().images();
   for (int i = 0; i < images.size(); ++i) {
@@ -283,7 +296,8 @@ Status validate(const RawProfile& profile) {
     }
   }
   return first_failure({check_machine(profile.machine()), check_assignment(profile.assignment()),
-                        check_window(profile.window())});
+                        check_window(profile.window()), check_cost(profile.cost()),
+                        check_all_texts(profile.missing_events(), "missing_events")});
 }
 
 }  // namespace plimsoll::wire

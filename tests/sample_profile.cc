@@ -12,9 +12,10 @@ RawProfile sample_profile() {
     machine {
       id: "m1" boot_id: "b" hostname: "h" datacenter: "east" cluster: "c" platform: "EPYC" architecture: "x86_64"
       kernel_release: "6.1" kernel_build_id: "\x01\xff" cores: 2 memory_bytes: 4096 daemon_version: "0.1" os: "Debian"
+      cpu_model: "EPYC 7763"
     }
     assignment {
-      id: "a1" events { name: "cycles" period: 7 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384 stack_rate_hz: 9
+      id: "a1" events { name: "cycles" period: 7 set: 1 } rate_hz: 99 start_ns: 1 duration_ns: 2 continuous: true stack_bytes: 16384 stack_rate_hz: 9 turn_ns: 5
       draw { id: "d1" stratum: "s" inclusion_probability: 0.5 interval_start_ns: 3 interval_ns: 4 }
     }
     window {
@@ -24,11 +25,12 @@ RawProfile sample_profile() {
     events {
       name: "cpu-clock" requested_name: "cycles" note: "no PMU" unit: NANOSECONDS kind: DELTA counter_total: 1e9
       hits: 10 ticks_due: 40 lost: 1 throttles: 2 time_enabled_ns: 100 time_running_ns: 50 mean_period: 1000 not_sampled: 3
+      samples: 8
     }
     events { name: "page-faults" unit: COUNT kind: DELTA hits: 5 }
     events { name: "branch-records" unit: COUNT kind: DELTA counter_total: 900 hits: 9 }
     events { name: "branch-mispredictions" unit: COUNT kind: DELTA counter_total: 300 hits: 3 }
-    binaries { identity_kind: GNU_BUILD_ID identity: "\x00\x01" path: "/bin/job" }
+    binaries { identity_kind: GNU_BUILD_ID identity: "\x00\x01" path: "/bin/job" compiler: "gcc 12" revision: "r1" builder: "dpkg" }
     binaries { identity_kind: CONTENT_HASH identity: "hash" path: "[kernel]" }
     binaries { path: "/gone" }
     processes {
@@ -55,6 +57,8 @@ RawProfile sample_profile() {
     kernel_symbols { images { binary: 1 offset_delta: [0, 16] names: "_text\0start\0" } }
     lost_side_band: 6
     notes: "no PMU"
+    missing_events { name: "llc-misses" reason: "no PMU" }
+    cost { cpu_time_ns: 7 peak_resident_bytes: 4096 slowdown: 2 slowed_ns: 30 cut_short: "over its memory" }
   )",
                                                                     &profile);
   return parsed ? profile : RawProfile();

@@ -35,13 +35,17 @@ TEST(Codec, BringsBackEveryField) {
   expect_all_set(profile);
   expect_all_set(profile.machine());
   expect_all_set(profile.assignment());
+  expect_all_set(profile.assignment().events(0));
   expect_all_set(profile.assignment().draw());
   expect_all_set(profile.window());
   expect_all_set(profile.events(0));
+  expect_all_set(profile.binaries(0));
   expect_all_set(profile.processes(0));
   expect_all_set(profile.frames(0));
   expect_all_set(profile.samples(0));
   expect_all_set(profile.branches(0));
+  expect_all_set(profile.missing_events(0));
+  expect_all_set(profile.cost());
   const auto decoded = decode_text(encode(profile));
   ASSERT_TRUE(decoded.has_value()) << decoded.error().text();
   EXPECT_TRUE(MessageDifferencer::Equals(*decoded, profile));
@@ -252,6 +256,12 @@ const std::vector<Rule>& rules() {
       {"events[0].lost", [](RawProfile& p) { p.mutable_events(0)->set_lost(uint64_t{1} << 57); }},
       {"events[0].lost", [](RawProfile& p) { p.mutable_events(0)->set_ticks_due(uint64_t{1} << 57); }},
       {"events[0].hits", [](RawProfile& p) { p.mutable_events(0)->set_hits(11); }},
+      {"events[0].samples", [](RawProfile& p) { p.mutable_events(0)->set_samples(11); }},
+      {"assignment.turn_ns", [](RawProfile& p) { p.mutable_assignment()->set_turn_ns(-1); }},
+      {"missing_events[0].reason", [](RawProfile& p) { p.mutable_missing_events(0)->set_reason(kLongText); }},
+      {"cost", [](RawProfile& p) { p.mutable_cost()->set_cpu_time_ns(-1); }},
+      {"cost", [](RawProfile& p) { p.mutable_cost()->set_slowed_ns(-1); }},
+      {"cost.cut_short", [](RawProfile& p) { p.mutable_cost()->set_cut_short(kLongText); }},
 
       {"binaries[0].identity", [](RawProfile& p) { p.mutable_binaries(0)->clear_identity(); }},
       {"binaries[2].identity", [](RawProfile& p) { p.mutable_binaries(2)->set_identity("x"); }},
