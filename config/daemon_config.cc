@@ -24,6 +24,15 @@ std::vector<Key> DaemonConfig::keys() {
        &max_stack_rate_hz, Range{1, 10'000}},
       {"limits.max_stack_bytes", "Most of a thread's stack that is copied with a sample.",
        SizeBytes{&max_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
+      {"limits.max_cpu_percent",
+       "CPU time that the daemon may have, in percent of one core, averaged over a minute. Where an "
+       "assignment "
+       "would need\n"
+       "more, fewer samples are taken, each standing for more; where even that is too much, sampling pauses.",
+       &max_cpu_percent, Range{0, 100}},
+      {"limits.max_memory",
+       "Memory that the daemon may have resident. Before it has more, it ends the window early.",
+       SizeBytes{&max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
       {"limits.max_window", "Longest raw profile that a server may ask for.", DurationNs{&max_window_ns},
        Range{kNsPerSecond, 24 * kHourNs}},
       {"limits.events",
@@ -76,6 +85,10 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
   DaemonConfig config;
   if (const auto sources = load(config.keys(), inputs); !sources) {
     return propagate(sources);
+  }
+  if (config.max_cpu_percent <= 0) {
+    return with_field(fail(ErrorCode::kInvalid, "no CPU time at all: not even registering would be possible"),
+                      "limits.max_cpu_percent");
   }
   if (auto checked = check_scrape_endpoints(config); !checked) {
     return with_field(propagate(checked), "scrape.endpoints");

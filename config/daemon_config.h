@@ -20,6 +20,8 @@ struct DaemonConfig {
   int64_t max_rate_hz = 1000;
   int64_t max_stack_rate_hz = 1000;
   int64_t max_stack_bytes = 64 << 10;
+  double max_cpu_percent = 1;  // of one core
+  int64_t max_memory_bytes = int64_t{64} << 20;
   int64_t max_window_ns = 300'000'000'000;
   std::vector<std::string> events;  // permitted ones; empty: all that are known
   int64_t max_spool_bytes = int64_t{64} << 20;

@@ -1,15 +1,12 @@
 #include "daemon/agent.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
-#include "base/file.h"
 #include "base/hex.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -42,19 +39,15 @@ bool is_final(const Error& error) {
   }
 }
 
-wire::DaemonStatus read_status() {
+wire::DaemonStatus status_of(const Governor& governor) {
+  const Governor::State state = governor.state();
   wire::DaemonStatus status;
-  rusage usage{};
-  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
-    const auto ns = [](const timeval& time) { return time.tv_sec * kNsPerSecond + time.tv_usec * 1000; };
-    status.set_cpu_time_ns(ns(usage.ru_utime) + ns(usage.ru_stime));
-  }
-  // "size resident shared ...", in pages.
-  const std::string statm = read_file("/proc/self/statm", 256).value_or(std::string());
-  const size_t resident = std::min(statm.find(' '), statm.size() - 1) + 1;
-  uint64_t resident_pages = 0;
-  std::from_chars(statm.data() + resident, statm.data() + statm.size(), resident_pages);
-  status.set_resident_bytes(resident_pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+  status.set_cpu_time_ns(state.usage.cpu_time_ns);
+  status.set_resident_bytes(state.usage.resident_bytes);
+  status.set_slowdown(state.slowdown);
+  status.set_cpu_share(state.cpu_share);
+  status.set_cpu_share_limit(governor.budget().cpu_share);
+  status.set_resident_limit_bytes(governor.budget().resident_bytes);
   return status;
 }
 
@@ -80,11 +73,13 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 Agent::Agent(const config::DaemonConfig& config, wire::Machine machine)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
+      governor_({.cpu_share = config.max_cpu_percent / 100,
+                 .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)}),
       client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs}),
       queue_(static_cast<uint64_t>(config.max_spool_bytes)),
       random_(random_seed()),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+      collecting_(machine_, governor_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
       scraping_(config, machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>
@@ -162,7 +157,8 @@ Status Agent::heartbeat() {
     request.add_assignment_ids(running);
   }
   wire::DaemonStatus& status = *request.mutable_status();
-  status = read_status();
+  governor_.observe(monotonic_now_ns());
+  status = status_of(governor_);
   status.set_profiles_queued(queue_.size());
   status.set_profiles_dropped(queue_.dropped());
   status.set_profiles_refused(refused_);

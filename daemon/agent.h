@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/daemon_config.h"
 #include "daemon/collecting_thread.h"
+#include "daemon/governor.h"
 #include "daemon/identity/census.h"
 #include "daemon/limits.h"
 #include "daemon/scrape/scraping_thread.h"
@@ -44,6 +45,7 @@ class Agent {
 
   const wire::Machine machine_;
   const LocalLimits limits_;
+  Governor governor_;
   http::Client client_;
   UploadQueue queue_;
   std::mt19937_64 random_;

@@ -5,12 +5,16 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/time.h"
 
 namespace plimsoll {
 namespace {
 
 // How long to wait before trying again what this machine could not do.
 constexpr std::chrono::seconds kRetryInterval{10};
+// A pause of sampling lasts as long as a minute's CPU time takes to come back; twice that is for good.
+constexpr int64_t kLongestPauseNs = 120 * kNsPerSecond;
+constexpr int64_t kObserveIntervalNs = kNsPerSecond / 4;
 
 bool same(const wire::Assignment& a, const wire::Assignment& b) {
   return a.SerializeAsString() == b.SerializeAsString();
@@ -18,8 +22,10 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 
 }  // namespace
 
-CollectingThread::CollectingThread(wire::Machine machine, std::function<void(wire::RawProfile)> hand_over)
+CollectingThread::CollectingThread(wire::Machine machine, Governor& governor,
+                                   std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
+      governor_(governor),
       hand_over_(std::move(hand_over)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -106,6 +112,7 @@ void CollectingThread::run() {
     CollectorOptions options;
     options.machine = machine_;
     options.assignment = *assignment;
+    options.governor = &governor_;
     auto collector = Collector::open(std::move(options));
     if (collector) {
       set_problem({});
@@ -121,27 +128,69 @@ void CollectingThread::run() {
   }
 }
 
+Status CollectingThread::collect_window(const wire::Assignment& assignment, Collector& collector) {
+  Collector::WindowOptions window;
+  window.duration_ns = assignment.duration_ns();
+  window.wake_fd = wake_fd_.get();
+  {
+    const std::lock_guard lock(mutex_);
+    window.with_kernel_symbols = with_kernel_symbols_;
+  }
+  auto profile = collector.collect(window);
+  if (!profile) {
+    return propagate(profile, "collecting failed");
+  }
+  hand_over_(std::move(*profile));
+  if (!assignment.continuous()) {
+    const std::lock_guard lock(mutex_);
+    if (wanted_ && same(*wanted_, assignment)) {
+      wanted_.reset();
+    }
+  }
+  return {};
+}
+
+Status CollectingThread::pause(const wire::Assignment& assignment, Collector& collector) {
+  if (governor_.is_over_memory()) {
+    collector.shrink();
+    governor_.observe(monotonic_now_ns());
+    if (governor_.is_over_memory()) {
+      return with_hint(fail(ErrorCode::kTooLarge,
+                            "sampling is given up for now: {} MiB are in use before the first sample",
+                            governor_.state().usage.resident_bytes >> 20U),
+                       "raise limits.max_memory");
+    }
+  }
+  const int64_t give_up_at_ns = monotonic_now_ns() + kLongestPauseNs;
+  for (std::string reason = governor_.reason_to_pause(); !reason.empty() && is_current(assignment);
+       reason = governor_.reason_to_pause()) {
+    if (monotonic_now_ns() > give_up_at_ns) {
+      return with_hint(
+          fail(ErrorCode::kTooLarge, "following this machine's processes alone takes too long: {}", reason),
+          "raise limits.max_cpu_percent");
+    }
+    if (problem().empty()) {
+      set_problem("sampling pauses: " + reason);
+    }
+    if (auto followed = collector.follow_processes(kObserveIntervalNs, wake_fd_.get()); !followed) {
+      return followed;
+    }
+    governor_.observe(monotonic_now_ns());
+  }
+  set_problem({});
+  return {};
+}
+
 void CollectingThread::collect_windows(const wire::Assignment& assignment, Collector& collector) {
-  while (is_current(assignment)) {
-    Collector::WindowOptions window;
-    window.duration_ns = assignment.duration_ns();
-    window.wake_fd = wake_fd_.get();
-    {
-      const std::lock_guard lock(mutex_);
-      window.with_kernel_symbols = with_kernel_symbols_;
+  Status done;
+  while (done && is_current(assignment)) {
+    done = pause(assignment, collector);
+    if (done && is_current(assignment)) {
+      done = collect_window(assignment, collector);
     }
-    auto profile = collector.collect(window);
-    if (!profile) {
-      set_problem("collecting failed: " + profile.error().text());
-      return;
-    }
-    hand_over_(std::move(*profile));
-    if (!assignment.continuous()) {
-      const std::lock_guard lock(mutex_);
-      if (wanted_ && same(*wanted_, assignment)) {
-        wanted_.reset();
-      }
-    }
+  }
+  if (!done) {
+    set_problem(done.error().text());
   }
 }
 

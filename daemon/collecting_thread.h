@@ -18,7 +18,9 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  CollectingThread(wire::Machine machine, std::function<void(wire::RawProfile)> hand_over);
+  // Borrows the governor.
+  CollectingThread(wire::Machine machine, Governor& governor,
+                   std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
   ~CollectingThread();
@@ -43,11 +45,16 @@ class CollectingThread {
   // The assignment that is wanted, once there is one; nothing: stop.
   std::optional<wire::Assignment> wait_for_assignment();
   void collect_windows(const wire::Assignment& assignment, Collector& collector);
+  Status collect_window(const wire::Assignment& assignment, Collector& collector);
+  // Until the governor permits sampling again or the assignment is another one. kTooLarge: following what processes do costs
+  // too much, or memory does not come back.
+  Status pause(const wire::Assignment& assignment, Collector& collector);
   bool is_current(const wire::Assignment& assignment) const;
   void set_problem(std::string problem);
   void wake();
 
   const wire::Machine machine_;
+  Governor& governor_;
   const std::function<void(wire::RawProfile)> hand_over_;
   const UniqueFd wake_fd_;  // ends a window
 

@@ -1,5 +1,7 @@
 #include "daemon/collector.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "base/random.h"
@@ -28,6 +30,9 @@ wire::ClockPair read_clocks() {
 // Where every occurrence is a sample, what is neither here nor lost was counted without one.
 void reckon_not_sampled(wire::RawProfile& profile) {
   for (wire::Event& event : *profile.mutable_events()) {
+    if (event.samples() != 0) {
+      continue;  // it was slowed: not every occurrence was to be a sample
+    }
     const auto produced = static_cast<uint64_t>(event.counter_total());
     const uint64_t known = event.hits() + event.lost();
     event.set_not_sampled(event.mean_period() == 1 && produced > known ? produced - known : 0);
@@ -102,10 +107,15 @@ Status Collector::open_sampler() {
   for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
-  sampler_options.sample_pages =
-      options_.sample_pages != 0
-          ? options_.sample_pages
-          : perf::ring_pages(sampler_options.events, sampler_options.stack_bytes, cpus->size());
+  // Buffers are memory of the daemon's, too.
+  const uint64_t max_ring_bytes =
+      options_.governor == nullptr
+          ? perf::kMaxRingBytes
+          : std::min(perf::kMaxRingBytes, options_.governor->budget().resident_bytes / 4);
+  sampler_options.sample_pages = options_.sample_pages != 0
+                                     ? options_.sample_pages
+                                     : perf::ring_pages(sampler_options.events, sampler_options.stack_bytes,
+                                                        cpus->size(), max_ring_bytes);
   auto sampler = perf::Sampler::open(std::move(sampler_options));
   if (!sampler) {
     return propagate(sampler);
@@ -114,57 +124,94 @@ Status Collector::open_sampler() {
   return {};
 }
 
-Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder) {
-  SampleAssembly assembly(processes_, kernel_.get(), &user_stacks_, builder,
-                          [this](uint64_t id) { return sampler_->event_index(id); });
-  uint64_t undecodable = 0;
-  const auto consume = [&](Bytes bytes) {
-    if (const auto record = perf::decode_record(bytes)) {
-      assembly.apply(*record);
-    } else {
-      ++undecodable;
-    }
-  };
+void Collector::scan_processes() {
+  if (const size_t denied = processes_.scan(); denied > 0) {
+    notes_.push_back(
+        fmt::format("code of {} process{} is unresolved: this user may not read the mappings; "
+                    "CAP_SYS_PTRACE permits most",
+                    denied, denied == 1 ? "" : "es"));
+  }
+  scanned_ = true;
+}
 
-  const uint64_t dropped_before = sampler_->dropped_bytes();
+Result<bool> Collector::govern(WindowCost& cost) {
+  if (options_.governor == nullptr) {
+    return false;
+  }
+  const int64_t now_ns = monotonic_now_ns();
+  options_.governor->observe(now_ns);
+  if (const uint32_t slowdown = options_.governor->slowdown(); slowdown != sampler_->slowdown()) {
+    if (auto slowed = sampler_->set_slowdown(slowdown); !slowed) {
+      return propagate(slowed);
+    }
+    cost.note_slowdown(slowdown, now_ns);
+  }
+  cost.look_for_reason_to_end();
+  return !cost.reason_to_end().empty();
+}
+
+Status Collector::sample(const WindowOptions& window, const std::function<void(Bytes record)>& consume,
+                         const ProfileBuilder& builder, WindowCost& cost) {
+  std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
   const int64_t start_ns = monotonic_now_ns();
   const int64_t end_ns = start_ns + window.duration_ns;
-  std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
-  if (auto enabled = sampler_->enable(); !enabled) {
-    return enabled;
-  }
-  if (!scanned_) {
-    if (const size_t denied = processes_.scan(); denied > 0) {
-      notes_.push_back(
-          fmt::format("code of {} process{} is unresolved: this user may not read the mappings; "
-                      "CAP_SYS_PTRACE permits most",
-                      denied, denied == 1 ? "" : "es"));
-    }
-    scanned_ = true;
-  }
-  int64_t now_ns = monotonic_now_ns();
-  int64_t redraw_at_ns = now_ns;
-  bool woken = false;
-  while (now_ns < end_ns && !woken) {
+  int64_t redraw_at_ns = start_ns;
+  int64_t now_ns = start_ns;
+  bool ends = false;
+  while (now_ns < end_ns && !ends) {
     if (now_ns >= redraw_at_ns) {
       if (auto redrawn = sampler_->redraw_periods(); !redrawn) {
         return redrawn;
       }
-      redraw_at_ns = now_ns + drain_interval(random_);
+      redraw_at_ns = now_ns + drain_interval(random_) * sampler_->slowdown();
     }
-    const auto waited = sampler_->wait(std::min(redraw_at_ns, end_ns), window.wake_fd);
-    if (!waited) {
-      return propagate(waited);
+    const auto woken = sampler_->wait(std::min(now_ns + drain_interval(random_), end_ns), window.wake_fd);
+    if (!woken) {
+      return propagate(woken);
     }
-    woken = *waited;
     sampler_->drain(consume);
+    const auto governed = govern(cost);
+    if (!governed) {
+      return propagate(governed);
+    }
+    ends = *woken || *governed;
     now_ns = monotonic_now_ns();
     if (window.progress) {
       window.progress(now_ns - start_ns, builder.hits());
     }
   }
-  if (auto disabled = sampler_->disable(); !disabled) {
-    return disabled;
+  return {};
+}
+
+Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder, WindowCost& cost) {
+  SampleAssembly assembly(processes_, kernel_.get(), &user_stacks_, builder,
+                          [this](uint64_t id) { return sampler_->event_index(id); });
+  uint64_t undecodable = 0;
+  const auto consume = [&](Bytes bytes) {
+    if (const auto record = perf::decode_record(bytes)) {
+      assembly.set_hits_per_sample(sampler_->hits_per_sample(record->time_ns));
+      assembly.apply(*record);
+    } else {
+      ++undecodable;
+    }
+  };
+  const uint64_t dropped_before = sampler_->dropped_bytes();
+  if (options_.governor != nullptr) {
+    if (auto slowed = sampler_->set_slowdown(options_.governor->slowdown()); !slowed) {
+      return slowed;
+    }
+  }
+  if (auto enabled = sampler_->enable(); !enabled) {
+    return enabled;
+  }
+  cost.note_slowdown(sampler_->slowdown(), monotonic_now_ns());
+  if (!scanned_) {
+    scan_processes();
+  }
+  const Status sampled = sample(window, consume, builder, cost);
+  const Status disabled = sampler_->disable();
+  if (!sampled || !disabled) {
+    return !sampled ? sampled : disabled;
   }
   sampler_->drain_all(consume);
   if (const uint64_t dropped = sampler_->dropped_bytes() - dropped_before; dropped > 0) {
@@ -172,6 +219,31 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
   }
   return undecodable == 0 ? Status()
                           : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);
+}
+
+Status Collector::follow_processes(int64_t duration_ns, int wake_fd) {
+  const int64_t end_ns = monotonic_now_ns() + duration_ns;
+  bool woken = false;
+  while (monotonic_now_ns() < end_ns && !woken) {
+    const auto waited = sampler_->wait(end_ns, wake_fd);
+    if (!waited) {
+      return propagate(waited);
+    }
+    woken = *waited;
+    // No samples: the events are disabled between windows.
+    sampler_->drain([this](Bytes bytes) {
+      if (const auto record = perf::decode_record(bytes)) {
+        processes_.apply(*record);
+      }
+    });
+  }
+  processes_.forget_exited();
+  return {};
+}
+
+void Collector::shrink() {
+  user_stacks_.clear();
+  ::malloc_trim(0);
 }
 
 Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
@@ -190,7 +262,8 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     window_counts->start();
   }
   ProfileBuilder builder;
-  if (auto ran = run_window(window, builder); !ran) {
+  WindowCost cost(options_.governor, monotonic_now_ns());
+  if (auto ran = run_window(window, builder, cost); !ran) {
     return propagate(ran, "sampling");
   }
   *profile.mutable_window()->mutable_end() = read_clocks();
@@ -221,6 +294,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   processes_.forget_exited();
   user_stacks_.trim();
+  cost.write(profile, monotonic_now_ns());
   return profile;
 }
 

@@ -9,12 +9,14 @@
 
 #include "base/result.h"
 #include "daemon/event_plan.h"
+#include "daemon/governor.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/processes.h"
 #include "daemon/perf/sampler.h"
 #include "daemon/profile/profile_builder.h"
 #include "daemon/profile/user_stacks.h"
 #include "daemon/profile/window_counts.h"
+#include "daemon/window_cost.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {
@@ -29,6 +31,8 @@ struct CollectorOptions {
   wire::Assignment
       assignment;  // its events and rate; no events: `cycles`, or `cpu-clock` where there is no PMU
   uint32_t sample_pages = 0;  // of each CPU's ring buffer, a power of two; 0: as perf::ring_pages has it
+  // Who holds this within its limits; borrowed. Null: nobody, one profile was asked for by hand.
+  Governor* governor = nullptr;
 };
 
 // One thread. A collector keeps its knowledge of processes from window to window.
@@ -46,7 +50,16 @@ class Collector {
 
   // Collects for one window. Events are stopped while the window is closed, so that for each event of the
   // profile hits + lost is exactly what the kernel produced.
+  //
+  // Where the governor lowers the rate, samples stand for more hits each; where it has nothing left to give, the window ends
+  // early. Both are said in the profile's cost and notes.
   Result<wire::RawProfile> collect(const WindowOptions& window);
+
+  // Takes no samples for a while, but notes what processes do meanwhile. Ends early when `wake_fd` is readable.
+  Status follow_processes(int64_t duration_ns, int wake_fd);
+
+  // Gives up what the next window can do without.
+  void shrink();
 
   // What cannot be measured here, in words.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -54,7 +67,13 @@ class Collector {
  private:
   explicit Collector(CollectorOptions options);
   Status open_sampler();
-  Status run_window(const WindowOptions& window, ProfileBuilder& builder);
+  Status run_window(const WindowOptions& window, ProfileBuilder& builder, WindowCost& cost);
+  // From enabled to disabled.
+  Status sample(const WindowOptions& window, const std::function<void(Bytes record)>& consume,
+                const ProfileBuilder& builder, WindowCost& cost);
+  // Does what the governor says; true: the window must end.
+  Result<bool> govern(WindowCost& cost);
+  void scan_processes();
 
   CollectorOptions options_;
   EventPlan plan_;

@@ -12,7 +12,6 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kFewestPages = 64;
 constexpr uint64_t kMostPages = 2048;
-constexpr uint64_t kMostPagesTogether = (uint64_t{64} << 20) / kPageBytes;
 constexpr double kOtherBytes = 1024;  // of a sample with a stack, besides it
 constexpr double kSeconds = 0.5;
 
@@ -24,12 +23,13 @@ double bytes_a_second(const SampledEvent& event, uint32_t stack_bytes) {
 
 }  // namespace
 
-uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, size_t cpus) {
+uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, size_t cpus,
+                    uint64_t max_bytes) {
   double bytes = 0;
   for (const SampledEvent& event : events) {
     bytes += kSeconds * bytes_a_second(event, stack_bytes);
   }
-  const uint64_t share = std::bit_floor(kMostPagesTogether / std::max<size_t>(cpus, 1));
+  const uint64_t share = std::bit_floor(max_bytes / kPageBytes / std::max<size_t>(cpus, 1));
   const uint64_t most = std::clamp(share, kFewestPages, kMostPages);
   const double wanted = std::min(std::ceil(bytes / kPageBytes), static_cast<double>(most));
   return static_cast<uint32_t>(std::max(std::bit_ceil(static_cast<uint64_t>(wanted)), kFewestPages));

@@ -134,12 +134,13 @@ Status Sampler::open_side_band(int cpu) {
 void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
   const int64_t now_ns = monotonic_now_ns();
   if (event.period_start_ns != 0 && type_of(event).is_clock) {
-    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period;
+    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period * slowdown_;
   }
   event.period_start_ns = goes_on ? now_ns : 0;
 }
 
 Status Sampler::enable() {
+  slowdown_changes_ = {{INT64_MIN, slowdown_}};
   for (const UniqueFd& fd : side_band_) {
     if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
       return fail_errno(errno, "enabling the side band");
@@ -166,21 +167,64 @@ Status Sampler::disable() {
   return disabled;
 }
 
+Status Sampler::redraw_period(OpenEvent& event) {
+  constexpr uint64_t kLongestPeriod = uint64_t{1}
+                                      << 62;  // the kernel wants half again as much to have a sign bit
+  uint64_t period = event.part.mean_period > kLongestPeriod / slowdown_ ? kLongestPeriod
+                                                                        : event.part.mean_period * slowdown_;
+  const bool is_fixed = slowdown_ == 1 && !options_.events[event.part.index].random_period;
+  if (!is_fixed) {
+    std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, period - period / 2),
+                                                 period + period / 2);
+    period = draw(random_);
+  } else if (period == event.period) {
+    return {};
+  }
+  if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
+    return fail_errno(errno, "setting the period of event {}", type_of(event).name);
+  }
+  reckon_ticks(event, event.period_start_ns != 0);
+  event.period = period;
+  return {};
+}
+
 Status Sampler::redraw_periods() {
   for (OpenEvent& event : events_) {
-    if (!options_.events[event.part.index].random_period) {
-      continue;
+    if (auto redrawn = redraw_period(event); !redrawn) {
+      return redrawn;
     }
-    const uint64_t mean = event.part.mean_period;
-    std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, mean - mean / 2), mean + mean / 2);
-    uint64_t period = draw(random_);
-    if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
-      return fail_errno(errno, "setting the period of event {}", type_of(event).name);
-    }
-    reckon_ticks(event, true);
-    event.period = period;
   }
   return {};
+}
+
+Status Sampler::reckon_lost(OpenEvent& event) const {
+  const auto values = read_counter(event.fd);
+  if (!values) {
+    return propagate(values);
+  }
+  event.lost_hits += (values->lost - event.lost_samples) * slowdown_;
+  event.lost_samples = values->lost;
+  return {};
+}
+
+Status Sampler::set_slowdown(uint32_t slowdown) {
+  if (slowdown == slowdown_) {
+    return {};
+  }
+  for (OpenEvent& event : events_) {
+    if (auto reckoned = reckon_lost(event); !reckoned) {
+      return reckoned;
+    }
+    reckon_ticks(event, event.period_start_ns != 0);
+  }
+  slowdown_ = slowdown;
+  slowdown_changes_.push_back({monotonic_now_ns(), slowdown});
+  return redraw_periods();
+}
+
+uint32_t Sampler::hits_per_sample(int64_t time_ns) const {
+  const auto after = std::ranges::upper_bound(slowdown_changes_, time_ns, {}, &SlowdownChange::time_ns);
+  return after == slowdown_changes_.begin() ? slowdown_ : std::prev(after)->slowdown;
 }
 
 Result<bool> Sampler::wait(int64_t deadline_ns, int wake_fd) const {
@@ -268,7 +312,7 @@ Result<std::vector<EventCounts>> Sampler::read_counts() const {
       sum.time_enabled_ns += values->time_enabled_ns;
       sum.time_running_ns += values->time_running_ns;
     }
-    sum.lost += values->lost;
+    sum.lost += event.lost_hits + (values->lost - event.lost_samples) * slowdown_;
     sum.ticks_due += event.ticks_due;
   }
   return counts;

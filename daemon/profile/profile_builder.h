@@ -46,8 +46,10 @@ class ProfileBuilder {
   // room.
   uint32_t stack(std::span<const uint32_t> leaf_first);
 
-  // `hits` is over 1 where a sample stands for more than others of its event.
+  // A sample. `hits` is over 1 where it stands for more than others of its event.
   void add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits = 1);
+  // What was counted without samples (WindowCounts).
+  void add_count(uint32_t event, uint32_t thread, uint64_t count);
 
   // A branch record. All of a profile make two events of their own: finish() adds them behind the others.
   struct Branch {
@@ -100,6 +102,7 @@ class ProfileBuilder {
     uint64_t mispredicted = 0;
   };
   std::map<Branch, BranchCounts> branches_;
+  std::map<uint32_t, uint64_t> samples_;  // by event
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;
   uint64_t total_hits_ = 0;

@@ -258,4 +258,11 @@ void UserStacks::trim() {
   }
 }
 
+void UserStacks::clear() {
+  tables_.clear();
+  codes_.clear();
+  table_bytes_ = 0;
+  walker_.forget_tables();
+}
+
 }  // namespace plimsoll

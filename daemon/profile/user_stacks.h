@@ -38,6 +38,8 @@ class UserStacks {
   // Call between windows: drops tables, the longest unused first, until they are within the bound. Within a window none is
   // read beyond twice the bound.
   void trim();
+  // Drops all of them, between windows.
+  void clear();
 
   size_t table_bytes() const { return table_bytes_; }
 

@@ -16,7 +16,7 @@ class WindowCounts {
   // The window opens: remembers where the counters stand.
   virtual void start() = 0;
 
-  // The window is closed: appends its events to the profile's, and their counts to the builder. Whatever could not be
+  // The window is closed: appends its events to the profile's, and their counts to the builder (add_count). Whatever could not be
   // counted is said in the profile's missing_events or notes.
   virtual void add_to(wire::RawProfile& profile, ProfileBuilder& builder) = 0;
 };

@@ -1,0 +1,171 @@
+#include "daemon/governor.h"
+
+#include <fmt/core.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "base/file.h"
+#include "base/time.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kSlotNs = kNsPerSecond / 2;
+constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
+constexpr size_t kRecentSlots = 5;
+constexpr size_t kFewestSlots = 3;  // that decide anything
+constexpr int kCalmSlots = 20;
+constexpr uint32_t kLargestSlowdown = 1024;
+constexpr double kSlowdownOfPause = 4;
+
+// Shares of the limit. Below kMost, so that the minute's budget has room for moments that are more expensive.
+constexpr double kMost = 0.75;
+constexpr double kAimedAt = 0.55;
+constexpr double kCalm = 0.25;  // twice that is still below what is aimed at
+
+// Shares of the minute's budget.
+constexpr double kScarce = 0.9;
+constexpr double kGone = 0.95;
+constexpr double kBack = 0.5;
+
+constexpr double kFullMemory = 0.95;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+SelfUsage read_self_usage() {
+  SelfUsage self;
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
+    const auto ns = [](const timeval& time) { return time.tv_sec * kNsPerSecond + time.tv_usec * 1000; };
+    self.cpu_time_ns = ns(usage.ru_utime) + ns(usage.ru_stime);
+  }
+  // "size resident shared ...", in pages.
+  const std::string statm = read_file("/proc/self/statm", 256).value_or(std::string());
+  const size_t resident = std::min(statm.find(' '), statm.size() - 1) + 1;
+  uint64_t resident_pages = 0;
+  std::from_chars(statm.data() + resident, statm.data() + statm.size(), resident_pages);
+  self.resident_bytes = resident_pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return self;
+}
+
+Governor::Governor(Budget budget, std::function<SelfUsage()> read_usage)
+    : budget_(budget), read_usage_(std::move(read_usage)) {}
+
+void Governor::observe(int64_t now_ns) {
+  const SelfUsage usage = read_usage_();
+  const std::lock_guard lock(mutex_);
+  if (started_ns_ == 0) {
+    started_ns_ = now_ns;
+    open_slot_.end_ns = now_ns;
+    usage_ = usage;
+  }
+  // Another thread's observation may have come between.
+  open_slot_.cpu_ns += std::max<int64_t>(0, usage.cpu_time_ns - usage_.cpu_time_ns);
+  usage_.cpu_time_ns = std::max(usage.cpu_time_ns, usage_.cpu_time_ns);
+  usage_.resident_bytes = usage.resident_bytes;
+  peak_resident_bytes_ = std::max(peak_resident_bytes_, usage.resident_bytes);
+  observed_ns_ = std::max(observed_ns_, now_ns);
+  if (observed_ns_ - open_slot_.end_ns >= kSlotNs) {
+    close_slot(observed_ns_);
+  }
+}
+
+void Governor::close_slot(int64_t now_ns) {
+  const double share =
+      static_cast<double>(open_slot_.cpu_ns) / static_cast<double>(now_ns - open_slot_.end_ns);
+  slots_.push_back({now_ns, open_slot_.cpu_ns});
+  open_slot_ = {now_ns, 0};
+  while (slots_.front().end_ns <= now_ns - kMinuteNs) {
+    slots_.pop_front();
+  }
+  if (is_paused_) {
+    is_paused_ = used_of_budget() > kBack;
+    return;  // what a pause costs says nothing of sampling
+  }
+  adapt_slowdown(share);
+  if (used_of_budget() > kGone) {
+    is_paused_ = true;
+    slow_down(kSlowdownOfPause);  // or the same would happen after the pause
+  }
+}
+
+void Governor::adapt_slowdown(double slot_share) {
+  recent_shares_.push_back(slot_share);
+  if (recent_shares_.size() > kRecentSlots) {
+    recent_shares_.pop_front();
+  }
+  calm_slots_ = slot_share < kCalm * budget_.cpu_share ? calm_slots_ + 1 : 0;
+  if (recent_shares_.size() < kFewestSlots) {
+    return;
+  }
+  const double recent = median({recent_shares_.begin(), recent_shares_.end()});
+  if (recent > kMost * budget_.cpu_share) {
+    slow_down(recent / (kAimedAt * budget_.cpu_share));
+  } else if (used_of_budget() > kScarce && recent_shares_.size() == kRecentSlots) {
+    slow_down(2);
+  } else if (calm_slots_ >= kCalmSlots && slowdown_ > 1 && used_of_budget() < kBack) {
+    slow_down(0.5);
+  }
+}
+
+void Governor::slow_down(double times) {
+  const double wanted = std::ceil(slowdown_ * times);
+  slowdown_ = static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLargestSlowdown}));
+  recent_shares_.clear();
+  calm_slots_ = 0;
+}
+
+int64_t Governor::minute_cpu_ns() const {
+  int64_t cpu_ns = open_slot_.cpu_ns;
+  for (const Slot& slot : slots_) {
+    cpu_ns += slot.cpu_ns;
+  }
+  return cpu_ns;
+}
+
+double Governor::used_of_budget() const {
+  return static_cast<double>(minute_cpu_ns()) / (budget_.cpu_share * static_cast<double>(kMinuteNs));
+}
+
+uint32_t Governor::slowdown() const {
+  const std::lock_guard lock(mutex_);
+  return slowdown_;
+}
+
+std::string Governor::reason_to_pause() const {
+  const std::lock_guard lock(mutex_);
+  return is_paused_ ? fmt::format("its CPU time of {:g} % of a core is used up ({:.2f} s in the last minute)",
+                                  budget_.cpu_share * 100, static_cast<double>(minute_cpu_ns()) / 1e9)
+                    : std::string();
+}
+
+bool Governor::is_over_memory() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<double>(usage_.resident_bytes) >
+         kFullMemory * static_cast<double>(budget_.resident_bytes);
+}
+
+Governor::State Governor::state() const {
+  const std::lock_guard lock(mutex_);
+  const int64_t observed_for_ns = std::clamp<int64_t>(observed_ns_ - started_ns_, kSlotNs, kMinuteNs);
+  return {usage_, peak_resident_bytes_,
+          static_cast<double>(minute_cpu_ns()) / static_cast<double>(observed_for_ns), slowdown_};
+}
+
+void Governor::restart_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_resident_bytes_ = usage_.resident_bytes;
+}
+
+}  // namespace plimsoll
