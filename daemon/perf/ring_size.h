@@ -14,4 +14,13 @@ namespace plimsoll::perf {
 // CPUs together at most 64 MiB, as far as 64 pages each allow that. `stack_bytes` come with each sample that has a stack.
 uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, size_t cpus);
 
+struct FittedSampler {
+  Sampler sampler;
+  uint32_t sample_pages;  // of each CPU's sample ring: as wanted, or what this user may lock
+};
+
+// Opens a sampler with rings of options.sample_pages or, where this user may not lock as much memory, of the largest smaller
+// power of two that it may.
+Result<FittedSampler> open_fitted(SamplerOptions options);
+
 }  // namespace plimsoll::perf
