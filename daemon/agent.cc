@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 
 #include "base/file.h"
@@ -40,6 +41,15 @@ bool is_final(const Error& error) {
     default:
       return false;
   }
+}
+
+// With "; " between those that say something.
+std::string joined(std::initializer_list<std::string> problems) {
+  std::string all;
+  for (const std::string& problem : problems) {
+    all += (all.empty() || problem.empty() ? "" : "; ") + problem;
+  }
+  return all;
 }
 
 wire::DaemonStatus read_status() {
@@ -77,11 +87,13 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 
 }  // namespace
 
-Agent::Agent(const config::DaemonConfig& config, wire::Machine machine)
+Agent::Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
+             ServiceNotifier& notifier)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
       client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs}),
-      queue_(static_cast<uint64_t>(config.max_spool_bytes)),
+      queue_(queue),
+      notifier_(notifier),
       random_(random_seed()),
       heartbeat_interval_ns_(kNsPerSecond),
       collecting_(machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
@@ -128,6 +140,7 @@ Status Agent::register_machine() {
   collecting_.set_with_kernel_symbols(reply->wants_kernel_symbols());
   registered_ = true;
   log_info("registered as machine {}", machine_.id());
+  notifier_.status(fmt::format("registered as machine {}", machine_.id()));
   return {};
 }
 
@@ -166,8 +179,7 @@ Status Agent::heartbeat() {
   status.set_profiles_queued(queue_.size());
   status.set_profiles_dropped(queue_.dropped());
   status.set_profiles_refused(refused_);
-  const std::string separator = collecting_.problem().empty() || scraping_.problem().empty() ? "" : "; ";
-  status.set_problem(collecting_.problem() + separator + scraping_.problem());
+  status.set_problem(joined({problem_, collecting_.problem(), scraping_.problem()}));
   add_census(request);
   const auto reply = call<wire::HeartbeatReply>("/fleet/v1/heartbeat", request);
   if (!reply) {
@@ -233,11 +245,12 @@ int64_t Agent::backoff_ns() {
   return std::uniform_int_distribution<int64_t>(longest_ns / 2, longest_ns)(random_);
 }
 
-Status Agent::run(const StopSignal& stop) {
+void Agent::run(int wake_fd) {
   int64_t heartbeat_at_ns = 0;
   int64_t upload_at_ns = 0;
-  bool stopped = false;
-  while (!stopped) {
+  bool woken = false;
+  while (!woken) {
+    notifier_.alive();
     const int64_t now_ns = monotonic_now_ns();
     Status done;
     if (!registered_) {
@@ -261,11 +274,18 @@ Status Agent::run(const StopSignal& stop) {
     queue_.drain_wakeups();
     const bool has_work = done && (queue_.size() > 0 || !registered_);
     const bool retries = !done && (queue_.size() > 0 || !registered_);
-    const int64_t wake_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
-    stopped = wait_readable(stop.fd(), done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
+    const int64_t due_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
+    const int64_t wake_at_ns = std::min(due_at_ns, notifier_.alive_until_ns());
+    woken = wait_readable(wake_fd, done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
   }
+}
+
+void Agent::stop_collecting() {
   collecting_.stop();
   scraping_.stop();
+}
+
+Status Agent::flush() {
   const int64_t flush_until_ns = monotonic_now_ns() + kFlushNs;
   while (queue_.size() > 0 && monotonic_now_ns() < flush_until_ns) {
     if (auto sent = upload_oldest(); !sent) {
