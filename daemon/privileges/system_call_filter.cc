@@ -95,7 +95,7 @@ std::vector<ArgumentRule> argument_rules() {
   for (const uint64_t protection : {uint64_t{0}, uint64_t{PROT_WRITE}, uint64_t{PROT_EXEC}}) {
     rules.push_back({"mmap", 2, kWriteExecute, protection});
   }
-  for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK}) {
+  for (const int family : {AF_UNIX, AF_INET, AF_INET6}) {
     rules.push_back({"socket", 0, kAllBits, static_cast<uint64_t>(family)});
   }
   for (const int option :
