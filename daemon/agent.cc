@@ -68,13 +68,18 @@ wire::DaemonStatus read_status() {
   return status;
 }
 
-// Waits until one of the descriptors is readable or the time has come; true when the first one is.
-bool wait_readable(int first_fd, int second_fd, int64_t until_ns) {
+struct Readable {
+  bool first;
+  bool second;
+};
+
+// Waits until one of the descriptors is readable or the time has come.
+Readable wait_readable(int first_fd, int second_fd, int64_t until_ns) {
   std::array<pollfd, 2> polled{{{first_fd, POLLIN, 0}, {second_fd, POLLIN, 0}}};
   const int64_t left_ns = std::max<int64_t>(0, until_ns - monotonic_now_ns());
   const timespec timeout{left_ns / kNsPerSecond, left_ns % kNsPerSecond};
   ::ppoll(polled.data(), polled.size(), &timeout, nullptr);
-  return polled[0].revents != 0;
+  return {polled[0].revents != 0, polled[1].revents != 0};
 }
 
 LocalLimits limits_of(const config::DaemonConfig& config) {
@@ -88,12 +93,13 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 }  // namespace
 
 Agent::Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
-             ServiceNotifier& notifier)
+             ServiceNotifier& notifier, int wake_fd)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
-      client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs}),
+      client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
       queue_(queue),
       notifier_(notifier),
+      wake_fd_(wake_fd),
       random_(random_seed()),
       heartbeat_interval_ns_(kNsPerSecond),
       collecting_(machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
@@ -245,12 +251,11 @@ int64_t Agent::backoff_ns() {
   return std::uniform_int_distribution<int64_t>(longest_ns / 2, longest_ns)(random_);
 }
 
-void Agent::run(int wake_fd) {
+void Agent::run() {
   int64_t heartbeat_at_ns = 0;
   int64_t upload_at_ns = 0;
   bool woken = false;
   while (!woken) {
-    notifier_.alive();
     const int64_t now_ns = monotonic_now_ns();
     Status done;
     if (!registered_) {
@@ -274,9 +279,20 @@ void Agent::run(int wake_fd) {
     queue_.drain_wakeups();
     const bool has_work = done && (queue_.size() > 0 || !registered_);
     const bool retries = !done && (queue_.size() > 0 || !registered_);
-    const int64_t due_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
-    const int64_t wake_at_ns = std::min(due_at_ns, notifier_.alive_until_ns());
-    woken = wait_readable(wake_fd, done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
+    const int64_t wake_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
+    woken = wait(done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
+  }
+}
+
+bool Agent::wait(int queue_fd, int64_t until_ns) {
+  for (;;) {
+    notifier_.alive();
+    const Readable readable =
+        wait_readable(wake_fd_, queue_fd, std::min(until_ns, notifier_.alive_until_ns()));
+    // Being due to say that we live is no reason to try again what just failed.
+    if (readable.first || readable.second || monotonic_now_ns() >= until_ns) {
+      return readable.first;
+    }
   }
 }
 

@@ -23,12 +23,13 @@ namespace plimsoll {
 // no network) is tried again, with growing pauses and jitter; profiles wait in a bounded queue meanwhile.
 class Agent {
  public:
-  // Borrows the queue, which outlives an agent: what one has not sent, the next one sends.
+  // Borrows the queue, which outlives an agent: what one has not sent, the next one sends. A readable `wake_fd` ends run(), and
+  // any request under way.
   Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
-        ServiceNotifier& notifier);
+        ServiceNotifier& notifier, int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
-  void run(int wake_fd);
+  void run();
   // Ends the running window: its profile is in the queue then. Nothing is collected afterwards.
   void stop_collecting();
   // Sends what is queued for as long as the server answers, and for a few seconds at most.
@@ -50,12 +51,15 @@ class Agent {
   void hand_over(wire::RawProfile profile);
   void learn_time(int64_t server_time_ns, int64_t sent_ns);
   int64_t backoff_ns();
+  // True when the agent is to stop running; false when the queue has something new or the time has come.
+  bool wait(int queue_fd, int64_t until_ns);
 
   const wire::Machine machine_;
   const LocalLimits limits_;
   http::Client client_;
   UploadQueue& queue_;
   ServiceNotifier& notifier_;
+  const int wake_fd_;
   std::string problem_;
   std::mt19937_64 random_;
   identity::ProcFs proc_fs_;

@@ -53,7 +53,7 @@ std::optional<Setup> run_until_changed(Agent& agent, const config::DaemonConfig&
                                        const config::LoadInputs& inputs, const Signals& signals,
                                        ServiceNotifier& notifier) {
   for (;;) {
-    agent.run(signals.fd());
+    agent.run();
     if (signals.take() != SIGHUP) {
       return std::nullopt;
     }
@@ -99,7 +99,7 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   Setup setup{std::move(config), std::move(*machine)};
   for (;;) {
     log_info("sending to {}", setup.config.server);
-    Agent agent(setup.config, setup.machine, queue, notifier);
+    Agent agent(setup.config, setup.machine, queue, notifier, signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -52,6 +53,9 @@ ServiceNotifier::ServiceNotifier(const Environment& environment)
   } else if (address_[0] == '@') {
     address_[0] = '\0';
   }
+  // A service manager that is slow to read must not miss that we are ready; one that does not read must not stop us.
+  constexpr timeval kLongestWait{1, 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &kLongestWait, sizeof kLongestWait);
   if (alive_interval_ns_ > 0 && !address_.empty()) {
     alive_at_ns_ = 0;
   }
@@ -65,8 +69,7 @@ void ServiceNotifier::send(std::string_view message) const {
   target.sun_family = AF_UNIX;
   std::memcpy(&target.sun_path, address_.data(), address_.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
-  // Without waiting: a service manager that does not read must not stop the daemon.
-  ::sendto(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
+  ::sendto(socket_.get(), message.data(), message.size(), MSG_NOSIGNAL,
            reinterpret_cast<const sockaddr*>(&target), length);
 }
 

@@ -34,7 +34,8 @@ class ServiceManager {
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &a_minute, sizeof a_minute);
   }
 
-  // The next message that begins so; empty where none comes.
+  // The next message that begins so; empty where none comes. Few others may have come before: they wait in a queue of the
+  // kernel, which is short.
   std::string wait_for(std::string_view beginning) const {
     std::string message;
     do {
@@ -82,7 +83,7 @@ class Service : public ::testing::Test {
   }
 
   Background start_daemon() const {
-    return Background({"/usr/bin/env", "NOTIFY_SOCKET=" + manager_.path(), "WATCHDOG_USEC=1000000",
+    return Background({"/usr/bin/env", "NOTIFY_SOCKET=" + manager_.path(), "WATCHDOG_USEC=3600000000",
                        program("plimsolld"), "--config", folder_ / "daemon.toml"});
   }
 
