@@ -27,15 +27,19 @@ constexpr bool kIsSanitized = true;
 constexpr bool kIsSanitized = false;
 #endif
 
-constexpr auto kFiles = std::to_array<const char*>(
-    {"access",   "chmod",     "close",      "close_range", "copy_file_range", "dup",     "dup2",
-     "dup3",     "faccessat", "faccessat2", "fadvise64",   "fallocate",       "fchmod",  "fchmodat",
-     "fcntl",    "fdatasync", "flock",      "fstat",       "fstatfs",         "fsync",   "ftruncate",
-     "getcwd",   "getdents",  "getdents64", "link",        "linkat",          "lseek",   "lstat",
-     "mkdir",    "mkdirat",   "newfstatat", "open",        "openat",          "pread64", "preadv",
-     "pwrite64", "pwritev",   "read",       "readlink",    "readlinkat",      "readv",   "rename",
-     "renameat", "renameat2", "rmdir",      "stat",        "statfs",          "statx",   "sync_file_range",
-     "truncate", "umask",     "unlink",     "unlinkat",    "utimensat",       "write",   "writev"});
+constexpr auto kFiles =
+    std::to_array<const char*>({"access",     "chmod",     "close",    "close_range", "copy_file_range",
+                                "dup",        "dup2",      "dup3",     "faccessat",   "faccessat2",
+                                "fadvise64",  "fallocate", "fchmod",   "fchmodat",    "fcntl",
+                                "fdatasync",  "flock",     "fstat",    "fstatfs",     "fsync",
+                                "ftruncate",  "getcwd",    "getdents", "getdents64",  "link",
+                                "linkat",     "lseek",     "lstat",    "mkdir",       "mkdirat",
+                                "newfstatat", "open",      "openat",   "openat2",     "pread64",
+                                "preadv",     "pwrite64",  "pwritev",  "read",        "readlink",
+                                "readlinkat", "readv",     "rename",   "renameat",    "renameat2",
+                                "rmdir",      "stat",      "statfs",   "statx",       "sync_file_range",
+                                "truncate",   "umask",     "unlink",   "unlinkat",    "utimensat",
+                                "write",      "writev"});
 constexpr auto kWaiting = std::to_array<const char*>(
     {"clock_getres",   "clock_gettime",  "clock_nanosleep", "epoll_create1", "epoll_ctl", "epoll_pwait",
      "epoll_wait",     "eventfd2",       "gettimeofday",    "nanosleep",     "pipe2",     "poll",
