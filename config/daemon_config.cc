@@ -10,6 +10,14 @@ std::vector<Key> DaemonConfig::keys() {
   return {
       {"daemon.server", "Address and port (or URL) of the server's fleet listener. Default: this machine.",
        &server},
+      {"daemon.user",
+       "User, by name or number, that the daemon becomes where root starts it. It keeps the four "
+       "capabilities\n"
+       "that it needs. Default: none, which stays root, without root's other capabilities.",
+       &user},
+      {"daemon.seccomp",
+       "Refuses all system calls but those that the daemon needs, once it runs. (docs/security.md)",
+       &seccomp},
       {"machine.id",
        "Name of this machine, unique in the fleet. Default: none, which derives one from /etc/machine-id.",
        &machine_id},

@@ -12,6 +12,8 @@ namespace plimsoll::config {
 
 struct DaemonConfig {
   std::string server = "127.0.0.1:7071";
+  std::string user;     // to become at start; empty: stay
+  bool seccomp = true;  // filter system calls
 
   std::string machine_id;  // empty: derived from /etc/machine-id
   std::string datacenter;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 
 #include "base/hex.h"
@@ -39,6 +40,15 @@ bool is_final(const Error& error) {
   }
 }
 
+// With "; " between those that say something.
+std::string joined(std::initializer_list<std::string> problems) {
+  std::string all;
+  for (const std::string& problem : problems) {
+    all += (all.empty() || problem.empty() ? "" : "; ") + problem;
+  }
+  return all;
+}
+
 wire::DaemonStatus status_of(const Governor& governor) {
   const Governor::State state = governor.state();
   wire::DaemonStatus status;
@@ -51,13 +61,18 @@ wire::DaemonStatus status_of(const Governor& governor) {
   return status;
 }
 
-// Waits until one of the descriptors is readable or the time has come; true when the first one is.
-bool wait_readable(int first_fd, int second_fd, int64_t until_ns) {
+struct Readable {
+  bool first;
+  bool second;
+};
+
+// Waits until one of the descriptors is readable or the time has come.
+Readable wait_readable(int first_fd, int second_fd, int64_t until_ns) {
   std::array<pollfd, 2> polled{{{first_fd, POLLIN, 0}, {second_fd, POLLIN, 0}}};
   const int64_t left_ns = std::max<int64_t>(0, until_ns - monotonic_now_ns());
   const timespec timeout{left_ns / kNsPerSecond, left_ns % kNsPerSecond};
   ::ppoll(polled.data(), polled.size(), &timeout, nullptr);
-  return polled[0].revents != 0;
+  return {polled[0].revents != 0, polled[1].revents != 0};
 }
 
 LocalLimits limits_of(const config::DaemonConfig& config) {
@@ -70,13 +85,16 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 
 }  // namespace
 
-Agent::Agent(const config::DaemonConfig& config, wire::Machine machine)
+Agent::Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
+             ServiceNotifier& notifier, int wake_fd)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
       governor_({.cpu_share = config.max_cpu_percent / 100,
                  .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)}),
-      client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs}),
-      queue_(static_cast<uint64_t>(config.max_spool_bytes)),
+      client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
+      queue_(queue),
+      notifier_(notifier),
+      wake_fd_(wake_fd),
       random_(random_seed()),
       heartbeat_interval_ns_(kNsPerSecond),
       collecting_(machine_, governor_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
@@ -123,6 +141,7 @@ Status Agent::register_machine() {
   collecting_.set_with_kernel_symbols(reply->wants_kernel_symbols());
   registered_ = true;
   log_info("registered as machine {}", machine_.id());
+  notifier_.status(fmt::format("registered as machine {}", machine_.id()));
   return {};
 }
 
@@ -162,8 +181,7 @@ Status Agent::heartbeat() {
   status.set_profiles_queued(queue_.size());
   status.set_profiles_dropped(queue_.dropped());
   status.set_profiles_refused(refused_);
-  const std::string separator = collecting_.problem().empty() || scraping_.problem().empty() ? "" : "; ";
-  status.set_problem(collecting_.problem() + separator + scraping_.problem());
+  status.set_problem(joined({problem_, collecting_.problem(), scraping_.problem()}));
   add_census(request);
   const auto reply = call<wire::HeartbeatReply>("/fleet/v1/heartbeat", request);
   if (!reply) {
@@ -229,11 +247,11 @@ int64_t Agent::backoff_ns() {
   return std::uniform_int_distribution<int64_t>(longest_ns / 2, longest_ns)(random_);
 }
 
-Status Agent::run(const StopSignal& stop) {
+void Agent::run() {
   int64_t heartbeat_at_ns = 0;
   int64_t upload_at_ns = 0;
-  bool stopped = false;
-  while (!stopped) {
+  bool woken = false;
+  while (!woken) {
     const int64_t now_ns = monotonic_now_ns();
     Status done;
     if (!registered_) {
@@ -258,10 +276,28 @@ Status Agent::run(const StopSignal& stop) {
     const bool has_work = done && (queue_.size() > 0 || !registered_);
     const bool retries = !done && (queue_.size() > 0 || !registered_);
     const int64_t wake_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
-    stopped = wait_readable(stop.fd(), done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
+    woken = wait(done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
   }
+}
+
+bool Agent::wait(int queue_fd, int64_t until_ns) {
+  for (;;) {
+    notifier_.alive();
+    const Readable readable =
+        wait_readable(wake_fd_, queue_fd, std::min(until_ns, notifier_.alive_until_ns()));
+    // Being due to say that we live is no reason to try again what just failed.
+    if (readable.first || readable.second || monotonic_now_ns() >= until_ns) {
+      return readable.first;
+    }
+  }
+}
+
+void Agent::stop_collecting() {
   collecting_.stop();
   scraping_.stop();
+}
+
+Status Agent::flush() {
   const int64_t flush_until_ns = monotonic_now_ns() + kFlushNs;
   while (queue_.size() > 0 && monotonic_now_ns() < flush_until_ns) {
     if (auto sent = upload_oldest(); !sent) {

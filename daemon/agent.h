@@ -13,7 +13,7 @@
 #include "daemon/identity/census.h"
 #include "daemon/limits.h"
 #include "daemon/scrape/scraping_thread.h"
-#include "daemon/stop_signal.h"
+#include "daemon/service/service_notifier.h"
 #include "daemon/upload_queue.h"
 #include "http/client.h"
 #include "proto/fleet.pb.h"
@@ -24,10 +24,20 @@ namespace plimsoll {
 // no network) is tried again, with growing pauses and jitter; profiles wait in a bounded queue meanwhile.
 class Agent {
  public:
-  Agent(const config::DaemonConfig& config, wire::Machine machine);
+  // Borrows the queue, which outlives an agent: what one has not sent, the next one sends. A readable `wake_fd` ends run(), and
+  // any request under way.
+  Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
+        ServiceNotifier& notifier, int wake_fd);
 
-  // Until a stop signal comes; then the running window ends, and what is queued is sent if the server answers.
-  Status run(const StopSignal& stop);
+  // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
+  void run();
+  // Ends the running window: its profile is in the queue then. Nothing is collected afterwards.
+  void stop_collecting();
+  // Sends what is queued for as long as the server answers, and for a few seconds at most.
+  Status flush();
+
+  // What is wrong with the daemon itself, for its heartbeats; empty: nothing.
+  void set_problem(std::string problem) { problem_ = std::move(problem); }
 
  private:
   // Sends a message and parses the reply.
@@ -42,12 +52,17 @@ class Agent {
   void hand_over(wire::RawProfile profile);
   void learn_time(int64_t server_time_ns, int64_t sent_ns);
   int64_t backoff_ns();
+  // True when the agent is to stop running; false when the queue has something new or the time has come.
+  bool wait(int queue_fd, int64_t until_ns);
 
   const wire::Machine machine_;
   const LocalLimits limits_;
   Governor governor_;
   http::Client client_;
-  UploadQueue queue_;
+  UploadQueue& queue_;
+  ServiceNotifier& notifier_;
+  const int wake_fd_;
+  std::string problem_;
   std::mt19937_64 random_;
   identity::ProcFs proc_fs_;
   identity::Census census_{proc_fs_};

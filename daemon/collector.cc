@@ -10,6 +10,7 @@
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/ring_size.h"
 #include "daemon/profile/sample_assembly.h"
+#include "daemon/reach_notes.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {
@@ -80,6 +81,7 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   }
   collector->plan_ = std::move(*plan);
   collector->notes_ = collector->plan_.notes;
+  add_capability_notes(collector->notes_);
   auto kernel = identity::KernelMap::read_running();
   if (kernel) {
     collector->kernel_ = std::make_unique<identity::KernelMap>(std::move(*kernel));
@@ -109,25 +111,25 @@ Status Collector::open_sampler() {
       options_.governor == nullptr
           ? perf::kMaxRingBytes
           : std::min(perf::kMaxRingBytes, options_.governor->budget().resident_bytes / 4);
-  sampler_options.sample_pages = options_.sample_pages != 0
-                                     ? options_.sample_pages
-                                     : perf::ring_pages(sampler_options.events, sampler_options.stack_bytes,
-                                                        cpus->size(), max_ring_bytes);
-  auto sampler = perf::Sampler::open(std::move(sampler_options));
-  if (!sampler) {
-    return propagate(sampler);
+  const uint32_t wanted_pages = options_.sample_pages != 0
+                                    ? options_.sample_pages
+                                    : perf::ring_pages(sampler_options.events, sampler_options.stack_bytes,
+                                                       cpus->size(), max_ring_bytes);
+  sampler_options.sample_pages = wanted_pages;
+  auto fitted = perf::open_fitted(std::move(sampler_options));
+  if (!fitted) {
+    return propagate(fitted);
   }
-  sampler_ = std::make_unique<perf::Sampler>(std::move(*sampler));
+  if (fitted->sample_pages < wanted_pages) {
+    notes_.push_back(smaller_rings_note(fitted->sample_pages, wanted_pages));
+  }
+  sampler_ = std::make_unique<perf::Sampler>(std::move(fitted->sampler));
   return {};
 }
 
 void Collector::scan_processes() {
-  if (const size_t denied = processes_.scan(); denied > 0) {
-    notes_.push_back(
-        fmt::format("code of {} process{} is unresolved: this user may not read the mappings; "
-                    "CAP_SYS_PTRACE permits most",
-                    denied, denied == 1 ? "" : "es"));
-  }
+  const size_t denied = processes_.scan();
+  add_reach_notes({.unread_mappings = denied, .unread_binaries = images_.denied()}, notes_);
   scanned_ = true;
 }
 

@@ -2,11 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "base/log.h"
 #include "config/daemon_config.h"
-#include "daemon/agent.h"
 #include "daemon/once.h"
+#include "daemon/privileges/confinement.h"
 #include "daemon/probe.h"
+#include "daemon/run_service.h"
 #include "daemon/scrape/scrape_once.h"
 
 namespace plimsoll {
@@ -15,145 +15,210 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
+    "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
+    "  plimsolld --once 10 --output f --rate 999 --stack-rate 99    one stack in ten samples\n"
+    "  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program\n"
+    "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
+    "  plimsolld probe                                       what this machine can measure\n"
+    "Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
+    "CAP_SYSLOG.";
+
+// Which modes were asked for is known by their options and subcommands.
+struct CommandLine {
+  CLI::App app{"Plimsoll's daemon: samples every CPU of this machine and hands on unsymbolized profiles."};
+  std::string output;
+  std::string user;
+  std::string machine_id;
+
+  OnceOptions once;
+  CLI::Option* once_option = nullptr;
+
+  scrape::ScrapeOnceOptions scrape;
+  CLI::Option* scrape_option = nullptr;
+
+  std::string server;
+  std::string config_path;
+  CLI::Option* server_option = nullptr;
+  CLI::Option* config_option = nullptr;
+
+  CLI::App* probe_command = nullptr;
+  bool probe_as_json = false;
+};
+
 int report(const Error& error) {
   std::cerr << "plimsolld: " << error.text() << "\n";
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
 }
 
-struct AgentFlags {
-  std::string server;
-  std::string config_path;
-  std::string machine_id;
-};
+int finish(const Status& done) {
+  return done ? 0 : report(done.error());
+}
 
-Status run_agent(const AgentFlags& flags) {
+void add_common_options(CommandLine& line) {
+  line.app.footer(kFooter);
+  line.app.add_option("--output", line.output, "File for the profile of --once or --scrape")
+      ->type_name("FILE");
+  line.app.add_option("--machine-id", line.machine_id,
+                      "Name of this machine (default: derived from /etc/machine-id)");
+  line.app
+      .add_option("--user", line.user,
+                  "User to become, by name or number, where root starts this; keeps the capabilities needed")
+      ->type_name("USER");
+}
+
+void add_once_options(CommandLine& line) {
+  OnceOptions& once = line.once;
+  line.once_option = line.app.add_option("--once", once.seconds, "Collect one profile of SECONDS and exit")
+                         ->type_name("SECONDS");
+  line.app.add_option("--rate", once.rate_hz, "Samples a second on each CPU (default 99)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 10'000))
+      ->needs(line.once_option);
+  line.app
+      .add_option(
+          "--event", once.events,
+          "Event to sample, NAME or NAME:PERIOD; may be repeated (default: cycles, or cpu-clock where "
+          "there are no hardware counters)")
+      ->type_name("EVENT");
+  line.app
+      .add_option("--ring-pages", once.ring_pages,
+                  "Pages of each CPU's sample buffer, a power of two (default: enough for half a second)")
+      ->check(CLI::Range(1, 1 << 16));
+  line.app
+      .add_option("--stack-bytes", once.stack_bytes,
+                  "Bytes of the user stack captured with a sample, to be unwound here (default 16384)")
+      ->type_name("BYTES")
+      ->check(CLI::Range(8, 65'536))
+      ->needs(line.once_option);
+  line.app
+      .add_option("--stack-rate", once.stack_rate_hz,
+                  "Samples a second on each CPU that come with their stack; the others, which cost a "
+                  "fraction, say only where the program was (default: all of --rate)")
+      ->type_name("HZ")
+      ->check(CLI::Range(1, 10'000))
+      ->needs(line.once_option);
+}
+
+void add_scrape_options(CommandLine& line) {
+  line.scrape_option = line.app
+                           .add_option("--scrape", line.scrape.url,
+                                       "Fetch one heap or lock profile of an application and exit")
+                           ->type_name("URL")
+                           ->excludes(line.once_option);
+  line.app.add_flag("--beyond-loopback", line.scrape.beyond_loopback, "Permit --scrape of another machine")
+      ->needs(line.scrape_option);
+}
+
+void add_service_options(CommandLine& line) {
+  line.server_option =
+      line.app.add_option("--server", line.server, "Server to register with and send profiles to")
+          ->type_name("ADDR")
+          ->excludes(line.once_option)
+          ->excludes(line.scrape_option);
+  line.config_option =
+      line.app
+          .add_option("--config", line.config_path,
+                      "Configuration (see config/daemon.example.toml); SIGHUP reads it again")
+          ->type_name("FILE")
+          ->excludes(line.once_option)
+          ->excludes(line.scrape_option);
+}
+
+void add_probe_command(CommandLine& line) {
+  line.probe_command =
+      line.app.add_subcommand("probe", "Say what this machine can and cannot measure, and why");
+  line.probe_command->add_flag("--json", line.probe_as_json, "As a JSON document");
+}
+
+Status run_probe(const CommandLine& line) {
+  if (auto confined = confine({.user = line.user}); !confined) {
+    return confined;
+  }
+  const auto findings = probe();
+  std::cout << (line.probe_as_json ? probe_json(findings) : probe_table(findings));
+  return {};
+}
+
+config::LoadInputs service_inputs(const CommandLine& line) {
   config::LoadInputs inputs;
-  if (!flags.config_path.empty()) {
-    inputs.path = flags.config_path;
+  if (!line.config_path.empty()) {
+    inputs.path = line.config_path;
   }
-  if (!flags.server.empty()) {
-    inputs.flags.emplace_back("daemon.server", flags.server);
+  for (const auto& [key, value] :
+       {std::pair("daemon.server", line.server), std::pair("daemon.user", line.user),
+        std::pair("machine.id", line.machine_id)}) {
+    if (!value.empty()) {
+      inputs.flags.emplace_back(key, value);
+    }
   }
-  if (!flags.machine_id.empty()) {
-    inputs.flags.emplace_back("machine.id", flags.machine_id);
+  return inputs;
+}
+
+Status run_for_good(const CommandLine& line) {
+  const config::LoadInputs inputs = service_inputs(line);
+  auto config = config::load_daemon_config(inputs);
+  if (!config) {
+    return propagate(config, "reading the configuration");
   }
-  const auto loaded = config::load_daemon_config(inputs);
-  if (!loaded) {
-    return propagate(loaded, "reading the configuration");
+  if (auto confined = confine({.user = config->user, .filter_system_calls = config->seccomp}); !confined) {
+    return confined;
   }
-  // Before any thread is made: they inherit the blocked signals.
-  const auto stop = StopSignal::install();
-  if (!stop) {
-    return propagate(stop);
+  return run_service(std::move(*config), inputs);
+}
+
+Status write_profile(CommandLine& line) {
+  if (auto confined = confine({.user = line.user}); !confined) {
+    return confined;
   }
-  auto machine = identity::read_machine(
-      {.id = loaded->machine_id, .datacenter = loaded->datacenter, .cluster = loaded->cluster});
-  if (!machine) {
-    return propagate(machine);
+  if (*line.scrape_option) {
+    line.scrape.output = line.output;
+    line.scrape.machine.id = line.machine_id;
+    return scrape::scrape_once(line.scrape);
   }
-  log_info("sending to {}", loaded->server);
-  Agent agent(*loaded, std::move(*machine));
-  return agent.run(*stop);
+  line.once.output = line.output;
+  line.once.machine.id = line.machine_id;
+  return collect_once(line.once);
+}
+
+int usage(std::string_view what) {
+  std::cerr << "plimsolld: " << what << "\n";
+  return kExitUsage;
+}
+
+int dispatch(CommandLine& line) {
+  if (*line.probe_command) {
+    return finish(run_probe(line));
+  }
+  if (*line.server_option || *line.config_option) {
+    return finish(run_for_good(line));
+  }
+  if (!*line.once_option && !*line.scrape_option) {
+    return usage(
+        "say what to do: --server ADDR, --once SECONDS --output FILE, --scrape URL --output FILE, or probe "
+        "(see --help)");
+  }
+  if (line.output.empty()) {
+    return usage(*line.scrape_option ? "--scrape needs --output FILE" : "--once needs --output FILE");
+  }
+  return finish(write_profile(line));
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Plimsoll's daemon: samples every CPU of this machine and hands on unsymbolized profiles.");
-  app.footer(
-      "Examples:\n"
-      "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
-      "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
-      "  plimsolld --once 10 --output f --rate 999 --stack-rate 99    one stack in ten samples\n"
-      "  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program\n"
-      "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
-      "  plimsolld probe                                       what this machine can measure\n"
-      "Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
-      "CAP_SYSLOG.");
-  OnceOptions once;
-  auto* once_flag =
-      app.add_option("--once", once.seconds, "Collect one profile of SECONDS and exit")->type_name("SECONDS");
-  app.add_option("--output", once.output, "File for the profile of --once or --scrape")->type_name("FILE");
-  scrape::ScrapeOnceOptions scrape;
-  auto* scrape_flag =
-      app.add_option("--scrape", scrape.url, "Fetch one heap or lock profile of an application and exit")
-          ->type_name("URL")
-          ->excludes(once_flag);
-  app.add_flag("--beyond-loopback", scrape.beyond_loopback, "Permit --scrape of another machine")
-      ->needs(scrape_flag);
-  app.add_option("--rate", once.rate_hz, "Samples a second on each CPU (default 99)")
-      ->type_name("HZ")
-      ->check(CLI::Range(1, 10'000))
-      ->needs(once_flag);
-  app.add_option("--event", once.events,
-                 "Event to sample, NAME or NAME:PERIOD; may be repeated (default: cycles, or cpu-clock where "
-                 "there are "
-                 "no hardware counters)")
-      ->type_name("EVENT");
-  app.add_option("--ring-pages", once.ring_pages,
-                 "Pages of each CPU's sample buffer, a power of two (default: enough for half a second)")
-      ->check(CLI::Range(1, 1 << 16));
-  app.add_option("--stack-bytes", once.stack_bytes,
-                 "Bytes of the user stack captured with a sample, to be unwound here (default 16384)")
-      ->type_name("BYTES")
-      ->check(CLI::Range(8, 65'536))
-      ->needs(once_flag);
-  app.add_option(
-         "--stack-rate", once.stack_rate_hz,
-         "Samples a second on each CPU that come with their stack; the others, which cost a fraction, say "
-         "only where the program was (default: all of --rate)")
-      ->type_name("HZ")
-      ->check(CLI::Range(1, 10'000))
-      ->needs(once_flag);
-  AgentFlags agent_flags;
-  auto* server_flag =
-      app.add_option("--server", agent_flags.server, "Server to register with and send profiles to")
-          ->type_name("ADDR")
-          ->excludes(once_flag)
-          ->excludes(scrape_flag);
-  auto* config_flag =
-      app.add_option("--config", agent_flags.config_path, "Configuration (see config/daemon.example.toml)")
-          ->type_name("FILE")
-          ->excludes(once_flag)
-          ->excludes(scrape_flag);
-  app.add_option("--machine-id", once.machine.id,
-                 "Name of this machine (default: derived from /etc/machine-id)");
-
-  bool probe_as_json = false;
-  auto* probe_command = app.add_subcommand("probe", "Say what this machine can and cannot measure, and why");
-  probe_command->add_flag("--json", probe_as_json, "As a JSON document");
-
+  CommandLine line;
+  add_common_options(line);
+  add_once_options(line);
+  add_scrape_options(line);
+  add_service_options(line);
+  add_probe_command(line);
   try {
-    app.parse(argc, argv);
+    line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    return line.app.exit(error) == 0 ? 0 : kExitUsage;
   }
-  if (*probe_command) {
-    const auto findings = probe();
-    std::cout << (probe_as_json ? probe_json(findings) : probe_table(findings));
-    return 0;
-  }
-  if (*server_flag || *config_flag) {
-    agent_flags.machine_id = once.machine.id;
-    const Status done = run_agent(agent_flags);
-    return done ? 0 : report(done.error());
-  }
-  if (!*once_flag && !*scrape_flag) {
-    std::cerr
-        << "plimsolld: say what to do: --server ADDR, --once SECONDS --output FILE, --scrape URL --output "
-           "FILE, or probe (see --help)\n";
-    return kExitUsage;
-  }
-  if (once.output.empty()) {
-    std::cerr << "plimsolld: " << (*scrape_flag ? "--scrape" : "--once") << " needs --output FILE\n";
-    return kExitUsage;
-  }
-  if (*scrape_flag) {
-    scrape.output = once.output;
-    scrape.machine = once.machine;
-    const Status done = scrape::scrape_once(scrape);
-    return done ? 0 : report(done.error());
-  }
-  const Status done = collect_once(once);
-  return done ? 0 : report(done.error());
+  return dispatch(line);
 }
 
 }  // namespace

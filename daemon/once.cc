@@ -7,13 +7,14 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
 #include "base/durable_file.h"
 #include "base/time.h"
 #include "daemon/collector.h"
-#include "daemon/stop_signal.h"
+#include "daemon/service/signals.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {
@@ -79,7 +80,9 @@ Status check_output(const std::string& output) {
   const std::string parent = std::filesystem::path(output).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    return with_field(fail_errno(errno, "writing the profile into {}", folder), "--output");
+    return with_hint(with_field(fail_errno(errno, "writing the profile into {}", folder), "--output"),
+                     "the folder must be this user's to write by its mode, for root as well; --user NAME "
+                     "becomes its owner");
   }
   return {};
 }
@@ -122,7 +125,7 @@ Status collect_once(const OnceOptions& options) {
   if (!collector) {
     return propagate(collector, "preparing to sample this machine");
   }
-  const auto stop = StopSignal::install();
+  const auto stop = Signals::install({SIGINT, SIGTERM});
   if (!stop) {
     return propagate(stop);
   }

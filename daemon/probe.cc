@@ -1,19 +1,22 @@
 #include "daemon/probe.h"
 
-#include <sys/capability.h>
+#include <linux/capability.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/file.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/machine.h"
 #include "daemon/identity/proc_fs.h"
+#include "daemon/identity/safe_open.h"
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/event_config.h"
 #include "daemon/perf/open_event.h"
+#include "daemon/privileges/capabilities.h"
+#include "daemon/privileges/system_call_filter.h"
 
 namespace plimsoll {
 namespace {
@@ -23,30 +26,12 @@ ProbeFinding from_status(std::string subject, const Status& status, std::string 
                 : ProbeFinding{std::move(subject), Ability::kNo, status.error().text()};
 }
 
-bool holds(cap_value_t capability) {
-  const std::unique_ptr<std::remove_pointer_t<cap_t>, int (*)(void*)> held(::cap_get_proc(), ::cap_free);
-  cap_flag_value_t value = CAP_CLEAR;
-  return held && ::cap_get_flag(held.get(), capability, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
-}
-
 void probe_capabilities(std::vector<ProbeFinding>& findings) {
-  struct Need {
-    cap_value_t capability;
-    std::string_view name;
-    std::string_view purpose;
-  };
-  static constexpr std::array<Need, 4> kNeeds{{
-      {CAP_PERFMON, "CAP_PERFMON", "sampling all processes of the machine"},
-      {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "reading mappings and binaries of other users' processes"},
-      {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-       "reading binaries and tracepoints whatever their file modes"},
-      {CAP_SYSLOG, "CAP_SYSLOG", "kernel addresses in /proc/kallsyms"},
-  }};
-  for (const Need& need : kNeeds) {
-    const bool held = holds(need.capability) || (need.capability == CAP_PERFMON &&
-                                                 holds(CAP_SYS_ADMIN));  // the older, wider one does too
-    findings.push_back({std::string(need.name), held ? Ability::kYes : Ability::kNo,
-                        fmt::format("{}for {}", held ? "" : "missing: it is needed ", need.purpose)});
+  for (const Capability& capability : needed_capabilities()) {
+    const bool held = holds_capability(capability.number);
+    findings.push_back({std::string(capability.name), held ? Ability::kYes : Ability::kNo,
+                        held ? fmt::format("for {}", capability.purpose)
+                             : fmt::format("missing: {}; {}", capability.loss, grant_hint())});
   }
 }
 
@@ -84,21 +69,73 @@ void probe_kernel(std::vector<ProbeFinding>& findings) {
        has_build_id ? "from /sys/kernel/notes" : "/sys/kernel/notes holds none or cannot be read"});
 }
 
+constexpr std::array<int, 1> kForMappings{CAP_SYS_PTRACE};
+constexpr std::array<int, 2> kForBinaries{CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH};
+
+// The names of those that are not held, with commas.
+std::string missing_of(std::span<const int> capabilities) {
+  std::string missing;
+  for (const Capability& capability : needed_capabilities()) {
+    const bool matters = std::ranges::find(capabilities, capability.number) != capabilities.end();
+    if (matters && !holds_capability(capability.number)) {
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", capability.name);
+    }
+  }
+  return missing;
+}
+
+// How many processes let themselves be looked at.
+struct Reached {
+  size_t reached = 0;
+  size_t denied = 0;
+
+  // Those that end meanwhile are neither.
+  template <typename T>
+  void count(const Result<T>& tried) {
+    reached += tried ? 1 : 0;
+    denied += !tried && tried.error().code == ErrorCode::kDenied ? 1 : 0;
+  }
+};
+
+ProbeFinding reach_finding(std::string subject, const Reached& count, std::span<const int> capabilities) {
+  std::string detail = fmt::format("of {} of {} processes", count.reached, count.reached + count.denied);
+  const std::string missing = missing_of(capabilities);
+  if (count.denied > 0) {
+    detail += missing.empty() ? ": the others are guarded by more than capabilities"
+                              : fmt::format("; missing for the others: {}", missing);
+  }
+  return {std::move(subject), count.denied == 0 ? Ability::kYes : Ability::kPartly, std::move(detail)};
+}
+
 void probe_processes(std::vector<ProbeFinding>& findings) {
   const identity::ProcFs proc_fs;
-  size_t processes = 0;
-  size_t denied = 0;
+  Reached mappings;
+  Reached binaries;
   for (const uint32_t pid : proc_fs.pids()) {
-    ++processes;
-    const auto maps = proc_fs.maps(pid);
-    denied += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
+    if (!proc_fs.is_kernel_thread(pid)) {
+      mappings.count(proc_fs.maps(pid));
+      binaries.count(identity::open_regular_file(proc_fs.executable_link(pid)));
+    }
   }
-  std::string detail = fmt::format("of {} of {} processes", processes - denied, processes);
-  if (denied > 0) {
-    detail += holds(CAP_SYS_PTRACE) ? ": the others are guarded by more than CAP_SYS_PTRACE permits"
-                                    : ": CAP_SYS_PTRACE is missing for the others";
+  findings.push_back(reach_finding("process mappings", mappings, kForMappings));
+  findings.push_back(reach_finding("process binaries", binaries, kForBinaries));
+}
+
+void probe_tracepoints(std::vector<ProbeFinding>& findings) {
+  const auto id = read_file("/sys/kernel/tracing/events/sched/sched_switch/id", 64);
+  if (id) {
+    findings.push_back({"tracepoints", Ability::kYes, "described in /sys/kernel/tracing"});
+    return;
   }
-  findings.push_back({"process mappings", denied == 0 ? Ability::kYes : Ability::kPartly, std::move(detail)});
+  const char* hint = id.error().code == ErrorCode::kDenied
+                         ? "CAP_DAC_READ_SEARCH permits it"
+                         : "\"mount -t tracefs tracefs /sys/kernel/tracing\" makes them visible";
+  findings.push_back({"tracepoints", Ability::kNo, fmt::format("{}; {}", id.error().text(), hint)});
+}
+
+void probe_system_calls(std::vector<ProbeFinding>& findings) {
+  const SystemCallFilterState state = describe_system_call_filter();
+  findings.push_back({"system call filter", state.in_force ? Ability::kYes : Ability::kNo, state.text});
 }
 
 std::string_view word_of(Ability ability) {
@@ -121,6 +158,8 @@ std::vector<ProbeFinding> probe() {
   probe_events(findings);
   probe_kernel(findings);
   probe_processes(findings);
+  probe_tracepoints(findings);
+  probe_system_calls(findings);
   return findings;
 }
 

@@ -1,6 +1,7 @@
 #include "http/client.h"
 
 #include <curl/curl.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -121,6 +122,22 @@ void set_method(CURL* handle, const std::string& method, std::string_view body) 
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, method.c_str());
 }
 
+// As a progress meter, which curl asks at least once a second.
+int is_cancelled(void* cancel_fd, curl_off_t /*to_receive*/, curl_off_t /*received*/, curl_off_t /*to_send*/,
+                 curl_off_t /*sent*/) noexcept {
+  pollfd polled{*static_cast<const int*>(cancel_fd), POLLIN, 0};
+  return ::poll(&polled, 1, 0) == 1 ? 1 : 0;
+}
+
+// Lets options.cancel_fd end the request; the options must live as long as it.
+void set_cancelling(CURL* handle, ClientOptions& options) {
+  if (options.cancel_fd >= 0) {
+    curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &is_cancelled);
+    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &options.cancel_fd);
+    curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+  }
+}
+
 void set_limits(CURL* handle, const ClientOptions& options) {
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout_ms));
   curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(options.timeout_ms));
@@ -148,6 +165,8 @@ std::string hint_for(CURLcode code, const ClientOptions& options) {
     case CURLE_OPERATION_TIMEDOUT:
       return fmt::format("the request may take {} ms: check the network and the server's load",
                          options.timeout_ms);
+    case CURLE_ABORTED_BY_CALLBACK:
+      return "it was cancelled";
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
       return "check the server's certificate, and that its port speaks TLS";
@@ -221,6 +240,7 @@ Result<Response> Client::send(std::string_view method, std::string_view path_and
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
   set_method(handle, method_text, body);
   set_limits(handle, options_);
+  set_cancelling(handle, options_);
   set_reception(handle, reception, error_text.data());
   const CURLcode code = curl_easy_perform(handle);
   Result<Response> result =

@@ -17,6 +17,7 @@ struct ClientOptions {
   int64_t connect_timeout_ms = 5000;
   int64_t timeout_ms = 60000;  // of a whole request
   size_t max_response_bytes = 64UL << 20;
+  int cancel_fd = -1;  // readable: give up the request under way, within about a second
 };
 
 // For one thread at a time; movable. Follows no redirect. Uses the proxies of the environment, but never for
@@ -26,7 +27,7 @@ class Client {
   explicit Client(ClientOptions options);
 
   // Sends one request and waits. Any status is a Response; an Error means that there is none: kUnavailable
-  // where trying later may help, kTooLarge past max_response_bytes, kInvalid for a URL, method or type that
+  // where trying later may help or the request was cancelled, kTooLarge past max_response_bytes, kInvalid for a URL, method or type that
   // cannot be sent. `path_and_query` begins with '/' and is already encoded (url_encode()).
   Result<Response> send(std::string_view method, std::string_view path_and_query, std::string_view body = {},
                         std::string_view content_type = {});

@@ -111,4 +111,10 @@ Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint
   return memory ? std::move(memory) : std::move(opened);
 }
 
+Result<OpenedImage> LiveImages::open(const MappedFileHint& hint) const {
+  auto opened = open_image(proc_fs_, hint);
+  denied_ += !opened && opened.error().code == ErrorCode::kDenied ? 1 : 0;
+  return opened;
+}
+
 }  // namespace plimsoll::identity

@@ -43,11 +43,15 @@ class ImageSource {
 class LiveImages : public ImageSource {
  public:
   explicit LiveImages(const ProcFs& proc_fs) : proc_fs_(proc_fs) {}
-  Result<OpenedImage> open(const MappedFileHint& hint) const override { return open_image(proc_fs_, hint); }
+  Result<OpenedImage> open(const MappedFileHint& hint) const override;
   bool are_of_this_machine() const override { return true; }
+
+  // How many could not be opened because this user may not. One thread.
+  size_t denied() const { return denied_; }
 
  private:
   const ProcFs& proc_fs_;
+  mutable size_t denied_ = 0;
 };
 
 }  // namespace plimsoll::identity

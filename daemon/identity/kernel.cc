@@ -150,7 +150,7 @@ Result<KernelMap> KernelMap::parse(std::string_view kallsyms, std::string_view m
   });
   if (kernel.start == 0 || kernel.end <= kernel.start) {
     return with_hint(fail(ErrorCode::kDenied, "the addresses in /proc/kallsyms are hidden"),
-                     "grant CAP_SYSLOG, or set kernel.kptr_restrict to 0");
+                     "CAP_SYSLOG permits to see them");
   }
   std::erase_if(kernel.symbols, [&](const auto& symbol) {
     return symbol.offset < kernel.start || symbol.offset >= kernel.end;

@@ -52,9 +52,13 @@ Result<RingBuffer> RingBuffer::map(int event_fd, uint32_t data_pages) {
   if (mapping == MAP_FAILED) {
     const int error_number = errno;
     auto failure = fail_errno(error_number, "mapping a ring buffer of {} KiB", mapping_bytes >> 10U);
-    return error_number == EPERM
-               ? with_hint(failure, "raise kernel.perf_event_mlock_kb or grant CAP_IPC_LOCK")
-               : failure;
+    if (error_number != EPERM) {
+      return failure;
+    }
+    failure.error().code = ErrorCode::kTooLarge;
+    return with_hint(failure,
+                     "this user may lock no more memory: raise the limit (LimitMEMLOCK= of the unit, ulimit "
+                     "-l) or kernel.perf_event_mlock_kb");
   }
   return RingBuffer(mapping, mapping_bytes);
 }

@@ -17,7 +17,9 @@ namespace plimsoll::perf {
 // Reads the records of a ring buffer, which it maps and unmaps. Move-only; one thread at a time.
 class RingBuffer {
  public:
-  // Maps `data_pages` (a power of two) of the event's buffer and its control page.
+  // Maps `data_pages` (a power of two) of the event's buffer and its control page. kTooLarge where this user may lock no more
+  // memory: each may lock kernel.perf_event_mlock_kb for each CPU, and the limit of locked memory beyond that; root, who has
+  // no limit by CAP_IPC_LOCK, gives that up as well (confine()).
   static Result<RingBuffer> map(int event_fd, uint32_t data_pages);
 
   RingBuffer(RingBuffer&& other) noexcept;

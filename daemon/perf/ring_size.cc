@@ -35,4 +35,17 @@ uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, 
   return static_cast<uint32_t>(std::max(std::bit_ceil(static_cast<uint64_t>(wanted)), kFewestPages));
 }
 
+Result<FittedSampler> open_fitted(SamplerOptions options) {
+  for (;;) {
+    auto sampler = Sampler::open(options);
+    if (sampler) {
+      return FittedSampler{std::move(*sampler), options.sample_pages};
+    }
+    if (sampler.error().code != ErrorCode::kTooLarge || options.sample_pages <= 1) {
+      return propagate(sampler);
+    }
+    options.sample_pages /= 2;
+  }
+}
+
 }  // namespace plimsoll::perf

@@ -17,4 +17,13 @@ inline constexpr uint64_t kMaxRingBytes = uint64_t{64} << 20;  // of all CPUs
 uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, size_t cpus,
                     uint64_t max_bytes = kMaxRingBytes);
 
+struct FittedSampler {
+  Sampler sampler;
+  uint32_t sample_pages;  // of each CPU's sample ring: as wanted, or what this user may lock
+};
+
+// Opens a sampler with rings of options.sample_pages or, where this user may not lock as much memory, of the largest smaller
+// power of two that it may.
+Result<FittedSampler> open_fitted(SamplerOptions options);
+
 }  // namespace plimsoll::perf

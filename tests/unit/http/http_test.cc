@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -500,6 +501,29 @@ TEST(Http, StopsUnderLoadWithoutHalfReplies) {
   }
   warm.wait();
   listener->stop();
+}
+
+// Where it could not, this would take as long as the request may.
+TEST(Http, GivesUpARequestThatIsCancelled) {
+  std::promise<void> arrived;
+  std::promise<void> cancelled;
+  const auto listener = started({route("GET", "/slow", [&](const Request&) {
+    arrived.set_value();
+    cancelled.get_future().wait();
+    return text_response("late");
+  })});
+  const UniqueFd cancel(::eventfd(0, EFD_CLOEXEC));
+  Client client({.base_url = listener->address(), .timeout_ms = 3'600'000, .cancel_fd = cancel.get()});
+  std::thread canceller([&] {
+    arrived.get_future().wait();
+    ::eventfd_write(cancel.get(), 1);
+  });
+  const auto response = client.send("GET", "/slow");
+  ASSERT_FALSE(response.has_value());
+  EXPECT_EQ(response.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(response.error().text(), HasSubstr("it was cancelled"));
+  canceller.join();
+  cancelled.set_value();
 }
 
 }  // namespace

@@ -1,0 +1,116 @@
+#include "daemon/run_service.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+#include "base/log.h"
+#include "daemon/agent.h"
+#include "daemon/identity/machine.h"
+#include "daemon/privileges/capabilities.h"
+#include "daemon/service/service_notifier.h"
+#include "daemon/service/signals.h"
+
+namespace plimsoll {
+namespace {
+
+void log_missing_capabilities() {
+  for (const Capability& capability : needed_capabilities()) {
+    if (!holds_capability(capability.number)) {
+      log_warning("{}; {}", missing_capability_text(capability), grant_hint());
+    }
+  }
+}
+
+Result<wire::Machine> machine_of(const config::DaemonConfig& config) {
+  return identity::read_machine(
+      {.id = config.machine_id, .datacenter = config.datacenter, .cluster = config.cluster});
+}
+
+// A configuration that has been accepted, and the machine as it describes it.
+struct Setup {
+  config::DaemonConfig config;
+  wire::Machine machine;
+};
+
+Result<Setup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
+  auto config = config::load_daemon_config(inputs);
+  if (!config) {
+    return propagate(config, "reloading the configuration, which stays as it was");
+  }
+  if (auto checked = check_reload(current, *config); !checked) {
+    return propagate(checked, "reloading the configuration, which stays as it was");
+  }
+  auto machine = machine_of(*config);
+  if (!machine) {
+    return propagate(machine);
+  }
+  return Setup{std::move(*config), std::move(*machine)};
+}
+
+// What comes after this agent: another setup, or nothing, the end.
+std::optional<Setup> run_until_changed(Agent& agent, const config::DaemonConfig& current,
+                                       const config::LoadInputs& inputs, const Signals& signals,
+                                       ServiceNotifier& notifier) {
+  for (;;) {
+    agent.run();
+    if (signals.take() != SIGHUP) {
+      return std::nullopt;
+    }
+    notifier.reloading();
+    auto next = read_again(current, inputs);
+    if (next) {
+      return std::move(*next);
+    }
+    log_error("{}", next.error().text());
+    agent.set_problem(next.error().text());
+    notifier.ready();
+  }
+}
+
+}  // namespace
+
+Status check_reload(const config::DaemonConfig& current, const config::DaemonConfig& next) {
+  const char* changed = next.machine_id != current.machine_id             ? "machine.id"
+                        : next.user != current.user                       ? "daemon.user"
+                        : next.seccomp != current.seccomp                 ? "daemon.seccomp"
+                        : next.max_spool_bytes != current.max_spool_bytes ? "limits.max_spool_bytes"
+                                                                          : nullptr;
+  if (changed == nullptr) {
+    return {};
+  }
+  return with_hint(
+      with_field(fail(ErrorCode::kConflict, "{} cannot change while the daemon runs", changed), changed),
+      "restart the daemon");
+}
+
+Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs) {
+  const auto signals = Signals::install({SIGINT, SIGTERM, SIGHUP});
+  if (!signals) {
+    return propagate(signals);
+  }
+  log_missing_capabilities();
+  ServiceNotifier notifier([](const char* name) -> const char* { return std::getenv(name); });
+  UploadQueue queue(static_cast<uint64_t>(config.max_spool_bytes));
+  auto machine = machine_of(config);
+  if (!machine) {
+    return propagate(machine);
+  }
+  Setup setup{std::move(config), std::move(*machine)};
+  for (;;) {
+    log_info("sending to {}", setup.config.server);
+    Agent agent(setup.config, setup.machine, queue, notifier, signals->fd());
+    notifier.ready();
+    auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
+    if (!next) {
+      notifier.stopping();
+    }
+    agent.stop_collecting();
+    if (!next) {
+      return agent.flush();
+    }
+    setup = std::move(*next);
+  }
+}
+
+}  // namespace plimsoll
