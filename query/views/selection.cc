@@ -182,13 +182,18 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const SnapshotCounts snapshots(dictionaries, request.origins);
   request.event_count = dictionaries.events.size();
   request.factor.assign(dictionaries.origins.size() * request.event_count, 0);
+  request.samples_per_hit.assign(request.factor.size(), 1);
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
     // What there was at a moment does not grow with the time that it speaks for.
     const double weight = snapshots.is_snapshot(entry)
                               ? 1 / origin.inclusion_probability / snapshots.of(entry)
                               : weight_of(origin);
-    request.factor[entry.origin * request.event_count + entry.event] = weight * entry.scale;
+    const size_t place = entry.origin * request.event_count + entry.event;
+    request.factor[place] = weight * entry.scale;
+    if (entry.hits != 0) {
+      request.samples_per_hit[place] = static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
+    }
   }
 }
 
