@@ -57,6 +57,7 @@ std::string dimension_help() {
          "  plimsoll top --data DIR                             the hot functions\n"
          "  plimsoll top --data DIR --by app                    by application\n"
          "  plimsoll top --data DIR --where app=gzip --by function,file\n"
+         "  plimsoll top --data DIR --ratio ipc --by job        instructions per cycle, with its margin\n"
          "  plimsoll top --server 127.0.0.1:7070 --since 1h --where 'function=~^sqlite3' --by binary "
          "--json\n";
 }
@@ -79,6 +80,9 @@ void add_top(CLI::App& app, TopOptions& options) {
   add_source(*command, options.source);
   add_forms(*command, options.form);
   add_selection(*command, options.parameters);
+  add_parameter(*command, "--ratio", "ratio", options.parameters,
+                "Instead of one event, the ratio of two (instructions/cycles), or ipc, or cpi")
+      ->type_name("NUM/DEN");
   add_parameter(*command, "--by", "by", options.parameters, "Dimensions to group by (default: function)")
       ->type_name("DIM,...");
   add_parameter(*command, "--limit", "limit", options.parameters, "Rows to show (default 20)")

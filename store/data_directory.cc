@@ -10,11 +10,18 @@
 
 #include "base/durable_file.h"
 #include "base/file.h"
+#include "base/log.h"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
+// Formats whose archive is as today's. All else is derived from the archive, and built anew from it.
+constexpr int kOldestConvertible = 2;
+
+Status write_format(const std::string& path) {
+  return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
+}
 
 }  // namespace
 
@@ -30,26 +37,60 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
     return propagate(locked);
   }
   if (!std::filesystem::exists(path + "/FORMAT", error)) {
-    const std::string text = fmt::format("{}\n", kFormat);
-    if (auto written = write_file_durably(path + "/FORMAT", as_bytes(text)); !written) {
+    if (auto written = write_format(path); !written) {
       return propagate(written);
     }
   }
-  if (auto checked = directory.check_format(); !checked) {
-    return propagate(checked);
-  }
-  return directory;
+  const auto format = directory.read_format();
+  const auto opened = format ? directory.convert_from(*format) : propagate(format);
+  return opened ? Result<DataDirectory>(std::move(directory)) : propagate(opened);
 }
 
 Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
   DataDirectory directory(path);
-  if (auto checked = directory.check_format(); !checked) {
-    return propagate(checked);
+  const auto format = directory.read_format();
+  if (!format) {
+    return propagate(format);
+  }
+  if (*format != kFormat) {
+    return with_hint(
+        directory.unsupported(*format),
+        *format >= kOldestConvertible && *format < kFormat
+            ? "a writer converts it: stop the server that has it and start one of this version, or run "
+              "plimsoll import --data"
+            : "");
   }
   return directory;
 }
 
-Status DataDirectory::check_format() const {
+std::unexpected<Error> DataDirectory::unsupported(int format) const {
+  return with_field(fail(ErrorCode::kUnsupported, "{} has format {}; this program reads and writes {}", path_,
+                         format, kFormat),
+                    "FORMAT");
+}
+
+Status DataDirectory::convert_from(int format) const {
+  if (format == kFormat) {
+    return {};
+  }
+  if (format < kOldestConvertible || format > kFormat) {
+    return unsupported(format);
+  }
+  log_info("{} has format {}: its rows are built anew from the archive, for format {}", path_, format,
+           kFormat);
+  // The format comes last: a crash in between finds the old one, and does the same again. Segments that no catalogue
+  // knows are removed by who opens it (store/ingest).
+  for (const char* suffix : {"-wal", "-shm", ""}) {
+    std::error_code error;
+    std::filesystem::remove(catalogue_path() + suffix, error);
+    if (error) {
+      return fail_errno(error.value(), "removing {}{}, to build it anew", catalogue_path(), suffix);
+    }
+  }
+  return write_format(path_);
+}
+
+Result<int> DataDirectory::read_format() const {
   const auto text = read_file(path_ + "/FORMAT", 64);
   if (!text) {
     return with_hint(propagate(text, "{} is not a data directory of Plimsoll", path_),
@@ -60,12 +101,7 @@ Status DataDirectory::check_format() const {
   if (parsed.ec != std::errc()) {
     return with_field(fail(ErrorCode::kCorrupt, "{}/FORMAT holds no number", path_), "FORMAT");
   }
-  if (format != kFormat) {
-    return with_field(fail(ErrorCode::kUnsupported, "{} has format {}; this program reads and writes {}",
-                           path_, format, kFormat),
-                      "FORMAT");
-  }
-  return {};
+  return format;
 }
 
 Status DataDirectory::take_lock() {

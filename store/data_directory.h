@@ -18,9 +18,10 @@ namespace plimsoll::store {
 
 class DataDirectory {
  public:
-  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it.
+  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. One of an older format
+  // loses its catalogue, which is derived, and whoever has opened it builds rows anew from the archive.
   static Result<DataDirectory> open_for_writing(const std::string& path);
-  // Needs no lock; may run beside the writer.
+  // Needs no lock; may run beside the writer. kUnsupported for any other format.
   static Result<DataDirectory> open_for_reading(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -31,7 +32,9 @@ class DataDirectory {
 
  private:
   explicit DataDirectory(std::string path) : path_(std::move(path)) {}
-  Status check_format() const;
+  Result<int> read_format() const;
+  Status convert_from(int format) const;
+  std::unexpected<Error> unsupported(int format) const;
   Status take_lock();
 
   std::string path_;

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <ctime>
+#include <limits>
+#include <numeric>
+
+#include "query/statistics/student_t.h"
 
 namespace plimsoll::bench {
 
@@ -13,6 +18,22 @@ double median(std::vector<double> values) {
   std::ranges::sort(values);
   const size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+Interval mean_interval(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (values.size() < 2) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return {mean, -kInfinity, kInfinity};
+  }
+  double squares = 0;
+  for (const double value : values) {
+    squares += (value - mean) * (value - mean);
+  }
+  const double margin =
+      statistics::student_t_quantile(0.975, count - 1) * std::sqrt(squares / (count - 1) / count);
+  return {mean, mean - margin, mean + margin};
 }
 
 Line line_through(const Point& first, const Point& second) {

@@ -11,6 +11,15 @@ namespace plimsoll::bench {
 // The middle value, of an even number of them the mean of the middle two; 0 of none.
 double median(std::vector<double> values);
 
+struct Interval {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// The mean of independent values and its 95 % interval, by Student's t; of fewer than two, unbounded on both sides.
+Interval mean_interval(std::span<const double> values);
+
 struct Point {
   double x = 0;
   double y = 0;

@@ -141,13 +141,15 @@ void EventTally::write_events(wire::RawProfile& profile) const {
 void EventTally::scale_hits(wire::RawProfile& profile) const {
   for (wire::SampleTable& table : *profile.mutable_samples()) {
     const Counts& counts = counts_[table.event(0)];
+    wire::Event& event = *profile.mutable_events(static_cast<int>(table.event(0)));
     if (counts.periods_differ) {
+      event.set_samples(counts.hits);
       continue;
     }
     for (uint64_t& hits : *table.mutable_hits()) {
       hits /= counts.period;
     }
-    profile.mutable_events(static_cast<int>(table.event(0)))->set_hits(counts.hits);
+    event.set_hits(counts.hits);
   }
 }
 

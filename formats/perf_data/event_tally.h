@@ -36,7 +36,7 @@ class EventTally {
   // Adds the events to a profile, in their order, without hits.
   void write_events(wire::RawProfile& profile) const;
   // Once the samples are in, weighted: those of an event whose samples all stood for the same become one hit each. Others keep a
-  // hit for each occurrence.
+  // hit for each occurrence, and the event says how many samples there were.
   void scale_hits(wire::RawProfile& profile) const;
 
   struct Summary {

@@ -60,14 +60,13 @@ class PprofExport {
   // On average: what a sample of the first event stands for.
   void add_period() {
     double value = 0;
-    uint64_t hits = 0;
+    double samples = 0;
     for (const SampleValue& sample : samples_.values) {
       value += sample.event == 0 ? sample.value : 0;
-      hits += sample.event == 0 ? sample.hits : 0;
+      samples += sample.event == 0 ? sample.samples : 0;
     }
-    if (hits > 0) {
-      writer_.set_period(event(0).name, pprof_unit(event(0).unit),
-                         std::llround(value / static_cast<double>(hits)));
+    if (samples > 0) {
+      writer_.set_period(event(0).name, pprof_unit(event(0).unit), std::llround(value / samples));
     }
   }
 

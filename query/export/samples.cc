@@ -61,12 +61,11 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
     samples.events.push_back(resolved->event);
     SymbolCoverage symbols(snapshot);
     for (const store::Cell& cell : *cells) {
-      resolved->coverage.samples += static_cast<int64_t>(cell.hits);
       symbols.add(cell);
       samples.values.push_back({{cell.origin_group, cell.workload_group, cell.thread_group, cell.stack},
                                 i,
                                 cell.value,
-                                cell.hits});
+                                cell.samples});
     }
     symbols.describe(resolved->coverage);
     samples.coverages.push_back(resolved->coverage);

@@ -25,7 +25,7 @@ struct SampleValue {
   SampleKey key;
   uint32_t event = 0;  // index into ExportSamples::events
   double value = 0;    // as top shows it
-  uint64_t hits = 0;
+  double samples = 0;  // behind it
 };
 
 struct ExportSamples {

@@ -9,14 +9,18 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr std::array<Dimension, 22> kDimensions{{
+constexpr std::array<Dimension, 26> kDimensions{{
     {"machine", DimensionSource::kOrigin, "machine ID"},
     {"hostname", DimensionSource::kOrigin, "the machine's name for people"},
     {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
     {"cluster", DimensionSource::kOrigin, "as configured on the machine"},
-    {"platform", DimensionSource::kOrigin, "CPU model"},
+    {"platform", DimensionSource::kOrigin, "CPU generation"},
+    {"cpu_model", DimensionSource::kOrigin, "as the CPU names itself"},
     {"architecture", DimensionSource::kOrigin, "x86_64, aarch64, ..."},
     {"kernel", DimensionSource::kOrigin, "kernel release"},
+    {"kernel_build_id", DimensionSource::kOrigin, "of the kernel that ran"},
+    {"os", DimensionSource::kOrigin, "operating system and its version"},
+    {"daemon_version", DimensionSource::kOrigin, "of the plimsolld that sent the profile"},
     {"draw", DimensionSource::kOrigin, "the random selection that the profile belongs to"},
     {"job", DimensionSource::kWorkload, "the same binary doing the same work on many machines"},
     {"instance", DimensionSource::kWorkload, "one copy of a job: container, unit or control group"},
@@ -32,6 +36,26 @@ constexpr std::array<Dimension, 22> kDimensions{{
     {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
     {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
     {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
+}};
+
+// Dimensions of origins that are their machine's; the one that is left is the draw.
+struct MachineAttribute {
+  std::string_view dimension;
+  std::string store::MachineEntry::* member;
+};
+
+constexpr std::array<MachineAttribute, 11> kMachineAttributes{{
+    {"machine", &store::MachineEntry::machine_id},
+    {"hostname", &store::MachineEntry::hostname},
+    {"datacenter", &store::MachineEntry::datacenter},
+    {"cluster", &store::MachineEntry::cluster},
+    {"platform", &store::MachineEntry::platform},
+    {"cpu_model", &store::MachineEntry::cpu_model},
+    {"architecture", &store::MachineEntry::architecture},
+    {"kernel", &store::MachineEntry::kernel},
+    {"kernel_build_id", &store::MachineEntry::kernel_build_id},
+    {"os", &store::MachineEntry::os},
+    {"daemon_version", &store::MachineEntry::daemon_version},
 }};
 
 std::string_view base_name(std::string_view path) {
@@ -131,26 +155,10 @@ Result<Dimension> find_dimension(std::string_view name) {
 
 std::string origin_value(const Snapshot& snapshot, std::string_view dimension, uint32_t origin) {
   const store::OriginEntry& entry = snapshot.dictionaries.origins[origin];
-  const store::MachineEntry& machine = snapshot.dictionaries.machines[entry.machine];
-  if (dimension == "machine") {
-    return machine.machine_id;
-  }
-  if (dimension == "hostname") {
-    return machine.hostname;
-  }
-  if (dimension == "datacenter") {
-    return machine.datacenter;
-  }
-  if (dimension == "cluster") {
-    return machine.cluster;
-  }
-  if (dimension == "platform") {
-    return machine.platform;
-  }
-  if (dimension == "architecture") {
-    return machine.architecture;
-  }
-  return dimension == "kernel" ? machine.kernel : entry.draw;
+  const auto attribute = std::ranges::find(kMachineAttributes, dimension, &MachineAttribute::dimension);
+  return attribute == kMachineAttributes.end()
+             ? entry.draw
+             : snapshot.dictionaries.machines[entry.machine].*attribute->member;
 }
 
 std::string workload_value(const Snapshot& snapshot, std::string_view dimension, uint32_t workload) {

@@ -123,7 +123,6 @@ class FlameQuery {
   void set_coverage(const std::vector<store::Cell>& cells) {
     SymbolCoverage symbols(snapshot_);
     for (const store::Cell& cell : cells) {
-      flame_.coverage.samples += static_cast<int64_t>(cell.hits);
       symbols.add(cell);
     }
     symbols.describe(flame_.coverage);

@@ -44,6 +44,7 @@ wire::Machine attributes_of(const store::MachineEntry& entry) {
   machine.set_architecture(entry.architecture);
   machine.set_kernel_release(entry.kernel);
   machine.set_cores(static_cast<uint32_t>(entry.cores));
+  machine.set_daemon_version(entry.daemon_version);
   return machine;
 }
 

@@ -7,70 +7,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "proto/profile_codec.h"
+#include "query/views/event_lookup.h"
 
 namespace plimsoll::query {
 namespace {
-
-// Pairs of branch records are no stacks: they are shown to those who ask for them, or where there is nothing else.
-uint32_t first_of_samples(const std::vector<store::EventEntry>& events) {
-  const auto found = std::find_if(events.begin() + 1, events.end(), [](const store::EventEntry& event) {
-    return event.name != wire::kBranchRecords && event.name != wire::kBranchMispredictions;
-  });
-  return found == events.end() ? 1 : static_cast<uint32_t>(found - events.begin());
-}
-
-// "cycles" of "cycles:pp": an event of a recording without perf's modifiers.
-std::string_view without_modifiers(std::string_view name) {
-  constexpr std::string_view kModifiers = "ukhGHIpPSDWeb";
-  const size_t colon = name.rfind(':');
-  const bool has_modifiers = colon != std::string_view::npos && colon + 1 < name.size() &&
-                             name.find_first_not_of(kModifiers, colon + 1) == std::string_view::npos;
-  return has_modifiers ? name.substr(0, colon) : name;
-}
-
-// The event of exactly that name, else the only one whose name is that with modifiers; 0 where there is none.
-uint32_t event_id(std::string_view wanted, const std::vector<store::EventEntry>& events) {
-  uint32_t modified = 0;
-  size_t modified_count = 0;
-  for (uint32_t id = 1; id < events.size(); ++id) {
-    if (events[id].name == wanted) {
-      return id;
-    }
-    if (without_modifiers(events[id].name) == wanted) {
-      modified = id;
-      ++modified_count;
-    }
-  }
-  return modified_count == 1 ? modified : 0;
-}
-
-Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
-  const auto& events = snapshot.dictionaries.events;
-  const auto id_of = [&](std::string_view wanted) { return event_id(wanted, events); };
-  if (events.size() <= 1) {
-    return with_hint(fail(ErrorCode::kNotFound, "there are no profiles yet"),
-                     "import some (plimsoll import), or let a daemon send them (plimsolld --server)");
-  }
-  if (name.empty()) {
-    for (const char* preferred : {"cycles", "cpu-clock"}) {
-      if (const uint32_t id = id_of(preferred); id != 0) {
-        return id;
-      }
-    }
-    return first_of_samples(events);
-  }
-  if (const uint32_t id = id_of(name); id != 0) {
-    return id;
-  }
-  std::vector<std::string_view> names;
-  for (size_t id = 1; id < events.size(); ++id) {
-    names.push_back(events[id].name);
-  }
-  return with_hint(
-      with_field(fail(ErrorCode::kNotFound, "there are no samples of event \"{}\"", name), "event"),
-      fmt::format("there are samples of {}", fmt::join(names, ", ")));
-}
 
 // Clears the flags of the entries from `first` on whose value does not pass.
 void apply(const Predicate& predicate, uint32_t first, size_t entries, std::vector<bool>& flags,
@@ -182,13 +122,18 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const SnapshotCounts snapshots(dictionaries, request.origins);
   request.event_count = dictionaries.events.size();
   request.factor.assign(dictionaries.origins.size() * request.event_count, 0);
+  request.samples_per_hit.assign(request.factor.size(), 1);
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
     // What there was at a moment does not grow with the time that it speaks for.
     const double weight = snapshots.is_snapshot(entry)
                               ? 1 / origin.inclusion_probability / snapshots.of(entry)
                               : weight_of(origin);
-    request.factor[entry.origin * request.event_count + entry.event] = weight * entry.scale;
+    const size_t place = entry.origin * request.event_count + entry.event;
+    request.factor[place] = weight * entry.scale;
+    if (entry.hits != 0) {
+      request.samples_per_hit[place] = static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
+    }
   }
 }
 
@@ -198,7 +143,7 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
   std::set<std::string_view> machines;
   std::set<std::string> notes;
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-    if (entry.event != resolved.event || !resolved.request.origins[entry.origin]) {
+    if (!resolved.request.events[entry.event] || !resolved.request.origins[entry.origin]) {
       continue;
     }
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
@@ -212,7 +157,43 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
   }
   coverage.machines_drawn = static_cast<int64_t>(machines.size());
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
-  resolved.notes.assign(notes.begin(), notes.end());
+  resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
+}
+
+// The rows of a selection, of whatever events.
+store::AggregateRequest filters_of(const Selection& selection, const Snapshot& snapshot) {
+  store::AggregateRequest request;
+  const auto& origins = snapshot.dictionaries.origins;
+  request.origins.assign(origins.size(), false);
+  for (size_t id = 1; id < origins.size(); ++id) {
+    request.origins[id] = origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
+  }
+  for (const Predicate& predicate : selection.where) {
+    apply(predicate, snapshot, request);
+  }
+  return request;
+}
+
+// Leaves the origins in which all of `events` were counted.
+void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, ResolvedSelection& resolved) {
+  const std::set<uint32_t> wanted(events.begin(), events.end());
+  std::map<uint32_t, size_t> counted;  // by origin: how many of them
+  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
+    if (resolved.request.origins[entry.origin] && entry.ran && wanted.contains(entry.event)) {
+      ++counted[entry.origin];
+    }
+  }
+  resolved.request.origins.assign(resolved.request.origins.size(), false);
+  size_t complete = 0;
+  for (const auto& [origin, count] : counted) {
+    resolved.request.origins[origin] = count == wanted.size();
+    complete += count == wanted.size() ? 1 : 0;
+  }
+  if (complete < counted.size()) {
+    resolved.notes.push_back(
+        fmt::format("{} of {} profiles are left out: they have one of the events without the other",
+                    counted.size() - complete, counted.size()));
+  }
 }
 
 }  // namespace
@@ -241,17 +222,24 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
   }
   ResolvedSelection resolved;
   resolved.event = *event;
+  resolved.request = filters_of(selection, snapshot);
   resolved.request.events.assign(snapshot.dictionaries.events.size(), false);
   resolved.request.events[*event] = true;
-  const auto& origins = snapshot.dictionaries.origins;
-  resolved.request.origins.assign(origins.size(), false);
-  for (size_t id = 1; id < origins.size(); ++id) {
-    resolved.request.origins[id] =
-        origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
+  add_factors(snapshot, resolved.request);
+  add_coverage(snapshot, resolved);
+  return resolved;
+}
+
+ResolvedSelection resolve_together(const Selection& selection, const std::vector<uint32_t>& events,
+                                   const Snapshot& snapshot) {
+  ResolvedSelection resolved;
+  resolved.event = events.front();
+  resolved.request = filters_of(selection, snapshot);
+  resolved.request.events.assign(snapshot.dictionaries.events.size(), false);
+  for (const uint32_t event : events) {
+    resolved.request.events[event] = true;
   }
-  for (const Predicate& predicate : selection.where) {
-    apply(predicate, snapshot, resolved.request);
-  }
+  require_all(events, snapshot, resolved);
   add_factors(snapshot, resolved.request);
   add_coverage(snapshot, resolved);
   return resolved;

@@ -34,6 +34,11 @@ struct ResolvedSelection {
 // kNotFound where the snapshot has no such event; the message says which there are.
 Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot);
 
+// Several events at once (IDs of dictionary entries), of those profiles alone that have all of them; a note says how many of
+// the others were left out. The selection's own event is ignored, and the coverage is of all of them.
+ResolvedSelection resolve_together(const Selection& selection, const std::vector<uint32_t>& events,
+                                   const Snapshot& snapshot);
+
 // weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
 // fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
 // the first factor alone, and shares it with the others of its series.

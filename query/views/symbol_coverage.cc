@@ -1,6 +1,7 @@
 #include "query/views/symbol_coverage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -49,15 +50,15 @@ void SymbolCoverage::add(const store::Cell& cell) {
   const store::LocationEntry& caller =
       snapshot_.dictionaries.locations[snapshot_.dictionaries.stacks[node.parent].location];
   const bool is_stackless = caller.kind == wire::UNFINISHED && caller.address == wire::STACK_NOT_TAKEN;
-  samples_ += cell.hits;
-  stackless_samples_ += is_stackless ? cell.hits : 0;
+  samples_ += cell.samples;
+  stackless_samples_ += is_stackless ? cell.samples : 0;
 }
 
 void SymbolCoverage::describe(Coverage& coverage) const {
   coverage.unsymbolized_share = 0;
   coverage.unsymbolized_by.clear();
-  coverage.stackless_share =
-      samples_ == 0 ? 0 : static_cast<double>(stackless_samples_) / static_cast<double>(samples_);
+  coverage.samples = std::llround(samples_);
+  coverage.stackless_share = samples_ == 0 ? 0 : stackless_samples_ / samples_;
   if (sum_ == 0) {
     return;
   }

@@ -17,14 +17,14 @@ class SymbolCoverage {
   // A cell of an aggregation by stack.
   void add(const store::Cell& cell);
 
-  // Sets stackless_share, unsymbolized_share and unsymbolized_by.
+  // Sets samples, stackless_share, unsymbolized_share and unsymbolized_by.
   void describe(Coverage& coverage) const;
 
  private:
   const Snapshot& snapshot_;
   double sum_ = 0;
-  uint64_t samples_ = 0;
-  uint64_t stackless_samples_ = 0;
+  double samples_ = 0;
+  double stackless_samples_ = 0;
   std::unordered_map<uint32_t, double> unsymbolized_;  // by leaf
 };
 

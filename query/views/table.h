@@ -33,7 +33,7 @@ struct Coverage {
   int64_t to_ns = 0;
   int64_t machines_drawn = 0;  // that contributed samples or an empty profile
   int64_t machines_live = 0;   // known to the server; those drawn, where none registered
-  int64_t samples = 0;
+  int64_t samples = 0;         // not hits, where some stand for several; in filtered parts by proportion
   int64_t lost = 0;
   double stackless_share =
       0;  // of the samples: taken without their stack, by the stack rate; their callers are unknown

@@ -10,7 +10,9 @@ CREATE TABLE IF NOT EXISTS machine (
   id INTEGER PRIMARY KEY,
   machine_id TEXT NOT NULL, hostname TEXT NOT NULL, datacenter TEXT NOT NULL, cluster TEXT NOT NULL,
   platform TEXT NOT NULL, architecture TEXT NOT NULL, kernel TEXT NOT NULL, cores INTEGER NOT NULL,
-  UNIQUE (machine_id, hostname, datacenter, cluster, platform, architecture, kernel, cores)
+  cpu_model TEXT NOT NULL, kernel_build_id TEXT NOT NULL, os TEXT NOT NULL, daemon_version TEXT NOT NULL,
+  UNIQUE (machine_id, hostname, datacenter, cluster, platform, architecture, kernel, cores, cpu_model,
+          kernel_build_id, os, daemon_version)
 );
 CREATE TABLE IF NOT EXISTS event (
   id INTEGER PRIMARY KEY,
@@ -32,6 +34,7 @@ CREATE TABLE IF NOT EXISTS origin_event (
   scale REAL NOT NULL, hits INTEGER NOT NULL, lost INTEGER NOT NULL, throttles INTEGER NOT NULL,
   counter_total REAL NOT NULL, time_enabled_ns INTEGER NOT NULL, time_running_ns INTEGER NOT NULL,
   note TEXT NOT NULL,
+  samples INTEGER NOT NULL,  -- that the hits were made of
   PRIMARY KEY (origin, event)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS workload (

@@ -29,8 +29,10 @@ struct AggregateRequest {
   // factor[origin * event_count + event]: weight x scale. Every origin and event of the dictionaries has one.
   std::vector<double> factor;
   size_t event_count = 0;
+  // Samples behind a hit, at the same places; empty: a sample for each.
+  std::vector<double> samples_per_hit;
 
-  // More groups than this are refused (kTooLarge); one takes about 60 bytes.
+  // More groups than this are refused (kTooLarge); one takes about 70 bytes.
   size_t max_cells = 20'000'000;
 };
 
@@ -43,7 +45,8 @@ struct Cell {
   uint32_t machine_group = 0;
   uint32_t stack = 0;  // 0 unless by_stack
   uint64_t hits = 0;
-  double value = 0;  // sum of hits x factor
+  double value = 0;    // sum of hits x factor
+  double samples = 0;  // sum of hits x samples_per_hit
 };
 
 // Rows wherever they are kept. Several threads may aggregate at once.

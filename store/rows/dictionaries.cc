@@ -18,12 +18,14 @@ Status load_dense(sqlite::Database& database, std::string_view sql, std::vector<
 
 Status load_origin_events(sqlite::Database& database, std::vector<OriginEventEntry>& entries) {
   return sqlite::for_each_row(
-      database.query(
-          "SELECT origin, event, scale, hits, lost, note FROM origin_event ORDER BY origin, event"),
+      database.query("SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR "
+                     "time_running_ns > 0 "
+                     "FROM origin_event ORDER BY origin, event"),
       [&](const sqlite::Statement& row) {
         entries.push_back({static_cast<uint32_t>(row.integer(0)), static_cast<uint32_t>(row.integer(1)),
                            row.real(2), static_cast<uint64_t>(row.integer(3)),
-                           static_cast<uint64_t>(row.integer(4)), std::string(row.text(5))});
+                           static_cast<uint64_t>(row.integer(4)), std::string(row.text(5)),
+                           static_cast<uint64_t>(row.integer(6)), row.integer(7) != 0});
       });
 }
 
@@ -32,8 +34,8 @@ std::string text(const sqlite::Statement& row, int column) {
 }
 
 MachineEntry read_machine(const sqlite::Statement& row) {
-  return {text(row, 1), text(row, 2), text(row, 3), text(row, 4),
-          text(row, 5), text(row, 6), text(row, 7), row.integer(8)};
+  return {text(row, 1), text(row, 2),   text(row, 3), text(row, 4),  text(row, 5),  text(row, 6),
+          text(row, 7), row.integer(8), text(row, 9), text(row, 10), text(row, 11), text(row, 12)};
 }
 
 EventEntry read_event(const sqlite::Statement& row) {
@@ -104,8 +106,8 @@ Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
   for (const Status& status : {
            load_dense(
                database,
-               "SELECT id, machine_id, hostname, datacenter, cluster, platform, architecture, kernel, cores "
-               "FROM machine ORDER BY id",
+               "SELECT id, machine_id, hostname, datacenter, cluster, platform, architecture, kernel, cores, "
+               "cpu_model, kernel_build_id, os, daemon_version FROM machine ORDER BY id",
                loaded.machines, read_machine),
            load_dense(database, "SELECT id, name, unit, kind FROM event ORDER BY id", loaded.events,
                       read_event),
@@ -159,9 +161,10 @@ Result<DictionaryWriter> DictionaryWriter::open(sqlite::Database& database) {
 
 Result<uint32_t> DictionaryWriter::machine(const MachineEntry& entry) {
   return intern(machines_, entry, entries_.machines, entry, [&](uint32_t id) {
-    return database_->execute("INSERT INTO machine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", id, entry.machine_id,
-                              entry.hostname, entry.datacenter, entry.cluster, entry.platform,
-                              entry.architecture, entry.kernel, entry.cores);
+    return database_->execute("INSERT INTO machine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
+                              entry.machine_id, entry.hostname, entry.datacenter, entry.cluster,
+                              entry.platform, entry.architecture, entry.kernel, entry.cores, entry.cpu_model,
+                              entry.kernel_build_id, entry.os, entry.daemon_version);
   });
 }
 

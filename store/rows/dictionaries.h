@@ -14,9 +14,14 @@
 
 namespace plimsoll::store {
 
+// A version of a machine's attributes: one that is upgraded gets another entry, and old origins keep theirs.
 struct MachineEntry {
   std::string machine_id, hostname, datacenter, cluster, platform, architecture, kernel;
   int64_t cores = 0;
+  std::string cpu_model = {};
+  std::string kernel_build_id = {};  // hexadecimal
+  std::string os = {};
+  std::string daemon_version = {};
   auto operator<=>(const MachineEntry&) const = default;
 };
 
@@ -44,7 +49,9 @@ struct OriginEventEntry {
   double scale = 0;  // value of a hit, in the event's unit
   uint64_t hits = 0;
   uint64_t lost = 0;
-  std::string note;
+  std::string note = {};
+  uint64_t samples = 0;  // that the hits were made of: where some stand for several, fewer than hits
+  bool ran = true;       // false: its counters never got their turn, so that no hits mean nothing
 };
 
 // Who.

@@ -11,6 +11,7 @@ using CellKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uin
 struct Sums {
   uint64_t hits = 0;
   double value = 0;
+  double samples = 0;
 };
 
 bool selected(const std::vector<bool>& flags, uint64_t id) {
@@ -59,7 +60,7 @@ class Aggregator {
     cells.reserve(sums_.size());
     for (const auto& [key, sums] : sums_) {
       const auto [event, origin, workload, thread, machine, stack] = key;
-      cells.push_back({event, origin, workload, thread, machine, stack, sums.hits, sums.value});
+      cells.push_back({event, origin, workload, thread, machine, stack, sums.hits, sums.value, sums.samples});
     }
     return cells;
   }
@@ -108,6 +109,8 @@ class Aggregator {
       const uint64_t hits = value(Column::kHits, row);
       sums.hits += hits;
       sums.value += static_cast<double>(hits) * request_.factor[factor_index];
+      sums.samples += static_cast<double>(hits) *
+                      (request_.samples_per_hit.empty() ? 1 : request_.samples_per_hit[factor_index]);
       if (sums_.size() > request_.max_cells) {
         return with_hint(fail(ErrorCode::kTooLarge, "the answer has more than {} groups", request_.max_cells),
                          "group by fewer dimensions, or narrow the time range or the filters");

@@ -163,11 +163,24 @@ class Builder {
     return {};
   }
 
-  Status add_origin(int64_t archive_sequence) {
+  MachineEntry machine_entry() const {
     const wire::Machine& machine = profile_.machine();
-    const auto machine_id = dictionaries_.machine(
-        {machine.id(), machine.hostname(), machine.datacenter(), machine.cluster(), machine.platform(),
-         machine.architecture(), machine.kernel_release(), machine.cores()});
+    return {.machine_id = machine.id(),
+            .hostname = machine.hostname(),
+            .datacenter = machine.datacenter(),
+            .cluster = machine.cluster(),
+            .platform = machine.platform(),
+            .architecture = machine.architecture(),
+            .kernel = machine.kernel_release(),
+            .cores = machine.cores(),
+            .cpu_model = machine.cpu_model(),
+            .kernel_build_id = to_hex(machine.kernel_build_id()),
+            .os = machine.os(),
+            .daemon_version = machine.daemon_version()};
+  }
+
+  Status add_origin(int64_t archive_sequence) {
+    const auto machine_id = dictionaries_.machine(machine_entry());
     if (!machine_id) {
       return propagate(machine_id);
     }
@@ -201,11 +214,11 @@ class Builder {
   Status add_origin_events() {
     for (int i = 0; i < profile_.events_size(); ++i) {
       const wire::Event& event = profile_.events(i);
-      const auto inserted =
-          database_.execute("INSERT INTO origin_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", built_.origin,
-                            events_[static_cast<size_t>(i)], wire::scale_of(event), event.hits(),
-                            event.lost(), event.throttles(), event.counter_total(), event.time_enabled_ns(),
-                            event.time_running_ns(), event.note());
+      const auto inserted = database_.execute(
+          "INSERT INTO origin_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", built_.origin,
+          events_[static_cast<size_t>(i)], wire::scale_of(event), event.hits(), event.lost(),
+          event.throttles(), event.counter_total(), event.time_enabled_ns(), event.time_running_ns(),
+          event.note(), event.samples() == 0 ? event.hits() : event.samples());
       if (!inserted) {
         return inserted;
       }

@@ -1,6 +1,7 @@
 // What every benchmark shares: medians, lines through two points, and how measurements are reported.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <sstream>
 #include <vector>
@@ -17,6 +18,21 @@ TEST(Median, IsTheMiddleValueOrTheMeanOfTheMiddleTwo) {
   EXPECT_EQ(median({7}), 7);
   EXPECT_EQ(median({9, 1, 100}), 9);
   EXPECT_EQ(median({4, 1, 100, 2}), 3);
+}
+
+TEST(MeanInterval, IsThatOfStudent) {
+  // The 97.5 % quantile of t with 3 degrees of freedom is 3.18245.
+  const Interval interval = mean_interval(std::vector<double>{1, 1, 5, 5});
+  EXPECT_DOUBLE_EQ(interval.mean, 3);
+  EXPECT_NEAR(interval.high - 3, 3.182446 * std::sqrt(16.0 / 3 / 4), 1e-6);
+  EXPECT_NEAR(interval.high + interval.low, 6, 1e-12);
+}
+
+TEST(MeanInterval, OfTooFewIsUnbounded) {
+  EXPECT_EQ(mean_interval({}).mean, 0);
+  const Interval interval = mean_interval(std::vector<double>{7});
+  EXPECT_EQ(interval.mean, 7);
+  EXPECT_TRUE(std::isinf(interval.low) && std::isinf(interval.high));
 }
 
 TEST(Line, RunsThroughBothPoints) {

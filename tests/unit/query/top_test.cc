@@ -128,6 +128,18 @@ TEST_F(TopTest, NothingSelectedIsAnEmptyTable) {
   EXPECT_EQ(table->coverage.unsymbolized_share, 0);
 }
 
+TEST(Top, CoverageCountsSamplesNotTheHitsTheyAreWeightedBy) {
+  wire::RawProfile weighted = make_profile({.seed = 1, .stacks = "main 300\nwork 700\n"});
+  weighted.mutable_events(0)->set_samples(50);
+  Fleet fleet;
+  fleet.add(weighted);
+  fleet.add({.seed = 2, .stacks = "main 7\n"});
+  EXPECT_EQ(fleet.top({})->coverage.samples, 57);
+  // Of a part only its hits are known: 300 x 50 / 1000, and 7.
+  EXPECT_EQ(fleet.top({{"where", "function=main"}})->coverage.samples, 22);
+  EXPECT_EQ(brief(fleet.top({})), "work 700 700\nmain 307 307\n");
+}
+
 TEST(Top, TiesGoByTotalThenByName) {
   Fleet fleet;
   fleet.add({.stacks = "b 2\nc;a 2\na;c;d 2\nzero;e 5\n"});

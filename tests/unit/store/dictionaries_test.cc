@@ -89,7 +89,8 @@ TEST_F(DictionariesTest, ReopenedTheyHaveTheSameIdsAndGoOnAfterThem) {
 }
 
 TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
-  const MachineEntry machine{"id", "host", "dc", "cluster", "EPYC 7763", "x86_64", "6.1.0", 128};
+  const MachineEntry machine{"id",    "host", "dc",        "cluster", "AMD Zen 3", "x86_64",
+                             "6.1.0", 128,    "EPYC 7763", "beef01",  "Debian 12", "0.1.0"};
   const WorkloadEntry full_workload{"job", "job/1", "app", "image", "beef", "r12", "gcc", "ci"};
   const BinaryEntry binary{wire::CONTENT_HASH, std::string("\0\xff\n", 3), "/opt/a b"};
   const LocationEntry location{wire::KERNEL, 1, 0xffff'ffff'8000'0000, ""};

@@ -410,6 +410,64 @@ TEST_F(IngestTest, AProfileWithoutSamplesIsAnOriginWithoutRows) {
   EXPECT_EQ(build(*ingest).profiles, 0);
 }
 
+// --- older formats
+
+TEST_F(IngestTest, ADirectoryOfAnOlderFormatShowsTheSameRowsOnceConverted) {
+  {
+    auto ingest = open();
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = 1, .stacks = "main;parse 3\n"})));
+    build(*ingest);
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .machine = "m2", .stacks = "main;render 5\n"})));
+    build(*ingest);
+  }
+  const View before = view();
+  const auto segments = segment_files();
+  std::filesystem::remove(path_ + "/catalogue.db");
+  {
+    // Whatever format 2 had in its tables.
+    auto old = sqlite::Database::open(path_ + "/catalogue.db", sqlite::OpenMode::kReadWrite);
+    ASSERT_TRUE(old && old->run("CREATE TABLE machine (id INTEGER PRIMARY KEY, machine_id TEXT);"
+                                "INSERT INTO machine VALUES (1, 'm1')"));
+  }
+  write_bytes(path_ + "/FORMAT", "2\n");
+
+  auto ingest = open();
+  EXPECT_THAT(segment_files(), IsEmpty()) << "they number machines as the old catalogue did";
+  EXPECT_EQ(build(*ingest).profiles, 2);
+  EXPECT_EQ(view(), before);
+  EXPECT_EQ(segments.size(), 2);
+}
+
+TEST_F(IngestTest, SamplesAreKeptWhereSomeStandForSeveralHits) {
+  auto ingest = open();
+  wire::RawProfile weighted = make_profile({.seed = 1, .stacks = "main 1000\n"});
+  weighted.mutable_events(0)->set_samples(7);
+  ASSERT_TRUE(accept(*ingest, weighted));
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main 30\n"})));
+  build(*ingest);
+  Catalogue reader = catalogue();
+  const auto events = Dictionaries::load(reader.database())->origin_events;
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[0].hits, 1000);
+  EXPECT_EQ(events[0].samples, 7);
+  EXPECT_EQ(events[1].samples, 30);
+}
+
+TEST_F(IngestTest, CountersThatNeverGotTheirTurnAreToldFromThoseWithoutHits) {
+  auto ingest = open();
+  wire::RawProfile profile =
+      make_profile({.events = {{.name = "cycles"}, {.name = "llc-misses"}, {.name = "faults"}}});
+  profile.mutable_events(1)->set_time_running_ns(0);
+  ASSERT_TRUE(accept(*ingest, profile));
+  build(*ingest);
+  Catalogue reader = catalogue();
+  const auto events = Dictionaries::load(reader.database())->origin_events;
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_TRUE(events[0].ran);
+  EXPECT_FALSE(events[1].ran);
+  EXPECT_TRUE(events[2].ran) << "it ran, and nothing happened";
+}
+
 // --- kernel symbols
 
 TEST_F(IngestTest, KernelSymbolsAreKeptOncePerBuildId) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <tuple>
@@ -16,7 +17,7 @@ namespace {
 constexpr uint32_t kEvents = 4, kWorkloads = 7, kStacks = 60, kThreads = 6, kOrigins = 9;  // IDs below these
 
 using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
-using Sums = std::map<Key, std::pair<uint64_t, double>>;
+using Sums = std::map<Key, std::tuple<uint64_t, double, double>>;  // hits, value, samples
 
 class Random {
  public:
@@ -81,6 +82,11 @@ AggregateRequest random_request(Random& random) {
   maybe(request.workload_group, [&] { return random.groups(kWorkloads); });
   maybe(request.thread_group, [&] { return random.groups(kThreads); });
   maybe(request.machine_group, [&] { return random.groups(kOrigins); });
+  maybe(request.samples_per_hit, [&] {
+    std::vector<double> samples(request.factor.size());
+    std::ranges::generate(samples, [&] { return random.factor(); });
+    return samples;
+  });
   request.by_stack = random.chance();
   return request;
 }
@@ -98,12 +104,15 @@ Sums model(const std::vector<Row>& rows, const AggregateRequest& request) {
     if (selected(request.events, row.event) && selected(request.origins, row.origin) &&
         selected(request.workloads, row.workload) && selected(request.threads, row.thread) &&
         selected(request.stacks, row.stack)) {
-      auto& [hits, value] =
+      auto& [hits, value, samples] =
           sums[{row.event, group(request.origin_group, row.origin),
                 group(request.workload_group, row.workload), group(request.thread_group, row.thread),
                 group(request.machine_group, row.origin), request.by_stack ? row.stack : 0}];
       hits += row.hits;
-      value += static_cast<double>(row.hits) * request.factor[row.origin * kEvents + row.event];
+      const size_t place = row.origin * kEvents + row.event;
+      value += static_cast<double>(row.hits) * request.factor[place];
+      samples += static_cast<double>(row.hits) *
+                 (request.samples_per_hit.empty() ? 1 : request.samples_per_hit[place]);
     }
   }
   return sums;
@@ -114,7 +123,7 @@ Sums by_key(const std::vector<Cell>& cells) {
   for (const Cell& cell : cells) {
     const Key key{cell.event,        cell.origin_group,  cell.workload_group,
                   cell.thread_group, cell.machine_group, cell.stack};
-    EXPECT_TRUE(sums.try_emplace(key, cell.hits, cell.value).second) << "a group appears twice";
+    EXPECT_TRUE(sums.try_emplace(key, cell.hits, cell.value, cell.samples).second) << "a group appears twice";
   }
   return sums;
 }

@@ -170,6 +170,23 @@ TEST_F(WorkerTest, KernelLocationsAreNamedByTheSymbolsAProfileBrought) {
   EXPECT_EQ(report.missing[0], "ext4: no profile brought its symbols");
 }
 
+TEST_F(WorkerTest, KernelsOfTwoBuildsNameTheSameOffsetEachInItsOwnWay) {
+  // As after an upgrade: yesterday's profile must keep yesterday's names.
+  const auto profile_of = [](uint64_t seed, const std::string& build_id, const std::string& function) {
+    auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
+    add_sample(profile, binary(build_id, "[kernel]"), wire::KERNEL, 0x1000, 1);
+    wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
+    image.set_binary(0);
+    image.add_offset_delta(0x1000);
+    image.set_names(function + std::string(1, '\0'));
+    return profile;
+  };
+  ingest(profile_of(1, "yesterday", "schedule"));
+  ingest(profile_of(2, "today", "tick_do_update"));
+  EXPECT_EQ(bind().named, 2);
+  EXPECT_THAT(names(), ElementsAre("main", "schedule", "tick_do_update"));
+}
+
 TEST_F(WorkerTest, AProfileMayNameAnyPathButReadsNoneOutsideTheRoots) {
   auto profile = make_profile({.stacks = "main 1\n"});
   add_sample(profile, binary("x", "/etc/shadow"), wire::ELF, 1, 1);

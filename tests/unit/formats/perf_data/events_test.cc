@@ -185,6 +185,8 @@ TEST(RecordedEvents, SamplesThatStandForDifferentAmountsWeighSo) {
   EXPECT_THAT(sample_lines(imported.profile),
               ElementsAre("cycles 7/7 elf_file_offset:1010 301", "cycles 7/7 elf_file_offset:1020 100"));
   EXPECT_EQ(wire::scale_of(imported.profile.events(0)), 1);
+  EXPECT_EQ(imported.profile.events(0).hits(), 401);
+  EXPECT_EQ(imported.profile.events(0).samples(), 3);
 }
 
 TEST(RecordedEvents, AConstantPeriodIsTheScaleOfHits) {
@@ -192,6 +194,7 @@ TEST(RecordedEvents, AConstantPeriodIsTheScaleOfHits) {
       import_of(cycles_recording().records(sample({.period = 5000}) + sample({.period = 5000})).file());
   EXPECT_EQ(imported.profile.events(0).hits(), 2);
   EXPECT_EQ(wire::scale_of(imported.profile.events(0)), 5000);
+  EXPECT_EQ(imported.profile.events(0).samples(), 0) << "as many as hits";
 }
 
 TEST(RecordedEvents, WithoutAPeriodInTheSampleTheEventsCounts) {

@@ -1,0 +1,36 @@
+// The ratio of two events (IPC: instructions / cycles), by any dimensions, with its margin.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/views/dimension.h"
+#include "query/views/selection.h"
+#include "query/views/snapshot.h"
+#include "query/views/table.h"
+
+namespace plimsoll::query {
+
+struct RatioRequest {
+  Selection selection;  // of no event
+  std::string ratio;    // as parse_ratio() gives it
+  std::vector<Dimension> by;
+  size_t limit = 20;
+};
+
+// "NUMERATOR/DENOMINATOR" of itself, or of "ipc" and "cpi"; kInvalid for other texts. Whether the events exist is seen when they
+// are asked for: their names may contain slashes.
+Result<std::string> parse_ratio(std::string_view text);
+
+// Columns: the dimensions, ratio, ratio_margin (in "instructions/cycles", half the 95 % interval), margin_kind (what it is made of,
+// or why there is none: query/statistics/ratio.h), numerator, denominator (self, in their units), machines (that have
+// samples of either). Sorted by denominator, then the dimensions; cut at the limit.
+//
+// Only profiles with both events go in, since windows of one event say nothing of the other's; a note says how many were left out.
+// A ratio is absent where either has no samples. The coverage counts the samples of both events; its share without
+// symbols is the denominator's. kNotFound where the snapshot lacks an event. Costs two passes over the rows.
+Result<Table> ratio_table(const RatioRequest& request, const Snapshot& snapshot);
+
+}  // namespace plimsoll::query
