@@ -26,10 +26,7 @@ uint32_t ProfileBuilder::binary(const identity::BinaryInfo* info) {
   const auto next = static_cast<uint32_t>(profile_.binaries_size());
   const auto [entry, is_new] = binaries_.try_emplace(info, next);
   if (is_new) {
-    wire::Binary& binary = *profile_.add_binaries();
-    binary.set_identity_kind(info->identity_kind);
-    binary.set_identity(info->identity);
-    binary.set_path(info->path);
+    *profile_.add_binaries() = identity::binary_message(*info);
   }
   return entry->second;
 }
