@@ -11,17 +11,17 @@ namespace plimsoll::config {
 // The patterns that are given (not empty) must all match; the templates that are given then count. What they mean is said
 // in docs/identity.md, and checked by identity::JobRules::compile().
 struct IdentityRule {
-  std::string cgroup;
-  std::string unit;
-  std::string executable;
-  std::string comm;
-  std::string pod;
-  std::string container;
-  std::string environment;
+  std::string cgroup = {};
+  std::string unit = {};
+  std::string executable = {};
+  std::string comm = {};
+  std::string pod = {};
+  std::string container = {};
+  std::string environment = {};
 
-  std::string job;
-  std::string instance;
-  std::string image;
+  std::string job = {};
+  std::string instance = {};
+  std::string image = {};
 
   // The keys point into this object.
   std::vector<Key> keys();

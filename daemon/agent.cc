@@ -77,15 +77,18 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 
 }  // namespace
 
-Agent::Agent(const config::DaemonConfig& config, wire::Machine machine)
+Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
+             const std::shared_ptr<const identity::JobRules>& rules)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
       client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs}),
       queue_(static_cast<uint64_t>(config.max_spool_bytes)),
       random_(random_seed()),
+      census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
-      scraping_(config, machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
+      collecting_(machine_, rules, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+      scraping_(config, machine_, rules,
+                [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>
 Result<Reply> Agent::call(std::string_view path, const Request& request) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -23,7 +24,9 @@ namespace plimsoll {
 // no network) is tried again, with growing pauses and jitter; profiles wait in a bounded queue meanwhile.
 class Agent {
  public:
-  Agent(const config::DaemonConfig& config, wire::Machine machine);
+  // `rules` are those of the configuration, compiled.
+  Agent(const config::DaemonConfig& config, wire::Machine machine,
+        const std::shared_ptr<const identity::JobRules>& rules);
 
   // Until a stop signal comes; then the running window ends, and what is queued is sent if the server answers.
   Status run(const StopSignal& stop);
@@ -48,7 +51,7 @@ class Agent {
   UploadQueue queue_;
   std::mt19937_64 random_;
   identity::ProcFs proc_fs_;
-  identity::Census census_{proc_fs_};
+  identity::Census census_;
   bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
   int64_t heartbeat_interval_ns_;

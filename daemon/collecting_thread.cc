@@ -18,8 +18,10 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 
 }  // namespace
 
-CollectingThread::CollectingThread(wire::Machine machine, std::function<void(wire::RawProfile)> hand_over)
+CollectingThread::CollectingThread(wire::Machine machine, std::shared_ptr<const identity::JobRules> rules,
+                                   std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
+      rules_(std::move(rules)),
       hand_over_(std::move(hand_over)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -105,6 +107,7 @@ void CollectingThread::run() {
   while (const auto assignment = wait_for_assignment()) {
     CollectorOptions options;
     options.machine = machine_;
+    options.rules = rules_;
     options.assignment = *assignment;
     auto collector = Collector::open(std::move(options));
     if (collector) {

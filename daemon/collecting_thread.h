@@ -18,7 +18,9 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  CollectingThread(wire::Machine machine, std::function<void(wire::RawProfile)> hand_over);
+  // `rules` say who processes work for; null: there are none.
+  CollectingThread(wire::Machine machine, std::shared_ptr<const identity::JobRules> rules,
+                   std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
   ~CollectingThread();
@@ -48,6 +50,7 @@ class CollectingThread {
   void wake();
 
   const wire::Machine machine_;
+  const std::shared_ptr<const identity::JobRules> rules_;
   const std::function<void(wire::RawProfile)> hand_over_;
   const UniqueFd wake_fd_;  // ends a window
 

@@ -41,6 +41,10 @@ Status run_agent(const AgentFlags& flags) {
   if (!loaded) {
     return propagate(loaded, "reading the configuration");
   }
+  auto rules = identity::JobRules::compile(loaded->identity);
+  if (!rules) {
+    return propagate(rules, "reading the configuration");
+  }
   // Before any thread is made: they inherit the blocked signals.
   const auto stop = StopSignal::install();
   if (!stop) {
@@ -52,7 +56,7 @@ Status run_agent(const AgentFlags& flags) {
     return propagate(machine);
   }
   log_info("sending to {}", loaded->server);
-  Agent agent(*loaded, std::move(*machine));
+  Agent agent(*loaded, std::move(*machine), std::make_shared<const identity::JobRules>(std::move(*rules)));
   return agent.run(*stop);
 }
 
