@@ -36,6 +36,30 @@ Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
   }
 }
 
+Result<std::string> read_beginning(const std::string& path, size_t max_bytes) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return fail_errno(errno, "opening {}", path);
+  }
+  std::string content(max_bytes, '\0');
+  size_t filled = 0;
+  while (filled < max_bytes) {
+    const ssize_t got = ::read(fd.get(), content.data() + filled, max_bytes - filled);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return fail_errno(errno, "reading {}", path);
+    }
+    if (got == 0) {
+      break;
+    }
+    filled += static_cast<size_t>(got);
+  }
+  content.resize(filled);
+  return content;
+}
+
 Result<MappedFile> MappedFile::open(const std::string& path, uint64_t max_bytes) {
   return open(path, max_bytes, PROT_READ);
 }

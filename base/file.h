@@ -15,6 +15,9 @@ namespace plimsoll {
 // files say size 0.
 Result<std::string> read_file(const std::string& path, uint64_t max_bytes);
 
+// The beginning of a file, however long it is: at most `max_bytes` bytes, which are allocated.
+Result<std::string> read_beginning(const std::string& path, size_t max_bytes);
+
 // A read-only private mapping of a whole regular file; unmapped on destruction. An empty file has no bytes.
 // The file may shrink while mapped (then touching its pages raises SIGBUS): map only files that are immutable
 // by contract (segments) or whose readers take that risk knowingly (binaries on disk, which package managers

@@ -23,6 +23,24 @@ std::vector<Key> DaemonConfig::keys() {
        &machine_id},
       {"machine.datacenter", "Where this machine stands. Default: unknown.", &datacenter},
       {"machine.cluster", "The group of machines that it belongs to. Default: unknown.", &cluster},
+      {"identity.environment",
+       "Names of environment variables that the rules below may read, such as [\"JOB_NAME\"]. No other is "
+       "kept, "
+       "and none\n"
+       "leaves the machine but in what rules make of it, or as a label. Default: none.",
+       &identity.environment},
+      {"identity.labels",
+       "What goes along with each process of a profile: \"pod\", \"unit\", and names from "
+       "identity.environment.",
+       &identity.labels},
+      {"identity.rules",
+       "Who a process works for, where the control group's container or unit and the executable do not tell: "
+       "the "
+       "first\n"
+       "rule of which all patterns match gives job and instance (docs/identity.md). In this file alone, one "
+       "table "
+       "a rule:",
+       TableList(&identity.rules)},
       {"limits.max_rate_hz", "Most samples a second and CPU that a server may ask for.", &max_rate_hz,
        Range{1, 10'000}},
       {"limits.max_stack_rate_hz",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/identity_rule.h"
 #include "config/settings.h"
 
 namespace plimsoll::config {
@@ -18,6 +19,8 @@ struct DaemonConfig {
   std::string machine_id;  // empty: derived from /etc/machine-id
   std::string datacenter;
   std::string cluster;
+
+  IdentitySettings identity;
 
   int64_t max_rate_hz = 1000;
   int64_t max_stack_rate_hz = 1000;

@@ -112,6 +112,26 @@ std::string format_number(double value) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
+std::string toml_of(const Target& target);
+
+// As inline tables, of what is not as it would be anyway.
+std::string format_tables(const TableList& tables) {
+  const std::vector<Key> defaults = tables.default_keys();
+  std::string text = "[";
+  for (size_t i = 0; i < tables.size(); ++i) {
+    std::string table;
+    const std::vector<Key> keys = tables.keys(i);
+    for (size_t key = 0; key < keys.size(); ++key) {
+      const std::string value = toml_of(keys[key].target);
+      if (value != toml_of(defaults[key].target)) {
+        table += fmt::format("{}{} = {}", table.empty() ? "" : ", ", keys[key].name, value);
+      }
+    }
+    text += fmt::format("{}{{{}}}", i == 0 ? "" : ", ", table);
+  }
+  return text + "]";
+}
+
 std::string toml_of(const Target& target) {
   return std::visit(
       Overloaded{
@@ -122,6 +142,7 @@ std::string toml_of(const Target& target) {
           [](const std::vector<std::string>* list) { return format_list(*list); },
           [](const DurationNs& duration) { return quote_toml(format_in(kDurationUnits, *duration.ns)); },
           [](const SizeBytes& size) { return quote_toml(format_in(kSizeUnits, *size.bytes)); },
+          [](const TableList& tables) { return format_tables(tables); },
       },
       target);
 }
@@ -135,6 +156,7 @@ std::string_view kind_of(const Target& target) {
       "a list of strings",
       "a duration such as \"10s\"",
       "a size such as \"64MiB\" or a number of bytes",
+      "a list of tables in the file",
   };
   return kKinds[target.index()];
 }
@@ -146,6 +168,7 @@ std::string kind_of(const Value& value) {
                         [](double number) { return fmt::format("the number {}", format_number(number)); },
                         [](bool boolean) { return std::string(boolean ? "true" : "false"); },
                         [](const std::vector<std::string>&) { return std::string("a list"); },
+                        [](const std::vector<TomlTable>&) { return std::string("a list of tables"); },
                         [](const OtherValue& other) { return other.kind; },
                     },
                     value);
@@ -184,6 +207,12 @@ bool assign(const Target& target, const Value& value) {
                           }
                           return converted(size.bytes, parse_size_bytes(*text));
                         },
+                        [&](const TableList& tables) {
+                          // An empty list has no kind of its own; one of tables is taken table by table.
+                          const auto* const list = std::get_if<std::vector<std::string>>(&value);
+                          tables.clear();
+                          return list != nullptr && list->empty();
+                        },
                     },
                     target);
 }
@@ -218,6 +247,7 @@ bool in_range(const Target& target, const Range& range) {
                         },
                         [&](const DurationNs& duration) { return within(*duration.ns); },
                         [&](const SizeBytes& size) { return within(*size.bytes); },
+                        [](const TableList&) { return true; },
                         [](const auto*) { return true; },
                     },
                     target);
@@ -258,6 +288,53 @@ std::unexpected<Error> unknown_key(const std::vector<Key>& keys, const std::stri
                    nearest ? fmt::format("did you mean {}?", *nearest) : "the example file lists every key");
 }
 
+std::optional<size_t> index_of(const std::vector<Key>& keys, std::string_view name) {
+  const auto found = std::ranges::find(keys, name, &Key::name);
+  return found == keys.end() ? std::nullopt : std::optional<size_t>(found - keys.begin());
+}
+
+// `name` is that of the key in full.
+Status set_value(const Key& key, const Value& value, const std::string& where, const std::string& name) {
+  if (!assign(key.target, value)) {
+    return with_field(fail(ErrorCode::kInvalid, "{}: {} must be {}, not {}", where, name, kind_of(key.target),
+                           kind_of(value)),
+                      name);
+  }
+  if (key.range && !in_range(key.target, *key.range)) {
+    auto failure =
+        fail(ErrorCode::kInvalid, "{}: {} is {}, which is out of range", where, name, toml_of(key.target));
+    return with_hint(with_field(std::move(failure), name),
+                     "give a value " + range_text(key.target, *key.range));
+  }
+  return {};
+}
+
+Status set_table(const std::vector<Key>& keys, const TomlTable& table, std::string_view path,
+                 const std::string& name) {
+  for (const TomlEntry& entry : table.entries) {
+    const std::string where = fmt::format("{}:{}", path, entry.line);
+    const auto index = index_of(keys, entry.key);
+    const std::string full_name = fmt::format("{}.{}", name, entry.key);
+    auto set = index ? set_value(keys[*index], entry.value, where, full_name)
+                     : Status(with_field(unknown_key(keys, where, entry.key), full_name));
+    if (!set) {
+      return set;
+    }
+  }
+  return {};
+}
+
+Status set_tables(const Key& key, const std::vector<TomlTable>& tables, std::string_view path) {
+  const TableList& list = std::get<TableList>(key.target);
+  list.clear();
+  for (size_t i = 0; i < tables.size(); ++i) {
+    if (auto set = set_table(list.append(), tables[i], path, fmt::format("{}[{}]", key.name, i)); !set) {
+      return set;
+    }
+  }
+  return {};
+}
+
 class Loader {
  public:
   explicit Loader(const std::vector<Key>& keys) : keys_(keys) {
@@ -276,7 +353,7 @@ class Loader {
       return propagate(entries);
     }
     for (const TomlEntry& entry : *entries) {
-      if (auto taken = take_entry(entry, fmt::format("{}:{}", path, entry.line)); !taken) {
+      if (auto taken = take_entry(entry, path); !taken) {
         return taken;
       }
     }
@@ -298,7 +375,7 @@ class Loader {
   }
 
   Status read_flag(const std::string& name, std::string_view text) {
-    const auto index = index_of(name);
+    const auto index = index_of(keys_, name);
     if (!index) {
       return unknown_key(keys_, "command line", name);
     }
@@ -313,41 +390,51 @@ class Loader {
   }
 
  private:
-  std::optional<size_t> index_of(std::string_view name) const {
-    const auto found = std::ranges::find(keys_, name, &Key::name);
-    return found == keys_.end() ? std::nullopt : std::optional<size_t>(found - keys_.begin());
-  }
-
-  Status take_entry(const TomlEntry& entry, const std::string& where) {
+  Status take_entry(const TomlEntry& entry, const std::string& path) {
+    const std::string where = fmt::format("{}:{}", path, entry.line);
     const auto* const other = std::get_if<OtherValue>(&entry.value);
     if (other != nullptr && other->kind == "a table" && is_section(keys_, entry.key)) {
       return {};
     }
-    const auto index = index_of(entry.key);
-    return index ? take(*index, entry.value, Origin::kFile, where) : unknown_key(keys_, where, entry.key);
+    const auto index = index_of(keys_, entry.key);
+    if (!index) {
+      return unknown_key(keys_, where, entry.key);
+    }
+    const auto* const tables = std::get_if<std::vector<TomlTable>>(&entry.value);
+    if (tables != nullptr && std::holds_alternative<TableList>(keys_[*index].target)) {
+      note_source(*index, Origin::kFile, where);
+      return set_tables(keys_[*index], *tables, path);
+    }
+    return take(*index, entry.value, Origin::kFile, where);
   }
 
   Status take(size_t index, const Value& value, Origin origin, const std::string& where) {
-    const Key& key = keys_[index];
-    if (!assign(key.target, value)) {
-      return with_field(fail(ErrorCode::kInvalid, "{}: {} must be {}, not {}", where, key.name,
-                             kind_of(key.target), kind_of(value)),
-                        key.name);
-    }
-    if (key.range && !in_range(key.target, *key.range)) {
-      auto failure = fail(ErrorCode::kInvalid, "{}: {} is {}, which is out of range", where, key.name,
-                          toml_of(key.target));
-      return with_hint(with_field(std::move(failure), key.name),
-                       "give a value " + range_text(key.target, *key.range));
-    }
+    note_source(index, origin, where);
+    return set_value(keys_[index], value, where, keys_[index].name);
+  }
+
+  void note_source(size_t index, Origin origin, const std::string& where) {
     sources_[index].origin = origin;
     sources_[index].where = where;
-    return {};
   }
 
   const std::vector<Key>& keys_;
   Sources sources_;
 };
+
+// The keys of one element, as a comment that stays one when the keys around it are made to count.
+std::string table_comment(const std::string& name, const TableList& tables) {
+  std::string text = fmt::format("\n    [[{}]]\n", name);
+  for (const Key& key : tables.default_keys()) {
+    std::string doc = key.doc;
+    for (size_t end = doc.find('\n'); end != std::string::npos; end = doc.find('\n', end + 1)) {
+      doc.insert(end + 1, "    # ");
+    }
+    text += fmt::format("    # {}\n    {} = {}\n", doc, key.name, toml_of(key.target));
+  }
+  text.pop_back();
+  return text;
+}
 
 std::string comment_lines(std::string_view doc) {
   std::string text = "# ";
@@ -395,7 +482,8 @@ std::string example(const std::vector<Key>& keys) {
     } else {
       text += '\n';
     }
-    text += comment_lines(key.doc);
+    const auto* const tables = std::get_if<TableList>(&key.target);
+    text += comment_lines(key.doc + (tables == nullptr ? "" : table_comment(key.name, *tables)));
     if (key.range) {
       text += comment_lines(fmt::format("Permitted: {}.", range_text(key.target, *key.range)));
     }

@@ -3,6 +3,8 @@
 //   Settings settings;                       // defaults are the members' initial values
 //   const auto sources = load(settings.keys(), {.path = "server.toml"});
 //
+// A list of tables ("[[identity.rules]]") is given in the file alone.
+//
 // A flag beats a variable, which beats the file, which beats the default. PLIMSOLL_SERVER_LISTEN is the
 // variable of server.listen; an empty variable counts as absent. In variables and flags a list is separated
 // by commas.
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,9 +34,39 @@ struct SizeBytes {
   int64_t* bytes;
 };
 
+struct Key;
+
+// Written as "[[NAME]]", once for each element of a list of structs. The struct has `std::vector<Key> keys()`, as what is
+// loaded has. Borrows the list.
+class TableList {
+ public:
+  template <typename T>
+  explicit TableList(std::vector<T>* list)
+      : clear_([list] { list->clear(); }),
+        append_([list] { return list->emplace_back().keys(); }),
+        size_([list] { return list->size(); }),
+        keys_([list](size_t index) { return (*list)[index].keys(); }),
+        defaults_([fresh = std::make_shared<T>()] { return fresh->keys(); }) {}
+
+  void clear() const { clear_(); }
+  // Adds an element; its keys hold until the next is added.
+  std::vector<Key> append() const;
+  size_t size() const { return size_(); }
+  std::vector<Key> keys(size_t index) const;
+  // Of an element in which nothing is given.
+  std::vector<Key> default_keys() const;
+
+ private:
+  std::function<void()> clear_;
+  std::function<std::vector<Key>()> append_;
+  std::function<size_t()> size_;
+  std::function<std::vector<Key>(size_t)> keys_;
+  std::function<std::vector<Key>()> defaults_;
+};
+
 // Where a key's value goes; its kind is the kind of the key.
-using Target =
-    std::variant<std::string*, int64_t*, double*, bool*, std::vector<std::string>*, DurationNs, SizeBytes>;
+using Target = std::variant<std::string*, int64_t*, double*, bool*, std::vector<std::string>*, DurationNs,
+                            SizeBytes, TableList>;
 
 // Both ends included, in the target's own unit (nanoseconds, bytes). For numbers only.
 struct Range {
@@ -47,6 +80,16 @@ struct Key {
   Target target;
   std::optional<Range> range = {};
 };
+
+inline std::vector<Key> TableList::append() const {
+  return append_();
+}
+inline std::vector<Key> TableList::keys(size_t index) const {
+  return keys_(index);
+}
+inline std::vector<Key> TableList::default_keys() const {
+  return defaults_();
+}
 
 enum class Origin { kDefault, kFile, kEnvironment, kFlag };
 
@@ -73,7 +116,7 @@ struct LoadInputs {
 Result<Sources> load(const std::vector<Key>& keys, const LoadInputs& inputs);
 
 // The documented example file: every key, commented out, with the value that its target has now. The keys of
-// one table stand together.
+// one table stand together; a list of tables shows the keys of one element.
 std::string example(const std::vector<Key>& keys);
 
 // "PLIMSOLL_SERVER_LISTEN" for "server.listen".

@@ -37,7 +37,16 @@ std::string kind_of(const toml::node& node) {
   }
 }
 
-Value list_value(const toml::array& array) {
+std::vector<TomlEntry> entries_of(const toml::table& table, int depth);
+
+Value list_value(const toml::array& array, int depth) {
+  if (!array.empty() && array.is_homogeneous(toml::node_type::table) && depth < kMaxDepth) {
+    std::vector<TomlTable> tables;
+    for (const toml::node& element : array) {
+      tables.push_back({element.source().begin.line, entries_of(*element.as_table(), depth + 1)});
+    }
+    return tables;
+  }
   std::vector<std::string> list;
   for (const toml::node& element : array) {
     const auto* const text = element.as_string();
@@ -49,7 +58,7 @@ Value list_value(const toml::array& array) {
   return list;
 }
 
-Value value_of(const toml::node& node) {
+Value value_of(const toml::node& node, int depth) {
   if (const auto* const text = node.as_string()) {
     return text->get();
   }
@@ -63,7 +72,7 @@ Value value_of(const toml::node& node) {
     return boolean->get();
   }
   if (const auto* const array = node.as_array()) {
-    return list_value(*array);
+    return list_value(*array, depth);
   }
   return OtherValue{kind_of(node)};
 }
@@ -76,9 +85,18 @@ void flatten(const toml::table& table, const std::string& parent, int depth,
     if (inner != nullptr && !inner->empty() && depth < kMaxDepth) {
       flatten(*inner, key, depth + 1, entries);
     } else {
-      entries.push_back({key, node.source().begin.line, value_of(node)});
+      entries.push_back({key, node.source().begin.line, value_of(node, depth)});
     }
   }
+}
+
+std::vector<TomlEntry> entries_of(const toml::table& table, int depth) {
+  std::vector<TomlEntry> entries;
+  flatten(table, {}, depth, entries);
+  std::ranges::sort(entries, [](const TomlEntry& a, const TomlEntry& b) {
+    return std::tie(a.line, a.key) < std::tie(b.line, b.key);
+  });
+  return entries;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -149,12 +167,7 @@ Result<std::vector<TomlEntry>> parse_toml(std::string_view text, std::string_vie
   if (!parsed) {
     return syntax_error(parsed.error(), text, file);
   }
-  std::vector<TomlEntry> entries;
-  flatten(parsed.table(), {}, 0, entries);
-  std::ranges::sort(entries, [](const TomlEntry& a, const TomlEntry& b) {
-    return std::tie(a.line, a.key) < std::tie(b.line, b.key);
-  });
-  return entries;
+  return entries_of(parsed.table(), 0);
 }
 
 }  // namespace plimsoll::config

@@ -16,7 +16,10 @@ struct OtherValue {
   std::string kind;
 };
 
-using Value = std::variant<std::string, int64_t, double, bool, std::vector<std::string>, OtherValue>;
+struct TomlTable;
+
+using Value = std::variant<std::string, int64_t, double, bool, std::vector<std::string>,
+                           std::vector<TomlTable>, OtherValue>;
 
 struct TomlEntry {
   std::string key;  // "server.listen"; a part that is no bare key keeps its quotes
@@ -24,7 +27,13 @@ struct TomlEntry {
   Value value;
 };
 
-// In the order of their lines. An empty table is one entry of the kind "a table". Syntax errors and values
+// An element of a list of tables ("[[identity.rules]]"); the keys of its entries are below it.
+struct TomlTable {
+  uint32_t line = 0;
+  std::vector<TomlEntry> entries;
+};
+
+// In the order of their lines, likewise within a list of tables. An empty table is one entry of the kind "a table". Syntax errors and values
 // given twice are kInvalid, name `file` and the line, and have the key as field where it can be told.
 Result<std::vector<TomlEntry>> parse_toml(std::string_view text, std::string_view file);
 

@@ -85,7 +85,8 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 
 }  // namespace
 
-Agent::Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
+Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
+             const std::shared_ptr<const identity::JobRules>& rules, UploadQueue& queue,
              ServiceNotifier& notifier, int wake_fd)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
@@ -96,9 +97,12 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQu
       notifier_(notifier),
       wake_fd_(wake_fd),
       random_(random_seed()),
+      census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, governor_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
-      scraping_(config, machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
+      collecting_(machine_, governor_, rules,
+                  [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+      scraping_(config, machine_, rules,
+                [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>
 Result<Reply> Agent::call(std::string_view path, const Request& request) {

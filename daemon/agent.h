@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 
@@ -24,10 +25,11 @@ namespace plimsoll {
 // no network) is tried again, with growing pauses and jitter; profiles wait in a bounded queue meanwhile.
 class Agent {
  public:
-  // Borrows the queue, which outlives an agent: what one has not sent, the next one sends. A readable `wake_fd` ends run(), and
-  // any request under way.
-  Agent(const config::DaemonConfig& config, wire::Machine machine, UploadQueue& queue,
-        ServiceNotifier& notifier, int wake_fd);
+  // `rules` are those of the configuration, compiled. Borrows the queue, which outlives an agent: what one has not sent, the
+  // next one sends. A readable `wake_fd` ends run(), and any request under way.
+  Agent(const config::DaemonConfig& config, wire::Machine machine,
+        const std::shared_ptr<const identity::JobRules>& rules, UploadQueue& queue, ServiceNotifier& notifier,
+        int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
   void run();
@@ -65,7 +67,7 @@ class Agent {
   std::string problem_;
   std::mt19937_64 random_;
   identity::ProcFs proc_fs_;
-  identity::Census census_{proc_fs_};
+  identity::Census census_;
   bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
   int64_t heartbeat_interval_ns_;

@@ -23,9 +23,11 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 }  // namespace
 
 CollectingThread::CollectingThread(wire::Machine machine, Governor& governor,
+                                   std::shared_ptr<const identity::JobRules> rules,
                                    std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
       governor_(governor),
+      rules_(std::move(rules)),
       hand_over_(std::move(hand_over)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -111,6 +113,7 @@ void CollectingThread::run() {
   while (const auto assignment = wait_for_assignment()) {
     CollectorOptions options;
     options.machine = machine_;
+    options.rules = rules_;
     options.assignment = *assignment;
     options.governor = &governor_;
     auto collector = Collector::open(std::move(options));

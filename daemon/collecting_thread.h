@@ -18,8 +18,8 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  // Borrows the governor.
-  CollectingThread(wire::Machine machine, Governor& governor,
+  // Borrows the governor. `rules` say who processes work for; null: there are none.
+  CollectingThread(wire::Machine machine, Governor& governor, std::shared_ptr<const identity::JobRules> rules,
                    std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
@@ -57,6 +57,7 @@ class CollectingThread {
 
   const wire::Machine machine_;
   Governor& governor_;
+  const std::shared_ptr<const identity::JobRules> rules_;
   const std::function<void(wire::RawProfile)> hand_over_;
   const UniqueFd wake_fd_;  // ends a window
 

@@ -70,6 +70,7 @@ Collector::Collector(CollectorOptions options)
       images_(proc_fs_),
       binaries_(images_),
       processes_(proc_fs_, binaries_),
+      namer_(proc_fs_, options_.rules),
       user_stacks_(images_),
       random_(random_seed()) {}
 
@@ -246,7 +247,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   for (const auto& window_counts : window_counts_) {
     window_counts->start();
   }
-  ProfileBuilder builder;
+  ProfileBuilder builder({}, &namer_);
   WindowCost cost(options_.governor);
   if (auto ran = run_window(window, builder, cost); !ran) {
     return propagate(ran, "sampling");

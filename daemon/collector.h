@@ -28,6 +28,7 @@ inline constexpr uint32_t kMaxStackBytes = 65'528;  // what the kernel takes; 64
 
 struct CollectorOptions {
   wire::Machine machine;
+  std::shared_ptr<const identity::JobRules> rules = {};  // null: none
   wire::Assignment
       assignment;  // its events and rate; no events: `cycles`, or `cpu-clock` where there is no PMU
   uint32_t sample_pages = 0;  // of each CPU's ring buffer, a power of two; 0: as perf::ring_pages has it
@@ -84,6 +85,7 @@ class Collector {
   identity::LiveImages images_;
   identity::BinaryTable binaries_;
   identity::ProcessTable processes_;
+  identity::WorkloadNamer namer_;
   UserStacks user_stacks_;
   std::unique_ptr<perf::Sampler> sampler_;
   std::vector<std::unique_ptr<WindowCounts>> window_counts_;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "daemon/agent.h"
+#include "daemon/identity/job_rules.h"
 #include "daemon/identity/machine.h"
 #include "daemon/privileges/capabilities.h"
 #include "daemon/service/service_notifier.h"
@@ -22,16 +23,26 @@ void log_missing_capabilities() {
   }
 }
 
-Result<wire::Machine> machine_of(const config::DaemonConfig& config) {
-  return identity::read_machine(
-      {.id = config.machine_id, .datacenter = config.datacenter, .cluster = config.cluster});
-}
-
-// A configuration that has been accepted, and the machine as it describes it.
+// A configuration that has been accepted, and what was made of it.
 struct Setup {
   config::DaemonConfig config;
   wire::Machine machine;
+  std::shared_ptr<const identity::JobRules> rules;
 };
+
+Result<Setup> setup_of(config::DaemonConfig config) {
+  auto rules = identity::JobRules::compile(config.identity);
+  if (!rules) {
+    return propagate(rules, "reading the configuration");
+  }
+  auto machine = identity::read_machine(
+      {.id = config.machine_id, .datacenter = config.datacenter, .cluster = config.cluster});
+  if (!machine) {
+    return propagate(machine);
+  }
+  return Setup{std::move(config), std::move(*machine),
+               std::make_shared<const identity::JobRules>(std::move(*rules))};
+}
 
 Result<Setup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
   auto config = config::load_daemon_config(inputs);
@@ -41,11 +52,7 @@ Result<Setup> read_again(const config::DaemonConfig& current, const config::Load
   if (auto checked = check_reload(current, *config); !checked) {
     return propagate(checked, "reloading the configuration, which stays as it was");
   }
-  auto machine = machine_of(*config);
-  if (!machine) {
-    return propagate(machine);
-  }
-  return Setup{std::move(*config), std::move(*machine)};
+  return setup_of(std::move(*config));
 }
 
 // What comes after this agent: another setup, or nothing, the end.
@@ -92,14 +99,14 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   log_missing_capabilities();
   ServiceNotifier notifier([](const char* name) -> const char* { return std::getenv(name); });
   UploadQueue queue(static_cast<uint64_t>(config.max_spool_bytes));
-  auto machine = machine_of(config);
-  if (!machine) {
-    return propagate(machine);
+  auto first = setup_of(std::move(config));
+  if (!first) {
+    return propagate(first);
   }
-  Setup setup{std::move(config), std::move(*machine)};
+  Setup setup = std::move(*first);
   for (;;) {
     log_info("sending to {}", setup.config.server);
-    Agent agent(setup.config, setup.machine, queue, notifier, signals->fd());
+    Agent agent(setup.config, setup.machine, setup.rules, queue, notifier, signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "elf/compressed_section.h"
-
 namespace plimsoll::elf {
 namespace {
 
@@ -148,6 +146,10 @@ void LoadedImage::read_notes(uint64_t address, uint64_t size_bytes) {
   if (build_id_.empty()) {
     build_id_ = find_build_id(as_bytes(*notes));
   }
+  // Owner and type of systemd's "package metadata for executable files".
+  if (package_metadata_.empty()) {
+    package_metadata_ = find_note(as_bytes(*notes), std::string_view("FDO\0", 4), 0xcafe1a7e);
+  }
   // Owner and type of cmd/link's note (ELF_NOTE_GOBUILDID_TAG).
   is_go_ = is_go_ || !find_note(as_bytes(*notes), std::string_view("Go\0\0", 4), 4).empty();
 }
@@ -202,10 +204,28 @@ std::optional<LoadedImage::Section> LoadedImage::find_section(std::string_view n
         std::string_view(*names).substr(std::min<size_t>(section.sh_name, names->size()));
     if (rest.substr(0, rest.find('\0')) == name && section.sh_size > 0 && section.sh_type != SHT_NOBITS) {
       return Section{section.sh_addr, section.sh_offset, section.sh_size,
-                     (section.sh_flags & SHF_COMPRESSED) != 0};
+                     (section.sh_flags & SHF_COMPRESSED) != 0 ? Compression::kHeader : Compression::kNone};
     }
   }
   return std::nullopt;
+}
+
+Result<std::string> LoadedImage::bytes_of(const Section& section, Compression compression,
+                                          uint64_t max_bytes) const {
+  auto bytes = read_(section.file_offset, section.size_bytes);
+  return bytes ? decompress_section(std::move(*bytes), compression, max_bytes) : propagate(bytes);
+}
+
+Result<std::string> LoadedImage::section_bytes(std::string_view name, uint64_t max_bytes) const {
+  const auto section = find_section(name);
+  if (!section) {
+    return fail(ErrorCode::kNotFound, "no section {}", name);
+  }
+  if (section->size_bytes > max_bytes) {
+    return fail(ErrorCode::kTooLarge, "{} of {} bytes; at most {} are read", name, section->size_bytes,
+                max_bytes);
+  }
+  return bytes_of(*section, section->compression, max_bytes);
 }
 
 Status LoadedImage::add_debug_frame(std::vector<CallFrames>& sections) const {
@@ -215,16 +235,12 @@ Status LoadedImage::add_debug_frame(std::vector<CallFrames>& sections) const {
   if (!section) {
     return {};
   }
-  const auto compression = is_old                            ? Compression::kZlibMagic
-                           : section->has_compression_header ? Compression::kHeader
-                                                             : Compression::kNone;
+  const auto compression = is_old ? Compression::kZlibMagic : section->compression;
   CallFrames frames{
       .format = CallFrames::Format::kDebugFrame, .size_bytes = section->size_bytes, .is_go = is_go_};
   frames.read = part_of(read_, section->file_offset, section->size_bytes);
   if (compression != Compression::kNone) {
-    auto bytes = read_(section->file_offset, section->size_bytes);
-    auto plain =
-        bytes ? decompress_section(std::move(*bytes), compression, kMaxInflatedBytes) : propagate(bytes);
+    auto plain = bytes_of(*section, compression, kMaxInflatedBytes);
     if (!plain) {
       return propagate(plain, "reading .debug_frame");
     }

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "elf/compressed_section.h"
 #include "elf/elf_file.h"
 
 namespace plimsoll::elf {
@@ -42,6 +43,8 @@ class LoadedImage {
   const std::string& build_id() const { return build_id_; }
   // A program of the Go toolchain, by its build note.
   bool is_go() const { return is_go_; }
+  // The JSON of the loaded note that packages leave (`.note.package`), as it stands there; empty where there is none.
+  const std::string& package_metadata() const { return package_metadata_; }
 
   // ELF address of the first instruction of a program or loader; 0: it has none.
   uint64_t entry_point() const { return entry_point_; }
@@ -49,6 +52,10 @@ class LoadedImage {
   // Where the call frame information lies, .eh_frame first; none where the image has none. .debug_frame is found in files
   // alone, and read when it is compressed. Fails where all that the image says of is out of reach.
   Result<std::vector<CallFrames>> call_frames() const;
+
+  // The bytes of the first section of that name that has any, decompressed; kNotFound where there is none, or this is memory,
+  // which has no section headers; kTooLarge beyond `max_bytes`.
+  Result<std::string> section_bytes(std::string_view name, uint64_t max_bytes) const;
 
   // Bytes by ELF address, within one segment.
   Result<std::string> read(uint64_t address, uint64_t size_bytes) const;
@@ -68,10 +75,11 @@ class LoadedImage {
     uint64_t address = 0;
     uint64_t file_offset = 0;
     uint64_t size_bytes = 0;
-    bool has_compression_header = false;
+    Compression compression = Compression::kNone;
   };
   // By the section headers, which memory has none of.
   std::optional<Section> find_section(std::string_view name) const;
+  Result<std::string> bytes_of(const Section& section, Compression compression, uint64_t max_bytes) const;
   // Where `read_` finds the byte at an ELF address of that segment.
   uint64_t place_of(uint64_t address, const Segment& segment) const {
     return header_address_ ? address + bias_ : segment.file_offset + (address - segment.address);
@@ -82,6 +90,7 @@ class LoadedImage {
   uint64_t bias_ = 0;                       // process address minus ELF address, in memory
   std::vector<Segment> segments_;
   std::string build_id_;
+  std::string package_metadata_;
   bool is_go_ = false;
   uint64_t entry_point_ = 0;
   uint64_t eh_frame_hdr_ = 0;  // ELF address; 0: none

@@ -43,6 +43,17 @@ std::unique_ptr<BinaryInfo> vdso_info() {
 
 }  // namespace
 
+wire::Binary binary_message(const BinaryInfo& info) {
+  wire::Binary binary;
+  binary.set_identity_kind(info.identity_kind);
+  binary.set_identity(info.identity);
+  binary.set_path(info.path);
+  binary.set_compiler(info.built.compiler);
+  binary.set_revision(info.built.revision);
+  binary.set_builder(info.built.builder);
+  return binary;
+}
+
 BinaryTable::BinaryTable(const ImageSource& images) : images_(images), vdso_(vdso_info()) {}
 
 BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view identity,
@@ -74,6 +85,7 @@ const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
   info->segments = opened->image.segments();
   info->file = hint.file;
   info->is_go = opened->image.is_go();
+  info->built = elf::read_build_facts(opened->image);
   return info;
 }
 

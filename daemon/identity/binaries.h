@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/identity/image.h"
+#include "elf/build_facts.h"
 #include "elf/elf_file.h"
 #include "proto/profile.pb.h"
 
@@ -24,7 +25,11 @@ struct BinaryInfo {
   std::vector<elf::Segment> segments = {};  // empty where the file was out of reach
   FileId file = {};                         // where one was told: to find it again
   bool is_go = false;                       // built by the Go toolchain, which keeps frame pointers
+  elf::BuildFacts built = {};                // by what; empty where the file was out of reach
 };
+
+// What a profile says of it.
+wire::Binary binary_message(const BinaryInfo& info);
 
 // Lives as long as the daemon; the infos it hands out live as long as it does. One thread.
 class BinaryTable {

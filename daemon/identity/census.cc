@@ -1,18 +1,13 @@
 #include "daemon/identity/census.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
 #include "base/file.h"
-#include "base/unique_fd.h"
 #include "daemon/identity/cgroup.h"
-#include "daemon/identity/workload.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -44,15 +39,6 @@ std::optional<double> field(std::string_view text, std::string_view name) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return std::nullopt;
-}
-
-// The beginning of a file, however long it is.
-std::string read_beginning(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text(kMaxProcsBytes, '\0');
-  const ssize_t size = fd.get() < 0 ? 0 : ::read(fd.get(), text.data(), text.size());
-  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
-  return text;
 }
 
 // 0: the group has no processes that this PID namespace knows.
@@ -90,6 +76,32 @@ bool exists(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
+// Instances of one name are one. A quota that several of its groups share counts once, and one without a quota has none.
+std::vector<InstanceUsage> with_one_of_each_name(std::vector<InstanceUsage> instances,
+                                                 const std::vector<std::string>& quota_groups) {
+  struct Merged {
+    size_t index;
+    std::set<std::string> quota_groups;
+  };
+  std::map<std::pair<std::string, std::string>, Merged> by_name;
+  std::vector<InstanceUsage> merged;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    const auto [entry, is_new] =
+        by_name.try_emplace({instances[i].job, instances[i].instance}, Merged{merged.size(), {}});
+    const bool is_new_quota = entry->second.quota_groups.insert(quota_groups[i]).second;
+    if (is_new) {
+      merged.push_back(std::move(instances[i]));
+      continue;
+    }
+    InstanceUsage& whole = merged[entry->second.index];
+    const bool has_quota = whole.quota_cpus != 0 && instances[i].quota_cpus != 0;
+    whole.quota_cpus = has_quota ? whole.quota_cpus + (is_new_quota ? instances[i].quota_cpus : 0) : 0;
+    whole.weight += instances[i].weight;
+    whole.cpu_time_ns += instances[i].cpu_time_ns;
+  }
+  return merged;
+}
+
 // `instances` have the busiest first.
 void sum_others(const CensusLimits& limits, std::vector<InstanceUsage>& instances) {
   size_t named = 0;
@@ -117,12 +129,14 @@ void sum_others(const CensusLimits& limits, std::vector<InstanceUsage>& instance
 struct Census::Walk {
   const Layout& layout;
   std::vector<InstanceUsage> instances;
+  std::vector<std::string> quota_groups;  // of each instance: which group's quota it has
   std::map<std::string, int64_t> counters;
   bool is_cut = false;
 };
 
-Census::Census(const ProcFs& proc_fs, std::string root, CensusLimits limits)
-    : proc_fs_(proc_fs), root_(std::move(root)), limits_(limits) {}
+Census::Census(const ProcFs& proc_fs, std::string root, CensusLimits limits,
+               std::shared_ptr<const JobRules> rules)
+    : proc_fs_(proc_fs), root_(std::move(root)), limits_(limits), namer_(proc_fs, std::move(rules)) {}
 
 std::optional<Census::Layout> Census::find_layout() const {
   for (const char* usage : {"cpuacct", "cpu,cpuacct"}) {
@@ -185,7 +199,7 @@ int64_t Census::delta_ns(const std::string& group, int64_t usage_ns, Walk& walk)
   return is_first_ || was_cut_ ? 0 : usage_ns;
 }
 
-InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) const {
+InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) {
   InstanceUsage usage;
   if (group.empty()) {
     usage.job = kUngroupedJob;
@@ -195,21 +209,22 @@ InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) cons
   // As a profile names it: by the process's own group, which in a hybrid layout may be of another hierarchy.
   std::string path = cgroup_path(proc_fs_.cgroup(pid));
   path = path.size() > 1 ? path : printable(group);
-  const Workload workload = workload_of(path, proc_fs_.executable(pid), proc_fs_.comm(pid));
+  const Workload& workload = namer_.name(pid, path);
   usage.job = workload.job.empty() ? path : workload.job;
   usage.instance = workload.instance;
   usage.container = workload.container;
   return usage;
 }
 
-int64_t Census::visit(const std::string& group, size_t depth, double quota, Walk& walk) const {
+int64_t Census::visit(const std::string& group, size_t depth, const Quota& quota, Walk& walk) {
   const auto usage = usage_ns(walk.layout, group);
   if (!usage) {
     return 0;  // it has vanished; its time is its parent's
   }
   const int64_t own_ns = delta_ns(group, *usage, walk);
   const double own_quota = quota_cpus(walk.layout, group);
-  const double tightest = own_quota == 0 ? quota : quota == 0 ? own_quota : std::min(quota, own_quota);
+  const bool is_tighter = own_quota != 0 && (quota.cpus == 0 || own_quota < quota.cpus);
+  const Quota tightest = is_tighter ? Quota{own_quota, group} : quota;
   int64_t claimed_ns = 0;
   if (depth < limits_.max_depth) {
     for (const std::string& name : groups_below(walk.layout.usage_root + group)) {
@@ -222,16 +237,19 @@ int64_t Census::visit(const std::string& group, size_t depth, double quota, Walk
   }
   const bool is_root = group.empty();
   const uint32_t pid =
-      is_root ? 0 : lowest_pid(read_beginning(walk.layout.usage_root + group + "/cgroup.procs"));
+      is_root ? 0
+              : lowest_pid(read_beginning(walk.layout.usage_root + group + "/cgroup.procs", kMaxProcsBytes)
+                               .value_or(std::string()));
   if (pid == 0 && !is_root) {
     return claimed_ns;
   }
   InstanceUsage instance = name_instance(group, pid);
-  instance.quota_cpus = tightest;
+  instance.quota_cpus = tightest.cpus;
   instance.weight = weight(walk.layout, group);
   // Counters are read one after the other: those below may already have gone on.
   instance.cpu_time_ns = std::max<int64_t>(0, own_ns - claimed_ns);
   walk.instances.push_back(std::move(instance));
+  walk.quota_groups.push_back(tightest.group);
   return std::max(own_ns, claimed_ns);
 }
 
@@ -240,9 +258,10 @@ Result<CensusTaken> Census::take(int64_t now_ns) {
   if (!layout) {
     return fail(ErrorCode::kNotFound, "counting instances: no control groups with CPU time under {}", root_);
   }
-  Walk walk{*layout, {}, {}, false};
-  visit("", 0, 0, walk);
-  CensusTaken taken{is_first_ ? 0 : now_ns - taken_ns_, std::move(walk.instances)};
+  Walk walk{*layout, {}, {}, {}, false};
+  visit("", 0, {}, walk);
+  CensusTaken taken{is_first_ ? 0 : now_ns - taken_ns_,
+                    with_one_of_each_name(std::move(walk.instances), walk.quota_groups)};
   std::ranges::sort(taken.instances, [](const InstanceUsage& a, const InstanceUsage& b) {
     return a.cpu_time_ns != b.cpu_time_ns ? a.cpu_time_ns > b.cpu_time_ns : a.instance < b.instance;
   });

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "daemon/identity/proc_fs.h"
+#include "daemon/identity/workload_namer.h"
 
 namespace plimsoll::identity {
 
@@ -42,15 +43,16 @@ struct CensusLimits {
 
 // An instance is a control group with processes of its own, named as its oldest process says (profiles name it likewise);
 // the lowest PID passes for the oldest. Its CPU time is its group's, less that of the instances below it, so that times
-// add up to the root's. A group that is seen for the first time after the first census began within the interval: all of
+// add up to the root's. Groups whose processes rules give the same names are one instance. A group that is seen for the first time after the first census began within the interval: all of
 // its time counts. A counter that fell belongs to another group of that name, and begins anew.
 //
 // Reads the unified hierarchy, or, where the CPU controller is not in it (hybrid layouts), v1's cpu and cpuacct. One
 // thread. Costs about 30 us a group; nothing is kept but a counter for each.
 class Census {
  public:
-  // `root` is where control groups are mounted.
-  explicit Census(const ProcFs& proc_fs, std::string root = "/sys/fs/cgroup", CensusLimits limits = {});
+  // `root` is where control groups are mounted. Without `rules` processes are called as workload_of() says.
+  explicit Census(const ProcFs& proc_fs, std::string root = "/sys/fs/cgroup", CensusLimits limits = {},
+                  std::shared_ptr<const JobRules> rules = nullptr);
 
   // kNotFound where the layout is not known. `now_ns` is monotonic.
   Result<CensusTaken> take(int64_t now_ns);
@@ -62,6 +64,11 @@ class Census {
     bool is_unified = false;
   };
   struct Walk;
+  // The CPUs that a group may use, and the group that says so.
+  struct Quota {
+    double cpus = 0;  // 0: none
+    std::string group = {};
+  };
 
   std::optional<Layout> find_layout() const;
   std::optional<int64_t> usage_ns(const Layout& layout, const std::string& group) const;
@@ -69,12 +76,13 @@ class Census {
   double weight(const Layout& layout, const std::string& group) const;
   int64_t delta_ns(const std::string& group, int64_t usage_ns, Walk& walk) const;
   // Visits the group and those below it; gives the time that their instances have.
-  int64_t visit(const std::string& group, size_t depth, double quota, Walk& walk) const;
-  InstanceUsage name_instance(const std::string& group, uint32_t pid) const;
+  int64_t visit(const std::string& group, size_t depth, const Quota& quota, Walk& walk);
+  InstanceUsage name_instance(const std::string& group, uint32_t pid);
 
   const ProcFs& proc_fs_;
   const std::string root_;
   const CensusLimits limits_;
+  WorkloadNamer namer_;
   std::map<std::string, int64_t> counters_;  // of the previous census, by group
   int64_t taken_ns_ = 0;
   bool is_first_ = true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <vector>
 
 #include "daemon/identity/proc_fs.h"
@@ -27,21 +26,42 @@ bool is_container_id(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-// "docker-ID.scope" -> "ID".
+// "docker-ID.scope" -> "ID". Without systemd, Podman and CRI-O leave ".scope" out.
 std::string_view id_of_scope(std::string_view component) {
-  constexpr std::array<std::string_view, 5> kPrefixes{"docker-", "libpod-", "cri-containerd-", "crio-",
-                                                      "containerd-"};
+  constexpr std::array<std::string_view, 6> kPrefixes{"docker-", "libpod-",     "cri-containerd-",
+                                                      "crio-",   "containerd-", "nerdctl-"};
   constexpr std::string_view kScope = ".scope";
-  if (!component.ends_with(kScope)) {
-    return {};
-  }
-  component.remove_suffix(kScope.size());
+  component.remove_suffix(component.ends_with(kScope) ? kScope.size() : 0);
   for (const std::string_view prefix : kPrefixes) {
     if (component.starts_with(prefix)) {
       return component.substr(prefix.size());
     }
   }
   return {};
+}
+
+bool is_pod_uid(std::string_view text) {
+  return text.size() >= 8 && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-';
+         });
+}
+
+// "kubepods-burstable-podUID.slice", with underscores for the UID's dashes, which mean levels to systemd; "podUID" under
+// kubepods.
+std::string pod_of(std::string_view component, bool is_under_kubepods) {
+  constexpr std::string_view kSlice = ".slice";
+  const size_t marker = component.rfind("-pod");
+  if (component.ends_with(kSlice) && component.find("kubepods") != std::string_view::npos &&
+      marker != std::string_view::npos) {
+    component = component.substr(marker + 4, component.size() - marker - 4 - kSlice.size());
+  } else if (is_under_kubepods && component.starts_with("pod")) {
+    component.remove_prefix(3);
+  } else {
+    return {};
+  }
+  std::string uid(component);
+  std::ranges::replace(uid, '_', '-');
+  return is_pod_uid(uid) ? uid : std::string();
 }
 
 }  // namespace
@@ -70,28 +90,38 @@ std::string cgroup_path(std::string_view proc_cgroup_text) {
 
 std::string container_id(std::string_view cgroup_path) {
   const auto parts = components(cgroup_path);
+  const auto kubepods = static_cast<size_t>(std::ranges::find(parts, "kubepods") - parts.begin());
   for (size_t i = parts.size(); i-- > 0;) {
     const std::string_view scope_id = id_of_scope(parts[i]);
     if (is_container_id(scope_id)) {
       return std::string(scope_id);
     }
-    // A bare ID stands under /docker, or under a pod of /kubepods.
-    const bool bare_layout = i > 0 && (parts[i - 1] == "docker" || parts[0] == "kubepods");
-    if (bare_layout && is_container_id(parts[i])) {
+    // A bare ID stands under /docker, or under a pod of kubepods, which may itself be in a container.
+    const bool is_bare = i > kubepods || (i > 0 && parts[i - 1] == "docker");
+    if (is_bare && is_container_id(parts[i])) {
       return std::string(parts[i]);
     }
   }
   return {};
 }
 
-std::string systemd_service(std::string_view cgroup_path) {
-  constexpr std::string_view kService = ".service";
-  for (const std::string_view part : components(cgroup_path) | std::views::reverse) {
-    if (part.ends_with(kService)) {
-      return std::string(part.substr(0, part.size() - kService.size()));
+std::string pod_uid(std::string_view cgroup_path) {
+  std::string innermost;
+  bool is_under_kubepods = false;
+  for (const std::string_view part : components(cgroup_path)) {
+    if (std::string uid = pod_of(part, is_under_kubepods); !uid.empty()) {
+      innermost = std::move(uid);
     }
+    is_under_kubepods = is_under_kubepods || part == "kubepods";
   }
-  return {};
+  return innermost;
+}
+
+std::string_view path_to_unit(std::string_view cgroup_path) {
+  while (!cgroup_path.empty() && !cgroup_path.ends_with(".service") && !cgroup_path.ends_with(".scope")) {
+    cgroup_path = cgroup_path.substr(0, std::min(cgroup_path.rfind('/'), cgroup_path.size() - 1));
+  }
+  return cgroup_path;
 }
 
 }  // namespace plimsoll::identity

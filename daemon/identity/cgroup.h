@@ -15,7 +15,12 @@ std::string cgroup_path(std::string_view proc_cgroup_text);
 // with or without Kubernetes; empty where there is none.
 std::string container_id(std::string_view cgroup_path);
 
-// The innermost systemd service in the path, without ".service"; empty where there is none.
-std::string systemd_service(std::string_view cgroup_path);
+// The UID of the Kubernetes pod in a cgroup path, as the API server writes it (with dashes; that of a static pod is a hash);
+// empty where there is none.
+std::string pod_uid(std::string_view cgroup_path);
+
+// The path down to the innermost systemd unit, service or scope, such as "/system.slice/web@1.service"; empty where there
+// is none.
+std::string_view path_to_unit(std::string_view cgroup_path);
 
 }  // namespace plimsoll::identity

@@ -177,6 +177,11 @@ std::string ProcFs::cgroup(uint32_t pid) const {
   return read_file(entry(pid, "cgroup"), 1 << 16).value_or(std::string());
 }
 
+std::string ProcFs::environment(uint32_t pid) const {
+  constexpr size_t kMaxBytes = 128 << 10;
+  return read_beginning(entry(pid, "environ"), kMaxBytes).value_or(std::string());
+}
+
 Result<std::string> ProcFs::status(uint32_t pid) const {
   return read_file(entry(pid, "status"), 1 << 16);
 }

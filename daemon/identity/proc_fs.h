@@ -71,6 +71,9 @@ class ProcFs : public ProcessSource {
   uint32_t parent(uint32_t pid) const;
 
   std::string cgroup(uint32_t pid) const override;
+  // The first 128 KiB of the text of /proc/PID/environ, variables each ended by a zero byte: what the program was started
+  // with, unless it overwrote that itself; empty where the process is gone or out of reach. Holds secrets.
+  std::string environment(uint32_t pid) const;
   // Of /proc/PID/status.
   Result<std::string> status(uint32_t pid) const;
   Result<std::vector<MapsEntry>> maps(uint32_t pid) const override;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/identity/binaries.h"
+#include "daemon/identity/environment.h"
 #include "daemon/identity/proc_fs.h"
 #include "daemon/perf/records.h"
 
@@ -46,6 +47,7 @@ struct ProcessIdentity {
   std::string executable;
   const BinaryInfo* binary = nullptr;  // of the executable; null: unknown
   std::string cgroup;                  // path
+  Environment environment;  // filled by WorkloadNamer: what rules may read; empty: not read yet, or none
 };
 
 struct Process {

@@ -4,7 +4,6 @@
 #include <ranges>
 
 #include "daemon/identity/proc_fs.h"
-#include "daemon/identity/workload.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {
@@ -20,16 +19,14 @@ wire::Binary kernel_binary_message(const identity::KernelImage& image) {
 
 }  // namespace
 
-ProfileBuilder::ProfileBuilder(Limits limits) : limits_(limits) {}
+ProfileBuilder::ProfileBuilder(Limits limits, identity::WorkloadNamer* namer)
+    : limits_(limits), namer_(namer) {}
 
 uint32_t ProfileBuilder::binary(const identity::BinaryInfo* info) {
   const auto next = static_cast<uint32_t>(profile_.binaries_size());
   const auto [entry, is_new] = binaries_.try_emplace(info, next);
   if (is_new) {
-    wire::Binary& binary = *profile_.add_binaries();
-    binary.set_identity_kind(info->identity_kind);
-    binary.set_identity(info->identity);
-    binary.set_path(info->path);
+    *profile_.add_binaries() = identity::binary_message(*info);
   }
   return entry->second;
 }
@@ -48,6 +45,9 @@ uint32_t ProfileBuilder::process(const std::shared_ptr<identity::ProcessIdentity
   const auto [entry, is_new] = process_index_.try_emplace(identity.get(), next);
   if (is_new) {
     processes_.push_back(identity);
+    if (namer_ != nullptr) {
+      namer_->read_variables(*identity);
+    }
   }
   return entry->second;
 }
@@ -153,16 +153,8 @@ void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
 
 void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
   for (const auto& identity : processes_) {
-    wire::Process& process = *profile.add_processes();
-    process.set_pid(identity->pid);
-    process.set_start_ns(identity->start_ns);
-    process.set_comm(identity->comm);
-    process.set_executable(identity->executable);
-    process.set_cgroup(identity->cgroup);
-    const auto workload = identity::workload_of(identity->cgroup, identity->executable, identity->comm);
-    process.set_job(workload.job);
-    process.set_instance(workload.instance);
-    process.set_container(workload.container);
+    *profile.add_processes() = identity::process_message(
+        *identity, namer_ != nullptr ? namer_->name(*identity) : identity::workload_of(*identity));
   }
 }
 
@@ -244,7 +236,7 @@ void ProfileBuilder::finish(wire::RawProfile& profile) {
     count.set_problem(problem);
     count.set_samples(samples);
   }
-  *this = ProfileBuilder(limits_);
+  *this = ProfileBuilder(limits_, namer_);
 }
 
 void add_kernel_symbols(const identity::KernelMap& kernel, wire::RawProfile& profile) {

@@ -14,6 +14,7 @@
 
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/processes.h"
+#include "daemon/identity/workload_namer.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {
@@ -30,7 +31,8 @@ class ProfileBuilder {
   };
 
   ProfileBuilder() : ProfileBuilder(Limits{}) {}
-  explicit ProfileBuilder(Limits limits);
+  // Borrows `namer`; null: processes are called as workload_of() says.
+  explicit ProfileBuilder(Limits limits, identity::WorkloadNamer* namer = nullptr);
 
   // In place of a location for which there was no room; a stack with one in it is left out.
   static constexpr uint32_t kNoLocation = UINT32_MAX;
@@ -85,6 +87,7 @@ class ProfileBuilder {
   void write_branches(wire::RawProfile& profile) const;
 
   Limits limits_;
+  identity::WorkloadNamer* namer_;
   wire::RawProfile profile_;  // binaries, threads, locations, frames, stacks as they grow
   boost::unordered_flat_map<const void*, uint32_t> binaries_;
   boost::unordered_flat_map<const identity::ProcessIdentity*, uint32_t> process_index_;

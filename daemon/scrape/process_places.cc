@@ -11,10 +11,7 @@ uint32_t add_binary(const identity::BinaryInfo& info, wire::RawProfile& profile)
   });
   const auto index = static_cast<uint32_t>(known - profile.binaries().begin());
   if (known == profile.binaries().end()) {
-    wire::Binary& binary = *profile.add_binaries();
-    binary.set_identity_kind(info.identity_kind);
-    binary.set_identity(info.identity);
-    binary.set_path(info.path);
+    *profile.add_binaries() = identity::binary_message(info);
   }
   return index;
 }

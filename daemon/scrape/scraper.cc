@@ -36,16 +36,10 @@ int64_t since_boot_ns() {
   return now.tv_sec * kNsPerSecond + now.tv_nsec;
 }
 
-void set_process(const identity::ProcessIdentity& identity, wire::RawProfile& profile) {
-  const auto workload = identity::workload_of(identity.cgroup, identity.executable, identity.comm);
+void set_process(const identity::ProcessIdentity& identity, const identity::Workload& workload,
+                 wire::RawProfile& profile) {
   wire::Process& process = *profile.add_processes();
-  process.set_pid(identity.pid);
-  process.set_comm(identity.comm);
-  process.set_executable(identity.executable);
-  process.set_cgroup(identity.cgroup);
-  process.set_container(workload.container);
-  process.set_job(workload.job);
-  process.set_instance(workload.instance);
+  process = identity::process_message(identity, workload);
   if (identity.binary != nullptr) {
     process.set_binary_plus_1(add_binary(*identity.binary, profile) + 1);
   }
@@ -64,18 +58,20 @@ void set_unknown_process(const std::string& name, const formats::ApplicationProf
     process.set_executable(main->path);
   }
   process.set_comm(name);
-  process.set_job(std::string(identity::workload_of("/", process.executable(), name).job));
+  process.set_job(std::string(identity::workload_of({"/", process.executable(), name}).job));
   profile.add_threads()->set_name(name);
 }
 
 }  // namespace
 
 Scraper::Scraper(config::ScrapeEndpoint endpoint, const ScrapeLimits& limits, wire::Machine machine,
-                 const identity::ProcFs& proc_fs, identity::BinaryTable& binaries)
+                 const identity::ProcFs& proc_fs, identity::BinaryTable& binaries,
+                 std::shared_ptr<const identity::JobRules> rules)
     : endpoint_(std::move(endpoint)),
       machine_(std::move(machine)),
       proc_fs_(proc_fs),
       binaries_(binaries),
+      namer_(proc_fs, std::move(rules)),
       client_({.base_url = endpoint_.base_url,
                .connect_timeout_ms = limits.timeout_ns / 1'000'000,
                .timeout_ms = limits.timeout_ns / 1'000'000,
@@ -126,7 +122,8 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
         fmt::format("{}: the mappings of process {} cannot be read: those of its profile are used",
                     endpoint_.name(), owner->pid));
   }
-  set_process(*process.identity, profile);
+  namer_.read_variables(*process.identity);
+  set_process(*process.identity, namer_.name(*process.identity), profile);
   ProcessPlaces places(*process.mappings, application.mappings);
   return formats::add_samples(application, places, profile);
 }

@@ -9,6 +9,7 @@
 #include "config/scrape_endpoint.h"
 #include "daemon/identity/binaries.h"
 #include "daemon/identity/proc_fs.h"
+#include "daemon/identity/workload_namer.h"
 #include "daemon/scrape/since_last.h"
 #include "daemon/scrape/start_of_counts.h"
 #include "http/client.h"
@@ -25,7 +26,8 @@ struct ScrapeLimits {
 class Scraper {
  public:
   Scraper(config::ScrapeEndpoint endpoint, const ScrapeLimits& limits, wire::Machine machine,
-          const identity::ProcFs& proc_fs, identity::BinaryTable& binaries);
+          const identity::ProcFs& proc_fs, identity::BinaryTable& binaries,
+          std::shared_ptr<const identity::JobRules> rules = nullptr);
 
   // One request. Nothing where the application only tells what it has counted since its start, and this was the first
   // time to hear of it.
@@ -46,6 +48,7 @@ class Scraper {
   const wire::Machine machine_;
   const identity::ProcFs& proc_fs_;
   identity::BinaryTable& binaries_;
+  identity::WorkloadNamer namer_;
   http::Client client_;
   const uint64_t max_bytes_;
 

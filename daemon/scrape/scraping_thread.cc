@@ -8,6 +8,7 @@
 namespace plimsoll::scrape {
 
 ScrapingThread::ScrapingThread(const config::DaemonConfig& config, const wire::Machine& machine,
+                               const std::shared_ptr<const identity::JobRules>& rules,
                                std::function<void(wire::RawProfile)> hand_over)
     : interval_ns_(config.scrape_interval_ns),
       hand_over_(std::move(hand_over)),
@@ -18,7 +19,7 @@ ScrapingThread::ScrapingThread(const config::DaemonConfig& config, const wire::M
   for (const std::string& url : config.scrape_endpoints) {
     if (auto endpoint = config::parse_scrape_endpoint(url)) {
       scrapers_.push_back(
-          std::make_unique<Scraper>(std::move(*endpoint), limits, machine, proc_fs_, binaries_));
+          std::make_unique<Scraper>(std::move(*endpoint), limits, machine, proc_fs_, binaries_, rules));
     } else {
       set_problem(url, endpoint.error().text());
     }

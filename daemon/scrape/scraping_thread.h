@@ -18,7 +18,9 @@ namespace plimsoll::scrape {
 // Any thread may call; profiles are handed over in the scraping thread. Without endpoints there is no thread.
 class ScrapingThread {
  public:
+  // `rules` say who processes work for; null: there are none.
   ScrapingThread(const config::DaemonConfig& config, const wire::Machine& machine,
+                 const std::shared_ptr<const identity::JobRules>& rules,
                  std::function<void(wire::RawProfile)> hand_over);
   ScrapingThread(const ScrapingThread&) = delete;
   ScrapingThread& operator=(const ScrapingThread&) = delete;

@@ -57,12 +57,11 @@ class Builder {
     return {};
   }
 
-  std::string build_id_of(const wire::Process& process) const {
-    if (process.binary_plus_1() == 0) {
-      return {};
-    }
-    const wire::Binary& binary = profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
-    return build_id_text(binary.identity_kind(), binary.identity());
+  // The default message, without identity, where it is unknown.
+  const wire::Binary& executable_of(const wire::Process& process) const {
+    return process.binary_plus_1() == 0
+               ? wire::Binary::default_instance()
+               : profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
   }
 
   Status add_processes() {
@@ -72,7 +71,11 @@ class Builder {
       workload.instance = process.instance();
       workload.app = process.executable().empty() ? process.comm() : base_name(process.executable());
       workload.image = process.image();
-      workload.build_id = build_id_of(process);
+      const wire::Binary& executable = executable_of(process);
+      workload.build_id = build_id_text(executable.identity_kind(), executable.identity());
+      workload.compiler = executable.compiler();
+      workload.revision = executable.revision();
+      workload.builder = executable.builder();
       if (auto added = append(workloads_, dictionaries_.workload(workload)); !added) {
         return added;
       }

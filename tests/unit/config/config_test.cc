@@ -45,6 +45,28 @@ struct Sample {
   }
 };
 
+// A list of structs, each with keys of its own.
+struct Garden {
+  struct Plant {
+    std::string name = "weed";
+    int64_t height_cm = 10;
+    std::vector<std::string> colours;
+
+    std::vector<Key> keys() {
+      return {{"name", "What it is called.", &name},
+              {"height_cm", "How high it grows.\nIn summer.", &height_cm, Range{1, 500}},
+              {"colours", "Of its flowers.", &colours}};
+    }
+  };
+  std::vector<Plant> plants;
+  bool is_watered = false;
+
+  std::vector<Key> keys() {
+    return {{"garden.watered", "Whether it is.", &is_watered},
+            {"garden.plants", "What grows there:", TableList(&plants)}};
+  }
+};
+
 const char* no_variable(const char* /*name*/) {
   return nullptr;
 }
@@ -237,6 +259,84 @@ TEST_F(Config, SurvivesTablesNestedAsDeepAsAFileMay) {
   EXPECT_EQ(sample_of(nested(1'000'000)).error().code, ErrorCode::kTooLarge);
 }
 
+TEST_F(Config, ReadsListsOfTables) {
+  Garden garden;
+  garden.plants.resize(3);
+  const auto sources = load(garden.keys(), file("[[garden.plants]]\n"
+                                                "name = \"rose\"\ncolours = [\"red\", \"white\"]\n"
+                                                "[garden]\nwatered = true\n"
+                                                "[[garden.plants]]\n"
+                                                "height_cm = 200\n"));
+  ASSERT_TRUE(sources.has_value()) << sources.error().text();
+  ASSERT_EQ(garden.plants.size(), 2) << "those of the file replace the others";
+  EXPECT_EQ(garden.plants[0].name, "rose");
+  EXPECT_EQ(garden.plants[0].height_cm, 10);
+  EXPECT_THAT(garden.plants[0].colours, ElementsAre("red", "white"));
+  EXPECT_EQ(garden.plants[1].name, "weed");
+  EXPECT_EQ(garden.plants[1].height_cm, 200);
+  EXPECT_TRUE(garden.is_watered);
+  EXPECT_EQ(sources->back().value, "[{name = \"rose\", colours = [\"red\", \"white\"]}, {height_cm = 200}]");
+  EXPECT_EQ(sources->back().where, path_ + ":1");
+  // What `config show` prints can be given as well.
+  Garden again;
+  ASSERT_TRUE(load(again.keys(), file("garden.plants = " + sources->back().value)).has_value());
+  EXPECT_EQ(again.plants.size(), 2);
+  ASSERT_TRUE(load(again.keys(), file("garden.plants = []\n")).has_value());
+  EXPECT_THAT(again.plants, IsEmpty());
+}
+
+TEST_F(Config, NamesTheElementOfAMistakeInAListOfTables) {
+  struct TableMistake {
+    std::string text;
+    std::string message;
+    std::string field;
+    std::string hint;
+  };
+  const std::string first = "[[garden.plants]]\nname = \"rose\"\n[[garden.plants]]\n";
+  const std::vector<TableMistake> mistakes{
+      {first + "nam = \"tulip\"\n", ":4: unknown key nam", "garden.plants[1].nam", "did you mean name?"},
+      {first + "name = 7\n", ":4: garden.plants[1].name must be a string, not the integer 7",
+       "garden.plants[1].name", ""},
+      {first + "height_cm = 501\n", ":4: garden.plants[1].height_cm is 501, which is out of range",
+       "garden.plants[1].height_cm", "give a value between 1 and 500"},
+      {first + "[garden.plants.name]\n", ":4: garden.plants[1].name must be a string, not a table",
+       "garden.plants[1].name", ""},
+      {"garden.plants = [\"rose\"]\n", ":1: garden.plants must be a list of tables in the file, not a list",
+       "garden.plants", ""},
+      {"garden.watered = [{}]\n", ":1: garden.watered must be true or false, not a list of tables",
+       "garden.watered", ""},
+      {"[garden.plants]\nname = \"rose\"\n", ":2: unknown key garden.plants.name", "garden.plants.name", "*"},
+  };
+  for (const TableMistake& mistake : mistakes) {
+    Garden garden;
+    const auto loaded = load(garden.keys(), file(mistake.text));
+    ASSERT_FALSE(loaded.has_value()) << mistake.text;
+    EXPECT_EQ(loaded.error().message, path_ + mistake.message);
+    EXPECT_EQ(loaded.error().field, mistake.field);
+    if (mistake.hint != "*") {
+      EXPECT_EQ(loaded.error().hint, mistake.hint);
+    }
+  }
+  Garden garden;
+  const auto flag = load(garden.keys(), {.environment = no_variable, .flags = {{"garden.plants", "rose"}}});
+  EXPECT_EQ(flag.error().message,
+            "command line: garden.plants must be a list of tables in the file, not \"rose\"");
+}
+
+TEST_F(Config, ShowsTheKeysOfAListOfTablesAsAComment) {
+  Garden garden;
+  EXPECT_THAT(example(garden.keys()), EndsWith("\n# What grows there:\n"
+                                               "#     [[garden.plants]]\n"
+                                               "#     # What it is called.\n"
+                                               "#     name = \"weed\"\n"
+                                               "#     # How high it grows.\n"
+                                               "#     # In summer.\n"
+                                               "#     height_cm = 10\n"
+                                               "#     # Of its flowers.\n"
+                                               "#     colours = []\n"
+                                               "#plants = []\n"));
+}
+
 TEST_F(Config, PrintsADocumentedExample) {
   Sample sample;
   EXPECT_THAT(example(sample.keys()),
@@ -366,6 +466,13 @@ TEST_F(Config, LoadsBothPrograms) {
   ASSERT_TRUE(limited.has_value()) << limited.error().text();
   EXPECT_EQ(limited->max_stack_bytes, 8192);
   EXPECT_EQ(limited->max_stack_rate_hz, 50);
+  const auto ruled = load_daemon_config(
+      file("[identity]\nenvironment = [\"JOB\"]\n"
+           "[[identity.rules]]\ncgroup = '^/x/(.+)'\nenvironment = 'JOB=(.+)'\njob = '$2'\n"));
+  ASSERT_TRUE(ruled.has_value()) << ruled.error().text();
+  ASSERT_EQ(ruled->identity.rules.size(), 1);
+  EXPECT_EQ(ruled->identity.rules[0].cgroup, "^/x/(.+)");
+  EXPECT_EQ(ruled->identity.rules[0].job, "$2");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ScrapingThread, HandsOverValidProfilesOfTheProcessThatAnswers) {
       [](int) { return text("heap profile: 1: 9 [1: 9] @ heapprofile\n1: 9 [1: 9] @ 0x11\n"); });
   std::promise<wire::RawProfile> first;
   std::atomic<int> profiles = 0;
-  ScrapingThread thread(config_for(application), machine(), [&](wire::RawProfile profile) {
+  ScrapingThread thread(config_for(application), machine(), nullptr, [&](wire::RawProfile profile) {
     if (profiles++ == 0) {
       first.set_value(std::move(profile));
     }
@@ -94,7 +94,7 @@ TEST(ScrapingThread, SaysWhatIsWrongUntilItWorksAgain) {
   std::atomic<int> profiles = 0;
   config::DaemonConfig config = config_for(application);
   config.scrape_interval_ns = 10'000'000;
-  ScrapingThread thread(config, machine(), [&](const wire::RawProfile& /*profile*/) {
+  ScrapingThread thread(config, machine(), nullptr, [&](const wire::RawProfile& /*profile*/) {
     if (profiles++ == 0) {
       handed_over.set_value();
     }
@@ -114,7 +114,7 @@ TEST(ScrapingThread, AnswersThatAreTooLargeAreRefused) {
   const Application application([](int) { return text(std::string(100'000, 'x')); });
   config::DaemonConfig config = config_for(application);
   config.scrape_max_bytes = 1024;
-  ScrapingThread thread(config, machine(), [](const wire::RawProfile& /*profile*/) { FAIL(); });
+  ScrapingThread thread(config, machine(), nullptr, [](const wire::RawProfile& /*profile*/) { FAIL(); });
   while (thread.problem().empty()) {
     std::this_thread::yield();
   }
@@ -123,7 +123,7 @@ TEST(ScrapingThread, AnswersThatAreTooLargeAreRefused) {
 
 TEST(ScrapingThread, OtherAnswersAreErrors) {
   const Application application([](int) { return text("busy", 503); });
-  ScrapingThread thread(config_for(application), machine(),
+  ScrapingThread thread(config_for(application), machine(), nullptr,
                         [](const wire::RawProfile& /*profile*/) { FAIL(); });
   while (thread.problem().empty()) {
     std::this_thread::yield();
@@ -132,7 +132,7 @@ TEST(ScrapingThread, OtherAnswersAreErrors) {
 }
 
 TEST(ScrapingThread, WithoutEndpointsThereIsNothingToDo) {
-  ScrapingThread thread({}, machine(), [](const wire::RawProfile& /*profile*/) { FAIL(); });
+  ScrapingThread thread({}, machine(), nullptr, [](const wire::RawProfile& /*profile*/) { FAIL(); });
   thread.stop();
   EXPECT_EQ(thread.problem(), "");
 }

@@ -158,27 +158,86 @@ TEST(ContainerId, IsEmptyOutsideContainers) {
   }
 }
 
-TEST(SystemdService, IsTheInnermostOne) {
-  EXPECT_EQ(systemd_service("/system.slice/nginx.service"), "nginx");
-  EXPECT_EQ(systemd_service("/user.slice/user@1000.service/app.slice/editor.service/x"), "editor");
-  EXPECT_EQ(systemd_service("/system.slice/getty@tty1.service"), "getty@tty1");
-  EXPECT_EQ(systemd_service("/user.slice/session-3.scope"), "");
-  EXPECT_EQ(systemd_service("/"), "");
+TEST(PodUid, IsFoundInEveryLayout) {
+  const std::string with_underscores = "b9a6c1f0_1234_4cde_8f00_0123456789ab";
+  for (const std::string& path : std::vector<std::string>{
+           "/kubepods/pod" + kPod + "/" + kId,
+           "/kubepods/burstable/pod" + kPod + "/" + kId,
+           "/kubepods/besteffort/pod" + kPod + "/crio-" + kId,
+           "/kubepods.slice/kubepods-pod" + with_underscores + ".slice/cri-containerd-" + kId + ".scope",
+           "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + with_underscores +
+               ".slice/crio-" + kId + ".scope",
+           "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+           "kubelet-kubepods-besteffort-pod" +
+               with_underscores + ".slice/docker-" + kId + ".scope",
+           "/docker/" + kId + "/kubelet/kubepods/burstable/pod" + kPod + "/" + kId,
+       }) {
+    EXPECT_EQ(pod_uid(path), kPod) << path;
+    EXPECT_EQ(container_id(path), kId) << path;
+    EXPECT_EQ(pod_uid(cgroup_path("5:cpu:" + path + "\n1:name=systemd:" + path + "\n0::/\n")), kPod) << path;
+  }
+  EXPECT_EQ(pod_uid("/kubepods/burstable/podd41d8cd98f00b204e9800998ecf8427e/" + kId),
+            "d41d8cd98f00b204e9800998ecf8427e")
+      << "a static pod";
+  for (const char* path :
+       {"/", "", "/docker/abc", "/podman/b9a6c1f0", "/podb9a6c1f0-1234", "/kubepods/podium",
+        "/kubepods.slice/kubepods-pod.slice", "/machine.slice/machine-pod12345678.slice"}) {
+    EXPECT_EQ(pod_uid(path), "") << path;
+  }
+}
+
+TEST(PathToUnit, LeadsToTheInnermostServiceOrScope) {
+  EXPECT_EQ(path_to_unit("/system.slice/nginx.service"), "/system.slice/nginx.service");
+  EXPECT_EQ(path_to_unit("/user.slice/user@1000.service/app.slice/editor.service/x/y"),
+            "/user.slice/user@1000.service/app.slice/editor.service");
+  EXPECT_EQ(path_to_unit("/user.slice/user-1000.slice/session-3.scope"),
+            "/user.slice/user-1000.slice/session-3.scope");
+  EXPECT_EQ(path_to_unit("/system.slice"), "");
+  EXPECT_EQ(path_to_unit("/"), "");
+  EXPECT_EQ(path_to_unit(""), "");
+  EXPECT_EQ(path_to_unit("x.service"), "x.service");
 }
 
 TEST(Workload, IsNamedByContainerThenServiceThenProgram) {
-  const Workload in_container = workload_of("/docker/" + kId, "/usr/bin/search", "search:7");
-  EXPECT_EQ(in_container.job, "search");
-  EXPECT_EQ(in_container.instance, kId);
-  EXPECT_EQ(in_container.container, kId);
-  const Workload service = workload_of("/system.slice/nginx.service", "/usr/sbin/nginx", "nginx");
-  EXPECT_EQ(service.job, "nginx");
-  EXPECT_EQ(service.instance, "/system.slice/nginx.service");
-  EXPECT_EQ(service.container, "");
-  const Workload program = workload_of("/user.slice", "/usr/bin/vim", "editor");
-  EXPECT_EQ(program.job, "vim");
-  EXPECT_EQ(program.instance, "/user.slice");
-  EXPECT_EQ(workload_of("/", "", "kworker/0:1").job, "kworker/0:1");
+  struct Case {
+    std::string cgroup, executable, comm;
+    std::string job, instance, container;
+  };
+  const std::string slice = "/system.slice/";
+  const std::string user = "/user.slice/user-1000.slice/";
+  const std::vector<Case> cases{
+      {"/docker/" + kId, "/usr/bin/search", "search:7", "search", kId, kId},
+      {slice + "docker-" + kId + ".scope", "/usr/bin/search", "s", "search", kId, kId},
+      {slice + "nginx.service", "/usr/sbin/nginx", "nginx", "nginx", slice + "nginx.service", ""},
+      {slice + "nginx.service/worker", "/usr/sbin/nginx", "nginx", "nginx", slice + "nginx.service", ""},
+      // Instances of a template are instances of one job.
+      {slice + "system-web.slice/web@1.service", "/usr/bin/python3", "p", "web",
+       slice + "system-web.slice/web@1.service", ""},
+      // Serial numbers of this boot make no jobs.
+      {slice + "run-u12.service", "/usr/bin/backup", "b", "backup", slice + "run-u12.service", ""},
+      {slice + "run-p34-i5.service", "/usr/bin/backup", "b", "backup", slice + "run-p34-i5.service", ""},
+      {slice + "run-r0123456789abcdef0123456789abcdef.service", "/usr/bin/backup", "b", "backup",
+       slice + "run-r0123456789abcdef0123456789abcdef.service", ""},
+      {slice + "dbus-:1.2-org.example.Helper@0.service", "/usr/libexec/helper", "h", "helper",
+       slice + "dbus-:1.2-org.example.Helper@0.service", ""},
+      {slice + "run-backup.service", "/bin/sh", "sh", "run-backup", slice + "run-backup.service", ""},
+      // A session is no job, and a user's manager only holds other units.
+      {user + "session-3.scope", "/usr/bin/vim", "vim", "vim", user + "session-3.scope", ""},
+      {user + "user@1000.service/init.scope", "/usr/lib/systemd/systemd", "systemd", "systemd",
+       user + "user@1000.service/init.scope", ""},
+      {user + "user@1000.service/app.slice/app-editor@77.service", "/usr/bin/ed", "ed", "app-editor",
+       user + "user@1000.service/app.slice/app-editor@77.service", ""},
+      {user + "user@1000.service/app.slice/app-mail-4711.scope", "/usr/bin/mail", "mail", "mail",
+       user + "user@1000.service/app.slice/app-mail-4711.scope", ""},
+      {"/slurm/uid_1000/job_7/step_0", "/home/x/solve", "solve", "solve", "/slurm/uid_1000/job_7/step_0", ""},
+      {"/", "", "kworker/0:1", "kworker/0:1", "/", ""},
+  };
+  for (const Case& c : cases) {
+    const Workload workload = workload_of({c.cgroup, c.executable, c.comm});
+    EXPECT_EQ(workload.job, c.job) << c.cgroup;
+    EXPECT_EQ(workload.instance, c.instance);
+    EXPECT_EQ(workload.container, c.container);
+  }
 }
 
 TEST(BaseName, IsTheLastPartOfAPath) {

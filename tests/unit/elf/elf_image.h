@@ -27,7 +27,8 @@ inline std::string note(std::string name, uint32_t type, std::string_view descri
   return bytes;
 }
 
-// Header, program headers, contents, section headers, in this order.
+// Header, program headers, contents, section headers, in this order. The address of a segment with content is its file
+// offset.
 class ElfImage {
  public:
   struct Load {
@@ -63,6 +64,7 @@ class ElfImage {
     };
     for (const auto& [index, content] : segment_contents_) {
       segments[index].p_offset = place(content);
+      segments[index].p_vaddr = segments[index].p_offset;
     }
     std::string names(1, '\0');
     std::vector<Elf64_Shdr> headers(1);

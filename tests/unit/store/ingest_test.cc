@@ -229,6 +229,26 @@ TEST_F(IngestTest, ProfilesShareDictionaryEntriesButNotOrigins) {
   EXPECT_EQ(view(), (View{{"m1 cycles app app main;parse", 3}}));
 }
 
+TEST_F(IngestTest, AWorkloadSaysHowItsExecutableWasBuilt) {
+  wire::RawProfile profile = make_profile({.stacks = "process=db main 1\nprocess=sh main 1\n"});
+  wire::Binary& executable = *profile.add_binaries();
+  executable.set_identity_kind(wire::GNU_BUILD_ID);
+  executable.set_identity("\x01\x02");
+  executable.set_path("/usr/bin/db");
+  executable.set_compiler("rustc version 1.70.0");
+  executable.set_revision("3-1");
+  executable.set_builder("rpm fedora 38");
+  profile.mutable_processes(0)->set_binary_plus_1(static_cast<uint32_t>(profile.binaries_size()));
+  const auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, profile));
+  build(*ingest);
+  const std::string columns =
+      "app || '|' || build_id || '|' || compiler || '|' || revision || '|' || builder";
+  EXPECT_EQ(text("SELECT group_concat(line, ' ; ') FROM (SELECT " + columns +
+                 " AS line FROM workload WHERE id > 0 ORDER BY app)"),
+            "db|0102|rustc version 1.70.0|3-1|rpm fedora 38 ; sh||||");
+}
+
 TEST_F(IngestTest, RandomProfilesOverManyLivesAddUp) {
   std::mt19937_64 random(9);
   View expected;
