@@ -24,6 +24,7 @@ struct AgentFlags {
   std::string server;
   std::string config_path;
   std::string machine_id;
+  std::string state_dir;
 };
 
 Status run_agent(const AgentFlags& flags) {
@@ -37,6 +38,9 @@ Status run_agent(const AgentFlags& flags) {
   if (!flags.machine_id.empty()) {
     inputs.flags.emplace_back("machine.id", flags.machine_id);
   }
+  if (!flags.state_dir.empty()) {
+    inputs.flags.emplace_back("daemon.state_dir", flags.state_dir);
+  }
   const auto loaded = config::load_daemon_config(inputs);
   if (!loaded) {
     return propagate(loaded, "reading the configuration");
@@ -46,14 +50,23 @@ Status run_agent(const AgentFlags& flags) {
   if (!stop) {
     return propagate(stop);
   }
-  auto machine = identity::read_machine(
-      {.id = loaded->machine_id, .datacenter = loaded->datacenter, .cluster = loaded->cluster});
+  auto machine = identity::read_machine({.id = loaded->machine_id,
+                                         .datacenter = loaded->datacenter,
+                                         .cluster = loaded->cluster,
+                                         .state_dir = loaded->state_dir});
   if (!machine) {
     return propagate(machine);
   }
   log_info("sending to {}", loaded->server);
-  Agent agent(*loaded, std::move(*machine));
-  return agent.run(*stop);
+  auto spool = spool::Spool::open({.folder = loaded->state_dir + "/spool",
+                                   .max_bytes = static_cast<uint64_t>(loaded->max_spool_bytes),
+                                   .max_age_ns = loaded->max_spool_age_ns});
+  if (!spool) {
+    return propagate(spool);
+  }
+  Agent agent(*loaded, std::move(*machine), std::move(*spool));
+  agent.run(*stop);
+  return {};
 }
 
 int run(int argc, char** argv) {
@@ -114,6 +127,11 @@ int run(int argc, char** argv) {
           ->type_name("FILE")
           ->excludes(once_flag)
           ->excludes(scrape_flag);
+  app.add_option("--state-dir", agent_flags.state_dir,
+                 "Folder for profiles that wait to be sent (default: /var/lib/plimsoll)")
+      ->type_name("DIR")
+      ->excludes(once_flag)
+      ->excludes(scrape_flag);
   app.add_option("--machine-id", once.machine.id,
                  "Name of this machine (default: derived from /etc/machine-id)");
 
