@@ -30,21 +30,10 @@ Status write_all(const FileCalls& calls, int fd, Bytes content, const std::strin
   return {};
 }
 
-Status sync_folder(const FileCalls& calls, const std::string& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) {
-    return fail_errno(errno, "opening {}", folder);
-  }
-  if (calls.fsync(fd.get()) != 0) {
-    return fail_errno(errno, "syncing {}", folder);
-  }
-  return {};
-}
-
 }  // namespace
 
 const FileCalls& FileCalls::system() {
-  static constexpr FileCalls kCalls{::write, ::fsync, ::rename};
+  static constexpr FileCalls kCalls{::write, ::fsync, ::rename, ::pwrite, ::unlink};
   return kCalls;
 }
 
@@ -55,16 +44,27 @@ Status write_file_durably(const std::string& path, Bytes content, const FileCall
     return fail_errno(errno, "creating {}", temporary);
   }
   if (auto written = write_all(calls, fd.get(), content, temporary); !written) {
-    ::unlink(temporary.c_str());
+    calls.unlink(temporary.c_str());
     return written;
   }
   if (calls.rename(temporary.c_str(), path.c_str()) != 0) {
     const int error_number = errno;
-    ::unlink(temporary.c_str());
+    calls.unlink(temporary.c_str());
     return fail_errno(error_number, "renaming {} to {}", temporary, path);
   }
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  return sync_folder(calls, folder.empty() ? "." : folder);
+  return sync_folder(folder.empty() ? "." : folder, calls);
+}
+
+Status sync_folder(const std::string& folder, const FileCalls& calls) {
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) {
+    return fail_errno(errno, "opening {}", folder);
+  }
+  if (calls.fsync(fd.get()) != 0) {
+    return fail_errno(errno, "syncing {}", folder);
+  }
+  return {};
 }
 
 }  // namespace plimsoll

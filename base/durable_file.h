@@ -8,19 +8,25 @@
 
 namespace plimsoll {
 
-// The system calls that a durable write makes, as a seam: tests replace one by a function that fails.
+// The system calls by which durable files change, as a seam: tests replace one by a function that fails.
 struct FileCalls {
   ssize_t (*write)(int fd, const void* bytes, size_t size);
   int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
+  ssize_t (*pwrite)(int fd, const void* bytes, size_t size, off_t offset);
+  int (*unlink)(const char* path);
 
   static const FileCalls& system();
 };
 
 // Writes `content` to `path` so that after a crash at any moment the path holds either its old content (or
-// nothing) or the new one: temporary file in the same folder, fsync, rename, fsync of the folder. On failure
-// the temporary file is removed and the path is as it was. Costs two fsyncs.
+// nothing) or the new one: temporary file ("PATH.PID.tmp"), fsync, rename, fsync of the folder. On failure the temporary
+// file is removed and the path is as it was, unless it was the folder that could not be synced: then the new content is
+// there, and may not survive a power failure. A full disk is kUnavailable. Costs two fsyncs.
 Status write_file_durably(const std::string& path, Bytes content,
                           const FileCalls& calls = FileCalls::system());
+
+// Makes what was created, renamed and removed in a folder so far survive a power failure.
+Status sync_folder(const std::string& folder, const FileCalls& calls = FileCalls::system());
 
 }  // namespace plimsoll

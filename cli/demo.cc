@@ -163,8 +163,9 @@ Status run_demo(const DemoOptions& options) {
   fmt::print("server: http://{} for people, http://{} for daemons\n", (*server)->address(),
              (*server)->fleet_address());
   const std::string daemon_log = *data_dir + "/plimsolld.log";
-  auto daemon =
-      ChildProcess::start({folder + "/plimsolld", "--server", (*server)->fleet_address()}, daemon_log);
+  auto daemon = ChildProcess::start({folder + "/plimsolld", "--server", (*server)->fleet_address(),
+                                     "--state-dir", *data_dir + "/plimsolld"},
+                                    daemon_log);
   if (!daemon) {
     return propagate(daemon);
   }

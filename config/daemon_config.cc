@@ -18,6 +18,11 @@ std::vector<Key> DaemonConfig::keys() {
       {"daemon.seccomp",
        "Refuses all system calls but those that the daemon needs, once it runs. (docs/security.md)",
        &seccomp},
+      {"daemon.state_dir",
+       "Folder of this daemon's own, which its user may write: profiles that wait to be sent are kept in its "
+       "\"spool\".\n"
+       "Created where it is missing.",
+       &state_dir},
       {"machine.id",
        "Name of this machine, unique in the fleet. Default: none, which derives one from /etc/machine-id.",
        &machine_id},
@@ -64,8 +69,12 @@ std::vector<Key> DaemonConfig::keys() {
       {"limits.events",
        "Events that a server may ask for, such as \"cycles\". Default: none named, which permits all known.",
        &events},
-      {"limits.max_spool_bytes", "Most bytes of profiles kept while the server is away.",
+      {"limits.max_spool_bytes",
+       "Most bytes of disk for profiles that wait to be sent. The oldest is dropped first.",
        SizeBytes{&max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},
+      {"limits.max_spool_age",
+       "Longest time that a profile waits to be sent. The server knows profiles it has accepted for longer.",
+       DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, 30 * 24 * kHourNs}},
       {"scrape.endpoints",
        "Where applications of this machine hand out profiles of their heap and locks, such as\n"
        "[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format is "
@@ -115,6 +124,9 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
   if (config.max_cpu_percent <= 0) {
     return with_field(fail(ErrorCode::kInvalid, "no CPU time at all: not even registering would be possible"),
                       "limits.max_cpu_percent");
+  }
+  if (config.state_dir.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "daemon.state_dir is empty"), "daemon.state_dir");
   }
   if (auto checked = check_scrape_endpoints(config); !checked) {
     return with_field(propagate(checked), "scrape.endpoints");

@@ -15,6 +15,7 @@ struct DaemonConfig {
   std::string server = "127.0.0.1:7071";
   std::string user;     // to become at start; empty: stay
   bool seccomp = true;  // filter system calls
+  std::string state_dir = "/var/lib/plimsoll";
 
   std::string machine_id;  // empty: derived from /etc/machine-id
   std::string datacenter;
@@ -30,6 +31,7 @@ struct DaemonConfig {
   int64_t max_window_ns = 300'000'000'000;
   std::vector<std::string> events;  // permitted ones; empty: all that are known
   int64_t max_spool_bytes = int64_t{64} << 20;
+  int64_t max_spool_age_ns = int64_t{3} * 24 * 3600 * 1'000'000'000;
 
   std::vector<std::string> scrape_endpoints;  // URLs, as parse_scrape_endpoint() takes them
   int64_t scrape_interval_ns = 60'000'000'000;

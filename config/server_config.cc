@@ -28,7 +28,7 @@ std::vector<Key> ServerConfig::keys() {
        "How much of a thread's stack is copied with a sample. Deeper stacks end unfinished.",
        SizeBytes{&collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
       {"collect.window", "Length of one raw profile.", DurationNs{&collect_window_ns},
-       Range{kNsPerSecond, kHourNs}},
+       Range{100 * kMillisecondNs, kHourNs}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
        Range{100 * kMillisecondNs, kHourNs / 6}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},

@@ -1,7 +1,6 @@
 #include "daemon/agent.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,36 +17,11 @@ namespace plimsoll {
 namespace {
 
 constexpr std::string_view kProtobuf = "application/x-protobuf";
-constexpr std::string_view kProfileType = "application/x-plimsoll-profile";
-constexpr int64_t kFirstPauseNs = 200'000'000;
-constexpr int64_t kLongestPauseNs = 30 * kNsPerSecond;
+constexpr int64_t kShortestHeartbeatNs = 200'000'000;
 constexpr int64_t kFlushNs = 5 * kNsPerSecond;
 constexpr int64_t kRequestTimeoutMs = 20'000;
 // A wall clock further off than this is corrected, and the profile says so.
 constexpr int64_t kTolerableOffsetNs = 5 * kNsPerSecond;
-
-// What the server says of the profile itself stays true; anything else may be otherwise later.
-bool is_final(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kInvalid:
-    case ErrorCode::kCorrupt:
-    case ErrorCode::kTooLarge:
-    case ErrorCode::kConflict:
-    case ErrorCode::kUnsupported:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// With "; " between those that say something.
-std::string joined(std::initializer_list<std::string> problems) {
-  std::string all;
-  for (const std::string& problem : problems) {
-    all += (all.empty() || problem.empty() ? "" : "; ") + problem;
-  }
-  return all;
-}
 
 wire::DaemonStatus status_of(const Governor& governor) {
   const Governor::State state = governor.state();
@@ -75,6 +49,29 @@ Readable wait_readable(int first_fd, int second_fd, int64_t until_ns) {
   return {polled[0].revents != 0, polled[1].revents != 0};
 }
 
+wire::ProfileCounts counts_of(const spool::SpoolStatus& status) {
+  using spool::Fate;
+  wire::ProfileCounts counts;
+  counts.set_since_ns(status.counted_since_ns);
+  counts.set_spooled(status.spooled);
+  counts.set_delivered(status.counts[Fate::kDelivered]);
+  counts.set_refused(status.counts[Fate::kRefused]);
+  counts.set_dropped_no_room(status.counts[Fate::kNoRoom]);
+  counts.set_dropped_too_old(status.counts[Fate::kTooOld]);
+  counts.set_dropped_damaged(status.counts[Fate::kDamaged]);
+  counts.set_dropped_disk(status.counts[Fate::kDiskFailed]);
+  counts.set_dropped_missing(status.counts[Fate::kMissing]);
+  return counts;
+}
+
+std::string joined(const std::initializer_list<std::string>& problems) {
+  std::string text;
+  for (const std::string& problem : problems) {
+    text += (text.empty() || problem.empty() ? "" : "; ") + problem;
+  }
+  return text;
+}
+
 LocalLimits limits_of(const config::DaemonConfig& config) {
   return {.max_rate_hz = static_cast<uint32_t>(config.max_rate_hz),
           .max_stack_rate_hz = static_cast<uint32_t>(config.max_stack_rate_hz),
@@ -86,17 +83,19 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 }  // namespace
 
 Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
-             const std::shared_ptr<const identity::JobRules>& rules, UploadQueue& queue,
+             const std::shared_ptr<const identity::JobRules>& rules, spool::Spool& spool,
              ServiceNotifier& notifier, int wake_fd)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
       governor_({.cpu_share = config.max_cpu_percent / 100,
                  .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)}),
+      server_(config.server),
       client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
-      queue_(queue),
+      spool_(spool),
+      uploader_(spool_, [this] { collecting_.set_with_kernel_symbols(false); }),
       notifier_(notifier),
       wake_fd_(wake_fd),
-      random_(random_seed()),
+      contact_retry_(random_seed()),
       census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
       collecting_(machine_, governor_, rules,
@@ -107,10 +106,12 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
 template <typename Reply, typename Request>
 Result<Reply> Agent::call(std::string_view path, const Request& request) {
   const int64_t sent_ns = wall_now_ns();
+  asked_pause_ns_ = 0;
   const auto response = client_.send("POST", path, request.SerializeAsString(), kProtobuf);
   if (!response) {
     return propagate(response);
   }
+  asked_pause_ns_ = http::retry_after_s(*response) * kNsPerSecond;
   if (!response->ok()) {
     return std::unexpected(http::error_of(*response, path));
   }
@@ -141,11 +142,10 @@ Status Agent::register_machine() {
   if (!reply) {
     return propagate(reply, "registering");
   }
-  heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kFirstPauseNs);
+  heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kShortestHeartbeatNs);
   collecting_.set_with_kernel_symbols(reply->wants_kernel_symbols());
   registered_ = true;
   log_info("registered as machine {}", machine_.id());
-  notifier_.status(fmt::format("registered as machine {}", machine_.id()));
   return {};
 }
 
@@ -171,6 +171,18 @@ void Agent::add_census(wire::HeartbeatRequest& request) {
   }
 }
 
+void Agent::fill_in_status(wire::DaemonStatus& status) {
+  governor_.observe(monotonic_now_ns());
+  status = status_of(governor_);
+  const spool::SpoolStatus spooled = spool_.status();
+  status.set_profiles_queued(spooled.waiting);
+  status.set_spooled_bytes(spooled.waiting_bytes);
+  status.set_profiles_dropped(spooled.counts.dropped());
+  status.set_profiles_refused(spooled.counts[spool::Fate::kRefused]);
+  *status.mutable_profile_counts() = counts_of(spooled);
+  status.set_problem(joined({problem_, collecting_.problem(), scraping_.problem(), spooled.problem}));
+}
+
 Status Agent::heartbeat() {
   wire::HeartbeatRequest request;
   request.set_format_version(wire::kFormatVersion);
@@ -179,19 +191,13 @@ Status Agent::heartbeat() {
   if (const std::string running = collecting_.running(); !running.empty()) {
     request.add_assignment_ids(running);
   }
-  wire::DaemonStatus& status = *request.mutable_status();
-  governor_.observe(monotonic_now_ns());
-  status = status_of(governor_);
-  status.set_profiles_queued(queue_.size());
-  status.set_profiles_dropped(queue_.dropped());
-  status.set_profiles_refused(refused_);
-  status.set_problem(joined({problem_, collecting_.problem(), scraping_.problem()}));
+  fill_in_status(*request.mutable_status());
   add_census(request);
   const auto reply = call<wire::HeartbeatReply>("/fleet/v1/heartbeat", request);
   if (!reply) {
     return propagate(reply, "sending a heartbeat");
   }
-  heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kFirstPauseNs);
+  heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kShortestHeartbeatNs);
   registered_ = !reply->register_again();
   if (!registered_) {
     return {};
@@ -219,76 +225,61 @@ void Agent::hand_over(wire::RawProfile profile) {
       pair->set_wall_ns(pair->wall_ns() + offset_ns);
     }
   }
-  queue_.push({profile.profile_id(), wire::encode(profile), profile.has_kernel_symbols()});
+  if (const auto spooled =
+          spool_.push(profile.profile_id(), as_bytes(wire::encode(profile)), profile.has_kernel_symbols());
+      !spooled) {
+    log_warning("collecting goes on without profile {}", to_hex(profile.profile_id()));
+  }
 }
 
-Status Agent::upload_oldest() {
-  const auto profile = queue_.oldest();
-  if (!profile) {
-    return {};
+void Agent::keep_in_contact() {
+  const int64_t now_ns = monotonic_now_ns();
+  if (now_ns < contact_due_ns_) {
+    return;
   }
-  const auto response =
-      client_.send("PUT", "/fleet/v1/profiles/" + to_hex(profile->id), profile->encoded, kProfileType);
-  if (!response) {
-    return propagate(response, "uploading a profile");
+  const bool registers = !registered_;
+  if (const Status done = registers ? register_machine() : heartbeat(); !done) {
+    log_warning("{}", done.error().text());
+    contact_retry_.failed(monotonic_now_ns(), asked_pause_ns_);
+    contact_due_ns_ = contact_retry_.due_ns();
+    uploader_.not_before(contact_due_ns_);  // the server is in trouble: no more than one request a pause
+    return;
   }
-  if (!response->ok()) {
-    const Error error = http::error_of(*response, "uploading a profile");
-    if (!is_final(error)) {
-      return std::unexpected(error);
-    }
-    log_error("profile {} is dropped: {}", to_hex(profile->id), error.text());
-    ++refused_;
-  } else if (profile->has_kernel_symbols) {
-    collecting_.set_with_kernel_symbols(false);
-  }
-  queue_.remove(profile->id);
-  return {};
+  contact_retry_.succeeded();
+  // Whoever has just registered, or has to, goes on at once.
+  contact_due_ns_ = registers || !registered_ ? 0 : now_ns + heartbeat_interval_ns_;
 }
 
-int64_t Agent::backoff_ns() {
-  const int64_t longest_ns = std::min(kLongestPauseNs, kFirstPauseNs << std::min(failures_, 10));
-  return std::uniform_int_distribution<int64_t>(longest_ns / 2, longest_ns)(random_);
+void Agent::upload() {
+  if (!registered_ || spool_.waiting() == 0 || monotonic_now_ns() < uploader_.due_ns()) {
+    return;
+  }
+  if (const Status sent = uploader_.send_oldest(client_); !sent) {
+    log_warning("{}", sent.error().text());
+  }
+}
+
+int64_t Agent::next_due_ns() const {
+  const bool uploads = registered_ && spool_.waiting() > 0;
+  return uploads ? std::min(contact_due_ns_, uploader_.due_ns()) : contact_due_ns_;
 }
 
 void Agent::run() {
-  int64_t heartbeat_at_ns = 0;
-  int64_t upload_at_ns = 0;
   bool woken = false;
   while (!woken) {
-    const int64_t now_ns = monotonic_now_ns();
-    Status done;
-    if (!registered_) {
-      done = register_machine();
-    } else if (now_ns >= heartbeat_at_ns) {
-      done = heartbeat();
-      heartbeat_at_ns = now_ns + heartbeat_interval_ns_;
-    } else if (queue_.size() > 0 && now_ns >= upload_at_ns) {
-      done = upload_oldest();
-    }
-    if (done) {
-      failures_ = 0;
-    } else {
-      log_warning("{}", done.error().text());
-      upload_at_ns = monotonic_now_ns() + backoff_ns();
-      ++failures_;
-      heartbeat_at_ns =
-          std::max(heartbeat_at_ns, upload_at_ns);  // the server is in trouble: no more than one a pause
-    }
-    // First the wake-ups, then the look at the queue: what is pushed in between wakes us again.
-    queue_.drain_wakeups();
-    const bool has_work = done && (queue_.size() > 0 || !registered_);
-    const bool retries = !done && (queue_.size() > 0 || !registered_);
-    const int64_t wake_at_ns = retries ? std::min(upload_at_ns, heartbeat_at_ns) : heartbeat_at_ns;
-    woken = wait(done ? queue_.wake_fd() : -1, has_work ? 0 : wake_at_ns);
+    keep_in_contact();
+    upload();
+    // First the wake-ups, then the look at the spool: what is pushed in between wakes us again.
+    spool_.drain_wakeups();
+    woken = wait(next_due_ns());
   }
 }
 
-bool Agent::wait(int queue_fd, int64_t until_ns) {
+bool Agent::wait(int64_t until_ns) {
   for (;;) {
     notifier_.alive();
     const Readable readable =
-        wait_readable(wake_fd_, queue_fd, std::min(until_ns, notifier_.alive_until_ns()));
+        wait_readable(wake_fd_, spool_.wake_fd(), std::min(until_ns, notifier_.alive_until_ns()));
     // Being due to say that we live is no reason to try again what just failed.
     if (readable.first || readable.second || monotonic_now_ns() >= until_ns) {
       return readable.first;
@@ -301,14 +292,18 @@ void Agent::stop_collecting() {
   scraping_.stop();
 }
 
-Status Agent::flush() {
-  const int64_t flush_until_ns = monotonic_now_ns() + kFlushNs;
-  while (queue_.size() > 0 && monotonic_now_ns() < flush_until_ns) {
-    if (auto sent = upload_oldest(); !sent) {
-      return propagate(sent, "{} profiles were not sent before stopping", queue_.size());
+void Agent::flush() {
+  const int64_t until_ns = monotonic_now_ns() + kFlushNs;
+  http::Client client({.base_url = server_, .timeout_ms = kFlushNs / 1'000'000});
+  while (spool_.waiting() > 0 && monotonic_now_ns() < until_ns) {
+    if (const Status sent = uploader_.send_oldest(client); !sent) {
+      log_warning("{}", sent.error().text());
+      break;
     }
   }
-  return {};
+  if (const uint64_t waiting = spool_.waiting(); waiting > 0) {
+    log_info("{} profiles wait in the spool for the next start", waiting);
+  }
 }
 
 }  // namespace plimsoll

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
 
 #include "base/result.h"
@@ -15,28 +14,30 @@
 #include "daemon/limits.h"
 #include "daemon/scrape/scraping_thread.h"
 #include "daemon/service/service_notifier.h"
-#include "daemon/upload_queue.h"
+#include "daemon/spool/retry_timer.h"
+#include "daemon/spool/spool.h"
+#include "daemon/spool/uploader.h"
 #include "http/client.h"
 #include "proto/fleet.pb.h"
 
 namespace plimsoll {
 
 // One thread runs it; collecting and scraping happen in others. Only makes outgoing requests. Whatever fails for now (no server,
-// no network) is tried again, with growing pauses and jitter; profiles wait in a bounded queue meanwhile.
+// no network) is tried again, with growing pauses and jitter; profiles wait in the spool meanwhile, and survive this process.
 class Agent {
  public:
-  // `rules` are those of the configuration, compiled. Borrows the queue, which outlives an agent: what one has not sent, the
+  // `rules` are those of the configuration, compiled. Borrows the spool, which outlives an agent: what one has not sent, the
   // next one sends. A readable `wake_fd` ends run(), and any request under way.
   Agent(const config::DaemonConfig& config, wire::Machine machine,
-        const std::shared_ptr<const identity::JobRules>& rules, UploadQueue& queue, ServiceNotifier& notifier,
-        int wake_fd);
+        const std::shared_ptr<const identity::JobRules>& rules, spool::Spool& spool,
+        ServiceNotifier& notifier, int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
   void run();
-  // Ends the running window: its profile is in the queue then. Nothing is collected afterwards.
+  // Ends the running window: its profile is in the spool then. Nothing is collected afterwards.
   void stop_collecting();
-  // Sends what is queued for as long as the server answers, and for a few seconds at most.
-  Status flush();
+  // Sends what is spooled for as long as the server answers, and for 5 s at most. The rest waits on disk for the next run.
+  void flush();
 
   // What is wrong with the daemon itself, for its heartbeats; empty: nothing.
   void set_problem(std::string problem) { problem_ = std::move(problem); }
@@ -49,30 +50,34 @@ class Agent {
   Status register_machine();
   Status heartbeat();
   void add_census(wire::HeartbeatRequest& request);
-  // Sends the oldest queued profile. A profile that the server refuses for good is dropped and counted.
-  Status upload_oldest();
+  void fill_in_status(wire::DaemonStatus& status);
   void hand_over(wire::RawProfile profile);
   void learn_time(int64_t server_time_ns, int64_t sent_ns);
-  int64_t backoff_ns();
-  // True when the agent is to stop running; false when the queue has something new or the time has come.
-  bool wait(int queue_fd, int64_t until_ns);
+  // Each does what is due, or nothing.
+  void keep_in_contact();
+  void upload();
+  int64_t next_due_ns() const;
+  // True when the agent is to stop running; false when the spool has something new or the time has come.
+  bool wait(int64_t until_ns);
 
   const wire::Machine machine_;
   const LocalLimits limits_;
   Governor governor_;
+  const std::string server_;
   http::Client client_;
-  UploadQueue& queue_;
+  spool::Spool& spool_;
+  spool::Uploader uploader_;
   ServiceNotifier& notifier_;
   const int wake_fd_;
   std::string problem_;
-  std::mt19937_64 random_;
+  spool::RetryTimer contact_retry_;
   identity::ProcFs proc_fs_;
   identity::Census census_;
   bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
   int64_t heartbeat_interval_ns_;
-  int failures_ = 0;  // in a row
-  uint64_t refused_ = 0;
+  int64_t contact_due_ns_ = 0;  // registering, or the next heartbeat
+  int64_t asked_pause_ns_ = 0;  // by the answer to the last call
   std::atomic<int64_t> server_offset_ns_ = 0;
   // Last: their threads use the members above.
   CollectingThread collecting_;

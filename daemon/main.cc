@@ -32,6 +32,7 @@ struct CommandLine {
   std::string output;
   std::string user;
   std::string machine_id;
+  std::string state_dir;
 
   OnceOptions once;
   CLI::Option* once_option = nullptr;
@@ -125,6 +126,12 @@ void add_service_options(CommandLine& line) {
           ->type_name("FILE")
           ->excludes(line.once_option)
           ->excludes(line.scrape_option);
+  line.app
+      .add_option("--state-dir", line.state_dir,
+                  "Folder for profiles that wait to be sent (default: /var/lib/plimsoll)")
+      ->type_name("DIR")
+      ->excludes(line.once_option)
+      ->excludes(line.scrape_option);
 }
 
 void add_probe_command(CommandLine& line) {
@@ -149,7 +156,7 @@ config::LoadInputs service_inputs(const CommandLine& line) {
   }
   for (const auto& [key, value] :
        {std::pair("daemon.server", line.server), std::pair("daemon.user", line.user),
-        std::pair("machine.id", line.machine_id)}) {
+        std::pair("daemon.state_dir", line.state_dir), std::pair("machine.id", line.machine_id)}) {
     if (!value.empty()) {
       inputs.flags.emplace_back(key, value);
     }

@@ -11,6 +11,7 @@
 #include "daemon/privileges/capabilities.h"
 #include "daemon/service/service_notifier.h"
 #include "daemon/service/signals.h"
+#include "daemon/spool/spool.h"
 
 namespace plimsoll {
 namespace {
@@ -35,8 +36,10 @@ Result<Setup> setup_of(config::DaemonConfig config) {
   if (!rules) {
     return propagate(rules, "reading the configuration");
   }
-  auto machine = identity::read_machine(
-      {.id = config.machine_id, .datacenter = config.datacenter, .cluster = config.cluster});
+  auto machine = identity::read_machine({.id = config.machine_id,
+                                         .datacenter = config.datacenter,
+                                         .cluster = config.cluster,
+                                         .state_dir = config.state_dir});
   if (!machine) {
     return propagate(machine);
   }
@@ -78,11 +81,13 @@ std::optional<Setup> run_until_changed(Agent& agent, const config::DaemonConfig&
 }  // namespace
 
 Status check_reload(const config::DaemonConfig& current, const config::DaemonConfig& next) {
-  const char* changed = next.machine_id != current.machine_id             ? "machine.id"
-                        : next.user != current.user                       ? "daemon.user"
-                        : next.seccomp != current.seccomp                 ? "daemon.seccomp"
-                        : next.max_spool_bytes != current.max_spool_bytes ? "limits.max_spool_bytes"
-                                                                          : nullptr;
+  const char* changed = next.machine_id != current.machine_id               ? "machine.id"
+                        : next.user != current.user                         ? "daemon.user"
+                        : next.seccomp != current.seccomp                   ? "daemon.seccomp"
+                        : next.state_dir != current.state_dir               ? "daemon.state_dir"
+                        : next.max_spool_bytes != current.max_spool_bytes   ? "limits.max_spool_bytes"
+                        : next.max_spool_age_ns != current.max_spool_age_ns ? "limits.max_spool_age"
+                                                                            : nullptr;
   if (changed == nullptr) {
     return {};
   }
@@ -98,7 +103,12 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   }
   log_missing_capabilities();
   ServiceNotifier notifier([](const char* name) -> const char* { return std::getenv(name); });
-  UploadQueue queue(static_cast<uint64_t>(config.max_spool_bytes));
+  const auto spool = spool::Spool::open({.folder = config.state_dir + "/spool",
+                                         .max_bytes = static_cast<uint64_t>(config.max_spool_bytes),
+                                         .max_age_ns = config.max_spool_age_ns});
+  if (!spool) {
+    return propagate(spool);
+  }
   auto first = setup_of(std::move(config));
   if (!first) {
     return propagate(first);
@@ -106,7 +116,7 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   Setup setup = std::move(*first);
   for (;;) {
     log_info("sending to {}", setup.config.server);
-    Agent agent(setup.config, setup.machine, setup.rules, queue, notifier, signals->fd());
+    Agent agent(setup.config, setup.machine, setup.rules, **spool, notifier, signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {
@@ -114,7 +124,8 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
     }
     agent.stop_collecting();
     if (!next) {
-      return agent.flush();
+      agent.flush();
+      return {};
     }
     setup = std::move(*next);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace plimsoll::http {
@@ -109,6 +110,15 @@ Error error_of(const Response& response, std::string_view what) {
   return Error{code_of_name(text_member(*error, "code"), status_code),
                fmt::format("{}: {}", what, text_member(*error, "message")),
                std::string(text_member(*error, "field")), std::string(text_member(*error, "hint"))};
+}
+
+int64_t retry_after_s(const Response& response) {
+  constexpr int64_t kMostSeconds = int64_t{24} * 3600;
+  const std::string_view text = response.header("Retry-After");
+  int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? std::clamp<int64_t>(seconds, 0, kMostSeconds) : 0;
 }
 
 }  // namespace plimsoll::http

@@ -1,6 +1,7 @@
 // What a request and a response are, on either side of the wire, and the one form that an error has there.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,5 +43,8 @@ Response error_response(const Error& error);
 // The inverse of error_response(), for any response that is not ok(): what it says where its body is ours,
 // else what its status means. `what` begins the message, as in propagate().
 Error error_of(const Response& response, std::string_view what);
+
+// For how many seconds the answer asks not to be asked again ("Retry-After: 120"); 0 where it does not say, or says a date.
+int64_t retry_after_s(const Response& response);
 
 }  // namespace plimsoll::http

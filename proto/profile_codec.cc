@@ -148,7 +148,7 @@ bool looks_like_profile(Bytes bytes) {
   return as_text(bytes).starts_with(kMagic);
 }
 
-Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
+Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits) {
   if (encoded.size() > limits.max_encoded_bytes) {
     return fail(ErrorCode::kTooLarge, "the profile has {} bytes; at most {} are read", encoded.size(),
                 limits.max_encoded_bytes);
@@ -185,7 +185,15 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
     return with_field(fail(ErrorCode::kCorrupt, "the profile is damaged: its checksum does not match"),
                       "checksum");
   }
-  auto message = decompress(body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX));
+  return body;
+}
+
+Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
+  const auto body = check_framing(encoded, limits);
+  if (!body) {
+    return propagate(body);
+  }
+  auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX));
   if (!message) {
     return with_field(propagate(message), "body");
   }

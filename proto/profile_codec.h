@@ -30,6 +30,10 @@ Status check_version(uint32_t version, std::string_view what);
 
 std::string encode(const RawProfile& profile);
 
+// What follows the header, borrowed. Size, magic, version, length and checksum are checked, and nothing is decompressed:
+// whether the bytes are those that encode() made, at the cost of reading them once.
+Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits = {});
+
 // Everything is checked: framing, checksum, sizes, then every index and sum (validate()). An error names the
 // field.
 Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits = {});

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
-# random stacks unwound, once under AddressSanitizer and once against the clock; and the sweep that kills the server at random
-# moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves the sweep out,
-# and --only NAME, which may be repeated, all but that fuzz test.
+# random stacks unwound, once under AddressSanitizer and once against the clock; and the sweeps that kill the server and the
+# daemon at random moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves
+# the sweeps out, and --only NAME, which may be repeated, all but that fuzz test.
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -77,13 +77,14 @@ soak_stacks() {
   note "$what passed: $(grep 'random stacks,' "$log")"
 }
 
+# soak_crashes TEST
 soak_crashes() {
-  local started=$SECONDS log=$LOG_DIR/soak-crashes.log
-  if ! PLIMSOLL_CRASHES=1000 build/bin/crash_test --gtest_filter='*' >"$log" 2>&1; then
-    note "crash_test failed with PLIMSOLL_CRASHES=1000"
-    die "crash_test failed: $(reason_in "$log") (log: $log)"
+  local started=$SECONDS log=$LOG_DIR/soak-$1.log
+  if ! PLIMSOLL_CRASHES=1000 "build/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
+    note "$1 failed with PLIMSOLL_CRASHES=1000"
+    die "$1 failed: $(reason_in "$log") (log: $log)"
   fi
-  note "crash_test passed with 1000 crashes in $((SECONDS - started)) s"
+  note "$1 passed with 1000 crashes in $((SECONDS - started)) s"
 }
 
 scripts/install.sh
@@ -104,7 +105,9 @@ step "build fuzz_random_stacks_test" cmake --build build --target fuzz_random_st
 soak_stacks build-asan 0
 soak_stacks build 50
 if [[ $with_crashes ]]; then
-  has_target build crash_test || die "there is no test program crash_test in this tree"
-  step "build crash_test" cmake --build build --target crash_test
-  soak_crashes
+  for sweep in crash_test daemon_crash_test; do
+    has_target build "$sweep" || die "there is no test program $sweep in this tree"
+    step "build $sweep" cmake --build build --target "$sweep"
+    soak_crashes "$sweep"
+  done
 fi

@@ -1,15 +1,11 @@
 #include "store/data_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 
 #include "base/durable_file.h"
 #include "base/file.h"
+#include "base/lock_file.h"
 #include "base/log.h"
 
 namespace plimsoll::store {
@@ -105,21 +101,12 @@ Result<int> DataDirectory::read_format() const {
 }
 
 Status DataDirectory::take_lock() {
-  const std::string lock_path = path_ + "/lock";
-  lock_ = UniqueFd(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock_.valid()) {
-    return fail_errno(errno, "opening {}", lock_path);
+  auto lock = take_lock_file(path_ + "/lock", path_ + " is being written by",
+                             "stop that process, or ask it with --server");
+  if (!lock) {
+    return propagate(lock);
   }
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    const std::string holder = read_file(lock_path, 64).value_or("?");
-    return with_hint(fail(ErrorCode::kConflict, "{} is being written by process {}", path_,
-                          holder.substr(0, holder.find('\n'))),
-                     "stop that process, or ask it with --server");
-  }
-  const std::string pid = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(lock_.get(), 0) != 0 || ::pwrite(lock_.get(), pid.data(), pid.size(), 0) < 0) {
-    return fail_errno(errno, "writing {}", lock_path);
-  }
+  lock_ = std::move(*lock);
   return {};
 }
 

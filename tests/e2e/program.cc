@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 namespace plimsoll::testing {
 namespace {
@@ -29,22 +30,40 @@ std::string output_path() {
                      ::getpid(), ++count);
 }
 
+// This process's environment, with the state folder of daemons in place of its own.
+std::vector<std::string> environment_with_state(const std::string& state) {
+  const std::string variable = "PLIMSOLL_DAEMON_STATE_DIR=";
+  std::vector<std::string> variables{variable + state};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(variable)) {
+      variables.emplace_back(*entry);
+    }
+  }
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) {
+    pointers.push_back(text.data());
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
 std::string program(const std::string& name) {
   return std::string(PLIMSOLL_BIN) + "/" + name;
 }
 
-Background::Background(const std::vector<std::string>& argv) : out_(output_path()), err_(output_path()) {
+Background::Background(const std::vector<std::string>& argv)
+    : out_(output_path()), err_(output_path()), state_(output_path()) {
   std::vector<std::string> arguments = argv;
   if (arguments[0].find('/') == std::string::npos) {
     arguments[0] = program(arguments[0]);
   }
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) {
-    pointers.push_back(argument.data());
-  }
-  pointers.push_back(nullptr);
+  std::vector<std::string> variables = environment_with_state(state_);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -52,7 +71,8 @@ Background::Background(const std::vector<std::string>& argv) : out_(output_path(
                                      0600);
   ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err_.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
                                      0600);
-  if (::posix_spawn(&pid_, pointers[0], &actions, nullptr, pointers.data(), environ) != 0) {
+  if (::posix_spawn(&pid_, arguments[0].c_str(), &actions, nullptr, pointers_to(arguments).data(),
+                    pointers_to(variables).data()) != 0) {
     pid_ = -1;
   }
   ::posix_spawn_file_actions_destroy(&actions);
@@ -65,12 +85,20 @@ Background::~Background() {
   }
   ::unlink(out_.c_str());
   ::unlink(err_.c_str());
+  if (!state_.empty()) {
+    std::error_code error;
+    std::filesystem::remove_all(state_, error);
+  }
 }
 
 void Background::kill(int signal_number) const {
   if (pid_ > 0) {
     ::kill(pid_, signal_number);
   }
+}
+
+std::string Background::out() const {
+  return content_of(out_);
 }
 
 std::string Background::err() const {

@@ -18,12 +18,16 @@ struct Finished {
 // Runs to the end. `argv[0]` without a slash is one of our programs.
 Finished run(const std::vector<std::string>& argv);
 
-// Ended with SIGKILL when destroyed, if it still runs.
+// Ended with SIGKILL when destroyed, if it still runs. A daemon finds a state folder of its own, which goes with it, unless
+// its arguments name another.
 class Background {
  public:
   explicit Background(const std::vector<std::string>& argv);
   Background(Background&& other) noexcept
-      : pid_(std::exchange(other.pid_, -1)), out_(std::move(other.out_)), err_(std::move(other.err_)) {}
+      : pid_(std::exchange(other.pid_, -1)),
+        out_(std::move(other.out_)),
+        err_(std::move(other.err_)),
+        state_(std::exchange(other.state_, {})) {}
   Background& operator=(Background&&) = delete;
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
@@ -32,13 +36,15 @@ class Background {
   pid_t pid() const { return pid_; }
   void kill(int signal_number) const;
   Finished wait();
-  // What it has printed so far on standard error.
+  // What it has printed so far.
+  std::string out() const;
   std::string err() const;
 
  private:
   pid_t pid_ = -1;
   std::string out_;  // files
   std::string err_;
+  std::string state_;  // folder
 };
 
 // A folder under the tests' temporary one, empty, removed at the end.

@@ -1,0 +1,90 @@
+#include "daemon/spool/uploader.h"
+
+#include <optional>
+
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "proto/fleet.pb.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::spool {
+namespace {
+
+constexpr std::string_view kProfileType = "application/x-plimsoll-profile";
+
+// What the server says of the profile itself stays true; anything else may be otherwise later.
+bool is_final(unsigned status) {
+  return status == 400 || status == 409 || status == 413 || status == 415;
+}
+
+// A page that something on the way puts in place of the server's answer must not cost a profile.
+Status check_acknowledgement(const http::Response& response) {
+  wire::UploadReply reply;
+  if (!reply.ParseFromString(response.body)) {
+    return fail(ErrorCode::kUnavailable, "the answer with status {} is not an UploadReply", response.status);
+  }
+  return wire::check_version(reply.format_version(), "the server's reply");
+}
+
+}  // namespace
+
+Uploader::Uploader(Spool& spool, std::function<void()> kernel_symbols_delivered)
+    : spool_(spool), kernel_symbols_delivered_(std::move(kernel_symbols_delivered)), retry_(random_seed()) {}
+
+Status Uploader::send_oldest(http::Client& client) {
+  asked_pause_ns_ = 0;
+  Status done = send_and_settle(client);
+  if (done) {
+    retry_.succeeded();
+  } else {
+    retry_.failed(monotonic_now_ns(), asked_pause_ns_);
+  }
+  return done;
+}
+
+Status Uploader::send_and_settle(http::Client& client) {
+  const auto oldest = spool_.oldest();
+  if (!oldest) {
+    return propagate(oldest, "reading the spool");
+  }
+  const std::optional<OutgoingProfile>& found = *oldest;
+  if (!found) {
+    return {};
+  }
+  const OutgoingProfile& profile = *found;
+  const auto fate = send(client, profile);
+  if (!fate) {
+    return propagate(fate);
+  }
+  if (auto settled = spool_.settle(profile.sequence, *fate); !settled) {
+    return propagate(settled, "removing a profile from the spool");
+  }
+  if (profile.has_kernel_symbols && *fate == Fate::kDelivered) {
+    kernel_symbols_delivered_();
+  }
+  return {};
+}
+
+Result<Fate> Uploader::send(http::Client& client, const OutgoingProfile& profile) {
+  constexpr std::string_view kWhat = "uploading a profile";
+  const auto response =
+      client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile.id), profile.encoded, kProfileType);
+  if (!response) {
+    return propagate(response, "{}", kWhat);
+  }
+  if (response->ok()) {
+    const Status acknowledged = check_acknowledgement(*response);
+    return acknowledged ? Result<Fate>(Fate::kDelivered) : propagate(acknowledged, "{}", kWhat);
+  }
+  const Error error = http::error_of(*response, kWhat);
+  if (!is_final(response->status)) {
+    asked_pause_ns_ = http::retry_after_s(*response) * kNsPerSecond;
+    return std::unexpected(error);
+  }
+  log_error("profile {}: {}", to_hex(profile.id), error.text());
+  return Fate::kRefused;
+}
+
+}  // namespace plimsoll::spool
