@@ -138,6 +138,10 @@ int64_t monotonic_now_ns() {
   return clock_now_ns(CLOCK_MONOTONIC);
 }
 
+int64_t boot_now_ns() {
+  return clock_now_ns(CLOCK_BOOTTIME);
+}
+
 std::string format_time(int64_t wall_ns) {
   const int64_t nanoseconds = ((wall_ns % kNsPerSecond) + kNsPerSecond) % kNsPerSecond;
   const time_t seconds = (wall_ns - nanoseconds) / kNsPerSecond;

@@ -12,6 +12,7 @@ inline constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 int64_t wall_now_ns();       // CLOCK_REALTIME, nanoseconds since 1970
 int64_t monotonic_now_ns();  // CLOCK_MONOTONIC, the clock of our perf events
+int64_t boot_now_ns();       // CLOCK_BOOTTIME, which /proc tells the starts of processes in
 
 // "2026-11-21T02:38:16Z", with a fraction of the second only where there is one.
 std::string format_time(int64_t wall_ns);

@@ -43,11 +43,12 @@ uint32_t ProfileBuilder::kernel_binary(const identity::KernelImage& image) {
   return entry->second;
 }
 
-uint32_t ProfileBuilder::process(const std::shared_ptr<identity::ProcessIdentity>& identity) {
+uint32_t ProfileBuilder::process(const std::shared_ptr<identity::ProcessIdentity>& identity,
+                                 const identity::CgroupPath& cgroup) {
   const auto next = static_cast<uint32_t>(processes_.size());
-  const auto [entry, is_new] = process_index_.try_emplace(identity.get(), next);
+  const auto [entry, is_new] = process_index_.try_emplace({identity.get(), cgroup.get()}, next);
   if (is_new) {
-    processes_.push_back(identity);
+    processes_.push_back({identity, cgroup});
   }
   return entry->second;
 }
@@ -147,14 +148,15 @@ void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
 }
 
 void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
-  for (const auto& identity : processes_) {
+  for (const auto& [identity, sampled_cgroup] : processes_) {
+    const std::string& cgroup = sampled_cgroup == nullptr ? identity->cgroup : *sampled_cgroup;
     wire::Process& process = *profile.add_processes();
     process.set_pid(identity->pid);
     process.set_start_ns(identity->start_ns);
     process.set_comm(identity->comm);
     process.set_executable(identity->executable);
-    process.set_cgroup(identity->cgroup);
-    const auto workload = identity::workload_of(identity->cgroup, identity->executable, identity->comm);
+    process.set_cgroup(cgroup);
+    const auto workload = identity::workload_of(cgroup, identity->executable, identity->comm);
     process.set_job(workload.job);
     process.set_instance(workload.instance);
     process.set_container(workload.container);
@@ -213,7 +215,7 @@ void ProfileBuilder::write_branches(wire::RawProfile& profile) const {
 void ProfileBuilder::finish(wire::RawProfile& profile) {
   std::vector<uint32_t> executables;
   executables.reserve(processes_.size());
-  for (const auto& identity : processes_) {
+  for (const auto& [identity, cgroup] : processes_) {
     executables.push_back(identity->binary == nullptr ? 0 : binary(identity->binary) + 1);
   }
   profile.mutable_binaries()->Swap(profile_.mutable_binaries());

@@ -39,6 +39,9 @@ class UserStacks {
   // read beyond twice the bound.
   void trim();
 
+  // Nothing is kept for this binary any more: another may take its address.
+  void forget(const identity::BinaryInfo* binary);
+
   size_t table_bytes() const { return table_bytes_; }
 
  private:
