@@ -6,7 +6,9 @@
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/open_event.h"
 #include "daemon/perf/ring_size.h"
+#include "daemon/profile/cpu_time_counts.h"
 #include "daemon/profile/sample_assembly.h"
 #include "proto/profile_codec.h"
 
@@ -84,6 +86,13 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   } else {
     collector->notes_.push_back("kernel code is unresolved: " + kernel.error().text());
   }
+  if (!perf::samples_tell_cgroups()) {
+    collector->notes_.push_back(
+        "this kernel's samples do not tell their control group (CONFIG_CGROUP_PERF): a process counts for "
+        "the group that "
+        "/proc told of it in the window");
+  }
+  collector->window_counts_.push_back(std::make_unique<CpuTimeCounts>(collector->proc_fs_));
   if (auto opened = collector->open_sampler(); !opened) {
     return propagate(opened);
   }
@@ -99,6 +108,7 @@ Status Collector::open_sampler() {
   sampler_options.cpus = *cpus;
   sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
+  sampler_options.on_side_band_lost = [this] { processes_.distrust(); };
   for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
@@ -112,6 +122,37 @@ Status Collector::open_sampler() {
   }
   sampler_ = std::make_unique<perf::Sampler>(std::move(*sampler));
   return {};
+}
+
+Status Collector::learn_processes() {
+  if (scanned_) {
+    return {};
+  }
+  if (auto enabled = sampler_->enable_side_band(); !enabled) {
+    return enabled;
+  }
+  if (const size_t denied = processes_.scan(); denied > 0) {
+    notes_.push_back(
+        fmt::format("code of {} process{} is unresolved: this user may not read the mappings; "
+                    "CAP_SYS_PTRACE permits most",
+                    denied, denied == 1 ? "" : "es"));
+  }
+  scanned_ = true;
+  sampler_->drain([this](Bytes bytes) {
+    if (const auto record = perf::decode_record(bytes)) {
+      processes_.apply(*record);
+    }
+  });
+  return {};
+}
+
+void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const {
+  if (profile.lost_side_band() > 0) {
+    profile.add_notes(
+        fmt::format("{} records of processes were lost: who ran was asked of /proc again, and {} times "
+                    "nobody could tell ({})",
+                    profile.lost_side_band(), processes_.unknown() - unknown_before, identity::kUnknownComm));
+  }
 }
 
 Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builder) {
@@ -132,15 +173,6 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
   std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
   if (auto enabled = sampler_->enable(); !enabled) {
     return enabled;
-  }
-  if (!scanned_) {
-    if (const size_t denied = processes_.scan(); denied > 0) {
-      notes_.push_back(
-          fmt::format("code of {} process{} is unresolved: this user may not read the mappings; "
-                      "CAP_SYS_PTRACE permits most",
-                      denied, denied == 1 ? "" : "es"));
-    }
-    scanned_ = true;
   }
   int64_t now_ns = monotonic_now_ns();
   int64_t redraw_at_ns = now_ns;
@@ -174,12 +206,26 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
                           : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);
 }
 
+void Collector::end_window() {
+  processes_.end_window();
+  if (binaries_.has_too_many()) {
+    for (const identity::BinaryInfo* binary : binaries_.forget_unused(processes_.binaries_in_use())) {
+      user_stacks_.forget(binary);
+    }
+  }
+  user_stacks_.trim();
+}
+
 Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   wire::RawProfile profile;
   profile.set_format_version(wire::kFormatVersion);
   profile.set_profile_id(random_bytes(16));
   *profile.mutable_machine() = options_.machine;
   *profile.mutable_assignment() = options_.assignment;
+  if (auto learned = learn_processes(); !learned) {
+    return propagate(learned);
+  }
+  const uint64_t unknown_before = processes_.unknown();
   const auto counts_before = sampler_->read_counts();
   const auto side_band_before = sampler_->side_band_lost();
   if (!counts_before || !side_band_before) {
@@ -216,11 +262,11 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);
+  note_unknown_processes(unknown_before, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {
     add_kernel_symbols(*kernel_, profile);
   }
-  processes_.forget_exited();
-  user_stacks_.trim();
+  end_window();
   return profile;
 }
 

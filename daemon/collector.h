@@ -54,6 +54,10 @@ class Collector {
  private:
   explicit Collector(CollectorOptions options);
   Status open_sampler();
+  // Before the first window: the processes that are there, and what changed while they were read.
+  Status learn_processes();
+  void note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const;
+  void end_window();
   Status run_window(const WindowOptions& window, ProfileBuilder& builder);
 
   CollectorOptions options_;
