@@ -21,7 +21,7 @@ uint64_t id_of_folder(const std::string& path) {
 
 }  // namespace
 
-CgroupTable::CgroupTable(std::string mounts, Limits limits) : limits_(limits) {
+CgroupTable::CgroupTable(const std::string& mounts, Limits limits) : limits_(limits) {
   if (mounts.empty()) {
     return;
   }
@@ -66,8 +66,8 @@ void CgroupTable::visit(const std::string& folder, const std::string& path, size
        entry.increment(error)) {
     std::error_code type_error;
     if (entry->is_directory(type_error) && !entry->is_symlink(type_error)) {
-      const std::string name = entry->path().filename().string();
-      visit(folder + "/" + name, path + "/" + name, depth + 1);
+      const std::string name = "/" + entry->path().filename().string();
+      visit(folder + name, path + name, depth + 1);
     }
   }
 }

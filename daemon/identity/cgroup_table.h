@@ -24,14 +24,14 @@ class CgroupTable {
   };
 
   // `mounts` is where control groups are mounted; empty: there are none to look through, and only records tell.
-  CgroupTable(std::string mounts, Limits limits);
-  explicit CgroupTable(std::string mounts) : CgroupTable(std::move(mounts), Limits{}) {}
+  CgroupTable(const std::string& mounts, Limits limits);
+  explicit CgroupTable(const std::string& mounts) : CgroupTable(mounts, Limits{}) {}
 
   // Looks through all groups there are. Call with recording enabled, so that later ones are in the records.
   void scan();
 
   // A group was made.
-  void add(uint64_t id, std::string_view path);
+  void add(uint64_t id, std::string_view text);
 
   // The group's path, printable; null where it is not known. One that nobody told of has everything looked through again,
   // once in a window.

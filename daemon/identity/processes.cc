@@ -56,10 +56,11 @@ bool ProcessTable::started_then(int64_t known_ns, int64_t told_ns) {
   return known_ns != 0 && told_ns <= known_ns && known_ns - told_ns <= kLatestNs;
 }
 
-ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries, std::string cgroup_mounts)
+ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries,
+                           const std::string& cgroup_mounts)
     : source_(source),
       binaries_(binaries),
-      cgroups_(std::move(cgroup_mounts)),
+      cgroups_(cgroup_mounts),
       sees_all_processes_(source.sees_all_processes()) {}
 
 size_t ProcessTable::scan() {

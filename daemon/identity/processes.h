@@ -68,7 +68,7 @@ class ProcessTable {
  public:
   // `cgroup_mounts` is where control groups are mounted; empty where only records tell of them.
   ProcessTable(const ProcessSource& source, BinaryTable& binaries,
-               std::string cgroup_mounts = "/sys/fs/cgroup");
+               const std::string& cgroup_mounts = "/sys/fs/cgroup");
 
   // Reads the processes and control groups that are there already. Call with recording enabled, so that whatever changes
   // meanwhile is in the records; apply those before samples are taken. From then on the records are taken to be complete.

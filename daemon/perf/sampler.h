@@ -54,7 +54,7 @@ struct SamplerOptions {
   uint32_t side_band_pages = 32;  // likewise
   uint64_t seed = 0;              // of the random periods
   // Called before records are handed over in whose time others of the side band were lost; may be empty.
-  std::function<void()> on_side_band_lost;
+  std::function<void()> on_side_band_lost = {};
 };
 
 // Counters of one event summed over CPUs since it was opened.
