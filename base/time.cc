@@ -138,7 +138,7 @@ int64_t monotonic_now_ns() {
   return clock_now_ns(CLOCK_MONOTONIC);
 }
 
-int64_t boottime_now_ns() {
+int64_t boot_now_ns() {
   return clock_now_ns(CLOCK_BOOTTIME);
 }
 

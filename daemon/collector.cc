@@ -8,7 +8,9 @@
 #include "base/time.h"
 #include "daemon/jit_names.h"
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/open_event.h"
 #include "daemon/perf/ring_size.h"
+#include "daemon/profile/cpu_time_counts.h"
 #include "daemon/profile/sample_assembly.h"
 #include "daemon/reach_notes.h"
 #include "proto/profile_codec.h"
@@ -89,6 +91,14 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   } else {
     collector->notes_.push_back("kernel code is unresolved: " + kernel.error().text());
   }
+  if (!perf::samples_tell_cgroups()) {
+    collector->notes_.push_back(
+        "this kernel's samples do not tell their control group (CONFIG_CGROUP_PERF): a process counts for "
+        "the group that "
+        "/proc told of it in the window");
+  }
+  collector->window_counts_.push_back(
+      std::make_unique<CpuTimeCounts>(collector->proc_fs_, collector->options_.rules));
   if (auto opened = collector->open_sampler(); !opened) {
     return propagate(opened);
   }
@@ -104,6 +114,7 @@ Status Collector::open_sampler() {
   sampler_options.cpus = *cpus;
   sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
+  sampler_options.on_side_band_lost = [this] { processes_.distrust(); };
   for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
@@ -128,10 +139,31 @@ Status Collector::open_sampler() {
   return {};
 }
 
-void Collector::scan_processes() {
+Status Collector::learn_processes() {
+  if (scanned_) {
+    return {};
+  }
+  if (auto enabled = sampler_->enable_side_band(); !enabled) {
+    return enabled;
+  }
   const size_t denied = processes_.scan();
   add_reach_notes({.unread_mappings = denied, .unread_binaries = images_.denied()}, notes_);
   scanned_ = true;
+  sampler_->drain([this](Bytes bytes) {
+    if (const auto record = perf::decode_record(bytes)) {
+      processes_.apply(*record);
+    }
+  });
+  return {};
+}
+
+void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const {
+  if (profile.lost_side_band() > 0) {
+    profile.add_notes(
+        fmt::format("{} records of processes were lost: who ran was asked of /proc again, and {} times "
+                    "nobody could tell ({})",
+                    profile.lost_side_band(), processes_.unknown() - unknown_before, identity::kUnknownComm));
+  }
 }
 
 bool Collector::must_end(WindowCost& cost) const {
@@ -191,9 +223,6 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
   if (auto enabled = sampler_->enable(); !enabled) {
     return enabled;
   }
-  if (!scanned_) {
-    scan_processes();
-  }
   const Status sampled = sample(window, consume, builder, cost);
   const Status disabled = sampler_->disable();
   if (!sampled || !disabled) {
@@ -223,7 +252,7 @@ Status Collector::follow_processes(int64_t duration_ns, int wake_fd) {
       }
     });
   }
-  processes_.forget_exited();
+  processes_.end_window();
   return {};
 }
 
@@ -232,12 +261,26 @@ void Collector::shrink() {
   ::malloc_trim(0);
 }
 
+void Collector::end_window() {
+  processes_.end_window();
+  if (binaries_.has_too_many()) {
+    for (const identity::BinaryInfo* binary : binaries_.forget_unused(processes_.binaries_in_use())) {
+      user_stacks_.forget(binary);
+    }
+  }
+  user_stacks_.trim();
+}
+
 Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   wire::RawProfile profile;
   profile.set_format_version(wire::kFormatVersion);
   profile.set_profile_id(random_bytes(16));
   *profile.mutable_machine() = options_.machine;
   *profile.mutable_assignment() = options_.assignment;
+  if (auto learned = learn_processes(); !learned) {
+    return propagate(learned);
+  }
+  const uint64_t unknown_before = processes_.unknown();
   const auto counts_before = sampler_->read_counts();
   const auto side_band_before = sampler_->side_band_lost();
   if (!counts_before || !side_band_before) {
@@ -278,11 +321,11 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);
+  note_unknown_processes(unknown_before, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {
     add_kernel_symbols(*kernel_, profile);
   }
-  processes_.forget_exited();
-  user_stacks_.trim();
+  end_window();
   cost.write(profile);
   return profile;
 }

@@ -69,13 +69,16 @@ class Collector {
  private:
   explicit Collector(CollectorOptions options);
   Status open_sampler();
+  // Before the first window: the processes that are there, and what changed while they were read.
+  Status learn_processes();
+  void note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const;
+  void end_window();
   Status run_window(const WindowOptions& window, ProfileBuilder& builder, WindowCost& cost);
   // From enabled to disabled.
   Status sample(const WindowOptions& window, const std::function<void(Bytes record)>& consume,
                 const ProfileBuilder& builder, WindowCost& cost);
   // Whether the governor wants the window to end.
   bool must_end(WindowCost& cost) const;
-  void scan_processes();
 
   CollectorOptions options_;
   EventPlan plan_;

@@ -92,7 +92,11 @@ void print_summary(const wire::RawProfile& profile, const std::string& output, s
     fmt::print("note: {}\n", note);
   }
   for (const wire::Event& event : profile.events()) {
-    fmt::print("{}: {} samples, {} lost\n", event.name(), event.hits(), event.lost());
+    if (event.mean_period() == 0) {
+      fmt::print("{}: {:g} counted, of {} instances\n", event.name(), event.counter_total(), event.samples());
+    } else {
+      fmt::print("{}: {} samples, {} lost\n", event.name(), event.hits(), event.lost());
+    }
   }
   fmt::print("{}: {} processes, {} stacks, {} KiB\n", output, profile.processes_size(),
              profile.stacks().parent_size(), (encoded_bytes + 1023) / 1024);

@@ -2,7 +2,10 @@
 
 #include <elf.h>
 
+#include <bit>
+
 #include "base/checksum.h"
+#include "base/time.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -11,7 +14,7 @@ namespace {
 constexpr uint64_t kMaxHashedBytes = uint64_t{512} << 20;
 // More inodes than this have come and gone: starting afresh bounds memory, and costs reading each file once
 // more.
-constexpr size_t kMaxFiles = 50'000;
+constexpr size_t kMaxFiles = 20'000;
 
 struct Identity {
   wire::IdentityKind kind = wire::IDENTITY_UNKNOWN;
@@ -54,24 +57,40 @@ wire::Binary binary_message(const BinaryInfo& info) {
   return binary;
 }
 
-BinaryTable::BinaryTable(const ImageSource& images) : images_(images), vdso_(vdso_info()) {}
+BinaryTable::BinaryTable(const ImageSource& images, size_t max_binaries)
+    : images_(images), max_binaries_(max_binaries), vdso_(vdso_info()) {}
 
-BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view identity,
-                                     const MappedFileHint& hint) {
+BinaryTable::Known& BinaryTable::entry(wire::IdentityKind kind, std::string_view identity,
+                                       const MappedFileHint& hint) {
   // An unknown binary is told apart by its path and file; the first byte keeps the kinds from meeting.
   const std::string key =
       std::string(1, static_cast<char>(kind)) +
       (kind == wire::IDENTITY_UNKNOWN ? fmt::format("{}/{}/{} {}", hint.file.device_major,
                                                     hint.file.device_minor, hint.file.inode, hint.path)
                                       : std::string(identity));
-  auto& info = by_identity_[key];
-  if (info == nullptr) {
-    info = std::make_unique<BinaryInfo>();
-    info->identity_kind = kind;
-    info->identity = identity;
-    info->path = printable(hint.path);
+  Known& known = by_identity_[key];
+  if (known.info == nullptr) {
+    known.info = std::make_unique<BinaryInfo>();
+    known.info->identity_kind = kind;
+    known.info->identity = identity;
+    known.info->path = printable(hint.path);
   }
-  return info.get();
+  return known;
+}
+
+BinaryInfo* BinaryTable::by_identity(wire::IdentityKind kind, std::string_view identity,
+                                     const MappedFileHint& hint) {
+  return entry(kind, identity, hint).info.get();
+}
+
+bool BinaryTable::is_worth_a_look(Known& known) {
+  constexpr uint64_t kFirstTries = 4;
+  const int64_t now_ns = monotonic_now_ns();
+  ++known.misses;
+  const bool is_due = known.misses <= kFirstTries || std::has_single_bit(known.misses) ||
+                      now_ns - known.tried_ns >= kNsPerSecond;
+  known.tried_ns = is_due ? now_ns : known.tried_ns;
+  return is_due;
 }
 
 const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
@@ -101,8 +120,8 @@ const BinaryInfo* BinaryTable::vdso(const MappedFileHint& hint) {
 
 const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
   if (!hint.build_id.empty()) {
-    const BinaryInfo* known = by_identity(wire::GNU_BUILD_ID, hint.build_id, hint);
-    return known->segments.empty() ? read(hint) : known;
+    Known& known = entry(wire::GNU_BUILD_ID, hint.build_id, hint);
+    return known.info->segments.empty() && is_worth_a_look(known) ? read(hint) : known.info.get();
   }
   if (hint.file.inode == 0) {
     return read(hint);
@@ -115,6 +134,21 @@ const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
     known = read(hint);
   }
   return known;
+}
+
+std::vector<const BinaryInfo*> BinaryTable::forget_unused(const std::set<const BinaryInfo*>& used) {
+  std::vector<const BinaryInfo*> forgotten;
+  // Files may stand for any of them; each is read once more.
+  by_file_.clear();
+  std::erase_if(by_identity_, [&](const auto& entry) {
+    const BinaryInfo* const info = entry.second.info.get();
+    const bool is_unused = !used.contains(info);
+    if (is_unused) {
+      forgotten.push_back(info);
+    }
+    return is_unused;
+  });
+  return forgotten;
 }
 
 }  // namespace plimsoll::identity

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,33 +26,51 @@ struct BinaryInfo {
   std::vector<elf::Segment> segments = {};  // empty where the file was out of reach
   FileId file = {};                         // where one was told: to find it again
   bool is_go = false;                       // built by the Go toolchain, which keeps frame pointers
-  elf::BuildFacts built = {};                // by what; empty where the file was out of reach
+  elf::BuildFacts built = {};               // by what; empty where the file was out of reach
 };
 
 // What a profile says of it.
 wire::Binary binary_message(const BinaryInfo& info);
 
-// Lives as long as the daemon; the infos it hands out live as long as it does. One thread.
+// Lives as long as the daemon; the infos it hands out live until they are forgotten. One thread.
 class BinaryTable {
  public:
+  static constexpr size_t kDefaultMaxBinaries = 10'000;  // kept between windows; about 500 bytes each
+
   // Borrows `images`.
-  explicit BinaryTable(const ImageSource& images);
+  explicit BinaryTable(const ImageSource& images, size_t max_binaries = kDefaultMaxBinaries);
 
   // Never null. Reads the file where it was not seen before; out of reach, the binary is known by what the
-  // hint says, without segments.
+  // hint says, without segments. Another process may have it within reach: it is looked for again, though not with each
+  // of thousands of processes.
   const BinaryInfo* find_or_read(const MappedFileHint& hint);
 
   // The vdso as the hint knows it: of this machine, its own, which all 64-bit processes share (null where there is none); of a
   // recording, its own too where the build ID is the same, else one without segments.
   const BinaryInfo* vdso(const MappedFileHint& hint);
 
+  size_t size() const { return by_identity_.size(); }
+  bool has_too_many() const { return by_identity_.size() > max_binaries_; }
+
+  // Call between windows. Forgets those that are not in use, and returns their addresses, for who has kept something for
+  // them.
+  std::vector<const BinaryInfo*> forget_unused(const std::set<const BinaryInfo*>& used);
+
  private:
+  struct Known {
+    std::unique_ptr<BinaryInfo> info;
+    uint64_t misses = 0;  // times that it was out of reach, or not looked for
+    int64_t tried_ns = 0;
+  };
+  static bool is_worth_a_look(Known& known);
+  Known& entry(wire::IdentityKind kind, std::string_view identity, const MappedFileHint& hint);
   const BinaryInfo* read(const MappedFileHint& hint);
   BinaryInfo* by_identity(wire::IdentityKind kind, std::string_view identity, const MappedFileHint& hint);
 
   const ImageSource& images_;
+  const size_t max_binaries_;
   std::unique_ptr<BinaryInfo> vdso_;
-  std::map<std::string, std::unique_ptr<BinaryInfo>, std::less<>> by_identity_;
+  std::map<std::string, Known, std::less<>> by_identity_;
   std::map<std::pair<std::string, FileId>, const BinaryInfo*> by_file_;  // where no build ID was told
 };
 

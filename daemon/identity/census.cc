@@ -115,7 +115,8 @@ void sum_others(const CensusLimits& limits, std::vector<InstanceUsage>& instance
   if (named == instances.size()) {
     return;
   }
-  InstanceUsage others{std::string(kOtherInstances), std::string(kOtherInstances), {}, 0, 0, 0};
+  InstanceUsage others;
+  others.job = others.instance = others.cgroup = others.comm = kOtherInstances;
   for (size_t i = named; i < instances.size(); ++i) {
     others.cpu_time_ns += instances[i].cpu_time_ns;
   }
@@ -204,11 +205,16 @@ InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) {
   if (group.empty()) {
     usage.job = kUngroupedJob;
     usage.instance = "/";
+    usage.cgroup = usage.instance;
+    usage.comm = usage.job;
     return usage;
   }
   // As a profile names it: by the process's own group, which in a hybrid layout may be of another hierarchy.
   std::string path = cgroup_path(proc_fs_.cgroup(pid));
   path = path.size() > 1 ? path : printable(group);
+  usage.executable = proc_fs_.executable(pid);
+  usage.comm = proc_fs_.comm(pid);
+  usage.cgroup = path;
   const Workload& workload = namer_.name(pid, path);
   usage.job = workload.job.empty() ? path : workload.job;
   usage.instance = workload.instance;

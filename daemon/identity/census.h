@@ -26,6 +26,10 @@ struct InstanceUsage {
   double quota_cpus = 0;    // the tightest of the group's and its ancestors'; 0: none
   double weight = 0;        // as cpu.weight has it (100 by default); 0: unknown
   int64_t cpu_time_ns = 0;  // since the previous census
+  // What job and instance were made of.
+  std::string cgroup;
+  std::string executable;
+  std::string comm;
 };
 
 struct CensusTaken {

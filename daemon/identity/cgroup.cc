@@ -64,11 +64,25 @@ std::string pod_of(std::string_view component, bool is_under_kubepods) {
   return is_pod_uid(uid) ? uid : std::string();
 }
 
-}  // namespace
-
-std::string cgroup_path(std::string_view proc_cgroup_text) {
+// Of the text of /proc/PID/cgroup.
+struct CgroupPaths {
   std::string unified;
-  std::string longest = "/";
+  std::string of_cpu_time = "/";  // v1's cpu or cpuacct
+  std::string longest_of_v1 = "/";
+
+  const std::string& of_v1() const { return of_cpu_time.size() > 1 ? of_cpu_time : longest_of_v1; }
+};
+
+// "cpu,cpuacct" and the like, of a line of /proc/PID/cgroup.
+bool counts_cpu_time(std::string_view controllers) {
+  return std::ranges::any_of(std::views::split(controllers, ','), [](const auto part) {
+    const std::string_view controller(part.begin(), part.end());
+    return controller == "cpu" || controller == "cpuacct";
+  });
+}
+
+CgroupPaths read_paths(std::string_view proc_cgroup_text) {
+  CgroupPaths paths;
   while (!proc_cgroup_text.empty()) {
     const size_t end = std::min(proc_cgroup_text.find('\n'), proc_cgroup_text.size());
     const std::string_view line = proc_cgroup_text.substr(0, end);
@@ -80,12 +94,28 @@ std::string cgroup_path(std::string_view proc_cgroup_text) {
     }
     const std::string path = printable(line.substr(second_colon + 1));
     if (line.starts_with("0::")) {
-      unified = path;
-    } else if (path.size() > longest.size()) {
-      longest = path;
+      paths.unified = path;
+      continue;
+    }
+    if (path.size() > 1 && counts_cpu_time(line.substr(first_colon + 1, second_colon - first_colon - 1))) {
+      paths.of_cpu_time = path;
+    }
+    if (path.size() > paths.longest_of_v1.size()) {
+      paths.longest_of_v1 = path;
     }
   }
-  return unified.size() > 1 ? unified : longest;
+  return paths;
+}
+
+}  // namespace
+
+std::string cgroup_path(std::string_view proc_cgroup_text) {
+  const CgroupPaths paths = read_paths(proc_cgroup_text);
+  return paths.unified.size() > 1 ? paths.unified : paths.of_v1();
+}
+
+std::string v1_cgroup_path(std::string_view proc_cgroup_text) {
+  return read_paths(proc_cgroup_text).of_v1();
 }
 
 std::string container_id(std::string_view cgroup_path) {

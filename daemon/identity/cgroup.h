@@ -6,10 +6,13 @@
 
 namespace plimsoll::identity {
 
-// The path that attributes a process best, from the text of /proc/PID/cgroup: the unified hierarchy's
-// ("0::/..."), or, where that is the root or absent (hybrid layouts), the longest path of a v1 hierarchy. "/"
-// at least.
+// The path that attributes a process best, from the text of /proc/PID/cgroup: the unified hierarchy's ("0::/..."), or, where
+// that is the root or absent (hybrid layouts), that of v1's cpu or cpuacct, or else the longest of a v1 hierarchy. "/" at
+// least.
 std::string cgroup_path(std::string_view proc_cgroup_text);
+
+// Likewise, of v1's hierarchies alone.
+std::string v1_cgroup_path(std::string_view proc_cgroup_text);
 
 // The container ID (12 to 64 hexadecimal digits) in a cgroup path of Docker, Podman, containerd or CRI-O,
 // with or without Kubernetes; empty where there is none.

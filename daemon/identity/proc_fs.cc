@@ -60,6 +60,24 @@ std::optional<MapsEntry> parse_maps_line(std::string_view line) {
   return entry;
 }
 
+// Fields of /proc/PID/stat, counted from the state (0) on.
+constexpr int kParentField = 1;
+constexpr int kFlagsField = 6;
+constexpr int kThreadsField = 17;
+constexpr int kStartTimeField = 19;
+
+// 0 where there is no such field.
+uint64_t stat_field(std::string_view stat, int index) {
+  // pid (comm) state ppid pgrp session tty tpgid flags ...: the name may hold spaces and parentheses.
+  stat.remove_prefix(std::min(stat.rfind(')'), stat.size()));
+  for (int field = 0; field <= index && !stat.empty(); ++field) {
+    stat.remove_prefix(std::min(stat.find(' '), stat.size() - 1) + 1);
+  }
+  uint64_t value = 0;
+  std::from_chars(stat.data(), stat.data() + stat.size(), value);
+  return value;
+}
+
 std::string first_line(const Result<std::string>& text) {
   return text ? printable(std::string_view(*text).substr(0, text->find('\n'))) : std::string();
 }
@@ -116,39 +134,37 @@ std::string ProcFs::executable(uint32_t pid) const {
   return printable(without_deleted(path));
 }
 
-uint64_t ProcFs::stat_field(uint32_t pid, int index) const {
-  // pid (comm) state ppid pgrp session tty tpgid flags ...: the name may hold spaces and parentheses.
-  const auto stat = read_file(entry(pid, "stat"), 4096);
-  if (!stat) {
-    return 0;
-  }
-  std::string_view rest(*stat);
-  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
-  for (int field = 0; field <= index; ++field) {
-    rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
-  }
-  uint64_t value = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  return value;
-}
-
-bool ProcFs::is_kernel_thread(uint32_t pid) const {
+std::optional<ProcessStat> ProcFs::stat(uint32_t pid) const {
   constexpr uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
-  constexpr int kFlags = 6;
-  return (stat_field(pid, kFlags) & kKernelThread) != 0;
+  const auto text = read_file(entry(pid, "stat"), 4096);
+  if (!text) {
+    return std::nullopt;
+  }
+  const int64_t ns_per_tick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
+  ProcessStat stat;
+  const bool overflows =
+      __builtin_mul_overflow(stat_field(*text, kStartTimeField), ns_per_tick, &stat.started_ns);
+  stat.started_ns = overflows ? 0 : stat.started_ns;
+  stat.threads = static_cast<uint32_t>(stat_field(*text, kThreadsField));
+  stat.is_kernel_thread = (stat_field(*text, kFlagsField) & kKernelThread) != 0;
+  return stat;
 }
 
 uint32_t ProcFs::parent(uint32_t pid) const {
-  constexpr int kParent = 1;
-  return static_cast<uint32_t>(stat_field(pid, kParent));
+  return static_cast<uint32_t>(
+      stat_field(read_file(entry(pid, "stat"), 4096).value_or(std::string()), kParentField));
 }
 
 int64_t ProcFs::started_ns(uint32_t pid) const {
-  constexpr int kStartTime = 19;
-  const int64_t ns_per_tick = 1'000'000'000 / ::sysconf(_SC_CLK_TCK);
-  int64_t started_ns = 0;
-  const bool overflows = __builtin_mul_overflow(stat_field(pid, kStartTime), ns_per_tick, &started_ns);
-  return overflows ? 0 : started_ns;
+  return stat(pid).value_or(ProcessStat{}).started_ns;
+}
+
+bool ProcFs::sees_all_processes() const {
+  // PROC_PID_INIT_INO of the kernel's proc_ns.h: the same on every machine.
+  constexpr std::string_view kInitialNamespace = "pid:[4026531836]";
+  std::error_code error;
+  const auto own = std::filesystem::read_symlink(root_ + "/self/ns/pid", error);
+  return error || own == kInitialNamespace;
 }
 
 Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {

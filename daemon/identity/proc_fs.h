@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/printable.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace plimsoll::identity {
 
@@ -38,6 +41,13 @@ std::string_view without_deleted(std::string_view path);
 
 using plimsoll::printable;
 
+// Of /proc/PID/stat.
+struct ProcessStat {
+  int64_t started_ns = 0;  // since boot, in steps of 10 ms
+  uint32_t threads = 1;    // a first thread that ended before the others counts
+  bool is_kernel_thread = false;
+};
+
 // What is known of processes besides the records about them: what /proc says, of those of this machine; nothing, of those of
 // a recording. Names are printable(), empty where the process is gone or out of reach.
 class ProcessSource {
@@ -47,25 +57,41 @@ class ProcessSource {
   virtual std::string comm(uint32_t pid) const = 0;
   virtual std::string thread_name(uint32_t pid, uint32_t tid) const = 0;
   virtual std::string executable(uint32_t pid) const = 0;
-  // False where the process is gone.
-  virtual bool is_kernel_thread(uint32_t pid) const = 0;
+  // Nothing where the process is gone.
+  virtual std::optional<ProcessStat> stat(uint32_t pid) const = 0;
   // The text of /proc/PID/cgroup; empty where the process is gone.
   virtual std::string cgroup(uint32_t pid) const = 0;
   virtual Result<std::vector<MapsEntry>> maps(uint32_t pid) const = 0;
   // False: only the records tell of a process; its executable is the first file that they say it mapped.
   virtual bool tells_executables() const { return true; }
+  // False in a PID namespace of our own: records tell of processes outside, all as PID 0.
+  virtual bool sees_all_processes() const { return true; }
+  // By the clock of the records. 0: what is read is as old as they are.
+  virtual int64_t now_ns() const { return 0; }
+  // A time of the records as time since boot.
+  virtual int64_t since_boot_ns(int64_t record_time_ns) const { return record_time_ns; }
 };
 
 class ProcFs : public ProcessSource {
  public:
-  explicit ProcFs(std::string root = "/proc") : root_(std::move(root)) {}
+  struct Clocks {
+    std::function<int64_t()> records_ns = monotonic_now_ns;
+    std::function<int64_t()> boot_ns = boot_now_ns;
+  };
+
+  explicit ProcFs(std::string root = "/proc") : ProcFs(std::move(root), Clocks{}) {}
+  ProcFs(std::string root, Clocks clocks) : root_(std::move(root)), clocks_(std::move(clocks)) {}
 
   std::vector<uint32_t> pids() const override;
   std::string comm(uint32_t pid) const override;
   std::string thread_name(uint32_t pid, uint32_t tid) const override;
   std::string executable(uint32_t pid) const override;
-  // By the flags in /proc/PID/stat.
-  bool is_kernel_thread(uint32_t pid) const override;
+  std::optional<ProcessStat> stat(uint32_t pid) const override;
+  bool sees_all_processes() const override;
+  int64_t now_ns() const override { return clocks_.records_ns(); }
+  int64_t since_boot_ns(int64_t record_time_ns) const override {
+    return record_time_ns + clocks_.boot_ns() - clocks_.records_ns();
+  }
 
   // The PID of its parent; 0 where the process is gone.
   uint32_t parent(uint32_t pid) const;
@@ -95,9 +121,8 @@ class ProcFs : public ProcessSource {
 
  private:
   std::string entry(uint32_t pid, std::string_view name) const;
-  // A field of /proc/PID/stat, counted from the state (0) on; 0 where the process is gone.
-  uint64_t stat_field(uint32_t pid, int index) const;
   std::string root_;
+  Clocks clocks_;
 };
 
 }  // namespace plimsoll::identity

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <variant>
+#include <cstdlib>
 
 #include "daemon/identity/cgroup.h"
 
 namespace plimsoll::identity {
 namespace {
-
-// Where a process is gone before anything could be read of it.
-constexpr std::string_view kUnknownComm = "[exited]";
 
 // Memory that the kernel names like a file in the root folder; JIT compilers use it. Other memfds may hold programs (of
 // container runtimes), and are files.
@@ -20,53 +17,62 @@ bool is_anonymous(std::string_view path) {
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return path.starts_with(prefix); });
 }
 
+Process unknown_process(uint32_t pid) {
+  Process process;
+  process.identity = std::make_shared<ProcessIdentity>();
+  process.identity->pid = pid;
+  process.identity->comm = kUnknownComm;
+  process.identity->cgroup = "/";
+  process.mappings = std::make_shared<Mappings>();
+  process.is_known = false;
+  return process;
+}
+
+const Mapping* mapping_of_executable(const Process& process) {
+  for (const auto& [start, mapping] : process.mappings->all()) {
+    if (mapping.binary != nullptr && mapping.binary == process.identity->binary) {
+      return &mapping;
+    }
+  }
+  return nullptr;
+}
+
+// Where its executable lies tells a program from another run of it.
+bool is_same_program(const Process& before, const Process& now) {
+  const Mapping* const was_at = mapping_of_executable(before);
+  const Mapping* const is_at = mapping_of_executable(now);
+  const bool is_same_place = was_at == nullptr || is_at == nullptr
+                                 ? was_at == is_at
+                                 : was_at->start == is_at->start && was_at->binary == is_at->binary;
+  return is_same_place && !now.identity->executable.empty() &&
+         before.identity->executable == now.identity->executable;
+}
+
 }  // namespace
 
-void Mappings::add(const Mapping& mapping) {
-  if (mapping.end <= mapping.start) {
-    return;
-  }
-  auto at = by_start_.lower_bound(mapping.start);
-  if (at != by_start_.begin()) {
-    const auto before = std::prev(at);
-    const Mapping old = before->second;
-    if (old.end > mapping.start) {
-      before->second.end = mapping.start;
-      if (old.end > mapping.end) {
-        by_start_[mapping.end] = {mapping.end, old.end, old.file_offset + (mapping.end - old.start),
-                                  old.binary};
-      }
-    }
-  }
-  while (at != by_start_.end() && at->second.start < mapping.end) {
-    Mapping old = at->second;
-    at = by_start_.erase(at);
-    if (old.end > mapping.end) {
-      old.file_offset += mapping.end - old.start;
-      old.start = mapping.end;
-      by_start_[old.start] = old;
-    }
-  }
-  by_start_[mapping.start] = mapping;
+bool ProcessTable::started_then(int64_t known_ns, int64_t told_ns) {
+  // /proc rounds down to 10 ms, and the record of a fork, which may be what is known, comes a little after the start.
+  constexpr int64_t kLatestNs = 20'000'000;
+  return known_ns != 0 && told_ns <= known_ns && known_ns - told_ns <= kLatestNs;
 }
 
-const Mapping* Mappings::find(uint64_t address) const {
-  const auto after = by_start_.upper_bound(address);
-  if (after == by_start_.begin()) {
-    return nullptr;
-  }
-  const Mapping& mapping = std::prev(after)->second;
-  return address < mapping.end ? &mapping : nullptr;
-}
-
-ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries)
-    : source_(source), binaries_(binaries) {}
+ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries,
+                           const std::string& cgroup_mounts)
+    : source_(source),
+      binaries_(binaries),
+      cgroups_(cgroup_mounts),
+      sees_all_processes_(source.sees_all_processes()) {}
 
 size_t ProcessTable::scan() {
   const size_t denied_before = denied_;
+  cgroups_.scan();
   for (const uint32_t pid : source_.pids()) {
-    processes_.insert_or_assign(pid, read(pid));
+    Process process = read(pid);
+    if (process.is_known) {
+      processes_.insert_or_assign(pid, std::move(process));
+    }
   }
+  is_complete_ = true;
   return denied_ - denied_before;
 }
 
@@ -79,24 +85,22 @@ const BinaryInfo* ProcessTable::binary_of(const MappedFileHint& hint) {
   return is_file ? binaries_.find_or_read(hint) : nullptr;
 }
 
-Process ProcessTable::read(uint32_t pid) {
+Process ProcessTable::read_once(uint32_t pid) {
   Process process;
+  process.known_since_ns = source_.now_ns();
   process.identity = std::make_shared<ProcessIdentity>();
   process.mappings = std::make_shared<Mappings>();
   ProcessIdentity& identity = *process.identity;
   identity.pid = pid;
   identity.comm = pid == 0 ? "swapper" : source_.comm(pid);
-  identity.executable = source_.executable(pid);
+  identity.executable = pid == 0 ? kKernelExecutable : source_.executable(pid);
   identity.cgroup = cgroup_path(source_.cgroup(pid));
   process.executable_pending = pid != 0 && !source_.tells_executables();
-  const auto maps = source_.maps(pid);
-  denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
-  if (pid == 0 || source_.is_kernel_thread(pid)) {
-    identity.executable = kKernelExecutable;
-  }
   if (identity.comm.empty()) {
     identity.comm = kUnknownComm;
   }
+  const auto maps = source_.maps(pid);
+  denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
   for (const MapsEntry& entry : maps.value_or(std::vector<MapsEntry>())) {
     if (!entry.executable || entry.path == "[vsyscall]") {
       continue;
@@ -110,16 +114,93 @@ Process ProcessTable::read(uint32_t pid) {
   return process;
 }
 
-Process& ProcessTable::find(uint32_t pid) {
+Process ProcessTable::read(uint32_t pid) {
+  if (pid == 0 || !source_.tells_executables()) {
+    return read_once(pid);
+  }
+  constexpr int kTries = 3;
+  for (int i = 0; i < kTries; ++i) {
+    const auto before = source_.stat(pid);
+    if (!before) {
+      break;
+    }
+    Process process = read_once(pid);
+    const auto after = source_.stat(pid);
+    const bool is_whole = after && after->started_ns == before->started_ns &&
+                          source_.executable(pid) == process.identity->executable;
+    if (is_whole) {
+      process.started_ns = after->started_ns;
+      process.may_have_threads = after->threads > 1;
+      process.losses_seen = losses_;
+      if (after->is_kernel_thread) {
+        process.identity->executable = kKernelExecutable;
+      }
+      return process;
+    }
+  }
+  return unknown_process(pid);
+}
+
+bool ProcessTable::is_there(const Process& process) const {
+  const auto stat = source_.stat(process.identity->pid);
+  return stat && started_then(process.started_ns, stat->started_ns);
+}
+
+Process& ProcessTable::unknown(uint32_t pid) {
+  ++unknown_found_;
+  return unknown_.try_emplace(pid, unknown_process(pid)).first->second;
+}
+
+Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
+  if (pid == 0 && !sees_all_processes_) {
+    return unknown(pid);
+  }
+  if (!is_complete_ || pid == 0) {
+    return processes_.emplace(pid, read(pid)).first->second;
+  }
+  if (losses_ == 0 || unknown_.contains(pid)) {
+    return unknown(pid);
+  }
+  Process process = read(pid);
+  if (!process.is_known) {
+    return unknown(pid);
+  }
+  Process& found = processes_.emplace(pid, std::move(process)).first->second;
+  return time_ns < found.known_since_ns ? unknown(pid) : found;
+}
+
+bool ProcessTable::look_again(uint32_t pid, Process& process) {
+  Process now = read(pid);
+  if (!now.is_known) {
+    processes_.erase(pid);
+    return false;
+  }
+  if (started_then(process.started_ns, now.started_ns) && is_same_program(process, now)) {
+    process.mappings = std::move(now.mappings);
+    process.losses_seen = losses_;
+  } else {
+    process = std::move(now);
+  }
+  return true;
+}
+
+Process& ProcessTable::find(uint32_t pid, int64_t time_ns) {
   const auto known = processes_.find(pid);
-  return known != processes_.end() ? known->second : processes_.emplace(pid, read(pid)).first->second;
+  if (known == processes_.end()) {
+    return find_without_record(pid, time_ns);
+  }
+  Process& process = known->second;
+  const bool is_right = process.losses_seen == losses_ || look_again(pid, process);
+  return is_right && time_ns >= process.known_since_ns ? process : unknown(pid);
 }
 
 std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
-  auto& name = process.thread_names[tid];
-  if (name.empty()) {
-    name = tid == process.identity->pid ? process.identity->comm
-                                        : source_.thread_name(process.identity->pid, tid);
+  std::string& name = process.thread_names[tid].name;
+  if (name.empty() && process.is_known && tid != process.identity->pid) {
+    name = source_.thread_name(process.identity->pid, tid);
+    if (!is_there(process)) {
+      name.clear();
+    }
   }
   if (name.empty()) {
     name = process.identity->comm;
@@ -127,86 +208,55 @@ std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
   return name;
 }
 
-void ProcessTable::apply(const perf::Record& record) {
-  if (const auto* mmap = std::get_if<perf::MmapRecord>(&record.body)) {
-    apply_mmap(*mmap);
-  } else if (const auto* comm = std::get_if<perf::CommRecord>(&record.body)) {
-    apply_comm(*comm, record.time_ns);
-  } else if (const auto* fork = std::get_if<perf::ForkRecord>(&record.body)) {
-    apply_fork(*fork, record.time_ns);
-  } else if (const auto* exit = std::get_if<perf::ExitRecord>(&record.body)) {
-    const auto process = processes_.find(exit->pid);
-    if (process != processes_.end() && exit->pid == exit->tid) {
-      process->second.exited = true;
+void ProcessTable::read_cgroup(Process& process, bool of_v1) {
+  process.cgroup_window = window_;
+  const std::string text = source_.cgroup(process.identity->pid);
+  if (!text.empty() && is_there(process)) {
+    process.identity->cgroup = of_v1 ? v1_cgroup_path(text) : cgroup_path(text);
+  }
+}
+
+CgroupPath ProcessTable::cgroup_of(Process& process, uint64_t sampled_id) {
+  CgroupPath sampled = cgroups_.find(sampled_id);
+  const bool is_root = sampled != nullptr && *sampled == "/";
+  const auto beside = cgroups_.beside();
+  if (sampled != nullptr && (!is_root || beside == CgroupTable::Beside::kNothing)) {
+    return sampled;
+  }
+  if (process.is_known && process.cgroup_window != window_) {
+    read_cgroup(process, is_root && beside == CgroupTable::Beside::kV1);
+  }
+  return cgroups_.path(process.identity->cgroup);
+}
+
+void ProcessTable::distrust() {
+  ++losses_;
+  lost_until_ns_ = source_.now_ns();
+  unknown_.clear();
+}
+
+void ProcessTable::end_window() {
+  ++window_;
+  cgroups_.end_window();
+  unknown_.clear();
+  // Of those that were not sampled since, the record of their end may be among the lost.
+  if (losses_swept_ != losses_) {
+    std::erase_if(processes_, [&](const auto& entry) {
+      return entry.second.losses_seen != losses_ && !is_there(entry.second);
+    });
+    losses_swept_ = losses_;
+  }
+}
+
+std::set<const BinaryInfo*> ProcessTable::binaries_in_use() const {
+  std::set<const BinaryInfo*> used;
+  for (const auto& [pid, process] : processes_) {
+    used.insert(process.identity->binary);
+    for (const auto& [start, mapping] : process.mappings->all()) {
+      used.insert(mapping.binary);
     }
   }
-}
-
-void ProcessTable::apply_mmap(const perf::MmapRecord& record) {
-  if (record.size_bytes > UINT64_MAX - record.start) {
-    return;
-  }
-  Process& process = find(record.pid);
-  const std::string_view path = without_deleted(record.path);
-  const BinaryInfo* binary = binary_of(
-      {record.pid, path, record.build_id, {record.device_major, record.device_minor, record.inode}});
-  if (process.executable_pending && binary != nullptr) {
-    process.identity->executable = path == kVdso ? std::string() : printable(path);
-    process.identity->binary = binary;
-    process.executable_pending = false;
-  }
-  if (process.mappings.use_count() > 1) {
-    process.mappings = std::make_shared<Mappings>(*process.mappings);
-  }
-  process.mappings->add({record.start, record.start + record.size_bytes, record.file_offset, binary});
-}
-
-void ProcessTable::apply_comm(const perf::CommRecord& record, int64_t time_ns) {
-  Process& process = find(record.pid);
-  const std::string name = printable(record.name);
-  if (record.is_exec) {
-    auto identity = std::make_shared<ProcessIdentity>();
-    identity->pid = record.pid;
-    identity->start_ns = time_ns;
-    // Container runtimes move a process between fork and exec; a process already gone keeps its parent's
-    // group.
-    const std::string cgroup_text = source_.cgroup(record.pid);
-    identity->cgroup = cgroup_text.empty() ? process.identity->cgroup : cgroup_path(cgroup_text);
-    process.identity = std::move(identity);
-    process.mappings = std::make_shared<Mappings>();
-    process.thread_names.clear();
-    process.executable_pending = true;
-  }
-  process.thread_names[record.tid] = name;
-  if (record.pid == record.tid) {
-    process.identity->comm = name;
-  }
-}
-
-void ProcessTable::apply_fork(const perf::ForkRecord& record, int64_t time_ns) {
-  Process& parent = find(record.parent_pid);
-  const std::string name = thread_name(parent, record.parent_tid);
-  if (record.pid == record.parent_pid) {
-    parent.thread_names[record.tid] = name;
-    return;
-  }
-  if (record.was_before) {
-    processes_.insert_or_assign(record.pid, read(record.pid));
-    return;
-  }
-  Process child;
-  child.executable_pending = parent.executable_pending;
-  child.identity = std::make_shared<ProcessIdentity>(*parent.identity);
-  child.identity->pid = record.pid;
-  child.identity->start_ns = time_ns;
-  child.identity->comm = name;
-  child.mappings = parent.mappings;
-  child.thread_names[record.tid] = name;
-  processes_.insert_or_assign(record.pid, std::move(child));
-}
-
-void ProcessTable::forget_exited() {
-  std::erase_if(processes_, [](const auto& entry) { return entry.second.exited; });
+  return used;
 }
 
 }  // namespace plimsoll::identity

@@ -1,42 +1,34 @@
 // The processes of this machine as the side-band records tell of them: who they are and what they have
 // mapped, at the time of each sample.
+//
+// A name that may be another program's is worse than none. So /proc, which tells of the present, is asked of processes that
+// were there before the records began, and of no other while the records are complete: what they do not know has ended. A
+// process that was read is told from another of its PID by the time that it started, and what records say of the time before
+// it was read is in it already. Once records were lost, each process is looked at again before it gets another sample; one
+// that is not what it was known to be, or has ended meanwhile, stays unknown for the time before.
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "daemon/identity/binaries.h"
-#include "daemon/identity/environment.h"
+#include "daemon/identity/cgroup_table.h"
+#include "daemon/identity/mappings.h"
 #include "daemon/identity/proc_fs.h"
+#include "daemon/identity/workload.h"
 #include "daemon/perf/records.h"
 
 namespace plimsoll::identity {
 
 // The name of the executable of kernel threads.
 inline constexpr std::string_view kKernelExecutable = "[kernel]";
-
-struct Mapping {
-  uint64_t start = 0;
-  uint64_t end = 0;
-  uint64_t file_offset = 0;
-  const BinaryInfo* binary = nullptr;  // null: no file (JIT code)
-};
-
-// Executable mappings of a process, by start, without overlap.
-class Mappings {
- public:
-  // Replaces whatever part of older mappings lies under the new one.
-  void add(const Mapping& mapping);
-  const Mapping* find(uint64_t address) const;
-  const std::map<uint64_t, Mapping>& all() const { return by_start_; }
-
- private:
-  std::map<uint64_t, Mapping> by_start_;
-};
+// The name of a process that nothing is known of: it ended before anything could be read of it, or records were lost.
+inline constexpr std::string_view kUnknownComm = "[exited]";
 
 // One program in one process: exec begins a new one. Shared with profiles under construction, which read it
 // at the end of their window, when it is complete.
@@ -46,49 +38,122 @@ struct ProcessIdentity {
   std::string comm;
   std::string executable;
   const BinaryInfo* binary = nullptr;  // of the executable; null: unknown
-  std::string cgroup;                  // path
-  Environment environment;  // filled by WorkloadNamer: what rules may read; empty: not read yet, or none
+  std::string cgroup;                  // path, when it was last asked for
+  Environment environment = {};  // filled by WorkloadNamer: what rules may read; empty: not read yet, or none
+  // Who it works for, where somebody knows; null: as rules say.
+  std::shared_ptr<const Workload> workload = nullptr;
+};
+
+struct ThreadName {
+  std::string name;
+  int64_t ended_ns = 0;  // 0: it has not
 };
 
 struct Process {
   std::shared_ptr<ProcessIdentity> identity;
   std::shared_ptr<Mappings> mappings;  // shared after fork until one side changes
-  std::unordered_map<uint32_t, std::string> thread_names;
+  std::unordered_map<uint32_t, ThreadName> thread_names;
+  bool is_known = true;  // false: no program, mapping or group is told of it, here or by /proc
   bool executable_pending =
       false;  // its first mapping will name the executable: exec was seen, or nothing else tells
-  bool exited = false;
+  bool may_have_threads = false;
+  bool first_thread_ended = false;
+  int64_t ended_ns = 0;    // 0: it has not
+  int64_t started_ns = 0;  // since boot; 0: unknown
+  int64_t known_since_ns =
+      0;  // records of an earlier time are in it already, and earlier samples are not its own
+  uint64_t losses_seen = 0;    // of records, in spite of which it is right
+  uint64_t cgroup_window = 0;  // in which its group was last read; 0: never
 };
 
-// One thread. Memory grows with live processes and their mappings; forget_exited() drops the others.
+// One thread. Memory grows with live processes and their mappings; those that ended are kept for a second of the records'
+// time, since samples of them may still come.
 class ProcessTable {
  public:
-  ProcessTable(const ProcessSource& source, BinaryTable& binaries);
+  // `cgroup_mounts` is where control groups are mounted; empty where only records tell of them.
+  ProcessTable(const ProcessSource& source, BinaryTable& binaries,
+               const std::string& cgroup_mounts = "/sys/fs/cgroup");
 
-  // Reads the processes that are there already. Call with recording enabled, so that whatever changes
-  // meanwhile is in the records, and apply those afterwards. Returns of how many the mappings may not be read.
+  // Reads the processes and control groups that are there already. Call with recording enabled, so that whatever changes
+  // meanwhile is in the records; apply those before samples are taken. From then on the records are taken to be complete.
+  // Returns of how many processes the mappings may not be read.
   size_t scan();
 
   // Records must come in the order of time; samples and others that say nothing of processes are ignored.
   void apply(const perf::Record& record);
 
-  // The process a sample belongs to. One that no record told of is read from the source (/proc); gone from there too, it
-  // has neither mappings nor an executable.
-  Process& find(uint32_t pid);
+  // Records were lost, of a time before now. Call before those that came since the last call are applied.
+  void distrust();
+
+  // The process that a sample of that time belongs to; one that nothing is known of has neither mappings nor an executable.
+  // Valid until the next call. Before scan(), a process that no record told of is read from the source (/proc).
+  Process& find(uint32_t pid, int64_t time_ns = INT64_MAX);
   std::string thread_name(Process& process, uint32_t tid);
 
-  // Call between windows: samples of a process can come until its last record has been applied, not later.
-  void forget_exited();
+  // The path of the group that the process was in when a sample told its ID. The root says nothing where groups of another
+  // hierarchy are in use: then it is what /proc says, which is read once in a window.
+  CgroupPath cgroup_of(Process& process, uint64_t sampled_id);
+
+  // Call between windows.
+  void end_window();
+
+  size_t size() const { return processes_.size(); }
+  bool knows_cgroups() const { return cgroups_.groups() > 0; }
+  // How many times a process was looked for of which nothing is known.
+  uint64_t unknown() const { return unknown_found_; }
+  // Of all mappings and executables: what BinaryTable must keep.
+  std::set<const BinaryInfo*> binaries_in_use() const;
 
  private:
-  void apply_mmap(const perf::MmapRecord& record);
+  void apply_mmap(const perf::MmapRecord& record, int64_t time_ns);
   void apply_comm(const perf::CommRecord& record, int64_t time_ns);
   void apply_fork(const perf::ForkRecord& record, int64_t time_ns);
+  void apply_exit(const perf::ExitRecord& record, int64_t time_ns);
+  void fork_process(const perf::ForkRecord& record, int64_t time_ns);
+  void begin_program(Process& process, uint32_t pid, int64_t time_ns);
+  // Whether the process that a record tells the fork of is in the table already.
+  bool was_read_since(uint32_t pid, int64_t fork_ns) const;
+  // Whether threads go on after its first one.
+  bool has_other_threads(const Process& process) const;
+  // Whether a process known to have started then is the one that /proc tells that start of. Two of one PID must have started
+  // 30 ms apart to be told from each other; PIDs go round by the thousand first.
+  static bool started_then(int64_t known_ns, int64_t told_ns);
+  // The process that a record of that time changes; null where there is nothing to change.
+  Process* changed(uint32_t pid, int64_t time_ns);
+  // The losses in spite of which a record of that time tells the whole.
+  uint64_t losses_at(int64_t time_ns) const { return time_ns < lost_until_ns_ ? losses_ - 1 : losses_; }
+
+  // Nothing is known of the result where the process has ended or became another meanwhile.
   Process read(uint32_t pid);
+  Process read_once(uint32_t pid);
+  Process& unknown(uint32_t pid);
+  Process& find_without_record(uint32_t pid, int64_t time_ns);
+  // Looks at a process again that was known before records were lost; false: it has ended, and is forgotten.
+  bool look_again(uint32_t pid, Process& process);
+  // Whether the process of that PID is still this one, by when it started.
+  bool is_there(const Process& process) const;
+  void read_cgroup(Process& process, bool of_v1);
+  void forget_ended(int64_t before_ns);
   const BinaryInfo* binary_of(const MappedFileHint& hint);
 
   const ProcessSource& source_;
   BinaryTable& binaries_;
+  CgroupTable cgroups_;
   std::unordered_map<uint32_t, Process> processes_;
+  std::unordered_map<uint32_t, Process> unknown_;  // of this window, until records are lost
+  struct Ended {
+    int64_t time_ns;
+    uint32_t pid;
+    uint32_t tid;
+  };
+  std::deque<Ended> ended_;
+  const bool sees_all_processes_;  // otherwise PID 0 may be any process outside
+  bool is_complete_ = false;
+  uint64_t losses_ = 0;
+  uint64_t losses_swept_ = 0;
+  int64_t lost_until_ns_ = 0;
+  uint64_t window_ = 1;
+  uint64_t unknown_found_ = 0;
   size_t denied_ = 0;  // reads of mappings
 };
 

@@ -9,12 +9,6 @@ namespace {
 
 constexpr size_t kMaxKnown = 10'000;
 
-int64_t since_boot_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return now.tv_sec * kNsPerSecond + now.tv_nsec;
-}
-
 // No fact holds a zero byte: they are printable.
 std::string key_of(const ProcessFacts& facts) {
   std::string key;
@@ -50,7 +44,7 @@ void WorkloadNamer::read_variables(ProcessIdentity& process) const {
 bool WorkloadNamer::is_still(const ProcessIdentity& process) const {
   constexpr int64_t kClocksReadApartNs = 1'000'000;
   // /proc counts from boot, records by the monotonic clock, which stands still in suspension.
-  const int64_t suspended_ns = since_boot_ns() - monotonic_now_ns();
+  const int64_t suspended_ns = boot_now_ns() - monotonic_now_ns();
   const int64_t started_ns = proc_fs_.started_ns(process.pid) - suspended_ns;
   const bool is_younger = process.start_ns != 0 && started_ns > process.start_ns + kClocksReadApartNs;
   return !is_younger &&
@@ -69,8 +63,8 @@ const Workload& WorkloadNamer::name(const ProcessFacts& facts) {
   return known_.emplace(std::move(key), rules_->apply(facts)).first->second;
 }
 
-const Workload& WorkloadNamer::name(const ProcessIdentity& process) {
-  return name({process.cgroup, process.executable, process.comm, &process.environment});
+const Workload& WorkloadNamer::name(const ProcessIdentity& process, std::string_view cgroup) {
+  return name({cgroup, process.executable, process.comm, &process.environment});
 }
 
 const Workload& WorkloadNamer::name(uint32_t pid, std::string_view cgroup) {
@@ -80,17 +74,18 @@ const Workload& WorkloadNamer::name(uint32_t pid, std::string_view cgroup) {
   return name({cgroup, executable, comm, &environment});
 }
 
-Workload workload_of(const ProcessIdentity& process) {
-  return workload_of({process.cgroup, process.executable, process.comm});
+Workload workload_of(const ProcessIdentity& process, std::string_view cgroup) {
+  return workload_of({cgroup, process.executable, process.comm});
 }
 
-wire::Process process_message(const ProcessIdentity& process, const Workload& workload) {
+wire::Process process_message(const ProcessIdentity& process, const std::string& cgroup,
+                              const Workload& workload) {
   wire::Process message;
   message.set_pid(process.pid);
   message.set_start_ns(process.start_ns);
   message.set_comm(process.comm);
   message.set_executable(process.executable);
-  message.set_cgroup(process.cgroup);
+  message.set_cgroup(cgroup);
   message.set_job(workload.job);
   message.set_instance(workload.instance);
   message.set_container(workload.container);

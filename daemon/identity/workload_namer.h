@@ -25,7 +25,8 @@ class WorkloadNamer {
   void read_variables(ProcessIdentity& process) const;
 
   // Call when the identity is complete. The reference holds until the next call.
-  const Workload& name(const ProcessIdentity& process);
+  // `cgroup` is the path that it was in.
+  const Workload& name(const ProcessIdentity& process, std::string_view cgroup);
 
   // A live process, by what /proc says of it now; `cgroup` is its path.
   const Workload& name(uint32_t pid, std::string_view cgroup);
@@ -41,9 +42,10 @@ class WorkloadNamer {
 };
 
 // Without rules.
-Workload workload_of(const ProcessIdentity& process);
+Workload workload_of(const ProcessIdentity& process, std::string_view cgroup);
 
 // What a profile says of a process, but its binary.
-wire::Process process_message(const ProcessIdentity& process, const Workload& workload);
+wire::Process process_message(const ProcessIdentity& process, const std::string& cgroup,
+                              const Workload& workload);
 
 }  // namespace plimsoll::identity

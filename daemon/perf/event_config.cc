@@ -103,6 +103,7 @@ perf_event_attr side_band_attr(uint32_t wakeup_bytes) {
   attr.comm = 1;
   attr.comm_exec = 1;
   attr.task = 1;
+  attr.cgroup = 1;
   return attr;
 }
 

@@ -43,7 +43,7 @@ perf_event_attr sampling_attr(const EventType& event, uint64_t period, uint32_t 
 // The same event, whose samples say where the program was and nothing more (kBareSampleType).
 perf_event_attr bare_sampling_attr(const EventType& event, uint64_t period, uint32_t wakeup_bytes);
 
-// No samples, but the records that tell which process had what mapped: mmap, comm, fork, exit.
+// No samples, but the records that tell which process had what mapped: mmap, comm, fork, exit; and which control groups were made.
 perf_event_attr side_band_attr(uint32_t wakeup_bytes);
 
 }  // namespace plimsoll::perf

@@ -47,8 +47,29 @@ std::unexpected<Error> explain_open_failure(int error_number, std::string_view n
 
 }  // namespace
 
+bool samples_tell_cgroups() {
+  static const bool tell = [] {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.disabled = 1;
+    attr.exclude_kernel = 1;
+    attr.sample_type = PERF_SAMPLE_CGROUP;
+    const UniqueFd fd(
+        static_cast<int>(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    return fd.valid() || errno != EINVAL;
+  }();
+  return tell;
+}
+
 Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name, int leader_fd) {
-  const long fd = ::syscall(SYS_perf_event_open, &attr, -1, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
+  perf_event_attr offered = attr;
+  if (!samples_tell_cgroups()) {
+    offered.sample_type &= ~uint64_t{PERF_SAMPLE_CGROUP};
+    offered.cgroup = 0;
+  }
+  const long fd = ::syscall(SYS_perf_event_open, &offered, -1, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
   if (fd < 0) {
     return explain_open_failure(errno, name, cpu, leader_fd >= 0);
   }

@@ -11,7 +11,10 @@
 
 namespace plimsoll::perf {
 
-// `leader_fd` names the event that it is to be counted together with: at all the same times; -1: none. The error names the
+// Whether samples tell control groups here (CONFIG_CGROUP_PERF). Opens an event of this process, once in a program.
+bool samples_tell_cgroups();
+
+// A kernel whose samples tell no control groups opens the event without them. `leader_fd` names the event that it is to be counted together with: at all the same times; -1: none. The error names the
 // event and the missing privilege.
 Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name, int leader_fd = -1);
 

@@ -22,7 +22,7 @@ struct SampleHead {
   uint32_t cpu, reserved;
 };
 
-static_assert(kBareSampleBytes == sizeof(perf_event_header) + sizeof(SampleHead));
+static_assert(kBareSampleBytes == sizeof(perf_event_header) + sizeof(SampleHead) + sizeof(uint64_t));
 
 constexpr uint16_t kMiscMmapBuildId = 1U << 14U;
 
@@ -43,6 +43,13 @@ void decode_user_state(ByteReader& reader, SampleRecord& sample) {
   sample.user_stack_is_cut = captured_bytes >= reserved.size();
 }
 
+// The last field, where the kernel has it at all.
+void decode_cgroup_id(ByteReader& reader, SampleRecord& sample) {
+  if (reader.remaining() > 0) {
+    sample.cgroup = reader.read<uint64_t>();
+  }
+}
+
 SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes) {
   const auto head = reader.read<SampleHead>();
   SampleRecord sample;
@@ -50,9 +57,10 @@ SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes) {
   sample.ip = head.ip;
   sample.pid = head.pid;
   sample.tid = head.tid;
-  // Any other has the length of its call chain at least.
-  sample.is_bare = record_bytes == kBareSampleBytes;
+  // Any other has the length of its call chain, the ABI and the size of the stack at least.
+  sample.is_bare = record_bytes <= kBareSampleBytes;
   if (sample.is_bare) {
+    decode_cgroup_id(reader, sample);
     return sample;
   }
   const auto depth = reader.read<uint64_t>();
@@ -65,6 +73,7 @@ SampleRecord decode_sample(ByteReader& reader, uint16_t record_bytes) {
     address = reader.read<uint64_t>();
   }
   decode_user_state(reader, sample);
+  decode_cgroup_id(reader, sample);
   return sample;
 }
 
@@ -105,6 +114,12 @@ struct TaskFields {
   uint32_t pid, parent_pid, tid, parent_tid;
 };
 
+CgroupRecord decode_cgroup(ByteReader& reader) {
+  CgroupRecord cgroup{reader.read<uint64_t>(), {}};
+  cgroup.path = reader.c_string();
+  return cgroup;
+}
+
 ThrottleRecord decode_throttle(ByteReader& reader) {
   reader.skip(8);  // time
   return ThrottleRecord{reader.read<uint64_t>()};
@@ -132,7 +147,7 @@ Result<Record> decode_record(Bytes record) {
                 record.size());
   };
   const size_t trailer_bytes = header.type == PERF_RECORD_SAMPLE ? 0 : sizeof(SampleId);
-  if (record.size() < sizeof header + trailer_bytes) {
+  if (record.size() < header.size || record.size() < sizeof header + trailer_bytes) {
     return too_short();
   }
   ByteReader reader(record.first(record.size() - trailer_bytes));
@@ -158,6 +173,9 @@ Result<Record> decode_record(Bytes record) {
       decoded.body = ExitRecord{fields.pid, fields.tid};
       break;
     }
+    case PERF_RECORD_CGROUP:
+      decoded.body = decode_cgroup(reader);
+      break;
     case PERF_RECORD_THROTTLE:
       decoded.body = decode_throttle(reader);
       break;

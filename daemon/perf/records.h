@@ -1,7 +1,7 @@
 // The records that the kernel writes into a ring buffer, decoded: perf_event_open(2), "MMAP layout".
 //
-// Our events have one layout (kSampleType) or the beginning of it alone (kBareSampleType), so that a record can be decoded
-// without knowing its event first.
+// Our events have one layout (kSampleType) or that without its middle (kBareSampleType), so that a record can be decoded
+// without knowing its event first. A kernel without control groups of perf events leaves out the last field of both.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -20,11 +20,11 @@
 namespace plimsoll::perf {
 
 // Where a program was, without how it came there: what costs the program least.
-inline constexpr uint64_t kBareSampleType =
-    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+inline constexpr uint64_t kBareSampleType = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                                            PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_CGROUP;
 inline constexpr uint64_t kSampleType =
     kBareSampleType | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-inline constexpr size_t kBareSampleBytes = 48;  // of such a record, its header included
+inline constexpr size_t kBareSampleBytes = 56;  // of such a record, its header included
 
 // The user registers in a sample: the general ones and the instruction pointer (enum perf_event_x86_regs).
 inline constexpr uint64_t kUserRegisterMask = 0xff01ff;
@@ -55,6 +55,7 @@ struct SampleRecord {
   Bytes user_stack = {};           // from the stack pointer on; borrowed from the record
   bool user_stack_is_cut = false;  // the stack may go on behind it
   bool is_leaf_only = false;       // recorded without call chains: `callchain` has just where the thread was
+  uint64_t cgroup = 0;             // that the thread was in: ID in the hierarchy of perf events; 0: not told
 };
 
 // A branch that the processor took before a sample.
@@ -99,6 +100,12 @@ struct ExitRecord {
   uint32_t tid;
 };
 
+// A control group was made in the hierarchy of perf events.
+struct CgroupRecord {
+  uint64_t id;
+  std::string path;  // from the root of the hierarchy
+};
+
 // Sampling of an event was suspended by the kernel.
 struct ThrottleRecord {
   uint64_t event_id;
@@ -109,7 +116,8 @@ struct OtherRecord {};
 
 struct Record {
   int64_t time_ns;  // CLOCK_MONOTONIC
-  std::variant<OtherRecord, SampleRecord, MmapRecord, CommRecord, ForkRecord, ExitRecord, ThrottleRecord>
+  std::variant<OtherRecord, SampleRecord, MmapRecord, CommRecord, ForkRecord, ExitRecord, CgroupRecord,
+               ThrottleRecord>
       body;
 };
 

@@ -139,15 +139,22 @@ void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
   event.period_start_ns = goes_on ? now_ns : 0;
 }
 
+Status Sampler::enable_side_band() {
+  for (const UniqueFd& fd : side_band_) {
+    if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
+      return fail_errno(errno, "enabling the side band");
+    }
+  }
+  return {};
+}
+
 Status Sampler::enable() {
   // Before the first sample: the periods may be those of another slowdown.
   if (auto redrawn = redraw_periods(); !redrawn) {
     return redrawn;
   }
-  for (const UniqueFd& fd : side_band_) {
-    if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-      return fail_errno(errno, "enabling the side band");
-    }
+  if (auto enabled = enable_side_band(); !enabled) {
+    return enabled;
   }
   for (OpenEvent& event : events_) {
     if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
@@ -225,6 +232,16 @@ void Sampler::collect() {
   }
 }
 
+void Sampler::tell_of_side_band_losses() {
+  // After the records were collected: what was lost in their time has been counted by now.
+  const auto lost = side_band_lost();
+  const bool is_more = !lost || *lost != side_band_lost_;
+  side_band_lost_ = lost.value_or(side_band_lost_);
+  if (is_more && options_.on_side_band_lost) {
+    options_.on_side_band_lost();
+  }
+}
+
 int64_t Sampler::settled_before(int64_t before_ns) const {
   int64_t settled_ns = before_ns;
   do {
@@ -264,11 +281,13 @@ void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>
 void Sampler::drain(const std::function<void(Bytes record)>& consume) {
   const int64_t start_ns = monotonic_now_ns();
   collect();
+  tell_of_side_band_losses();
   deliver(start_ns, consume);
 }
 
 void Sampler::drain_all(const std::function<void(Bytes record)>& consume) {
   collect();
+  tell_of_side_band_losses();
   deliver(INT64_MAX, consume);
 }
 

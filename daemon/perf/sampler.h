@@ -53,6 +53,8 @@ struct SamplerOptions {
   uint32_t stack_bytes = 0;       // of the user stack with each sample (sampling_attr)
   uint32_t side_band_pages = 32;  // likewise
   uint64_t seed = 0;              // of the random periods
+  // Called before records are handed over in whose time others of the side band were lost; may be empty.
+  std::function<void()> on_side_band_lost = {};
 };
 
 // Counters of one event summed over CPUs since it was opened.
@@ -74,6 +76,8 @@ class Sampler {
   // Opens everything, disabled. The error says which privilege or hardware is missing.
   static Result<Sampler> open(SamplerOptions options);
 
+  // Also before the events, for who wants to know the processes before their first sample.
+  Status enable_side_band();
   Status enable();
   // Afterwards no event writes any more: drain_all() then has every sample. The side band goes on, so that what
   // processes do until the next enable() is known then.
@@ -135,6 +139,7 @@ class Sampler {
   void reckon_ticks(OpenEvent& event, bool goes_on) const;
   Status redraw_period(OpenEvent& event);
   void collect();
+  void tell_of_side_band_losses();
   // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a
   // younger record before the one whose time was taken already.
   int64_t settled_before(int64_t before_ns) const;
@@ -144,6 +149,7 @@ class Sampler {
   std::mt19937_64 random_;
   std::vector<OpenEvent> events_;
   std::vector<UniqueFd> side_band_;
+  uint64_t side_band_lost_ = 0;  // that was told of
   std::vector<RingBuffer> rings_;
   std::vector<int> ring_fds_;
   std::unordered_map<uint64_t, int> index_by_id_;

@@ -40,11 +40,12 @@ uint32_t ProfileBuilder::kernel_binary(const identity::KernelImage& image) {
   return entry->second;
 }
 
-uint32_t ProfileBuilder::process(const std::shared_ptr<identity::ProcessIdentity>& identity) {
+uint32_t ProfileBuilder::process(const std::shared_ptr<identity::ProcessIdentity>& identity,
+                                 const identity::CgroupPath& cgroup) {
   const auto next = static_cast<uint32_t>(processes_.size());
-  const auto [entry, is_new] = process_index_.try_emplace(identity.get(), next);
+  const auto [entry, is_new] = process_index_.try_emplace({identity.get(), cgroup.get()}, next);
   if (is_new) {
-    processes_.push_back(identity);
+    processes_.push_back({identity, cgroup});
     if (namer_ != nullptr) {
       namer_->read_variables(*identity);
     }
@@ -151,10 +152,18 @@ void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
   counts.mispredicted += is_mispredicted ? 1 : 0;
 }
 
+identity::Workload ProfileBuilder::workload_of(const identity::ProcessIdentity& identity,
+                                               const std::string& cgroup) const {
+  if (identity.workload != nullptr) {
+    return *identity.workload;
+  }
+  return namer_ != nullptr ? namer_->name(identity, cgroup) : identity::workload_of(identity, cgroup);
+}
+
 void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
-  for (const auto& identity : processes_) {
-    *profile.add_processes() = identity::process_message(
-        *identity, namer_ != nullptr ? namer_->name(*identity) : identity::workload_of(*identity));
+  for (const auto& [identity, sampled_cgroup] : processes_) {
+    const std::string& cgroup = sampled_cgroup == nullptr ? identity->cgroup : *sampled_cgroup;
+    *profile.add_processes() = identity::process_message(*identity, cgroup, workload_of(*identity, cgroup));
   }
 }
 
@@ -210,7 +219,7 @@ void ProfileBuilder::write_branches(wire::RawProfile& profile) const {
 void ProfileBuilder::finish(wire::RawProfile& profile) {
   std::vector<uint32_t> executables;
   executables.reserve(processes_.size());
-  for (const auto& identity : processes_) {
+  for (const auto& [identity, cgroup] : processes_) {
     executables.push_back(identity->binary == nullptr ? 0 : binary(identity->binary) + 1);
   }
   profile.mutable_binaries()->Swap(profile_.mutable_binaries());

@@ -40,7 +40,10 @@ class ProfileBuilder {
   // Each returns the index that the profile's other parts use.
   uint32_t binary(const identity::BinaryInfo* info);
   uint32_t kernel_binary(const identity::KernelImage& image);
-  uint32_t process(const std::shared_ptr<identity::ProcessIdentity>& identity);
+  // A process that was in several control groups is one of the profile in each. `cgroup` null: in the identity's own. Paths
+  // are told apart by their address (CgroupTable).
+  uint32_t process(const std::shared_ptr<identity::ProcessIdentity>& identity,
+                   const identity::CgroupPath& cgroup = nullptr);
   uint32_t thread(uint32_t process, uint32_t tid, std::string_view name);
   uint32_t location(wire::LocationKind kind, uint32_t owner, uint64_t address);
   uint32_t bpf_location(std::string_view name);
@@ -82,6 +85,7 @@ class ProfileBuilder {
 
   // The node below `parent` for a frame that it calls.
   uint32_t child(uint32_t parent, uint32_t location);
+  identity::Workload workload_of(const identity::ProcessIdentity& identity, const std::string& cgroup) const;
   void write_processes(wire::RawProfile& profile) const;
   void write_samples(wire::RawProfile& profile) const;
   void write_branches(wire::RawProfile& profile) const;
@@ -90,8 +94,14 @@ class ProfileBuilder {
   identity::WorkloadNamer* namer_;
   wire::RawProfile profile_;  // binaries, threads, locations, frames, stacks as they grow
   boost::unordered_flat_map<const void*, uint32_t> binaries_;
-  boost::unordered_flat_map<const identity::ProcessIdentity*, uint32_t> process_index_;
-  std::vector<std::shared_ptr<identity::ProcessIdentity>> processes_;
+  // Both live as long as the profile is built: no other takes their address.
+  using ProcessKey = std::pair<const identity::ProcessIdentity*, const std::string*>;
+  boost::unordered_flat_map<ProcessKey, uint32_t> process_index_;
+  struct ProcessInGroup {
+    std::shared_ptr<identity::ProcessIdentity> identity;
+    identity::CgroupPath cgroup;
+  };
+  std::vector<ProcessInGroup> processes_;
   std::map<std::tuple<uint32_t, uint32_t, std::string>, uint32_t, std::less<>> threads_;
   boost::unordered_flat_map<LocationKey, uint32_t> locations_;
   std::map<std::string, uint32_t, std::less<>> bpf_locations_;

@@ -38,7 +38,7 @@ SampleAssembly::SampleAssembly(identity::ProcessTable& processes, const identity
 
 void SampleAssembly::apply(const perf::Record& record) {
   if (const auto* sample = std::get_if<perf::SampleRecord>(&record.body)) {
-    apply_sample(*sample);
+    apply_sample(*sample, record.time_ns);
   } else if (const auto* throttle = std::get_if<perf::ThrottleRecord>(&record.body)) {
     if (const int event = event_of_(throttle->event_id); event >= 0) {
       builder_.add_throttle(static_cast<uint32_t>(event));
@@ -48,21 +48,21 @@ void SampleAssembly::apply(const perf::Record& record) {
   }
 }
 
-void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
+void SampleAssembly::apply_sample(const perf::SampleRecord& sample, int64_t time_ns) {
   const int index = event_of_(sample.event_id);
   if (index < 0) {
     return;
   }
-  const Subject subject = find_subject(sample);
+  const Subject subject = find_subject(sample, time_ns);
   builder_.add_hit(static_cast<uint32_t>(index), subject.thread, subject.stack);
 }
 
-SampleAssembly::Subject SampleAssembly::find_subject(const perf::SampleRecord& sample) {
-  identity::Process& process = processes_.find(sample.pid);
+SampleAssembly::Subject SampleAssembly::find_subject(const perf::SampleRecord& sample, int64_t time_ns) {
+  identity::Process& process = processes_.find(sample.pid, time_ns);
+  process_index_ = builder_.process(process.identity, processes_.cgroup_of(process, sample.cgroup));
   resolve(sample, process);
-  const uint32_t process_index = builder_.process(process.identity);
   const uint32_t thread =
-      builder_.thread(process_index, sample.tid, processes_.thread_name(process, sample.tid));
+      builder_.thread(process_index_, sample.tid, processes_.thread_name(process, sample.tid));
   return {thread, builder_.stack(stack_)};
 }
 
@@ -200,7 +200,7 @@ std::optional<uint32_t> SampleAssembly::user_location(uint64_t address, identity
     return std::nullopt;
   }
   if (mapping->binary == nullptr) {
-    return builder_.location(wire::JIT, builder_.process(process.identity), address);
+    return builder_.location(wire::JIT, process_index_, address);
   }
   const uint64_t file_offset = address - mapping->start + mapping->file_offset;
   const uint32_t binary = builder_.binary(mapping->binary);

@@ -34,13 +34,13 @@ class SampleAssembly {
     uint32_t thread = 0;
     uint32_t stack = 0;
   };
-  Subject find_subject(const perf::SampleRecord& sample);
+  Subject find_subject(const perf::SampleRecord& sample, int64_t time_ns = INT64_MAX);
 
   // Adds the branches that came with a sample of that thread.
   void add_branches(uint32_t thread, uint32_t pid, std::span<const perf::BranchRecord> branches);
 
  private:
-  void apply_sample(const perf::SampleRecord& sample);
+  void apply_sample(const perf::SampleRecord& sample, int64_t time_ns);
   uint32_t branch_location(uint64_t address, identity::Process& process);
   // The locations of a sample, leaf first, in `stack_`.
   void resolve(const perf::SampleRecord& sample, identity::Process& process);
@@ -65,6 +65,7 @@ class SampleAssembly {
   size_t deepest_;  // frames, as the kernel was set to record them
   std::vector<uint32_t> stack_;
   bool has_user_part_ = false;
+  uint32_t process_index_ = 0;        // of the sample's process in the profile
   std::vector<uint64_t> user_chain_;  // by the kernel, where the stack is to be unwound
   bool chain_is_cut_ = false;         // at the deepest that the kernel records
   UserStack user_stack_;

@@ -238,6 +238,17 @@ void UserStacks::unwind(const perf::SampleRecord& sample, const unwind::FramePoi
   }
 }
 
+void UserStacks::forget(const identity::BinaryInfo* binary) {
+  codes_.erase(binary);
+  const auto table = tables_.find(binary);
+  if (table == tables_.end()) {
+    return;
+  }
+  table_bytes_ -= table->second.compiled == nullptr ? 0 : table->second.compiled->memory_bytes();
+  tables_.erase(table);
+  walker_.forget_tables();
+}
+
 void UserStacks::trim() {
   ++window_;
   codes_.clear();

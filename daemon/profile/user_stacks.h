@@ -41,6 +41,9 @@ class UserStacks {
   // Drops all of them, between windows.
   void clear();
 
+  // Nothing is kept for this binary any more: another may take its address.
+  void forget(const identity::BinaryInfo* binary);
+
   size_t table_bytes() const { return table_bytes_; }
 
  private:

@@ -30,16 +30,10 @@ wire::ClockPair read_clocks() {
   return clocks;
 }
 
-int64_t since_boot_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return now.tv_sec * kNsPerSecond + now.tv_nsec;
-}
-
 void set_process(const identity::ProcessIdentity& identity, const identity::Workload& workload,
                  wire::RawProfile& profile) {
   wire::Process& process = *profile.add_processes();
-  process = identity::process_message(identity, workload);
+  process = identity::process_message(identity, identity.cgroup, workload);
   if (identity.binary != nullptr) {
     process.set_binary_plus_1(add_binary(*identity.binary, profile) + 1);
   }
@@ -123,7 +117,7 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
                     endpoint_.name(), owner->pid));
   }
   namer_.read_variables(*process.identity);
-  set_process(*process.identity, namer_.name(*process.identity), profile);
+  set_process(*process.identity, namer_.name(*process.identity, process.identity->cgroup), profile);
   ProcessPlaces places(*process.mappings, application.mappings);
   return formats::add_samples(application, places, profile);
 }
@@ -150,7 +144,7 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
   ScrapeTimes times{.duration_ns = application->duration_ns,
                     .since_last_ns = {},
                     .interval_ns = interval_ns,
-                    .since_boot_ns = since_boot_ns()};
+                    .since_boot_ns = boot_now_ns()};
   if (last_scrape_) {
     times.since_last_ns = monotonic_now_ns() - last_scrape_->monotonic_ns();
   }

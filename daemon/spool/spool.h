@@ -28,7 +28,7 @@ struct SpoolOptions {
   const FileCalls* calls = &FileCalls::system();
   // Age goes by the second clock, which nobody sets. The first is asked only for what a former run has spooled.
   std::function<int64_t()> wall_ns = &wall_now_ns;
-  std::function<int64_t()> boottime_ns = &boottime_now_ns;
+  std::function<int64_t()> boottime_ns = &boot_now_ns;
 };
 
 struct OutgoingProfile {

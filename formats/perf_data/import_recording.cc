@@ -51,7 +51,7 @@ class Importer {
         guesses_execs_(!tells_execs(metadata_.events)),
         images_(options.symbol_roots),
         binaries_(images_),
-        processes_(no_other_source_, binaries_),
+        processes_(no_other_source_, binaries_, {}),
         kernel_(metadata_.build_ids, limits),
         user_stacks_(images_),
         assembly_(
@@ -178,10 +178,6 @@ class Importer {
     if (sample_.is_in_kernel && process.mappings->all().empty() && process.identity->executable.empty()) {
       process.identity->executable = identity::kKernelExecutable;
     }
-    const auto cgroup = cgroups_.find(sample_.cgroup);
-    if (cgroup != cgroups_.end()) {
-      process.identity->cgroup = cgroup->second;
-    }
   }
 
   Status apply_other(Bytes bytes, uint64_t time_ns) {
@@ -201,12 +197,7 @@ class Importer {
   void apply(const ThrottledRecord& record) { tally_.add_throttle(record.event); }
   void apply(const perf::ForkRecord& record) { processes_.apply({time_ns_, record}); }
   void apply(const perf::ExitRecord& record) { processes_.apply({time_ns_, record}); }
-
-  void apply(const CgroupRecord& record) {
-    if (cgroups_.size() < limits_.max_cgroups) {
-      cgroups_[record.id] = printable(record.path);
-    }
-  }
+  void apply(const perf::CgroupRecord& record) { processes_.apply({time_ns_, record}); }
 
   void apply(const perf::CommRecord& record) {
     // At the begin of the recording nobody ran a program: those are names that processes had.
@@ -228,7 +219,7 @@ class Importer {
 
   void finish(wire::RawProfile& profile) {
     for (wire::Process& process : *profile.mutable_processes()) {
-      if (cgroups_.empty()) {
+      if (!processes_.knows_cgroups()) {
         process.clear_cgroup();
         process.clear_instance();
       }
@@ -286,8 +277,7 @@ class Importer {
   SampleAssembly assembly_;
   EventTally tally_;
   ExecGuess exec_guess_;
-  ToldBuildIds build_ids_;                   // of files, by path
-  std::map<uint64_t, std::string> cgroups_;  // paths by ID
+  ToldBuildIds build_ids_;  // of files, by path
   SampleTimes times_;
   DecodedSample sample_;
   std::vector<Weight> weights_;

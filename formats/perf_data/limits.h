@@ -19,8 +19,7 @@ struct Limits {
   uint64_t min_inflated_bytes = uint64_t{256} << 20;
   uint64_t max_inflation = 256;
   size_t max_counters = size_t{1} << 20;  // whose last value is kept, to tell what came since
-  size_t max_cgroups = 100'000;
-  size_t max_kernel_parts = 200'000;  // the kernel, modules, BPF programs
+  size_t max_kernel_parts = 200'000;      // the kernel, modules, BPF programs
 };
 
 }  // namespace plimsoll::perf_data

@@ -11,7 +11,7 @@ class RecordedProcesses : public identity::ProcessSource {
   std::string comm(uint32_t /*pid*/) const override { return {}; }
   std::string thread_name(uint32_t /*pid*/, uint32_t /*tid*/) const override { return {}; }
   std::string executable(uint32_t /*pid*/) const override { return {}; }
-  bool is_kernel_thread(uint32_t /*pid*/) const override { return false; }
+  std::optional<identity::ProcessStat> stat(uint32_t /*pid*/) const override { return std::nullopt; }
   std::string cgroup(uint32_t /*pid*/) const override { return {}; }
   Result<std::vector<identity::MapsEntry>> maps(uint32_t pid) const override {
     return fail(ErrorCode::kNotFound, "process {} is only recorded", pid);

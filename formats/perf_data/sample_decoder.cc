@@ -161,7 +161,7 @@ class SampleDecoder {
       reader_.skip(sizeof(uint64_t) * static_cast<size_t>(std::popcount(uint64_t{attr_.sample_regs_intr})));
     }
     word_if(PERF_SAMPLE_PHYS_ADDR);
-    sample_.cgroup = word_if(PERF_SAMPLE_CGROUP);
+    sample_.record.cgroup = word_if(PERF_SAMPLE_CGROUP);
     word_if(PERF_SAMPLE_DATA_PAGE_SIZE);
     word_if(PERF_SAMPLE_CODE_PAGE_SIZE);
     if (has(PERF_SAMPLE_AUX)) {
@@ -187,7 +187,6 @@ void clear(DecodedSample& sample) {
   sample.period = 0;
   sample.readings.clear();
   sample.branches.clear();
-  sample.cgroup = 0;
 }
 
 // Branch records that follow calls and returns are the stack of user mode, leaf first: each `from` is a call.

@@ -73,7 +73,6 @@ struct DecodedSample {
   uint64_t period = 0;                   // 0: not told
   std::vector<CounterReading> readings;  // the group's leader first
   std::vector<perf::BranchRecord> branches;
-  uint64_t cgroup = 0;          // ID; 0: not told
   bool has_leaf_alone = false;  // of a call chain that was asked for: the kernel found no frame
   bool is_of_guest = false;
   bool is_in_kernel = false;

@@ -68,8 +68,8 @@ SideRecord decode_kernel_symbol(ByteReader& reader) {
   return symbol;
 }
 
-CgroupRecord decode_cgroup(ByteReader& reader) {
-  CgroupRecord cgroup{reader.read<uint64_t>(), {}};
+perf::CgroupRecord decode_cgroup(ByteReader& reader) {
+  perf::CgroupRecord cgroup{reader.read<uint64_t>(), {}};
   cgroup.path = reader.c_string();
   return cgroup;
 }

@@ -36,11 +36,6 @@ struct LostRecord {
   uint32_t event = 0;  // index
 };
 
-struct CgroupRecord {
-  uint64_t id = 0;
-  std::string path;
-};
-
 // The kernel suspended sampling of an event.
 struct ThrottledRecord {
   uint32_t event = 0;  // index
@@ -48,7 +43,7 @@ struct ThrottledRecord {
 
 using SideRecord =
     std::variant<std::monostate, perf::MmapRecord, perf::CommRecord, perf::ForkRecord, perf::ExitRecord,
-                 KernelMmapRecord, KernelSymbolRecord, LostRecord, CgroupRecord, ThrottledRecord>;
+                 KernelMmapRecord, KernelSymbolRecord, LostRecord, perf::CgroupRecord, ThrottledRecord>;
 
 // Nothing (monostate) for kinds that nobody needs. kCorrupt where the record ends too soon.
 Result<SideRecord> decode_side_record(Bytes record, const RecordLayouts& layouts);

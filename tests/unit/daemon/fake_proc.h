@@ -10,7 +10,14 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/identity/proc_fs.h"
+
 namespace plimsoll::identity {
+
+// All is read before the time of any record, which is since boot.
+inline ProcFs::Clocks standing_clocks() {
+  return {.records_ns = [] { return 0; }, .boot_ns = [] { return 0; }};
+}
 
 class FakeProc {
  public:
@@ -20,6 +27,8 @@ class FakeProc {
     std::string cgroup;
     std::string maps;
     bool is_kernel_thread = false;
+    int threads = 1;
+    int started_ticks = 100;  // since boot
   };
 
   FakeProc() { std::filesystem::create_directories(root_); }
@@ -39,9 +48,11 @@ class FakeProc {
     file(folder + "comm", process.comm + "\n");
     file(folder + "cgroup", process.cgroup);
     file(folder + "maps", process.maps);
-    // As the kernel writes it, up to the flags; a name may hold parentheses and spaces.
+    // As the kernel writes it, up to the time of the start; a name may hold parentheses and spaces.
     file(folder + "stat", std::to_string(pid) + " (" + process.comm + ") S 2 0 0 0 -1 " +
-                              (process.is_kernel_thread ? "2129984" : "4194560") + " 0 0\n");
+                              (process.is_kernel_thread ? "2129984" : "4194560") + " 0 0 0 0 0 0 0 0 20 0 " +
+                              std::to_string(process.threads) + " 0 " +
+                              std::to_string(process.started_ticks) + " 0 0\n");
     if (!process.executable.empty()) {
       std::filesystem::create_symlink(process.executable, root_ + "/" + folder + "exe");
     }

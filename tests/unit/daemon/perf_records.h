@@ -43,6 +43,8 @@ class RecordBytes {
   std::string body_;
 };
 
+inline constexpr uint64_t kCgroupOfSamples = 5;
+
 // What a sample says of user mode; nothing unless an ABI is given.
 struct UserState {
   uint64_t abi = PERF_SAMPLE_REGS_ABI_NONE;
@@ -51,13 +53,17 @@ struct UserState {
   uint64_t captured_bytes = 0;  // of it
 };
 
-inline std::string bare_sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns) {
+// `cgroup` 0: of a kernel that does not tell it.
+inline std::string bare_sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
+                                     uint64_t cgroup = kCgroupOfSamples) {
   RecordBytes record(PERF_RECORD_SAMPLE, 0);
-  return record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0).bytes();
+  record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0);
+  return cgroup == 0 ? record.bytes() : record.u64(cgroup).bytes();
 }
 
 inline std::string sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns,
-                                const std::vector<uint64_t>& callchain, const UserState& user = {}) {
+                                const std::vector<uint64_t>& callchain, const UserState& user = {},
+                                uint64_t cgroup = kCgroupOfSamples) {
   RecordBytes record(PERF_RECORD_SAMPLE, 0);
   record.u64(event_id).u64(ip).u32(7).u32(8).u64(time_ns).u32(0).u32(0).u64(callchain.size());
   for (const uint64_t address : callchain) {
@@ -71,7 +77,7 @@ inline std::string sample_bytes(uint64_t event_id, uint64_t ip, uint64_t time_ns
   if (!user.stack.empty()) {
     record.raw(user.stack).u64(user.captured_bytes);
   }
-  return record.bytes();
+  return cgroup == 0 ? record.bytes() : record.u64(cgroup).bytes();
 }
 
 }  // namespace plimsoll::perf

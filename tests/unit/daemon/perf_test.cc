@@ -113,7 +113,8 @@ TEST(EventConfig, SideBandAsksForProcessesButNoSamples) {
   EXPECT_EQ(attr.config, PERF_COUNT_SW_DUMMY);
   EXPECT_EQ(attr.sample_period, 0);
   EXPECT_EQ(attr.sample_type, kSampleType) << "one layout for the trailers of all records";
-  EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.build_id && attr.comm && attr.comm_exec && attr.task);
+  EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.build_id && attr.comm && attr.comm_exec && attr.task &&
+              attr.cgroup);
 }
 
 template <typename T>
@@ -239,6 +240,26 @@ TEST(Records, ABareSampleSaysWhereTheProgramWas) {
   EXPECT_FALSE(decoded<SampleRecord>(sample_bytes(42, 0xabc, 123, {})).is_bare) << "it has an empty chain";
 }
 
+TEST(Records, ASampleTellsTheControlGroupWhereTheKernelDoes) {
+  const UserState user{PERF_SAMPLE_REGS_ABI_64, std::vector<uint64_t>(kUserRegisters), "01234567", 8};
+  for (const uint64_t group : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40U}) {
+    const auto bare = decoded<SampleRecord>(bare_sample_bytes(42, 0xabc, 123, group));
+    EXPECT_EQ(bare.cgroup, group);
+    EXPECT_TRUE(bare.is_bare);
+    const auto short_one = decoded<SampleRecord>(sample_bytes(42, 0xabc, 123, {}, {}, group));
+    EXPECT_EQ(short_one.cgroup, group);
+    EXPECT_FALSE(short_one.is_bare);
+    EXPECT_EQ(decoded<SampleRecord>(sample_bytes(42, 0xabc, 123, {1, 2}, user, group)).cgroup, group);
+  }
+}
+
+TEST(Records, ANewControlGroupHasAPath) {
+  const auto group = decoded<CgroupRecord>(
+      RecordBytes(PERF_RECORD_CGROUP, 0).u64(77).text("/a/b").sample_id(7, 8, 123).bytes());
+  EXPECT_EQ(group.id, 77);
+  EXPECT_EQ(group.path, "/a/b");
+}
+
 TEST(Records, ACapturedSizeBeyondWhatIsThereIsCut) {
   const std::string bytes = sample_bytes(1, 2, 3, {}, {.stack = "01234567", .captured_bytes = 1 << 20});
   EXPECT_EQ(as_text(decoded<SampleRecord>(bytes).user_stack), "01234567");
@@ -253,6 +274,7 @@ std::map<std::string, std::string> every_record() {
           {"mmap", mmap_bytes(kBuildIdMisc, kBuildIdOf8, "/bin/job")},
           {"mmap by inode", mmap_bytes(0, kDeviceAndInode, "/bin/job")},
           {"comm", comm_bytes(0)},
+          {"cgroup", RecordBytes(PERF_RECORD_CGROUP, 0).u64(77).text("/a/b").sample_id(7, 8, 123).bytes()},
           {"fork", task_bytes(PERF_RECORD_FORK)},
           {"exit", task_bytes(PERF_RECORD_EXIT)},
           {"throttle", throttle_bytes()},
@@ -270,8 +292,8 @@ TEST(Records, TellTheirTimeWithoutDecoding) {
 TEST(Records, AreRefusedWhereTheyEndTooSoon) {
   for (const auto& [name, bytes] : every_record()) {
     // Padding of a text and unused fields may be missing; the trailer, at the end, may not.
-    const bool has_slack =
-        name.starts_with("mmap") || name == "comm" || name == "throttle" || name == "fork" || name == "exit";
+    const bool has_slack = name.starts_with("mmap") || name == "comm" || name == "cgroup" ||
+                           name == "throttle" || name == "fork" || name == "exit";
     const size_t slack = has_slack ? 8 : 0;
     for (size_t size = 0; size + slack < bytes.size(); ++size) {
       const auto record = decode_record(as_bytes(bytes).first(size));
@@ -284,8 +306,8 @@ TEST(Records, AreRefusedWhereTheyEndTooSoon) {
 TEST(Records, SampleWithADepthBeyondItsEndIsRefused) {
   std::string bytes = sample_bytes(42, 0xabc, 123, {1, 2, 3});
   const size_t depth_at =
-      bytes.size() - 6 * sizeof(uint64_t);  // before the chain, and what is said of user mode
-  for (const uint64_t depth : {uint64_t{6}, uint64_t{1} << 40, UINT64_MAX}) {
+      bytes.size() - 7 * sizeof(uint64_t);  // before the chain, what is said of user mode, and the group
+  for (const uint64_t depth : {uint64_t{7}, uint64_t{1} << 40, UINT64_MAX}) {
     std::memcpy(bytes.data() + depth_at, &depth, sizeof depth);
     EXPECT_FALSE(decode_record(as_bytes(bytes)).has_value()) << depth;
   }
@@ -371,7 +393,7 @@ TEST(RingPages, HoldHalfASecondOfSamples) {
             2,
             512},
            {"a quarter with stacks", {sampled("cpu-clock", 1'000'000'000 / 128, 0.25)}, k15Kib, 2, 128},
-           {"none with stacks to speak of", {sampled("cpu-clock", 100'000, 0.0001)}, k15Kib, 2, 64},
+           {"none with stacks to speak of", {sampled("cpu-clock", 125'000, 0.0001)}, k15Kib, 2, 64},
            {"8 CPUs with 8 MiB each", {sampled("cpu-clock", 1'000)}, k15Kib, 8, 2048},
            {"9 CPUs with 4 MiB each", {sampled("cpu-clock", 1'000)}, k15Kib, 9, 1024},
            {"128 CPUs with 64 MiB together", {sampled("cpu-clock", 1'000)}, k15Kib, 128, 128},

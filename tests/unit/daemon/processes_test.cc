@@ -103,10 +103,10 @@ class ProcessTableTest : public testing::Test {
   const ProcessIdentity& identity(uint32_t pid) { return *table_.find(pid).identity; }
 
   FakeProc proc_;
-  ProcFs files_{proc_.root()};
+  ProcFs files_{proc_.root(), standing_clocks()};
   const LiveImages images_{files_};
   BinaryTable binaries_{images_};
-  ProcessTable table_{files_, binaries_};
+  ProcessTable table_{files_, binaries_, {}};
 };
 
 TEST_F(ProcessTableTest, ReadsWhatIsThereAlready) {
@@ -152,11 +152,14 @@ TEST_F(ProcessTableTest, ExecBeginsANewProgram) {
   EXPECT_EQ(at(7, 0x1800), "/bin/job");
 }
 
-TEST_F(ProcessTableTest, ExecReadsTheGroupThatARuntimeMovedItTo) {
-  fork(7, 20);
+TEST_F(ProcessTableTest, AfterExecTheGroupThatARuntimeMovedItToIsRead) {
+  fork(7, 20, kNsPerSecond);
+  exec(20, "sort", kNsPerSecond);
+  EXPECT_EQ(*table_.cgroup_of(table_.find(20), 0), "/docker/abc")
+      << "its parent's, since /proc does not know it";
+  table_.end_window();
   proc_.process(20, {.comm = "sort", .executable = "/bin/sort", .cgroup = "0::/docker/other\n", .maps = ""});
-  exec(20, "sort");
-  EXPECT_EQ(identity(20).cgroup, "/docker/other");
+  EXPECT_EQ(*table_.cgroup_of(table_.find(20), 0), "/docker/other");
 }
 
 TEST_F(ProcessTableTest, TheFirstFileMappedAfterExecIsTheExecutable) {
@@ -190,6 +193,7 @@ TEST_F(ProcessTableTest, MemoryThatIsNamedLikeAFileIsNone) {
                      .executable = "/bin/java",
                      .cgroup = "",
                      .maps = "1000-2000 r-xs 00000000 00:01 9 /memfd:doublemapper (deleted)\n"});
+  table_.scan();
   EXPECT_EQ(at(30, 0x1800), "anonymous");
 }
 
@@ -227,26 +231,52 @@ TEST_F(ProcessTableTest, AReusedPidIsAnotherProcess) {
   EXPECT_EQ(identity(20).start_ns, 160);
   EXPECT_EQ(identity(20).comm, "job");
   EXPECT_EQ(at(20, 0x8800), "nothing");
-  table_.forget_exited();
+  apply(2 * kNsPerSecond, perf::OtherRecord{});
   EXPECT_EQ(identity(20).start_ns, 160) << "it was the other one that exited";
 }
 
-TEST_F(ProcessTableTest, AnExitedProcessIsKnownUntilForgotten) {
-  apply(1, perf::ExitRecord{7, 8});
-  table_.forget_exited();
+TEST_F(ProcessTableTest, AnEndedProcessIsKnownForASecond) {
+  apply(1, perf::ExitRecord{7, 7});
   proc_.gone(7);
-  EXPECT_EQ(identity(7).comm, "job") << "only one of its threads exited";
-  apply(2, perf::ExitRecord{7, 7});
+  apply(kNsPerSecond, perf::OtherRecord{});
   EXPECT_EQ(at(7, 0x1800), "/bin/job") << "samples of it may still come";
-  table_.forget_exited();
+  apply(kNsPerSecond + 2, perf::OtherRecord{});
   EXPECT_EQ(at(7, 0x1800), "nothing");
   EXPECT_EQ(identity(7).comm, "[exited]");
 }
 
-TEST_F(ProcessTableTest, AProcessThatNoRecordToldOfIsReadFromProc) {
+TEST_F(ProcessTableTest, AProcessGoesOnWithoutItsFirstThread) {
+  proc_.process(30, {.comm = "pool", .executable = "/bin/pool", .cgroup = "", .maps = "", .threads = 3});
+  table_.scan();
+  apply(1, perf::ExitRecord{30, 30});
+  apply(2 * kNsPerSecond, perf::OtherRecord{});
+  EXPECT_EQ(identity(30).comm, "pool") << "/proc still has it with its other threads";
+  proc_.gone(30);
+  apply(3 * kNsPerSecond, perf::ExitRecord{30, 32});
+  apply(5 * kNsPerSecond, perf::OtherRecord{});
+  EXPECT_EQ(identity(30).comm, "[exited]");
+}
+
+TEST_F(ProcessTableTest, AThreadThatStartsAnotherProgramIsTheProcessFromThen) {
+  apply(1, perf::ForkRecord{7, 7, 8, 7});
+  apply(2, perf::ExitRecord{7, 7});
+  exec(7, "next", 3);
+  apply(4 * kNsPerSecond, perf::OtherRecord{});
+  EXPECT_EQ(identity(7).comm, "next");
+  EXPECT_EQ(identity(7).start_ns, 3);
+}
+
+TEST_F(ProcessTableTest, ALateProcessIsNotReadWhileRecordsAreComplete) {
   proc_.process(30, {.comm = "late", .executable = "/bin/late", .cgroup = "", .maps = ""});
-  EXPECT_EQ(identity(30).comm, "late");
-  EXPECT_EQ(identity(30).cgroup, "/");
+  EXPECT_EQ(identity(30).comm, "[exited]") << "a sample of another process that had the PID before";
+  EXPECT_EQ(table_.unknown(), 1);
+}
+
+TEST_F(ProcessTableTest, BeforeAnyScanAProcessIsReadFromProc) {
+  proc_.process(30, {.comm = "late", .executable = "/bin/late", .cgroup = "", .maps = ""});
+  ProcessTable table(files_, binaries_, {});
+  EXPECT_EQ(table.find(30).identity->comm, "late");
+  EXPECT_EQ(table.find(30).identity->cgroup, "/");
 }
 
 TEST_F(ProcessTableTest, AnUnknownPidHasNeitherMappingsNorExecutable) {
@@ -261,6 +291,7 @@ TEST_F(ProcessTableTest, AnUnknownPidHasNeitherMappingsNorExecutable) {
 TEST_F(ProcessTableTest, ThreadsOfTheKernelBelongToTheKernel) {
   proc_.process(
       2, {.comm = "kthreadd", .executable = "", .cgroup = "0::/\n", .maps = "", .is_kernel_thread = true});
+  table_.scan();
   EXPECT_EQ(identity(2).executable, "[kernel]");
   EXPECT_EQ(identity(0).executable, "[kernel]");
   EXPECT_EQ(identity(0).comm, "swapper");
@@ -268,6 +299,7 @@ TEST_F(ProcessTableTest, ThreadsOfTheKernelBelongToTheKernel) {
 
 TEST_F(ProcessTableTest, AZombieIsNoThreadOfTheKernel) {
   proc_.process(9, {.comm = "a) R (b", .executable = "", .cgroup = "0::/\n", .maps = ""});
+  table_.scan();
   EXPECT_EQ(identity(9).executable, "");
   EXPECT_EQ(identity(9).comm, "a) R (b");
 }
@@ -289,6 +321,42 @@ TEST_F(BinaryTableTest, OneBuildIdIsOneBinaryWhateverItsPath) {
   EXPECT_EQ(first->identity_kind, wire::GNU_BUILD_ID);
   EXPECT_EQ(first->path, "/a");
   EXPECT_THAT(first->segments, IsEmpty()) << "there is no such file";
+}
+
+// Counts how often files are looked for.
+class CountedImages : public ImageSource {
+ public:
+  Result<OpenedImage> open(const MappedFileHint& hint) const override {
+    ++looks;
+    return fail(ErrorCode::kNotFound, "no {}", hint.path);
+  }
+  bool are_of_this_machine() const override { return true; }
+  mutable int looks = 0;
+};
+
+TEST(BinariesOutOfReach, AreNotLookedForWithEachOfThousandsOfProcesses) {
+  const CountedImages images;
+  BinaryTable binaries(images);
+  for (uint32_t pid = 1; pid <= 4096; ++pid) {
+    binaries.find_or_read({pid, "/private/tool", "build id", {}});
+  }
+  EXPECT_GE(images.looks, 4 + 10) << "another process may have it within reach: at 8, 16, ... 4,096";
+  EXPECT_LE(images.looks, 4 + 10 + 60) << "and once a second";
+}
+
+TEST(BinariesInUse, AreKeptWhenThereAreTooMany) {
+  const CountedImages images;
+  BinaryTable binaries(images, 3);
+  std::vector<const BinaryInfo*> infos;
+  for (const char* build_id : {"a", "b", "c", "d"}) {
+    EXPECT_FALSE(binaries.has_too_many());
+    infos.push_back(binaries.find_or_read({1, "/tool", build_id, {}}));
+  }
+  EXPECT_TRUE(binaries.has_too_many());
+  EXPECT_THAT(binaries.forget_unused({nullptr, infos[1], infos[3]}),
+              testing::UnorderedElementsAre(infos[0], infos[2]));
+  EXPECT_EQ(binaries.size(), 2);
+  EXPECT_EQ(binaries.find_or_read({1, "/tool", "b", {}}), infos[1]);
 }
 
 FileId file_id(const std::string& path) {

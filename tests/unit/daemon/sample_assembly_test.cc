@@ -51,10 +51,10 @@ class SampleAssemblyTest : public testing::Test {
   static int event_of(uint64_t id) { return id == 100 ? 0 : id == 101 ? 1 : -1; }
 
   identity::FakeProc proc_;
-  identity::ProcFs files_{proc_.root()};
+  identity::ProcFs files_{proc_.root(), identity::standing_clocks()};
   const identity::LiveImages images_{files_};
   identity::BinaryTable binaries_{images_};
-  identity::ProcessTable processes_{files_, binaries_};
+  identity::ProcessTable processes_{files_, binaries_, {}};
   const identity::BinaryInfo known_{
       wire::GNU_BUILD_ID, "id", "/bin/job", {{PT_LOAD, true, 0x1000, 0x800, 0x401000, 0x800}}};
   const identity::BinaryInfo out_of_reach_{wire::GNU_BUILD_ID, "other", "/lib/gone.so", {}};

@@ -101,7 +101,7 @@ TEST(ProcFs, SaysNothingOfAProcessThatIsGone) {
   EXPECT_THAT(ProcFs("/nowhere").pids(), IsEmpty());
 }
 
-TEST(CgroupPath, IsTheUnifiedOneOrTheLongestOfTheOthers) {
+TEST(CgroupPath, IsTheUnifiedOneOrThatOfCpuTimeOrTheLongest) {
   struct Case {
     std::string text;
     std::string path;
@@ -110,7 +110,9 @@ TEST(CgroupPath, IsTheUnifiedOneOrTheLongestOfTheOthers) {
       {"0::/system.slice/job.service\n", "/system.slice/job.service"},
       {"12:cpu,cpuacct:/docker/abc\n1:name=systemd:/docker\n0::/\n", "/docker/abc"},
       {"3:memory:/longer/than/it\n0::/a\n", "/a"},
-      {"3:cpu:/a\n2:memory:/a/b\n", "/a/b"},
+      {"3:cpu:/a\n2:memory:/a/b\n", "/a"},
+      {"3:cpu,cpuacct:/a\n2:memory:/a/b\n0::/\n", "/a"},
+      {"3:cpuset:/a\n2:memory:/a/b\n1:cpu:/\n", "/a/b"},
       {"0::/with:colon", "/with:colon"},
       {"0::/bad\xff\n", "/bad?"},
       {"0::/\n", "/"},

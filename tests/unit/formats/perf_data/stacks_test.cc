@@ -442,7 +442,7 @@ TEST(RecordedSamples, AreReadWhateverFieldsTheyHave) {
   EXPECT_EQ(decoded.readings.front().value, 500);
   EXPECT_THAT(decoded.record.callchain, ElementsAre(static_cast<uint64_t>(PERF_CONTEXT_USER), 0x10010));
   EXPECT_EQ(decoded.branches.front().to, 0x10020);
-  EXPECT_EQ(decoded.cgroup, 5);
+  EXPECT_EQ(decoded.record.cgroup, 5);
   for (size_t size = sizeof(perf_event_header); size < record.size(); size += 8) {
     EXPECT_FALSE(decode_sample(as_bytes(record).first(size), attr, true, decoded)) << size;
   }

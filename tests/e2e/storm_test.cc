@@ -1,0 +1,249 @@
+// Processes that come and go by the thousand: every sample belongs to the program, and the control group, that it was
+// taken in. Needs the privileges to sample the machine, and root's for control groups and namespaces.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "base/file.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/program.h"
+
+namespace plimsoll::testing {
+namespace {
+
+constexpr std::array<const char*, 4> kPrograms{"alpha", "beta", "gamma", "delta"};
+
+struct Place {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// What was sampled in the functions that tell the program.
+struct Judged {
+  std::map<std::string, uint64_t> right;  // by program
+  uint64_t unknown = 0;
+  uint64_t wrong_program = 0;
+  uint64_t wrong_group = 0;
+};
+
+std::string name_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+class Storm : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_sample_machine()) {
+      GTEST_SKIP() << "this user may not sample the machine";
+    }
+    for (const char* name : kPrograms) {
+      std::filesystem::copy_file(program("exec_storm"), folder_ / name);
+    }
+    std::istringstream places(run({"exec_storm", "places"}).out);
+    std::string name;
+    Place place;
+    while (places >> name >> std::hex >> place.begin >> place.end) {
+      places_[name] = place;
+    }
+    ASSERT_EQ(places_.size(), kPrograms.size());
+  }
+
+  std::vector<std::string> storm(const std::string& seconds, const std::string& first_pid = "0",
+                                 const std::string& groups = "-") const {
+    return {"exec_storm", "1000", seconds, first_pid, groups, folder_.path()};
+  }
+
+  // Each page fault is a sample. Of stacks only the leaf matters.
+  std::vector<std::string> daemon(const std::string& seconds) const {
+    return {"plimsolld", "--once",        seconds, "--event",  "page-faults:1",    "--ring-pages",
+            "1024",      "--stack-bytes", "8",     "--output", folder_ / "profile"};
+  }
+
+  wire::RawProfile profile() const {
+    const auto content = read_file(folder_ / "profile", 1 << 30);
+    EXPECT_TRUE(content.has_value());
+    auto profile = wire::decode(as_bytes(*content));
+    EXPECT_TRUE(profile.has_value()) << profile.error().text();
+    return std::move(*profile);
+  }
+
+  // The program whose function the leaf of a stack lies in; empty: another place.
+  std::string program_at(const wire::RawProfile& profile, uint32_t stack) const {
+    if (stack == 0) {
+      return {};
+    }
+    const auto location = static_cast<int>(profile.stacks().location(static_cast<int>(stack) - 1));
+    if (profile.locations().kind(location) != wire::ELF) {
+      return {};
+    }
+    const wire::Binary& binary = profile.binaries(static_cast<int>(profile.locations().owner(location)));
+    const std::string file = name_of(binary.path());
+    if (file != "exec_storm" && !places_.contains(file)) {
+      return {};
+    }
+    const uint64_t address = profile.locations().address(location);
+    for (const auto& [name, place] : places_) {
+      if (address >= place.begin && address < place.end) {
+        return name;
+      }
+    }
+    return {};
+  }
+
+  // `groups` is the path above the groups of the programs; empty: they have none.
+  Judged judge(const wire::RawProfile& profile, const std::string& groups = {}) const {
+    Judged judged;
+    const wire::Event& event = profile.events(0);
+    std::printf("%.0f produced, %lu hits, %lu lost, %lu not sampled, %lu records of processes lost\n",
+                event.counter_total(), event.hits(), event.lost(), event.not_sampled(),
+                profile.lost_side_band());
+    EXPECT_EQ(static_cast<double>(event.hits() + event.lost() + event.not_sampled()), event.counter_total());
+    for (const wire::SampleTable& table : profile.samples()) {
+      for (int row = 0; table.event(0) == 0 && row < table.thread_size(); ++row) {
+        const auto thread = static_cast<int>(table.thread(row));
+        const wire::Process& process = profile.processes(static_cast<int>(profile.threads(thread).process()));
+        judged.unknown += process.comm() == "[exited]" ? table.hits(row) : 0;
+        const std::string at_work = program_at(profile, table.stack(row));
+        if (at_work.empty()) {
+          continue;
+        }
+        if (name_of(process.executable()) != at_work) {
+          judged.wrong_program += table.hits(row);
+          ADD_FAILURE() << at_work << " under " << process.executable() << ", PID " << process.pid();
+        } else {
+          judged.right[at_work] += table.hits(row);
+        }
+        const std::string instance = groups + "/" + at_work;
+        judged.wrong_group += !groups.empty() && process.cgroup() != instance ? table.hits(row) : 0;
+      }
+    }
+    for (const char* name : kPrograms) {
+      std::printf("%s: %lu samples\n", name, judged.right[name]);
+    }
+    std::printf("unknown: %lu\n", judged.unknown);
+    return judged;
+  }
+
+  void expect_all_right(const Judged& judged) const {
+    for (const char* name : kPrograms) {
+      EXPECT_GT(judged.right.at(name), 50) << name;  // however busy the machine is with other things
+    }
+    EXPECT_EQ(judged.wrong_program, 0);
+    EXPECT_EQ(judged.wrong_group, 0);
+  }
+
+  const TemporaryFolder folder_;
+  std::map<std::string, Place> places_;
+};
+
+TEST_F(Storm, OfThirtySecondsLeavesNoSampleUnderAnotherProgram) {
+  Background daemon_running(daemon("31"));
+  const Finished finished = run(storm("30"));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  std::printf("%s", finished.out.c_str());
+  ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
+  expect_all_right(judge(profile()));
+}
+
+TEST_F(Storm, WithPidsUsedAgainAtOnce) {
+  Background daemon_running(daemon("5"));
+  const Finished finished = run(storm("4", "30000"));
+  if (finished.err.find("clone3") != std::string::npos) {
+    daemon_running.wait();
+    GTEST_SKIP() << "this user may not choose PIDs: " << finished.err;
+  }
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
+  expect_all_right(judge(profile()));
+}
+
+// The daemon stands still until the rings of records overflow: then a name may be unknown, but not wrong.
+TEST_F(Storm, WithRecordsOfProcessesLost) {
+  Background daemon_running(daemon("8"));
+  ASSERT_EQ(run(storm("2")).status, 0);
+  daemon_running.kill(SIGSTOP);
+  ASSERT_EQ(run(storm("2")).status, 0);
+  daemon_running.kill(SIGCONT);
+  ASSERT_EQ(run(storm("2")).status, 0);
+  const Finished finished = daemon_running.wait();
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const wire::RawProfile sampled = profile();
+  EXPECT_GT(sampled.lost_side_band(), 0);
+  EXPECT_NE(finished.out.find("records of processes were lost"), std::string::npos) << finished.out;
+  expect_all_right(judge(sampled));
+}
+
+// Control groups of this test's own for each program, below the unified hierarchy.
+class Groups {
+ public:
+  Groups() {
+    for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+      if (std::filesystem::exists(std::string(mount) + "/cgroup.controllers")) {
+        folder_ = mount + path_;
+      }
+    }
+    std::error_code error;
+    for (const char* name : kPrograms) {
+      made_ = std::filesystem::create_directories(folder_ + "/" + name, error) && !error;
+    }
+  }
+  Groups(const Groups&) = delete;
+  Groups& operator=(const Groups&) = delete;
+  ~Groups() {
+    for (const char* name : kPrograms) {
+      ::rmdir((folder_ + "/" + name).c_str());
+    }
+    ::rmdir(folder_.c_str());
+  }
+
+  bool are_made() const { return made_; }
+  const std::string& folder() const { return folder_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_ = "/plimsoll_storm_" + std::to_string(::getpid());
+  std::string folder_;
+  bool made_ = false;
+};
+
+// Each process is in its group from its start on, and gone before /proc could be asked.
+TEST_F(Storm, HasTheControlGroupsOfItsSamples) {
+  const Groups groups;
+  if (!groups.are_made()) {
+    GTEST_SKIP() << "this user may not make control groups in the unified hierarchy";
+  }
+  Background daemon_running(daemon("5"));
+  const Finished finished = run(storm("4", "0", groups.folder()));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
+  const Judged judged = judge(profile(), groups.path());
+  expect_all_right(judged);
+}
+
+// Programs that only the storm's own mount namespace holds, under PIDs of its own.
+TEST_F(Storm, InNamespacesOfItsOwn) {
+  const std::string script =
+      "mount -t tmpfs storm \"$1\" && for name in alpha beta gamma delta; do cp \"$0\" \"$1/$name\"; done && "
+      "exec \"$0\" 1000 4 0 - \"$1\"";
+  const std::string hidden = folder_ / "hidden";
+  std::filesystem::create_directory(hidden);
+  Background daemon_running(daemon("5"));
+  const Finished finished = run({"/usr/bin/unshare", "--mount", "--pid", "--fork", "/bin/sh", "-c", script,
+                                 program("exec_storm"), hidden});
+  if (finished.status != 0) {
+    daemon_running.wait();
+    GTEST_SKIP() << "this user may not make namespaces: " << finished.err;
+  }
+  ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
+  ASSERT_FALSE(std::filesystem::exists(hidden + "/alpha"));
+  expect_all_right(judge(profile()));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
