@@ -36,7 +36,8 @@ std::vector<Key> DaemonConfig::keys() {
       {"limits.max_window", "Longest raw profile that a server may ask for.", DurationNs{&max_window_ns},
        Range{kNsPerSecond, 24 * kHourNs}},
       {"limits.events",
-       "Events that a server may ask for, such as \"cycles\". Default: none named, which permits all known.",
+       "Events that a server may ask for, each by its name: \"cycles\" does not permit \"cpu/event=0x3c/\".\n"
+       "Default: none named, which permits all (docs/events.md).",
        &events},
       {"limits.max_spool_bytes", "Most bytes of profiles kept while the server is away.",
        SizeBytes{&max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},

@@ -79,7 +79,8 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine)
       queue_(static_cast<uint64_t>(config.max_spool_bytes)),
       random_(random_seed()),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, governor_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+      collecting_(machine_, limits_.events, governor_,
+                  [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
       scraping_(config, machine_, [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>

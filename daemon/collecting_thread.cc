@@ -22,9 +22,10 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 
 }  // namespace
 
-CollectingThread::CollectingThread(wire::Machine machine, Governor& governor,
-                                   std::function<void(wire::RawProfile)> hand_over)
+CollectingThread::CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events,
+                                   Governor& governor, std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
+      allowed_events_(std::move(allowed_events)),
       governor_(governor),
       hand_over_(std::move(hand_over)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -112,6 +113,7 @@ void CollectingThread::run() {
     CollectorOptions options;
     options.machine = machine_;
     options.assignment = *assignment;
+    options.allowed_events = allowed_events_;
     options.governor = &governor_;
     auto collector = Collector::open(std::move(options));
     if (collector) {

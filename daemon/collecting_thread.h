@@ -18,8 +18,8 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  // Borrows the governor.
-  CollectingThread(wire::Machine machine, Governor& governor,
+  // Borrows the governor. `allowed_events`: those that may be collected unasked; none: all.
+  CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events, Governor& governor,
                    std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
@@ -54,6 +54,7 @@ class CollectingThread {
   void wake();
 
   const wire::Machine machine_;
+  const std::vector<std::string> allowed_events_;
   Governor& governor_;
   const std::function<void(wire::RawProfile)> hand_over_;
   const UniqueFd wake_fd_;  // ends a window
