@@ -130,9 +130,16 @@ void CollectingThread::run() {
   }
 }
 
-Status CollectingThread::collect_window(const wire::Assignment& assignment, Collector& collector) {
+void CollectingThread::finish(const wire::Assignment& assignment) {
+  const std::lock_guard lock(mutex_);
+  if (wanted_ && same(*wanted_, assignment)) {
+    wanted_.reset();
+  }
+}
+
+Status CollectingThread::collect_window(int64_t duration_ns, Collector& collector) {
   Collector::WindowOptions window;
-  window.duration_ns = assignment.duration_ns();
+  window.duration_ns = duration_ns;
   window.wake_fd = wake_fd_.get();
   {
     const std::lock_guard lock(mutex_);
@@ -143,12 +150,6 @@ Status CollectingThread::collect_window(const wire::Assignment& assignment, Coll
     return propagate(profile, "collecting failed");
   }
   hand_over_(std::move(*profile));
-  if (!assignment.continuous()) {
-    const std::lock_guard lock(mutex_);
-    if (wanted_ && same(*wanted_, assignment)) {
-      wanted_.reset();
-    }
-  }
   return {};
 }
 
@@ -184,11 +185,16 @@ Status CollectingThread::pause(const wire::Assignment& assignment, Collector& co
 }
 
 void CollectingThread::collect_windows(const wire::Assignment& assignment, Collector& collector) {
+  const int64_t end_ns = assignment.continuous() ? INT64_MAX : monotonic_now_ns() + assignment.duration_ns();
   Status done;
   while (done && is_current(assignment)) {
     done = pause(assignment, collector);
-    if (done && is_current(assignment)) {
-      done = collect_window(assignment, collector);
+    // The governor may have ended a window early: what is left of the assignment's time is the next one's.
+    const int64_t left_ns = end_ns - monotonic_now_ns();
+    if (done && left_ns <= 0) {
+      finish(assignment);
+    } else if (done && is_current(assignment)) {
+      done = collect_window(std::min(assignment.duration_ns(), left_ns), collector);
     }
   }
   if (!done) {

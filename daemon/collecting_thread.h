@@ -45,7 +45,9 @@ class CollectingThread {
   // The assignment that is wanted, once there is one; nothing: stop.
   std::optional<wire::Assignment> wait_for_assignment();
   void collect_windows(const wire::Assignment& assignment, Collector& collector);
-  Status collect_window(const wire::Assignment& assignment, Collector& collector);
+  Status collect_window(int64_t duration_ns, Collector& collector);
+  // The assignment is done with, unless another one is wanted by now.
+  void finish(const wire::Assignment& assignment);
   // Until the governor permits sampling again or the assignment is another one. kTooLarge: following what processes do costs
   // too much, or memory does not come back.
   Status pause(const wire::Assignment& assignment, Collector& collector);

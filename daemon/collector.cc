@@ -32,9 +32,6 @@ wire::ClockPair read_clocks() {
 // Where every occurrence is a sample, what is neither here nor lost was counted without one.
 void reckon_not_sampled(wire::RawProfile& profile) {
   for (wire::Event& event : *profile.mutable_events()) {
-    if (event.samples() != 0) {
-      continue;  // it was slowed: not every occurrence was to be a sample
-    }
     const auto produced = static_cast<uint64_t>(event.counter_total());
     const uint64_t known = event.hits() + event.lost();
     event.set_not_sampled(event.mean_period() == 1 && produced > known ? produced - known : 0);
@@ -142,18 +139,11 @@ void Collector::scan_processes() {
   scanned_ = true;
 }
 
-Result<bool> Collector::govern(WindowCost& cost) {
+bool Collector::must_end(WindowCost& cost) const {
   if (options_.governor == nullptr) {
     return false;
   }
-  const int64_t now_ns = monotonic_now_ns();
-  options_.governor->observe(now_ns);
-  if (const uint32_t slowdown = options_.governor->slowdown(); slowdown != sampler_->slowdown()) {
-    if (auto slowed = sampler_->set_slowdown(slowdown); !slowed) {
-      return propagate(slowed);
-    }
-    cost.note_slowdown(slowdown, now_ns);
-  }
+  options_.governor->observe(monotonic_now_ns());
   cost.look_for_reason_to_end();
   return !cost.reason_to_end().empty();
 }
@@ -163,7 +153,10 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
   std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
   const int64_t start_ns = monotonic_now_ns();
   const int64_t end_ns = start_ns + window.duration_ns;
-  int64_t redraw_at_ns = start_ns;
+  const auto next_redraw_ns = [&](int64_t now_ns) {
+    return now_ns + drain_interval(random_) * sampler_->slowdown();
+  };
+  int64_t redraw_at_ns = next_redraw_ns(start_ns);
   int64_t now_ns = start_ns;
   bool ends = false;
   while (now_ns < end_ns && !ends) {
@@ -171,7 +164,7 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
       if (auto redrawn = sampler_->redraw_periods(); !redrawn) {
         return redrawn;
       }
-      redraw_at_ns = now_ns + drain_interval(random_) * sampler_->slowdown();
+      redraw_at_ns = next_redraw_ns(now_ns);
     }
     if (auto passed = sampler_->pass_turn(); !passed) {
       return passed;
@@ -181,11 +174,7 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
       return propagate(woken);
     }
     sampler_->drain(consume);
-    const auto governed = govern(cost);
-    if (!governed) {
-      return propagate(governed);
-    }
-    ends = *woken || *governed;
+    ends = *woken || must_end(cost);
     now_ns = monotonic_now_ns();
     if (window.progress) {
       window.progress(now_ns - start_ns, builder.hits());
@@ -200,22 +189,16 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
   uint64_t undecodable = 0;
   const auto consume = [&](Bytes bytes) {
     if (const auto record = perf::decode_record(bytes)) {
-      assembly.set_hits_per_sample(sampler_->hits_per_sample(record->time_ns));
       assembly.apply(*record);
     } else {
       ++undecodable;
     }
   };
   const uint64_t dropped_before = sampler_->dropped_bytes();
-  if (options_.governor != nullptr) {
-    if (auto slowed = sampler_->set_slowdown(options_.governor->slowdown()); !slowed) {
-      return slowed;
-    }
-  }
+  sampler_->set_slowdown(cost.slowdown());
   if (auto enabled = sampler_->enable(); !enabled) {
     return enabled;
   }
-  cost.note_slowdown(sampler_->slowdown(), monotonic_now_ns());
   if (!scanned_) {
     scan_processes();
   }
@@ -273,7 +256,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     window_counts->start();
   }
   ProfileBuilder builder;
-  WindowCost cost(options_.governor, monotonic_now_ns());
+  WindowCost cost(options_.governor);
   if (auto ran = run_window(window, builder, cost); !ran) {
     return propagate(ran, "sampling");
   }
@@ -292,6 +275,9 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     counts.push_back((*counts_after)[i] - (*counts_before)[i]);
   }
   describe_events(plan_, profile);
+  for (wire::Event& event : *profile.mutable_events()) {
+    event.set_mean_period(event.mean_period() * cost.slowdown());
+  }
   write_counts(counts, profile);
   remark_on_times(plan_, profile);
   for (const auto& window_counts : window_counts_) {
@@ -306,7 +292,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   processes_.forget_exited();
   user_stacks_.trim();
-  cost.write(profile, monotonic_now_ns());
+  cost.write(profile);
   const auto rates = sampler_->busiest_rates();
   if (!rates) {
     return propagate(rates);

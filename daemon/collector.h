@@ -46,14 +46,15 @@ class Collector {
     int64_t duration_ns = 0;
     bool with_kernel_symbols = false;
     int wake_fd = -1;  // readable: end the window now, with what there is
-    std::function<void(int64_t elapsed_ns, uint64_t hits)> progress;  // called a few times a second, if set
+    std::function<void(int64_t elapsed_ns, uint64_t hits)> progress =
+        {};  // called a few times a second, if set
   };
 
   // Collects for one window. Events are stopped while the window is closed, so that for each event of the
   // profile hits + lost is exactly what the kernel produced.
   //
-  // Where the governor lowers the rate, samples stand for more hits each; where it has nothing left to give, the window ends
-  // early. Both are said in the profile's cost and notes.
+  // The governor's slowdown holds for a whole window, so that all its samples stand for the same; a window ends early where
+  // the slowdown is to be another one, or CPU time or memory are used up. The profile's cost and notes say so.
   Result<wire::RawProfile> collect(const WindowOptions& window);
 
   // Takes no samples for a while, but notes what processes do meanwhile. Ends early when `wake_fd` is readable.
@@ -72,8 +73,8 @@ class Collector {
   // From enabled to disabled.
   Status sample(const WindowOptions& window, const std::function<void(Bytes record)>& consume,
                 const ProfileBuilder& builder, WindowCost& cost);
-  // Does what the governor says; true: the window must end.
-  Result<bool> govern(WindowCost& cost);
+  // Whether the governor wants the window to end.
+  bool must_end(WindowCost& cost) const;
   void scan_processes();
 
   CollectorOptions options_;

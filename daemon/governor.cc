@@ -33,7 +33,8 @@ constexpr double kScarce = 0.9;
 constexpr double kGone = 0.95;
 constexpr double kBack = 0.5;
 
-constexpr double kFullMemory = 0.95;
+// The rest is for encoding the profile, kernel symbols among it.
+constexpr double kFullMemory = 0.75;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);

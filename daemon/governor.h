@@ -38,7 +38,7 @@ class Governor {
   uint32_t slowdown() const;
   // Why sampling has to pause, in words; empty: it has not.
   std::string reason_to_pause() const;
-  // Whether memory has to be given up.
+  // Whether three quarters of the memory are in use, and the rest is needed to encode what there is.
   bool is_over_memory() const;
 
   struct State {

@@ -58,7 +58,7 @@ RawProfile sample_profile() {
     lost_side_band: 6
     notes: "no PMU"
     missing_events { name: "llc-misses" reason: "no PMU" }
-    cost { cpu_time_ns: 7 peak_resident_bytes: 4096 slowdown: 2 slowed_ns: 30 cut_short: "over its memory" }
+    cost { cpu_time_ns: 7 peak_resident_bytes: 4096 slowdown: 2 cut_short: "over its memory" }
   )",
                                                                     &profile);
   return parsed ? profile : RawProfile();

@@ -232,7 +232,7 @@ Result<std::vector<EventCounts>> Sampler::read_counts() const {
           values->time_enabled_ns + (waited == waiting_.end() ? 0 : waited->second.total_ns);
       sum.time_running_ns += values->time_running_ns;
     }
-    sum.lost += event.lost_hits + (values->lost - event.lost_samples) * slowdown_;
+    sum.lost += values->lost;
     sum.ticks_due += event.ticks_due;
   }
   return counts;

@@ -21,7 +21,6 @@
 //   sampler->drain_all(...);
 //   auto counts = sampler->read_counts();  // exact: hits drained + lost = what the kernel produced
 //
-// The rate can be lowered while it samples (set_slowdown). A sample then stands for several hits, which its time tells.
 // An event need not be on every CPU: on a machine with two kinds of cores it may have a code for each, or exist on some
 // (EventCode::cpus); its counters add up. Sets of events take turns: each set's counters run in its turns alone, while the
 // time that they are enabled goes on, so that an event's value is scaled to the whole window as for a multiplexed counter.
@@ -72,8 +71,8 @@ struct EventCounts {
   uint64_t total = 0;
   uint64_t time_enabled_ns = 0;  // the turns of other sets included
   uint64_t time_running_ns = 0;
-  uint64_t lost = 0;  // hits
-  // Of a clock: how often its timer was due, in hits, whether the CPU had anything to do or not; 0 for other events. Idle
+  uint64_t lost = 0;
+  // Of a clock: how often its timer was due, whether the CPU had anything to do or not; 0 for other events. Idle
   // time is not sampled (exclude_idle), and where a CPU sleeps deeply its timer may not fire at all, so what was due
   // is reckoned from the periods that were set.
   uint64_t ticks_due = 0;
@@ -95,12 +94,10 @@ class Sampler {
   // to be called as many times more rarely: each call costs the part of a period that has gone by.
   Status redraw_periods();
 
-  // From now on `slowdown` times as few samples are taken, each of which stands for as many hits. Events of a fixed period get
-  // random ones meanwhile. At least 1, the initial one.
-  Status set_slowdown(uint32_t slowdown);
+  // How many times as few samples are taken from the next enable() on; 1 until told otherwise. Events of a fixed period get
+  // random ones under a slowdown. While the sampler is disabled only: samples of one window all stand for the same.
+  void set_slowdown(uint32_t slowdown) { slowdown_ = slowdown; }
   uint32_t slowdown() const { return slowdown_; }
-  // What a sample of that time, within the window that enable() began last, stands for.
-  uint32_t hits_per_sample(int64_t time_ns) const;
 
   // Where the turn of a set is over the next one's begins. To be called with each drain; nothing to do where there is but one
   // set.
@@ -145,10 +142,7 @@ class Sampler {
     Part part;
     uint64_t period;              // in force now
     int64_t period_start_ns = 0;  // since when; 0: disabled
-    uint64_t ticks_due = 0;       // hits
-    // What was lost until the slowdown was changed last: by the kernel's count, and in hits.
-    uint64_t lost_samples = 0;
-    uint64_t lost_hits = 0;
+    uint64_t ticks_due = 0;
     CounterValues rated = {};  // when busiest_rates() was called last
   };
   // How long a set has waited for its turn within windows.
@@ -173,7 +167,6 @@ class Sampler {
   const EventType& type_of(const OpenEvent& event) const { return options_.events[event.part.index].type; }
   // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
   void reckon_ticks(OpenEvent& event, bool goes_on) const;
-  Status reckon_lost(OpenEvent& event) const;
   Status redraw_period(OpenEvent& event);
   void collect();
   // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a
@@ -189,12 +182,6 @@ class Sampler {
   std::vector<int> ring_fds_;
   std::unordered_map<uint64_t, int> index_by_id_;
   uint32_t slowdown_ = 1;
-  struct SlowdownChange {
-    int64_t time_ns;  // from then on
-    uint32_t slowdown;
-  };
-  std::vector<SlowdownChange>
-      slowdown_changes_;  // of this window, by time; the first is older than any sample
   Turns turns_;
   int64_t turn_ends_ns_ = 0;
   std::map<uint32_t, Waiting> waiting_;  // of each set that takes turns

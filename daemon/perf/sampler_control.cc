@@ -31,13 +31,16 @@ void wait_for_samples_being_written() {
 void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
   const int64_t now_ns = monotonic_now_ns();
   if (event.period_start_ns != 0 && type_of(event).is_clock) {
-    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period * slowdown_;
+    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period;
   }
   event.period_start_ns = goes_on ? now_ns : 0;
 }
 
 Status Sampler::enable() {
-  slowdown_changes_ = {{INT64_MIN, slowdown_}};
+  // Before the first sample: the periods may be those of another slowdown.
+  if (auto redrawn = redraw_periods(); !redrawn) {
+    return redrawn;
+  }
   for (const UniqueFd& fd : side_band_) {
     if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
       return fail_errno(errno, "enabling the side band");
@@ -151,36 +154,6 @@ Status Sampler::redraw_periods() {
     }
   }
   return {};
-}
-
-Status Sampler::reckon_lost(OpenEvent& event) const {
-  const auto values = read_counter(event.fd);
-  if (!values) {
-    return propagate(values);
-  }
-  event.lost_hits += (values->lost - event.lost_samples) * slowdown_;
-  event.lost_samples = values->lost;
-  return {};
-}
-
-Status Sampler::set_slowdown(uint32_t slowdown) {
-  if (slowdown == slowdown_) {
-    return {};
-  }
-  for (OpenEvent& event : events_) {
-    if (auto reckoned = reckon_lost(event); !reckoned) {
-      return reckoned;
-    }
-    reckon_ticks(event, event.period_start_ns != 0);
-  }
-  slowdown_ = slowdown;
-  slowdown_changes_.push_back({monotonic_now_ns(), slowdown});
-  return redraw_periods();
-}
-
-uint32_t Sampler::hits_per_sample(int64_t time_ns) const {
-  const auto after = std::ranges::upper_bound(slowdown_changes_, time_ns, {}, &SlowdownChange::time_ns);
-  return after == slowdown_changes_.begin() ? slowdown_ : std::prev(after)->slowdown;
 }
 
 void Sampler::set_mean_period(size_t index, uint64_t mean_period) {

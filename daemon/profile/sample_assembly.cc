@@ -54,7 +54,7 @@ void SampleAssembly::apply_sample(const perf::SampleRecord& sample) {
     return;
   }
   const Subject subject = find_subject(sample);
-  builder_.add_hit(static_cast<uint32_t>(index), subject.thread, subject.stack, hits_per_sample_);
+  builder_.add_hit(static_cast<uint32_t>(index), subject.thread, subject.stack);
 }
 
 SampleAssembly::Subject SampleAssembly::find_subject(const perf::SampleRecord& sample) {

@@ -29,9 +29,6 @@ class SampleAssembly {
 
   void apply(const perf::Record& record);
 
-  // What each sample that follows stands for; 1 until told otherwise.
-  void set_hits_per_sample(uint32_t hits) { hits_per_sample_ = hits; }
-
   // What a sample was taken of, for those who count it themselves.
   struct Subject {
     uint32_t thread = 0;
@@ -66,7 +63,6 @@ class SampleAssembly {
   ProfileBuilder& builder_;
   std::function<int(uint64_t)> event_of_;
   size_t deepest_;  // frames, as the kernel was set to record them
-  uint32_t hits_per_sample_ = 1;
   std::vector<uint32_t> stack_;
   bool has_user_part_ = false;
   std::vector<uint64_t> user_chain_;  // by the kernel, where the stack is to be unwound

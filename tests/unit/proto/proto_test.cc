@@ -259,8 +259,7 @@ const std::vector<Rule>& rules() {
       {"events[0].samples", [](RawProfile& p) { p.mutable_events(0)->set_samples(11); }},
       {"assignment.turn_ns", [](RawProfile& p) { p.mutable_assignment()->set_turn_ns(-1); }},
       {"missing_events[0].reason", [](RawProfile& p) { p.mutable_missing_events(0)->set_reason(kLongText); }},
-      {"cost", [](RawProfile& p) { p.mutable_cost()->set_cpu_time_ns(-1); }},
-      {"cost", [](RawProfile& p) { p.mutable_cost()->set_slowed_ns(-1); }},
+      {"cost.cpu_time_ns", [](RawProfile& p) { p.mutable_cost()->set_cpu_time_ns(-1); }},
       {"cost.cut_short", [](RawProfile& p) { p.mutable_cost()->set_cut_short(kLongText); }},
 
       {"binaries[0].identity", [](RawProfile& p) { p.mutable_binaries(0)->clear_identity(); }},

@@ -1,0 +1,276 @@
+// What the governor does to real profiles: a collector with scripted costs, then daemons whose limits are too small for
+// what they are asked.
+#include "daemon/governor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <map>
+#include <thread>
+
+#include "base/durable_file.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "daemon/collector.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/fleet.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr size_t kPageBytes = 4096;
+
+int64_t thread_cpu_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * kNsPerSecond + now.tv_nsec;
+}
+
+// What a daemon would have used that needs eight times its limit from `overload()` on.
+class ScriptedUsage {
+ public:
+  explicit ScriptedUsage(double limit)
+      : governor_({.cpu_share = limit}, [this, limit] { return read(8 * limit); }) {}
+
+  Governor& governor() { return governor_; }
+  void overload() { overloaded_ = true; }
+
+ private:
+  SelfUsage read(double full_share) {
+    const int64_t now_ns = monotonic_now_ns();
+    const double share = overloaded_ ? full_share / governor_.slowdown() : 0;
+    cpu_ns_ += share * static_cast<double>(now_ns - std::exchange(read_ns_, now_ns));
+    return {static_cast<int64_t>(cpu_ns_), 0};
+  }
+
+  Governor governor_;
+  std::atomic<bool> overloaded_ = false;
+  double cpu_ns_ = 0;
+  int64_t read_ns_ = monotonic_now_ns();
+};
+
+class GovernedCollector : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_sample_machine()) {
+      GTEST_SKIP() << "this user may not sample the machine";
+    }
+  }
+
+  // The profiles of one window after the other until `work` is done.
+  std::vector<wire::RawProfile> profiles_of(const wire::Assignment& assignment,
+                                            const std::function<void()>& work) {
+    CollectorOptions options;
+    options.machine.set_id("m1");
+    options.assignment = assignment;
+    options.governor = &usage_.governor();
+    options.sample_pages = 2048;
+    auto collector = Collector::open(std::move(options));
+    EXPECT_TRUE(collector.has_value()) << collector.error().text();
+    std::array<int, 2> pipe{};
+    EXPECT_EQ(::pipe(pipe.data()), 0);
+    std::atomic<bool> is_done = false;
+    std::thread worker([&] {
+      work();
+      is_done = true;
+      ::close(pipe[1]);  // ends the window
+    });
+    std::vector<wire::RawProfile> profiles;
+    while (!is_done) {
+      auto profile = (*collector)->collect({.duration_ns = 600 * kNsPerSecond, .wake_fd = pipe[0]});
+      EXPECT_TRUE(profile.has_value()) << profile.error().text();
+      profiles.push_back(*std::move(profile));
+    }
+    worker.join();
+    ::close(pipe[0]);
+    return profiles;
+  }
+
+  ScriptedUsage usage_{0.01};
+};
+
+// Works under that name for so long, by its own CPU clock, which it returns.
+int64_t work_as(const char* name, double cpu_seconds) {
+  ::pthread_setname_np(::pthread_self(), name);
+  const int64_t start_ns = thread_cpu_ns();
+  int64_t now_ns = start_ns;
+  while (static_cast<double>(now_ns - start_ns) < cpu_seconds * 1e9) {
+    now_ns = thread_cpu_ns();
+  }
+  return now_ns - start_ns;
+}
+
+// The value of the first event, of a thread of that name.
+double value_of_thread(const std::vector<wire::RawProfile>& profiles, const std::string& name) {
+  double value = 0;
+  for (const wire::RawProfile& profile : profiles) {
+    const double scale = wire::scale_of(profile.events(0));
+    for (const wire::SampleTable& table : profile.samples()) {
+      for (int row = 0; table.event(0) == 0 && row < table.thread_size(); ++row) {
+        const auto thread = static_cast<int>(table.thread(row));
+        value += profile.threads(thread).name() == name ? scale * static_cast<double>(table.hits(row)) : 0;
+      }
+    }
+  }
+  return value;
+}
+
+TEST_F(GovernedCollector, ValuesStayRightWhereTheRateIsLowered) {
+  wire::Assignment assignment;
+  assignment.set_id("a");
+  assignment.set_rate_hz(1999);
+  assignment.set_stack_rate_hz(99);
+  assignment.add_events()->set_name("cpu-clock");
+  double early_ns = 0;
+  double late_ns = 0;
+  const auto profiles = profiles_of(assignment, [&] {
+    std::thread([&] { early_ns = static_cast<double>(work_as("early", 2)); }).join();
+    usage_.overload();
+    std::thread([&] { late_ns = static_cast<double>(work_as("late", 4)); }).join();
+  });
+
+  // Were its samples worth the same as the others, the late thread would have less than half of its value.
+  EXPECT_NEAR(value_of_thread(profiles, "early") / early_ns, 1, 0.1);
+  EXPECT_NEAR(value_of_thread(profiles, "late") / late_ns, 1, 0.2);
+
+  ASSERT_GE(profiles.size(), 2);
+  EXPECT_THAT(profiles.front().cost().cut_short(), StartsWith("the rate goes from 1/1 to 1/"));
+  EXPECT_THAT(profiles.front().notes(), Contains(HasSubstr("the rate goes from 1/1 to 1/")));
+  const uint32_t slowdown = profiles.back().cost().slowdown();
+  EXPECT_GE(slowdown, 8);
+  EXPECT_EQ(profiles.back().events(0).mean_period(), slowdown * profiles.front().events(0).mean_period());
+  EXPECT_THAT(profiles.back().notes(),
+              Contains(HasSubstr(fmt::format("the rate was lowered to 1/{}:", slowdown))));
+}
+
+void touch_fresh_pages(size_t pages) {
+  void* memory =
+      ::mmap(nullptr, pages * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ::madvise(memory, pages * kPageBytes, MADV_NOHUGEPAGE);
+  for (size_t page = 0; page < pages; ++page) {
+    static_cast<volatile char*>(memory)[page * kPageBytes] = 1;
+  }
+  ::munmap(memory, pages * kPageBytes);
+}
+
+TEST_F(GovernedCollector, ValuesStayRightWhereEveryOccurrenceWasASample) {
+  wire::Assignment assignment;
+  assignment.set_id("a");
+  wire::EventRequest& faults = *assignment.add_events();
+  faults.set_name("page-faults");
+  faults.set_period(1);
+  assignment.set_stack_bytes(8);  // so that the rings hold all
+  constexpr double kPagesEach = 20'000;
+  const auto profiles = profiles_of(assignment, [&] {
+    std::thread([] {
+      ::pthread_setname_np(::pthread_self(), "early");
+      touch_fresh_pages(kPagesEach);
+    }).join();
+    usage_.overload();
+    while (usage_.governor().slowdown() == 1) {
+      work_as("waiting", 0.01);
+    }
+    work_as("waiting", 0.5);  // the next window begins
+    std::thread([] {
+      ::pthread_setname_np(::pthread_self(), "late");
+      touch_fresh_pages(kPagesEach);
+    }).join();
+  });
+  EXPECT_NEAR(value_of_thread(profiles, "early") / kPagesEach, 1, 0.02);
+  EXPECT_NEAR(value_of_thread(profiles, "late") / kPagesEach, 1, 0.15);
+  EXPECT_GE(profiles.back().events(0).mean_period(), 8);
+  EXPECT_EQ(profiles.back().events(0).not_sampled(), 0);
+}
+
+class GovernedDaemon : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_sample_machine()) {
+      GTEST_SKIP() << "this user may not sample the machine";
+    }
+  }
+
+  Background start_daemon(const TestServer& server, const std::string& limits) const {
+    const std::string path = folder_ / "daemon.toml";
+    const std::string config = fmt::format(
+        "[daemon]\nserver = \"{}\"\n[machine]\nid = \"m1\"\n[limits]\nmax_rate_hz = "
+        "10000\nmax_stack_rate_hz = 10000\n{}",
+        server.fleet_address(), limits);
+    EXPECT_TRUE(write_file_durably(path, as_bytes(config)).has_value());
+    return Background({"plimsolld", "--config", path});
+  }
+
+  TemporaryFolder folder_;
+  std::string data_dir_ = folder_ / "data";
+};
+
+double cpu_seconds_of(const wire::RawProfile& profile) {
+  return static_cast<double>(profile.cost().cpu_time_ns()) / 1e9;
+}
+
+double length_of(const wire::RawProfile& profile) {
+  return static_cast<double>(profile.window().end().monotonic_ns() -
+                             profile.window().start().monotonic_ns()) /
+         1e9;
+}
+
+// At 9,999 samples a second with stacks the daemon would need many times the percent of a core that it has.
+TEST_F(GovernedDaemon, StaysWithinItsCpuTimeAndSaysSo) {
+  TestServer server(data_dir_, "[collect]\nwindow = \"5s\"\nrate_hz = 9999\n[fleet]\nheartbeat = \"1s\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const Background load({"many_stacks", "600"});
+  Background daemon = start_daemon(server, "max_cpu_percent = 1\n");
+  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).accepted >= 4; }, std::chrono::milliseconds(200)));
+  daemon.kill(SIGTERM);
+  EXPECT_EQ(daemon.wait().status, 0);
+
+  const auto profiles = archived_in(data_dir_);
+  double cpu_s = 0;
+  double length_s = 0;
+  uint32_t slowest = 0;
+  for (const wire::RawProfile& profile : profiles) {
+    cpu_s += cpu_seconds_of(profile);
+    length_s += length_of(profile);
+    slowest = std::max(slowest, profile.cost().slowdown());
+  }
+  EXPECT_GE(slowest, 5) << "nothing had to be lowered";
+  // A minute's CPU time, of which the start may take half, and what it takes to end a window.
+  EXPECT_LE(cpu_s, 0.7 + 0.01 * length_s);
+  EXPECT_THAT(profiles.back().notes(), Contains(HasSubstr("the rate was lowered to 1/")));
+  // After the first window, in which the rate was found.
+  for (size_t i = 1; i < profiles.size(); ++i) {
+    EXPECT_GT(profiles[i].cost().slowdown(), 1) << i;
+  }
+}
+
+TEST_F(GovernedDaemon, EndsWindowsBeforeItsMemoryIsUsedUp) {
+  TestServer server(data_dir_, "[collect]\nwindow = \"5min\"\nrate_hz = 3999\n[fleet]\nheartbeat = \"1s\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const Background load({"many_stacks", "600"});
+  Background daemon = start_daemon(server, "max_cpu_percent = 100\nmax_memory = \"64MiB\"\n");
+  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).accepted >= 3; }, std::chrono::milliseconds(200)));
+  daemon.kill(SIGTERM);
+  EXPECT_EQ(daemon.wait().status, 0);
+
+  const auto profiles = archived_in(data_dir_);
+  for (size_t i = 0; i + 1 < profiles.size(); ++i) {  // the last ended with the daemon
+    EXPECT_EQ(profiles[i].cost().cut_short(), "its memory of 64 MiB is used up");
+    EXPECT_THAT(profiles[i].notes(), Contains(HasSubstr("the window ended early")));
+    EXPECT_GT(profiles[i].events(0).hits(), 1000);
+    EXPECT_LE(profiles[i].cost().peak_resident_bytes(), uint64_t{64} << 20);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
