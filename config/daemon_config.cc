@@ -67,7 +67,8 @@ std::vector<Key> DaemonConfig::keys() {
       {"limits.max_window", "Longest raw profile that a server may ask for.", DurationNs{&max_window_ns},
        Range{kNsPerSecond, 24 * kHourNs}},
       {"limits.events",
-       "Events that a server may ask for, such as \"cycles\". Default: none named, which permits all known.",
+       "Events that a server may ask for, each by its name: \"cycles\" does not permit \"cpu/event=0x3c/\".\n"
+       "Default: none named, which permits all (docs/events.md).",
        &events},
       {"limits.max_spool_bytes",
        "Most bytes of disk for profiles that wait to be sent. The oldest is dropped first.",

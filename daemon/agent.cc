@@ -98,7 +98,7 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
       contact_retry_(random_seed()),
       census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, governor_, rules,
+      collecting_(machine_, limits_.events, governor_, rules,
                   [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
       scraping_(config, machine_, rules,
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}

@@ -22,10 +22,11 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 
 }  // namespace
 
-CollectingThread::CollectingThread(wire::Machine machine, Governor& governor,
-                                   std::shared_ptr<const identity::JobRules> rules,
+CollectingThread::CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events,
+                                   Governor& governor, std::shared_ptr<const identity::JobRules> rules,
                                    std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
+      allowed_events_(std::move(allowed_events)),
       governor_(governor),
       rules_(std::move(rules)),
       hand_over_(std::move(hand_over)),
@@ -115,6 +116,7 @@ void CollectingThread::run() {
     options.machine = machine_;
     options.rules = rules_;
     options.assignment = *assignment;
+    options.allowed_events = allowed_events_;
     options.governor = &governor_;
     auto collector = Collector::open(std::move(options));
     if (collector) {

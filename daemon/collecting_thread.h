@@ -18,8 +18,10 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  // Borrows the governor. `rules` say who processes work for; null: there are none.
-  CollectingThread(wire::Machine machine, Governor& governor, std::shared_ptr<const identity::JobRules> rules,
+  // Borrows the governor. `allowed_events`: those that may be collected unasked; none: all. `rules` say who processes work for;
+  // null: there are none.
+  CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events, Governor& governor,
+                   std::shared_ptr<const identity::JobRules> rules,
                    std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
@@ -56,6 +58,7 @@ class CollectingThread {
   void wake();
 
   const wire::Machine machine_;
+  const std::vector<std::string> allowed_events_;
   Governor& governor_;
   const std::shared_ptr<const identity::JobRules> rules_;
   const std::function<void(wire::RawProfile)> hand_over_;

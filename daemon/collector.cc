@@ -6,7 +6,9 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "daemon/energy.h"
 #include "daemon/jit_names.h"
+#include "daemon/machine_counters.h"
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/open_event.h"
 #include "daemon/perf/ring_size.h"
@@ -78,13 +80,18 @@ Collector::Collector(CollectorOptions options)
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
-  auto plan = plan_events(collector->options_.assignment);
+  const LiveEvents machine;
+  auto plan = plan_events(collector->options_.assignment, collector->options_.allowed_events, machine);
   if (!plan) {
     return propagate(plan);
   }
   collector->plan_ = std::move(*plan);
   collector->notes_ = collector->plan_.notes;
   add_capability_notes(collector->notes_);
+  collector->window_counts_.push_back(std::make_unique<MachineCounters>(collector->plan_.counted));
+  if (auto energy = energy_counts(machine.catalogue(), collector->options_.allowed_events)) {
+    collector->window_counts_.push_back(std::move(energy));
+  }
   auto kernel = identity::KernelMap::read_running();
   if (kernel) {
     collector->kernel_ = std::make_unique<identity::KernelMap>(std::move(*kernel));
@@ -118,6 +125,7 @@ Status Collector::open_sampler() {
   for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
+  sampler_options.turn_ns = turn_ns(options_.assignment, plan_);
   // Buffers are memory of the daemon's, too.
   const uint64_t max_ring_bytes =
       options_.governor == nullptr
@@ -192,6 +200,9 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
         return redrawn;
       }
       redraw_at_ns = next_redraw_ns(now_ns);
+    }
+    if (auto passed = sampler_->pass_turn(); !passed) {
+      return passed;
     }
     const auto woken = sampler_->wait(std::min(now_ns + drain_interval(random_), end_ns), window.wake_fd);
     if (!woken) {
@@ -314,6 +325,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     event.set_mean_period(event.mean_period() * cost.slowdown());
   }
   write_counts(counts, profile);
+  remark_on_times(plan_, profile);
   for (const auto& window_counts : window_counts_) {
     window_counts->add_to(profile, builder);
   }
@@ -327,6 +339,11 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   end_window();
   cost.write(profile);
+  const auto rates = sampler_->busiest_rates();
+  if (!rates) {
+    return propagate(rates);
+  }
+  follow_rates(*rates, plan_, *sampler_);
   return profile;
 }
 

@@ -1,58 +1,176 @@
 #include "daemon/event_plan.h"
 
+#include <algorithm>
+#include <array>
+#include <set>
+
 #include "daemon/perf/cpu_list.h"
+#include "daemon/perf/event_rate.h"
 #include "daemon/perf/open_event.h"
 
 namespace plimsoll {
 namespace {
 
-// Whether this machine can sample the event at all.
-Status try_event(const perf::EventType& type) {
+constexpr int64_t kRateTrialNs = 100'000'000;
+// Of events that nobody asked for: enough to tell in which instances they happen.
+constexpr uint32_t kCompanionRateHz = 10;
+constexpr std::array<std::string_view, 2> kCompanions{"context-switches", "cpu-migrations"};
+// Shorter periods than these cost too much where an event becomes frequent within a window.
+constexpr uint64_t kLeastPeriodOfPmu = 10'000;
+constexpr uint64_t kLeastPeriodOfTracepoint = 10;
+constexpr int64_t kDefaultTurnNs = 1'000'000'000;
+constexpr int64_t kFewestTurns = 4;           // of each set within a window
+constexpr uint32_t kBurstsOfCompanions = 10;  // times the rate that they are wanted at
+
+bool is_allowed(std::string_view name, std::span<const std::string> allowed) {
+  return allowed.empty() || std::ranges::any_of(allowed, [&](const std::string& other) {
+           return perf::canonical_name(other) == perf::canonical_name(name);
+         });
+}
+
+void say_missing(std::string_view name, const Error& why, EventPlan& plan) {
+  plan.notes.push_back(why.text());
+  wire::MissingEvent& missing = plan.missing.emplace_back();
+  missing.set_name(std::string(name));
+  missing.set_reason(why.text());
+}
+
+perf::EventType with_one_code(const perf::EventType& event, const perf::EventCode& code) {
+  perf::EventType part = event;
+  part.codes = {code};
+  return part;
+}
+
+// A CPU that is online and has the event.
+Result<int> cpu_of(const perf::EventType& event) {
   const auto cpus = perf::online_cpus();
   if (!cpus) {
     return propagate(cpus);
   }
-  const auto fd = perf::open_event(perf::sampling_attr(type, 1'000'000, 4096, 0), cpus->front(), type.name);
+  const auto found = std::ranges::find_if(*cpus, [&](int cpu) { return code_on(event, cpu) != nullptr; });
+  return found != cpus->end()
+             ? Result<int>(*found)
+             : fail(ErrorCode::kUnsupported, "no CPU that counts event {} is online", event.name);
+}
+
+Status try_open(const perf_event_attr& attr, const perf::EventType& event) {
+  const auto cpu = cpu_of(event);
+  if (!cpu) {
+    return propagate(cpu);
+  }
+  const auto fd = perf::open_event(attr, *cpu, event.name);
   return fd ? Status() : propagate(fd);
 }
 
-Status choose_default_event(uint32_t rate_hz, EventPlan& plan) {
-  const perf::EventType cycles = *perf::find_event("cycles");
-  const auto tried = try_event(cycles);
-  if (tried) {
-    plan.events.push_back({{cycles, perf::mean_period(cycles, rate_hz)}, "cycles", ""});
-    return {};
+// A nominal rate from what was counted, where nothing better is known.
+Status learn_rate(const EventSource& machine, perf::EventType& event) {
+  const auto measured = machine.rate_of(event);
+  if (!measured) {
+    return propagate(measured);
   }
-  if (tried.error().code != ErrorCode::kUnsupported) {
-    return tried;
-  }
-  const perf::EventType cpu_clock = *perf::find_event("cpu-clock");
-  plan.events.push_back({{cpu_clock, perf::mean_period(cpu_clock, rate_hz)},
-                         "cycles",
-                         "no hardware counters here: cpu-clock stands in for cycles"});
-  plan.notes.push_back(plan.events.back().note);
+  event.nominal_per_second = std::clamp(*measured, 1.0, event.nominal_per_second);
   return {};
 }
 
-Status choose_requested_event(const wire::EventRequest& request, uint32_t rate_hz, EventPlan& plan) {
-  const auto type = perf::find_event(request.name());
+uint64_t least_period_of(const perf::EventType& event) {
+  return event.codes.front().type == PERF_TYPE_TRACEPOINT ? kLeastPeriodOfTracepoint : kLeastPeriodOfPmu;
+}
+
+bool is_planned(std::string_view name, const EventPlan& plan) {
+  return std::ranges::any_of(plan.events,
+                             [&](const PlannedEvent& event) { return event.sampled.type.name == name; }) ||
+         std::ranges::any_of(plan.counted, [&](const perf::EventType& event) { return event.name == name; });
+}
+
+// Of an event that can be sampled here, as it was asked for.
+Result<PlannedEvent> planned(perf::EventType type, const wire::EventRequest& request, uint32_t rate_hz,
+                             const EventSource& machine) {
+  PlannedEvent event{.sampled = {.type = std::move(type), .mean_period = request.period()},
+                     .requested_name = request.name(),
+                     .note = {}};
+  event.sampled.set = request.set();
+  event.sampled.random_period = request.period() != 1;
+  perf::EventType& sampled = event.sampled.type;
+  if (sampled.scale != 1) {
+    // Hits stand for counts.
+    sampled.unit = perf::EventUnit::kCount;
+    sampled.scale = 1;
+  }
+  if (request.period() == 0 && sampled.has_unknown_rate) {
+    if (auto learnt = learn_rate(machine, sampled); !learnt) {
+      return propagate(learnt);
+    }
+    event.followed_rate_hz = rate_hz;
+    event.least_period = least_period_of(sampled);
+  }
+  if (request.period() == 0) {
+    event.sampled.mean_period = std::max(perf::mean_period(sampled, rate_hz), event.least_period);
+  }
+  return event;
+}
+
+// Counts of PMUs that do not sample are events of the machine as a whole.
+Status choose_counted(const perf::EventType& event, const EventSource& machine, EventPlan& plan) {
+  const auto tried = machine.try_counting(event);
+  if (tried) {
+    plan.counted.push_back(event);
+  }
+  return tried;
+}
+
+Status choose_event(const wire::EventRequest& request, uint32_t rate_hz, const EventSource& machine,
+                    EventPlan& plan) {
+  const auto found = machine.find(request.name());
+  if (!found) {
+    return propagate(found);
+  }
+  if (is_planned(found->name, plan)) {
+    return fail(ErrorCode::kInvalid, "event {} is asked for twice", found->name);
+  }
+  if (found->is_for_packages) {
+    return choose_counted(*found, machine, plan);
+  }
+  std::string note;
+  auto type = sampleable_part(*found, machine, note);
   if (!type) {
-    return propagate(type);
+    const bool may_count = type.error().code == ErrorCode::kUnsupported;
+    return may_count && choose_counted(*found, machine, plan) ? Status() : propagate(type);
   }
-  if (auto tried = try_event(*type); !tried) {
-    return tried;
+  auto event = planned(std::move(*type), request, rate_hz, machine);
+  if (!event) {
+    return propagate(event);
   }
-  for (const PlannedEvent& chosen : plan.events) {
-    if (chosen.sampled.type.name == type->name) {
-      return fail(ErrorCode::kInvalid, "event {} is asked for twice", type->name);
+  event->note = note;
+  plan.events.push_back(std::move(*event));
+  return {};
+}
+
+wire::EventRequest request_of(std::string_view name) {
+  wire::EventRequest request;
+  request.set_name(std::string(name));
+  return request;
+}
+
+Status choose_default_events(uint32_t rate_hz, const EventSource& machine, EventPlan& plan) {
+  for (const char* name : {"cycles", "instructions"}) {
+    const auto chosen = choose_event(request_of(name), rate_hz, machine, plan);
+    if (!chosen && chosen.error().code != ErrorCode::kUnsupported) {
+      return chosen;
+    }
+    if (!chosen) {
+      say_missing(name, chosen.error(), plan);
     }
   }
-  perf::SampledEvent sampled{*type, perf::mean_period(*type, rate_hz)};
-  if (request.period() != 0) {
-    sampled.mean_period = request.period();
-    sampled.random_period = request.period() > 1;
+  if (is_planned("cycles", plan)) {
+    return {};
   }
-  plan.events.push_back({sampled, request.name(), ""});
+  if (auto chosen = choose_event(request_of("cpu-clock"), rate_hz, machine, plan); !chosen) {
+    return chosen;
+  }
+  PlannedEvent& stand_in = plan.events.back();
+  stand_in.requested_name = "cycles";
+  stand_in.note = "no hardware counters here: cpu-clock stands in for cycles";
+  plan.notes.push_back(stand_in.note);
   return {};
 }
 
@@ -73,47 +191,109 @@ void share_stacks(const wire::Assignment& assignment, EventPlan& plan) {
   }
 }
 
-Status choose_events(const wire::Assignment& assignment, EventPlan& plan) {
-  if (assignment.events().empty()) {
-    return choose_default_event(assignment.rate_hz(), plan);
-  }
+Status choose_requested_events(const wire::Assignment& assignment, const EventSource& machine,
+                               EventPlan& plan) {
   Status last_failure;
   for (const wire::EventRequest& request : assignment.events()) {
-    if (auto chosen = choose_requested_event(request, assignment.rate_hz(), plan); !chosen) {
-      plan.notes.push_back(chosen.error().text());
-      wire::MissingEvent& missing = plan.missing.emplace_back();
-      missing.set_name(request.name());
-      missing.set_reason(chosen.error().text());
+    if (auto chosen = choose_event(request, assignment.rate_hz(), machine, plan); !chosen) {
+      say_missing(request.name(), chosen.error(), plan);
       last_failure = chosen;
     }
   }
-  return plan.events.empty() ? last_failure : Status();
+  return plan.events.empty() && plan.counted.empty() ? last_failure : Status();
+}
+
+// Not asked for, and no loss where they cannot be had: they say so, that is all.
+void add_companions(std::span<const std::string> allowed, const EventSource& machine, EventPlan& plan) {
+  for (const std::string_view name : kCompanions) {
+    if (is_planned(name, plan) || !is_allowed(name, allowed)) {
+      continue;
+    }
+    if (auto chosen = choose_event(request_of(name), kCompanionRateHz, machine, plan); !chosen) {
+      say_missing(name, chosen.error(), plan);
+      continue;
+    }
+    PlannedEvent& event = plan.events.back();
+    event.sampled.stack_share = 0;
+    event.sampled.set = perf::kEverySet;
+    event.followed_rate_hz = kCompanionRateHz;
+    event.least_period = perf::mean_period(event.sampled.type, kCompanionRateHz * kBurstsOfCompanions);
+  }
 }
 
 }  // namespace
 
-Result<EventPlan> plan_events(const wire::Assignment& assignment) {
+size_t count_sets(const EventPlan& plan) {
+  std::set<uint32_t> sets;
+  for (const PlannedEvent& event : plan.events) {
+    if (event.sampled.set != perf::kEverySet) {
+      sets.insert(event.sampled.set);
+    }
+  }
+  return std::max<size_t>(sets.size(), 1);
+}
+
+int64_t turn_ns(const wire::Assignment& assignment, const EventPlan& plan) {
+  const int64_t wanted_ns = assignment.turn_ns() > 0 ? assignment.turn_ns() : kDefaultTurnNs;
+  const auto turns = kFewestTurns * static_cast<int64_t>(count_sets(plan));
+  const int64_t longest_ns = assignment.duration_ns() > 0 ? assignment.duration_ns() / turns : wanted_ns;
+  return std::min(wanted_ns, longest_ns);
+}
+
+Status LiveEvents::try_sampling(const perf::EventType& event) const {
+  return try_open(perf::sampling_attr(event, 1'000'000, 4096, 0), event);
+}
+
+Status LiveEvents::try_counting(const perf::EventType& event) const {
+  return try_open(perf::counting_attr(event), event);
+}
+
+Result<double> LiveEvents::rate_of(const perf::EventType& event) const {
+  const auto cpus = perf::online_cpus();
+  return cpus ? perf::busiest_rate(event, *cpus, kRateTrialNs) : propagate(cpus);
+}
+
+Result<perf::EventType> sampleable_part(const perf::EventType& event, const EventSource& machine,
+                                        std::string& note) {
+  perf::EventType part = event;
+  part.codes.clear();
+  Status last_failure;
+  for (const perf::EventCode& code : event.codes) {
+    const auto tried = machine.try_sampling(with_one_code(event, code));
+    if (tried) {
+      part.codes.push_back(code);
+      continue;
+    }
+    if (tried.error().code != ErrorCode::kUnsupported) {
+      return propagate(tried);
+    }
+    last_failure = tried;
+    note = fmt::format("not counted on the CPUs of {}, which does not offer it", code.pmu);
+  }
+  return part.codes.empty() ? propagate(last_failure) : Result<perf::EventType>(std::move(part));
+}
+
+Result<EventPlan> plan_events(const wire::Assignment& assignment, std::span<const std::string> allowed,
+                              const EventSource& machine) {
   EventPlan plan;
-  if (auto chosen = choose_events(assignment, plan); !chosen) {
+  const auto chosen = assignment.events().empty() ? choose_default_events(assignment.rate_hz(), machine, plan)
+                                                  : choose_requested_events(assignment, machine, plan);
+  if (!chosen) {
     return propagate(chosen);
   }
   share_stacks(assignment, plan);
+  add_companions(allowed, machine, plan);
   return plan;
 }
 
-void describe_events(const EventPlan& plan, wire::RawProfile& profile) {
-  for (const PlannedEvent& planned : plan.events) {
-    wire::Event& event = *profile.add_events();
-    event.set_name(std::string(planned.sampled.type.name));
-    event.set_requested_name(planned.requested_name);
-    event.set_note(planned.note);
-    event.set_unit(planned.sampled.type.unit == perf::EventUnit::kNanoseconds ? wire::NANOSECONDS
-                                                                              : wire::COUNT);
-    event.set_kind(wire::DELTA);
-    event.set_mean_period(planned.sampled.mean_period);
-  }
-  for (const wire::MissingEvent& missing : plan.missing) {
-    *profile.add_missing_events() = missing;
+void follow_rates(std::span<const double> per_second, EventPlan& plan, perf::Sampler& sampler) {
+  for (size_t i = 0; i < plan.events.size(); ++i) {
+    PlannedEvent& event = plan.events[i];
+    if (event.followed_rate_hz > 0 && per_second[i] > 0) {
+      event.sampled.mean_period = perf::followed_period(per_second[i], event.followed_rate_hz,
+                                                        event.sampled.mean_period, event.least_period);
+      sampler.set_mean_period(i, event.sampled.mean_period);
+    }
   }
 }
 

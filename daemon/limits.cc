@@ -39,7 +39,7 @@ void limit_stacks(wire::Assignment& limited, const LocalLimits& limits) {
 
 // A low rate with a short period has few samples by the one and many by the other: each limit holds for the period too.
 void limit_period(wire::EventRequest& event, const wire::Assignment& limited, const LocalLimits& limits) {
-  const auto known = perf::find_event(event.name());
+  const auto known = perf::describe_event(event.name());
   if (!known) {
     return;
   }
@@ -77,7 +77,10 @@ wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLi
   const wire::Assignment slowed = limited;
   limited.clear_events();
   for (const wire::EventRequest& event : slowed.events()) {
-    if (std::ranges::find(limits.events, event.name()) != limits.events.end()) {
+    const auto same = [&](const std::string& allowed) {
+      return perf::canonical_name(allowed) == perf::canonical_name(event.name());
+    };
+    if (std::ranges::any_of(limits.events, same)) {
       *limited.add_events() = event;
     }
   }

@@ -14,7 +14,8 @@ struct LocalLimits {
   uint32_t max_stack_rate_hz = 1000;
   uint32_t max_stack_bytes = 64 << 10;
   int64_t max_window_ns = 0;
-  std::vector<std::string> events;  // allowed; none: all
+  // Allowed ones, as perf::canonical_name has them: an event allowed by one name is not by another. None: all.
+  std::vector<std::string> events;
 };
 
 // The assignment within the limits: a lower rate, longer periods, fewer and shorter stacks, a shorter window, fewer events. An assignment none of whose events is

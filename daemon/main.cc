@@ -19,6 +19,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
     "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
+    "  plimsolld --once 10 --output f --event-set cycles,instructions --event-set llc-misses    in turns\n"
     "  plimsolld --once 10 --output f --rate 999 --stack-rate 99    one stack in ten samples\n"
     "  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program\n"
     "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
@@ -81,9 +82,24 @@ void add_once_options(CommandLine& line) {
   line.app
       .add_option(
           "--event", once.events,
-          "Event to sample, NAME or NAME:PERIOD; may be repeated (default: cycles, or cpu-clock where "
-          "there are no hardware counters)")
-      ->type_name("EVENT");
+          "Event to sample, NAME or NAME:PERIOD; may be repeated. NAME is a generic event (cycles, "
+          "LLC-load-misses, page-faults), PMU/TERMS/, rHEX, SYSTEM:TRACEPOINT or an alias (uops-retired); "
+          "\"plimsolld probe\" lists them (default: cycles and instructions, or cpu-clock where there are no "
+          "hardware counters)")
+      ->type_name("EVENT")
+      ->needs(line.once_option);
+  line.app
+      .add_option("--event-set", once.event_sets,
+                  "Events to sample at once, separated by commas; sets (and the events of --event) take "
+                  "turns, and each event is scaled to the whole time")
+      ->type_name("EVENT,...")
+      ->needs(line.once_option);
+  line.app
+      .add_option("--turn", once.turn_seconds,
+                  "Seconds of a set's turn (default 1, at most a quarter of its share of the time)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->needs(line.once_option);
   line.app
       .add_option("--ring-pages", once.ring_pages,
                   "Pages of each CPU's sample buffer, a power of two (default: enough for half a second)")

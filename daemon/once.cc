@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -23,24 +22,45 @@ namespace {
 constexpr double kLongestSeconds = 24 * 3600;
 
 // "page-faults:1" -> name and period.
-Result<wire::EventRequest> parse_event(const std::string& text) {
+Result<wire::EventRequest> parse_event(const std::string& text, uint32_t set) {
+  const auto split = perf::split_period(text);
+  if (!split) {
+    return propagate(split);
+  }
+  if (const auto known = perf::describe_event(split->name); !known) {
+    return propagate(known);
+  }
   wire::EventRequest request;
-  const size_t colon = text.find(':');
-  request.set_name(text.substr(0, colon));
-  if (const auto known = perf::find_event(request.name()); !known) {
-    return with_field(propagate(known), "--event");
-  }
-  if (colon == std::string::npos) {
-    return request;
-  }
-  uint64_t period = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data() + colon + 1, end, period);
-  if (parsed.ec != std::errc() || parsed.ptr != end || period == 0) {
-    return with_field(fail(ErrorCode::kInvalid, "\"{}\" is not NAME or NAME:PERIOD", text), "--event");
-  }
-  request.set_period(period);
+  request.set_name(split->name);
+  request.set_period(split->period);
+  request.set_set(set);
   return request;
+}
+
+Status add_events(const std::vector<std::string>& events, uint32_t set, const char* flag,
+                  wire::Assignment& assignment) {
+  for (const std::string& text : events) {
+    const auto event = parse_event(text, set);
+    if (!event) {
+      return with_field(propagate(event), flag);
+    }
+    *assignment.add_events() = *event;
+  }
+  return {};
+}
+
+// --event's are one set, each --event-set is another.
+Status add_events(const OnceOptions& options, wire::Assignment& assignment) {
+  uint32_t set = 0;
+  if (auto added = add_events(options.events, set, "--event", assignment); !added) {
+    return added;
+  }
+  for (const std::string& text : options.event_sets) {
+    if (auto added = add_events(perf::split_names(text), ++set, "--event-set", assignment); !added) {
+      return added;
+    }
+  }
+  return {};
 }
 
 Result<CollectorOptions> collector_options(const OnceOptions& options) {
@@ -61,12 +81,9 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
                       "--stack-rate");
   }
   result.assignment.set_duration_ns(static_cast<int64_t>(options.seconds * 1e9));
-  for (const std::string& text : options.events) {
-    const auto event = parse_event(text);
-    if (!event) {
-      return propagate(event);
-    }
-    *result.assignment.add_events() = *event;
+  result.assignment.set_turn_ns(static_cast<int64_t>(options.turn_seconds * 1e9));
+  if (auto added = add_events(options, result.assignment); !added) {
+    return propagate(added);
   }
   return result;
 }
@@ -93,10 +110,13 @@ void print_summary(const wire::RawProfile& profile, const std::string& output, s
   }
   for (const wire::Event& event : profile.events()) {
     if (event.mean_period() == 0) {
-      fmt::print("{}: {:g} counted, of {} instances\n", event.name(), event.counter_total(), event.samples());
+      fmt::print("{}: {:g} counted\n", event.name(), event.counter_total());
     } else {
       fmt::print("{}: {} samples, {} lost\n", event.name(), event.hits(), event.lost());
     }
+  }
+  for (const wire::MissingEvent& missing : profile.missing_events()) {
+    fmt::print("{}: not collected: {}\n", missing.name(), missing.reason());
   }
   fmt::print("{}: {} processes, {} stacks, {} KiB\n", output, profile.processes_size(),
              profile.stacks().parent_size(), (encoded_bytes + 1023) / 1024);

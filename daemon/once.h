@@ -14,10 +14,13 @@ struct OnceOptions {
   double seconds = 0;
   std::string output;
   uint32_t rate_hz = 0;             // 0: the default
-  std::vector<std::string> events;  // "cycles", "page-faults:1" (name and period); none: the default event
-  uint32_t ring_pages = 0;          // of each CPU's sample ring; 0: the default
-  uint32_t stack_bytes = 0;         // of the user stack, where it is taken; 0: the default
-  uint32_t stack_rate_hz = 0;       // samples with a stack, at most rate_hz; 0: all
+  std::vector<std::string> events;  // "cycles", "page-faults:1" (name and period); none: the default events
+  std::vector<std::string>
+      event_sets;            // "cycles,instructions": events at once; several sets, and `events`, take turns
+  double turn_seconds = 0;   // of a set; 0: the default
+  uint32_t ring_pages = 0;   // of each CPU's sample ring; 0: the default
+  uint32_t stack_bytes = 0;  // of the user stack, where it is taken; 0: the default
+  uint32_t stack_rate_hz = 0;  // samples with a stack, at most rate_hz; 0: all
   identity::MachineSettings machine;
 };
 

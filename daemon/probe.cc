@@ -8,13 +8,14 @@
 #include <span>
 
 #include "base/file.h"
+#include "daemon/energy.h"
+#include "daemon/event_plan.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/machine.h"
 #include "daemon/identity/proc_fs.h"
 #include "daemon/identity/safe_open.h"
-#include "daemon/perf/cpu_list.h"
-#include "daemon/perf/event_config.h"
-#include "daemon/perf/open_event.h"
+#include "daemon/perf/machine_aliases.h"
+#include "daemon/perf/tracepoints.h"
 #include "daemon/privileges/capabilities.h"
 #include "daemon/privileges/system_call_filter.h"
 
@@ -35,20 +36,88 @@ void probe_capabilities(std::vector<ProbeFinding>& findings) {
   }
 }
 
-void probe_events(std::vector<ProbeFinding>& findings) {
-  const auto cpus = perf::online_cpus();
-  for (const perf::EventType& type : perf::known_events()) {
-    Status status;
-    if (!cpus) {
-      status = propagate(cpus);
-    } else if (auto fd =
-                   perf::open_event(perf::sampling_attr(type, 1'000'000, 4096, 0), cpus->front(), type.name);
-               !fd) {
-      status = propagate(fd);
-    }
-    findings.push_back(
-        from_status(fmt::format("event {}", type.name), status, "can be sampled on every CPU"));
+void probe_event(std::string_view name, const LiveEvents& machine, std::vector<ProbeFinding>& findings) {
+  const auto event = machine.find(name);
+  std::string note;
+  const auto part = event ? sampleable_part(*event, machine, note) : event;
+  findings.push_back(from_status(fmt::format("event {}", name), part ? Status() : propagate(part),
+                                 note.empty() ? "can be sampled on every CPU" : note));
+}
+
+void probe_events(const LiveEvents& machine, std::vector<ProbeFinding>& findings) {
+  for (const perf::EventType& known : perf::known_events()) {
+    probe_event(known.name, machine, findings);
   }
+  for (const std::string_view alias : perf::alias_names()) {
+    probe_event(alias, machine, findings);
+  }
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 8;
+  const std::vector<std::string> first(names.begin(),
+                                       names.begin() + static_cast<long>(std::min(names.size(), kMost)));
+  return fmt::format("{}{}", fmt::join(first, ", "),
+                     names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
+}
+
+void probe_pmus(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
+  for (const perf::Pmu& pmu : catalogue.pmus()) {
+    const auto names = perf::event_names(pmu);
+    const std::string where = pmu.cpus.empty() ? "every CPU"
+                              : pmu.is_for_packages
+                                  ? fmt::format("packages, on CPUs {}", fmt::join(pmu.cpus, ","))
+                                  : fmt::format("{} CPUs", pmu.cpus.size());
+    findings.push_back(
+        {fmt::format("PMU {}", pmu.name), Ability::kYes,
+         fmt::format("type {}, {}{}{}", pmu.type, where, names.empty() ? "" : "; events: ", list_of(names))});
+  }
+  const bool has_core = std::ranges::any_of(catalogue.pmus(), &perf::Pmu::is_core);
+  if (!has_core) {
+    findings.push_back(
+        {"CPU's PMU", Ability::kNo,
+         "none: no hardware events; cpu-clock stands in for cycles (a virtual machine has what its host "
+         "passes on)"});
+  }
+}
+
+void probe_tracepoints(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
+  const auto tracefs = perf::find_tracefs(catalogue.sysfs());
+  findings.push_back(from_status(
+      "tracepoints", tracefs ? Status() : propagate(tracefs),
+      tracefs ? fmt::format("of {} systems, in {}", perf::count_tracepoint_systems(*tracefs), *tracefs)
+              : ""));
+}
+
+void probe_energy(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
+  std::vector<std::string> names;
+  for (const perf::EventType& event : power_events(catalogue)) {
+    names.push_back(event.name);
+  }
+  if (!names.empty()) {
+    findings.push_back({"energy", Ability::kYes, fmt::format("{}, of the PMU power", list_of(names))});
+    return;
+  }
+  const auto zones = energy_zones(catalogue.sysfs());
+  Status readable =
+      zones.empty() ? fail(ErrorCode::kUnsupported,
+                           "no PMU called power, and no known zone in {}/class/powercap", catalogue.sysfs())
+                    : Status();
+  for (const EnergyZone& zone : zones) {
+    names.push_back(zone.event);
+    if (const auto file = read_file(zone.folder + "/energy_uj", 256); !file) {
+      readable = propagate(file);
+    }
+  }
+  findings.push_back(from_status("energy", readable, fmt::format("{}, of powercap", list_of(names))));
+}
+
+void probe_platform(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
+  wire::Machine machine;
+  identity::set_platform(read_file("/proc/cpuinfo", uint64_t{16} << 20).value_or(std::string()),
+                         catalogue.sysfs(), machine);
+  findings.push_back({"platform", machine.platform().empty() ? Ability::kNo : Ability::kYes,
+                      fmt::format("{} [{}]", machine.platform(), machine.cpu_model())});
 }
 
 void probe_kernel(std::vector<ProbeFinding>& findings) {
@@ -112,25 +181,13 @@ void probe_processes(std::vector<ProbeFinding>& findings) {
   Reached mappings;
   Reached binaries;
   for (const uint32_t pid : proc_fs.pids()) {
-    if (!proc_fs.is_kernel_thread(pid)) {
+    if (const auto stat = proc_fs.stat(pid); stat && !stat->is_kernel_thread) {
       mappings.count(proc_fs.maps(pid));
       binaries.count(identity::open_regular_file(proc_fs.executable_link(pid)));
     }
   }
   findings.push_back(reach_finding("process mappings", mappings, kForMappings));
   findings.push_back(reach_finding("process binaries", binaries, kForBinaries));
-}
-
-void probe_tracepoints(std::vector<ProbeFinding>& findings) {
-  const auto id = read_file("/sys/kernel/tracing/events/sched/sched_switch/id", 64);
-  if (id) {
-    findings.push_back({"tracepoints", Ability::kYes, "described in /sys/kernel/tracing"});
-    return;
-  }
-  const char* hint = id.error().code == ErrorCode::kDenied
-                         ? "CAP_DAC_READ_SEARCH permits it"
-                         : "\"mount -t tracefs tracefs /sys/kernel/tracing\" makes them visible";
-  findings.push_back({"tracepoints", Ability::kNo, fmt::format("{}; {}", id.error().text(), hint)});
 }
 
 void probe_system_calls(std::vector<ProbeFinding>& findings) {
@@ -155,10 +212,14 @@ std::string_view word_of(Ability ability) {
 std::vector<ProbeFinding> probe() {
   std::vector<ProbeFinding> findings;
   probe_capabilities(findings);
-  probe_events(findings);
+  const LiveEvents machine;
+  probe_platform(machine.catalogue(), findings);
+  probe_pmus(machine.catalogue(), findings);
+  probe_events(machine, findings);
+  probe_tracepoints(machine.catalogue(), findings);
+  probe_energy(machine.catalogue(), findings);
   probe_kernel(findings);
   probe_processes(findings);
-  probe_tracepoints(findings);
   probe_system_calls(findings);
   return findings;
 }

@@ -13,6 +13,8 @@
 #include "base/random.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/proc_fs.h"
+#include "daemon/perf/event_catalogue.h"
+#include "daemon/platform/generation.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -76,14 +78,11 @@ std::string machine_id_from(std::string_view etc_machine_id) {
   return to_hex(content_hash(as_bytes(fmt::format("plimsoll machine identity\n{}", etc_machine_id))));
 }
 
-std::string platform_from(std::string_view cpuinfo) {
-  const std::string model = value_of(cpuinfo, "model name", ':');
-  const std::string vendor = value_of(cpuinfo, "vendor_id", ':');
-  if (model.empty()) {
-    return value_of(cpuinfo, "CPU part", ':');
-  }
-  return fmt::format("{} ({} {}/{})", model, vendor, value_of(cpuinfo, "cpu family", ':'),
-                     value_of(cpuinfo, "model", ':'));
+void set_platform(std::string_view cpuinfo, const std::string& sysfs, wire::Machine& machine) {
+  const platform::CpuId id = platform::read_cpu_id(cpuinfo, sysfs);
+  const bool is_hybrid = perf::EventCatalogue({.sysfs = sysfs, .cpuinfo = {}}).is_hybrid();
+  machine.set_platform(platform::platform_name(id, is_hybrid));
+  machine.set_cpu_model(platform::model_text(id));
 }
 
 Result<wire::Machine> read_machine(const MachineSettings& settings) {
@@ -96,7 +95,7 @@ Result<wire::Machine> read_machine(const MachineSettings& settings) {
   machine.set_datacenter(settings.datacenter);
   machine.set_cluster(settings.cluster);
   machine.set_boot_id(first_line_of("/proc/sys/kernel/random/boot_id"));
-  machine.set_platform(platform_from(read_file("/proc/cpuinfo", kMaxTextBytes).value_or(std::string())));
+  set_platform(read_file("/proc/cpuinfo", kMaxTextBytes).value_or(std::string()), "/sys", machine);
   machine.set_os(
       value_of(read_file("/etc/os-release", kMaxTextBytes).value_or(std::string()), "PRETTY_NAME", '='));
   machine.set_kernel_build_id(running_kernel_build_id());

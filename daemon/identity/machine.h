@@ -21,7 +21,8 @@ Result<wire::Machine> read_machine(const MachineSettings& settings);
 // A hash of /etc/machine-id keyed by our name: the ID itself must not leave the machine (machine-id(5)).
 std::string machine_id_from(std::string_view etc_machine_id);
 
-// "EPYC 7763 (AuthenticAMD 25/1)" from the text of /proc/cpuinfo.
-std::string platform_from(std::string_view cpuinfo);
+// Sets platform and cpu_model ("AMD Zen 3", "EPYC 7763 (AuthenticAMD 25/1)") from the text of /proc/cpuinfo and what sysfs
+// says of cores and PMUs.
+void set_platform(std::string_view cpuinfo, const std::string& sysfs, wire::Machine& machine);
 
 }  // namespace plimsoll::identity

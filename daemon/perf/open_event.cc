@@ -15,8 +15,18 @@ std::string paranoia() {
   return level ? level->substr(0, level->find('\n')) : "unknown";
 }
 
-std::unexpected<Error> explain_open_failure(int error_number, std::string_view name, int cpu,
-                                            bool is_in_group) {
+// Why the kernel would find the attributes invalid.
+std::string_view explain_invalid(const perf_event_attr& attr, bool is_in_group) {
+  if (is_in_group) {
+    return "the CPU's counters may be too few to count the event together with its group";
+  }
+  return attr.type > PERF_TYPE_BREAKPOINT || attr.type == PERF_TYPE_RAW
+             ? "the PMU refuses these terms, or counts without being able to sample"
+             : "Linux 6.0 or newer is needed (PERF_FORMAT_LOST)";
+}
+
+std::unexpected<Error> explain_open_failure(int error_number, const perf_event_attr& attr,
+                                            std::string_view name, int cpu, bool is_in_group) {
   auto failure = fail_errno(error_number, "opening event {} on CPU {}", name, cpu);
   switch (error_number) {
     case EACCES:
@@ -36,10 +46,7 @@ std::unexpected<Error> explain_open_failure(int error_number, std::string_view n
       return with_hint(failure, "raise the limit of open files (ulimit -n)");
     case EINVAL:
       failure.error().code = ErrorCode::kUnsupported;
-      return with_hint(failure,
-                       is_in_group
-                           ? "the CPU's counters may be too few to count the event together with its group"
-                           : "Linux 6.0 or newer is needed (PERF_FORMAT_LOST)");
+      return with_hint(failure, std::string(explain_invalid(attr, is_in_group)));
     default:
       return failure;
   }
@@ -71,7 +78,7 @@ Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_vi
   }
   const long fd = ::syscall(SYS_perf_event_open, &offered, -1, cpu, leader_fd, PERF_FLAG_FD_CLOEXEC);
   if (fd < 0) {
-    return explain_open_failure(errno, name, cpu, leader_fd >= 0);
+    return explain_open_failure(errno, attr, name, cpu, leader_fd >= 0);
   }
   return UniqueFd(static_cast<int>(fd));
 }

@@ -1,9 +1,7 @@
 #include "daemon/perf/sampler.h"
 
-#include <linux/membarrier.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,17 +16,6 @@
 
 namespace plimsoll::perf {
 namespace {
-
-// The interrupt that disables an event may hit a CPU that has counted an occurrence and is about to write its sample,
-// which then arrives after the event was disabled. Such code runs with preemption disabled, and a grace period of RCU,
-// which this membarrier is, waits for the end of all of it. Where the kernel refuses (nohz_full), time has to do: the
-// writing takes microseconds.
-void wait_for_samples_being_written() {
-  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) {
-    constexpr timespec kTwoMilliseconds{0, 2'000'000};
-    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kTwoMilliseconds, nullptr);
-  }
-}
 
 uint32_t half_of_pages(uint32_t pages) {
   return pages * static_cast<uint32_t>(::sysconf(_SC_PAGESIZE)) / 2;
@@ -46,7 +33,18 @@ EventCounts EventCounts::operator-(const EventCounts& earlier) const {
           time_running_ns - earlier.time_running_ns, lost - earlier.lost, ticks_due - earlier.ticks_due};
 }
 
-Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_(options_.seed) {}
+Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_(options_.seed) {
+  for (const SampledEvent& event : options_.events) {
+    if (event.set != kEverySet) {
+      waiting_.try_emplace(event.set);
+    }
+  }
+  std::vector<uint32_t> sets;
+  for (const auto& [set, waiting] : waiting_) {
+    sets.push_back(set);
+  }
+  turns_ = Turns(std::move(sets));
+}
 
 Result<Sampler> Sampler::open(SamplerOptions options) {
   Sampler sampler(std::move(options));
@@ -70,24 +68,40 @@ Status Sampler::open_cpu(int cpu) {
 
 Status Sampler::open_samples(size_t index, int cpu, int& ring_fd) {
   const SampledEvent& event = options_.events[index];
-  const uint32_t wakeup_bytes = half_of_pages(options_.sample_pages);
-  const uint64_t stack_period = period_of_share(event, event.stack_share);
-  auto opened =
-      open_one({.index = index, .leads = true, .mean_period = stack_period},
-               sampling_attr(event.type, stack_period, wakeup_bytes, options_.stack_bytes), cpu, -1, ring_fd);
-  if (!opened || event.stack_share >= 1) {
-    return opened;
+  const EventCode* const code = code_on(event.type, cpu);
+  if (code == nullptr) {
+    return {};
   }
-  const uint64_t bare_period = period_of_share(event, 1 - event.stack_share);
-  perf_event_attr attr = bare_sampling_attr(event.type, bare_period, wakeup_bytes);
-  attr.disabled = 0;  // it goes with its leader
-  opened = open_one({.index = index, .leads = false, .mean_period = bare_period}, attr, cpu,
-                    events_.back().fd.get(), ring_fd);
-  return opened ? opened : propagate(opened, "counting it twice, for samples with and without stacks");
+  const uint32_t wakeup_bytes = half_of_pages(options_.sample_pages);
+  int leader_fd = -1;
+  if (event.stack_share > 0) {
+    const Part part = part_of(index, event.stack_share, true);
+    perf_event_attr attr = sampling_attr(event.type, part.mean_period, wakeup_bytes, options_.stack_bytes);
+    set_code(*code, attr);
+    const auto opened = open_one(part, attr, cpu, leader_fd, ring_fd);
+    if (!opened || event.stack_share >= 1) {
+      return opened;
+    }
+    leader_fd = events_.back().fd.get();
+  }
+  const Part part = part_of(index, 1 - event.stack_share, leader_fd < 0);
+  perf_event_attr attr = bare_sampling_attr(event.type, part.mean_period, wakeup_bytes);
+  set_code(*code, attr);
+  attr.disabled = part.leads ? 1 : 0;  // otherwise it goes with its leader
+  const auto opened = open_one(part, attr, cpu, leader_fd, ring_fd);
+  return opened || part.leads ? opened
+                              : propagate(opened, "counting it twice, for samples with and without stacks");
+}
+
+Sampler::Part Sampler::part_of(size_t index, double share, bool leads) const {
+  return {.index = index,
+          .leads = leads,
+          .share = share,
+          .mean_period = period_of_share(options_.events[index], share)};
 }
 
 Status Sampler::open_one(Part part, const perf_event_attr& attr, int cpu, int leader_fd, int& ring_fd) {
-  const std::string_view name = options_.events[part.index].type.name;
+  const std::string& name = options_.events[part.index].type.name;
   auto fd = open_event(attr, cpu, name, leader_fd);
   if (!fd) {
     return propagate(fd);
@@ -105,7 +119,7 @@ Status Sampler::open_one(Part part, const perf_event_attr& attr, int cpu, int le
   } else if (::ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, ring_fd) != 0) {
     return fail_errno(errno, "sharing a ring buffer on CPU {}", cpu);
   }
-  events_.push_back({std::move(*fd), part, part.mean_period});
+  events_.push_back({.fd = std::move(*fd), .part = part, .period = part.mean_period});
   return {};
 }
 
@@ -128,82 +142,6 @@ Status Sampler::open_side_band(int cpu) {
     return mapped;
   }
   side_band_.push_back(std::move(*side_band));
-  return {};
-}
-
-void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
-  const int64_t now_ns = monotonic_now_ns();
-  if (event.period_start_ns != 0 && type_of(event).is_clock) {
-    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period;
-  }
-  event.period_start_ns = goes_on ? now_ns : 0;
-}
-
-Status Sampler::enable_side_band() {
-  for (const UniqueFd& fd : side_band_) {
-    if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-      return fail_errno(errno, "enabling the side band");
-    }
-  }
-  return {};
-}
-
-Status Sampler::enable() {
-  // Before the first sample: the periods may be those of another slowdown.
-  if (auto redrawn = redraw_periods(); !redrawn) {
-    return redrawn;
-  }
-  if (auto enabled = enable_side_band(); !enabled) {
-    return enabled;
-  }
-  for (OpenEvent& event : events_) {
-    if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
-      return fail_errno(errno, "enabling event {}", type_of(event).name);
-    }
-    reckon_ticks(event, true);
-  }
-  return {};
-}
-
-Status Sampler::disable() {
-  Status disabled;
-  for (OpenEvent& event : events_) {
-    reckon_ticks(event, false);
-    if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
-      disabled = fail_errno(errno, "disabling event {}", type_of(event).name);
-    }
-  }
-  wait_for_samples_being_written();
-  return disabled;
-}
-
-Status Sampler::redraw_period(OpenEvent& event) {
-  constexpr uint64_t kLongestPeriod = uint64_t{1}
-                                      << 62;  // the kernel wants half again as much to have a sign bit
-  uint64_t period = event.part.mean_period > kLongestPeriod / slowdown_ ? kLongestPeriod
-                                                                        : event.part.mean_period * slowdown_;
-  const bool is_fixed = slowdown_ == 1 && !options_.events[event.part.index].random_period;
-  if (!is_fixed) {
-    std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, period - period / 2),
-                                                 period + period / 2);
-    period = draw(random_);
-  } else if (period == event.period) {
-    return {};
-  }
-  if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
-    return fail_errno(errno, "setting the period of event {}", type_of(event).name);
-  }
-  reckon_ticks(event, event.period_start_ns != 0);
-  event.period = period;
-  return {};
-}
-
-Status Sampler::redraw_periods() {
-  for (OpenEvent& event : events_) {
-    if (auto redrawn = redraw_period(event); !redrawn) {
-      return redrawn;
-    }
-  }
   return {};
 }
 
@@ -301,7 +239,9 @@ Result<std::vector<EventCounts>> Sampler::read_counts() const {
     EventCounts& sum = counts[event.part.index];
     if (event.part.leads) {
       sum.total += values->value;
-      sum.time_enabled_ns += values->time_enabled_ns;
+      const auto waited = waiting_.find(set_of(event));
+      sum.time_enabled_ns +=
+          values->time_enabled_ns + (waited == waiting_.end() ? 0 : waited->second.total_ns);
       sum.time_running_ns += values->time_running_ns;
     }
     sum.lost += values->lost;

@@ -21,11 +21,16 @@
 //   sampler->drain_all(...);
 //   auto counts = sampler->read_counts();  // exact: hits drained + lost = what the kernel produced
 //
+// An event need not be on every CPU: on a machine with two kinds of cores it may have a code for each, or exist on some
+// (EventCode::cpus); its counters add up. Sets of events take turns: each set's counters run in its turns alone, while the
+// time that they are enabled goes on, so that an event's value is scaled to the whole window as for a multiplexed counter.
+//
 // One thread. Holds (events + 1) x CPUs file descriptors, and one more for each event on each CPU that is opened twice.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <random>
 #include <unordered_map>
 #include <vector>
@@ -34,6 +39,7 @@
 #include "daemon/perf/event_config.h"
 #include "daemon/perf/records.h"
 #include "daemon/perf/ring_buffer.h"
+#include "daemon/perf/turns.h"
 
 namespace plimsoll::perf {
 
@@ -41,10 +47,14 @@ struct SampledEvent {
   EventType type;
   uint64_t mean_period;       // in the event's unit
   bool random_period = true;  // false for a period of exactly mean_period (1: every occurrence)
-  // Share of the samples that have a stack, over 0; 1: all. Less than 1 only with a mean_period over 1, since an occurrence
-  // could come both with and without.
+  // Share of the samples that have a stack; 1: all, 0: none. Between these only with a mean_period over 1, since an
+  // occurrence could come both with and without.
   double stack_share = 1;
+  // Events of one set are collected at once; several sets take turns. kEverySet: at all times.
+  uint32_t set = 0;
 };
+
+inline constexpr uint32_t kEverySet = UINT32_MAX;
 
 struct SamplerOptions {
   std::vector<SampledEvent> events;
@@ -52,7 +62,8 @@ struct SamplerOptions {
   uint32_t sample_pages = 64;     // of each CPU's sample ring; a power of two
   uint32_t stack_bytes = 0;       // of the user stack with each sample (sampling_attr)
   uint32_t side_band_pages = 32;  // likewise
-  uint64_t seed = 0;              // of the random periods
+  uint64_t seed = 0;              // of the random periods, and of the order of turns
+  int64_t turn_ns = 0;            // of one set, or until the next pass_turn()
   // Called before records are handed over in whose time others of the side band were lost; may be empty.
   std::function<void()> on_side_band_lost = {};
 };
@@ -60,7 +71,7 @@ struct SamplerOptions {
 // Counters of one event summed over CPUs since it was opened.
 struct EventCounts {
   uint64_t total = 0;
-  uint64_t time_enabled_ns = 0;
+  uint64_t time_enabled_ns = 0;  // the turns of other sets included
   uint64_t time_running_ns = 0;
   uint64_t lost = 0;
   // Of a clock: how often its timer was due, whether the CPU had anything to do or not; 0 for other events. Idle
@@ -92,6 +103,16 @@ class Sampler {
   void set_slowdown(uint32_t slowdown) { slowdown_ = slowdown; }
   uint32_t slowdown() const { return slowdown_; }
 
+  // Where the turn of a set is over the next one's begins. To be called with each drain; nothing to do where there is but one
+  // set.
+  Status pass_turn();
+
+  // From the next redraw on. Between windows only: hits of one window must stand for the same number of events.
+  void set_mean_period(size_t index, uint64_t mean_period);
+
+  // Occurrences of each event a second on the CPU where there were most, since the last call or open().
+  Result<std::vector<double>> busiest_rates();
+
   // Returns when a ring is half full or at `deadline_ns` (monotonic), whichever comes first, or early, with
   // true, when `wake_fd` (-1: none) is readable.
   Result<bool> wait(int64_t deadline_ns, int wake_fd = -1) const;
@@ -117,6 +138,7 @@ class Sampler {
   struct Part {
     size_t index;  // of options.events
     bool leads;    // it is enabled, disabled and counted, and any other part of the event with it
+    double share;  // of the event's samples
     uint64_t mean_period;
   };
   struct OpenEvent {
@@ -125,15 +147,27 @@ class Sampler {
     uint64_t period;              // in force now
     int64_t period_start_ns = 0;  // since when; 0: disabled
     uint64_t ticks_due = 0;
+    CounterValues rated = {};  // when busiest_rates() was called last
+  };
+  // How long a set has waited for its turn within windows.
+  struct Waiting {
+    int64_t since_ns = 0;  // 0: it has its turn, or no window is open
+    uint64_t total_ns = 0;
   };
 
   explicit Sampler(SamplerOptions options);
   Status open_cpu(int cpu);
   // The samples go to the ring of `ring_fd`, or to a new one where it is -1; it is set to that.
   Status open_samples(size_t index, int cpu, int& ring_fd);
+  Part part_of(size_t index, double share, bool leads) const;
   Status open_one(Part part, const perf_event_attr& attr, int cpu, int leader_fd, int& ring_fd);
   Status map_ring(int fd, uint32_t pages);
   Status open_side_band(int cpu);
+  Status enable_set(uint32_t set);
+  Status disable_set(uint32_t set);
+  uint32_t set_of(const OpenEvent& event) const { return options_.events[event.part.index].set; }
+  // Notes for each set that takes turns whether it waits from now on.
+  void reckon_waiting(bool window_is_open);
   const EventType& type_of(const OpenEvent& event) const { return options_.events[event.part.index].type; }
   // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
   void reckon_ticks(OpenEvent& event, bool goes_on) const;
@@ -154,6 +188,9 @@ class Sampler {
   std::vector<int> ring_fds_;
   std::unordered_map<uint64_t, int> index_by_id_;
   uint32_t slowdown_ = 1;
+  Turns turns_;
+  int64_t turn_ends_ns_ = 0;
+  std::map<uint32_t, Waiting> waiting_;  // of each set that takes turns
 
   // A record in a ring that was not handed over yet.
   struct Pending {

@@ -1,6 +1,6 @@
 #include "formats/perf_data/machine_facts.h"
 
-#include <fmt/format.h>
+#include "daemon/platform/generation.h"
 
 namespace plimsoll::perf_data {
 namespace {
@@ -10,17 +10,12 @@ constexpr size_t kMaxBuildIdBytes = 64;
 // As wire::validate() permits: in the year 2096.
 constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
 
-// "GenuineIntel,6,42,7" (vendor, family, model, stepping), as the daemon writes platforms.
-std::string platform_of(const Metadata& metadata) {
-  const std::string& id = metadata.cpu_id;
-  const size_t family = id.find(',');
-  const size_t model = family == std::string::npos ? family : id.find(',', family + 1);
-  const size_t stepping = model == std::string::npos ? model : id.find(',', model + 1);
-  if (stepping == std::string::npos) {
-    return metadata.cpu_description.empty() ? id : metadata.cpu_description;
-  }
-  return fmt::format("{} ({} {}/{})", metadata.cpu_description, id.substr(0, family),
-                     id.substr(family + 1, model - family - 1), id.substr(model + 1, stepping - model - 1));
+// As the daemon writes platforms; in the recording's own words where they tell nothing more.
+void set_platform(const Metadata& metadata, wire::Machine& machine) {
+  const auto id = platform::cpu_id_from_recording(metadata.cpu_id, metadata.cpu_description);
+  const std::string name = platform::platform_name(id, false);
+  machine.set_platform(name.empty() ? metadata.cpu_id : name);
+  machine.set_cpu_model(platform::model_text(id));
 }
 
 bool is_wall_time(int64_t ns) {
@@ -45,7 +40,7 @@ void describe_machine(const Metadata& metadata, const std::string& label, const 
   const std::string& name = metadata.hostname.empty() ? label : metadata.hostname;
   machine.set_id(name.substr(0, kMaxMachineIdBytes));
   machine.set_hostname(name);
-  machine.set_platform(platform_of(metadata));
+  set_platform(metadata, machine);
   machine.set_architecture(metadata.architecture);
   machine.set_kernel_release(metadata.os_release);
   machine.set_kernel_build_id(kernel_build_id.substr(0, kMaxBuildIdBytes));

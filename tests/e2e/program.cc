@@ -122,7 +122,12 @@ Finished run(const std::vector<std::string>& argv) {
 }
 
 bool may_sample_machine() {
-  return run({"plimsolld", "probe"}).out.find("event cpu-clock         yes") != std::string::npos;
+  const std::string found = run({"plimsolld", "probe"}).out;
+  const std::string subject = "event cpu-clock ";
+  const size_t line = found.find(subject);
+  const size_t answer =
+      line == std::string::npos ? line : found.find_first_not_of(' ', line + subject.size());
+  return answer != std::string::npos && found.compare(answer, 3, "yes") == 0;
 }
 
 TemporaryFolder::TemporaryFolder()

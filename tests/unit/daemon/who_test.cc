@@ -248,14 +248,6 @@ TEST(BaseName, IsTheLastPartOfAPath) {
   EXPECT_EQ(base_name("/usr/"), "");
 }
 
-TEST(Platform, NamesTheProcessor) {
-  EXPECT_EQ(platform_from("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n"
-                          "model name\t: EPYC 9654\n"),
-            "EPYC 9654 (AuthenticAMD 25/17)");
-  EXPECT_EQ(platform_from("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"), "0xd0c");
-  EXPECT_EQ(platform_from(""), "");
-}
-
 TEST(MachineId, IsStableAndDoesNotGiveTheOriginalAway) {
   const std::string original = "0123456789abcdef0123456789abcdef";
   const std::string id = machine_id_from(original);

@@ -108,7 +108,7 @@ TEST_F(WorkloadNamerTest, WithoutRulesNoEnvironmentIsRead) {
   const auto unread = identity(10, group_);
   plain.read_variables(*unread);
   EXPECT_TRUE(unread->environment.empty());
-  EXPECT_EQ(plain.name(*unread).job, "web");
+  EXPECT_EQ(plain.name(*unread, group_).job, "web");
 }
 
 TEST_F(WorkloadNamerTest, AnotherProcessOfThatPidIsNotRead) {
@@ -118,7 +118,7 @@ TEST_F(WorkloadNamerTest, AnotherProcessOfThatPidIsNotRead) {
   process(10, "later", now_ns + 3600 * kNsPerSecond);
   namer_.read_variables(*ended);
   EXPECT_TRUE(ended->environment.empty());
-  EXPECT_EQ(namer_.name(*ended).job, "web");
+  EXPECT_EQ(namer_.name(*ended, group_).job, "web");
 
   const auto other_program = identity(10, group_);
   other_program->executable = "/bin/other";
@@ -140,7 +140,7 @@ TEST_F(WorkloadNamerTest, VariablesAreReadAgainUntilThereAreSome) {
 TEST_F(WorkloadNamerTest, ManyProcessesAreNamedEachByItsOwnFacts) {
   for (int i = 0; i < 25'000; ++i) {
     const auto process = identity(1, fmt::format("/system.slice/job{}.service", i % 12'000));
-    EXPECT_EQ(namer_.name(*process).job, fmt::format("job{}", i % 12'000));
+    EXPECT_EQ(namer_.name(*process, process->cgroup).job, fmt::format("job{}", i % 12'000));
   }
 }
 

@@ -174,7 +174,8 @@ TEST(ReadingRecordings, TellsOfItsMachineAndTime) {
   const wire::Machine& machine = imported.profile.machine();
   EXPECT_EQ(machine.id(), "web1");
   EXPECT_EQ(machine.kernel_release(), "6.1.0-18-amd64");
-  EXPECT_EQ(machine.platform(), "Some CPU (GenuineIntel 6/42)");
+  EXPECT_EQ(machine.platform(), "Intel Sandy Bridge");
+  EXPECT_EQ(machine.cpu_model(), "Some CPU (GenuineIntel 6/42)");
   EXPECT_EQ(machine.cores(), 8);
   EXPECT_EQ(machine.memory_bytes(), 1 << 20);
   const wire::Window& window = imported.profile.window();

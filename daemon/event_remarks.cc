@@ -1,0 +1,68 @@
+// What a profile says of its events besides what was counted.
+#include <fmt/format.h>
+
+#include "daemon/event_plan.h"
+
+namespace plimsoll {
+namespace {
+
+// A little time passes between enabling an event and its first count.
+constexpr double kWholeWindow = 0.99;
+
+void add_note(const std::string& note, wire::Event& event) {
+  event.set_note(event.note().empty() ? note : event.note() + "; " + note);
+}
+
+}  // namespace
+
+wire::Unit wire_unit(perf::EventUnit unit) {
+  switch (unit) {
+    case perf::EventUnit::kCount:
+      return wire::COUNT;
+    case perf::EventUnit::kNanoseconds:
+      return wire::NANOSECONDS;
+    case perf::EventUnit::kBytes:
+      return wire::BYTES;
+    case perf::EventUnit::kMicrojoules:
+      return wire::MICROJOULES;
+  }
+  return wire::COUNT;
+}
+
+void describe_events(const EventPlan& plan, wire::RawProfile& profile) {
+  for (const PlannedEvent& planned : plan.events) {
+    wire::Event& event = *profile.add_events();
+    event.set_name(planned.sampled.type.name);
+    event.set_requested_name(planned.requested_name);
+    event.set_note(planned.note);
+    event.set_unit(wire_unit(planned.sampled.type.unit));
+    event.set_kind(wire::DELTA);
+    event.set_mean_period(planned.sampled.mean_period);
+  }
+  for (const wire::MissingEvent& missing : plan.missing) {
+    *profile.add_missing_events() = missing;
+  }
+}
+
+void remark_on_times(const EventPlan& plan, wire::RawProfile& profile) {
+  const bool has_turns = count_sets(plan) > 1;
+  for (wire::Event& event : *profile.mutable_events()) {
+    if (event.time_enabled_ns() == 0) {
+      continue;
+    }
+    const double share =
+        static_cast<double>(event.time_running_ns()) / static_cast<double>(event.time_enabled_ns());
+    if (event.time_running_ns() == 0) {
+      wire::MissingEvent& missing = *profile.add_missing_events();
+      missing.set_name(event.name());
+      missing.set_reason("its counter never ran in this window: others held the CPU's counters all the time");
+      add_note("never counted in this window", event);
+    } else if (share < kWholeWindow) {
+      add_note(fmt::format("counted for {:.0f} % of the window ({}), and scaled to all of it", share * 100,
+                           has_turns ? "sets of events take turns" : "there are fewer counters than events"),
+               event);
+    }
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,217 @@
+#include "daemon/event_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/unit/daemon/fake_machines.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeMachine;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A machine whose files say which events there are, and whose kernel refuses some.
+class FakeEvents : public EventSource {
+ public:
+  explicit FakeEvents(const FakeMachine& machine)
+      : catalogue_({.sysfs = machine.sysfs(), .cpuinfo = machine.cpuinfo()}) {}
+
+  Result<perf::EventType> find(std::string_view name) const override { return catalogue_.find(name); }
+  Status try_sampling(const perf::EventType& event) const override {
+    const std::string& pmu = event.codes.front().pmu;
+    if (denied) {
+      return fail(ErrorCode::kDenied, "opening {}", event.name);
+    }
+    return unsampled.contains(pmu) || unsampled.contains(event.name)
+               ? fail(ErrorCode::kUnsupported, "{} does not sample {}", pmu, event.name)
+               : Status();
+  }
+  Status try_counting(const perf::EventType& event) const override {
+    return uncounted.contains(event.name) ? fail(ErrorCode::kUnsupported, "nobody counts {}", event.name)
+                                          : Status();
+  }
+  Result<double> rate_of(const perf::EventType& /*event*/) const override { return rate; }
+
+  std::set<std::string> unsampled;  // PMUs or events
+  std::set<std::string> uncounted;
+  double rate = 1e6;
+  bool denied = false;
+
+ private:
+  perf::EventCatalogue catalogue_;
+};
+
+wire::Assignment assignment_of(const std::vector<std::string>& events) {
+  wire::Assignment assignment;
+  assignment.set_rate_hz(100);
+  assignment.set_stack_rate_hz(100);
+  for (const std::string& event : events) {
+    assignment.add_events()->set_name(event);
+  }
+  return assignment;
+}
+
+std::vector<std::string> names_of(const EventPlan& plan) {
+  std::vector<std::string> names;
+  for (const PlannedEvent& event : plan.events) {
+    names.push_back(event.sampled.type.name);
+  }
+  return names;
+}
+
+std::vector<std::string> missing_of(const EventPlan& plan) {
+  std::vector<std::string> names;
+  for (const wire::MissingEvent& missing : plan.missing) {
+    names.push_back(missing.name());
+  }
+  return names;
+}
+
+TEST(EventPlan, HasCyclesAndInstructionsUnlessTold) {
+  const FakeMachine machine = testing::amd_zen3();
+  const auto plan = plan_events(assignment_of({}), {}, FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(names_of(*plan), ElementsAre("cycles", "instructions", "context-switches", "cpu-migrations"));
+  EXPECT_THAT(plan->missing, IsEmpty());
+}
+
+TEST(EventPlan, SaysWhatIsMissingOnAMachineWithoutPmu) {
+  const FakeMachine machine = testing::vm_without_pmu();
+  const auto plan = plan_events(assignment_of({}), {}, FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(names_of(*plan), ElementsAre("cpu-clock", "context-switches", "cpu-migrations"));
+  EXPECT_EQ(plan->events[0].requested_name, "cycles");
+  EXPECT_THAT(missing_of(*plan), ElementsAre("cycles", "instructions"));
+  EXPECT_THAT(plan->missing[0].reason(), HasSubstr("needs a PMU of the CPU's cores"));
+}
+
+TEST(EventPlan, FailsWhereThePrivilegeIsMissing) {
+  const FakeMachine machine = testing::amd_zen3();
+  FakeEvents events(machine);
+  events.denied = true;
+  EXPECT_EQ(plan_events(assignment_of({}), {}, events).error().code, ErrorCode::kDenied);
+}
+
+TEST(EventPlan, TakesCompanionsInFewSamplesWithoutStacks) {
+  const FakeMachine machine = testing::amd_zen3();
+  const auto plan = plan_events(assignment_of({"cpu-clock"}), {}, FakeEvents(machine));
+  ASSERT_EQ(plan->events.size(), 3);
+  const PlannedEvent& switches = plan->events[1];
+  EXPECT_EQ(switches.sampled.stack_share, 0);
+  EXPECT_EQ(switches.sampled.mean_period, 1000) << "10 of 10,000 a second";
+  EXPECT_EQ(switches.sampled.set, perf::kEverySet);
+  EXPECT_EQ(switches.least_period, 100);
+}
+
+TEST(EventPlan, TakesCompanionsAsTheyAreAskedForOrAllowed) {
+  const FakeMachine machine = testing::amd_zen3();
+  const auto asked = plan_events(assignment_of({"cs", "cpu-clock"}), {}, FakeEvents(machine));
+  EXPECT_THAT(names_of(*asked), ElementsAre("context-switches", "cpu-clock", "cpu-migrations"));
+  EXPECT_EQ(asked->events[0].sampled.stack_share, 1);
+  const std::vector<std::string> allowed{"cpu-clock", "MIGRATIONS"};
+  const auto limited = plan_events(assignment_of({"cpu-clock"}), allowed, FakeEvents(machine));
+  EXPECT_THAT(names_of(*limited), ElementsAre("cpu-clock", "cpu-migrations"));
+}
+
+TEST(EventPlan, SaysWhichEventsCannotBeHadAndGoesOnWithTheOthers) {
+  const FakeMachine machine = testing::amd_zen3();
+  FakeEvents events(machine);
+  events.unsampled = {"bus-cycles"};
+  events.uncounted = {"bus-cycles"};
+  const auto plan = plan_events(assignment_of({"cycles", "bus-cycles", "intel_pt/x/", "cycles"}), {}, events);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(missing_of(*plan), ElementsAre("bus-cycles", "intel_pt/x/", "cycles"));
+  EXPECT_THAT(plan->missing[2].reason(), HasSubstr("asked for twice"));
+  EXPECT_FALSE(plan_events(assignment_of({"bus-cycles"}), {}, events).has_value()) << "none is left";
+}
+
+TEST(EventPlan, LeavesOutTheCoresThatLackAnEvent) {
+  const FakeMachine machine = testing::intel_hybrid();
+  FakeEvents events(machine);
+  events.unsampled = {"cpu_atom"};
+  const auto plan = plan_events(assignment_of({"LLC-loads"}), {}, events);
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(plan->events[0].sampled.type.codes.size(), 1);
+  EXPECT_EQ(plan->events[0].sampled.type.codes[0].pmu, "cpu_core");
+  EXPECT_THAT(plan->events[0].note, HasSubstr("not counted on the CPUs of cpu_atom"));
+}
+
+TEST(EventPlan, CountsWhatCannotBeSampled) {
+  const FakeMachine machine = testing::intel_hybrid();
+  FakeEvents events(machine);
+  events.unsampled = {"cpu_core/event=0x3c/"};
+  const auto plan = plan_events(
+      assignment_of({"uncore_imc_0/cas_count_read/", "cpu_core/event=0x3c/", "cpu-clock"}), {}, events);
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(plan->counted.size(), 2);
+  EXPECT_EQ(plan->counted[0].name, "uncore_imc_0/cas_count_read/");
+  EXPECT_EQ(plan->counted[1].name, "cpu_core/event=0x3c/");
+  EXPECT_THAT(plan->missing, IsEmpty());
+}
+
+struct RateCase {
+  const char* event;
+  double rate;
+  uint64_t period;
+};
+
+TEST(EventPlan, LearnsTheRateOfEventsNobodyKnows) {
+  const FakeMachine machine = testing::amd_zen3();
+  FakeEvents events(machine);
+  for (const RateCase& c : {
+           RateCase{"cycles", 1, 30'000'000},   // as is known
+           RateCase{"r1c2", 1e9, 10'000'000},   // for 100 samples a second
+           RateCase{"r1c2", 1e20, 30'000'000},  // no more often than a CPU can
+           RateCase{"r1c2", 0, 10'000},         // it may become frequent
+           RateCase{"irq:irq_handler_entry", 0, 10},
+           RateCase{"irq:irq_handler_entry", 1e4, 100},
+       }) {
+    events.rate = c.rate;
+    const auto plan = plan_events(assignment_of({c.event}), {}, events);
+    EXPECT_EQ(plan->events[0].sampled.mean_period, c.period) << c.event << " " << c.rate;
+  }
+  wire::Assignment own = assignment_of({"r1c2"});
+  own.mutable_events(0)->set_period(7);
+  EXPECT_EQ(plan_events(own, {}, events)->events[0].sampled.mean_period, 7);
+  EXPECT_EQ(plan_events(own, {}, events)->events[0].followed_rate_hz, 0);
+}
+
+TEST(EventPlan, GivesEachSetSeveralTurnsWithinAWindow) {
+  const FakeMachine machine = testing::amd_zen3();
+  wire::Assignment assignment = assignment_of({"cycles", "llc-misses", "branch-misses"});
+  assignment.mutable_events(1)->set_set(1);
+  assignment.mutable_events(2)->set_set(1);
+  const auto plan = plan_events(assignment, {}, FakeEvents(machine));
+  EXPECT_EQ(count_sets(*plan), 2) << "companions belong to each";
+  assignment.set_duration_ns(60'000'000'000);
+  EXPECT_EQ(turn_ns(assignment, *plan), 1'000'000'000);
+  assignment.set_turn_ns(3'000'000'000);
+  EXPECT_EQ(turn_ns(assignment, *plan), 3'000'000'000);
+  assignment.set_duration_ns(8'000'000'000);
+  EXPECT_EQ(turn_ns(assignment, *plan), 1'000'000'000);
+}
+
+TEST(EventPlan, SaysOfEachEventWhenItWasCounted) {
+  const FakeMachine machine = testing::amd_zen3();
+  const auto plan = plan_events(assignment_of({"cycles", "instructions"}), std::vector<std::string>{"cycles"},
+                                FakeEvents(machine));
+  wire::RawProfile profile;
+  describe_events(*plan, profile);
+  ASSERT_EQ(profile.events_size(), 2);
+  profile.mutable_events(0)->set_time_enabled_ns(1000);
+  profile.mutable_events(0)->set_time_running_ns(250);
+  profile.mutable_events(1)->set_time_enabled_ns(1000);
+  remark_on_times(*plan, profile);
+  EXPECT_THAT(profile.events(0).note(),
+              HasSubstr("25 % of the window (there are fewer counters than events)"));
+  ASSERT_EQ(profile.missing_events_size(), 1);
+  EXPECT_EQ(profile.missing_events(0).name(), "instructions");
+}
+
+}  // namespace
+}  // namespace plimsoll
