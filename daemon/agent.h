@@ -73,6 +73,7 @@ class Agent {
   spool::RetryTimer contact_retry_;
   identity::ProcFs proc_fs_;
   identity::Census census_;
+  int64_t census_due_ns_ = 0;
   bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
   int64_t heartbeat_interval_ns_;

@@ -133,11 +133,11 @@ void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack, ui
     stack = 0;
   }
   hits_[{event, thread, stack}] += hits;
-  ++samples_[event];
 }
 
 void ProfileBuilder::add_count(uint32_t event, uint32_t thread, uint64_t count) {
   hits_[{event, thread, 0}] += count;
+  ++counts_[event];
 }
 
 void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
@@ -233,9 +233,8 @@ void ProfileBuilder::finish(wire::RawProfile& profile) {
   }
   write_samples(profile);
   write_branches(profile);
-  for (const auto& [event, samples] : samples_) {
-    wire::Event& description = *profile.mutable_events(static_cast<int>(event));
-    description.set_samples(samples == description.hits() ? 0 : samples);
+  for (const auto& [event, counts] : counts_) {
+    profile.mutable_events(static_cast<int>(event))->set_samples(counts);
   }
   for (const auto& [event, throttles] : throttles_) {
     profile.mutable_events(static_cast<int>(event))->set_throttles(throttles);

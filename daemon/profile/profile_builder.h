@@ -53,7 +53,7 @@ class ProfileBuilder {
 
   // A sample. `hits` is over 1 where it stands for more than others of its event.
   void add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits = 1);
-  // What was counted without samples (WindowCounts).
+  // What was counted without samples (WindowCounts); at least 1.
   void add_count(uint32_t event, uint32_t thread, uint64_t count);
 
   // A branch record. All of a profile make two events of their own: finish() adds them behind the others.
@@ -115,7 +115,7 @@ class ProfileBuilder {
     uint64_t mispredicted = 0;
   };
   std::map<Branch, BranchCounts> branches_;
-  std::map<uint32_t, uint64_t> samples_;  // by event
+  std::map<uint32_t, uint64_t> counts_;  // by event: how many there were
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;
   uint64_t total_hits_ = 0;

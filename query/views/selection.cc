@@ -117,9 +117,43 @@ class SnapshotCounts {
   std::map<Key, uint64_t> counts_;
 };
 
+// How long each machine was observed for a draw, for each event.
+class ObservedTimes {
+ public:
+  explicit ObservedTimes(const store::Dictionaries& dictionaries) : dictionaries_(dictionaries) {
+    for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+      if (!origin_of(entry).draw.empty()) {
+        times_ns_[key_of(entry)] += length_ns(entry);
+      }
+    }
+  }
+
+  int64_t of(const store::OriginEventEntry& entry) const {
+    return origin_of(entry).draw.empty() ? length_ns(entry) : times_ns_.at(key_of(entry));
+  }
+
+ private:
+  using Key = std::tuple<uint32_t, std::string_view, std::string_view>;  // event, machine, draw
+
+  const store::OriginEntry& origin_of(const store::OriginEventEntry& entry) const {
+    return dictionaries_.origins[entry.origin];
+  }
+  int64_t length_ns(const store::OriginEventEntry& entry) const {
+    return origin_of(entry).to_ns - origin_of(entry).from_ns;
+  }
+  Key key_of(const store::OriginEventEntry& entry) const {
+    const store::OriginEntry& origin = origin_of(entry);
+    return {entry.event, dictionaries_.machines[origin.machine].machine_id, origin.draw};
+  }
+
+  const store::Dictionaries& dictionaries_;
+  std::map<Key, int64_t> times_ns_;
+};
+
 void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   const SnapshotCounts snapshots(dictionaries, request.origins);
+  const ObservedTimes observed(dictionaries);
   request.event_count = dictionaries.events.size();
   request.factor.assign(dictionaries.origins.size() * request.event_count, 0);
   request.samples_per_hit.assign(request.factor.size(), 1);
@@ -128,7 +162,7 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
     // What there was at a moment does not grow with the time that it speaks for.
     const double weight = snapshots.is_snapshot(entry)
                               ? 1 / origin.inclusion_probability / snapshots.of(entry)
-                              : weight_of(origin);
+                              : weight_of(origin, observed.of(entry));
     const size_t place = entry.origin * request.event_count + entry.event;
     request.factor[place] = weight * entry.scale;
     if (entry.hits != 0) {
@@ -198,10 +232,11 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
 
 }  // namespace
 
-double weight_of(const store::OriginEntry& origin) {
-  const auto observed_ns = static_cast<double>(origin.to_ns - origin.from_ns);
-  const double interval_ns = origin.interval_ns == 0 ? observed_ns : static_cast<double>(origin.interval_ns);
-  return interval_ns / observed_ns / origin.inclusion_probability;
+double weight_of(const store::OriginEntry& origin, int64_t observed_ns) {
+  const double of_time = origin.interval_ns == 0
+                             ? 1
+                             : static_cast<double>(origin.interval_ns) / static_cast<double>(observed_ns);
+  return of_time / origin.inclusion_probability;
 }
 
 std::string_view unit_name(wire::Unit unit) {

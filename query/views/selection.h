@@ -42,7 +42,9 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
 // weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
 // fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
 // the first factor alone, and shares it with the others of its series.
-double weight_of(const store::OriginEntry& origin);
+// `observed_ns` is how long the machine was observed for the draw: the sum of its windows, since a daemon may split its time
+// into several (docs/collecting.md).
+double weight_of(const store::OriginEntry& origin, int64_t observed_ns);
 
 // "ns", "bytes" or "count", as the columns of a table call it.
 std::string_view unit_name(wire::Unit unit);

@@ -323,15 +323,6 @@ class MissingPrivileges : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(MissingPrivileges, AreListedByProbe) {
-  const Finished probe = run_unprivileged({"probe"});
-  EXPECT_EQ(probe.status, 0) << probe.err;
-  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_PERFMON +no .*needed for sampling"));
-  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_SYS_PTRACE +no .*needed for reading mappings"));
-  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_DAC_READ_SEARCH +no .*needed for reading binaries"));
-  EXPECT_THAT(probe.out, ::testing::ContainsRegex("CAP_SYSLOG +no .*needed for kernel addresses"));
-}
-
 TEST_F(MissingPrivileges, AreNamedWhereNothingCanBeSampled) {
   const Finished once = run_unprivileged({"--once", "1", "--output", folder_ / "profile"});
   EXPECT_EQ(once.status, 1);

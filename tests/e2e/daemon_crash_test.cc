@@ -283,9 +283,11 @@ class MachineDaemonCrash : public DaemonCrash {
     ASSERT_TRUE(server_.becomes_ready()) << server_.process().err();
     const Ids waiting = ids_on_disk(state + "/spool");
     Background daemon = start_daemon(state);
+    // Before it has registered, a signal may find it still starting.
     EXPECT_TRUE(eventually([&] {
       const Ids now = ids_on_disk(state + "/spool");
-      return missing_from(now, waiting).size() == waiting.size();
+      return missing_from(now, waiting).size() == waiting.size() &&
+             daemon.err().find("registered as machine") != std::string::npos;
     })) << daemon.err();
     daemon.kill(SIGTERM);
     const Finished ended = daemon.wait();

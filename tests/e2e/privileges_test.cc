@@ -56,7 +56,7 @@ constexpr std::array<Rule, 8> kProbeRules{{
     {kPtrace, "CAP_SYS_PTRACE", "no", "missing: code of other users' processes is unresolved"},
     {kPtrace, "process binaries", "partly", "missing for the others: CAP_SYS_PTRACE"},
     {kReadSearch, "CAP_DAC_READ_SEARCH", "no", "missing: there are no tracepoints, and code of binaries"},
-    {kReadSearch, "tracepoints", "no", "CAP_DAC_READ_SEARCH permits it"},
+    {kReadSearch, "tracepoints", "no", "tracepoints need CAP_DAC_READ_SEARCH"},
     {kSyslog, "CAP_SYSLOG", "no", "missing: kernel code is unresolved"},
     {kSyslog, "kernel symbols", "no", "CAP_SYSLOG permits to see them"},
 }};

@@ -30,13 +30,15 @@ std::string output_path() {
                      ::getpid(), ++count);
 }
 
-// This process's environment, with the state folder of daemons in place of its own.
-std::vector<std::string> environment_with_state(const std::string& state) {
-  const std::string variable = "PLIMSOLL_DAEMON_STATE_DIR=";
-  std::vector<std::string> variables{variable + state};
+// This process's environment, with these settings of daemons in place of its own.
+std::vector<std::string> daemon_environment(const std::string& state, int cpu_percent) {
+  const std::string state_dir = "PLIMSOLL_DAEMON_STATE_DIR=";
+  const std::string max_cpu = "PLIMSOLL_LIMITS_MAX_CPU_PERCENT=";
+  std::vector<std::string> variables{state_dir + state, fmt::format("{}{}", max_cpu, cpu_percent)};
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with(variable)) {
-      variables.emplace_back(*entry);
+    const std::string_view variable = *entry;
+    if (!variable.starts_with(state_dir) && !variable.starts_with(max_cpu)) {
+      variables.emplace_back(variable);
     }
   }
   return variables;
@@ -57,13 +59,13 @@ std::string program(const std::string& name) {
   return std::string(PLIMSOLL_BIN) + "/" + name;
 }
 
-Background::Background(const std::vector<std::string>& argv)
+Background::Background(const std::vector<std::string>& argv, int daemon_cpu_percent)
     : out_(output_path()), err_(output_path()), state_(output_path()) {
   std::vector<std::string> arguments = argv;
   if (arguments[0].find('/') == std::string::npos) {
     arguments[0] = program(arguments[0]);
   }
-  std::vector<std::string> variables = environment_with_state(state_);
+  std::vector<std::string> variables = daemon_environment(state_, daemon_cpu_percent);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

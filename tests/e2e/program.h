@@ -19,10 +19,11 @@ struct Finished {
 Finished run(const std::vector<std::string>& argv);
 
 // Ended with SIGKILL when destroyed, if it still runs. A daemon finds a state folder of its own, which goes with it, unless
-// its arguments name another.
+// its arguments name another; and so much CPU time: all that its tests could want, unless said, since theirs are busy daemons on
+// busy machines.
 class Background {
  public:
-  explicit Background(const std::vector<std::string>& argv);
+  explicit Background(const std::vector<std::string>& argv, int daemon_cpu_percent = 100);
   Background(Background&& other) noexcept
       : pid_(std::exchange(other.pid_, -1)),
         out_(std::move(other.out_)),

@@ -158,16 +158,16 @@ TEST(Governor, DoesNotSwingUnderASteadyLoad) {
 
 TEST(Governor, WatchesMemory) {
   ModelledDaemon daemon({.resident_bytes = 64 * kMiB}, 0.001);
-  daemon.use_memory(60 * kMiB);
+  daemon.use_memory(48 * kMiB);
   daemon.run(1);
   EXPECT_FALSE(daemon.governor().is_over_memory());
-  daemon.use_memory(62 * kMiB);
+  daemon.use_memory(49 * kMiB);
   daemon.run(1);
   EXPECT_TRUE(daemon.governor().is_over_memory());
   daemon.use_memory(30 * kMiB);
   daemon.run(1);
   EXPECT_FALSE(daemon.governor().is_over_memory());
-  EXPECT_EQ(daemon.governor().state().peak_resident_bytes, 62 * kMiB);
+  EXPECT_EQ(daemon.governor().state().peak_resident_bytes, 49 * kMiB);
 }
 
 TEST(Governor, ReadsWhatThisProcessUses) {

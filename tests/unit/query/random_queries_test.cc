@@ -1,6 +1,7 @@
 // Random questions to random fleets, against sums made straight from the raw profiles.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
@@ -113,15 +114,38 @@ std::string stack_text(const std::vector<Frame>& frames) {
   return text;
 }
 
-double weight(const wire::RawProfile& profile) {
+double length_ns(const wire::RawProfile& profile) {
+  return static_cast<double>(profile.window().end().monotonic_ns()) -
+         static_cast<double>(profile.window().start().monotonic_ns());
+}
+
+// Of a draw, how long each machine was observed for each event.
+using ObservedTimes = std::map<std::array<std::string, 3>, double>;
+
+std::array<std::string, 3> observed_key(const wire::RawProfile& profile, const std::string& event) {
+  return {profile.assignment().draw().id(), profile.machine().id(), event};
+}
+
+ObservedTimes observed_times(const std::vector<wire::RawProfile>& profiles) {
+  ObservedTimes times;
+  for (const wire::RawProfile& profile : profiles) {
+    for (const wire::Event& event : profile.events()) {
+      times[observed_key(profile, event.name())] += length_ns(profile);
+    }
+  }
+  return times;
+}
+
+double weight(const wire::RawProfile& profile, const std::string& event, const ObservedTimes& observed) {
   const wire::Draw& draw = profile.assignment().draw();
-  const double length = static_cast<double>(profile.window().end().monotonic_ns()) -
-                        static_cast<double>(profile.window().start().monotonic_ns());
-  const double of_time = draw.interval_ns() == 0 ? 1 : static_cast<double>(draw.interval_ns()) / length;
+  const double observed_ns =
+      draw.id().empty() ? length_ns(profile) : observed.at(observed_key(profile, event));
+  const double of_time = draw.interval_ns() == 0 ? 1 : static_cast<double>(draw.interval_ns()) / observed_ns;
   return draw.id().empty() ? of_time : of_time / draw.inclusion_probability();
 }
 
-void add_samples(const wire::RawProfile& profile, std::vector<Sample>& samples) {
+void add_samples(const wire::RawProfile& profile, const ObservedTimes& observed,
+                 std::vector<Sample>& samples) {
   for (const wire::SampleTable& table : profile.samples()) {
     const wire::Event& event = profile.events(static_cast<int>(table.event(0)));
     for (int i = 0; i < table.hits_size(); ++i) {
@@ -133,7 +157,7 @@ void add_samples(const wire::RawProfile& profile, std::vector<Sample>& samples) 
       Sample& sample = samples.emplace_back();
       sample.event = event.name();
       sample.value = static_cast<double>(table.hits(i)) * event.counter_total() /
-                     static_cast<double>(event.hits()) * weight(profile);
+                     static_cast<double>(event.hits()) * weight(profile, event.name(), observed);
       sample.frames = frames_of_stack(profile, table.stack(i));
       sample.texts = {{"machine", profile.machine().id()},
                       {"draw", profile.assignment().draw().id()},
@@ -272,10 +296,14 @@ TEST_P(RandomQueries, AgreeWithSumsOverTheRawProfiles) {
   Random random(GetParam());
   Fleet fleet;
   std::vector<Sample> samples;
+  std::vector<wire::RawProfile> profiles;
   for (uint64_t seed = 0; seed < kProfiles; ++seed) {
-    const wire::RawProfile profile = random_profile(random, seed);
-    fleet.add(profile);
-    add_samples(profile, samples);
+    profiles.push_back(random_profile(random, seed));
+    fleet.add(profiles.back());
+  }
+  const ObservedTimes observed = observed_times(profiles);
+  for (const wire::RawProfile& profile : profiles) {
+    add_samples(profile, observed, samples);
   }
   size_t rows = 0;
   for (int i = 0; i < kQuestions; ++i) {

@@ -231,12 +231,23 @@ TEST(SelectionWeights, WeightOfAnOriginIsItsExpansion) {
                       .to_ns = kNoonNs + observed_ns,
                       .draw = "d",
                       .inclusion_probability = probability,
-                      .interval_ns = interval_ns});
+                      .interval_ns = interval_ns},
+                     observed_ns);
   };
   EXPECT_DOUBLE_EQ(weight(1, 10, 0), 1);
   EXPECT_DOUBLE_EQ(weight(0.1, 10, 0), 10);
   EXPECT_DOUBLE_EQ(weight(1, 10, 3600), 360);
   EXPECT_DOUBLE_EQ(weight(0.25, 10, 20), 8);
+}
+
+TEST(SelectionWeights, WindowsOfOneMachineShareTheWeightOfADraw) {
+  Fleet fleet;  // windows of 10 s
+  fleet.add(drawn({.seed = 1, .machine = "m1", .stacks = "split 3\n"}, "hourly", 0.5, 40));
+  fleet.add(drawn({.seed = 2, .machine = "m1", .stacks = "split 5\n"}, "hourly", 0.5, 40));
+  fleet.add(drawn({.seed = 3, .machine = "m2", .stacks = "whole 4\n"}, "hourly", 0.5, 40));
+  EXPECT_EQ(brief(fleet.top({{"by", "machine,function"}})),
+            "m1 split 32 32\n"    // 8 x 2 x 40 / 20
+            "m2 whole 32 32\n");  // 4 x 2 x 40 / 10
 }
 
 TEST(SelectionWeights, TheScaleComesFromTheCountersOverTheTimeTheyRan) {
