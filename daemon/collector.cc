@@ -188,10 +188,7 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
   std::uniform_int_distribution<int64_t> drain_interval(kShortestDrainNs, kLongestDrainNs);
   const int64_t start_ns = monotonic_now_ns();
   const int64_t end_ns = start_ns + window.duration_ns;
-  const auto next_redraw_ns = [&](int64_t now_ns) {
-    return now_ns + drain_interval(random_) * sampler_->slowdown();
-  };
-  int64_t redraw_at_ns = next_redraw_ns(start_ns);
+  int64_t redraw_at_ns = start_ns + drain_interval(random_);
   int64_t now_ns = start_ns;
   bool ends = false;
   while (now_ns < end_ns && !ends) {
@@ -199,12 +196,13 @@ Status Collector::sample(const WindowOptions& window, const std::function<void(B
       if (auto redrawn = sampler_->redraw_periods(); !redrawn) {
         return redrawn;
       }
-      redraw_at_ns = next_redraw_ns(now_ns);
+      redraw_at_ns = now_ns + drain_interval(random_);
     }
     if (auto passed = sampler_->pass_turn(); !passed) {
       return passed;
     }
-    const auto woken = sampler_->wait(std::min(now_ns + drain_interval(random_), end_ns), window.wake_fd);
+    const auto woken =
+        sampler_->wait(std::min({redraw_at_ns, sampler_->turn_ends_ns(), end_ns}), window.wake_fd);
     if (!woken) {
       return propagate(woken);
     }
@@ -297,12 +295,12 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   if (!counts_before || !side_band_before) {
     return !counts_before ? propagate(counts_before) : propagate(side_band_before);
   }
-  *profile.mutable_window()->mutable_start() = read_clocks();
+  WindowCost cost(options_.governor);
   for (const auto& window_counts : window_counts_) {
     window_counts->start();
   }
+  *profile.mutable_window()->mutable_start() = read_clocks();
   ProfileBuilder builder({}, &namer_);
-  WindowCost cost(options_.governor);
   if (auto ran = run_window(window, builder, cost); !ran) {
     return propagate(ran, "sampling");
   }
@@ -332,6 +330,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   builder.finish(profile);
   name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);
+  remark_on_hits(profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);
   note_unknown_processes(unknown_before, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {
@@ -339,11 +338,11 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   end_window();
   cost.write(profile);
-  const auto rates = sampler_->busiest_rates();
-  if (!rates) {
-    return propagate(rates);
+  if (const auto rates = sampler_->busiest_rates()) {
+    follow_rates(*rates, plan_, *sampler_);
+  } else {
+    profile.add_notes("periods stay as they are: " + rates.error().text());
   }
-  follow_rates(*rates, plan_, *sampler_);
   return profile;
 }
 

@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 2> kCompanions{"context-switches", "cpu-m
 constexpr uint64_t kLeastPeriodOfPmu = 10'000;
 constexpr uint64_t kLeastPeriodOfTracepoint = 10;
 constexpr int64_t kDefaultTurnNs = 1'000'000'000;
+constexpr int64_t kShortestTurnNs = 20'000'000;
 constexpr int64_t kFewestTurns = 4;           // of each set within a window
 constexpr uint32_t kBurstsOfCompanions = 10;  // times the rate that they are wanted at
 
@@ -76,9 +77,13 @@ uint64_t least_period_of(const perf::EventType& event) {
   return event.codes.front().type == PERF_TYPE_TRACEPOINT ? kLeastPeriodOfTracepoint : kLeastPeriodOfPmu;
 }
 
-bool is_planned(std::string_view name, const EventPlan& plan) {
+bool is_sampled(std::string_view name, const EventPlan& plan) {
   return std::ranges::any_of(plan.events,
-                             [&](const PlannedEvent& event) { return event.sampled.type.name == name; }) ||
+                             [&](const PlannedEvent& event) { return event.sampled.type.name == name; });
+}
+
+bool is_planned(std::string_view name, const EventPlan& plan) {
+  return is_sampled(name, plan) ||
          std::ranges::any_of(plan.counted, [&](const perf::EventType& event) { return event.name == name; });
 }
 
@@ -161,11 +166,14 @@ Status choose_default_events(uint32_t rate_hz, const EventSource& machine, Event
       say_missing(name, chosen.error(), plan);
     }
   }
-  if (is_planned("cycles", plan)) {
+  if (is_sampled("cycles", plan)) {
     return {};
   }
   if (auto chosen = choose_event(request_of("cpu-clock"), rate_hz, machine, plan); !chosen) {
     return chosen;
+  }
+  if (!is_sampled("cpu-clock", plan)) {
+    return fail(ErrorCode::kUnsupported, "neither cycles nor cpu-clock can be sampled here");
   }
   PlannedEvent& stand_in = plan.events.back();
   stand_in.requested_name = "cycles";
@@ -213,6 +221,9 @@ void add_companions(std::span<const std::string> allowed, const EventSource& mac
       say_missing(name, chosen.error(), plan);
       continue;
     }
+    if (!is_sampled(name, plan)) {
+      continue;  // counted, which tells as much of the machine
+    }
     PlannedEvent& event = plan.events.back();
     event.sampled.stack_share = 0;
     event.sampled.set = perf::kEverySet;
@@ -237,7 +248,7 @@ int64_t turn_ns(const wire::Assignment& assignment, const EventPlan& plan) {
   const int64_t wanted_ns = assignment.turn_ns() > 0 ? assignment.turn_ns() : kDefaultTurnNs;
   const auto turns = kFewestTurns * static_cast<int64_t>(count_sets(plan));
   const int64_t longest_ns = assignment.duration_ns() > 0 ? assignment.duration_ns() / turns : wanted_ns;
-  return std::min(wanted_ns, longest_ns);
+  return std::max(kShortestTurnNs, std::min(wanted_ns, longest_ns));
 }
 
 Status LiveEvents::try_sampling(const perf::EventType& event) const {

@@ -84,6 +84,9 @@ void describe_events(const EventPlan& plan, wire::RawProfile& profile);
 // Says of each event of the profile, counts included, when it was counted for a part of the window, or never.
 void remark_on_times(const EventPlan& plan, wire::RawProfile& profile);
 
+// Says of each event of the finished profile that it was counted, and never sampled.
+void remark_on_hits(wire::RawProfile& profile);
+
 // Sets the periods of events that follow a rate by how often they happened in the last window (Sampler::busiest_rates).
 // Between windows only.
 void follow_rates(std::span<const double> per_second, EventPlan& plan, perf::Sampler& sampler);

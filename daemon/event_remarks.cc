@@ -65,4 +65,18 @@ void remark_on_times(const EventPlan& plan, wire::RawProfile& profile) {
   }
 }
 
+void remark_on_hits(wire::RawProfile& profile) {
+  for (wire::Event& event : *profile.mutable_events()) {
+    if (event.mean_period() == 0 || event.hits() + event.lost() > 0 || event.counter_total() == 0) {
+      continue;
+    }
+    wire::MissingEvent& missing = *profile.add_missing_events();
+    missing.set_name(event.name());
+    missing.set_reason(
+        fmt::format("{:.0f} were counted and none was sampled: its period of {} is too long for this window",
+                    event.counter_total(), event.mean_period()));
+    add_note("counted, and never sampled, in this window", event);
+  }
+}
+
 }  // namespace plimsoll

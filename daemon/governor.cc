@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "base/file.h"
@@ -19,14 +20,14 @@ constexpr int64_t kSlotNs = kNsPerSecond / 2;
 constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr size_t kRecentSlots = 5;
 constexpr size_t kFewestSlots = 3;  // that decide anything
-constexpr int kCalmSlots = 20;
+constexpr size_t kCalmSlots = 20;
 constexpr uint32_t kLargestSlowdown = 1024;
 constexpr double kSlowdownOfPause = 4;
 
 // Shares of the limit. Below kMost, so that the minute's budget has room for moments that are more expensive.
 constexpr double kMost = 0.75;
 constexpr double kAimedAt = 0.55;
-constexpr double kCalm = 0.25;  // twice that is still below what is aimed at
+constexpr double kCalm = 0.35;  // twice that is still below what is aimed at
 
 // Shares of the minute's budget.
 constexpr double kScarce = 0.9;
@@ -40,6 +41,10 @@ double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
+}
+
+double mean(const std::deque<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -102,20 +107,21 @@ void Governor::close_slot(int64_t now_ns) {
 }
 
 void Governor::adapt_slowdown(double slot_share) {
-  recent_shares_.push_back(slot_share);
-  if (recent_shares_.size() > kRecentSlots) {
-    recent_shares_.pop_front();
+  shares_.push_back(slot_share);
+  if (shares_.size() > kCalmSlots) {
+    shares_.pop_front();
   }
-  calm_slots_ = slot_share < kCalm * budget_.cpu_share ? calm_slots_ + 1 : 0;
-  if (recent_shares_.size() < kFewestSlots) {
+  if (shares_.size() < kFewestSlots) {
     return;
   }
-  const double recent = median({recent_shares_.begin(), recent_shares_.end()});
+  const auto recent_slots = static_cast<ptrdiff_t>(std::min(shares_.size(), kRecentSlots));
+  const double recent = median({shares_.end() - recent_slots, shares_.end()});
+  const bool is_calm = shares_.size() == kCalmSlots && mean(shares_) < kCalm * budget_.cpu_share;
   if (recent > kMost * budget_.cpu_share) {
     slow_down(recent / (kAimedAt * budget_.cpu_share));
-  } else if (used_of_budget() > kScarce && recent_shares_.size() == kRecentSlots) {
+  } else if (used_of_budget() > kScarce && shares_.size() >= kRecentSlots) {
     slow_down(2);
-  } else if (calm_slots_ >= kCalmSlots && slowdown_ > 1 && used_of_budget() < kBack) {
+  } else if (is_calm && slowdown_ > 1 && used_of_budget() < kBack) {
     slow_down(0.5);
   }
 }
@@ -123,8 +129,7 @@ void Governor::adapt_slowdown(double slot_share) {
 void Governor::slow_down(double times) {
   const double wanted = std::ceil(slowdown_ * times);
   slowdown_ = static_cast<uint32_t>(std::clamp(wanted, 1.0, double{kLargestSlowdown}));
-  recent_shares_.clear();
-  calm_slots_ = 0;
+  shares_.clear();
 }
 
 int64_t Governor::minute_cpu_ns() const {

@@ -25,7 +25,7 @@ struct Budget {
 //
 // Two things hold the CPU time. The share of the newest half seconds decides how many samples are taken: where most of them
 // are over 75 % of the limit, the slowdown grows in proportion, so that a load that would need five times the limit is
-// within it after one or two such decisions (1.5 s each); where ten seconds were well below, it is halved. Single expensive
+// within it after one or two such decisions (1.5 s each); where ten seconds were well below on the mean, it is halved. Single expensive
 // moments (reading the machine's processes at the start, a large binary, the end of a window) slow nothing: for them there
 // is the minute's budget. Once 95 % of that are gone nothing is sampled until half of it has come back.
 class Governor {
@@ -73,10 +73,9 @@ class Governor {
   uint64_t peak_resident_bytes_ = 0;
   int64_t started_ns_ = 0;  // 0: not observed yet
   int64_t observed_ns_ = 0;
-  Slot open_slot_{};                  // since its end_ns, which is the end of the one before
-  std::deque<Slot> slots_;            // of the last minute, by time
-  std::deque<double> recent_shares_;  // of the newest slots under the slowdown that is in force
-  int calm_slots_ = 0;                // in a row
+  Slot open_slot_{};           // since its end_ns, which is the end of the one before
+  std::deque<Slot> slots_;     // of the last minute, by time
+  std::deque<double> shares_;  // of the newest slots under the slowdown that is in force
   uint32_t slowdown_ = 1;
   bool is_paused_ = false;
 };

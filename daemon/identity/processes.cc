@@ -156,7 +156,9 @@ Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
     return unknown(pid);
   }
   if (!is_complete_ || pid == 0) {
-    return processes_.emplace(pid, read(pid)).first->second;
+    Process& found = processes_.emplace(pid, read(pid)).first->second;
+    found.known_since_ns = pid == 0 ? 0 : found.known_since_ns;  // the idle task was always there
+    return found;
   }
   if (losses_ == 0 || unknown_.contains(pid)) {
     return unknown(pid);
@@ -178,6 +180,9 @@ bool ProcessTable::look_again(uint32_t pid, Process& process) {
   if (started_then(process.started_ns, now.started_ns) && is_same_program(process, now)) {
     process.mappings = std::move(now.mappings);
     process.losses_seen = losses_;
+    process.identity->comm = now.identity->comm;
+    process.thread_names.clear();  // whose names changed, or ended, is not known
+    process.may_have_threads = process.may_have_threads || now.may_have_threads;
   } else {
     process = std::move(now);
   }
@@ -190,7 +195,7 @@ Process& ProcessTable::find(uint32_t pid, int64_t time_ns) {
     return find_without_record(pid, time_ns);
   }
   Process& process = known->second;
-  const bool is_right = process.losses_seen == losses_ || look_again(pid, process);
+  const bool is_right = pid == 0 || process.losses_seen == losses_ || look_again(pid, process);
   return is_right && time_ns >= process.known_since_ns ? process : unknown(pid);
 }
 
@@ -242,7 +247,7 @@ void ProcessTable::end_window() {
   // Of those that were not sampled since, the record of their end may be among the lost.
   if (losses_swept_ != losses_) {
     std::erase_if(processes_, [&](const auto& entry) {
-      return entry.second.losses_seen != losses_ && !is_there(entry.second);
+      return entry.first != 0 && entry.second.losses_seen != losses_ && !is_there(entry.second);
     });
     losses_swept_ = losses_;
   }

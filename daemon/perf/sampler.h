@@ -2,9 +2,9 @@
 //
 // Each CPU has two ring buffers: one for the samples of all events, one for the side-band records (mmap,
 // comm, fork, exit), so that a flood of samples cannot push out what is needed to understand them. Periods
-// are random: each event's is redrawn on every CPU when redraw_periods() is called, which should be every 100
-// to 250 ms. More often halves the rate (the kernel restarts the period), and a fixed period falls into step
-// with the programs it samples.
+// are random: each event's is redrawn on every CPU once about 20 of its periods have gone by there, when redraw_periods() is
+// called, which should be every 100 to 250 ms. More often costs samples (the kernel restarts the period; an event whose
+// period is longer than that would never be sampled), and a fixed period falls into step with the programs it samples.
 //
 // An event may have stacks with a part of its samples only. It is then opened twice on each CPU, with stacks and bare, as
 // one group: the kernel counts both at exactly the same times, so that the counter of either is the event's total, and the
@@ -94,8 +94,7 @@ class Sampler {
   // processes do until the next enable() is known then.
   Status disable();
 
-  // Draws a new period, uniform between half and one and a half times the mean, for each event on each CPU. Under a slowdown
-  // to be called as many times more rarely: each call costs the part of a period that has gone by.
+  // Draws a new period, uniform between half and one and a half times the mean, for each event on each CPU where it is due.
   Status redraw_periods();
 
   // How many times as few samples are taken from the next enable() on; 1 until told otherwise. Events of a fixed period get
@@ -112,6 +111,9 @@ class Sampler {
 
   // Occurrences of each event a second on the CPU where there were most, since the last call or open().
   Result<std::vector<double>> busiest_rates();
+
+  // When the turn of the current set is over; INT64_MAX where there is but one.
+  int64_t turn_ends_ns() const { return turns_.any() ? turn_ends_ns_ : INT64_MAX; }
 
   // Returns when a ring is half full or at `deadline_ns` (monotonic), whichever comes first, or early, with
   // true, when `wake_fd` (-1: none) is readable.
@@ -144,9 +146,15 @@ class Sampler {
   struct OpenEvent {
     UniqueFd fd;
     Part part;
-    uint64_t period;              // in force now
-    int64_t period_start_ns = 0;  // since when; 0: disabled
+    uint64_t period;               // in force now
+    int64_t enabled_since_ns = 0;  // 0: disabled
     uint64_t ticks_due = 0;
+    // Of the period in force: the mean it was drawn from (0: it was not drawn), how long it has been in force while enabled, what
+    // of that is in ticks_due, and the counter when it was drawn.
+    uint64_t drawn_from = 0;
+    uint64_t drawn_for_ns = 0;
+    uint64_t drawn_ticks = 0;
+    uint64_t drawn_at_count = 0;
     CounterValues rated = {};  // when busiest_rates() was called last
   };
   // How long a set has waited for its turn within windows.
@@ -169,8 +177,11 @@ class Sampler {
   // Notes for each set that takes turns whether it waits from now on.
   void reckon_waiting(bool window_is_open);
   const EventType& type_of(const OpenEvent& event) const { return options_.events[event.part.index].type; }
-  // Adds what was due under the period in force until now, and begins anew (the kernel restarts its timer).
-  void reckon_ticks(OpenEvent& event, bool goes_on) const;
+  // Adds what was due until now; what had gone by of a period when the event was disabled counts when it is enabled again, as
+  // the kernel's timer does.
+  void reckon_ticks(OpenEvent& event, bool goes_on);
+  uint64_t mean_period_of(const OpenEvent& event) const;
+  Result<bool> is_redraw_due(OpenEvent& event);
   Status redraw_period(OpenEvent& event);
   void collect();
   void tell_of_side_band_losses();

@@ -15,6 +15,9 @@
 namespace plimsoll::perf {
 namespace {
 
+// Each redraw costs what has gone by of a period.
+constexpr uint64_t kPeriodsPerDraw = 20;
+
 // The interrupt that disables an event may hit a CPU that has counted an occurrence and is about to write its sample,
 // which then arrives after the event was disabled. Such code runs with preemption disabled, and a grace period of RCU,
 // which this membarrier is, waits for the end of all of it. Where the kernel refuses (nohz_full), time has to do: the
@@ -28,12 +31,17 @@ void wait_for_samples_being_written() {
 
 }  // namespace
 
-void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) const {
+void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) {
   const int64_t now_ns = monotonic_now_ns();
-  if (event.period_start_ns != 0 && type_of(event).is_clock) {
-    event.ticks_due += static_cast<uint64_t>(now_ns - event.period_start_ns) / event.period;
+  if (event.enabled_since_ns != 0) {
+    event.drawn_for_ns += static_cast<uint64_t>(now_ns - event.enabled_since_ns);
   }
-  event.period_start_ns = goes_on ? now_ns : 0;
+  event.enabled_since_ns = goes_on ? now_ns : 0;
+  if (type_of(event).is_clock) {
+    const uint64_t ticks = event.drawn_for_ns / event.period;
+    event.ticks_due += ticks - event.drawn_ticks;
+    event.drawn_ticks = ticks;
+  }
 }
 
 Status Sampler::enable_side_band() {
@@ -46,7 +54,6 @@ Status Sampler::enable_side_band() {
 }
 
 Status Sampler::enable() {
-  // Before the first sample: the periods may be those of another slowdown.
   if (auto redrawn = redraw_periods(); !redrawn) {
     return redrawn;
   }
@@ -99,24 +106,49 @@ Status Sampler::disable_set(uint32_t set) {
   return disabled;
 }
 
+uint64_t Sampler::mean_period_of(const OpenEvent& event) const {
+  constexpr uint64_t kLongest = uint64_t{1} << 62;  // the kernel wants half again as much to have a sign bit
+  return event.part.mean_period > kLongest / slowdown_ ? kLongest : event.part.mean_period * slowdown_;
+}
+
+Result<bool> Sampler::is_redraw_due(OpenEvent& event) {
+  const uint64_t mean = mean_period_of(event);
+  if (event.drawn_from != mean) {
+    return true;
+  }
+  const uint64_t enough = mean > UINT64_MAX / kPeriodsPerDraw ? UINT64_MAX : mean * kPeriodsPerDraw;
+  if (type_of(event).is_clock) {
+    reckon_ticks(event, event.enabled_since_ns != 0);
+    return event.drawn_for_ns >= enough;
+  }
+  const auto counter = read_counter(event.fd);
+  return counter ? Result<bool>(counter->value - event.drawn_at_count >= enough) : propagate(counter);
+}
+
 Status Sampler::redraw_period(OpenEvent& event) {
-  constexpr uint64_t kLongestPeriod = uint64_t{1}
-                                      << 62;  // the kernel wants half again as much to have a sign bit
-  uint64_t period = event.part.mean_period > kLongestPeriod / slowdown_ ? kLongestPeriod
-                                                                        : event.part.mean_period * slowdown_;
   const bool is_fixed = slowdown_ == 1 && !options_.events[event.part.index].random_period;
+  uint64_t period = mean_period_of(event);
+  event.drawn_from = period;
+  if (is_fixed && period == event.period) {
+    return {};
+  }
   if (!is_fixed) {
     std::uniform_int_distribution<uint64_t> draw(std::max<uint64_t>(1, period - period / 2),
                                                  period + period / 2);
     period = draw(random_);
-  } else if (period == event.period) {
-    return {};
   }
   if (::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period) != 0) {
     return fail_errno(errno, "setting the period of event {}", type_of(event).name);
   }
-  reckon_ticks(event, event.period_start_ns != 0);
+  const auto counter = read_counter(event.fd);
+  if (!counter) {
+    return propagate(counter);
+  }
+  reckon_ticks(event, event.enabled_since_ns != 0);
   event.period = period;
+  event.drawn_for_ns = 0;
+  event.drawn_ticks = 0;
+  event.drawn_at_count = counter->value;
   return {};
 }
 
@@ -145,18 +177,16 @@ Status Sampler::pass_turn() {
     return disabled;
   }
   reckon_waiting(true);
-  // Or else a timer would go on with what was left of its period when it was stopped, which nobody reckons with.
-  for (OpenEvent& event : events_) {
-    if (auto redrawn = set_of(event) == after ? redraw_period(event) : Status(); !redrawn) {
-      return redrawn;
-    }
-  }
   return enable_set(after);
 }
 
 Status Sampler::redraw_periods() {
   for (OpenEvent& event : events_) {
-    if (auto redrawn = redraw_period(event); !redrawn) {
+    const auto is_due = is_redraw_due(event);
+    if (!is_due) {
+      return propagate(is_due);
+    }
+    if (auto redrawn = *is_due ? redraw_period(event) : Status(); !redrawn) {
       return redrawn;
     }
   }

@@ -36,7 +36,7 @@ Result<UserIds> find_user(const std::string& name) {
   if (found != nullptr) {
     return UserIds{found->pw_uid, found->pw_gid};
   }
-  if (is_number) {
+  if (is_number && number != static_cast<uid_t>(-1)) {  // which means "as it is" to setresuid()
     return UserIds{number, number};
   }
   return error_number != 0 ? with_field(fail_errno(error_number, "looking up user {}", name), "user")

@@ -60,6 +60,7 @@ Result<std::unique_ptr<Spool>> Spool::open(SpoolOptions options) {
 Spool::Spool(SpoolOptions options, std::unique_ptr<SpoolFolder> folder)
     : options_(std::move(options)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      first_of_this_run_(folder->next_sequence()),
       folder_(std::move(folder)) {}
 
 void Spool::index_found() {

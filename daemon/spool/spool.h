@@ -66,6 +66,8 @@ class Spool {
 
   SpoolStatus status() const;
   uint64_t waiting() const;
+  // The sequence number of the first profile pushed since open(), whether there is one yet or not.
+  uint64_t first_of_this_run() const { return first_of_this_run_; }
 
   // Readable while something was pushed after the last drain_wakeups().
   int wake_fd() const { return wake_fd_.get(); }
@@ -95,6 +97,7 @@ class Spool {
   const SpoolOptions options_;
   const UniqueFd wake_fd_;
   mutable std::mutex mutex_;
+  const uint64_t first_of_this_run_;
   std::unique_ptr<SpoolFolder> folder_;  // protected by mutex_, as all below
   std::deque<Entry> entries_;            // by sequence number
   uint64_t bytes_ = 0;

@@ -61,7 +61,9 @@ Status Uploader::send_and_settle(http::Client& client) {
   if (auto settled = spool_.settle(profile.sequence, *fate); !settled) {
     return propagate(settled, "removing a profile from the spool");
   }
-  if (profile.has_kernel_symbols && *fate == Fate::kDelivered) {
+  // Those of a former run may be of another kernel.
+  const bool is_of_this_run = profile.sequence >= spool_.first_of_this_run();
+  if (profile.has_kernel_symbols && is_of_this_run && *fate == Fate::kDelivered) {
     kernel_symbols_delivered_();
   }
   return {};

@@ -14,7 +14,8 @@ namespace plimsoll::spool {
 // One thread.
 class Uploader {
  public:
-  // `kernel_symbols_delivered` is called for each profile with kernel symbols that the server has. The spool outlives the
+  // `kernel_symbols_delivered` is called for each profile with kernel symbols, of those spooled since the spool was opened,
+  // that the server has. The spool outlives the
   // uploader.
   Uploader(Spool& spool, std::function<void()> kernel_symbols_delivered);
 

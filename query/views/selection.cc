@@ -117,19 +117,20 @@ class SnapshotCounts {
   std::map<Key, uint64_t> counts_;
 };
 
-// How long each machine was observed for a draw, for each event.
+// How long each machine was observed for a draw, for each event: in windows in which its counter ran.
 class ObservedTimes {
  public:
   explicit ObservedTimes(const store::Dictionaries& dictionaries) : dictionaries_(dictionaries) {
     for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-      if (!origin_of(entry).draw.empty()) {
+      if (entry.ran && !origin_of(entry).draw.empty()) {
         times_ns_[key_of(entry)] += length_ns(entry);
       }
     }
   }
 
   int64_t of(const store::OriginEventEntry& entry) const {
-    return origin_of(entry).draw.empty() ? length_ns(entry) : times_ns_.at(key_of(entry));
+    const auto found = origin_of(entry).draw.empty() ? times_ns_.end() : times_ns_.find(key_of(entry));
+    return found == times_ns_.end() ? length_ns(entry) : found->second;
   }
 
  private:

@@ -89,11 +89,29 @@ TEST_F(Events, OfTracepointsAreSampledWithEveryOccurrence) {
   EXPECT_EQ(static_cast<double>(forks.hits() + forks.lost() + forks.not_sampled()), forks.counter_total());
 }
 
+// Empty where the profile does not call it missing.
+std::string missing_reason(const wire::RawProfile& profile, const std::string& name) {
+  for (const wire::MissingEvent& missing : profile.missing_events()) {
+    if (missing.name() == name) {
+      return missing.reason();
+    }
+  }
+  return {};
+}
+
 TEST_F(Events, ThatAreMissingAreSaidInTheProfile) {
   const auto profile = collect({"--once", "0.2", "--event", "no_such_pmu/event=1/", "--event", "cpu-clock"});
-  ASSERT_EQ(profile.missing_events_size(), 1);
-  EXPECT_EQ(profile.missing_events(0).name(), "no_such_pmu/event=1/");
-  EXPECT_THAT(profile.missing_events(0).reason(), ::testing::HasSubstr("a PMU called no_such_pmu"));
+  EXPECT_THAT(missing_reason(profile, "no_such_pmu/event=1/"),
+              ::testing::HasSubstr("a PMU called no_such_pmu"));
+  EXPECT_EQ(missing_reason(profile, "cpu-clock"), "");
+}
+
+TEST_F(Events, ThatAreNeverSampledAreSaidInTheProfile) {
+  const auto profile =
+      collect({"--once", "0.2", "--event", "page-faults:1000000000", "--event", "cpu-clock"});
+  EXPECT_EQ(events_of(profile).at("page-faults").hits(), 0);
+  EXPECT_THAT(missing_reason(profile, "page-faults"),
+              ::testing::HasSubstr("none was sampled: its period of 1000000000 is too long"));
 }
 
 TEST_F(Events, OfThePmuAreCountedWhereThereIsOne) {

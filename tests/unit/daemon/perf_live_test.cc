@@ -177,6 +177,26 @@ TEST_F(LiveSampler, AClocksTicksAreThoseOfSamplesWithAndWithoutStacks) {
   EXPECT_EQ(counts.time_running_ns, counts.time_enabled_ns);
 }
 
+// The kernel restarts the period when a new one is set.
+TEST_F(LiveSampler, PeriodsLongerThanTheTimeBetweenRedrawsEndNevertheless) {
+  constexpr uint64_t kPeriodNs = 100'000'000;
+  auto sampler = Sampler::open({.events = {{*find_event("cpu-clock"), kPeriodNs}}, .cpus = *online_cpus()});
+  ASSERT_TRUE(sampler.has_value()) << sampler.error().text();
+  ASSERT_TRUE(sampler->enable().has_value());
+  const int64_t end_ns = monotonic_now_ns() + 20 * static_cast<int64_t>(kPeriodNs);
+  int64_t redraw_at_ns = 0;
+  while (monotonic_now_ns() < end_ns) {  // keeps a CPU busy
+    if (monotonic_now_ns() >= redraw_at_ns) {
+      ASSERT_TRUE(sampler->redraw_periods().has_value());
+      redraw_at_ns = monotonic_now_ns() + static_cast<int64_t>(kPeriodNs) / 10;
+    }
+  }
+  ASSERT_TRUE(sampler->disable().has_value());
+  Drained drained;
+  sampler->drain_all([&](Bytes record) { drained.add(record); });
+  EXPECT_GE(drained.samples, 5) << "of about 20";
+}
+
 TEST_F(LiveSampler, KeepsTheOrderOfTimeOverManyDrains) {
   Sampler sampler = sampler_of_every_fault(1024);
   ASSERT_TRUE(sampler.enable().has_value());

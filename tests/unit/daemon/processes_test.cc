@@ -297,6 +297,16 @@ TEST_F(ProcessTableTest, ThreadsOfTheKernelBelongToTheKernel) {
   EXPECT_EQ(identity(0).comm, "swapper");
 }
 
+TEST_F(ProcessTableTest, TheIdleTaskWasAlwaysThere) {
+  table_.scan();
+  const auto comm_at = [&](int64_t time_ns) { return table_.find(0, time_ns).identity->comm; };
+  EXPECT_EQ(comm_at(1), "swapper") << "sampled before it was looked for";
+  table_.distrust();
+  EXPECT_EQ(comm_at(2), "swapper");
+  table_.end_window();
+  EXPECT_EQ(comm_at(1), "swapper");
+}
+
 TEST_F(ProcessTableTest, AZombieIsNoThreadOfTheKernel) {
   proc_.process(9, {.comm = "a) R (b", .executable = "", .cgroup = "0::/\n", .maps = ""});
   table_.scan();

@@ -80,6 +80,18 @@ TEST_F(UploaderTest, SaysWhenTheServerHasKernelSymbols) {
   EXPECT_EQ(with_kernel_symbols_, 1) << "refused with the profile";
 }
 
+TEST_F(UploaderTest, KernelSymbolsOfAFormerRunMayBeOfAnotherKernel) {
+  ASSERT_TRUE(spool_->push(id_of('a'), as_bytes(encoded_profile("a")), true));
+  spool_.reset();
+  spool_ = open_spool({.folder = folder_ / "spool", .calls = &disk_.calls()});
+  ASSERT_TRUE(spool_->push(id_of('b'), as_bytes(encoded_profile("b")), true));
+  Uploader uploader(*spool_, [this] { ++with_kernel_symbols_; });
+  ASSERT_TRUE(uploader.send_oldest(client_));
+  EXPECT_EQ(with_kernel_symbols_, 0);
+  ASSERT_TRUE(uploader.send_oldest(client_));
+  EXPECT_EQ(with_kernel_symbols_, 1);
+}
+
 TEST_F(UploaderTest, DropsWhatIsRefusedForGoodAndGoesOn) {
   for (const unsigned status : {400U, 409U, 413U, 415U}) {
     ASSERT_TRUE(push(*spool_, 'a'));
