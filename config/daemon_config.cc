@@ -75,7 +75,7 @@ std::vector<Key> DaemonConfig::keys() {
        SizeBytes{&max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},
       {"limits.max_spool_age",
        "Longest time that a profile waits to be sent. The server knows profiles it has accepted for longer.",
-       DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, 30 * 24 * kHourNs}},
+       DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, int64_t{30} * 24 * kHourNs}},
       {"scrape.endpoints",
        "Where applications of this machine hand out profiles of their heap and locks, such as\n"
        "[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format is "
