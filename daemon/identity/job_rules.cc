@@ -261,8 +261,8 @@ Result<JobRules> JobRules::compile(const config::IdentitySettings& settings) {
 }
 
 Workload JobRules::apply(const ProcessFacts& facts) const {
-  static const Environment kNone;
-  const Environment& environment = facts.environment == nullptr ? kNone : *facts.environment;
+  static const Environment none;
+  const Environment& environment = facts.environment == nullptr ? none : *facts.environment;
   Workload workload = workload_of(facts);
   const std::string pod = pod_uid(facts.cgroup);
   const std::string_view unit = base_name(path_to_unit(facts.cgroup));
