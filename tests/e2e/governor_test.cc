@@ -180,7 +180,7 @@ TEST_F(GovernedCollector, ValuesStayRightWhereEveryOccurrenceWasASample) {
   faults.set_name("page-faults");
   faults.set_period(1);
   assignment.set_stack_bytes(8);  // so that the rings hold all
-  constexpr double kPagesEach = 20'000;
+  constexpr int kPagesEach = 20'000;
   const auto profiles = profiles_of(assignment, [&] {
     std::thread([] {
       ::pthread_setname_np(::pthread_self(), "early");
