@@ -153,7 +153,7 @@ Result<std::vector<Pmu>> list_pmus(const std::string& sysfs) {
   }
   std::vector<Pmu> pmus;
   for (const std::string& name : names_in(folder)) {
-    if (auto pmu = read_pmu(folder + "/" + name, name)) {
+    if (auto pmu = read_pmu(fmt::format("{}/{}", folder, name), name)) {
       pmus.push_back(std::move(*pmu));
     }
   }

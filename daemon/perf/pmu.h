@@ -30,6 +30,6 @@ std::vector<std::string> event_names(const Pmu& pmu);
 
 // What "event=0x3c,umask=0x1,name=x" or "EVENT" means on the PMU: its code, and of a named event the scale and unit that
 // sysfs gives it. The name is `name=`, or else empty. The error names the terms that there are.
-Result<EventType> encode_terms(const Pmu& pmu, std::string_view terms);
+Result<EventType> encode_terms(const Pmu& pmu, std::string_view text);
 
 }  // namespace plimsoll::perf

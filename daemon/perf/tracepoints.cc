@@ -50,7 +50,7 @@ std::unexpected<Error> unknown_tracepoint(const std::string& tracefs, const Trac
 
 Result<std::string> find_tracefs(const std::string& sysfs) {
   for (const char* place : {"/kernel/tracing", "/kernel/debug/tracing"}) {
-    const std::string tracefs = sysfs + place;
+    std::string tracefs = sysfs + place;
     std::error_code error;
     if (std::filesystem::is_directory(tracefs + "/events", error)) {
       return tracefs;
