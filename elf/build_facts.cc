@@ -121,7 +121,7 @@ BuildFacts go_module_facts(std::string_view module_info) {
 BuildFacts read_build_facts(const LoadedImage& image) {
   BuildFacts facts = package_facts(image.package_metadata());
   if (const auto go = read_go_build_info(image)) {
-    BuildFacts of_go = go_module_facts(go->module_info);
+    const BuildFacts of_go = go_module_facts(go->module_info);
     facts.compiler = fact(go->version);
     facts.revision = facts.revision.empty() ? of_go.revision : facts.revision;
     facts.builder = facts.builder.empty() ? of_go.builder : facts.builder;

@@ -28,7 +28,7 @@ std::string system_of_cpe(std::string_view cpe) {
   return system;
 }
 
-std::string joined(std::string first, const std::string& second) {
+std::string joined(const std::string& first, const std::string& second) {
   return first + (first.empty() || second.empty() ? "" : " ") + second;
 }
 

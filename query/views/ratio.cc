@@ -20,7 +20,7 @@ struct EventPair {
 
 // Names of events may have slashes of their own ("cpu/event=0x3c/"): every one is tried.
 Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
-  std::optional<std::unexpected<Error>> failure;
+  std::optional<Error> failure;
   for (size_t slash = ratio.find('/'); slash != std::string_view::npos; slash = ratio.find('/', slash + 1)) {
     if (slash == 0 || slash + 1 == ratio.size()) {
       continue;
@@ -31,15 +31,18 @@ Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
       return EventPair{*numerator, *denominator};
     }
     if (!failure || numerator) {
-      failure = !numerator ? propagate(numerator) : propagate(denominator);
+      failure = !numerator ? numerator.error() : denominator.error();
     }
   }
-  Error& error = failure->error();
+  if (!failure) {
+    return fail(ErrorCode::kInvalid, "\"{}\" is no ratio: two events with a slash between them are", ratio);
+  }
+  Error error = *std::move(failure);
   error.field = "ratio";
   error.hint +=
       "; where a machine lets nobody count an event (\"plimsolld probe\" says so: no PMU, as in many virtual "
       "machines), the ratio is absent, not zero";
-  return *failure;
+  return std::unexpected(std::move(error));
 }
 
 // The machines behind origins, numbered by ID: versions of a machine's attributes are one machine.

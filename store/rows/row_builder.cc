@@ -59,9 +59,8 @@ class Builder {
 
   // The default message, without identity, where it is unknown.
   const wire::Binary& executable_of(const wire::Process& process) const {
-    return process.binary_plus_1() == 0
-               ? wire::Binary::default_instance()
-               : profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
+    return process.binary_plus_1() == 0 ? wire::Binary::default_instance()
+                                        : profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
   }
 
   Status add_processes() {
