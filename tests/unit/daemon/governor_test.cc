@@ -177,9 +177,9 @@ TEST(Governor, ReadsWhatThisProcessUses) {
   const SelfUsage before = read_self_usage();
   std::vector<char> memory(size_t{32} << 20, 'x');  // touched
   uint64_t work = 0;
-  while (read_self_usage().cpu_time_ns < before.cpu_time_ns + 20'000'000) {
+  do {
     work += std::accumulate(memory.begin(), memory.begin() + 1000, uint64_t{0});
-  }
+  } while (read_self_usage().cpu_time_ns < before.cpu_time_ns + 20'000'000);
   EXPECT_GT(work, 0);
   EXPECT_GE(read_self_usage().resident_bytes, before.resident_bytes + memory.size() / 2);
 }
