@@ -330,7 +330,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   builder.finish(profile);
   name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);
-  remark_on_hits(profile);
+  remark_on_hits(plan_, profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);
   note_unknown_processes(unknown_before, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {

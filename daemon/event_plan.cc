@@ -225,6 +225,7 @@ void add_companions(std::span<const std::string> allowed, const EventSource& mac
       continue;  // counted, which tells as much of the machine
     }
     PlannedEvent& event = plan.events.back();
+    event.is_companion = true;
     event.sampled.stack_share = 0;
     event.sampled.set = perf::kEverySet;
     event.followed_rate_hz = kCompanionRateHz;

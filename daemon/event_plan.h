@@ -15,7 +15,8 @@ namespace plimsoll {
 struct PlannedEvent {
   perf::SampledEvent sampled;
   std::string requested_name;
-  std::string note;  // what a reader should know of it
+  std::string note;           // what a reader should know of it
+  bool is_companion = false;  // it came along without being asked for
   // Samples a second that its period follows from window to window, as far as `least_period`; 0: its period remains.
   double followed_rate_hz = 0;
   uint64_t least_period = 1;
@@ -84,8 +85,8 @@ void describe_events(const EventPlan& plan, wire::RawProfile& profile);
 // Says of each event of the profile, counts included, when it was counted for a part of the window, or never.
 void remark_on_times(const EventPlan& plan, wire::RawProfile& profile);
 
-// Says of each event of the finished profile that it was counted, and never sampled.
-void remark_on_hits(wire::RawProfile& profile);
+// Says of the finished profile's planned events, which are its first, which were counted and never sampled.
+void remark_on_hits(const EventPlan& plan, wire::RawProfile& profile);
 
 // Sets the periods of events that follow a rate by how often they happened in the last window (Sampler::busiest_rates).
 // Between windows only.

@@ -65,15 +65,21 @@ void remark_on_times(const EventPlan& plan, wire::RawProfile& profile) {
   }
 }
 
-void remark_on_hits(wire::RawProfile& profile) {
-  for (wire::Event& event : *profile.mutable_events()) {
-    if (event.mean_period() == 0 || event.hits() + event.lost() > 0 || event.counter_total() == 0) {
+void remark_on_hits(const EventPlan& plan, wire::RawProfile& profile) {
+  for (size_t i = 0; i < plan.events.size(); ++i) {
+    const PlannedEvent& planned = plan.events[i];
+    wire::Event& event = *profile.mutable_events(static_cast<int>(i));
+    // The clock of a CPU that idles goes on, and there is nothing to sample.
+    const bool counts_idle_time = planned.sampled.type.is_clock;
+    if (planned.is_companion || counts_idle_time || event.hits() + event.lost() > 0 ||
+        event.counter_total() == 0) {
       continue;
     }
     wire::MissingEvent& missing = *profile.add_missing_events();
     missing.set_name(event.name());
     missing.set_reason(
-        fmt::format("{:.0f} were counted and none was sampled: its period of {} is too long for this window",
+        fmt::format("{:.0f} were counted and none was sampled, with a period of {}: take a shorter one, or a "
+                    "longer window",
                     event.counter_total(), event.mean_period()));
     add_note("counted, and never sampled, in this window", event);
   }

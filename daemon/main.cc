@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "config/daemon_config.h"
+#include "daemon/memory.h"
 #include "daemon/once.h"
 #include "daemon/privileges/confinement.h"
 #include "daemon/probe.h"
@@ -248,5 +249,6 @@ int run(int argc, char** argv) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
+  plimsoll::return_freed_memory();
   return plimsoll::run(argc, argv);
 }
