@@ -85,8 +85,7 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
   return {.max_rate_hz = static_cast<uint32_t>(config.max_rate_hz),
           .max_stack_rate_hz = static_cast<uint32_t>(config.max_stack_rate_hz),
           .max_stack_bytes = static_cast<uint32_t>(config.max_stack_bytes),
-          .max_window_ns = config.max_window_ns,
-          .events = config.events};
+          .max_window_ns = config.max_window_ns};
 }
 
 }  // namespace
@@ -107,7 +106,7 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
       contact_retry_(random_seed()),
       census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, limits_.events, governor_, rules,
+      collecting_(machine_, config.events, governor_, rules,
                   [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
       scraping_(config, machine_, rules,
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}

@@ -79,10 +79,11 @@ std::string CollectingThread::problem() const {
 }
 
 void CollectingThread::set_problem(std::string problem) {
-  if (!problem.empty()) {
+  const std::lock_guard lock(mutex_);
+  // What cannot be done is tried again and again.
+  if (!problem.empty() && problem != problem_) {
     log_error("{}", problem);
   }
-  const std::lock_guard lock(mutex_);
   problem_ = std::move(problem);
 }
 
@@ -190,14 +191,19 @@ Status CollectingThread::pause(const wire::Assignment& assignment, Collector& co
 void CollectingThread::collect_windows(const wire::Assignment& assignment, Collector& collector) {
   const int64_t end_ns = assignment.continuous() ? INT64_MAX : monotonic_now_ns() + assignment.duration_ns();
   Status done;
-  while (done && is_current(assignment)) {
+  bool has_profile = false;
+  while (done && is_current(assignment) && !collector.is_outdated()) {
     done = pause(assignment, collector);
     // The governor may have ended a window early: what is left of the assignment's time is the next one's.
     const int64_t left_ns = end_ns - monotonic_now_ns();
     if (done && left_ns <= 0) {
       finish(assignment);
+      done = has_profile ? Status()
+                         : fail(ErrorCode::kTooLarge,
+                                "assignment {} is over, and sampling paused all the time", assignment.id());
     } else if (done && is_current(assignment)) {
       done = collect_window(std::min(assignment.duration_ns(), left_ns), collector);
+      has_profile = done.has_value();
     }
   }
   if (!done) {

@@ -41,17 +41,6 @@ void reckon_not_sampled(wire::RawProfile& profile) {
   }
 }
 
-void write_counts(const std::vector<perf::EventCounts>& counts, wire::RawProfile& profile) {
-  for (size_t i = 0; i < counts.size(); ++i) {
-    wire::Event& event = *profile.mutable_events(static_cast<int>(i));
-    event.set_counter_total(static_cast<double>(counts[i].total));
-    event.set_lost(counts[i].lost);
-    event.set_ticks_due(counts[i].ticks_due);
-    event.set_time_enabled_ns(static_cast<int64_t>(counts[i].time_enabled_ns));
-    event.set_time_running_ns(static_cast<int64_t>(counts[i].time_running_ns));
-  }
-}
-
 CollectorOptions with_defaults(CollectorOptions options) {
   wire::Assignment& assignment = options.assignment;
   if (assignment.rate_hz() == 0) {
@@ -118,7 +107,7 @@ Status Collector::open_sampler() {
     return propagate(cpus);
   }
   perf::SamplerOptions sampler_options;
-  sampler_options.cpus = *cpus;
+  sampler_options.cpus = cpus_ = *cpus;
   sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
   sampler_options.on_side_band_lost = [this] { processes_.distrust(); };
@@ -265,6 +254,11 @@ Status Collector::follow_processes(int64_t duration_ns, int wake_fd) {
   return {};
 }
 
+bool Collector::is_outdated() const {
+  const auto cpus = perf::online_cpus();
+  return cpus && *cpus != cpus_;
+}
+
 void Collector::shrink() {
   user_stacks_.clear();
   ::malloc_trim(0);
@@ -290,10 +284,10 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
     return propagate(learned);
   }
   const uint64_t unknown_before = processes_.unknown();
-  const auto counts_before = sampler_->read_counts();
+  const auto before_window = sampler_->take_counts();
   const auto side_band_before = sampler_->side_band_lost();
-  if (!counts_before || !side_band_before) {
-    return !counts_before ? propagate(counts_before) : propagate(side_band_before);
+  if (!before_window || !side_band_before) {
+    return !before_window ? propagate(before_window) : propagate(side_band_before);
   }
   WindowCost cost(options_.governor);
   for (const auto& window_counts : window_counts_) {
@@ -308,22 +302,13 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   for (const std::string& note : notes_) {
     profile.add_notes(note);
   }
-  const auto counts_after = sampler_->read_counts();
+  const auto counts = sampler_->take_counts();
   const auto side_band_after = sampler_->side_band_lost();
-  if (!counts_after || !side_band_after) {
-    return !counts_after ? propagate(counts_after) : propagate(side_band_after);
+  if (!counts || !side_band_after) {
+    return !counts ? propagate(counts) : propagate(side_band_after);
   }
-  std::vector<perf::EventCounts> counts;
-  counts.reserve(counts_after->size());
-  for (size_t i = 0; i < counts_after->size(); ++i) {
-    counts.push_back((*counts_after)[i] - (*counts_before)[i]);
-  }
-  describe_events(plan_, profile);
-  for (wire::Event& event : *profile.mutable_events()) {
-    event.set_mean_period(event.mean_period() * cost.slowdown());
-  }
-  write_counts(counts, profile);
-  remark_on_times(plan_, profile);
+  describe_events(plan_, cost.slowdown(), profile);
+  write_counts(plan_, *counts, profile);
   for (const auto& window_counts : window_counts_) {
     window_counts->add_to(profile, builder);
   }
@@ -338,11 +323,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   }
   end_window();
   cost.write(profile);
-  if (const auto rates = sampler_->busiest_rates()) {
-    follow_rates(*rates, plan_, *sampler_);
-  } else {
-    profile.add_notes("periods stay as they are: " + rates.error().text());
-  }
+  follow_rates(*counts, plan_, *sampler_);
   return profile;
 }
 

@@ -61,6 +61,10 @@ class Collector {
   // Takes no samples for a while, but notes what processes do meanwhile. Ends early when `wake_fd` is readable.
   Status follow_processes(int64_t duration_ns, int wake_fd);
 
+  // Whether other CPUs are online than when it was opened: those that came would not be sampled, and counters of those that went
+  // cannot be read. Another collector has to be opened then.
+  bool is_outdated() const;
+
   // Gives up what the next window can do without.
   void shrink();
 
@@ -91,6 +95,7 @@ class Collector {
   identity::ProcessTable processes_;
   identity::WorkloadNamer namer_;
   UserStacks user_stacks_;
+  std::vector<int> cpus_;  // that are sampled
   std::unique_ptr<perf::Sampler> sampler_;
   std::vector<std::unique_ptr<WindowCounts>> window_counts_;
   std::mt19937_64 random_;

@@ -68,8 +68,7 @@ std::vector<EnergyZone> energy_zones(const std::string& sysfs) {
     const std::string_view event = name ? event_of_kind(*name) : std::string_view();
     // The same counters are there a second time through another interface, as intel-rapl-mmio.
     if (!event.empty() && entry->path().filename().string().starts_with("intel-rapl:")) {
-      zones.push_back(
-          {std::string(event), folder, read_microjoules(folder + "/max_energy_range_uj").value_or(0)});
+      zones.push_back({std::string(event), folder, read_microjoules(folder + "/max_energy_range_uj")});
     }
   }
   std::ranges::sort(zones, {}, &EnergyZone::folder);
@@ -95,8 +94,12 @@ Result<uint64_t> PowercapEnergy::used_uj(const Reading& reading, int64_t elapsed
   if (!reading.at_start_uj || !now_uj) {
     return !now_uj ? now_uj : reading.at_start_uj;
   }
+  const Result<uint64_t>& range_uj = reading.zone.range_uj;
+  if (!range_uj) {
+    return range_uj;
+  }
   const auto elapsed_us = static_cast<uint64_t>(elapsed_ns) / 1000;
-  if (reading.zone.range_uj / kMostWatts < elapsed_us) {
+  if (*range_uj / kMostWatts < elapsed_us) {
     return fail(ErrorCode::kTooLarge,
                 "its counter may have wrapped around more than once in a window of {} s",
                 elapsed_ns / kNsPerSecond);
@@ -104,8 +107,8 @@ Result<uint64_t> PowercapEnergy::used_uj(const Reading& reading, int64_t elapsed
   if (*now_uj >= *reading.at_start_uj) {
     return *now_uj - *reading.at_start_uj;
   }
-  return *reading.at_start_uj <= reading.zone.range_uj
-             ? Result<uint64_t>(reading.zone.range_uj - *reading.at_start_uj + *now_uj)
+  return *reading.at_start_uj <= *range_uj
+             ? Result<uint64_t>(*range_uj - *reading.at_start_uj + *now_uj)
              : fail(ErrorCode::kCorrupt, "its counter was beyond its own range");
 }
 

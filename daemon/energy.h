@@ -20,9 +20,9 @@ namespace plimsoll {
 
 // A counter of powercap: a package, or a part of one.
 struct EnergyZone {
-  std::string event;      // "energy-pkg"; zones of one event add up
-  std::string folder;     // of energy_uj
-  uint64_t range_uj = 0;  // it wraps around behind this
+  std::string event;          // "energy-pkg"; zones of one event add up
+  std::string folder;         // of energy_uj
+  Result<uint64_t> range_uj;  // it wraps around behind this
 };
 
 // The zones "intel-rapl:..." below SYSFS/class/powercap whose kind is known (package, core, uncore, dram, psys).

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
-#include "daemon/perf/cpu_list.h"
 #include "daemon/perf/event_rate.h"
-#include "daemon/perf/open_event.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kRateTrialNs = 100'000'000;
 // Of events that nobody asked for: enough to tell in which instances they happen.
 constexpr uint32_t kCompanionRateHz = 10;
 constexpr std::array<std::string_view, 2> kCompanions{"context-switches", "cpu-migrations"};
@@ -22,45 +20,14 @@ constexpr int64_t kDefaultTurnNs = 1'000'000'000;
 constexpr int64_t kShortestTurnNs = 20'000'000;
 constexpr int64_t kFewestTurns = 4;           // of each set within a window
 constexpr uint32_t kBurstsOfCompanions = 10;  // times the rate that they are wanted at
+// Each takes file descriptors on every CPU, and a tenth of a second where its rate is unknown.
+constexpr size_t kMostEvents = 64;
+constexpr uint64_t kLongestPeriod = uint64_t{1} << 50;  // times the largest slowdown it is still a number
 
 bool is_allowed(std::string_view name, std::span<const std::string> allowed) {
   return allowed.empty() || std::ranges::any_of(allowed, [&](const std::string& other) {
            return perf::canonical_name(other) == perf::canonical_name(name);
          });
-}
-
-void say_missing(std::string_view name, const Error& why, EventPlan& plan) {
-  plan.notes.push_back(why.text());
-  wire::MissingEvent& missing = plan.missing.emplace_back();
-  missing.set_name(std::string(name));
-  missing.set_reason(why.text());
-}
-
-perf::EventType with_one_code(const perf::EventType& event, const perf::EventCode& code) {
-  perf::EventType part = event;
-  part.codes = {code};
-  return part;
-}
-
-// A CPU that is online and has the event.
-Result<int> cpu_of(const perf::EventType& event) {
-  const auto cpus = perf::online_cpus();
-  if (!cpus) {
-    return propagate(cpus);
-  }
-  const auto found = std::ranges::find_if(*cpus, [&](int cpu) { return code_on(event, cpu) != nullptr; });
-  return found != cpus->end()
-             ? Result<int>(*found)
-             : fail(ErrorCode::kUnsupported, "no CPU that counts event {} is online", event.name);
-}
-
-Status try_open(const perf_event_attr& attr, const perf::EventType& event) {
-  const auto cpu = cpu_of(event);
-  if (!cpu) {
-    return propagate(cpu);
-  }
-  const auto fd = perf::open_event(attr, *cpu, event.name);
-  return fd ? Status() : propagate(fd);
 }
 
 // A nominal rate from what was counted, where nothing better is known.
@@ -101,6 +68,10 @@ Result<PlannedEvent> planned(perf::EventType type, const wire::EventRequest& req
     sampled.unit = perf::EventUnit::kCount;
     sampled.scale = 1;
   }
+  if (request.period() > kLongestPeriod) {
+    return fail(ErrorCode::kInvalid, "the period of event {} is too long: {} is the most", sampled.name,
+                kLongestPeriod);
+  }
   if (request.period() == 0 && sampled.has_unknown_rate) {
     if (auto learnt = learn_rate(machine, sampled); !learnt) {
       return propagate(learnt);
@@ -114,122 +85,219 @@ Result<PlannedEvent> planned(perf::EventType type, const wire::EventRequest& req
   return event;
 }
 
-// Counts of PMUs that do not sample are events of the machine as a whole.
-Status choose_counted(const perf::EventType& event, const EventSource& machine, EventPlan& plan) {
-  const auto tried = machine.try_counting(event);
-  if (tried) {
-    plan.counted.push_back(event);
-  }
-  return tried;
-}
-
-Status choose_event(const wire::EventRequest& request, uint32_t rate_hz, const EventSource& machine,
-                    EventPlan& plan) {
-  const auto found = machine.find(request.name());
-  if (!found) {
-    return propagate(found);
-  }
-  if (is_planned(found->name, plan)) {
-    return fail(ErrorCode::kInvalid, "event {} is asked for twice", found->name);
-  }
-  if (found->is_for_packages) {
-    return choose_counted(*found, machine, plan);
-  }
-  std::string note;
-  auto type = sampleable_part(*found, machine, note);
-  if (!type) {
-    const bool may_count = type.error().code == ErrorCode::kUnsupported;
-    return may_count && choose_counted(*found, machine, plan) ? Status() : propagate(type);
-  }
-  auto event = planned(std::move(*type), request, rate_hz, machine);
-  if (!event) {
-    return propagate(event);
-  }
-  event->note = note;
-  plan.events.push_back(std::move(*event));
-  return {};
-}
-
 wire::EventRequest request_of(std::string_view name) {
   wire::EventRequest request;
   request.set_name(std::string(name));
   return request;
 }
 
-Status choose_default_events(uint32_t rate_hz, const EventSource& machine, EventPlan& plan) {
+uint64_t period_over_share(uint64_t period, double share) {
+  return static_cast<uint64_t>(std::min(static_cast<double>(period) / share, double{kLongestPeriod}));
+}
+
+// Puts a plan together, event by event.
+class Planner {
+ public:
+  Planner(const wire::Assignment& assignment, std::span<const std::string> allowed,
+          const EventSource& machine)
+      : assignment_(assignment), allowed_(allowed), machine_(machine) {}
+
+  Result<EventPlan> plan();
+
+ private:
+  Status choose(const wire::EventRequest& request, uint32_t rate_hz);
+  Status choose_counted(const perf::EventType& event);
+  Status choose_defaults();
+  Status choose_stand_in();
+  Status choose_requested(std::span<const wire::EventRequest> requests);
+  void say_missing(std::string_view name, const Error& why);
+  // Which share of the samples has a stack, as the assignment has it.
+  void share_stacks();
+  void share_stacks_of(PlannedEvent& event);
+  Status try_twice(const perf::EventType& event) const;
+  // Not asked for, and no loss where they cannot be had: they say so, that is all.
+  void add_companions();
+  void number_sets();
+
+  const wire::Assignment& assignment_;
+  const std::span<const std::string> allowed_;
+  const EventSource& machine_;
+  EventPlan plan_;
+};
+
+Result<EventPlan> Planner::plan() {
+  // Without a choice the events are the machine's to choose, and so are those that it allows.
+  std::vector<wire::EventRequest> requests(assignment_.events().begin(), assignment_.events().end());
+  if (requests.empty()) {
+    std::ranges::transform(allowed_, std::back_inserter(requests), request_of);
+  }
+  const auto chosen = requests.empty() ? choose_defaults() : choose_requested(requests);
+  if (!chosen) {
+    return propagate(chosen);
+  }
+  share_stacks();
+  add_companions();
+  number_sets();
+  return std::move(plan_);
+}
+
+// Counts of PMUs that do not sample are events of the machine as a whole.
+Status Planner::choose_counted(const perf::EventType& event) {
+  const auto tried = machine_.try_counting(event);
+  if (tried) {
+    plan_.counted.push_back(event);
+  }
+  return tried;
+}
+
+Status Planner::choose(const wire::EventRequest& request, uint32_t rate_hz) {
+  if (!is_allowed(request.name(), allowed_)) {
+    return fail(ErrorCode::kDenied, "event {} is not among those this machine allows (limits.events)",
+                request.name());
+  }
+  const auto found = machine_.find(request.name());
+  if (!found) {
+    return propagate(found);
+  }
+  if (is_planned(found->name, plan_)) {
+    return fail(ErrorCode::kInvalid, "event {} is asked for twice", found->name);
+  }
+  if (found->is_for_packages) {
+    return choose_counted(*found);
+  }
+  std::string note = found->definition;
+  auto type = sampleable_part(*found, machine_, note);
+  if (!type) {
+    const bool may_count = type.error().code == ErrorCode::kUnsupported;
+    return may_count && choose_counted(*found) ? Status() : propagate(type);
+  }
+  auto event = planned(std::move(*type), request, rate_hz, machine_);
+  if (!event) {
+    return propagate(event);
+  }
+  event->note = note;
+  plan_.events.push_back(std::move(*event));
+  return {};
+}
+
+Status Planner::choose_defaults() {
   for (const char* name : {"cycles", "instructions"}) {
-    const auto chosen = choose_event(request_of(name), rate_hz, machine, plan);
+    const auto chosen = choose(request_of(name), assignment_.rate_hz());
     if (!chosen && chosen.error().code != ErrorCode::kUnsupported) {
       return chosen;
     }
     if (!chosen) {
-      say_missing(name, chosen.error(), plan);
+      say_missing(name, chosen.error());
     }
   }
-  if (is_sampled("cycles", plan)) {
-    return {};
-  }
-  if (auto chosen = choose_event(request_of("cpu-clock"), rate_hz, machine, plan); !chosen) {
+  return is_sampled("cycles", plan_) ? Status() : choose_stand_in();
+}
+
+Status Planner::choose_stand_in() {
+  if (auto chosen = choose(request_of("cpu-clock"), assignment_.rate_hz()); !chosen) {
     return chosen;
   }
-  if (!is_sampled("cpu-clock", plan)) {
+  if (!is_sampled("cpu-clock", plan_)) {
     return fail(ErrorCode::kUnsupported, "neither cycles nor cpu-clock can be sampled here");
   }
-  PlannedEvent& stand_in = plan.events.back();
+  PlannedEvent& stand_in = plan_.events.back();
   stand_in.requested_name = "cycles";
   stand_in.note = "no hardware counters here: cpu-clock stands in for cycles";
-  plan.notes.push_back(stand_in.note);
+  plan_.notes.push_back(stand_in.note);
   return {};
 }
 
-// Which share of the samples has a stack, as the assignment has it.
-void share_stacks(const wire::Assignment& assignment, EventPlan& plan) {
-  if (assignment.stack_rate_hz() == assignment.rate_hz()) {
-    return;
-  }
-  plan.notes.push_back(fmt::format("stacks are taken with {} of {} samples, the others have their leaf alone",
-                                   assignment.stack_rate_hz(), assignment.rate_hz()));
-  for (PlannedEvent& event : plan.events) {
-    if (event.sampled.mean_period > 1) {
-      event.sampled.stack_share = static_cast<double>(assignment.stack_rate_hz()) / assignment.rate_hz();
-    } else {
-      plan.notes.push_back(fmt::format(
-          "{} is sampled with every occurrence, and has a stack with each sample", event.sampled.type.name));
-    }
-  }
-}
-
-Status choose_requested_events(const wire::Assignment& assignment, const EventSource& machine,
-                               EventPlan& plan) {
+Status Planner::choose_requested(std::span<const wire::EventRequest> requests) {
   Status last_failure;
-  for (const wire::EventRequest& request : assignment.events()) {
-    if (auto chosen = choose_event(request, assignment.rate_hz(), machine, plan); !chosen) {
-      say_missing(request.name(), chosen.error(), plan);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto chosen = i < kMostEvents
+                            ? choose(requests[i], assignment_.rate_hz())
+                            : fail(ErrorCode::kTooLarge, "event {} is beyond the first {} of an assignment",
+                                   requests[i].name(), kMostEvents);
+    if (!chosen) {
+      say_missing(requests[i].name(), chosen.error());
       last_failure = chosen;
     }
   }
-  return plan.events.empty() && plan.counted.empty() ? last_failure : Status();
+  return plan_.events.empty() && plan_.counted.empty() ? last_failure : Status();
 }
 
-// Not asked for, and no loss where they cannot be had: they say so, that is all.
-void add_companions(std::span<const std::string> allowed, const EventSource& machine, EventPlan& plan) {
+void Planner::say_missing(std::string_view name, const Error& why) {
+  plan_.notes.push_back(why.text());
+  wire::MissingEvent& missing = plan_.missing.emplace_back();
+  missing.set_name(std::string(name));
+  missing.set_reason(why.text());
+}
+
+void Planner::share_stacks() {
+  if (assignment_.stack_rate_hz() == assignment_.rate_hz()) {
+    return;
+  }
+  plan_.notes.push_back(
+      fmt::format("stacks are taken with {} of {} samples, the others have their leaf alone",
+                  assignment_.stack_rate_hz(), assignment_.rate_hz()));
+  for (PlannedEvent& event : plan_.events) {
+    share_stacks_of(event);
+  }
+}
+
+void Planner::share_stacks_of(PlannedEvent& event) {
+  const perf::EventType& type = event.sampled.type;
+  if (event.sampled.mean_period == 1) {
+    plan_.notes.push_back(
+        fmt::format("{} is sampled with every occurrence, and has a stack with each sample", type.name));
+    return;
+  }
+  const double share = static_cast<double>(assignment_.stack_rate_hz()) / assignment_.rate_hz();
+  if (const auto tried = try_twice(type); tried) {
+    event.sampled.stack_share = share;
+  } else {
+    // As many stacks as asked for, which is what they cost; fewer samples.
+    event.sampled.mean_period = period_over_share(event.sampled.mean_period, share);
+    event.followed_rate_hz *= share;
+    plan_.notes.push_back(
+        fmt::format("{} is sampled at the rate of its stacks: {}", type.name, tried.error().text()));
+  }
+}
+
+Status Planner::try_twice(const perf::EventType& event) const {
+  for (const perf::EventCode& code : event.codes) {
+    if (auto tried = machine_.try_sampling_twice(with_one_code(event, code)); !tried) {
+      return tried;
+    }
+  }
+  return {};
+}
+
+void Planner::add_companions() {
   for (const std::string_view name : kCompanions) {
-    if (is_planned(name, plan) || !is_allowed(name, allowed)) {
+    if (is_planned(name, plan_) || !is_allowed(name, allowed_)) {
       continue;
     }
-    if (auto chosen = choose_event(request_of(name), kCompanionRateHz, machine, plan); !chosen) {
-      say_missing(name, chosen.error(), plan);
+    if (auto chosen = choose(request_of(name), kCompanionRateHz); !chosen) {
+      say_missing(name, chosen.error());
       continue;
     }
-    if (!is_sampled(name, plan)) {
+    if (!is_sampled(name, plan_)) {
       continue;  // counted, which tells as much of the machine
     }
-    PlannedEvent& event = plan.events.back();
+    PlannedEvent& event = plan_.events.back();
     event.is_companion = true;
     event.sampled.stack_share = 0;
     event.sampled.set = perf::kEverySet;
     event.followed_rate_hz = kCompanionRateHz;
     event.least_period = perf::mean_period(event.sampled.type, kCompanionRateHz * kBurstsOfCompanions);
+  }
+}
+
+// From 0, whatever numbers were asked for: one of them stands for every set.
+void Planner::number_sets() {
+  std::map<uint32_t, uint32_t> numbers;
+  for (PlannedEvent& event : plan_.events) {
+    if (!event.is_companion) {
+      event.sampled.set =
+          numbers.try_emplace(event.sampled.set, static_cast<uint32_t>(numbers.size())).first->second;
+    }
   }
 }
 
@@ -252,57 +320,17 @@ int64_t turn_ns(const wire::Assignment& assignment, const EventPlan& plan) {
   return std::max(kShortestTurnNs, std::min(wanted_ns, longest_ns));
 }
 
-Status LiveEvents::try_sampling(const perf::EventType& event) const {
-  return try_open(perf::sampling_attr(event, 1'000'000, 4096, 0), event);
-}
-
-Status LiveEvents::try_counting(const perf::EventType& event) const {
-  return try_open(perf::counting_attr(event), event);
-}
-
-Result<double> LiveEvents::rate_of(const perf::EventType& event) const {
-  const auto cpus = perf::online_cpus();
-  return cpus ? perf::busiest_rate(event, *cpus, kRateTrialNs) : propagate(cpus);
-}
-
-Result<perf::EventType> sampleable_part(const perf::EventType& event, const EventSource& machine,
-                                        std::string& note) {
-  perf::EventType part = event;
-  part.codes.clear();
-  Status last_failure;
-  for (const perf::EventCode& code : event.codes) {
-    const auto tried = machine.try_sampling(with_one_code(event, code));
-    if (tried) {
-      part.codes.push_back(code);
-      continue;
-    }
-    if (tried.error().code != ErrorCode::kUnsupported) {
-      return propagate(tried);
-    }
-    last_failure = tried;
-    note = fmt::format("not counted on the CPUs of {}, which does not offer it", code.pmu);
-  }
-  return part.codes.empty() ? propagate(last_failure) : Result<perf::EventType>(std::move(part));
-}
-
 Result<EventPlan> plan_events(const wire::Assignment& assignment, std::span<const std::string> allowed,
                               const EventSource& machine) {
-  EventPlan plan;
-  const auto chosen = assignment.events().empty() ? choose_default_events(assignment.rate_hz(), machine, plan)
-                                                  : choose_requested_events(assignment, machine, plan);
-  if (!chosen) {
-    return propagate(chosen);
-  }
-  share_stacks(assignment, plan);
-  add_companions(allowed, machine, plan);
-  return plan;
+  return Planner(assignment, allowed, machine).plan();
 }
 
-void follow_rates(std::span<const double> per_second, EventPlan& plan, perf::Sampler& sampler) {
+void follow_rates(std::span<const perf::EventCounts> counts, EventPlan& plan, perf::Sampler& sampler) {
   for (size_t i = 0; i < plan.events.size(); ++i) {
     PlannedEvent& event = plan.events[i];
-    if (event.followed_rate_hz > 0 && per_second[i] > 0) {
-      event.sampled.mean_period = perf::followed_period(per_second[i], event.followed_rate_hz,
+    const double per_second = counts[i].busiest_per_second;
+    if (event.followed_rate_hz > 0 && per_second > 0) {
+      event.sampled.mean_period = perf::followed_period(per_second, event.followed_rate_hz,
                                                         event.sampled.mean_period, event.least_period);
       sampler.set_mean_period(i, event.sampled.mean_period);
     }

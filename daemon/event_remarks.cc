@@ -8,9 +8,43 @@ namespace {
 
 // A little time passes between enabling an event and its first count.
 constexpr double kWholeWindow = 0.99;
+// Between CPUs; what is less is within the error of a profile.
+constexpr double kUneven = 0.05;
 
 void add_note(const std::string& note, wire::Event& event) {
   event.set_note(event.note().empty() ? note : event.note() + "; " + note);
+}
+
+void remark_on_times(const perf::EventCounts& counts, bool has_turns, wire::Event& event,
+                     wire::RawProfile& profile) {
+  if (counts.time_enabled_ns == 0) {
+    return;
+  }
+  if (counts.time_running_ns == 0) {
+    wire::MissingEvent& missing = *profile.add_missing_events();
+    missing.set_name(event.name());
+    missing.set_reason(
+        has_turns
+            ? "its counter never ran in this window: it was over before its set of events had a turn, or "
+              "others held the CPU's counters"
+            : "its counter never ran in this window: others held the CPU's counters all the time");
+    add_note("never counted in this window", event);
+    return;
+  }
+  const double share =
+      static_cast<double>(counts.time_running_ns) / static_cast<double>(counts.time_enabled_ns);
+  if (share < kWholeWindow) {
+    add_note(fmt::format("counted for {:.0f} % of the window ({}), and scaled to all of it", share * 100,
+                         has_turns ? "sets of events take turns" : "there are fewer counters than events"),
+             event);
+  }
+  if (counts.most_share - counts.least_share > kUneven) {
+    add_note(
+        fmt::format("its counters ran for {:.0f} % of the time on one CPU and {:.0f} % on another: what ran "
+                    "on the former has too small a share of the samples",
+                    counts.least_share * 100, counts.most_share * 100),
+        event);
+  }
 }
 
 }  // namespace
@@ -29,7 +63,7 @@ wire::Unit wire_unit(perf::EventUnit unit) {
   return wire::COUNT;
 }
 
-void describe_events(const EventPlan& plan, wire::RawProfile& profile) {
+void describe_events(const EventPlan& plan, uint32_t slowdown, wire::RawProfile& profile) {
   for (const PlannedEvent& planned : plan.events) {
     wire::Event& event = *profile.add_events();
     event.set_name(planned.sampled.type.name);
@@ -37,31 +71,24 @@ void describe_events(const EventPlan& plan, wire::RawProfile& profile) {
     event.set_note(planned.note);
     event.set_unit(wire_unit(planned.sampled.type.unit));
     event.set_kind(wire::DELTA);
-    event.set_mean_period(planned.sampled.mean_period);
+    event.set_mean_period(planned.sampled.mean_period * slowdown);
   }
   for (const wire::MissingEvent& missing : plan.missing) {
     *profile.add_missing_events() = missing;
   }
 }
 
-void remark_on_times(const EventPlan& plan, wire::RawProfile& profile) {
+void write_counts(const EventPlan& plan, std::span<const perf::EventCounts> counts,
+                  wire::RawProfile& profile) {
   const bool has_turns = count_sets(plan) > 1;
-  for (wire::Event& event : *profile.mutable_events()) {
-    if (event.time_enabled_ns() == 0) {
-      continue;
-    }
-    const double share =
-        static_cast<double>(event.time_running_ns()) / static_cast<double>(event.time_enabled_ns());
-    if (event.time_running_ns() == 0) {
-      wire::MissingEvent& missing = *profile.add_missing_events();
-      missing.set_name(event.name());
-      missing.set_reason("its counter never ran in this window: others held the CPU's counters all the time");
-      add_note("never counted in this window", event);
-    } else if (share < kWholeWindow) {
-      add_note(fmt::format("counted for {:.0f} % of the window ({}), and scaled to all of it", share * 100,
-                           has_turns ? "sets of events take turns" : "there are fewer counters than events"),
-               event);
-    }
+  for (size_t i = 0; i < counts.size(); ++i) {
+    wire::Event& event = *profile.mutable_events(static_cast<int>(i));
+    event.set_counter_total(static_cast<double>(counts[i].total));
+    event.set_lost(counts[i].lost);
+    event.set_ticks_due(counts[i].ticks_due);
+    event.set_time_enabled_ns(static_cast<int64_t>(counts[i].time_enabled_ns));
+    event.set_time_running_ns(counts[i].scaling_time_running_ns());
+    remark_on_times(counts[i], has_turns, event, profile);
   }
 }
 

@@ -71,28 +71,6 @@ wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLi
   for (wire::EventRequest& event : *limited.mutable_events()) {
     limit_period(event, limited, limits);
   }
-  if (limits.events.empty()) {
-    return limited;
-  }
-  const wire::Assignment slowed = limited;
-  limited.clear_events();
-  for (const wire::EventRequest& event : slowed.events()) {
-    const auto same = [&](const std::string& allowed) {
-      return perf::canonical_name(allowed) == perf::canonical_name(event.name());
-    };
-    if (std::ranges::any_of(limits.events, same)) {
-      *limited.add_events() = event;
-    }
-  }
-  if (limited.events().empty() && assignment.events().empty()) {
-    // The default event is the machine's choice, and so are the limits.
-    for (const std::string& name : limits.events) {
-      limited.add_events()->set_name(name);
-    }
-  }
-  if (limited.events().empty()) {
-    limited.set_duration_ns(0);
-  }
   return limited;
 }
 

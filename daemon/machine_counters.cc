@@ -79,12 +79,15 @@ MachineCounters::Counter MachineCounters::open(const perf::EventType& event) {
   return counter;
 }
 
-std::optional<perf::CounterValues> MachineCounters::read(const Counter& counter) {
+Result<perf::CounterValues> MachineCounters::read(const Counter& counter) {
+  if (!counter.problem.empty()) {
+    return fail(ErrorCode::kUnsupported, "{}", counter.problem);
+  }
   perf::CounterValues sum{};
   for (const UniqueFd& fd : counter.fds) {
     const auto values = perf::read_counter(fd);
     if (!values) {
-      return std::nullopt;
+      return propagate(values);
     }
     sum.value += values->value;
     sum.time_enabled_ns += values->time_enabled_ns;
@@ -95,19 +98,20 @@ std::optional<perf::CounterValues> MachineCounters::read(const Counter& counter)
 
 void MachineCounters::start() {
   for (Counter& counter : counters_) {
-    counter.at_start = read(counter).value_or(perf::CounterValues{});
+    counter.at_start = read(counter);
   }
 }
 
 void MachineCounters::add_to(wire::RawProfile& profile, ProfileBuilder& builder) {
   for (const Counter& counter : counters_) {
     const std::string& name = counter.event.name;
-    const auto values = counter.problem.empty() ? read(counter) : std::nullopt;
-    if (!values) {
-      say_missing(name, counter.problem.empty() ? "its counter could not be read" : counter.problem, profile);
+    const auto& before = counter.at_start;
+    const auto values = read(counter);
+    if (!before || !values) {
+      say_missing(name, (!before ? before : values).error().text(), profile);
       continue;
     }
-    const auto ran_ns = static_cast<int64_t>(values->time_running_ns - counter.at_start.time_running_ns);
+    const auto ran_ns = static_cast<int64_t>(values->time_running_ns - before->time_running_ns);
     if (ran_ns == 0) {
       say_missing(name, "its counter never ran in this window", profile);
       continue;
@@ -115,8 +119,8 @@ void MachineCounters::add_to(wire::RawProfile& profile, ProfileBuilder& builder)
     add_machine_count(
         {.name = name,
          .unit = wire_unit(counter.event.unit),
-         .value = static_cast<double>(values->value - counter.at_start.value) * counter.event.scale,
-         .time_enabled_ns = static_cast<int64_t>(values->time_enabled_ns - counter.at_start.time_enabled_ns),
+         .value = static_cast<double>(values->value - before->value) * counter.event.scale,
+         .time_enabled_ns = static_cast<int64_t>(values->time_enabled_ns - before->time_enabled_ns),
          .time_running_ns = ran_ns},
         profile, builder);
   }

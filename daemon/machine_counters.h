@@ -2,10 +2,10 @@
 // sample.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "daemon/perf/event_type.h"
 #include "daemon/perf/records.h"
@@ -39,11 +39,11 @@ class MachineCounters : public WindowCounts {
     perf::EventType event;
     std::vector<UniqueFd> fds;
     std::string problem;  // why there is none; empty: there is
-    perf::CounterValues at_start{};
+    Result<perf::CounterValues> at_start = perf::CounterValues{};
   };
   static Counter open(const perf::EventType& event);
-  // Summed over CPUs; nothing where a counter cannot be read.
-  static std::optional<perf::CounterValues> read(const Counter& counter);
+  // Summed over CPUs.
+  static Result<perf::CounterValues> read(const Counter& counter);
 
   std::vector<Counter> counters_;
 };

@@ -3,6 +3,7 @@
 #include <linux/perf_event.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/file.h"
 #include "base/printable.h"
@@ -40,13 +41,20 @@ EventCode generic_code_on(const Pmu& pmu, bool is_only_one, const EventCode& cod
   return own;
 }
 
+// Names of what is measured by other means than events of a PMU.
+bool is_reserved(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kBeginnings{"cpu-time", "branch-records", "energy-",
+                                                        "exact-",   "heap-",          "lock-"};
+  return std::ranges::any_of(kBeginnings, [&](std::string_view start) { return name.starts_with(start); });
+}
+
 // A name that one event gives itself must not be another's.
 Status check_own_name(const std::string& name) {
   const bool is_printable = !name.empty() && name.size() <= kMaxNameBytes && printable(name) == name;
   if (!is_printable) {
     return fail(ErrorCode::kInvalid, "\"{}\" cannot be an event's name", printable(name));
   }
-  return find_event(name) || is_alias(name)
+  return find_event(name) || is_alias(name) || is_reserved(name)
              ? fail(ErrorCode::kInvalid, "name={}: {} is another event", name, name)
              : Status();
 }
@@ -150,17 +158,18 @@ Result<EventType> EventCatalogue::find_alias(std::string_view name) const {
   }
   EventType event;
   for (const Pmu* pmu : cores) {
-    const std::string_view terms = alias_terms(name, generation_, pmu->name);
-    if (terms.empty()) {
+    const AliasCode* const code = alias_code(name, generation_, pmu->name);
+    if (code == nullptr) {
       return with_hint(fail(ErrorCode::kUnsupported, "no code for {} is known on {} (PMU {})", name,
                             generation_.empty() ? "this processor" : generation_, pmu->name),
                        fmt::format("ask for it as {}/event=...,umask=.../", pmu->name));
     }
-    auto of_pmu = encode_terms(*pmu, terms);
+    auto of_pmu = encode_terms(*pmu, code->terms);
     if (!of_pmu) {
       of_pmu.error().code = ErrorCode::kUnsupported;
       return propagate(of_pmu, "event {}", name);
     }
+    event.definition = fmt::format("on {} it is {}", generation_, code->definition);
     event.codes.push_back(std::move(of_pmu->codes.front()));
   }
   static_cast<EventTraits&>(event) = *describe_event(name);

@@ -40,6 +40,8 @@ struct EventType : EventTraits {
   std::vector<EventCode> codes;  // at least one; no CPU has two
   // Counted for a whole package or the like, on a few CPUs that stand for it (a PMU with a `cpumask`): never sampled.
   bool is_for_packages = false;
+  // What a name that stands for different codes is on this machine, in words; empty: what it is everywhere.
+  std::string definition = {};
   double scale = 1;  // of one count, in `unit`; not 1 only with events that sysfs gives a scale
 };
 

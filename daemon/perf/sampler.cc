@@ -28,11 +28,6 @@ uint64_t period_of_share(const SampledEvent& event, double share) {
 
 }  // namespace
 
-EventCounts EventCounts::operator-(const EventCounts& earlier) const {
-  return {total - earlier.total, time_enabled_ns - earlier.time_enabled_ns,
-          time_running_ns - earlier.time_running_ns, lost - earlier.lost, ticks_due - earlier.ticks_due};
-}
-
 Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_(options_.seed) {
   for (const SampledEvent& event : options_.events) {
     if (event.set != kEverySet) {
@@ -227,27 +222,6 @@ void Sampler::drain_all(const std::function<void(Bytes record)>& consume) {
   collect();
   tell_of_side_band_losses();
   deliver(INT64_MAX, consume);
-}
-
-Result<std::vector<EventCounts>> Sampler::read_counts() const {
-  std::vector<EventCounts> counts(options_.events.size());
-  for (const OpenEvent& event : events_) {
-    const auto values = read_counter(event.fd);
-    if (!values) {
-      return propagate(values);
-    }
-    EventCounts& sum = counts[event.part.index];
-    if (event.part.leads) {
-      sum.total += values->value;
-      const auto waited = waiting_.find(set_of(event));
-      sum.time_enabled_ns +=
-          values->time_enabled_ns + (waited == waiting_.end() ? 0 : waited->second.total_ns);
-      sum.time_running_ns += values->time_running_ns;
-    }
-    sum.lost += values->lost;
-    sum.ticks_due += event.ticks_due;
-  }
-  return counts;
 }
 
 Result<uint64_t> Sampler::side_band_lost() const {

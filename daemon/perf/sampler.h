@@ -19,7 +19,7 @@
 //   }
 //   sampler->disable();
 //   sampler->drain_all(...);
-//   auto counts = sampler->read_counts();  // exact: hits drained + lost = what the kernel produced
+//   auto counts = sampler->take_counts();  // exact: hits drained + lost = what the kernel produced
 //
 // An event need not be on every CPU: on a machine with two kinds of cores it may have a code for each, or exist on some
 // (EventCode::cpus); its counters add up. Sets of events take turns: each set's counters run in its turns alone, while the
@@ -37,6 +37,7 @@
 
 #include "base/unique_fd.h"
 #include "daemon/perf/event_config.h"
+#include "daemon/perf/event_counts.h"
 #include "daemon/perf/records.h"
 #include "daemon/perf/ring_buffer.h"
 #include "daemon/perf/turns.h"
@@ -68,20 +69,6 @@ struct SamplerOptions {
   std::function<void()> on_side_band_lost = {};
 };
 
-// Counters of one event summed over CPUs since it was opened.
-struct EventCounts {
-  uint64_t total = 0;
-  uint64_t time_enabled_ns = 0;  // the turns of other sets included
-  uint64_t time_running_ns = 0;
-  uint64_t lost = 0;
-  // Of a clock: how often its timer was due, whether the CPU had anything to do or not; 0 for other events. Idle
-  // time is not sampled (exclude_idle), and where a CPU sleeps deeply its timer may not fire at all, so what was due
-  // is reckoned from the periods that were set.
-  uint64_t ticks_due = 0;
-
-  EventCounts operator-(const EventCounts& earlier) const;
-};
-
 class Sampler {
  public:
   // Opens everything, disabled. The error says which privilege or hardware is missing.
@@ -109,9 +96,6 @@ class Sampler {
   // From the next redraw on. Between windows only: hits of one window must stand for the same number of events.
   void set_mean_period(size_t index, uint64_t mean_period);
 
-  // Occurrences of each event a second on the CPU where there were most, since the last call or open().
-  Result<std::vector<double>> busiest_rates();
-
   // When the turn of the current set is over; INT64_MAX where there is but one.
   int64_t turn_ends_ns() const { return turns_.any() ? turn_ends_ns_ : INT64_MAX; }
 
@@ -124,8 +108,8 @@ class Sampler {
   void drain(const std::function<void(Bytes record)>& consume);
   void drain_all(const std::function<void(Bytes record)>& consume);
 
-  // One entry for each of options.events.
-  Result<std::vector<EventCounts>> read_counts() const;
+  // Of each of options.events, since the last call or open().
+  Result<std::vector<EventCounts>> take_counts();
   // Side-band records lost since open.
   Result<uint64_t> side_band_lost() const;
   // What lay in the rings since open and could not be read (RingBuffer::dropped_bytes): hits + lost is then less than what the
@@ -155,12 +139,15 @@ class Sampler {
     uint64_t drawn_for_ns = 0;
     uint64_t drawn_ticks = 0;
     uint64_t drawn_at_count = 0;
-    CounterValues rated = {};  // when busiest_rates() was called last
+    // When take_counts() was called last.
+    CounterValues taken = {};
+    uint64_t taken_ticks = 0;
   };
   // How long a set has waited for its turn within windows.
   struct Waiting {
     int64_t since_ns = 0;  // 0: it has its turn, or no window is open
     uint64_t total_ns = 0;
+    uint64_t taken_ns = 0;  // of it, by take_counts()
   };
 
   explicit Sampler(SamplerOptions options);
@@ -181,6 +168,7 @@ class Sampler {
   // the kernel's timer does.
   void reckon_ticks(OpenEvent& event, bool goes_on);
   uint64_t mean_period_of(const OpenEvent& event) const;
+  uint64_t waited_ns(const OpenEvent& event) const;
   Result<bool> is_redraw_due(OpenEvent& event);
   Status redraw_period(OpenEvent& event);
   void collect();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "base/time.h"
 #include "daemon/perf/open_event.h"
@@ -202,22 +203,40 @@ void Sampler::set_mean_period(size_t index, uint64_t mean_period) {
   }
 }
 
-Result<std::vector<double>> Sampler::busiest_rates() {
-  std::vector<double> rates(options_.events.size());
+uint64_t Sampler::waited_ns(const OpenEvent& event) const {
+  const auto waiting = waiting_.find(set_of(event));
+  return waiting == waiting_.end() ? 0 : waiting->second.total_ns - waiting->second.taken_ns;
+}
+
+Result<std::vector<EventCounts>> Sampler::take_counts() {
+  std::vector<std::vector<CounterDelta>> counters(options_.events.size());
+  std::vector<EventCounts> of_parts(options_.events.size());
   for (OpenEvent& event : events_) {
-    const auto values = read_counter(event.fd);
-    if (!values) {
-      return propagate(values);
+    const auto now = read_counter(event.fd);
+    if (!now) {
+      return propagate(now);
     }
-    const uint64_t ran_ns = values->time_running_ns - event.rated.time_running_ns;
-    if (ran_ns > 0) {
-      const auto occurrences = static_cast<double>(values->value - event.rated.value);
-      double& most = rates[event.part.index];
-      most = std::max(most, occurrences * 1e9 / static_cast<double>(ran_ns));
+    const CounterValues before = std::exchange(event.taken, *now);
+    if (event.part.leads) {
+      counters[event.part.index].push_back(
+          {.value = now->value - before.value,
+           .time_enabled_ns = now->time_enabled_ns - before.time_enabled_ns + waited_ns(event),
+           .time_running_ns = now->time_running_ns - before.time_running_ns});
     }
-    event.rated = *values;
+    EventCounts& sum = of_parts[event.part.index];
+    sum.lost += now->lost - before.lost;
+    sum.ticks_due += event.ticks_due - std::exchange(event.taken_ticks, event.ticks_due);
   }
-  return rates;
+  for (auto& [set, waiting] : waiting_) {
+    waiting.taken_ns = waiting.total_ns;
+  }
+  std::vector<EventCounts> counts;
+  for (size_t i = 0; i < counters.size(); ++i) {
+    counts.push_back(sum_of(counters[i]));
+    counts.back().lost = of_parts[i].lost;
+    counts.back().ticks_due = of_parts[i].ticks_due;
+  }
+  return counts;
 }
 
 }  // namespace plimsoll::perf

@@ -76,7 +76,7 @@ Result<SampledRun> sample_program(const std::vector<std::string>& argv, const pe
     return propagate(disabled);
   }
   sampler->drain_all(take);
-  const auto counts = sampler->read_counts();
+  const auto counts = sampler->take_counts();
   if (!counts) {
     return propagate(counts);
   }

@@ -84,6 +84,14 @@ TEST(Energy, ThatCannotBeReadIsSaidAndNotHalved) {
   EXPECT_THAT(profile.missing_events(0).reason(), HasSubstr("intel-rapl:1/energy_uj"));
 }
 
+TEST(Energy, OfACounterWhoseRangeIsUnknownIsNotTold) {
+  const FakeMachine machine = two_packages();
+  machine.remove("class/powercap/intel-rapl:0/max_energy_range_uj");
+  const wire::RawProfile profile = collect(machine, 10, [] {});
+  EXPECT_THAT(rows_of(profile), ElementsAre("energy-ram 0 MICROJOULES", "no energy-pkg"));
+  EXPECT_THAT(profile.missing_events(0).reason(), HasSubstr("intel-rapl:0/max_energy_range_uj"));
+}
+
 TEST(Energy, OfAWindowInWhichACounterMayWrapTwiceIsNotTold) {
   const wire::RawProfile profile = collect(two_packages(), 200, [] {});
   EXPECT_THAT(rows_of(profile), ElementsAre("energy-pkg 0 MICROJOULES", "no energy-ram"));

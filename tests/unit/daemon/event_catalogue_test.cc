@@ -132,6 +132,17 @@ TEST(EventCatalogue, TakesAnEventsOwnName) {
   EXPECT_THAT(catalogue.find("cpu/event=0x76,name=cycles/").error().message,
               HasSubstr("cycles is another event"));
   EXPECT_EQ(catalogue.find("cpu/event=0x76,name=a\x01/").error().code, ErrorCode::kInvalid);
+  for (const char* measured : {"cpu-time", "energy-pkg", "branch-records", "exact-cycles"}) {
+    const auto event = catalogue.find(fmt::format("cpu/event=0x76,name={}/", measured));
+    EXPECT_THAT(event.error().message, HasSubstr("is another event")) << measured;
+  }
+}
+
+TEST(EventCatalogue, TellsWhatAnAliasIsHere) {
+  const FakeMachine machine = amd_zen3();
+  EXPECT_EQ(catalogue_of(machine).find("dtlb-walks")->definition,
+            "on AMD Zen 3 it is ls_l1_d_tlb_miss.*_l2_miss: for loads and stores");
+  EXPECT_EQ(catalogue_of(machine).find("cycles")->definition, "");
 }
 
 struct Mistake {

@@ -35,9 +35,15 @@ class FakeEvents : public EventSource {
     return uncounted.contains(event.name) ? fail(ErrorCode::kUnsupported, "nobody counts {}", event.name)
                                           : Status();
   }
+  Status try_sampling_twice(const perf::EventType& event) const override {
+    return sampled_once.contains(event.name)
+               ? fail(ErrorCode::kUnsupported, "one counter alone counts {}", event.name)
+               : Status();
+  }
   Result<double> rate_of(const perf::EventType& /*event*/) const override { return rate; }
 
   std::set<std::string> unsampled;  // PMUs or events
+  std::set<std::string> sampled_once;
   std::set<std::string> uncounted;
   double rate = 1e6;
   bool denied = false;
@@ -118,6 +124,67 @@ TEST(EventPlan, TakesCompanionsAsTheyAreAskedForOrAllowed) {
   EXPECT_THAT(names_of(*limited), ElementsAre("cpu-clock", "cpu-migrations"));
 }
 
+TEST(EventPlan, LeavesOutWhatTheMachineDoesNotAllowAndSaysSo) {
+  const FakeMachine machine = testing::amd_zen3();
+  const std::vector<std::string> allowed{"cpu-clock", "cpu-cycles"};
+  const auto plan =
+      plan_events(assignment_of({"page-faults", "cpu-clock", "cycles"}), allowed, FakeEvents(machine));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_THAT(names_of(*plan), ElementsAre("cpu-clock", "cycles"));
+  ASSERT_THAT(missing_of(*plan), ElementsAre("page-faults"));
+  EXPECT_THAT(plan->missing[0].reason(), HasSubstr("limits.events"));
+  const auto none = plan_events(assignment_of({"page-faults"}), allowed, FakeEvents(machine));
+  EXPECT_EQ(none.error().code, ErrorCode::kDenied);
+}
+
+TEST(EventPlan, TakesAllThatIsAllowedWhereNothingIsAskedFor) {
+  const FakeMachine machine = testing::amd_zen3();
+  const std::vector<std::string> allowed{"page-faults", "cpu-clock"};
+  const auto plan = plan_events(assignment_of({}), allowed, FakeEvents(machine));
+  EXPECT_THAT(names_of(*plan), ElementsAre("page-faults", "cpu-clock"));
+}
+
+TEST(EventPlan, IsBoundedInEventsAndPeriods) {
+  const FakeMachine machine = testing::amd_zen3();
+  std::vector<std::string> events;
+  for (int code = 0; code < 70; ++code) {
+    events.push_back(fmt::format("r{:x}", code));
+  }
+  const auto plan = plan_events(assignment_of(events), {}, FakeEvents(machine));
+  EXPECT_EQ(plan->events.size(), 64 + 2) << "and the companions";
+  EXPECT_EQ(plan->missing.size(), 6);
+  wire::Assignment endless = assignment_of({"cycles"});
+  endless.mutable_events(0)->set_period(UINT64_MAX);
+  EXPECT_THAT(plan_events(endless, {}, FakeEvents(machine)).error().message, HasSubstr("too long"));
+}
+
+TEST(EventPlan, TakesFewerSamplesWhereStacksCannotBeLeftOut) {
+  const FakeMachine machine = testing::amd_zen3();
+  FakeEvents events(machine);
+  events.sampled_once = {"ref-cycles"};
+  wire::Assignment assignment = assignment_of({"cycles", "ref-cycles"});
+  assignment.set_stack_rate_hz(10);
+  const auto plan = plan_events(assignment, {}, events);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->events[0].sampled.stack_share, 0.1);
+  EXPECT_EQ(plan->events[0].sampled.mean_period, 30'000'000);
+  EXPECT_EQ(plan->events[1].sampled.stack_share, 1);
+  EXPECT_EQ(plan->events[1].sampled.mean_period, 300'000'000) << "10 stacks a second";
+  EXPECT_THAT(plan->notes, ::testing::Contains(HasSubstr("ref-cycles is sampled at the rate of its stacks")));
+}
+
+TEST(EventPlan, NumbersSetsOnItsOwn) {
+  const FakeMachine machine = testing::amd_zen3();
+  wire::Assignment assignment = assignment_of({"cycles", "llc-misses", "instructions"});
+  assignment.mutable_events(0)->set_set(UINT32_MAX);
+  assignment.mutable_events(1)->set_set(7);
+  assignment.mutable_events(2)->set_set(UINT32_MAX);
+  const auto plan = plan_events(assignment, {}, FakeEvents(machine));
+  EXPECT_EQ(count_sets(*plan), 2);
+  EXPECT_EQ(plan->events[0].sampled.set, plan->events[2].sampled.set);
+  EXPECT_NE(plan->events[0].sampled.set, plan->events[1].sampled.set);
+}
+
 TEST(EventPlan, SaysWhichEventsCannotBeHadAndGoesOnWithTheOthers) {
   const FakeMachine machine = testing::amd_zen3();
   FakeEvents events(machine);
@@ -196,19 +263,30 @@ TEST(EventPlan, GivesEachSetSeveralTurnsWithinAWindow) {
   EXPECT_EQ(turn_ns(assignment, *plan), 1'000'000'000);
 }
 
+// Of two CPUs, in a window of a second.
+perf::EventCounts counted_for(uint64_t first_ns, uint64_t second_ns) {
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  return perf::sum_of({{.value = 100, .time_enabled_ns = kSecondNs, .time_running_ns = first_ns},
+                       {.value = 100, .time_enabled_ns = kSecondNs, .time_running_ns = second_ns}});
+}
+
 TEST(EventPlan, SaysOfEachEventWhenItWasCounted) {
   const FakeMachine machine = testing::amd_zen3();
-  const auto plan = plan_events(assignment_of({"cycles", "instructions"}), std::vector<std::string>{"cycles"},
-                                FakeEvents(machine));
+  const std::vector<std::string> names{"cycles", "instructions", "branches", "llc-misses"};
+  const auto plan = plan_events(assignment_of(names), names, FakeEvents(machine));
   wire::RawProfile profile;
-  describe_events(*plan, profile);
-  ASSERT_EQ(profile.events_size(), 2);
-  profile.mutable_events(0)->set_time_enabled_ns(1000);
-  profile.mutable_events(0)->set_time_running_ns(250);
-  profile.mutable_events(1)->set_time_enabled_ns(1000);
-  remark_on_times(*plan, profile);
-  EXPECT_THAT(profile.events(0).note(),
-              HasSubstr("25 % of the window (there are fewer counters than events)"));
+  describe_events(*plan, 4, profile);
+  ASSERT_EQ(profile.events_size(), 4);
+  EXPECT_EQ(profile.events(0).mean_period(), 4 * 30'000'000) << "at a quarter of the rate";
+  write_counts(*plan,
+               std::vector{counted_for(250'000'000, 250'000'000), counted_for(0, 0),
+                           counted_for(1'000'000'000, 1'000'000'000), counted_for(200'000'000, 600'000'000)},
+               profile);
+  EXPECT_EQ(profile.events(0).note(),
+            "counted for 25 % of the window (there are fewer counters than events), and scaled to all of it");
+  EXPECT_THAT(profile.events(1).note(), HasSubstr("never counted"));
+  EXPECT_EQ(profile.events(2).note(), "");
+  EXPECT_THAT(profile.events(3).note(), HasSubstr("20 % of the time on one CPU and 60 % on another"));
   ASSERT_EQ(profile.missing_events_size(), 1);
   EXPECT_EQ(profile.missing_events(0).name(), "instructions");
 }

@@ -107,7 +107,7 @@ TEST_F(LiveSampler, SaysWhyAnEventCannotBeCountedWithAnother) {
 TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {
   Sampler sampler = sampler_of_every_fault(4096);
   const Drained drained = drain_after_touching(sampler);
-  const EventCounts counts = sampler.read_counts()->at(0);
+  const EventCounts counts = sampler.take_counts()->at(0);
   EXPECT_EQ(counts.lost, 0);
   EXPECT_GE(drained.times_of_this_thread_ns.size(), kPages);
   expect_all_accounted_for(drained.samples, counts);
@@ -118,7 +118,7 @@ TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {
 TEST_F(LiveSampler, AccountsForWhatASmallRingCouldNotHold) {
   Sampler sampler = sampler_of_every_fault(1);
   const Drained drained = drain_after_touching(sampler);
-  const EventCounts counts = sampler.read_counts()->at(0);
+  const EventCounts counts = sampler.take_counts()->at(0);
   EXPECT_GT(counts.lost, 0);
   EXPECT_GE(counts.total, kPages);
   expect_all_accounted_for(drained.samples, counts);
@@ -144,7 +144,7 @@ void expect_every(uint64_t period, uint64_t samples, uint64_t total) {
 TEST_F(LiveSampler, TakesStacksWithAShareOfTheSamplesAndCountsOnce) {
   Sampler sampler = sampler_of_every_third_fault(4096);
   const Drained drained = drain_after_touching(sampler);
-  const EventCounts counts = sampler.read_counts()->at(0);
+  const EventCounts counts = sampler.take_counts()->at(0);
   EXPECT_EQ(drained.undecodable, 0);
   EXPECT_EQ(counts.lost, 0);
   EXPECT_GE(counts.total, kPages);
@@ -156,7 +156,7 @@ TEST_F(LiveSampler, TakesStacksWithAShareOfTheSamplesAndCountsOnce) {
 TEST_F(LiveSampler, AccountsForStacksAndBareSamplesThatASmallRingCouldNotHold) {
   Sampler sampler = sampler_of_every_third_fault(1);
   const Drained drained = drain_after_touching(sampler);
-  const EventCounts counts = sampler.read_counts()->at(0);
+  const EventCounts counts = sampler.take_counts()->at(0);
   EXPECT_GT(counts.lost, 0);
   expect_every(3, drained.samples + counts.lost, counts.total);
 }
@@ -169,7 +169,7 @@ TEST_F(LiveSampler, AClocksTicksAreThoseOfSamplesWithAndWithoutStacks) {
   ASSERT_TRUE(sampler->enable().has_value());
   touch_fresh_pages();
   ASSERT_TRUE(sampler->disable().has_value());
-  const EventCounts counts = sampler->read_counts()->at(0);
+  const EventCounts counts = sampler->take_counts()->at(0);
   // Due every 10 ms and every 1.11 ms; the rest of a period on each CPU is none.
   const double due = static_cast<double>(counts.total) / 1e6;
   const auto rests = static_cast<double>(2 * online_cpus()->size());
@@ -207,7 +207,7 @@ TEST_F(LiveSampler, KeepsTheOrderOfTimeOverManyDrains) {
   }
   ASSERT_TRUE(sampler.disable().has_value());
   sampler.drain_all([&](Bytes record) { drained.add(record); });
-  const EventCounts counts = sampler.read_counts()->at(0);
+  const EventCounts counts = sampler.take_counts()->at(0);
   expect_all_accounted_for(drained.samples, counts);
   // Other CPUs may still be writing what happened before a drain; this thread had written all of its own.
   EXPECT_TRUE(std::ranges::is_sorted(drained.times_of_this_thread_ns));
@@ -229,7 +229,7 @@ TEST_F(LiveSampler, TellsWhichEventASampleBelongsTo) {
       ++samples.at(static_cast<size_t>(sampler->event_index(sample->event_id)));
     }
   });
-  const auto counts = *sampler->read_counts();
+  const auto counts = *sampler->take_counts();
   expect_all_accounted_for(samples[1], counts[1]);
   EXPECT_GT(counts[0].ticks_due, 0) << "a clock";
   EXPECT_EQ(counts[1].ticks_due, 0) << "no clock";
