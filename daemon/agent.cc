@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kProtobuf = "application/x-protobuf";
 constexpr int64_t kShortestHeartbeatNs = 200'000'000;
 constexpr int64_t kFlushNs = 5 * kNsPerSecond;
+constexpr int64_t kNsPerMs = kNsPerSecond / 1000;
 constexpr int64_t kRequestTimeoutMs = 20'000;
 // A wall clock further off than this is corrected, and the profile says so.
 constexpr int64_t kTolerableOffsetNs = 5 * kNsPerSecond;
@@ -91,23 +92,25 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 }  // namespace
 
 Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
-             const std::shared_ptr<const identity::JobRules>& rules, spool::Spool& spool,
+             const std::shared_ptr<const identity::JobRules>& rules, Governor& governor, spool::Spool& spool,
              ServiceNotifier& notifier, int wake_fd)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
-      governor_({.cpu_share = config.max_cpu_percent / 100,
-                 .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)}),
+      governor_(governor),
       server_(config.server),
       client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
       spool_(spool),
-      uploader_(spool_, [this] { collecting_.set_with_kernel_symbols(false); }),
+      uploader_(spool_, [this] { wants_kernel_symbols_ = false; }),
       notifier_(notifier),
       wake_fd_(wake_fd),
       contact_retry_(random_seed()),
       census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, config.events, governor_, rules,
-                  [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+      collecting_(
+          machine_, config.events, governor_, rules,
+          // Half a megabyte, and enough once: not while a profile that has them waits for a server.
+          [this] { return wants_kernel_symbols_ && !spool_.holds_kernel_symbols(); },
+          [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
       scraping_(config, machine_, rules,
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
@@ -151,7 +154,7 @@ Status Agent::register_machine() {
     return propagate(reply, "registering");
   }
   heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kShortestHeartbeatNs);
-  collecting_.set_with_kernel_symbols(reply->wants_kernel_symbols());
+  wants_kernel_symbols_ = reply->wants_kernel_symbols();
   registered_ = true;
   log_info("registered as machine {}", machine_.id());
   notifier_.status(fmt::format("registered as machine {}", machine_.id()));
@@ -310,8 +313,9 @@ void Agent::stop_collecting() {
 
 void Agent::flush() {
   const int64_t until_ns = monotonic_now_ns() + kFlushNs;
-  http::Client client({.base_url = server_, .timeout_ms = kFlushNs / 1'000'000});
-  while (spool_.waiting() > 0 && monotonic_now_ns() < until_ns) {
+  for (int64_t left_ms = kFlushNs / kNsPerMs; spool_.waiting() > 0 && left_ms > 0;
+       left_ms = (until_ns - monotonic_now_ns()) / kNsPerMs) {
+    http::Client client({.base_url = server_, .timeout_ms = left_ms});
     if (const Status sent = uploader_.send_oldest(client); !sent) {
       log_warning("{}", sent.error().text());
       break;

@@ -26,10 +26,10 @@ namespace plimsoll {
 // no network) is tried again, with growing pauses and jitter; profiles wait in the spool meanwhile, and survive this process.
 class Agent {
  public:
-  // `rules` are those of the configuration, compiled. Borrows the spool, which outlives an agent: what one has not sent, the
-  // next one sends. A readable `wake_fd` ends run(), and any request under way.
+  // `rules` are those of the configuration, compiled. Borrows the governor, and the spool, which outlive an agent: what one has
+  // used, the next one has used; what it has not sent, the next one sends. A readable `wake_fd` ends run(), and any request under way.
   Agent(const config::DaemonConfig& config, wire::Machine machine,
-        const std::shared_ptr<const identity::JobRules>& rules, spool::Spool& spool,
+        const std::shared_ptr<const identity::JobRules>& rules, Governor& governor, spool::Spool& spool,
         ServiceNotifier& notifier, int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
@@ -62,7 +62,7 @@ class Agent {
 
   const wire::Machine machine_;
   const LocalLimits limits_;
-  Governor governor_;
+  Governor& governor_;
   const std::string server_;
   http::Client client_;
   spool::Spool& spool_;
@@ -80,6 +80,7 @@ class Agent {
   int64_t contact_due_ns_ = 0;  // registering, or the next heartbeat
   int64_t asked_pause_ns_ = 0;  // by the answer to the last call
   std::atomic<int64_t> server_offset_ns_ = 0;
+  std::atomic<bool> wants_kernel_symbols_ = true;  // the server, as far as we know
   // Last: their threads use the members above.
   CollectingThread collecting_;
   scrape::ScrapingThread scraping_;

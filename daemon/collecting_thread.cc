@@ -24,11 +24,13 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 
 CollectingThread::CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events,
                                    Governor& governor, std::shared_ptr<const identity::JobRules> rules,
+                                   std::function<bool()> wants_kernel_symbols,
                                    std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
       allowed_events_(std::move(allowed_events)),
       governor_(governor),
       rules_(std::move(rules)),
+      wants_kernel_symbols_(std::move(wants_kernel_symbols)),
       hand_over_(std::move(hand_over)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       thread_([this] { run(); }) {}
@@ -50,11 +52,6 @@ void CollectingThread::assign(std::optional<wire::Assignment> assignment) {
     wanted_ = std::move(assignment);
     wake();
   }
-}
-
-void CollectingThread::set_with_kernel_symbols(bool with) {
-  const std::lock_guard lock(mutex_);
-  with_kernel_symbols_ = with;
 }
 
 void CollectingThread::stop() {
@@ -145,10 +142,7 @@ Status CollectingThread::collect_window(int64_t duration_ns, Collector& collecto
   Collector::WindowOptions window;
   window.duration_ns = duration_ns;
   window.wake_fd = wake_fd_.get();
-  {
-    const std::lock_guard lock(mutex_);
-    window.with_kernel_symbols = with_kernel_symbols_;
-  }
+  window.with_kernel_symbols = wants_kernel_symbols_();
   auto profile = collector.collect(window);
   if (!profile) {
     return propagate(profile, "collecting failed");

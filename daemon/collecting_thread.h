@@ -19,9 +19,10 @@ namespace plimsoll {
 class CollectingThread {
  public:
   // Borrows the governor. `allowed_events`: those that may be collected unasked; none: all. `rules` say who processes work for;
-  // null: there are none.
+  // null: there are none. `wants_kernel_symbols` is asked before each window, in the collecting thread.
   CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events, Governor& governor,
                    std::shared_ptr<const identity::JobRules> rules,
+                   std::function<bool()> wants_kernel_symbols,
                    std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
@@ -30,9 +31,6 @@ class CollectingThread {
   // What to collect from now on; nothing: stop collecting. The same assignment again changes nothing; another one ends
   // the running window early, whose profile is handed over.
   void assign(std::optional<wire::Assignment> assignment);
-
-  // Kernel symbols go along with profiles until told otherwise.
-  void set_with_kernel_symbols(bool with);
 
   // Ends the running window, hands its profile over and ends the thread. May be called again.
   void stop();
@@ -61,6 +59,7 @@ class CollectingThread {
   const std::vector<std::string> allowed_events_;
   Governor& governor_;
   const std::shared_ptr<const identity::JobRules> rules_;
+  const std::function<bool()> wants_kernel_symbols_;
   const std::function<void(wire::RawProfile)> hand_over_;
   const UniqueFd wake_fd_;  // ends a window
 
@@ -68,7 +67,6 @@ class CollectingThread {
   std::condition_variable changed_;
   std::optional<wire::Assignment> wanted_;  // protected by mutex_
   bool stopping_ = false;                   // likewise
-  bool with_kernel_symbols_ = true;         // likewise
   std::string running_;                     // likewise
   std::string problem_;                     // likewise
   std::thread thread_;

@@ -66,7 +66,17 @@ SelfUsage read_self_usage() {
 }
 
 Governor::Governor(Budget budget, std::function<SelfUsage()> read_usage)
-    : budget_(budget), read_usage_(std::move(read_usage)) {}
+    : read_usage_(std::move(read_usage)), budget_(budget) {}
+
+Budget Governor::budget() const {
+  const std::lock_guard lock(mutex_);
+  return budget_;
+}
+
+void Governor::set_budget(Budget budget) {
+  const std::lock_guard lock(mutex_);
+  budget_ = budget;
+}
 
 void Governor::observe(int64_t now_ns) {
   const SelfUsage usage = read_usage_();

@@ -49,7 +49,9 @@ class Governor {
   };
   State state() const;
   void restart_peak();
-  const Budget& budget() const { return budget_; }
+  Budget budget() const;
+  // Another one from now on; what was used is used.
+  void set_budget(Budget budget);
 
  private:
   struct Slot {
@@ -64,11 +66,11 @@ class Governor {
   int64_t minute_cpu_ns() const;
   double used_of_budget() const;  // by the last minute, 1: all
 
-  const Budget budget_;
   const std::function<SelfUsage()> read_usage_;
 
   mutable std::mutex mutex_;
   // All below are protected by it.
+  Budget budget_;
   SelfUsage usage_;
   uint64_t peak_resident_bytes_ = 0;
   int64_t started_ns_ = 0;  // 0: not observed yet

@@ -47,6 +47,11 @@ Result<Setup> setup_of(config::DaemonConfig config) {
                std::make_shared<const identity::JobRules>(std::move(*rules))};
 }
 
+Budget budget_of(const config::DaemonConfig& config) {
+  return {.cpu_share = config.max_cpu_percent / 100,
+          .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)};
+}
+
 Result<Setup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
   auto config = config::load_daemon_config(inputs);
   if (!config) {
@@ -114,9 +119,11 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
     return propagate(first);
   }
   Setup setup = std::move(*first);
+  Governor governor(budget_of(setup.config));
   for (;;) {
     log_info("sending to {}", setup.config.server);
-    Agent agent(setup.config, setup.machine, setup.rules, **spool, notifier, signals->fd());
+    governor.set_budget(budget_of(setup.config));
+    Agent agent(setup.config, setup.machine, setup.rules, governor, **spool, notifier, signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {

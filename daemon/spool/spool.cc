@@ -269,6 +269,13 @@ SpoolStatus Spool::status() const {
           .problem = write_problem_ + separator + removal_problem_};
 }
 
+bool Spool::holds_kernel_symbols() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(entries_, [this](const Entry& entry) {
+    return entry.profile.has_kernel_symbols && entry.profile.sequence >= first_of_this_run_;
+  });
+}
+
 uint64_t Spool::waiting() const {
   const std::lock_guard lock(mutex_);
   return entries_.size();

@@ -66,6 +66,8 @@ class Spool {
 
   SpoolStatus status() const;
   uint64_t waiting() const;
+  // Whether a profile pushed since open() waits that carries the running kernel's symbols.
+  bool holds_kernel_symbols() const;
   // The sequence number of the first profile pushed since open(), whether there is one yet or not.
   uint64_t first_of_this_run() const { return first_of_this_run_; }
 

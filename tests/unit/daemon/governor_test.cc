@@ -53,7 +53,7 @@ class ModelledDaemon {
     return static_cast<double>(usage_.cpu_time_ns - before_ns) / static_cast<double>(now_ns_ - started_ns);
   }
 
-  const Governor& governor() const { return governor_; }
+  Governor& governor() { return governor_; }
 
  private:
   double sampling_share_;
@@ -124,6 +124,16 @@ TEST(Governor, ForgivesSingleExpensiveMoments) {
   daemon.run(30);
   EXPECT_EQ(daemon.governor().slowdown(), 1);
   EXPECT_EQ(daemon.governor().reason_to_pause(), "");
+}
+
+TEST(Governor, KeepsWhatWasUsedUnderAnotherBudget) {
+  ModelledDaemon daemon({.cpu_share = 0.02}, 0.001);
+  daemon.spend(590'000'000);
+  daemon.run(1);
+  EXPECT_EQ(daemon.governor().reason_to_pause(), "");
+  daemon.governor().set_budget({.cpu_share = 0.01});
+  daemon.run(1);
+  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("1 % of a core is used up"));
 }
 
 TEST(Governor, PausesWhereTheBudgetIsGoneAndGoesOnWhenHalfIsBack) {

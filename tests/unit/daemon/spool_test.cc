@@ -119,6 +119,20 @@ TEST_F(SpoolTest, KeepsProfilesAndCountsForTheNextRun) {
   EXPECT_EQ(spool->status().counts[Fate::kDelivered], 4);
 }
 
+TEST_F(SpoolTest, TellsWhetherTheRunningKernelsSymbolsAreWaiting) {
+  auto spool = open_spool(options());
+  push(*spool, 'a');
+  EXPECT_FALSE(spool->holds_kernel_symbols());
+  EXPECT_TRUE(spool->push(id_of('b'), as_bytes(encoded_profile("b")), true));
+  EXPECT_TRUE(spool->holds_kernel_symbols());
+  spool.reset();
+  spool = open_spool(options());
+  EXPECT_FALSE(spool->holds_kernel_symbols()) << "another kernel may be running by now";
+  EXPECT_TRUE(spool->push(id_of('c'), as_bytes(encoded_profile("c")), true));
+  EXPECT_EQ(deliver_all(*spool), "abc");
+  EXPECT_FALSE(spool->holds_kernel_symbols());
+}
+
 TEST_F(SpoolTest, NumbersGoOnWhereEverythingWasSent) {
   {
     const auto spool = open_spool(options());
