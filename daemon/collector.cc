@@ -20,8 +20,6 @@
 namespace plimsoll {
 namespace {
 
-// Redrawing periods more often costs samples (the kernel restarts the period each time), more rarely lets a
-// period that happens to be in step with a program last.
 constexpr int64_t kShortestDrainNs = 100'000'000;
 constexpr int64_t kLongestDrainNs = 250'000'000;
 
@@ -274,56 +272,76 @@ void Collector::end_window() {
   user_stacks_.trim();
 }
 
+Result<Collector::OpenWindow> Collector::open_window() {
+  OpenWindow open{.cost = WindowCost(options_.governor),
+                  .builder = ProfileBuilder({}, &namer_),
+                  .clocks = {},
+                  .unknown_processes = processes_.unknown(),
+                  .side_band_lost = 0};
+  // What was counted until now is no window's.
+  if (auto counts = sampler_->take_counts(); !counts) {
+    return propagate(counts);
+  }
+  const auto lost = sampler_->side_band_lost();
+  if (!lost) {
+    return propagate(lost);
+  }
+  open.side_band_lost = *lost;
+  for (const auto& window_counts : window_counts_) {
+    window_counts->start();
+  }
+  open.clocks = read_clocks();
+  return open;
+}
+
+Status Collector::write_counted(OpenWindow& open, wire::RawProfile& profile) {
+  const auto counts = sampler_->take_counts();
+  const auto side_band_lost = sampler_->side_band_lost();
+  if (!counts || !side_band_lost) {
+    return !counts ? propagate(counts) : propagate(side_band_lost);
+  }
+  describe_events(plan_, open.cost.slowdown(), profile);
+  write_counts(plan_, *counts, profile);
+  for (const auto& window_counts : window_counts_) {
+    window_counts->add_to(profile, open.builder);
+  }
+  profile.set_lost_side_band(*side_band_lost - open.side_band_lost);
+  follow_rates(*counts, plan_, *sampler_);
+  return {};
+}
+
 Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
+  if (auto learned = learn_processes(); !learned) {
+    return propagate(learned);
+  }
+  auto open = open_window();
+  if (!open) {
+    return propagate(open);
+  }
+  if (auto ran = run_window(window, open->builder, open->cost); !ran) {
+    return propagate(ran, "sampling");
+  }
   wire::RawProfile profile;
   profile.set_format_version(wire::kFormatVersion);
   profile.set_profile_id(random_bytes(16));
   *profile.mutable_machine() = options_.machine;
   *profile.mutable_assignment() = options_.assignment;
-  if (auto learned = learn_processes(); !learned) {
-    return propagate(learned);
-  }
-  const uint64_t unknown_before = processes_.unknown();
-  const auto before_window = sampler_->take_counts();
-  const auto side_band_before = sampler_->side_band_lost();
-  if (!before_window || !side_band_before) {
-    return !before_window ? propagate(before_window) : propagate(side_band_before);
-  }
-  WindowCost cost(options_.governor);
-  for (const auto& window_counts : window_counts_) {
-    window_counts->start();
-  }
-  *profile.mutable_window()->mutable_start() = read_clocks();
-  ProfileBuilder builder({}, &namer_);
-  if (auto ran = run_window(window, builder, cost); !ran) {
-    return propagate(ran, "sampling");
-  }
+  *profile.mutable_window()->mutable_start() = open->clocks;
   *profile.mutable_window()->mutable_end() = read_clocks();
-  for (const std::string& note : notes_) {
-    profile.add_notes(note);
+  profile.mutable_notes()->Assign(notes_.begin(), notes_.end());
+  if (auto written = write_counted(*open, profile); !written) {
+    return propagate(written);
   }
-  const auto counts = sampler_->take_counts();
-  const auto side_band_after = sampler_->side_band_lost();
-  if (!counts || !side_band_after) {
-    return !counts ? propagate(counts) : propagate(side_band_after);
-  }
-  describe_events(plan_, cost.slowdown(), profile);
-  write_counts(plan_, *counts, profile);
-  for (const auto& window_counts : window_counts_) {
-    window_counts->add_to(profile, builder);
-  }
-  builder.finish(profile);
+  open->builder.finish(profile);
   name_jit_locations(proc_fs_, profile);
   reckon_not_sampled(profile);
   remark_on_hits(plan_, profile);
-  profile.set_lost_side_band(*side_band_after - *side_band_before);
-  note_unknown_processes(unknown_before, profile);
+  note_unknown_processes(open->unknown_processes, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {
     add_kernel_symbols(*kernel_, profile);
   }
   end_window();
-  cost.write(profile);
-  follow_rates(*counts, plan_, *sampler_);
+  open->cost.write(profile);
   return profile;
 }
 

@@ -76,6 +76,17 @@ class Collector {
   Status open_sampler();
   // Before the first window: the processes that are there, and what changed while they were read.
   Status learn_processes();
+  // What a window needs from its opening to its profile.
+  struct OpenWindow {
+    WindowCost cost;
+    ProfileBuilder builder;
+    wire::ClockPair clocks;
+    uint64_t unknown_processes;  // until it was opened, as the next
+    uint64_t side_band_lost;
+  };
+  Result<OpenWindow> open_window();
+  // What was counted in the window rather than sampled, and how its events are to be scaled.
+  Status write_counted(OpenWindow& open, wire::RawProfile& profile);
   void note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const;
   void end_window();
   Status run_window(const WindowOptions& window, ProfileBuilder& builder, WindowCost& cost);

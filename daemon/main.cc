@@ -33,6 +33,7 @@ struct CommandLine {
   CLI::App app{"Plimsoll's daemon: samples every CPU of this machine and hands on unsymbolized profiles."};
   std::string output;
   std::string user;
+  bool no_seccomp = false;
   std::string machine_id;
   std::string state_dir;
 
@@ -70,6 +71,12 @@ void add_common_options(CommandLine& line) {
       .add_option("--user", line.user,
                   "User to become, by name or number, where root starts this; keeps the capabilities needed")
       ->type_name("USER");
+  line.app.add_flag("--no-seccomp", line.no_seccomp,
+                    "Go without the filter of system calls, where the kernel has no seccomp");
+}
+
+ConfinementOptions confinement_of(const CommandLine& line) {
+  return {.user = line.user, .filter_system_calls = !line.no_seccomp};
 }
 
 void add_once_options(CommandLine& line) {
@@ -158,7 +165,7 @@ void add_probe_command(CommandLine& line) {
 }
 
 Status run_probe(const CommandLine& line) {
-  if (auto confined = confine({.user = line.user}); !confined) {
+  if (auto confined = confine(confinement_of(line)); !confined) {
     return confined;
   }
   const auto findings = probe();
@@ -173,7 +180,8 @@ config::LoadInputs service_inputs(const CommandLine& line) {
   }
   for (const auto& [key, value] :
        {std::pair("daemon.server", line.server), std::pair("daemon.user", line.user),
-        std::pair("daemon.state_dir", line.state_dir), std::pair("machine.id", line.machine_id)}) {
+        std::pair("daemon.state_dir", line.state_dir), std::pair("machine.id", line.machine_id),
+        std::pair("daemon.seccomp", std::string(line.no_seccomp ? "false" : ""))}) {
     if (!value.empty()) {
       inputs.flags.emplace_back(key, value);
     }
@@ -194,7 +202,7 @@ Status run_for_good(const CommandLine& line) {
 }
 
 Status write_profile(CommandLine& line) {
-  if (auto confined = confine({.user = line.user}); !confined) {
+  if (auto confined = confine(confinement_of(line)); !confined) {
     return confined;
   }
   if (*line.scrape_option) {

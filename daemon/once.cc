@@ -118,7 +118,7 @@ void print_summary(const wire::RawProfile& profile, const std::string& output, s
   for (const wire::MissingEvent& missing : profile.missing_events()) {
     fmt::print("{}: not collected: {}\n", missing.name(), missing.reason());
   }
-  fmt::print("{}: {} processes, {} stacks, {} KiB\n", output, profile.processes_size(),
+  fmt::print("{}: {} processes, {} frames of stacks, {} KiB\n", output, profile.processes_size(),
              profile.stacks().parent_size(), (encoded_bytes + 1023) / 1024);
 }
 

@@ -206,7 +206,7 @@ Status filter_system_calls() {
   ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
   if (const int result = ::seccomp_load(filter.get()); result != 0) {
     return with_hint(fail_errno(-result, "setting the filter of system calls"),
-                     "daemon.seccomp = false goes without, where the kernel has no seccomp");
+                     "--no-seccomp (daemon.seccomp = false) goes without, where the kernel has no seccomp");
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "base/durable_file.h"
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/lock_file.h"
 #include "base/suggest.h"
 
 namespace plimsoll {
@@ -59,6 +60,23 @@ TEST(Suggest, FindsTheNearestWordButNothingFarAway) {
   EXPECT_EQ(nearest_word("flie", kKnown), std::nullopt);
   EXPECT_EQ(nearest_word("fil", kKnown), "file");
   EXPECT_EQ(nearest_word("weather", kKnown), std::nullopt);
+}
+
+TEST(LockFile, IsHeldByOneAtATimeAndSaysByWhom) {
+  const std::string path = ::testing::TempDir() + "plimsoll_lock_" + std::to_string(::getpid());
+  {
+    const auto lock = take_lock_file(path, "the data are in use by", "stop it");
+    ASSERT_TRUE(lock.has_value()) << lock.error().text();
+    EXPECT_EQ(read_file(path, 64), std::to_string(::getpid()) + "\n");
+    const auto second = take_lock_file(path, "the data are in use by", "stop it");
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(second.error().message, "the data are in use by process " + std::to_string(::getpid()));
+    EXPECT_EQ(second.error().hint, "stop it");
+  }
+  EXPECT_TRUE(take_lock_file(path, "", "").has_value()) << "closing the descriptor gives it back";
+  std::filesystem::remove(path);
+  EXPECT_FALSE(take_lock_file("/no such folder/lock", "", "").has_value());
 }
 
 TEST(ReadFile, BoundsWhatItReads) {

@@ -526,5 +526,28 @@ TEST(Http, GivesUpARequestThatIsCancelled) {
   cancelled.set_value();
 }
 
+struct RetryCase {
+  const char* header;
+  int64_t seconds;
+};
+
+TEST(RetryAfter, IsTheSecondsThatAnAnswerAsksFor) {
+  for (const RetryCase& c : {
+           RetryCase{"120", 120},
+           RetryCase{"0", 0},
+           RetryCase{"86401", 86'400},
+           RetryCase{"99999999999999999999", 0},
+           RetryCase{"-5", 0},
+           RetryCase{"Wed, 21 Oct 2015 07:28:00 GMT", 0},
+           RetryCase{"12 s", 0},
+           RetryCase{"", 0},
+       }) {
+    Response response = text_response("");
+    response.headers.emplace_back("retry-after", c.header);
+    EXPECT_EQ(retry_after_s(response), c.seconds) << c.header;
+  }
+  EXPECT_EQ(retry_after_s(text_response("")), 0) << "no such header";
+}
+
 }  // namespace
 }  // namespace plimsoll::http

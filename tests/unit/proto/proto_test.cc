@@ -98,6 +98,16 @@ TEST(Codec, SaysWhatIsWrongWithTheFraming) {
   }
 }
 
+TEST(Codec, CheckingTheFramingAloneLooksAtNothingInside) {
+  const std::string encoded = framed("plain text");
+  const auto body = check_framing(as_bytes(encoded));
+  ASSERT_TRUE(body.has_value()) << body.error().text();
+  EXPECT_EQ(body->data(), as_bytes(encoded).data() + kHeaderBytes) << "borrowed";
+  EXPECT_EQ(body->size(), 10);
+  EXPECT_EQ(check_framing(as_bytes(encoded), {.max_encoded_bytes = encoded.size() - 1}).error().code,
+            ErrorCode::kTooLarge);
+}
+
 TEST(Codec, NoticesTruncationAtEveryByte) {
   const std::string encoded = encode(sample_profile());
   for (size_t size = 0; size < encoded.size(); ++size) {
