@@ -2,13 +2,14 @@
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; and the sweeps that kill the server and the
 # daemon at random moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves
-# the sweeps out, and --only NAME, which may be repeated, all but that fuzz test.
+# the sweeps out, --crashes-only all but the sweeps, and --only NAME, which may be repeated, all but that fuzz test.
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 minutes=10
+with_fuzz=yes
 with_crashes=yes
 only=()
 while (($#)); do
@@ -22,12 +23,16 @@ while (($#)); do
       with_crashes=
       shift
       ;;
+    --crashes-only)
+      with_fuzz=
+      shift
+      ;;
     --only)
       [[ ${2:-} ]] || die "--only needs the name of a fuzz test"
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --crashes-only and --only NAME" ;;
   esac
 done
 
@@ -87,27 +92,39 @@ soak_crashes() {
   note "$1 passed with 1000 crashes in $((SECONDS - started)) s"
 }
 
-scripts/install.sh
-step "configure asan" cmake --preset asan
-mapfile -t fuzzers < <(fuzz_tests)
-((${#fuzzers[@]} > 0)) || die "there is no fuzz test in this tree"
-for name in "${only[@]}"; do
-  [[ " ${fuzzers[*]} " == *" $name "* ]] || die "there is no fuzz test $name; there are ${fuzzers[*]}"
-done
-((${#only[@]} == 0)) || fuzzers=("${only[@]}")
-step "build fuzz tests" cmake --build build-asan --target "${fuzzers[@]}"
-for fuzzer in "${fuzzers[@]}"; do
-  soak_fuzz "$fuzzer"
-done
-((${#only[@]} == 0)) || exit 0
-step "configure release" cmake --preset release
-step "build fuzz_random_stacks_test" cmake --build build --target fuzz_random_stacks_test
-soak_stacks build-asan 0
-soak_stacks build 50
-if [[ $with_crashes ]]; then
+soak_all_fuzz() {
+  local fuzzers name
+  step "configure asan" cmake --preset asan
+  mapfile -t fuzzers < <(fuzz_tests)
+  ((${#fuzzers[@]} > 0)) || die "there is no fuzz test in this tree"
+  for name in "${only[@]}"; do
+    [[ " ${fuzzers[*]} " == *" $name "* ]] || die "there is no fuzz test $name; there are ${fuzzers[*]}"
+  done
+  ((${#only[@]} == 0)) || fuzzers=("${only[@]}")
+  step "build fuzz tests" cmake --build build-asan --target "${fuzzers[@]}"
+  for name in "${fuzzers[@]}"; do
+    soak_fuzz "$name"
+  done
+}
+
+soak_all_stacks() {
+  step "build fuzz_random_stacks_test" cmake --build build --target fuzz_random_stacks_test
+  soak_stacks build-asan 0
+  soak_stacks build 50
+}
+
+soak_all_crashes() {
+  local sweep
   for sweep in crash_test daemon_crash_test; do
     has_target build "$sweep" || die "there is no test program $sweep in this tree"
     step "build $sweep" cmake --build build --target "$sweep"
     soak_crashes "$sweep"
   done
-fi
+}
+
+scripts/install.sh
+step "configure release" cmake --preset release
+[[ ! $with_fuzz ]] || soak_all_fuzz
+((${#only[@]} == 0)) || exit 0
+[[ ! $with_fuzz ]] || soak_all_stacks
+[[ ! $with_crashes ]] || soak_all_crashes
