@@ -92,8 +92,8 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
 }  // namespace
 
 Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
-             const std::shared_ptr<const identity::JobRules>& rules, spool::Spool& spool,
-             ServiceNotifier& notifier, int wake_fd)
+             const std::shared_ptr<const identity::JobRules>& rules, const ExactCountSettings& exact_counts,
+             spool::Spool& spool, ServiceNotifier& notifier, int wake_fd)
     : machine_(std::move(machine)),
       limits_(limits_of(config)),
       governor_({.cpu_share = config.max_cpu_percent / 100,
@@ -107,7 +107,7 @@ Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
       contact_retry_(random_seed()),
       census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
       heartbeat_interval_ns_(kNsPerSecond),
-      collecting_(machine_, limits_.events, governor_, rules,
+      collecting_(machine_, limits_.events, exact_counts, governor_, rules,
                   [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
       scraping_(config, machine_, rules,
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}

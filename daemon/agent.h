@@ -26,11 +26,11 @@ namespace plimsoll {
 // no network) is tried again, with growing pauses and jitter; profiles wait in the spool meanwhile, and survive this process.
 class Agent {
  public:
-  // `rules` are those of the configuration, compiled. Borrows the spool, which outlives an agent: what one has not sent, the
+  // `rules` and `exact_counts` are those of the configuration, compiled. Borrows the spool, which outlives an agent: what one has not sent, the
   // next one sends. A readable `wake_fd` ends run(), and any request under way.
   Agent(const config::DaemonConfig& config, wire::Machine machine,
-        const std::shared_ptr<const identity::JobRules>& rules, spool::Spool& spool,
-        ServiceNotifier& notifier, int wake_fd);
+        const std::shared_ptr<const identity::JobRules>& rules, const ExactCountSettings& exact_counts,
+        spool::Spool& spool, ServiceNotifier& notifier, int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
   void run();

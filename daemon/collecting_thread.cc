@@ -23,10 +23,12 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 }  // namespace
 
 CollectingThread::CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events,
-                                   Governor& governor, std::shared_ptr<const identity::JobRules> rules,
+                                   ExactCountSettings exact_counts, Governor& governor,
+                                   std::shared_ptr<const identity::JobRules> rules,
                                    std::function<void(wire::RawProfile)> hand_over)
     : machine_(std::move(machine)),
       allowed_events_(std::move(allowed_events)),
+      exact_counts_(std::move(exact_counts)),
       governor_(governor),
       rules_(std::move(rules)),
       hand_over_(std::move(hand_over)),
@@ -117,6 +119,7 @@ void CollectingThread::run() {
     options.rules = rules_;
     options.assignment = *assignment;
     options.allowed_events = allowed_events_;
+    options.exact_counts = exact_counts_;
     options.governor = &governor_;
     auto collector = Collector::open(std::move(options));
     if (collector) {

@@ -18,9 +18,11 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  // Borrows the governor. `allowed_events`: those that may be collected unasked; none: all. `rules` say who processes work for;
+  // Borrows the governor. `allowed_events`: those that may be collected unasked; none: all. `exact_counts`: what is counted
+  // besides. `rules` say who processes work for;
   // null: there are none.
-  CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events, Governor& governor,
+  CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events,
+                   ExactCountSettings exact_counts, Governor& governor,
                    std::shared_ptr<const identity::JobRules> rules,
                    std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
@@ -59,6 +61,7 @@ class CollectingThread {
 
   const wire::Machine machine_;
   const std::vector<std::string> allowed_events_;
+  const ExactCountSettings exact_counts_;
   Governor& governor_;
   const std::shared_ptr<const identity::JobRules> rules_;
   const std::function<void(wire::RawProfile)> hand_over_;

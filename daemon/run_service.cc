@@ -29,12 +29,17 @@ struct Setup {
   config::DaemonConfig config;
   wire::Machine machine;
   std::shared_ptr<const identity::JobRules> rules;
+  ExactCountSettings exact_counts;
 };
 
 Result<Setup> setup_of(config::DaemonConfig config) {
   auto rules = identity::JobRules::compile(config.identity);
   if (!rules) {
     return propagate(rules, "reading the configuration");
+  }
+  auto exact_counts = compile_exact_counts(config.count);
+  if (!exact_counts) {
+    return propagate(exact_counts, "reading the configuration");
   }
   auto machine = identity::read_machine({.id = config.machine_id,
                                          .datacenter = config.datacenter,
@@ -44,7 +49,7 @@ Result<Setup> setup_of(config::DaemonConfig config) {
     return propagate(machine);
   }
   return Setup{std::move(config), std::move(*machine),
-               std::make_shared<const identity::JobRules>(std::move(*rules))};
+               std::make_shared<const identity::JobRules>(std::move(*rules)), std::move(*exact_counts)};
 }
 
 Result<Setup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
@@ -116,7 +121,8 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   Setup setup = std::move(*first);
   for (;;) {
     log_info("sending to {}", setup.config.server);
-    Agent agent(setup.config, setup.machine, setup.rules, **spool, notifier, signals->fd());
+    Agent agent(setup.config, setup.machine, setup.rules, setup.exact_counts, **spool, notifier,
+                signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {

@@ -188,8 +188,8 @@ void GroupCounters::start() {
   }
 }
 
-GroupCounters::Totals GroupCounters::read_totals(const Counted& counted) const {
-  Totals totals;
+GroupTotals GroupCounters::read_totals(const Counted& counted) const {
+  GroupTotals totals;
   for (size_t i = 0; i < counted.counters.size(); ++i) {
     const auto values = counted.counters[i]->read();
     totals.push_back(values ? scaled_count(counted.at_start[i], *values) : std::nullopt);
@@ -197,44 +197,11 @@ GroupCounters::Totals GroupCounters::read_totals(const Counted& counted) const {
   return totals;
 }
 
-std::vector<bool> GroupCounters::find_known_events(const TotalsByGroup& totals) const {
-  std::vector<bool> is_known(plan_.events.size(), totals.empty());
-  for (const auto& [name, of_group] : totals) {
-    for (size_t i = 0; i < of_group.size(); ++i) {
-      is_known[i] = is_known[i] || of_group[i].has_value();
-    }
-  }
-  return is_known;
-}
-
-const std::string* GroupCounters::counted_above(const std::string& name) const {
-  for (size_t end = name.rfind('/'); end != 0 && end != std::string::npos; end = name.rfind('/', end - 1)) {
-    if (const auto found = counted_.find(name.substr(0, end)); found != counted_.end()) {
-      return &found->first;
-    }
-  }
-  return nullptr;
-}
-
-GroupCounters::TotalsByGroup GroupCounters::own_totals(const TotalsByGroup& totals,
-                                                       const std::vector<bool>& is_known) {
-  TotalsByGroup own = totals;
-  for (const auto& [name, of_group] : totals) {
-    const std::string* const above = counted_above(name);
-    for (size_t i = 0; i < of_group.size() && above != nullptr; ++i) {
-      std::optional<ScaledCount>& rest = own.at(*above)[i];
-      if (rest && of_group[i]) {
-        rest->value = std::max(0.0, rest->value - of_group[i]->value);
-      } else {
-        rest.reset();
-      }
-    }
-  }
+void GroupCounters::leave_out_incomplete(const std::vector<bool>& is_known, TotalsByGroup& own) {
   std::erase_if(own, [&](const auto& entry) {
-    const auto& [name, of_group] = entry;
-    for (size_t i = 0; i < of_group.size(); ++i) {
-      if (is_known[i] && !of_group[i]) {
-        leave_out(counted_.at(name).group.path,
+    for (size_t i = 0; i < is_known.size(); ++i) {
+      if (is_known[i] && !entry.second[i]) {
+        leave_out(counted_.at(entry.first).group.path,
                   fmt::format("its counter of {} did not run, or that of a counted group below it",
                               plan_.events[i].type.name));
         return true;
@@ -242,7 +209,6 @@ GroupCounters::TotalsByGroup GroupCounters::own_totals(const TotalsByGroup& tota
     }
     return false;
   });
-  return own;
 }
 
 void GroupCounters::add_event(const GroupEvent& planned, size_t place, const TotalsByGroup& own,
@@ -290,8 +256,9 @@ void GroupCounters::add_to(wire::RawProfile& profile, ProfileBuilder& builder) {
   for (auto& [name, counted] : counted_) {
     name_again(counted);
   }
-  const std::vector<bool> is_known = find_known_events(totals);
-  const TotalsByGroup own = own_totals(totals, is_known);
+  const std::vector<bool> is_known = known_events(totals, plan_.events.size());
+  TotalsByGroup own = own_totals(totals);
+  leave_out_incomplete(is_known, own);
   for (size_t i = 0; i < plan_.events.size(); ++i) {
     const std::string& name = plan_.events[i].name;
     if (!problem_.empty()) {

@@ -4,13 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/group_counts/group_choice.h"
 #include "daemon/group_counts/group_counter.h"
-#include "daemon/group_counts/scaled_count.h"
+#include "daemon/group_counts/group_totals.h"
 #include "daemon/identity/proc_fs.h"
 #include "daemon/identity/workload_namer.h"
 #include "daemon/profile/window_counts.h"
@@ -57,10 +56,6 @@ class GroupCounters : public WindowCounts {
     std::vector<std::unique_ptr<GroupCounter>> counters;  // by event
     std::vector<Values> at_start;                         // likewise
   };
-  // What a group counted within a window, by event; nothing where nobody knows.
-  using Totals = std::vector<std::optional<ScaledCount>>;
-  using TotalsByGroup = std::map<std::string, Totals>;  // by ChosenGroup::name
-
   // Sets problem_ where there is nothing to choose from.
   std::vector<ChosenGroup> choose();
   size_t fds_of_a_group() const;
@@ -73,13 +68,9 @@ class GroupCounters : public WindowCounts {
   void name_again(Counted& counted);
   void leave_out(const std::string& path, const std::string& reason) { left_out_[reason].push_back(path); }
 
-  Totals read_totals(const Counted& counted) const;
-  // Of each event: whether any group knows it.
-  std::vector<bool> find_known_events(const TotalsByGroup& totals) const;
-  // Takes off what counted groups below have, and leaves out who lacks an event that others know.
-  TotalsByGroup own_totals(const TotalsByGroup& totals, const std::vector<bool>& is_known);
-  // The nearest counted group above; null: there is none.
-  const std::string* counted_above(const std::string& name) const;
+  GroupTotals read_totals(const Counted& counted) const;
+  // Those that lack an event which others know.
+  void leave_out_incomplete(const std::vector<bool>& is_known, TotalsByGroup& own);
   void add_event(const GroupEvent& event, size_t place, const TotalsByGroup& own, wire::RawProfile& profile,
                  ProfileBuilder& builder) const;
   void say_who_is_left_out(const std::string& event, wire::RawProfile& profile) const;
