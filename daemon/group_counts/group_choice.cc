@@ -42,6 +42,10 @@ class Walk {
 
   uint32_t visit(const std::string& name, size_t depth, bool is_asked) {
     const std::string path = printable(name);
+    if (!identity::may_read_group(root_ + name)) {
+      choice_.unread.push_back(path);
+      return 0;
+    }
     const std::optional<size_t> pattern = patterns_.first_match(path);
     const uint32_t below = visit_below(name, depth, is_asked || pattern.has_value());
     const uint32_t own = is_asked || pattern ? identity::lowest_pid(root_ + name) : 0;

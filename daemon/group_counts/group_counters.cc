@@ -78,11 +78,14 @@ std::vector<ChosenGroup> GroupCounters::choose() {
     cpus_ = std::move(*cpus);
   }
   GroupChoice choice = choose_groups(root_, *plan_.patterns);
-  if (choice.groups.empty()) {
-    problem_ = "count.groups chooses no control group that has processes";
-  }
   if (choice.is_cut) {
-    left_out_["there are more control groups than are looked at"].emplace_back("the others");
+    leave_out("others", "there are more control groups than are looked at");
+  }
+  for (const std::string& path : choice.unread) {
+    leave_out(path, "it may not be read; CAP_DAC_READ_SEARCH permits it");
+  }
+  if (choice.groups.empty() && left_out_.empty()) {
+    problem_ = "count.groups chooses no control group that has processes";
   }
   return std::move(choice.groups);
 }

@@ -1,8 +1,11 @@
 #include "daemon/identity/cgroup_folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 
@@ -44,6 +47,10 @@ std::vector<std::string> groups_below(const std::string& folder) {
   }
   std::ranges::sort(names);
   return names;
+}
+
+bool may_read_group(const std::string& folder) {
+  return ::faccessat(AT_FDCWD, folder.c_str(), R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES;
 }
 
 uint32_t lowest_pid(const std::string& folder) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <random>
@@ -62,6 +63,33 @@ TEST(GroupChoice, TakesAFolderForTheProcessesBelowThatNobodyElseHas) {
   EXPECT_THAT(chosen(tree, {"^/pod$"}), ElementsAre("/pod 1"));
   EXPECT_THAT(chosen(tree, {"/one$", "/own$", "^/pod$"}),
               ElementsAre("/pod/one 1", "/pod/two/own 4", "/pod 2"));
+}
+
+// Root reads everything: as long as this lives, it is somebody else.
+class OrdinaryUser {
+ public:
+  OrdinaryUser() : was_(::geteuid()) { EXPECT_TRUE(was_ != 0 || ::seteuid(kNobody) == 0); }
+  OrdinaryUser(const OrdinaryUser&) = delete;
+  OrdinaryUser& operator=(const OrdinaryUser&) = delete;
+  ~OrdinaryUser() { EXPECT_EQ(::seteuid(was_), 0); }
+
+ private:
+  static constexpr uid_t kNobody = 65'534;
+  const uid_t was_;
+};
+
+TEST(GroupChoice, TellsWhatItMayNotRead) {
+  const FakeGroupTree tree({{"/closed", {1}}, {"/open", {2}}});
+  std::filesystem::permissions(tree.root(), std::filesystem::perms(0755));
+  std::filesystem::permissions(tree.root() + "/closed", std::filesystem::perms::none);
+  GroupChoice choice;
+  {
+    const OrdinaryUser user;
+    choice = choose_groups(tree.root(), patterns_of({"/"}));
+  }
+  std::filesystem::permissions(tree.root() + "/closed", std::filesystem::perms::owner_all);
+  EXPECT_EQ(choice.groups.size(), 1);
+  EXPECT_THAT(choice.unread, ElementsAre("/closed"));
 }
 
 TEST(GroupChoice, LooksAtNoMoreThanItMay) {
