@@ -1,5 +1,7 @@
 #include "daemon/group_counts/group_choice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -34,7 +36,7 @@ class Walk {
         break;
       }
       ++visited_;
-      const uint32_t pid = visit(name + "/" + child, depth + 1, is_asked);
+      const uint32_t pid = visit(fmt::format("{}/{}", name, child), depth + 1, is_asked);
       left_over = left_over == 0 ? pid : left_over;
     }
     return left_over;

@@ -214,20 +214,21 @@ void GroupCounters::leave_out_incomplete(const std::vector<bool>& is_known, Tota
   });
 }
 
-void GroupCounters::add_event(const GroupEvent& planned, size_t place, const TotalsByGroup& own,
+void GroupCounters::add_event(const GroupEvent& event, size_t place, const TotalsByGroup& own,
                               wire::RawProfile& profile, ProfileBuilder& builder) const {
   const auto index = static_cast<uint32_t>(profile.events_size());
-  wire::Event& event = *profile.add_events();
-  event.set_name(planned.name);
-  event.set_unit(planned.unit);
-  event.set_kind(wire::DELTA);
+  wire::Event& added = *profile.add_events();
+  added.set_name(event.name);
+  added.set_unit(event.unit);
+  added.set_kind(wire::DELTA);
   ScaledCount times;
   uint64_t total = 0;
   for (const auto& [name, of_group] : own) {
-    const ScaledCount& count = *of_group[place];
+    // Each has one: leave_out_incomplete() took the others away.
+    const ScaledCount count = of_group[place].value_or(ScaledCount());
     times.time_enabled_ns += count.time_enabled_ns;
     times.time_running_ns += count.time_running_ns;
-    const auto value = static_cast<uint64_t>(std::llround(count.value * planned.type.scale));
+    const auto value = static_cast<uint64_t>(std::llround(count.value * event.type.scale));
     if (value > 0) {
       const uint32_t process = builder.process(counted_.at(name).identity);
       // As many samples as hits: a reading of an exact count is not one sample of it, and a ratio's margin would take it for one.
@@ -235,8 +236,8 @@ void GroupCounters::add_event(const GroupEvent& planned, size_t place, const Tot
       total += value;
     }
   }
-  event.set_counter_total(static_cast<double>(total));
-  event.set_note(note_of(times.time_enabled_ns > 0 ? times.time_running_ns / times.time_enabled_ns : 1));
+  added.set_counter_total(static_cast<double>(total));
+  added.set_note(note_of(times.time_enabled_ns > 0 ? times.time_running_ns / times.time_enabled_ns : 1));
 }
 
 void GroupCounters::say_who_is_left_out(const std::string& event, wire::RawProfile& profile) const {
