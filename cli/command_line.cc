@@ -80,8 +80,9 @@ void add_top(CLI::App& app, TopOptions& options) {
   add_source(*command, options.source);
   add_forms(*command, options.form);
   add_selection(*command, options.parameters);
-  add_parameter(*command, "--ratio", "ratio", options.parameters,
-                "Instead of one event, the ratio of two (instructions/cycles), or ipc, or cpi")
+  add_parameter(
+      *command, "--ratio", "ratio", options.parameters,
+      "Instead of one event, the ratio of two (instructions/cycles), or ipc, cpi, exact-ipc, exact-cpi")
       ->type_name("NUM/DEN");
   add_parameter(*command, "--by", "by", options.parameters, "Dimensions to group by (default: function)")
       ->type_name("DIM,...");

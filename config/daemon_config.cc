@@ -76,6 +76,22 @@ std::vector<Key> DaemonConfig::keys() {
       {"limits.max_spool_age",
        "Longest time that a profile waits to be sent. The server knows profiles it has accepted for longer.",
        DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, int64_t{30} * 24 * kHourNs}},
+      {"count.groups",
+       "Control groups whose events are counted exactly, besides what is sampled: regular expressions, each "
+       "for a part of\n"
+       "the path unless anchored, such as [\"^/system[.]slice/web@\"]. The first ones have precedence "
+       "(docs/events.md).\n"
+       "No server can ask for it. Default: none.",
+       &count.groups},
+      {"count.events",
+       "What is counted for them: names as in limits.events, which holds for these, too. The event "
+       "\"exact-cycles\" of a\n"
+       "profile is what \"cycles\" counted.",
+       &count.events},
+      {"count.max_fds",
+       "Most file descriptors for that: groups x events x CPUs. Groups beyond are left out, and profiles say "
+       "so.",
+       &count.max_fds, Range{1, 100'000}},
       {"scrape.endpoints",
        "Where applications of this machine hand out profiles of their heap and locks, such as\n"
        "[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format is "

@@ -11,6 +11,13 @@
 
 namespace plimsoll::config {
 
+// What is counted exactly, for control groups of the operator's choice; checked by compile_exact_counts() in daemon/.
+struct CountSettings {
+  std::vector<std::string> groups;  // regular expressions over paths; none: nothing is counted
+  std::vector<std::string> events = {"cycles", "instructions"};
+  int64_t max_fds = 512;
+};
+
 struct DaemonConfig {
   std::string server = "127.0.0.1:7071";
   std::string user;     // to become at start; empty: stay
@@ -32,6 +39,8 @@ struct DaemonConfig {
   std::vector<std::string> events;  // permitted ones; empty: all that are known
   int64_t max_spool_bytes = int64_t{64} << 20;
   int64_t max_spool_age_ns = int64_t{3} * 24 * 3600 * 1'000'000'000;
+
+  CountSettings count;
 
   std::vector<std::string> scrape_endpoints;  // URLs, as parse_scrape_endpoint() takes them
   int64_t scrape_interval_ns = 60'000'000'000;

@@ -89,29 +89,38 @@ LocalLimits limits_of(const config::DaemonConfig& config) {
           .max_window_ns = config.max_window_ns};
 }
 
+CollectorOptions collector_options(const AgentSetup& setup, Governor& governor) {
+  CollectorOptions options;
+  options.machine = setup.machine;
+  options.rules = setup.rules;
+  options.allowed_events = setup.config.events;
+  options.exact_counts = setup.exact_counts;
+  options.governor = &governor;
+  return options;
+}
+
 }  // namespace
 
-Agent::Agent(const config::DaemonConfig& config, wire::Machine machine,
-             const std::shared_ptr<const identity::JobRules>& rules, Governor& governor, spool::Spool& spool,
-             ServiceNotifier& notifier, int wake_fd)
-    : machine_(std::move(machine)),
-      limits_(limits_of(config)),
+Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, ServiceNotifier& notifier,
+             int wake_fd)
+    : machine_(setup.machine),
+      limits_(limits_of(setup.config)),
       governor_(governor),
-      server_(config.server),
-      client_({.base_url = config.server, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
+      server_(setup.config.server),
+      client_({.base_url = server_, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
       spool_(spool),
       uploader_(spool_, [this] { wants_kernel_symbols_ = false; }),
       notifier_(notifier),
       wake_fd_(wake_fd),
       contact_retry_(random_seed()),
-      census_(proc_fs_, "/sys/fs/cgroup", {}, rules),
+      census_(proc_fs_, "/sys/fs/cgroup", {}, setup.rules),
       heartbeat_interval_ns_(kNsPerSecond),
       collecting_(
-          machine_, config.events, governor_, rules,
+          collector_options(setup, governor),
           // Half a megabyte, and enough once: not while a profile that has them waits for a server.
           [this] { return wants_kernel_symbols_ && !spool_.holds_kernel_symbols(); },
           [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
-      scraping_(config, machine_, rules,
+      scraping_(setup.config, machine_, setup.rules,
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>

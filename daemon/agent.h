@@ -22,15 +22,22 @@
 
 namespace plimsoll {
 
+// A configuration that has been accepted, and what was made of it.
+struct AgentSetup {
+  config::DaemonConfig config;
+  wire::Machine machine;
+  std::shared_ptr<const identity::JobRules> rules;
+  ExactCountSettings exact_counts;
+};
+
 // One thread runs it; collecting and scraping happen in others. Only makes outgoing requests. Whatever fails for now (no server,
 // no network) is tried again, with growing pauses and jitter; profiles wait in the spool meanwhile, and survive this process.
 class Agent {
  public:
-  // `rules` are those of the configuration, compiled. Borrows the governor, and the spool, which outlive an agent: what one has
-  // used, the next one has used; what it has not sent, the next one sends. A readable `wake_fd` ends run(), and any request under way.
-  Agent(const config::DaemonConfig& config, wire::Machine machine,
-        const std::shared_ptr<const identity::JobRules>& rules, Governor& governor, spool::Spool& spool,
-        ServiceNotifier& notifier, int wake_fd);
+  // Borrows the governor, and the spool, which outlive an agent: what one has used, the next one has used; what it has not sent, the
+  // next one sends. A readable `wake_fd` ends run(), and any request under way.
+  Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, ServiceNotifier& notifier,
+        int wake_fd);
 
   // Until `wake_fd` is readable. Collecting goes on, and run() may be called again.
   void run();

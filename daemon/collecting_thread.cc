@@ -22,14 +22,10 @@ bool same(const wire::Assignment& a, const wire::Assignment& b) {
 
 }  // namespace
 
-CollectingThread::CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events,
-                                   Governor& governor, std::shared_ptr<const identity::JobRules> rules,
-                                   std::function<bool()> wants_kernel_symbols,
+CollectingThread::CollectingThread(CollectorOptions options, std::function<bool()> wants_kernel_symbols,
                                    std::function<void(wire::RawProfile)> hand_over)
-    : machine_(std::move(machine)),
-      allowed_events_(std::move(allowed_events)),
-      governor_(governor),
-      rules_(std::move(rules)),
+    : options_(std::move(options)),
+      governor_(*options_.governor),
       wants_kernel_symbols_(std::move(wants_kernel_symbols)),
       hand_over_(std::move(hand_over)),
       wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -110,12 +106,8 @@ std::optional<wire::Assignment> CollectingThread::wait_for_assignment() {
 
 void CollectingThread::run() {
   while (const auto assignment = wait_for_assignment()) {
-    CollectorOptions options;
-    options.machine = machine_;
-    options.rules = rules_;
+    CollectorOptions options = options_;
     options.assignment = *assignment;
-    options.allowed_events = allowed_events_;
-    options.governor = &governor_;
     auto collector = Collector::open(std::move(options));
     if (collector) {
       set_problem({});

@@ -18,11 +18,9 @@ namespace plimsoll {
 // Any thread may call; profiles are handed over in the collecting thread.
 class CollectingThread {
  public:
-  // Borrows the governor. `allowed_events`: those that may be collected unasked; none: all. `rules` say who processes work for;
-  // null: there are none. `wants_kernel_symbols` is asked before each window, in the collecting thread.
-  CollectingThread(wire::Machine machine, std::vector<std::string> allowed_events, Governor& governor,
-                   std::shared_ptr<const identity::JobRules> rules,
-                   std::function<bool()> wants_kernel_symbols,
+  // `options` with a governor, and whatever assignment, which is replaced. `wants_kernel_symbols` is asked before each window,
+  // in the collecting thread.
+  CollectingThread(CollectorOptions options, std::function<bool()> wants_kernel_symbols,
                    std::function<void(wire::RawProfile)> hand_over);
   CollectingThread(const CollectingThread&) = delete;
   CollectingThread& operator=(const CollectingThread&) = delete;
@@ -55,10 +53,8 @@ class CollectingThread {
   void set_problem(std::string problem);
   void wake();
 
-  const wire::Machine machine_;
-  const std::vector<std::string> allowed_events_;
+  const CollectorOptions options_;
   Governor& governor_;
-  const std::shared_ptr<const identity::JobRules> rules_;
   const std::function<bool()> wants_kernel_symbols_;
   const std::function<void(wire::RawProfile)> hand_over_;
   const UniqueFd wake_fd_;  // ends a window

@@ -93,6 +93,10 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   }
   collector->window_counts_.push_back(
       std::make_unique<CpuTimeCounts>(collector->proc_fs_, collector->options_.rules));
+  if (auto exact = exact_counts(collector->options_.exact_counts, collector->options_.allowed_events, machine,
+                                collector->proc_fs_, collector->options_.rules)) {
+    collector->window_counts_.push_back(std::move(exact));
+  }
   if (auto opened = collector->open_sampler(); !opened) {
     return propagate(opened);
   }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "daemon/event_plan.h"
+#include "daemon/exact_counts.h"
 #include "daemon/governor.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/processes.h"
@@ -32,6 +33,7 @@ struct CollectorOptions {
   wire::Assignment
       assignment;  // its events and rate; no events: cycles and instructions, or what stands in for them (plan_events)
   std::vector<std::string> allowed_events;  // that may come along unasked; none: all (LocalLimits::events)
+  ExactCountSettings exact_counts = {};     // what the operator wants counted besides
   uint32_t sample_pages = 0;  // of each CPU's ring buffer, a power of two; 0: as perf::ring_pages has it
   // Who holds this within its limits; borrowed. Null: nobody, one profile was asked for by hand.
   Governor* governor = nullptr;

@@ -127,6 +127,28 @@ void add_once_options(CommandLine& line) {
       ->needs(line.once_option);
 }
 
+void add_count_options(CommandLine& line) {
+  config::CountSettings& count = line.once.count;
+  CLI::Option* const groups =
+      line.app
+          .add_option("--count-group", count.groups,
+                      "Control groups whose events are counted exactly besides: a regular expression for a "
+                      "part of the path; may be repeated, the first ones have precedence")
+          ->type_name("REGEX")
+          ->needs(line.once_option);
+  line.app
+      .add_option("--count-event", count.events,
+                  "Event to count for them, as \"exact-NAME\"; may be repeated (default: cycles and "
+                  "instructions)")
+      ->type_name("NAME")
+      ->needs(groups);
+  line.app
+      .add_option("--count-fds", count.max_fds,
+                  "Most file descriptors for that, groups x events x CPUs (default 512)")
+      ->check(CLI::Range(1, 100'000))
+      ->needs(groups);
+}
+
 void add_scrape_options(CommandLine& line) {
   line.scrape_option = line.app
                            .add_option("--scrape", line.scrape.url,
@@ -242,6 +264,7 @@ int run(int argc, char** argv) {
   CommandLine line;
   add_common_options(line);
   add_once_options(line);
+  add_count_options(line);
   add_scrape_options(line);
   add_service_options(line);
   add_probe_command(line);

@@ -68,8 +68,13 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
   if (!machine) {
     return propagate(machine);
   }
+  auto exact_counts = compile_exact_counts(options.count);
+  if (!exact_counts) {
+    return propagate(exact_counts);
+  }
   CollectorOptions result;
   result.machine = std::move(*machine);
+  result.exact_counts = std::move(*exact_counts);
   result.sample_pages = options.ring_pages;
   result.assignment.set_stack_bytes(options.stack_bytes);
   result.assignment.set_id("once");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/daemon_config.h"
 #include "daemon/identity/machine.h"
 
 namespace plimsoll {
@@ -20,7 +21,8 @@ struct OnceOptions {
   double turn_seconds = 0;   // of a set; 0: the default
   uint32_t ring_pages = 0;   // of each CPU's sample ring; 0: the default
   uint32_t stack_bytes = 0;  // of the user stack, where it is taken; 0: the default
-  uint32_t stack_rate_hz = 0;  // samples with a stack, at most rate_hz; 0: all
+  uint32_t stack_rate_hz = 0;   // samples with a stack, at most rate_hz; 0: all
+  config::CountSettings count;  // no groups: nothing is counted besides
   identity::MachineSettings machine;
 };
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "daemon/energy.h"
 #include "daemon/event_plan.h"
+#include "daemon/exact_counts.h"
 #include "daemon/identity/kernel.h"
 #include "daemon/identity/machine.h"
 #include "daemon/identity/proc_fs.h"
@@ -110,6 +111,13 @@ void probe_energy(const perf::EventCatalogue& catalogue, std::vector<ProbeFindin
     }
   }
   findings.push_back(from_status("energy", readable, fmt::format("{}, of powercap", list_of(names))));
+}
+
+void probe_exact_counts(std::vector<ProbeFinding>& findings) {
+  const auto tried = try_exact_counts();
+  findings.push_back(from_status(
+      "counts of control groups", tried ? Status() : propagate(tried),
+      fmt::format("exact, for those that count.groups chooses of {}", tried.value_or(std::string()))));
 }
 
 void probe_platform(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
@@ -218,6 +226,7 @@ std::vector<ProbeFinding> probe() {
   probe_events(machine, findings);
   probe_tracepoints(machine.catalogue(), findings);
   probe_energy(machine.catalogue(), findings);
+  probe_exact_counts(findings);
   probe_kernel(findings);
   probe_processes(findings);
   probe_system_calls(findings);

@@ -24,17 +24,14 @@ void log_missing_capabilities() {
   }
 }
 
-// A configuration that has been accepted, and what was made of it.
-struct Setup {
-  config::DaemonConfig config;
-  wire::Machine machine;
-  std::shared_ptr<const identity::JobRules> rules;
-};
-
-Result<Setup> setup_of(config::DaemonConfig config) {
+Result<AgentSetup> setup_of(config::DaemonConfig config) {
   auto rules = identity::JobRules::compile(config.identity);
   if (!rules) {
     return propagate(rules, "reading the configuration");
+  }
+  auto exact_counts = compile_exact_counts(config.count);
+  if (!exact_counts) {
+    return propagate(exact_counts, "reading the configuration");
   }
   auto machine = identity::read_machine({.id = config.machine_id,
                                          .datacenter = config.datacenter,
@@ -43,8 +40,8 @@ Result<Setup> setup_of(config::DaemonConfig config) {
   if (!machine) {
     return propagate(machine);
   }
-  return Setup{std::move(config), std::move(*machine),
-               std::make_shared<const identity::JobRules>(std::move(*rules))};
+  return AgentSetup{std::move(config), std::move(*machine),
+                    std::make_shared<const identity::JobRules>(std::move(*rules)), std::move(*exact_counts)};
 }
 
 Budget budget_of(const config::DaemonConfig& config) {
@@ -52,7 +49,7 @@ Budget budget_of(const config::DaemonConfig& config) {
           .resident_bytes = static_cast<uint64_t>(config.max_memory_bytes)};
 }
 
-Result<Setup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
+Result<AgentSetup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
   auto config = config::load_daemon_config(inputs);
   if (!config) {
     return propagate(config, "reloading the configuration, which stays as it was");
@@ -64,9 +61,9 @@ Result<Setup> read_again(const config::DaemonConfig& current, const config::Load
 }
 
 // What comes after this agent: another setup, or nothing, the end.
-std::optional<Setup> run_until_changed(Agent& agent, const config::DaemonConfig& current,
-                                       const config::LoadInputs& inputs, const Signals& signals,
-                                       ServiceNotifier& notifier) {
+std::optional<AgentSetup> run_until_changed(Agent& agent, const config::DaemonConfig& current,
+                                            const config::LoadInputs& inputs, const Signals& signals,
+                                            ServiceNotifier& notifier) {
   for (;;) {
     agent.run();
     if (signals.take() != SIGHUP) {
@@ -118,12 +115,12 @@ Status run_service(config::DaemonConfig config, const config::LoadInputs& inputs
   if (!first) {
     return propagate(first);
   }
-  Setup setup = std::move(*first);
+  AgentSetup setup = std::move(*first);
   Governor governor(budget_of(setup.config));
   for (;;) {
     log_info("sending to {}", setup.config.server);
     governor.set_budget(budget_of(setup.config));
-    Agent agent(setup.config, setup.machine, setup.rules, governor, **spool, notifier, signals->fd());
+    Agent agent(setup, governor, **spool, notifier, signals->fd());
     notifier.ready();
     auto next = run_until_changed(agent, setup.config, inputs, *signals, notifier);
     if (!next) {

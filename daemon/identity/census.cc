@@ -1,20 +1,18 @@
 #include "daemon/identity/census.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "base/file.h"
 #include "daemon/identity/cgroup.h"
+#include "daemon/identity/cgroup_folder.h"
 
 namespace plimsoll::identity {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = 4096;
-// Enough for the lowest PIDs of any group that is an instance of something.
-constexpr size_t kMaxProcsBytes = 64 << 10;
 constexpr double kDefaultWeight = 100;
 constexpr double kDefaultShares = 1024;
 
@@ -39,36 +37,6 @@ std::optional<double> field(std::string_view text, std::string_view name) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return std::nullopt;
-}
-
-// 0: the group has no processes that this PID namespace knows.
-uint32_t lowest_pid(const std::string& procs) {
-  uint32_t lowest = 0;
-  const char* at = procs.data();
-  const char* const end = at + procs.size();
-  while (at < end) {
-    uint32_t pid = 0;
-    const auto parsed = std::from_chars(at, end, pid);
-    if (parsed.ec == std::errc() && pid != 0) {
-      lowest = lowest == 0 ? pid : std::min(lowest, pid);
-    }
-    at = std::find(parsed.ptr, end, '\n') + 1;
-  }
-  return lowest;
-}
-
-std::vector<std::string> groups_below(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::error_code type_error;
-    if (entry->is_directory(type_error) && !entry->is_symlink(type_error)) {
-      names.push_back(entry->path().filename().string());
-    }
-  }
-  std::ranges::sort(names);
-  return names;
 }
 
 bool exists(const std::string& path) {
@@ -242,10 +210,7 @@ int64_t Census::visit(const std::string& group, size_t depth, const Quota& quota
     }
   }
   const bool is_root = group.empty();
-  const uint32_t pid =
-      is_root ? 0
-              : lowest_pid(read_beginning(walk.layout.usage_root + group + "/cgroup.procs", kMaxProcsBytes)
-                               .value_or(std::string()));
+  const uint32_t pid = is_root ? 0 : lowest_pid(walk.layout.usage_root + group);
   if (pid == 0 && !is_root) {
     return claimed_ns;
   }

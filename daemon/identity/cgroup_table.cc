@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "daemon/identity/cgroup_folder.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -12,11 +13,6 @@ namespace {
 bool is_file(const std::string& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-}
-
-uint64_t id_of_folder(const std::string& path) {
-  struct stat info{};
-  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) ? info.st_ino : 0;
 }
 
 }  // namespace
@@ -53,7 +49,7 @@ void CgroupTable::add(uint64_t id, std::string_view text) {
 }
 
 void CgroupTable::visit(const std::string& folder, const std::string& path, size_t depth) {
-  const uint64_t id = id_of_folder(folder);
+  const uint64_t id = group_id(folder);
   if (id == 0 || by_id_.size() >= limits_.max_groups) {
     return;
   }

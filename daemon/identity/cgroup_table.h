@@ -39,6 +39,9 @@ class CgroupTable {
 
   CgroupPath path(std::string_view text);
 
+  // The folder of the hierarchy; empty: there is none to look through.
+  const std::string& root() const { return root_; }
+
   // Which groups matter where a sample was taken in the root of this hierarchy.
   enum class Beside {
     kNothing,    // the root is where it was

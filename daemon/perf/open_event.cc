@@ -83,6 +83,20 @@ Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_vi
   return UniqueFd(static_cast<int>(fd));
 }
 
+Result<UniqueFd> open_group_event(const perf_event_attr& attr, const UniqueFd& group, int cpu,
+                                  std::string_view name) {
+  const long fd = ::syscall(SYS_perf_event_open, &attr, group.get(), cpu, -1,
+                            PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0 && errno == EINVAL) {
+    return with_hint(fail(ErrorCode::kUnsupported, "counting {} for a control group on CPU {}", name, cpu),
+                     "the kernel has no CONFIG_CGROUP_PERF, or the PMU cannot tell groups apart");
+  }
+  if (fd < 0) {
+    return explain_open_failure(errno, attr, name, cpu, false);
+  }
+  return UniqueFd(static_cast<int>(fd));
+}
+
 Result<CounterValues> read_counter(const UniqueFd& fd) {
   CounterValues values{};
   if (::read(fd.get(), &values, sizeof values) != sizeof values) {

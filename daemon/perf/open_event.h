@@ -18,6 +18,10 @@ bool samples_tell_cgroups();
 // event and the missing privilege.
 Result<UniqueFd> open_event(const perf_event_attr& attr, int cpu, std::string_view name, int leader_fd = -1);
 
+// Counts for a control group and all below it, whose folder `group` is in the hierarchy that perf events belong to.
+Result<UniqueFd> open_group_event(const perf_event_attr& attr, const UniqueFd& group, int cpu,
+                                  std::string_view name);
+
 Result<CounterValues> read_counter(const UniqueFd& fd);
 
 }  // namespace plimsoll::perf

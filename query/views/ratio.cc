@@ -1,6 +1,7 @@
 #include "query/views/ratio.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -207,16 +208,21 @@ class RatioQuery {
 }  // namespace
 
 Result<std::string> parse_ratio(std::string_view text) {
-  if (text == "ipc") {
-    return "instructions/cycles";
-  }
-  if (text == "cpi") {
-    return "cycles/instructions";
+  constexpr std::array<std::pair<std::string_view, const char*>, 4> kAliases{
+      {{"ipc", "instructions/cycles"},
+       {"cpi", "cycles/instructions"},
+       {"exact-ipc", "exact-instructions/exact-cycles"},
+       {"exact-cpi", "exact-cycles/exact-instructions"}}};
+  for (const auto& [alias, ratio] : kAliases) {
+    if (text == alias) {
+      return ratio;
+    }
   }
   const size_t slash = text.find('/', 1);
   if (text.empty() || slash == std::string_view::npos || slash + 1 == text.size()) {
     return with_field(
-        fail(ErrorCode::kInvalid, "ratio is \"{}\", not two events (instructions/cycles), ipc or cpi", text),
+        fail(ErrorCode::kInvalid,
+             "ratio is \"{}\", not two events (instructions/cycles), ipc, cpi, exact-ipc or exact-cpi", text),
         "ratio");
   }
   return std::string(text);

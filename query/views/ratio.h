@@ -20,7 +20,7 @@ struct RatioRequest {
   size_t limit = 20;
 };
 
-// "NUMERATOR/DENOMINATOR" of itself, or of "ipc" and "cpi"; kInvalid for other texts. Whether the events exist is seen when they
+// "NUMERATOR/DENOMINATOR" of itself, or of "ipc", "cpi", "exact-ipc" and "exact-cpi"; kInvalid for other texts. Whether the events exist is seen when they
 // are asked for: their names may contain slashes.
 Result<std::string> parse_ratio(std::string_view text);
 

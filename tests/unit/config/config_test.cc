@@ -466,6 +466,15 @@ TEST_F(Config, LoadsBothPrograms) {
   ASSERT_TRUE(limited.has_value()) << limited.error().text();
   EXPECT_EQ(limited->max_stack_bytes, 8192);
   EXPECT_EQ(limited->max_stack_rate_hz, 50);
+  EXPECT_TRUE(daemon->count.groups.empty());
+  EXPECT_EQ(daemon->count.events, (std::vector<std::string>{"cycles", "instructions"}));
+  const auto counting =
+      load_daemon_config(file("[count]\ngroups = ['^/a$', '^/b$']\nevents = ['task-clock']\nmax_fds = 64\n"));
+  ASSERT_TRUE(counting.has_value()) << counting.error().text();
+  EXPECT_EQ(counting->count.groups, (std::vector<std::string>{"^/a$", "^/b$"}));
+  EXPECT_EQ(counting->count.events, std::vector<std::string>{"task-clock"});
+  EXPECT_EQ(counting->count.max_fds, 64);
+  EXPECT_FALSE(load_daemon_config(file("[count]\nmax_fds = 0\n")).has_value());
   const auto ruled = load_daemon_config(
       file("[identity]\nenvironment = [\"JOB\"]\n"
            "[[identity.rules]]\ncgroup = '^/x/(.+)'\nenvironment = 'JOB=(.+)'\njob = '$2'\n"));

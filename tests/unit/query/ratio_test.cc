@@ -101,6 +101,11 @@ TEST(Ratio, AliasesTurnItAround) {
   EXPECT_DOUBLE_EQ(number(*cpi, 0, "denominator"), 280'000);
 }
 
+TEST(Ratio, AliasesKnowWhatWasCountedExactly) {
+  EXPECT_EQ(parse_ratio("exact-ipc").value_or(""), "exact-instructions/exact-cycles");
+  EXPECT_EQ(parse_ratio("exact-cpi").value_or(""), "exact-cycles/exact-instructions");
+}
+
 TEST(Ratio, WhereOneEventHasNoHitsItIsAbsentNotZero) {
   Fleet fleet;
   fleet.add({.events = kBoth,
