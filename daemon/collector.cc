@@ -80,6 +80,9 @@ Collector::Collector(CollectorOptions options)
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
+  if (auto checked = collector->proc_fs_.check_namespace(); !checked) {
+    return propagate(checked, "learning of processes");
+  }
   const LiveEvents machine;
   auto plan = plan_events(collector->options_.assignment, collector->options_.allowed_events, machine);
   if (!plan) {
@@ -155,7 +158,10 @@ Status Collector::learn_processes() {
     return enabled;
   }
   const size_t denied = processes_.scan();
-  add_reach_notes({.unread_mappings = denied, .unread_binaries = images_.denied()}, notes_);
+  add_reach_notes({.unread_mappings = denied,
+                   .unread_binaries = images_.denied(),
+                   .is_in_pid_namespace = !processes_.sees_all_processes()},
+                  notes_);
   scanned_ = true;
   sampler_->drain([this](Bytes bytes) {
     if (const auto record = perf::decode_record(bytes)) {

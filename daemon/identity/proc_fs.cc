@@ -167,6 +167,22 @@ bool ProcFs::sees_all_processes() const {
   return error || own == kInitialNamespace;
 }
 
+Status ProcFs::check_namespace() const {
+  // Our PIDs, in the namespace that was mounted and in those nested in it, down to ours.
+  constexpr std::string_view kPids = "\nNSpid:\t";
+  const std::string status = read_file(root_ + "/self/status", 1 << 16).value_or(std::string());
+  const size_t at = status.find(kPids);
+  const size_t begin = at == std::string::npos ? status.size() : at + kPids.size();
+  if (status.substr(begin, status.find('\n', begin) - begin).find('\t') == std::string::npos) {
+    return {};
+  }
+  return with_hint(fail(ErrorCode::kUnsupported,
+                        "{} is of another PID namespace than this program, and names other processes", root_),
+                   "mount a /proc of this namespace (unshare --mount-proc), or stay in that of the machine "
+                   "(hostPID: true, "
+                   "--pid=host)");
+}
+
 Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {
   return read_file(root_ + (ipv6 ? "/net/tcp6" : "/net/tcp"), kMaxMapsBytes);
 }

@@ -64,7 +64,7 @@ class ProcessSource {
   virtual Result<std::vector<MapsEntry>> maps(uint32_t pid) const = 0;
   // False: only the records tell of a process; its executable is the first file that they say it mapped.
   virtual bool tells_executables() const { return true; }
-  // False in a PID namespace of our own: records tell of processes outside, all as PID 0.
+  // False in a PID namespace of our own: records tell of all processes outside as of PID 0.
   virtual bool sees_all_processes() const { return true; }
   // By the clock of the records. 0: what is read is as old as they are.
   virtual int64_t now_ns() const { return 0; }
@@ -88,6 +88,8 @@ class ProcFs : public ProcessSource {
   std::string executable(uint32_t pid) const override;
   std::optional<ProcessStat> stat(uint32_t pid) const override;
   bool sees_all_processes() const override;
+  // kUnsupported where the PIDs in it are those of another PID namespace than ours, which the kernel's records tell of.
+  Status check_namespace() const;
   int64_t now_ns() const override { return clocks_.records_ns(); }
   int64_t since_boot_ns(int64_t record_time_ns) const override {
     return record_time_ns + clocks_.boot_ns() - clocks_.records_ns();

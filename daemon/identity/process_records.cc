@@ -11,8 +11,22 @@ constexpr int64_t kKeptAfterEndNs = kNsPerSecond;
 
 }  // namespace
 
+bool ProcessTable::is_of_outside(const perf::Record& record) const {
+  return std::visit(
+      [this]<typename Body>(const Body& body) {
+        if constexpr (requires { body.pid; }) {
+          return is_outside(body.pid);
+        }
+        return false;
+      },
+      record.body);
+}
+
 void ProcessTable::apply(const perf::Record& record) {
   forget_ended(record.time_ns - kKeptAfterEndNs);
+  if (is_of_outside(record)) {
+    return;
+  }
   if (const auto* mmap = std::get_if<perf::MmapRecord>(&record.body)) {
     apply_mmap(*mmap, record.time_ns);
   } else if (const auto* comm = std::get_if<perf::CommRecord>(&record.body)) {

@@ -17,11 +17,11 @@ bool is_anonymous(std::string_view path) {
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return path.starts_with(prefix); });
 }
 
-Process unknown_process(uint32_t pid) {
+Process unknown_process(uint32_t pid, std::string_view comm = kUnknownComm) {
   Process process;
   process.identity = std::make_shared<ProcessIdentity>();
   process.identity->pid = pid;
-  process.identity->comm = kUnknownComm;
+  process.identity->comm = comm;
   process.identity->cgroup = "/";
   process.mappings = std::make_shared<Mappings>();
   process.is_known = false;
@@ -152,8 +152,8 @@ Process& ProcessTable::unknown(uint32_t pid) {
 }
 
 Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
-  if (pid == 0 && !sees_all_processes_) {
-    return unknown(pid);
+  if (is_outside(pid)) {
+    return unknown_.try_emplace(pid, unknown_process(pid, kOutsideComm)).first->second;
   }
   if (!is_complete_ || pid == 0) {
     Process& found = processes_.emplace(pid, read(pid)).first->second;

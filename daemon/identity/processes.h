@@ -29,6 +29,8 @@ namespace plimsoll::identity {
 inline constexpr std::string_view kKernelExecutable = "[kernel]";
 // The name of a process that nothing is known of: it ended before anything could be read of it, or records were lost.
 inline constexpr std::string_view kUnknownComm = "[exited]";
+// The name of all processes outside our PID namespace, which records do not tell from each other.
+inline constexpr std::string_view kOutsideComm = "[outside]";
 
 // One program in one process: exec begins a new one. Shared with profiles under construction, which read it
 // at the end of their window, when it is complete.
@@ -97,6 +99,7 @@ class ProcessTable {
   // Call between windows.
   void end_window();
 
+  bool sees_all_processes() const { return sees_all_processes_; }
   size_t size() const { return processes_.size(); }
   bool knows_cgroups() const { return cgroups_.groups() > 0; }
   // How many times a process was looked for of which nothing is known.
@@ -105,6 +108,9 @@ class ProcessTable {
   std::set<const BinaryInfo*> binaries_in_use() const;
 
  private:
+  // PIDs of records and samples.
+  bool is_outside(uint32_t pid) const { return pid == 0 && !sees_all_processes_; }
+  bool is_of_outside(const perf::Record& record) const;
   void apply_mmap(const perf::MmapRecord& record, int64_t time_ns);
   void apply_comm(const perf::CommRecord& record, int64_t time_ns);
   void apply_fork(const perf::ForkRecord& record, int64_t time_ns);
@@ -147,7 +153,7 @@ class ProcessTable {
     uint32_t tid;
   };
   std::deque<Ended> ended_;
-  const bool sees_all_processes_;  // otherwise PID 0 may be any process outside
+  const bool sees_all_processes_;  // otherwise PID 0 is any process outside
   bool is_complete_ = false;
   uint64_t losses_ = 0;
   uint64_t losses_swept_ = 0;

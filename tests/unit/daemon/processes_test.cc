@@ -307,6 +307,31 @@ TEST_F(ProcessTableTest, TheIdleTaskWasAlwaysThere) {
   EXPECT_EQ(comm_at(1), "swapper");
 }
 
+// In a PID namespace of our own all others are PID 0, whatever they run.
+TEST_F(ProcessTableTest, ProcessesOutsideOurPidNamespaceAreNotToldApart) {
+  std::filesystem::create_directories(proc_.root() + "/self/ns");
+  std::filesystem::create_symlink("pid:[4026532178]", proc_.root() + "/self/ns/pid");
+  ProcessTable table(files_, binaries_, {});
+  table.scan();
+  const std::vector<perf::Record> records{
+      {1, perf::ForkRecord{0, 0, 0, 0}},
+      {2, perf::CommRecord{0, 0, "other", true}},
+      {3, perf::MmapRecord{0, 0x1000, 0x1000, 0, "id", "/bin/other"}},
+      {4, perf::ExitRecord{0, 0}},
+  };
+  for (const perf::Record& record : records) {
+    table.apply(record);
+    Process& process = table.find(0, record.time_ns);
+    EXPECT_EQ(process.identity->comm, "[outside]");
+    EXPECT_EQ(process.identity->executable, "");
+    EXPECT_EQ(table.thread_name(process, 0), "[outside]");
+    EXPECT_THAT(process.mappings->all(), IsEmpty());
+  }
+  EXPECT_EQ(table.unknown(), 0) << "of which there may be many: they say nothing of lost records";
+  table.apply({5, perf::ForkRecord{7, 0, 7, 0}});
+  EXPECT_EQ(table.find(7, 6).identity->executable, "/bin/job") << "read, since its parent is not known";
+}
+
 TEST_F(ProcessTableTest, AZombieIsNoThreadOfTheKernel) {
   proc_.process(9, {.comm = "a) R (b", .executable = "", .cgroup = "0::/\n", .maps = ""});
   table_.scan();

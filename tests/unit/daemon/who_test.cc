@@ -101,6 +101,18 @@ TEST(ProcFs, SaysNothingOfAProcessThatIsGone) {
   EXPECT_THAT(ProcFs("/nowhere").pids(), IsEmpty());
 }
 
+TEST(ProcFs, IsOfNoUseInAnotherPidNamespace) {
+  const FakeProc proc;
+  const ProcFs files(proc.root());
+  EXPECT_TRUE(files.check_namespace()) << "nothing is known of any namespace";
+  proc.file("self/status", "Name:\tjob\nNSpid:\t7\nNSpgid:\t7\t8\n");
+  EXPECT_TRUE(files.check_namespace());
+  proc.file("self/status", "Name:\tjob\nNSpid:\t4711\t7\nNSpgid:\t7\n");
+  const auto checked = files.check_namespace();
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().text(), HasSubstr("--mount-proc"));
+}
+
 TEST(CgroupPath, IsTheUnifiedOneOrThatOfCpuTimeOrTheLongest) {
   struct Case {
     std::string text;
