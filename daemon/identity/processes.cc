@@ -37,6 +37,17 @@ const Mapping* mapping_of_executable(const Process& process) {
   return nullptr;
 }
 
+// No other program's: an executable stays where it is until the next exec.
+std::shared_ptr<Mappings> code_of_executable(const Process& process) {
+  auto code = std::make_shared<Mappings>();
+  for (const auto& [start, mapping] : process.mappings->all()) {
+    if (mapping.binary != nullptr && mapping.binary == process.identity->binary) {
+      code->add(mapping);
+    }
+  }
+  return code;
+}
+
 // Where its executable lies tells a program from another run of it.
 bool is_same_program(const Process& before, const Process& now) {
   const Mapping* const was_at = mapping_of_executable(before);
@@ -111,6 +122,7 @@ Process ProcessTable::read_once(uint32_t pid) {
       identity.binary = binary;
     }
   }
+  process.whole_since_ns = source_.now_ns();
   return process;
 }
 
@@ -157,7 +169,9 @@ Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
   }
   if (!is_complete_ || pid == 0) {
     Process& found = processes_.emplace(pid, read(pid)).first->second;
-    found.known_since_ns = pid == 0 ? 0 : found.known_since_ns;  // the idle task was always there
+    if (pid == 0) {
+      found.known_since_ns = found.whole_since_ns = 0;  // the idle task was always there
+    }
     return found;
   }
   if (losses_ == 0 || unknown_.contains(pid)) {
@@ -168,7 +182,22 @@ Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
     return unknown(pid);
   }
   Process& found = processes_.emplace(pid, std::move(process)).first->second;
-  return time_ns < found.known_since_ns ? unknown(pid) : found;
+  return time_ns < found.whole_since_ns ? unknown(pid) : found;
+}
+
+void ProcessTable::refresh(Process& process, Process now) {
+  Process sure = process;
+  sure.is_whole = false;
+  sure.mappings = code_of_executable(process);
+  sure.thread_names.clear();
+  unsure_.insert_or_assign(process.identity->pid, std::move(sure));
+  process.mappings = std::move(now.mappings);
+  process.losses_seen = losses_;
+  process.known_since_ns = now.known_since_ns;
+  process.whole_since_ns = now.whole_since_ns;
+  process.identity->comm = now.identity->comm;
+  process.thread_names.clear();  // whose names changed, or ended, is not known
+  process.may_have_threads = process.may_have_threads || now.may_have_threads;
 }
 
 bool ProcessTable::look_again(uint32_t pid, Process& process) {
@@ -178,11 +207,7 @@ bool ProcessTable::look_again(uint32_t pid, Process& process) {
     return false;
   }
   if (started_then(process.started_ns, now.started_ns) && is_same_program(process, now)) {
-    process.mappings = std::move(now.mappings);
-    process.losses_seen = losses_;
-    process.identity->comm = now.identity->comm;
-    process.thread_names.clear();  // whose names changed, or ended, is not known
-    process.may_have_threads = process.may_have_threads || now.may_have_threads;
+    refresh(process, std::move(now));
   } else {
     process = std::move(now);
   }
@@ -195,13 +220,20 @@ Process& ProcessTable::find(uint32_t pid, int64_t time_ns) {
     return find_without_record(pid, time_ns);
   }
   Process& process = known->second;
-  const bool is_right = pid == 0 || process.losses_seen == losses_ || look_again(pid, process);
-  return is_right && time_ns >= process.known_since_ns ? process : unknown(pid);
+  if (pid != 0 && process.losses_seen != losses_ && !look_again(pid, process)) {
+    return unknown(pid);
+  }
+  if (time_ns >= process.whole_since_ns) {
+    return process;
+  }
+  const auto unsure = unsure_.find(pid);
+  return unsure != unsure_.end() && unsure->second.identity == process.identity ? unsure->second
+                                                                                : unknown(pid);
 }
 
 std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
   std::string& name = process.thread_names[tid].name;
-  if (name.empty() && process.is_known && tid != process.identity->pid) {
+  if (name.empty() && process.is_known && process.is_whole && tid != process.identity->pid) {
     name = source_.thread_name(process.identity->pid, tid);
     if (!is_there(process)) {
       name.clear();
@@ -238,12 +270,14 @@ void ProcessTable::distrust() {
   ++losses_;
   lost_until_ns_ = source_.now_ns();
   unknown_.clear();
+  unsure_.clear();
 }
 
 void ProcessTable::end_window() {
   ++window_;
   cgroups_.end_window();
   unknown_.clear();
+  unsure_.clear();
   // Of those that were not sampled since, the record of their end may be among the lost.
   if (losses_swept_ != losses_) {
     std::erase_if(processes_, [&](const auto& entry) {

@@ -5,7 +5,8 @@
 // were there before the records began, and of no other while the records are complete: what they do not know has ended. A
 // process that was read is told from another of its PID by the time that it started, and what records say of the time before
 // it was read is in it already. Once records were lost, each process is looked at again before it gets another sample; one
-// that is not what it was known to be, or has ended meanwhile, stays unknown for the time before.
+// that is not what it was known to be, or has ended meanwhile, stays unknown for the time before. One that is, has for that
+// time the code of its executable alone, and no names of threads: what else it had may have been replaced, and put back.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +57,16 @@ struct Process {
   std::shared_ptr<Mappings> mappings;  // shared after fork until one side changes
   std::unordered_map<uint32_t, ThreadName> thread_names;
   bool is_known = true;  // false: no program, mapping or group is told of it, here or by /proc
+  bool is_whole = true;  // false: it has code and threads that are not known
   bool executable_pending =
       false;  // its first mapping will name the executable: exec was seen, or nothing else tells
   bool may_have_threads = false;
   bool first_thread_ended = false;
-  int64_t ended_ns = 0;    // 0: it has not
-  int64_t started_ns = 0;  // since boot; 0: unknown
-  int64_t known_since_ns =
-      0;  // records of an earlier time are in it already, and earlier samples are not its own
+  int64_t ended_ns = 0;        // 0: it has not
+  int64_t started_ns = 0;      // since boot; 0: unknown
+  int64_t known_since_ns = 0;  // records of an earlier time are in it already
+  int64_t whole_since_ns =
+      0;  // samples of an earlier time are not its own, or of code that it may not have had
   uint64_t losses_seen = 0;    // of records, in spite of which it is right
   uint64_t cgroup_window = 0;  // in which its group was last read; 0: never
 };
@@ -136,6 +139,8 @@ class ProcessTable {
   Process& find_without_record(uint32_t pid, int64_t time_ns);
   // Looks at a process again that was known before records were lost; false: it has ended, and is forgotten.
   bool look_again(uint32_t pid, Process& process);
+  // It is what it was known to be: takes over what /proc says of it now.
+  void refresh(Process& process, Process now);
   // Whether the process of that PID is still this one, by when it started.
   bool is_there(const Process& process) const;
   void read_cgroup(Process& process, bool of_v1);
@@ -147,6 +152,8 @@ class ProcessTable {
   CgroupTable cgroups_;
   std::unordered_map<uint32_t, Process> processes_;
   std::unordered_map<uint32_t, Process> unknown_;  // of this window, until records are lost
+  // What is sure of a process for the time between a loss and the look at it; until the window ends, or more are lost.
+  std::unordered_map<uint32_t, Process> unsure_;
   struct Ended {
     int64_t time_ns;
     uint32_t pid;

@@ -34,6 +34,7 @@ class Machine : public ProcessSource {
   };
   struct Truth {
     Program program;
+    std::string library;
     uint64_t group = 0;
     std::string thread;
   };
@@ -72,6 +73,7 @@ class Machine : public ProcessSource {
         processes_[pid].group = 1 + random_() % kGroups;
         break;
       default:
+        replace_library(pid);
         break;
     }
   }
@@ -84,7 +86,7 @@ class Machine : public ProcessSource {
     auto thread = running.threads.begin();
     std::advance(thread, random_() % running.threads.size());
     perf::SampleRecord sample{.event_id = 1, .pid = pid, .tid = thread->first, .cgroup = running.group};
-    return {{now_ns_, sample}, {running.program, running.group, thread->second}};
+    return {{now_ns_, sample}, {running.program, running.library, running.group, thread->second}};
   }
 
   // Those since the last call.
@@ -92,6 +94,7 @@ class Machine : public ProcessSource {
 
   static std::string path_of_group(uint64_t id) { return "/group" + std::to_string(id); }
   static constexpr uint64_t kGroups = 3;
+  static constexpr uint64_t kLibraryAt = 0x7f0000000000;  // of each, whichever it is
 
   std::vector<uint32_t> pids() const override {
     std::vector<uint32_t> pids;
@@ -123,14 +126,19 @@ class Machine : public ProcessSource {
       return fail(ErrorCode::kNotFound, "no process {}", pid);
     }
     const Program& program = running->program;
-    return std::vector<MapsEntry>{
+    std::vector<MapsEntry> entries{
         {program.at, program.at + 0x1000, true, 0, {1, 1, program.inode}, program.executable, false}};
+    if (!running->library.empty()) {
+      entries.push_back({kLibraryAt, kLibraryAt + 0x1000, true, 0, {1, 1, 200}, running->library, false});
+    }
+    return entries;
   }
   int64_t now_ns() const override { return now_ns_; }
 
  private:
   struct Running {
     Program program;
+    std::string library = {};  // path; empty: none yet
     std::map<uint32_t, std::string> threads;
     uint64_t group = 1;
     int64_t started_ns = 0;
@@ -183,12 +191,20 @@ class Machine : public ProcessSource {
   void exec(uint32_t pid) {
     Running& running = processes_.at(pid);
     const uint64_t number = random_() % 5;
-    running.program = {"/bin/program" + std::to_string(number), 0x1000 * (1 + random_() % 1000),
+    running.program = {"/bin/program" + std::to_string(number), 0x1000 * (1 + random_() % (1 << 20)),
                        100 + number};
+    running.library.clear();
     running.threads = {{pid, "program" + std::to_string(number)}};
     record(perf::CommRecord{pid, pid, running.threads.at(pid), true});
     record(perf::MmapRecord{
         pid, running.program.at, 0x1000, 0, {}, running.program.executable, 1, 1, running.program.inode});
+  }
+
+  // dlclose() and dlopen(), of which the second is recorded.
+  void replace_library(uint32_t pid) {
+    Running& running = processes_.at(pid);
+    running.library = "/lib/library" + std::to_string(random_() % 3);
+    record(perf::MmapRecord{pid, kLibraryAt, 0x1000, 0, {}, running.library, 1, 1, 200});
   }
 
   void exit(uint32_t pid) {
@@ -298,7 +314,12 @@ class Storm {
     const Mapping* mapping = process.mappings->find(truth.program.at + 1);
     ASSERT_TRUE(mapping != nullptr && mapping->binary != nullptr) << "PID " << sample.pid;
     ASSERT_EQ(mapping->binary->path, truth.program.executable);
+    const Mapping* library = process.mappings->find(Machine::kLibraryAt);
+    if (library != nullptr) {
+      ASSERT_EQ(library->binary->path, truth.library) << "PID " << sample.pid;
+    }
     if (loss_ == 0) {
+      ASSERT_EQ(library != nullptr, !truth.library.empty()) << "PID " << sample.pid;
       ASSERT_EQ(table_.thread_name(process, sample.tid), truth.thread) << "PID " << sample.pid;
     }
   }
