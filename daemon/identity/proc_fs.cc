@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 
 #include "base/file.h"
 
@@ -104,27 +105,38 @@ std::string ProcFs::entry(uint32_t pid, std::string_view name) const {
   return fmt::format("{}/{}/{}", root_, pid, name);
 }
 
-std::vector<uint32_t> ProcFs::pids() const {
-  std::vector<uint32_t> pids;
+std::vector<uint32_t> ProcFs::numbered_entries(const std::string& folder) {
+  std::vector<uint32_t> numbers;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(root_, error), end; !error && entry != end;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    uint32_t pid = 0;
-    const auto [parsed_end, parse_error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    uint32_t number = 0;
+    const auto [parsed_end, parse_error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (parse_error == std::errc() && parsed_end == name.data() + name.size()) {
-      pids.push_back(pid);
+      numbers.push_back(number);
     }
   }
-  return pids;
+  return numbers;
+}
+
+std::vector<uint32_t> ProcFs::pids() const {
+  return numbered_entries(root_);
 }
 
 std::string ProcFs::comm(uint32_t pid) const {
   return first_line(read_file(entry(pid, "comm"), 4096));
 }
 
-std::string ProcFs::thread_name(uint32_t pid, uint32_t tid) const {
-  return first_line(read_file(entry(pid, fmt::format("task/{}/comm", tid)), 4096));
+std::vector<NamedThread> ProcFs::threads(uint32_t pid) const {
+  constexpr size_t kMaxThreads = 10'000;
+  std::vector<NamedThread> threads;
+  for (const uint32_t tid : numbered_entries(entry(pid, "task")) | std::views::take(kMaxThreads)) {
+    if (tid != pid) {
+      threads.push_back({tid, first_line(read_file(entry(pid, fmt::format("task/{}/comm", tid)), 4096))});
+    }
+  }
+  return threads;
 }
 
 std::string ProcFs::executable(uint32_t pid) const {

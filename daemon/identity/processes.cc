@@ -110,6 +110,11 @@ Process ProcessTable::read_once(uint32_t pid) {
   if (identity.comm.empty()) {
     identity.comm = kUnknownComm;
   }
+  for (NamedThread& thread : source_.threads(pid)) {
+    if (!thread.name.empty()) {
+      process.thread_names[thread.tid] = {std::move(thread.name)};
+    }
+  }
   const auto maps = source_.maps(pid);
   denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
   for (const MapsEntry& entry : maps.value_or(std::vector<MapsEntry>())) {
@@ -196,7 +201,7 @@ void ProcessTable::refresh(Process& process, Process now) {
   process.known_since_ns = now.known_since_ns;
   process.whole_since_ns = now.whole_since_ns;
   process.identity->comm = now.identity->comm;
-  process.thread_names.clear();  // whose names changed, or ended, is not known
+  process.thread_names = std::move(now.thread_names);
   process.may_have_threads = process.may_have_threads || now.may_have_threads;
 }
 
@@ -231,18 +236,9 @@ Process& ProcessTable::find(uint32_t pid, int64_t time_ns) {
                                                                                 : unknown(pid);
 }
 
-std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
-  std::string& name = process.thread_names[tid].name;
-  if (name.empty() && process.is_known && process.is_whole && tid != process.identity->pid) {
-    name = source_.thread_name(process.identity->pid, tid);
-    if (!is_there(process)) {
-      name.clear();
-    }
-  }
-  if (name.empty()) {
-    name = process.identity->comm;
-  }
-  return name;
+const std::string& ProcessTable::thread_name(const Process& process, uint32_t tid) {
+  const auto known = process.thread_names.find(tid);
+  return known == process.thread_names.end() ? process.identity->comm : known->second.name;
 }
 
 void ProcessTable::read_cgroup(Process& process, bool of_v1) {

@@ -93,7 +93,8 @@ class ProcessTable {
   // The process that a sample of that time belongs to; one that nothing is known of has neither mappings nor an executable.
   // Valid until the next call. Before scan(), a process that no record told of is read from the source (/proc).
   Process& find(uint32_t pid, int64_t time_ns = INT64_MAX);
-  std::string thread_name(Process& process, uint32_t tid);
+  // The process's own where it has none that is known. Borrowed from the process.
+  static const std::string& thread_name(const Process& process, uint32_t tid);
 
   // The path of the group that the process was in when a sample told its ID. The root says nothing where groups of another
   // hierarchy are in use: then it is what /proc says, which is read once in a window.

@@ -46,8 +46,7 @@ class Machine : public ProcessSource {
     records_.clear();
   }
 
-  // Something happens. The names of threads that are there before any record are read when they are needed.
-  void step(bool with_threads) {
+  void step() {
     now_ns_ += std::uniform_int_distribution<int64_t>(1, 4 * kMs)(random_);
     const uint32_t pid = any_pid();
     switch (random_() % 8) {
@@ -65,9 +64,7 @@ class Machine : public ProcessSource {
         rename(pid);
         break;
       case 5:
-        if (with_threads) {
-          start_thread(pid);
-        }
+        start_thread(pid);
         break;
       case 6:
         processes_[pid].group = 1 + random_() % kGroups;
@@ -103,10 +100,20 @@ class Machine : public ProcessSource {
     }
     return pids;
   }
-  std::string comm(uint32_t pid) const override { return thread_name(pid, pid); }
-  std::string thread_name(uint32_t pid, uint32_t tid) const override {
+  std::string comm(uint32_t pid) const override {
     const Running* running = find(pid);
-    return running != nullptr && running->threads.contains(tid) ? running->threads.at(tid) : std::string();
+    return running != nullptr && running->threads.contains(pid) ? running->threads.at(pid) : std::string();
+  }
+  std::vector<NamedThread> threads(uint32_t pid) const override {
+    std::vector<NamedThread> threads;
+    if (const Running* running = find(pid)) {
+      for (const auto& [tid, name] : running->threads) {
+        if (tid != pid) {
+          threads.push_back({tid, name});
+        }
+      }
+    }
+    return threads;
   }
   std::string executable(uint32_t pid) const override {
     const Running* running = find(pid);
@@ -274,7 +281,7 @@ class Storm {
  private:
   void happen(int steps, std::vector<std::pair<perf::Record, Machine::Truth>>* samples) {
     for (int i = 0; i < steps; ++i) {
-      machine_.step(samples != nullptr);
+      machine_.step();
       if (samples != nullptr) {
         samples->push_back(machine_.sample());
       }
@@ -320,7 +327,7 @@ class Storm {
     }
     if (loss_ == 0) {
       ASSERT_EQ(library != nullptr, !truth.library.empty()) << "PID " << sample.pid;
-      ASSERT_EQ(table_.thread_name(process, sample.tid), truth.thread) << "PID " << sample.pid;
+      ASSERT_EQ(ProcessTable::thread_name(process, sample.tid), truth.thread) << "PID " << sample.pid;
     }
   }
 
