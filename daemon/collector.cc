@@ -333,8 +333,9 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   for (const auto& window_counts : window_counts_) {
     window_counts->add_to(profile, builder);
   }
+  const auto sampled_processes = builder.processes();
   builder.finish(profile);
-  name_jit_locations(proc_fs_, profile);
+  name_jit_locations(proc_fs_, sampled_processes, profile);
   reckon_not_sampled(profile);
   remark_on_hits(plan_, profile);
   profile.set_lost_side_band(*side_band_after - *side_band_before);

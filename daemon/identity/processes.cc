@@ -61,7 +61,7 @@ bool is_same_program(const Process& before, const Process& now) {
 
 }  // namespace
 
-bool ProcessTable::started_then(int64_t known_ns, int64_t told_ns) {
+bool started_then(int64_t known_ns, int64_t told_ns) {
   // /proc rounds down to 10 ms, and the record of a fork, which may be what is known, comes a little after the start.
   constexpr int64_t kLatestNs = 20'000'000;
   return known_ns != 0 && told_ns <= known_ns && known_ns - told_ns <= kLatestNs;
@@ -146,7 +146,7 @@ Process ProcessTable::read(uint32_t pid) {
     const bool is_whole = after && after->started_ns == before->started_ns &&
                           source_.executable(pid) == process.identity->executable;
     if (is_whole) {
-      process.started_ns = after->started_ns;
+      process.identity->started_ns = after->started_ns;
       process.may_have_threads = after->threads > 1;
       process.losses_seen = losses_;
       if (after->is_kernel_thread) {
@@ -160,7 +160,7 @@ Process ProcessTable::read(uint32_t pid) {
 
 bool ProcessTable::is_there(const Process& process) const {
   const auto stat = source_.stat(process.identity->pid);
-  return stat && started_then(process.started_ns, stat->started_ns);
+  return stat && started_then(process.identity->started_ns, stat->started_ns);
 }
 
 Process& ProcessTable::unknown(uint32_t pid) {
@@ -211,7 +211,7 @@ bool ProcessTable::look_again(uint32_t pid, Process& process) {
     processes_.erase(pid);
     return false;
   }
-  if (started_then(process.started_ns, now.started_ns) && is_same_program(process, now)) {
+  if (started_then(process.identity->started_ns, now.identity->started_ns) && is_same_program(process, now)) {
     refresh(process, std::move(now));
   } else {
     process = std::move(now);

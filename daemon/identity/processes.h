@@ -37,7 +37,8 @@ inline constexpr std::string_view kOutsideComm = "[outside]";
 // at the end of their window, when it is complete.
 struct ProcessIdentity {
   uint32_t pid = 0;
-  int64_t start_ns = 0;  // monotonic; 0: before we looked
+  int64_t start_ns = 0;    // of the program: monotonic; 0: before we looked
+  int64_t started_ns = 0;  // the process: since boot, about (started_then); 0: unknown
   std::string comm;
   std::string executable;
   const BinaryInfo* binary = nullptr;  // of the executable; null: unknown
@@ -46,6 +47,10 @@ struct ProcessIdentity {
   // Who it works for, where somebody knows; null: as rules say.
   std::shared_ptr<const Workload> workload = nullptr;
 };
+
+// Whether a process known to have started then is the one that /proc tells that start of. Two of one PID must have started
+// 30 ms apart to be told from each other; PIDs go round by the thousand first.
+bool started_then(int64_t known_ns, int64_t told_ns);
 
 struct ThreadName {
   std::string name;
@@ -63,7 +68,6 @@ struct Process {
   bool may_have_threads = false;
   bool first_thread_ended = false;
   int64_t ended_ns = 0;        // 0: it has not
-  int64_t started_ns = 0;      // since boot; 0: unknown
   int64_t known_since_ns = 0;  // records of an earlier time are in it already
   int64_t whole_since_ns =
       0;  // samples of an earlier time are not its own, or of code that it may not have had
@@ -125,9 +129,6 @@ class ProcessTable {
   bool was_read_since(uint32_t pid, int64_t fork_ns) const;
   // Whether threads go on after its first one.
   bool has_other_threads(const Process& process) const;
-  // Whether a process known to have started then is the one that /proc tells that start of. Two of one PID must have started
-  // 30 ms apart to be told from each other; PIDs go round by the thousand first.
-  static bool started_then(int64_t known_ns, int64_t told_ns);
   // The process that a record of that time changes; null where there is nothing to change.
   Process* changed(uint32_t pid, int64_t time_ns);
   // The losses in spite of which a record of that time tells the whole.
