@@ -332,6 +332,79 @@ TEST_F(ProcessTableTest, ProcessesOutsideOurPidNamespaceAreNotToldApart) {
   EXPECT_EQ(table.find(7, 6).identity->executable, "/bin/job") << "read, since its parent is not known";
 }
 
+// Half a second in which records are lost: the thread 8 is named again, and another library lies where "left" was.
+class AfterALoss : public ProcessTableTest {
+ protected:
+  AfterALoss() {
+    live_.scan();
+    map_now(2 * kNsPerSecond, "left.so");
+    now_ns_ = 3 * kNsPerSecond;
+    proc_.file("7/comm", "main2\n");
+    proc_.file("7/task/8/comm", "again\n");
+    proc_.file("7/maps",
+               "1000-2000 r-xp 00000000 fe:01 11 /bin/job\n8000-9000 r-xp 00000000 fe:01 12 /lib/right.so\n");
+    live_.distrust();
+  }
+
+  void map_now(int64_t time_ns, const std::string& library) {
+    live_.apply({time_ns, perf::MmapRecord{7, 0x8000, 0x1000, 0, {}, "/lib/" + library, 0xfe, 1, 12}});
+  }
+  std::string library_at(int64_t time_ns) {
+    const Mapping* mapping = live_.find(7, time_ns).mappings->find(0x8800);
+    return mapping == nullptr ? "nothing" : mapping->binary->path;
+  }
+
+  int64_t now_ns_ = kNsPerSecond + 1;
+  ProcFs moving_files_{proc_.root(), {[this] { return now_ns_; }, [this] { return now_ns_; }}};
+  ProcessTable live_{moving_files_, binaries_, {}};
+  const int64_t before_look_ns_ = 2 * kNsPerSecond + kNsPerSecond / 2;
+  const int64_t after_look_ns_ = 3 * kNsPerSecond;
+};
+
+TEST_F(AfterALoss, AProcessIsWhatProcSaysFromTheLookOn) {
+  Process& process = live_.find(7, after_look_ns_);
+  EXPECT_TRUE(process.is_whole);
+  EXPECT_EQ(library_at(after_look_ns_), "/lib/right.so");
+  EXPECT_EQ(process.identity->comm, "main2");
+  EXPECT_EQ(ProcessTable::thread_name(process, 7), "main2");
+  EXPECT_EQ(ProcessTable::thread_name(process, 8), "again");
+}
+
+TEST_F(AfterALoss, OnlyTheCodeOfItsExecutableIsSureBeforeTheLook) {
+  Process& process = live_.find(7, before_look_ns_);
+  EXPECT_EQ(process.identity, live_.find(7, after_look_ns_).identity) << "it is the same program";
+  ASSERT_NE(process.mappings->find(0x1800), nullptr);
+  EXPECT_EQ(process.mappings->find(0x1800)->binary->path, "/bin/job");
+  EXPECT_EQ(library_at(before_look_ns_), "nothing") << "any may have been there";
+  EXPECT_EQ(ProcessTable::thread_name(process, 8), "main2") << "not its own";
+  EXPECT_EQ(live_.unknown(), 0);
+}
+
+TEST_F(AfterALoss, RecordsOfTheTimeBeforeTheLookAreInItAlready) {
+  live_.find(7, after_look_ns_);
+  map_now(before_look_ns_, "middle.so");
+  EXPECT_EQ(library_at(after_look_ns_), "/lib/right.so");
+  map_now(after_look_ns_ + 1, "left.so");
+  EXPECT_EQ(library_at(after_look_ns_ + 1), "/lib/left.so");
+}
+
+TEST_F(AfterALoss, AChildOfThatTimeIsReadRatherThanTakenFromItsParent) {
+  proc_.process(20, {.comm = "child",
+                     .executable = "/bin/job",
+                     .cgroup = "",
+                     .maps = "8000-9000 r-xp 00000000 fe:01 12 /lib/right.so\n",
+                     .started_ticks = 250});
+  live_.apply({before_look_ns_, perf::ForkRecord{20, 7, 20, 7}});
+  EXPECT_EQ(live_.find(20, after_look_ns_).identity->comm, "child");
+  EXPECT_NE(live_.find(20, after_look_ns_).mappings->find(0x8800), nullptr);
+}
+
+TEST_F(AfterALoss, WithTheWindowWhatIsUnsureEnds) {
+  live_.find(7, before_look_ns_);
+  live_.end_window();
+  EXPECT_FALSE(live_.find(7, before_look_ns_).is_known);
+}
+
 TEST_F(ProcessTableTest, AZombieIsNoThreadOfTheKernel) {
   proc_.process(9, {.comm = "a) R (b", .executable = "", .cgroup = "0::/\n", .maps = ""});
   table_.scan();
