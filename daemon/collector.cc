@@ -178,6 +178,12 @@ void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile
                     "nobody could tell ({})",
                     profile.lost_side_band(), processes_.unknown() - unknown_before, identity::kUnknownComm));
   }
+  if (processes_.unplaced() > 0) {
+    profile.add_notes(fmt::format(
+        "{} samples count for the control group that their process began in: theirs is not known, "
+        "since there were over {} groups, or records of them were lost",
+        processes_.unplaced(), identity::CgroupTable::Limits{}.max_groups));
+  }
 }
 
 bool Collector::must_end(WindowCost& cost) const {

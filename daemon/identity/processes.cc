@@ -68,10 +68,10 @@ bool started_then(int64_t known_ns, int64_t told_ns) {
 }
 
 ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries,
-                           const std::string& cgroup_mounts)
+                           const std::string& cgroup_mounts, CgroupTable::Limits cgroup_limits)
     : source_(source),
       binaries_(binaries),
-      cgroups_(cgroup_mounts),
+      cgroups_(cgroup_mounts, cgroup_limits),
       sees_all_processes_(source.sees_all_processes()) {}
 
 size_t ProcessTable::scan() {
@@ -244,7 +244,8 @@ const std::string& ProcessTable::thread_name(const Process& process, uint32_t ti
 void ProcessTable::read_cgroup(Process& process, bool of_v1) {
   process.cgroup_window = window_;
   const std::string text = source_.cgroup(process.identity->pid);
-  if (!text.empty() && is_there(process)) {
+  process.cgroup_is_read = !text.empty() && is_there(process);
+  if (process.cgroup_is_read) {
     process.identity->cgroup = of_v1 ? v1_cgroup_path(text) : cgroup_path(text);
   }
 }
@@ -259,6 +260,8 @@ CgroupPath ProcessTable::cgroup_of(Process& process, uint64_t sampled_id) {
   if (process.is_known && process.cgroup_window != window_) {
     read_cgroup(process, is_root && beside == CgroupTable::Beside::kV1);
   }
+  const bool is_told = sampled_id == 0 || sampled != nullptr || process.cgroup_is_read;
+  unplaced_ += is_told ? 0 : 1;
   return cgroups_.path(process.identity->cgroup);
 }
 
@@ -271,6 +274,7 @@ void ProcessTable::distrust() {
 
 void ProcessTable::end_window() {
   ++window_;
+  unplaced_ = 0;
   cgroups_.end_window();
   unknown_.clear();
   unsure_.clear();

@@ -71,8 +71,9 @@ struct Process {
   int64_t known_since_ns = 0;  // records of an earlier time are in it already
   int64_t whole_since_ns =
       0;  // samples of an earlier time are not its own, or of code that it may not have had
-  uint64_t losses_seen = 0;    // of records, in spite of which it is right
-  uint64_t cgroup_window = 0;  // in which its group was last read; 0: never
+  uint64_t losses_seen = 0;     // of records, in spite of which it is right
+  uint64_t cgroup_window = 0;   // in which its group was last read, or tried to be; 0: never
+  bool cgroup_is_read = false;  // then
 };
 
 // One thread. Memory grows with live processes and their mappings; those that ended are kept for a second of the records'
@@ -81,7 +82,7 @@ class ProcessTable {
  public:
   // `cgroup_mounts` is where control groups are mounted; empty where only records tell of them.
   ProcessTable(const ProcessSource& source, BinaryTable& binaries,
-               const std::string& cgroup_mounts = "/sys/fs/cgroup");
+               const std::string& cgroup_mounts = "/sys/fs/cgroup", CgroupTable::Limits cgroup_limits = {});
 
   // Reads the processes and control groups that are there already. Call with recording enabled, so that whatever changes
   // meanwhile is in the records; apply those before samples are taken. From then on the records are taken to be complete.
@@ -101,7 +102,8 @@ class ProcessTable {
   static const std::string& thread_name(const Process& process, uint32_t tid);
 
   // The path of the group that the process was in when a sample told its ID. The root says nothing where groups of another
-  // hierarchy are in use: then it is what /proc says, which is read once in a window.
+  // hierarchy are in use: then it is what /proc says, which is read once in a window. So it is where nobody knows the ID:
+  // there were too many groups. Of a process that is gone it is the group that it was last known in, or was forked in.
   CgroupPath cgroup_of(Process& process, uint64_t sampled_id);
 
   // Call between windows.
@@ -112,6 +114,8 @@ class ProcessTable {
   bool knows_cgroups() const { return cgroups_.groups() > 0; }
   // How many times a process was looked for of which nothing is known.
   uint64_t unknown() const { return unknown_found_; }
+  // Of how many samples in this window the group was not known, nor to be asked of /proc.
+  uint64_t unplaced() const { return unplaced_; }
   // Of all mappings and executables: what BinaryTable must keep.
   std::set<const BinaryInfo*> binaries_in_use() const;
 
@@ -169,7 +173,8 @@ class ProcessTable {
   int64_t lost_until_ns_ = 0;
   uint64_t window_ = 1;
   uint64_t unknown_found_ = 0;
-  size_t denied_ = 0;  // reads of mappings
+  uint64_t unplaced_ = 0;  // in this window
+  size_t denied_ = 0;      // reads of mappings
 };
 
 }  // namespace plimsoll::identity

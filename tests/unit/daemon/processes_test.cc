@@ -332,6 +332,24 @@ TEST_F(ProcessTableTest, ProcessesOutsideOurPidNamespaceAreNotToldApart) {
   EXPECT_EQ(table.find(7, 6).identity->executable, "/bin/job") << "read, since its parent is not known";
 }
 
+// A process in a group that there was no room for: while it is there /proc tells its group, afterwards nobody.
+TEST_F(ProcessTableTest, SamplesWhoseGroupNobodyKnowsAreCounted) {
+  ProcessTable table(files_, binaries_, {}, {.max_groups = 1});
+  table.scan();
+  table.apply({1, perf::CgroupRecord{100, "/fits"}});
+  table.apply({1, perf::CgroupRecord{101, "/does-not"}});
+  EXPECT_EQ(*table.cgroup_of(table.find(7), 100), "/fits");
+  EXPECT_EQ(*table.cgroup_of(table.find(7), 101), "/docker/abc") << "by /proc";
+  EXPECT_EQ(table.unplaced(), 0);
+  table.apply({kNsPerSecond, perf::ForkRecord{20, 7, 20, 7}});
+  EXPECT_EQ(*table.cgroup_of(table.find(20), 101), "/docker/abc") << "its parent's";
+  EXPECT_EQ(*table.cgroup_of(table.find(20), 101), "/docker/abc");
+  EXPECT_EQ(*table.cgroup_of(table.find(20), 0), "/docker/abc");
+  EXPECT_EQ(table.unplaced(), 2) << "where the sample told a group";
+  table.end_window();
+  EXPECT_EQ(table.unplaced(), 0);
+}
+
 // Half a second in which records are lost: the thread 8 is named again, and another library lies where "left" was.
 class AfterALoss : public ProcessTableTest {
  protected:
