@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "base/file.h"
 #include "daemon/identity/cgroup.h"
@@ -13,8 +14,9 @@ namespace plimsoll::identity {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = 4096;
-// Enough for the lowest PIDs of any group that is an instance of something.
 constexpr size_t kMaxProcsBytes = 64 << 10;
+// Of a group, asked when they started.
+constexpr size_t kMaxAsked = 64;
 constexpr double kDefaultWeight = 100;
 constexpr double kDefaultShares = 1024;
 
@@ -41,20 +43,20 @@ std::optional<double> field(std::string_view text, std::string_view name) {
   return std::nullopt;
 }
 
-// 0: the group has no processes that this PID namespace knows.
-uint32_t lowest_pid(const std::string& procs) {
-  uint32_t lowest = 0;
+// Each once, ascending. 0: processes that are outside this PID namespace.
+std::vector<uint32_t> pids_of(const std::string& procs) {
+  std::set<uint32_t> pids;
   const char* at = procs.data();
   const char* const end = at + procs.size();
   while (at < end) {
     uint32_t pid = 0;
     const auto parsed = std::from_chars(at, end, pid);
-    if (parsed.ec == std::errc() && pid != 0) {
-      lowest = lowest == 0 ? pid : std::min(lowest, pid);
+    if (parsed.ec == std::errc()) {
+      pids.insert(pid);
     }
     at = std::find(parsed.ptr, end, '\n') + 1;
   }
-  return lowest;
+  return {pids.begin(), pids.end()};
 }
 
 std::vector<std::string> groups_below(const std::string& folder) {
@@ -210,16 +212,42 @@ InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) {
     return usage;
   }
   // As a profile names it: by the process's own group, which in a hybrid layout may be of another hierarchy.
-  std::string path = cgroup_path(proc_fs_.cgroup(pid));
+  std::string path = pid == 0 ? std::string() : cgroup_path(proc_fs_.cgroup(pid));
   path = path.size() > 1 ? path : printable(group);
-  usage.executable = proc_fs_.executable(pid);
-  usage.comm = proc_fs_.comm(pid);
   usage.cgroup = path;
-  const Workload& workload = namer_.name(pid, path);
-  usage.job = workload.job.empty() ? path : workload.job;
-  usage.instance = workload.instance;
-  usage.container = workload.container;
+  Workload workload;
+  if (pid == 0) {
+    usage.comm = kOutsideComm;
+    workload = namer_.name(ProcessFacts{path, {}, usage.comm});
+  } else {
+    usage.executable = proc_fs_.executable(pid);
+    usage.comm = proc_fs_.comm(pid);
+    workload = namer_.name(pid, path);
+  }
+  usage.job = workload.job.empty() ? path : std::move(workload.job);
+  usage.instance = std::move(workload.instance);
+  usage.container = std::move(workload.container);
   return usage;
+}
+
+std::optional<uint32_t> Census::oldest_process(const std::string& folder) const {
+  const auto procs = read_beginning(folder + "/cgroup.procs", kMaxProcsBytes);
+  const std::vector<uint32_t> pids = pids_of(procs.value_or(std::string()));
+  const auto inside = std::ranges::upper_bound(pids, 0U);
+  if (inside == pids.end()) {
+    return pids.empty() ? std::nullopt : std::optional(0U);
+  }
+  const auto asked = std::min(kMaxAsked, static_cast<size_t>(pids.end() - inside));
+  uint32_t oldest = *inside;
+  int64_t oldest_start_ns = INT64_MAX;
+  for (const uint32_t pid : std::span(inside, asked > 1 ? asked : 0)) {
+    const auto stat = proc_fs_.stat(pid);
+    if (stat && stat->started_ns < oldest_start_ns) {
+      oldest = pid;
+      oldest_start_ns = stat->started_ns;
+    }
+  }
+  return oldest;
 }
 
 int64_t Census::visit(const std::string& group, size_t depth, const Quota& quota, Walk& walk) {
@@ -242,14 +270,11 @@ int64_t Census::visit(const std::string& group, size_t depth, const Quota& quota
     }
   }
   const bool is_root = group.empty();
-  const uint32_t pid =
-      is_root ? 0
-              : lowest_pid(read_beginning(walk.layout.usage_root + group + "/cgroup.procs", kMaxProcsBytes)
-                               .value_or(std::string()));
-  if (pid == 0 && !is_root) {
+  const auto pid = is_root ? 0 : oldest_process(walk.layout.usage_root + group);
+  if (!pid) {
     return claimed_ns;
   }
-  InstanceUsage instance = name_instance(group, pid);
+  InstanceUsage instance = name_instance(group, *pid);
   instance.quota_cpus = tightest.cpus;
   instance.weight = weight(walk.layout, group);
   // Counters are read one after the other: those below may already have gone on.

@@ -32,8 +32,10 @@ class WorkloadNamer {
   // A live process, by what /proc says of it now; `cgroup` is its path.
   const Workload& name(uint32_t pid, std::string_view cgroup);
 
- private:
+  // Of what little is known.
   const Workload& name(const ProcessFacts& facts);
+
+ private:
   Environment variables_of(uint32_t pid) const;
 
   const ProcFs& proc_fs_;
