@@ -227,6 +227,8 @@ InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) {
   usage.job = workload.job.empty() ? path : std::move(workload.job);
   usage.instance = std::move(workload.instance);
   usage.container = std::move(workload.container);
+  usage.image = std::move(workload.image);
+  usage.labels = std::move(workload.labels);
   return usage;
 }
 

@@ -23,6 +23,8 @@ struct InstanceUsage {
   std::string job;
   std::string instance;
   std::string container;
+  std::string image;
+  Environment labels;
   double quota_cpus = 0;    // the tightest of the group's and its ancestors'; 0: none
   double weight = 0;        // as cpu.weight has it (100 by default); 0: unknown
   int64_t cpu_time_ns = 0;  // since the previous census
@@ -51,7 +53,7 @@ struct CensusLimits {
 // oldest's. A group whose processes are outside our PID namespace has their name (kOutsideComm).
 //
 // An instance's CPU time is its group's, less that of the instances below it, so that times add up to the root's. Groups whose
-// processes rules give the same names are one instance. A group that is seen for
+// processes rules give the same names are one instance, with image and labels of the first of them. A group that is seen for
 // the first time after the first census began within the interval: all of its time counts. A counter that fell belongs to
 // another group of that name, and begins anew.
 //
