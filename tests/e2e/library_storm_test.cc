@@ -45,10 +45,12 @@ class LibraryStorm : public ::testing::Test {
     return {Background(storm), Background(storm), Background(storm)};
   }
 
-  // Each page fault is a sample. Of stacks only the leaf matters.
-  Background daemon(const std::string& seconds) const {
-    return Background({"plimsolld", "--once", seconds, "--event", "page-faults:1", "--ring-pages", "1024",
+  // Each page fault is a sample. Of stacks only the leaf matters. Collects until it is interrupted.
+  Background daemon() const {
+    Background daemon({"plimsolld", "--once", "100", "--event", "page-faults:1", "--ring-pages", "1024",
                        "--stack-bytes", "8", "--output", folder_ / "profile"});
+    wait_for_events_of(daemon);
+    return daemon;
   }
 
   static Done wait(std::array<Background, kProcesses>& storms) {
@@ -112,9 +114,10 @@ class LibraryStorm : public ::testing::Test {
 };
 
 TEST_F(LibraryStorm, LeavesNoSampleInALibraryThatWasNotThere) {
-  Background daemon_running = daemon("5");
+  Background daemon_running = daemon();
   auto running = storms("3");
   const Done done = wait(running);
+  daemon_running.kill(SIGINT);
   ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
   EXPECT_GT(done.at_first_address, done.loaded / 2) << "libraries did not replace each other";
   const wire::RawProfile sampled = profile();
@@ -130,13 +133,14 @@ TEST_F(LibraryStorm, LeavesNoSampleInALibraryThatWasNotThere) {
 
 // The daemon stands still until records of mappings are lost: then a place may be unknown, but not wrong.
 TEST_F(LibraryStorm, WithRecordsOfMappingsLost) {
-  Background daemon_running = daemon("8");
+  Background daemon_running = daemon();
   wait(*std::make_unique<std::array<Background, kProcesses>>(storms("1")));
   auto running = storms("5");
   daemon_running.kill(SIGSTOP);
   wait(*std::make_unique<std::array<Background, kProcesses>>(storms("2")));
   daemon_running.kill(SIGCONT);
   wait(running);
+  daemon_running.kill(SIGINT);
   ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
   const wire::RawProfile sampled = profile();
   EXPECT_GT(sampled.lost_side_band(), 0);

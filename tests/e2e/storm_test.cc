@@ -279,16 +279,18 @@ TEST_F(Storm, InAPidNamespaceOfFewPidsThatTheDaemonIsInToo) {
   if (!has_pid_max_of_namespaces()) {
     GTEST_SKIP() << "before Linux 6.14 PID namespaces have no pid_max of their own";
   }
+  // The daemon collects, once it has opened its events, until the storm is over.
   const std::string script =
       "echo 400 > /proc/sys/kernel/pid_max || exit 77; \"$@\" & "
+      "until ls -l /proc/$!/fd | grep -q perf_event || ! kill -0 $!; do :; done; "
       "\"$0\" 1000 4 0 - " +
-      folder_.path() + " || exit 1; wait $!";
+      folder_.path() + " || exit 1; kill -INT $!; wait $!";
   std::vector<std::string> inside{
       "/usr/bin/unshare", "--pid", "--fork", "--kill-child",        "--mount-proc",
       "/bin/sh",          "-c",    script,   program("exec_storm"), program("plimsolld")};
-  const auto arguments = daemon("5");
+  const auto arguments = daemon("100");
   inside.insert(inside.end(), arguments.begin() + 1, arguments.end());
-  const Background outside(storm("5"));
+  const Background outside(storm("100"));
   const Finished finished = run(inside);
   if (finished.status == 77 || finished.err.starts_with("unshare:")) {
     GTEST_SKIP() << "this user may not make PID namespaces: " << finished.err;
