@@ -125,7 +125,7 @@ void ProcessTable::fork_process(const perf::ForkRecord& record, int64_t time_ns)
   if (was_read_since(record.pid, time_ns)) {
     return;
   }
-  Process& parent = find(record.parent_pid, time_ns);
+  const Process& parent = find(record.parent_pid, time_ns);
   if (record.was_before || !parent.is_known || !parent.is_whole) {
     Process process = read(record.pid);
     if (process.is_known) {
