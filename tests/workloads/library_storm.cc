@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   ::madvise(memory, kPages * kPageBytes, MADV_NOHUGEPAGE);
-  const auto end_ns = now_ns() + static_cast<int64_t>(std::atof(argv[1]) * kNsPerSecond);
+  const auto end_ns = now_ns() + static_cast<int64_t>(std::strtod(argv[1], nullptr) * kNsPerSecond);
   Work first = nullptr;
   long loaded = 0;
   long at_first = 0;
