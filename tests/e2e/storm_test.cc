@@ -42,7 +42,8 @@ bool has_pid_max_of_namespaces() {
   ::uname(&system);
   int major = 0;
   int minor = 0;
-  std::sscanf(system.release, "%d.%d", &major, &minor);
+  char dot = 0;
+  std::istringstream(system.release) >> major >> dot >> minor;
   return std::pair(major, minor) >= std::pair(6, 14);
 }
 
@@ -146,7 +147,7 @@ class Storm : public ::testing::Test {
         } else {
           judged.right[at_work] += table.hits(row);
         }
-        const std::string instance = groups + "/" + at_work;
+        const std::string instance = std::string(groups).append("/").append(at_work);
         judged.wrong_group += !groups.empty() && process.cgroup() != instance ? table.hits(row) : 0;
       }
     }
