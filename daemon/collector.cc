@@ -67,6 +67,9 @@ Collector::Collector(CollectorOptions options)
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
+  if (auto checked = collector->proc_fs_.check_namespace(); !checked) {
+    return propagate(checked, "learning of processes");
+  }
   const LiveEvents machine;
   auto plan = plan_events(collector->options_.assignment, collector->options_.allowed_events, machine);
   if (!plan) {
@@ -146,7 +149,10 @@ Status Collector::learn_processes() {
     return enabled;
   }
   const size_t denied = processes_.scan();
-  add_reach_notes({.unread_mappings = denied, .unread_binaries = images_.denied()}, notes_);
+  add_reach_notes({.unread_mappings = denied,
+                   .unread_binaries = images_.denied(),
+                   .is_in_pid_namespace = !processes_.sees_all_processes()},
+                  notes_);
   scanned_ = true;
   sampler_->drain([this](Bytes bytes) {
     if (const auto record = perf::decode_record(bytes)) {
@@ -162,6 +168,12 @@ void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile
         fmt::format("{} records of processes were lost: who ran was asked of /proc again, and {} times "
                     "nobody could tell ({})",
                     profile.lost_side_band(), processes_.unknown() - unknown_before, identity::kUnknownComm));
+  }
+  if (processes_.unplaced() > 0) {
+    profile.add_notes(fmt::format(
+        "{} samples count for the control group that their process began in: theirs is not known, "
+        "since there were over {} groups, or records of them were lost",
+        processes_.unplaced(), identity::CgroupTable::Limits{}.max_groups));
   }
 }
 
@@ -336,8 +348,9 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   if (auto written = write_counted(*open, profile); !written) {
     return propagate(written);
   }
+  const auto sampled_processes = open->builder.processes();
   open->builder.finish(profile);
-  name_jit_locations(proc_fs_, profile);
+  name_jit_locations(proc_fs_, sampled_processes, profile);
   reckon_not_sampled(profile);
   remark_on_hits(plan_, profile);
   note_unknown_processes(open->unknown_processes, profile);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/identity/perf_map.h"
+#include "daemon/identity/workload_namer.h"
 
 namespace plimsoll {
 namespace {
@@ -33,16 +34,16 @@ class JitNaming {
 
   bool is_spent() const { return read_bytes_ >= budget_bytes_; }
 
-  void name_process(uint32_t index, std::vector<SampledCode> code) {
-    const wire::Process& process = profile_.processes(static_cast<int>(index));
-    if (proc_fs_.executable(process.pid()) != process.executable()) {
+  void name_process(const identity::ProcessIdentity& process, std::vector<SampledCode> code) {
+    const auto text = identity::read_perf_map(proc_fs_, process.pid);
+    // What was read, or refused, may be another's that has the PID by now.
+    if (!identity::is_still(proc_fs_, process)) {
       return;
     }
-    const auto text = identity::read_perf_map(proc_fs_, process.pid());
     if (!text) {
       if (text.error().code != ErrorCode::kNotFound && notes_++ < kMostNotes) {
         profile_.add_notes(
-            fmt::format("JIT code of {} has no names: {}", process.comm(), text.error().message));
+            fmt::format("JIT code of {} has no names: {}", process.comm, text.error().message));
       }
       return;
     }
@@ -83,7 +84,9 @@ class JitNaming {
 
 }  // namespace
 
-void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profile, uint64_t budget_bytes) {
+void name_jit_locations(const identity::ProcFs& proc_fs,
+                        std::span<const std::shared_ptr<identity::ProcessIdentity>> processes,
+                        wire::RawProfile& profile, uint64_t budget_bytes) {
   JitNaming naming(proc_fs, profile, budget_bytes);
   for (auto& [process, code] : jit_code_by_process(profile.locations())) {
     if (naming.is_spent()) {
@@ -91,7 +94,7 @@ void name_jit_locations(const identity::ProcFs& proc_fs, wire::RawProfile& profi
           fmt::format("JIT code of some processes has no names: over {} bytes of perf maps", budget_bytes));
       return;
     }
-    naming.name_process(process, std::move(code));
+    naming.name_process(*processes[process], std::move(code));
   }
 }
 

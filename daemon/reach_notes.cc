@@ -4,6 +4,7 @@
 #include <linux/capability.h>
 #include <unistd.h>
 
+#include "daemon/identity/processes.h"
 #include "daemon/privileges/capabilities.h"
 
 namespace plimsoll {
@@ -20,6 +21,13 @@ void add_reach_notes(const Reach& reach, std::vector<std::string>& notes) {
         fmt::format("code of {} binar{} is unresolved: this user may not read the file; CAP_SYS_PTRACE and "
                     "CAP_DAC_READ_SEARCH permit most",
                     reach.unread_binaries, reach.unread_binaries == 1 ? "y" : "ies"));
+  }
+  if (reach.is_in_pid_namespace) {
+    notes.push_back(
+        fmt::format("this daemon is in a PID namespace of its own: processes outside it cannot be told "
+                    "apart, are {}, and "
+                    "their code is unresolved; run it in that of the machine (hostPID: true, --pid=host)",
+                    identity::kOutsideComm));
   }
 }
 

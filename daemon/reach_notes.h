@@ -9,11 +9,12 @@
 namespace plimsoll {
 
 struct Reach {
-  size_t unread_mappings = 0;  // of processes, for want of permission
-  size_t unread_binaries = 0;  // likewise
+  size_t unread_mappings = 0;        // of processes, for want of permission
+  size_t unread_binaries = 0;        // likewise
+  bool is_in_pid_namespace = false;  // of its own
 };
 
-// One note for each number that is not 0.
+// One note for each that is not 0.
 void add_reach_notes(const Reach& reach, std::vector<std::string>& notes);
 
 // One for each missing capability whose loss nothing else tells: CAP_PERFMON fails the sampling, and without CAP_SYSLOG the

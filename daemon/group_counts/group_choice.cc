@@ -12,6 +12,13 @@
 namespace plimsoll {
 namespace {
 
+// 0: the group has no process that this PID namespace knows.
+uint32_t lowest_known_pid(const std::string& folder) {
+  const std::vector<uint32_t> pids = identity::processes_in_group(folder);
+  const auto known = std::ranges::upper_bound(pids, 0U);
+  return known == pids.end() ? 0 : *known;
+}
+
 class Walk {
  public:
   Walk(const std::string& root, const GroupPatterns& patterns, const GroupChoiceLimits& limits)
@@ -50,7 +57,7 @@ class Walk {
     }
     const std::optional<size_t> pattern = patterns_.first_match(path);
     const uint32_t below = visit_below(name, depth, is_asked || pattern.has_value());
-    const uint32_t own = is_asked || pattern ? identity::lowest_pid(root_ + name) : 0;
+    const uint32_t own = is_asked || pattern ? lowest_known_pid(root_ + name) : 0;
     const uint32_t pid = own != 0 ? own : below;
     if (!pattern || pid == 0) {
       return pid;

@@ -131,15 +131,19 @@ std::shared_ptr<identity::ProcessIdentity> GroupCounters::identity_of(const Chos
 
 void GroupCounters::name_again(Counted& counted) {
   const std::string folder = root_ + counted.group.name;
-  const uint32_t pid = identity::lowest_pid(folder);
+  const uint32_t pid = identity::oldest_process(folder, proc_fs_).value_or(0);
   if (pid != 0 && identity::group_id(folder) == counted.group.id) {
     counted.identity = identity_of(counted.group, pid);
   }
 }
 
 void GroupCounters::open(const ChosenGroup& group) {
-  Counted counted{.group = group, .identity = identity_of(group, group.pid), .counters = {}, .at_start = {}};
   const std::string folder = root_ + group.name;
+  const uint32_t oldest = identity::oldest_process(folder, proc_fs_).value_or(0);
+  Counted counted{.group = group,
+                  .identity = identity_of(group, oldest != 0 ? oldest : group.pid),
+                  .counters = {},
+                  .at_start = {}};
   for (const GroupEvent& event : plan_.events) {
     auto counter = source_->open(folder, event.type, cpus_);
     if (!counter) {

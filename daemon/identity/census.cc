@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <set>
+#include <span>
 
 #include "base/file.h"
 #include "daemon/identity/cgroup.h"
@@ -178,15 +179,23 @@ InstanceUsage Census::name_instance(const std::string& group, uint32_t pid) {
     return usage;
   }
   // As a profile names it: by the process's own group, which in a hybrid layout may be of another hierarchy.
-  std::string path = cgroup_path(proc_fs_.cgroup(pid));
+  std::string path = pid == 0 ? std::string() : cgroup_path(proc_fs_.cgroup(pid));
   path = path.size() > 1 ? path : printable(group);
-  usage.executable = proc_fs_.executable(pid);
-  usage.comm = proc_fs_.comm(pid);
   usage.cgroup = path;
-  const Workload& workload = namer_.name(pid, path);
-  usage.job = workload.job.empty() ? path : workload.job;
-  usage.instance = workload.instance;
-  usage.container = workload.container;
+  Workload workload;
+  if (pid == 0) {
+    usage.comm = kOutsideComm;
+    workload = namer_.name(ProcessFacts{path, {}, usage.comm});
+  } else {
+    usage.executable = proc_fs_.executable(pid);
+    usage.comm = proc_fs_.comm(pid);
+    workload = namer_.name(pid, path);
+  }
+  usage.job = workload.job.empty() ? path : std::move(workload.job);
+  usage.instance = std::move(workload.instance);
+  usage.container = std::move(workload.container);
+  usage.image = std::move(workload.image);
+  usage.labels = std::move(workload.labels);
   return usage;
 }
 
@@ -210,11 +219,11 @@ int64_t Census::visit(const std::string& group, size_t depth, const Quota& quota
     }
   }
   const bool is_root = group.empty();
-  const uint32_t pid = is_root ? 0 : lowest_pid(walk.layout.usage_root + group);
-  if (pid == 0 && !is_root) {
+  const auto pid = is_root ? 0 : oldest_process(walk.layout.usage_root + group, proc_fs_);
+  if (!pid) {
     return claimed_ns;
   }
-  InstanceUsage instance = name_instance(group, pid);
+  InstanceUsage instance = name_instance(group, *pid);
   instance.quota_cpus = tightest.cpus;
   instance.weight = weight(walk.layout, group);
   // Counters are read one after the other: those below may already have gone on.

@@ -23,10 +23,12 @@ struct InstanceUsage {
   std::string job;
   std::string instance;
   std::string container;
+  std::string image;
+  Environment labels;
   double quota_cpus = 0;    // the tightest of the group's and its ancestors'; 0: none
   double weight = 0;        // as cpu.weight has it (100 by default); 0: unknown
   int64_t cpu_time_ns = 0;  // since the previous census
-  // What job and instance were made of.
+  // What job and instance were made of: the path as samples have it.
   std::string cgroup;
   std::string executable;
   std::string comm;
@@ -45,13 +47,19 @@ struct CensusLimits {
   size_t max_name_bytes = 512 << 10;
 };
 
-// An instance is a control group with processes of its own, named as its oldest process says (profiles name it likewise);
-// the lowest PID passes for the oldest. Its CPU time is its group's, less that of the instances below it, so that times
-// add up to the root's. Groups whose processes rules give the same names are one instance. A group that is seen for the first time after the first census began within the interval: all of
-// its time counts. A counter that fell belongs to another group of that name, and begins anew.
+// An instance is a control group with processes of its own, named as its oldest process says: the one that started first, of
+// those with the 64 lowest PIDs. Profiles call each process by the same rules, so that names agree where a group's processes
+// have one name; where they have several, samples are told apart, and CPU time, which the kernel counts by group, is all the
+// oldest's. A group whose processes are outside our PID namespace has their name (kOutsideComm).
 //
-// Reads the unified hierarchy, or, where the CPU controller is not in it (hybrid layouts), v1's cpu and cpuacct. One
-// thread. Costs about 30 us a group; nothing is kept but a counter for each.
+// An instance's CPU time is its group's, less that of the instances below it, so that times add up to the root's. Groups whose
+// processes rules give the same names are one instance, with image and labels of the first of them. A group that is seen for
+// the first time after the first census began within the interval: all of its time counts. A counter that fell belongs to
+// another group of that name, and begins anew.
+//
+// Reads the unified hierarchy, or, where the CPU controller is not in it (hybrid layouts), v1's cpu and cpuacct. One thread.
+// Costs four files a group and five for its oldest process, and where there are several, one for each of up to 64; nothing is
+// kept but a counter for each group.
 class Census {
  public:
   // `root` is where control groups are mounted. Without `rules` processes are called as workload_of() says.
@@ -81,6 +89,7 @@ class Census {
   int64_t delta_ns(const std::string& group, int64_t usage_ns, Walk& walk) const;
   // Visits the group and those below it; gives the time that their instances have.
   int64_t visit(const std::string& group, size_t depth, const Quota& quota, Walk& walk);
+  // PID 0: the process is outside our namespace.
   InstanceUsage name_instance(const std::string& group, uint32_t pid);
 
   const ProcFs& proc_fs_;

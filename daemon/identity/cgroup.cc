@@ -68,17 +68,17 @@ std::string pod_of(std::string_view component, bool is_under_kubepods) {
 // Of the text of /proc/PID/cgroup.
 struct CgroupPaths {
   std::string unified;
+  std::string of_perf_events;
   std::string of_cpu_time = "/";  // v1's cpu or cpuacct
   std::string longest_of_v1 = "/";
 
   const std::string& of_v1() const { return of_cpu_time.size() > 1 ? of_cpu_time : longest_of_v1; }
 };
 
-// "cpu,cpuacct" and the like, of a line of /proc/PID/cgroup.
-bool counts_cpu_time(std::string_view controllers) {
-  return std::ranges::any_of(std::views::split(controllers, ','), [](const auto part) {
-    const std::string_view controller(part.begin(), part.end());
-    return controller == "cpu" || controller == "cpuacct";
+// `controllers` are "cpu,cpuacct" and the like, of a line of /proc/PID/cgroup.
+bool has_controller(std::string_view controllers, std::string_view controller) {
+  return std::ranges::any_of(std::views::split(controllers, ','), [&](const auto part) {
+    return std::string_view(part.begin(), part.end()) == controller;
   });
 }
 
@@ -98,8 +98,12 @@ CgroupPaths read_paths(std::string_view proc_cgroup_text) {
       paths.unified = path;
       continue;
     }
-    if (path.size() > 1 && counts_cpu_time(line.substr(first_colon + 1, second_colon - first_colon - 1))) {
+    const std::string_view controllers = line.substr(first_colon + 1, second_colon - first_colon - 1);
+    if (path.size() > 1 && (has_controller(controllers, "cpu") || has_controller(controllers, "cpuacct"))) {
       paths.of_cpu_time = path;
+    }
+    if (has_controller(controllers, "perf_event")) {
+      paths.of_perf_events = path;
     }
     if (path.size() > paths.longest_of_v1.size()) {
       paths.longest_of_v1 = path;
@@ -112,6 +116,9 @@ CgroupPaths read_paths(std::string_view proc_cgroup_text) {
 
 std::string cgroup_path(std::string_view proc_cgroup_text) {
   const CgroupPaths paths = read_paths(proc_cgroup_text);
+  if (paths.of_perf_events.size() > 1) {
+    return paths.of_perf_events;
+  }
   return paths.unified.size() > 1 ? paths.unified : paths.of_v1();
 }
 

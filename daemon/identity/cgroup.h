@@ -6,9 +6,9 @@
 
 namespace plimsoll::identity {
 
-// The path that attributes a process best, from the text of /proc/PID/cgroup: the unified hierarchy's ("0::/..."), or, where
-// that is the root or absent (hybrid layouts), that of v1's cpu or cpuacct, or else the longest of a v1 hierarchy. "/" at
-// least.
+// The path that attributes a process best, from the text of /proc/PID/cgroup, and that samples tell: that of v1's perf_event;
+// where that is the root or absent, the unified hierarchy's ("0::/..."); else (hybrid layouts) that of v1's cpu or cpuacct,
+// or the longest of a v1 hierarchy. "/" at least.
 std::string cgroup_path(std::string_view proc_cgroup_text);
 
 // Likewise, of v1's hierarchies alone.

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <set>
+#include <span>
 
 #include "base/file.h"
 
@@ -16,22 +18,8 @@ namespace {
 
 // Enough for the lowest PIDs of any group that is an instance of something.
 constexpr size_t kMaxProcsBytes = 64 << 10;
-
-uint32_t lowest_of(const std::string& procs) {
-  uint32_t lowest = 0;
-  const char* at = procs.data();
-  const char* const end = at + procs.size();
-  while (at < end) {
-    uint32_t pid = 0;
-    const auto parsed = std::from_chars(at, end, pid);
-    if (parsed.ec == std::errc() && pid != 0) {
-      lowest = lowest == 0 ? pid : std::min(lowest, pid);
-    }
-    const char* const line_end = std::find(parsed.ptr, end, '\n');
-    at = line_end == end ? end : line_end + 1;
-  }
-  return lowest;
-}
+// Asked when they started.
+constexpr size_t kMaxAsked = 64;
 
 }  // namespace
 
@@ -53,8 +41,40 @@ bool may_read_group(const std::string& folder) {
   return ::faccessat(AT_FDCWD, folder.c_str(), R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES;
 }
 
-uint32_t lowest_pid(const std::string& folder) {
-  return lowest_of(read_beginning(folder + "/cgroup.procs", kMaxProcsBytes).value_or(std::string()));
+std::vector<uint32_t> processes_in_group(const std::string& folder) {
+  const std::string procs = read_beginning(folder + "/cgroup.procs", kMaxProcsBytes).value_or(std::string());
+  std::set<uint32_t> pids;
+  const char* at = procs.data();
+  const char* const end = at + procs.size();
+  while (at < end) {
+    uint32_t pid = 0;
+    const auto parsed = std::from_chars(at, end, pid);
+    if (parsed.ec == std::errc()) {
+      pids.insert(pid);
+    }
+    const char* const line_end = std::find(parsed.ptr, end, '\n');
+    at = line_end == end ? end : line_end + 1;
+  }
+  return {pids.begin(), pids.end()};
+}
+
+std::optional<uint32_t> oldest_process(const std::string& folder, const ProcFs& proc_fs) {
+  const std::vector<uint32_t> pids = processes_in_group(folder);
+  const auto inside = std::ranges::upper_bound(pids, 0U);
+  if (inside == pids.end()) {
+    return pids.empty() ? std::nullopt : std::optional(0U);
+  }
+  const auto asked = std::min(kMaxAsked, static_cast<size_t>(pids.end() - inside));
+  uint32_t oldest = *inside;
+  int64_t oldest_start_ns = INT64_MAX;
+  for (const uint32_t pid : std::span(inside, asked > 1 ? asked : 0)) {
+    const auto stat = proc_fs.stat(pid);
+    if (stat && stat->started_ns < oldest_start_ns) {
+      oldest = pid;
+      oldest_start_ns = stat->started_ns;
+    }
+  }
+  return oldest;
 }
 
 uint64_t group_id(const std::string& folder) {

@@ -15,11 +15,12 @@ using CgroupPath = std::shared_ptr<const std::string>;
 
 // IDs are those of the hierarchy that perf events belong to (PERF_SAMPLE_CGROUP): v1's perf_event where it is mounted, else
 // the unified one. An ID is the number of the group's folder there (kernfs), and is never used again. Groups that are there
-// already are found by looking through the folders, about 10 us each; of later ones records tell. One thread.
+// already are found by looking through the folders, one by one; of later ones records tell. One thread.
 class CgroupTable {
  public:
   struct Limits {
-    size_t max_groups = 20'000;  // more are left to /proc, which tells where a process is at present
+    // More are left to /proc, which tells where a process is at present; ProcessTable::unplaced() counts what that leaves.
+    size_t max_groups = 20'000;
     size_t max_depth = 32;
   };
 

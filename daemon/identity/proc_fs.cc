@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 
 #include "base/file.h"
 
@@ -104,27 +105,38 @@ std::string ProcFs::entry(uint32_t pid, std::string_view name) const {
   return fmt::format("{}/{}/{}", root_, pid, name);
 }
 
-std::vector<uint32_t> ProcFs::pids() const {
-  std::vector<uint32_t> pids;
+std::vector<uint32_t> ProcFs::numbered_entries(const std::string& folder) {
+  std::vector<uint32_t> numbers;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(root_, error), end; !error && entry != end;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    uint32_t pid = 0;
-    const auto [parsed_end, parse_error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    uint32_t number = 0;
+    const auto [parsed_end, parse_error] = std::from_chars(name.data(), name.data() + name.size(), number);
     if (parse_error == std::errc() && parsed_end == name.data() + name.size()) {
-      pids.push_back(pid);
+      numbers.push_back(number);
     }
   }
-  return pids;
+  return numbers;
+}
+
+std::vector<uint32_t> ProcFs::pids() const {
+  return numbered_entries(root_);
 }
 
 std::string ProcFs::comm(uint32_t pid) const {
   return first_line(read_file(entry(pid, "comm"), 4096));
 }
 
-std::string ProcFs::thread_name(uint32_t pid, uint32_t tid) const {
-  return first_line(read_file(entry(pid, fmt::format("task/{}/comm", tid)), 4096));
+std::vector<NamedThread> ProcFs::threads(uint32_t pid) const {
+  constexpr size_t kMaxThreads = 10'000;
+  std::vector<NamedThread> threads;
+  for (const uint32_t tid : numbered_entries(entry(pid, "task")) | std::views::take(kMaxThreads)) {
+    if (tid != pid) {
+      threads.push_back({tid, first_line(read_file(entry(pid, fmt::format("task/{}/comm", tid)), 4096))});
+    }
+  }
+  return threads;
 }
 
 std::string ProcFs::executable(uint32_t pid) const {
@@ -165,6 +177,22 @@ bool ProcFs::sees_all_processes() const {
   std::error_code error;
   const auto own = std::filesystem::read_symlink(root_ + "/self/ns/pid", error);
   return error || own == kInitialNamespace;
+}
+
+Status ProcFs::check_namespace() const {
+  // Our PIDs, in the namespace that was mounted and in those nested in it, down to ours.
+  constexpr std::string_view kPids = "\nNSpid:\t";
+  const std::string status = read_file(root_ + "/self/status", 1 << 16).value_or(std::string());
+  const size_t at = status.find(kPids);
+  const size_t begin = at == std::string::npos ? status.size() : at + kPids.size();
+  if (status.substr(begin, status.find('\n', begin) - begin).find('\t') == std::string::npos) {
+    return {};
+  }
+  return with_hint(fail(ErrorCode::kUnsupported,
+                        "{} is of another PID namespace than this program, and names other processes", root_),
+                   "mount a /proc of this namespace (unshare --mount-proc), or stay in that of the machine "
+                   "(hostPID: true, "
+                   "--pid=host)");
 }
 
 Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {

@@ -48,6 +48,11 @@ struct ProcessStat {
   bool is_kernel_thread = false;
 };
 
+struct NamedThread {
+  uint32_t tid = 0;
+  std::string name;
+};
+
 // What is known of processes besides the records about them: what /proc says, of those of this machine; nothing, of those of
 // a recording. Names are printable(), empty where the process is gone or out of reach.
 class ProcessSource {
@@ -55,7 +60,8 @@ class ProcessSource {
   virtual ~ProcessSource() = default;
   virtual std::vector<uint32_t> pids() const = 0;
   virtual std::string comm(uint32_t pid) const = 0;
-  virtual std::string thread_name(uint32_t pid, uint32_t tid) const = 0;
+  // At most 10,000, without the first, which has the name of the process.
+  virtual std::vector<NamedThread> threads(uint32_t pid) const = 0;
   virtual std::string executable(uint32_t pid) const = 0;
   // Nothing where the process is gone.
   virtual std::optional<ProcessStat> stat(uint32_t pid) const = 0;
@@ -64,7 +70,7 @@ class ProcessSource {
   virtual Result<std::vector<MapsEntry>> maps(uint32_t pid) const = 0;
   // False: only the records tell of a process; its executable is the first file that they say it mapped.
   virtual bool tells_executables() const { return true; }
-  // False in a PID namespace of our own: records tell of processes outside, all as PID 0.
+  // False in a PID namespace of our own: records tell of all processes outside as of PID 0.
   virtual bool sees_all_processes() const { return true; }
   // By the clock of the records. 0: what is read is as old as they are.
   virtual int64_t now_ns() const { return 0; }
@@ -84,10 +90,12 @@ class ProcFs : public ProcessSource {
 
   std::vector<uint32_t> pids() const override;
   std::string comm(uint32_t pid) const override;
-  std::string thread_name(uint32_t pid, uint32_t tid) const override;
+  std::vector<NamedThread> threads(uint32_t pid) const override;
   std::string executable(uint32_t pid) const override;
   std::optional<ProcessStat> stat(uint32_t pid) const override;
   bool sees_all_processes() const override;
+  // kUnsupported where the PIDs in it are those of another PID namespace than ours, which the kernel's records tell of.
+  Status check_namespace() const;
   int64_t now_ns() const override { return clocks_.records_ns(); }
   int64_t since_boot_ns(int64_t record_time_ns) const override {
     return record_time_ns + clocks_.boot_ns() - clocks_.records_ns();
@@ -121,6 +129,7 @@ class ProcFs : public ProcessSource {
 
  private:
   std::string entry(uint32_t pid, std::string_view name) const;
+  static std::vector<uint32_t> numbered_entries(const std::string& folder);
   std::string root_;
   Clocks clocks_;
 };

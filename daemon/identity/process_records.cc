@@ -11,8 +11,22 @@ constexpr int64_t kKeptAfterEndNs = kNsPerSecond;
 
 }  // namespace
 
+bool ProcessTable::is_of_outside(const perf::Record& record) const {
+  return std::visit(
+      [this]<typename Body>(const Body& body) {
+        if constexpr (requires { body.pid; }) {
+          return is_outside(body.pid);
+        }
+        return false;
+      },
+      record.body);
+}
+
 void ProcessTable::apply(const perf::Record& record) {
   forget_ended(record.time_ns - kKeptAfterEndNs);
+  if (is_of_outside(record)) {
+    return;
+  }
   if (const auto* mmap = std::get_if<perf::MmapRecord>(&record.body)) {
     apply_mmap(*mmap, record.time_ns);
   } else if (const auto* comm = std::get_if<perf::CommRecord>(&record.body)) {
@@ -61,12 +75,11 @@ void ProcessTable::begin_program(Process& process, uint32_t pid, int64_t time_ns
   identity->pid = pid;
   identity->start_ns = time_ns;
   identity->cgroup = process.identity == nullptr ? "/" : process.identity->cgroup;
-  const int64_t started_ns = process.started_ns;
+  identity->started_ns = process.identity == nullptr ? 0 : process.identity->started_ns;
   process = Process{};
   process.identity = std::move(identity);
   process.mappings = std::make_shared<Mappings>();
   process.executable_pending = true;
-  process.started_ns = started_ns;
   process.losses_seen = losses_at(time_ns);
 }
 
@@ -104,7 +117,7 @@ bool ProcessTable::was_read_since(uint32_t pid, int64_t fork_ns) const {
   // /proc shows a process a moment before the record of its fork is written.
   const bool is_just_read = process.known_since_ns != 0 && process.ended_ns == 0 &&
                             process.losses_seen == losses_ && process.identity->start_ns == 0 &&
-                            started_then(source_.since_boot_ns(fork_ns), process.started_ns);
+                            started_then(source_.since_boot_ns(fork_ns), process.identity->started_ns);
   return fork_ns < process.known_since_ns || is_just_read;
 }
 
@@ -112,8 +125,8 @@ void ProcessTable::fork_process(const perf::ForkRecord& record, int64_t time_ns)
   if (was_read_since(record.pid, time_ns)) {
     return;
   }
-  Process& parent = find(record.parent_pid, time_ns);
-  if (record.was_before || !parent.is_known) {
+  const Process& parent = find(record.parent_pid, time_ns);
+  if (record.was_before || !parent.is_known || !parent.is_whole) {
     Process process = read(record.pid);
     if (process.is_known) {
       processes_.insert_or_assign(record.pid, std::move(process));
@@ -130,7 +143,7 @@ void ProcessTable::fork_process(const perf::ForkRecord& record, int64_t time_ns)
   child.identity->comm = thread_name(parent, record.parent_tid);
   child.mappings = parent.mappings;
   child.thread_names[record.tid] = {child.identity->comm};
-  child.started_ns = source_.since_boot_ns(time_ns);
+  child.identity->started_ns = source_.since_boot_ns(time_ns);
   child.losses_seen = losses_at(time_ns);
   processes_.insert_or_assign(record.pid, std::move(child));
 }
@@ -154,7 +167,7 @@ bool ProcessTable::has_other_threads(const Process& process) const {
     return process.may_have_threads;
   }
   const auto stat = source_.stat(process.identity->pid);
-  return stat && stat->threads > 1 && started_then(process.started_ns, stat->started_ns);
+  return stat && stat->threads > 1 && started_then(process.identity->started_ns, stat->started_ns);
 }
 
 void ProcessTable::forget_ended(int64_t before_ns) {

@@ -17,11 +17,11 @@ bool is_anonymous(std::string_view path) {
          std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return path.starts_with(prefix); });
 }
 
-Process unknown_process(uint32_t pid) {
+Process unknown_process(uint32_t pid, std::string_view comm = kUnknownComm) {
   Process process;
   process.identity = std::make_shared<ProcessIdentity>();
   process.identity->pid = pid;
-  process.identity->comm = kUnknownComm;
+  process.identity->comm = comm;
   process.identity->cgroup = "/";
   process.mappings = std::make_shared<Mappings>();
   process.is_known = false;
@@ -37,6 +37,17 @@ const Mapping* mapping_of_executable(const Process& process) {
   return nullptr;
 }
 
+// No other program's: an executable stays where it is until the next exec.
+std::shared_ptr<Mappings> code_of_executable(const Process& process) {
+  auto code = std::make_shared<Mappings>();
+  for (const auto& [start, mapping] : process.mappings->all()) {
+    if (mapping.binary != nullptr && mapping.binary == process.identity->binary) {
+      code->add(mapping);
+    }
+  }
+  return code;
+}
+
 // Where its executable lies tells a program from another run of it.
 bool is_same_program(const Process& before, const Process& now) {
   const Mapping* const was_at = mapping_of_executable(before);
@@ -50,17 +61,17 @@ bool is_same_program(const Process& before, const Process& now) {
 
 }  // namespace
 
-bool ProcessTable::started_then(int64_t known_ns, int64_t told_ns) {
+bool started_then(int64_t known_ns, int64_t told_ns) {
   // /proc rounds down to 10 ms, and the record of a fork, which may be what is known, comes a little after the start.
   constexpr int64_t kLatestNs = 20'000'000;
   return known_ns != 0 && told_ns <= known_ns && known_ns - told_ns <= kLatestNs;
 }
 
 ProcessTable::ProcessTable(const ProcessSource& source, BinaryTable& binaries,
-                           const std::string& cgroup_mounts)
+                           const std::string& cgroup_mounts, CgroupTable::Limits cgroup_limits)
     : source_(source),
       binaries_(binaries),
-      cgroups_(cgroup_mounts),
+      cgroups_(cgroup_mounts, cgroup_limits),
       sees_all_processes_(source.sees_all_processes()) {}
 
 size_t ProcessTable::scan() {
@@ -99,6 +110,11 @@ Process ProcessTable::read_once(uint32_t pid) {
   if (identity.comm.empty()) {
     identity.comm = kUnknownComm;
   }
+  for (NamedThread& thread : source_.threads(pid)) {
+    if (!thread.name.empty()) {
+      process.thread_names[thread.tid] = {std::move(thread.name)};
+    }
+  }
   const auto maps = source_.maps(pid);
   denied_ += !maps && maps.error().code == ErrorCode::kDenied ? 1 : 0;
   for (const MapsEntry& entry : maps.value_or(std::vector<MapsEntry>())) {
@@ -111,6 +127,7 @@ Process ProcessTable::read_once(uint32_t pid) {
       identity.binary = binary;
     }
   }
+  process.whole_since_ns = source_.now_ns();
   return process;
 }
 
@@ -129,7 +146,7 @@ Process ProcessTable::read(uint32_t pid) {
     const bool is_whole = after && after->started_ns == before->started_ns &&
                           source_.executable(pid) == process.identity->executable;
     if (is_whole) {
-      process.started_ns = after->started_ns;
+      process.identity->started_ns = after->started_ns;
       process.may_have_threads = after->threads > 1;
       process.losses_seen = losses_;
       if (after->is_kernel_thread) {
@@ -143,7 +160,7 @@ Process ProcessTable::read(uint32_t pid) {
 
 bool ProcessTable::is_there(const Process& process) const {
   const auto stat = source_.stat(process.identity->pid);
-  return stat && started_then(process.started_ns, stat->started_ns);
+  return stat && started_then(process.identity->started_ns, stat->started_ns);
 }
 
 Process& ProcessTable::unknown(uint32_t pid) {
@@ -152,12 +169,14 @@ Process& ProcessTable::unknown(uint32_t pid) {
 }
 
 Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
-  if (pid == 0 && !sees_all_processes_) {
-    return unknown(pid);
+  if (is_outside(pid)) {
+    return unknown_.try_emplace(pid, unknown_process(pid, kOutsideComm)).first->second;
   }
   if (!is_complete_ || pid == 0) {
     Process& found = processes_.emplace(pid, read(pid)).first->second;
-    found.known_since_ns = pid == 0 ? 0 : found.known_since_ns;  // the idle task was always there
+    if (pid == 0) {
+      found.known_since_ns = found.whole_since_ns = 0;  // the idle task was always there
+    }
     return found;
   }
   if (losses_ == 0 || unknown_.contains(pid)) {
@@ -168,7 +187,22 @@ Process& ProcessTable::find_without_record(uint32_t pid, int64_t time_ns) {
     return unknown(pid);
   }
   Process& found = processes_.emplace(pid, std::move(process)).first->second;
-  return time_ns < found.known_since_ns ? unknown(pid) : found;
+  return time_ns < found.whole_since_ns ? unknown(pid) : found;
+}
+
+void ProcessTable::refresh(Process& process, Process now) {
+  Process sure = process;
+  sure.is_whole = false;
+  sure.mappings = code_of_executable(process);
+  sure.thread_names.clear();
+  unsure_.insert_or_assign(process.identity->pid, std::move(sure));
+  process.mappings = std::move(now.mappings);
+  process.losses_seen = losses_;
+  process.known_since_ns = now.known_since_ns;
+  process.whole_since_ns = now.whole_since_ns;
+  process.identity->comm = now.identity->comm;
+  process.thread_names = std::move(now.thread_names);
+  process.may_have_threads = process.may_have_threads || now.may_have_threads;
 }
 
 bool ProcessTable::look_again(uint32_t pid, Process& process) {
@@ -177,12 +211,8 @@ bool ProcessTable::look_again(uint32_t pid, Process& process) {
     processes_.erase(pid);
     return false;
   }
-  if (started_then(process.started_ns, now.started_ns) && is_same_program(process, now)) {
-    process.mappings = std::move(now.mappings);
-    process.losses_seen = losses_;
-    process.identity->comm = now.identity->comm;
-    process.thread_names.clear();  // whose names changed, or ended, is not known
-    process.may_have_threads = process.may_have_threads || now.may_have_threads;
+  if (started_then(process.identity->started_ns, now.identity->started_ns) && is_same_program(process, now)) {
+    refresh(process, std::move(now));
   } else {
     process = std::move(now);
   }
@@ -195,28 +225,27 @@ Process& ProcessTable::find(uint32_t pid, int64_t time_ns) {
     return find_without_record(pid, time_ns);
   }
   Process& process = known->second;
-  const bool is_right = pid == 0 || process.losses_seen == losses_ || look_again(pid, process);
-  return is_right && time_ns >= process.known_since_ns ? process : unknown(pid);
+  if (pid != 0 && process.losses_seen != losses_ && !look_again(pid, process)) {
+    return unknown(pid);
+  }
+  if (time_ns >= process.whole_since_ns) {
+    return process;
+  }
+  const auto unsure = unsure_.find(pid);
+  return unsure != unsure_.end() && unsure->second.identity == process.identity ? unsure->second
+                                                                                : unknown(pid);
 }
 
-std::string ProcessTable::thread_name(Process& process, uint32_t tid) {
-  std::string& name = process.thread_names[tid].name;
-  if (name.empty() && process.is_known && tid != process.identity->pid) {
-    name = source_.thread_name(process.identity->pid, tid);
-    if (!is_there(process)) {
-      name.clear();
-    }
-  }
-  if (name.empty()) {
-    name = process.identity->comm;
-  }
-  return name;
+const std::string& ProcessTable::thread_name(const Process& process, uint32_t tid) {
+  const auto known = process.thread_names.find(tid);
+  return known == process.thread_names.end() ? process.identity->comm : known->second.name;
 }
 
 void ProcessTable::read_cgroup(Process& process, bool of_v1) {
   process.cgroup_window = window_;
   const std::string text = source_.cgroup(process.identity->pid);
-  if (!text.empty() && is_there(process)) {
+  process.cgroup_is_read = !text.empty() && is_there(process);
+  if (process.cgroup_is_read) {
     process.identity->cgroup = of_v1 ? v1_cgroup_path(text) : cgroup_path(text);
   }
 }
@@ -231,6 +260,8 @@ CgroupPath ProcessTable::cgroup_of(Process& process, uint64_t sampled_id) {
   if (process.is_known && process.cgroup_window != window_) {
     read_cgroup(process, is_root && beside == CgroupTable::Beside::kV1);
   }
+  const bool is_told = sampled_id == 0 || sampled != nullptr || process.cgroup_is_read;
+  unplaced_ += is_told ? 0 : 1;
   return cgroups_.path(process.identity->cgroup);
 }
 
@@ -238,12 +269,15 @@ void ProcessTable::distrust() {
   ++losses_;
   lost_until_ns_ = source_.now_ns();
   unknown_.clear();
+  unsure_.clear();
 }
 
 void ProcessTable::end_window() {
   ++window_;
+  unplaced_ = 0;
   cgroups_.end_window();
   unknown_.clear();
+  unsure_.clear();
   // Of those that were not sampled since, the record of their end may be among the lost.
   if (losses_swept_ != losses_) {
     std::erase_if(processes_, [&](const auto& entry) {

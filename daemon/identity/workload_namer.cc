@@ -1,9 +1,5 @@
 #include "daemon/identity/workload_namer.h"
 
-#include <time.h>
-
-#include "base/time.h"
-
 namespace plimsoll::identity {
 namespace {
 
@@ -36,19 +32,14 @@ void WorkloadNamer::read_variables(ProcessIdentity& process) const {
     return;
   }
   Environment read = variables_of(process.pid);
-  if (!read.empty() && is_still(process)) {
+  if (!read.empty() && is_still(proc_fs_, process)) {
     process.environment = std::move(read);
   }
 }
 
-bool WorkloadNamer::is_still(const ProcessIdentity& process) const {
-  constexpr int64_t kClocksReadApartNs = 1'000'000;
-  // /proc counts from boot, records by the monotonic clock, which stands still in suspension.
-  const int64_t suspended_ns = boot_now_ns() - monotonic_now_ns();
-  const int64_t started_ns = proc_fs_.started_ns(process.pid) - suspended_ns;
-  const bool is_younger = process.start_ns != 0 && started_ns > process.start_ns + kClocksReadApartNs;
-  return !is_younger &&
-         (process.executable.empty() || proc_fs_.executable(process.pid) == process.executable);
+bool is_still(const ProcFs& proc_fs, const ProcessIdentity& process) {
+  return started_then(process.started_ns, proc_fs.started_ns(process.pid)) &&
+         (process.executable.empty() || proc_fs.executable(process.pid) == process.executable);
 }
 
 const Workload& WorkloadNamer::name(const ProcessFacts& facts) {

@@ -21,7 +21,8 @@ class WorkloadNamer {
 
   // Reads the variables of a process while it is there, if there are rules to read any for: call at its first sample of a
   // window. At the record of its exec, the program may not have them yet. What was read of another process that has its PID
-  // by now is thrown away; of one that cannot be read any more, nothing is known. Costs about 30 us, once a process.
+  // by now is thrown away; of one that cannot be read any more, nothing is known.
+  // Reads three files, once a process.
   void read_variables(ProcessIdentity& process) const;
 
   // Call when the identity is complete. The reference holds until the next call.
@@ -31,15 +32,20 @@ class WorkloadNamer {
   // A live process, by what /proc says of it now; `cgroup` is its path.
   const Workload& name(uint32_t pid, std::string_view cgroup);
 
- private:
+  // Of what little is known.
   const Workload& name(const ProcessFacts& facts);
-  bool is_still(const ProcessIdentity& process) const;
+
+ private:
   Environment variables_of(uint32_t pid) const;
 
   const ProcFs& proc_fs_;
   const std::shared_ptr<const JobRules> rules_;
   std::unordered_map<std::string, Workload> known_;  // by all facts
 };
+
+// Whether /proc tells of this process, and program, and of no later one of its PID. False where it is not known when it
+// started.
+bool is_still(const ProcFs& proc_fs, const ProcessIdentity& process);
 
 // Without rules.
 Workload workload_of(const ProcessIdentity& process, std::string_view cgroup);

@@ -12,7 +12,7 @@ uint32_t add_instance(const identity::InstanceUsage& usage, ProfileBuilder& buil
   identity->executable = usage.executable;
   identity->cgroup = usage.cgroup;
   identity->workload = std::make_shared<const identity::Workload>(
-      identity::Workload{usage.job, usage.instance, usage.container, {}, {}});
+      identity::Workload{usage.job, usage.instance, usage.container, usage.image, usage.labels});
   return builder.thread(builder.process(identity), 0, {});
 }
 

@@ -8,7 +8,7 @@ namespace plimsoll {
 
 inline constexpr std::string_view kCpuTimeEvent = "cpu-time";
 
-// Two censuses a window: about 60 us a control group. Instances are named as those of samples are; what no instance had is
+// Two censuses a window. Instances are named as those of samples are; what no instance had is
 // the machine's own (identity::kUngroupedJob), so that the sum is what the machine was busy.
 class CpuTimeCounts : public WindowCounts {
  public:

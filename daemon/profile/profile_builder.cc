@@ -160,6 +160,15 @@ identity::Workload ProfileBuilder::workload_of(const identity::ProcessIdentity& 
   return namer_ != nullptr ? namer_->name(identity, cgroup) : identity::workload_of(identity, cgroup);
 }
 
+std::vector<std::shared_ptr<identity::ProcessIdentity>> ProfileBuilder::processes() const {
+  std::vector<std::shared_ptr<identity::ProcessIdentity>> identities;
+  identities.reserve(processes_.size());
+  for (const ProcessInGroup& process : processes_) {
+    identities.push_back(process.identity);
+  }
+  return identities;
+}
+
 void ProfileBuilder::write_processes(wire::RawProfile& profile) const {
   for (const auto& [identity, sampled_cgroup] : processes_) {
     const std::string& cgroup = sampled_cgroup == nullptr ? identity->cgroup : *sampled_cgroup;

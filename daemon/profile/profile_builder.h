@@ -68,6 +68,8 @@ class ProfileBuilder {
   void add_throttle(uint32_t event) { ++throttles_[event]; }
   void count_problem(wire::StackProblem problem) { ++problems_[problem]; }
 
+  // In the order of the profile's.
+  std::vector<std::shared_ptr<identity::ProcessIdentity>> processes() const;
   uint64_t hits() const { return total_hits_; }
 
   // Moves everything into `profile`, whose events (without their hits) are there already, and starts afresh.

@@ -9,7 +9,7 @@ class RecordedProcesses : public identity::ProcessSource {
  public:
   std::vector<uint32_t> pids() const override { return {}; }
   std::string comm(uint32_t /*pid*/) const override { return {}; }
-  std::string thread_name(uint32_t /*pid*/, uint32_t /*tid*/) const override { return {}; }
+  std::vector<identity::NamedThread> threads(uint32_t /*pid*/) const override { return {}; }
   std::string executable(uint32_t /*pid*/) const override { return {}; }
   std::optional<identity::ProcessStat> stat(uint32_t /*pid*/) const override { return std::nullopt; }
   std::string cgroup(uint32_t /*pid*/) const override { return {}; }

@@ -48,7 +48,7 @@ class PerfGroup {
   ~PerfGroup() { ::rmdir(folder_.c_str()); }
 
   bool is_made() const { return made_; }
-  bool has_processes() const { return identity::lowest_pid(folder_) != 0; }
+  bool has_processes() const { return !identity::processes_in_group(folder_).empty(); }
   const std::string& path() const { return path_; }
 
   // The command, in this group from its start on.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +43,24 @@ std::vector<std::string> daemon_environment(const std::string& state, int cpu_pe
     }
   }
   return variables;
+}
+
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == pid;
+}
+
+bool has_events(pid_t pid) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator file(fmt::format("/proc/{}/fd", pid), error), end;
+       !error && file != end; file.increment(error)) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(file->path(), ignored) == "anon_inode:[perf_event]") {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -121,6 +140,12 @@ Finished Background::wait() {
 
 Finished run(const std::vector<std::string>& argv) {
   return Background(argv).wait();
+}
+
+void wait_for_events_of(const Background& daemon) {
+  while (!has_events(daemon.pid()) && !has_ended(daemon.pid())) {
+    ::sched_yield();
+  }
 }
 
 bool may_sample_machine() {

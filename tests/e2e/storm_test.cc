@@ -1,13 +1,16 @@
 // Processes that come and go by the thousand: every sample belongs to the program, and the control group, that it was
 // taken in. Needs the privileges to sample the machine, and root's for control groups and namespaces.
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/file.h"
@@ -28,9 +31,33 @@ struct Place {
 struct Judged {
   std::map<std::string, uint64_t> right;  // by program
   uint64_t unknown = 0;
+  uint64_t outside = 0;  // the PID namespace of the daemon
   uint64_t wrong_program = 0;
   uint64_t wrong_group = 0;
 };
+
+// Before Linux 6.14 pid_max is the whole machine's, which a test must not lower.
+bool has_pid_max_of_namespaces() {
+  utsname system{};
+  ::uname(&system);
+  int major = 0;
+  int minor = 0;
+  char dot = 0;
+  std::istringstream(system.release) >> major >> dot >> minor;
+  return std::pair(major, minor) >= std::pair(6, 14);
+}
+
+// How many PIDs were those of several processes.
+size_t reused_pids(const wire::RawProfile& profile) {
+  std::map<uint32_t, std::set<int64_t>> starts;
+  for (const wire::Process& process : profile.processes()) {
+    if (process.start_ns() != 0) {
+      starts[process.pid()].insert(process.start_ns());
+    }
+  }
+  return static_cast<size_t>(
+      std::ranges::count_if(starts, [](const auto& entry) { return entry.second.size() > 2; }));
+}
 
 std::string name_of(const std::string& path) {
   return std::filesystem::path(path).filename().string();
@@ -109,6 +136,7 @@ class Storm : public ::testing::Test {
         const auto thread = static_cast<int>(table.thread(row));
         const wire::Process& process = profile.processes(static_cast<int>(profile.threads(thread).process()));
         judged.unknown += process.comm() == "[exited]" ? table.hits(row) : 0;
+        judged.outside += process.comm() == "[outside]" ? table.hits(row) : 0;
         const std::string at_work = program_at(profile, table.stack(row));
         if (at_work.empty()) {
           continue;
@@ -119,14 +147,14 @@ class Storm : public ::testing::Test {
         } else {
           judged.right[at_work] += table.hits(row);
         }
-        const std::string instance = groups + "/" + at_work;
+        const std::string instance = std::string(groups).append("/").append(at_work);
         judged.wrong_group += !groups.empty() && process.cgroup() != instance ? table.hits(row) : 0;
       }
     }
     for (const char* name : kPrograms) {
       std::printf("%s: %lu samples\n", name, judged.right[name]);
     }
-    std::printf("unknown: %lu\n", judged.unknown);
+    std::printf("unknown: %lu, outside: %lu\n", judged.unknown, judged.outside);
     return judged;
   }
 
@@ -243,6 +271,49 @@ TEST_F(Storm, InNamespacesOfItsOwn) {
   ASSERT_EQ(daemon_running.wait().status, 0) << daemon_running.err();
   ASSERT_FALSE(std::filesystem::exists(hidden + "/alpha"));
   expect_all_right(judge(profile()));
+}
+
+// The daemon and a storm in a PID namespace that has 100 PIDs for all (those below 300 are used once), each used again ten
+// times a second; outside, another storm of the same programs, whose PIDs mean nothing inside: all are 0 there. Where pid_max
+// is the machine's, WithPidsUsedAgainAtOnce alone tells how reuse fares.
+TEST_F(Storm, InAPidNamespaceOfFewPidsThatTheDaemonIsInToo) {
+  if (!has_pid_max_of_namespaces()) {
+    GTEST_SKIP() << "before Linux 6.14 PID namespaces have no pid_max of their own";
+  }
+  // The daemon collects, once it has opened its events, until the storm is over.
+  const std::string script =
+      "echo 400 > /proc/sys/kernel/pid_max || exit 77; \"$@\" & "
+      "until ls -l /proc/$!/fd | grep -q perf_event || ! kill -0 $!; do :; done; "
+      "\"$0\" 1000 4 0 - " +
+      folder_.path() + " || exit 1; kill -INT $!; wait $!";
+  std::vector<std::string> inside{
+      "/usr/bin/unshare", "--pid", "--fork", "--kill-child",        "--mount-proc",
+      "/bin/sh",          "-c",    script,   program("exec_storm"), program("plimsolld")};
+  const auto arguments = daemon("100");
+  inside.insert(inside.end(), arguments.begin() + 1, arguments.end());
+  const Background outside(storm("100"));
+  const Finished finished = run(inside);
+  if (finished.status == 77 || finished.err.starts_with("unshare:")) {
+    GTEST_SKIP() << "this user may not make PID namespaces: " << finished.err;
+  }
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const wire::RawProfile sampled = profile();
+  const Judged judged = judge(sampled);
+  expect_all_right(judged);
+  EXPECT_GT(judged.outside, 1000);
+  EXPECT_GT(reused_pids(sampled), 50) << "of the 100 that there are";
+  EXPECT_NE(finished.out.find("PID namespace of its own"), std::string::npos) << finished.out;
+}
+
+// Its PIDs are not those that /proc tells of: any name might be another process's.
+TEST_F(Storm, IsNotSampledWithAnotherNamespacesProc) {
+  const Finished finished = run({"/usr/bin/unshare", "--pid", "--fork", "--kill-child", program("plimsolld"),
+                                 "--once", "1", "--output", folder_ / "profile"});
+  if (finished.err.starts_with("unshare:")) {
+    GTEST_SKIP() << "this user may not make PID namespaces: " << finished.err;
+  }
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("/proc is of another PID namespace"), std::string::npos) << finished.err;
 }
 
 }  // namespace

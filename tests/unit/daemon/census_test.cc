@@ -127,6 +127,50 @@ TEST_F(CensusTest, HybridLayoutsCountInV1) {
   EXPECT_EQ(brief(census_.take(50 * kMs)), "50 ms\ndb /db 1.5 200 40\n[ungrouped] / 0 100 20\n");
 }
 
+TEST_F(CensusTest, AGroupIsCalledLikeTheProcessThatStartedFirst) {
+  const auto started = [&](uint32_t pid, const std::string& executable, int ticks) {
+    proc_.process(pid, {.comm = "c",
+                        .executable = executable,
+                        .cgroup = "0::/wrapped\n",
+                        .maps = "",
+                        .started_ticks = ticks});
+  };
+  started(3, "/usr/bin/helper", 900);  // PIDs went round
+  started(4, "/usr/bin/helper", 800);
+  started(30'000, "/usr/bin/server", 100);
+  started(31'000, "/usr/bin/worker", 100);
+  groups_.unified("", 0);
+  groups_.unified("/wrapped", 0, "31000\n3\n4\n5\n30000\n");
+  EXPECT_EQ(brief(census_.take(0)), "0 ms\n[ungrouped] / 0 0 0\nserver /wrapped 0 100 0\n");
+}
+
+TEST_F(CensusTest, OfManyProcessesOnlySomeAreAsked) {
+  std::string pids;
+  for (uint32_t pid = 1000; pid < 1100; ++pid) {
+    pids += fmt::format("{}\n", pid);
+  }
+  const auto started = [&](uint32_t pid, const std::string& executable, int ticks) {
+    proc_.process(
+        pid,
+        {.comm = "c", .executable = executable, .cgroup = "0::/large\n", .maps = "", .started_ticks = ticks});
+  };
+  started(1000, "/usr/bin/first", 900);
+  started(1063, "/usr/bin/asked", 800);
+  started(1064, "/usr/bin/not-asked", 100);
+  groups_.unified("", 0);
+  groups_.unified("/large", 0, pids);
+  EXPECT_EQ(brief(census_.take(0)), "0 ms\n[ungrouped] / 0 0 0\nasked /large 0 100 0\n");
+}
+
+TEST_F(CensusTest, AGroupOutsideOurPidNamespaceHasTheNameOfAllThatIsOutside) {
+  groups_.unified("", 0);
+  groups_.unified("/system.slice/web.service", 0, "0\n0\n");
+  groups_.unified("/system.slice", 0);
+  groups_.unified("/plain", 0, "0\n");
+  EXPECT_EQ(brief(census_.take(0)),
+            "0 ms\n[ungrouped] / 0 0 0\n[outside] /plain 0 100 0\nweb /system.slice/web.service 0 100 0\n");
+}
+
 TEST_F(CensusTest, ContainersAreInstancesOfTheirProgram) {
   const std::string id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   process(10, "/usr/bin/redis", "/docker/" + id);

@@ -27,6 +27,7 @@ class FakeEvents : public EventSource {
                ? fail(ErrorCode::kUnsupported, "{} does not count {}", code.pmu, event.name)
                : Status();
   }
+  Status try_sampling_twice(const perf::EventType& event) const override { return try_sampling(event); }
   Result<double> rate_of(const perf::EventType& /*event*/) const override { return 1; }
 
   std::set<std::string> uncounted;  // PMUs

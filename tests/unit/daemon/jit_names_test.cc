@@ -24,6 +24,11 @@ class JitNames : public ::testing::Test {
       process.set_pid(pid);
       process.set_comm("jit");
       process.set_executable("/usr/bin/node");
+      auto& identity = processes_.emplace_back(std::make_shared<identity::ProcessIdentity>());
+      identity->pid = pid;
+      identity->started_ns = kNsPerSecond;  // as FakeProc has it
+      identity->comm = "jit";
+      identity->executable = "/usr/bin/node";
     }
     profile_.add_frames()->set_function("already there");
     add(wire::JIT, 0, 0x2000);
@@ -40,7 +45,7 @@ class JitNames : public ::testing::Test {
   }
 
   std::vector<std::string> named(uint64_t budget_bytes = 1 << 20) {
-    name_jit_locations(identity::ProcFs(proc_.root()), profile_, budget_bytes);
+    name_jit_locations(identity::ProcFs(proc_.root()), processes_, profile_, budget_bytes);
     std::vector<std::string> names;
     const wire::Locations& locations = profile_.locations();
     for (int i = 0; i < locations.kind_size(); ++i) {
@@ -52,6 +57,7 @@ class JitNames : public ::testing::Test {
   }
 
   identity::FakeProc proc_;
+  std::vector<std::shared_ptr<identity::ProcessIdentity>> processes_;
   wire::RawProfile profile_;
 };
 
@@ -71,7 +77,20 @@ TEST_F(JitNames, WithoutAMapLocationsStayAsTheyAre) {
 
 TEST_F(JitNames, OfAnotherProgramUnderThePidAreNotTaken) {
   proc_.file("40/root/tmp/perf-40.map", "1000 10 hot\n");
-  profile_.mutable_processes(0)->set_executable("/usr/bin/java");
+  processes_[0]->executable = "/usr/bin/java";
+  EXPECT_THAT(named(), ElementsAre("JIT", "ELF", "JIT", "JIT", "JIT"));
+}
+
+TEST_F(JitNames, OfALaterProcessOfThatProgramUnderThePidAreNotTaken) {
+  proc_.file("40/root/tmp/perf-40.map", "1000 10 hot\n");
+  processes_[0]->started_ns -= 30'000'000;
+  EXPECT_THAT(named(), ElementsAre("JIT", "ELF", "JIT", "JIT", "JIT"));
+  EXPECT_THAT(profile_.notes(), IsEmpty());
+}
+
+TEST_F(JitNames, OfAProcessThatStartedNobodyKnowsWhenAreNotTaken) {
+  proc_.file("40/root/tmp/perf-40.map", "1000 10 hot\n");
+  processes_[0]->started_ns = 0;
   EXPECT_THAT(named(), ElementsAre("JIT", "ELF", "JIT", "JIT", "JIT"));
 }
 

@@ -34,6 +34,7 @@ class Machine : public ProcessSource {
   };
   struct Truth {
     Program program;
+    std::string library;
     uint64_t group = 0;
     std::string thread;
   };
@@ -45,8 +46,7 @@ class Machine : public ProcessSource {
     records_.clear();
   }
 
-  // Something happens. The names of threads that are there before any record are read when they are needed.
-  void step(bool with_threads) {
+  void step() {
     now_ns_ += std::uniform_int_distribution<int64_t>(1, 4 * kMs)(random_);
     const uint32_t pid = any_pid();
     switch (random_() % 8) {
@@ -64,14 +64,13 @@ class Machine : public ProcessSource {
         rename(pid);
         break;
       case 5:
-        if (with_threads) {
-          start_thread(pid);
-        }
+        start_thread(pid);
         break;
       case 6:
         processes_[pid].group = 1 + random_() % kGroups;
         break;
       default:
+        replace_library(pid);
         break;
     }
   }
@@ -84,7 +83,7 @@ class Machine : public ProcessSource {
     auto thread = running.threads.begin();
     std::advance(thread, random_() % running.threads.size());
     perf::SampleRecord sample{.event_id = 1, .pid = pid, .tid = thread->first, .cgroup = running.group};
-    return {{now_ns_, sample}, {running.program, running.group, thread->second}};
+    return {{now_ns_, sample}, {running.program, running.library, running.group, thread->second}};
   }
 
   // Those since the last call.
@@ -92,6 +91,7 @@ class Machine : public ProcessSource {
 
   static std::string path_of_group(uint64_t id) { return "/group" + std::to_string(id); }
   static constexpr uint64_t kGroups = 3;
+  static constexpr uint64_t kLibraryAt = 0x7f0000000000;  // of each, whichever it is
 
   std::vector<uint32_t> pids() const override {
     std::vector<uint32_t> pids;
@@ -100,10 +100,20 @@ class Machine : public ProcessSource {
     }
     return pids;
   }
-  std::string comm(uint32_t pid) const override { return thread_name(pid, pid); }
-  std::string thread_name(uint32_t pid, uint32_t tid) const override {
+  std::string comm(uint32_t pid) const override {
     const Running* running = find(pid);
-    return running != nullptr && running->threads.contains(tid) ? running->threads.at(tid) : std::string();
+    return running != nullptr && running->threads.contains(pid) ? running->threads.at(pid) : std::string();
+  }
+  std::vector<NamedThread> threads(uint32_t pid) const override {
+    std::vector<NamedThread> threads;
+    if (const Running* running = find(pid)) {
+      for (const auto& [tid, name] : running->threads) {
+        if (tid != pid) {
+          threads.push_back({tid, name});
+        }
+      }
+    }
+    return threads;
   }
   std::string executable(uint32_t pid) const override {
     const Running* running = find(pid);
@@ -123,14 +133,19 @@ class Machine : public ProcessSource {
       return fail(ErrorCode::kNotFound, "no process {}", pid);
     }
     const Program& program = running->program;
-    return std::vector<MapsEntry>{
+    std::vector<MapsEntry> entries{
         {program.at, program.at + 0x1000, true, 0, {1, 1, program.inode}, program.executable, false}};
+    if (!running->library.empty()) {
+      entries.push_back({kLibraryAt, kLibraryAt + 0x1000, true, 0, {1, 1, 200}, running->library, false});
+    }
+    return entries;
   }
   int64_t now_ns() const override { return now_ns_; }
 
  private:
   struct Running {
     Program program;
+    std::string library = {};  // path; empty: none yet
     std::map<uint32_t, std::string> threads;
     uint64_t group = 1;
     int64_t started_ns = 0;
@@ -183,12 +198,20 @@ class Machine : public ProcessSource {
   void exec(uint32_t pid) {
     Running& running = processes_.at(pid);
     const uint64_t number = random_() % 5;
-    running.program = {"/bin/program" + std::to_string(number), 0x1000 * (1 + random_() % 1000),
+    running.program = {"/bin/program" + std::to_string(number), 0x1000 * (1 + random_() % (1 << 20)),
                        100 + number};
+    running.library.clear();
     running.threads = {{pid, "program" + std::to_string(number)}};
     record(perf::CommRecord{pid, pid, running.threads.at(pid), true});
     record(perf::MmapRecord{
         pid, running.program.at, 0x1000, 0, {}, running.program.executable, 1, 1, running.program.inode});
+  }
+
+  // dlclose() and dlopen(), of which the second is recorded.
+  void replace_library(uint32_t pid) {
+    Running& running = processes_.at(pid);
+    running.library = "/lib/library" + std::to_string(random_() % 3);
+    record(perf::MmapRecord{pid, kLibraryAt, 0x1000, 0, {}, running.library, 1, 1, 200});
   }
 
   void exit(uint32_t pid) {
@@ -258,7 +281,7 @@ class Storm {
  private:
   void happen(int steps, std::vector<std::pair<perf::Record, Machine::Truth>>* samples) {
     for (int i = 0; i < steps; ++i) {
-      machine_.step(samples != nullptr);
+      machine_.step();
       if (samples != nullptr) {
         samples->push_back(machine_.sample());
       }
@@ -298,8 +321,13 @@ class Storm {
     const Mapping* mapping = process.mappings->find(truth.program.at + 1);
     ASSERT_TRUE(mapping != nullptr && mapping->binary != nullptr) << "PID " << sample.pid;
     ASSERT_EQ(mapping->binary->path, truth.program.executable);
+    const Mapping* library = process.mappings->find(Machine::kLibraryAt);
+    if (library != nullptr) {
+      ASSERT_EQ(library->binary->path, truth.library) << "PID " << sample.pid;
+    }
     if (loss_ == 0) {
-      ASSERT_EQ(table_.thread_name(process, sample.tid), truth.thread) << "PID " << sample.pid;
+      ASSERT_EQ(library != nullptr, !truth.library.empty()) << "PID " << sample.pid;
+      ASSERT_EQ(ProcessTable::thread_name(process, sample.tid), truth.thread) << "PID " << sample.pid;
     }
   }
 

@@ -307,6 +307,122 @@ TEST_F(ProcessTableTest, TheIdleTaskWasAlwaysThere) {
   EXPECT_EQ(comm_at(1), "swapper");
 }
 
+// In a PID namespace of our own all others are PID 0, whatever they run.
+TEST_F(ProcessTableTest, ProcessesOutsideOurPidNamespaceAreNotToldApart) {
+  std::filesystem::create_directories(proc_.root() + "/self/ns");
+  std::filesystem::create_symlink("pid:[4026532178]", proc_.root() + "/self/ns/pid");
+  ProcessTable table(files_, binaries_, {});
+  table.scan();
+  const std::vector<perf::Record> records{
+      {1, perf::ForkRecord{0, 0, 0, 0}},
+      {2, perf::CommRecord{0, 0, "other", true}},
+      {3, perf::MmapRecord{0, 0x1000, 0x1000, 0, "id", "/bin/other"}},
+      {4, perf::ExitRecord{0, 0}},
+  };
+  for (const perf::Record& record : records) {
+    table.apply(record);
+    Process& process = table.find(0, record.time_ns);
+    EXPECT_EQ(process.identity->comm, "[outside]");
+    EXPECT_EQ(process.identity->executable, "");
+    EXPECT_EQ(table.thread_name(process, 0), "[outside]");
+    EXPECT_THAT(process.mappings->all(), IsEmpty());
+  }
+  EXPECT_EQ(table.unknown(), 0) << "of which there may be many: they say nothing of lost records";
+  table.apply({5, perf::ForkRecord{7, 0, 7, 0}});
+  EXPECT_EQ(table.find(7, 6).identity->executable, "/bin/job") << "read, since its parent is not known";
+}
+
+// A process in a group that there was no room for: while it is there /proc tells its group, afterwards nobody.
+TEST_F(ProcessTableTest, SamplesWhoseGroupNobodyKnowsAreCounted) {
+  ProcessTable table(files_, binaries_, {}, {.max_groups = 1});
+  table.scan();
+  table.apply({1, perf::CgroupRecord{100, "/fits"}});
+  table.apply({1, perf::CgroupRecord{101, "/does-not"}});
+  EXPECT_EQ(*table.cgroup_of(table.find(7), 100), "/fits");
+  EXPECT_EQ(*table.cgroup_of(table.find(7), 101), "/docker/abc") << "by /proc";
+  EXPECT_EQ(table.unplaced(), 0);
+  table.apply({kNsPerSecond, perf::ForkRecord{20, 7, 20, 7}});
+  EXPECT_EQ(*table.cgroup_of(table.find(20), 101), "/docker/abc") << "its parent's";
+  EXPECT_EQ(*table.cgroup_of(table.find(20), 101), "/docker/abc");
+  EXPECT_EQ(*table.cgroup_of(table.find(20), 0), "/docker/abc");
+  EXPECT_EQ(table.unplaced(), 2) << "where the sample told a group";
+  table.end_window();
+  EXPECT_EQ(table.unplaced(), 0);
+}
+
+// Half a second in which records are lost: the thread 8 is named again, and another library lies where "left" was.
+class AfterALoss : public ProcessTableTest {
+ protected:
+  AfterALoss() {
+    live_.scan();
+    map_now(2 * kNsPerSecond, "left.so");
+    now_ns_ = 3 * kNsPerSecond;
+    proc_.file("7/comm", "main2\n");
+    proc_.file("7/task/8/comm", "again\n");
+    proc_.file("7/maps",
+               "1000-2000 r-xp 00000000 fe:01 11 /bin/job\n8000-9000 r-xp 00000000 fe:01 12 /lib/right.so\n");
+    live_.distrust();
+  }
+
+  void map_now(int64_t time_ns, const std::string& library) {
+    live_.apply({time_ns, perf::MmapRecord{7, 0x8000, 0x1000, 0, {}, "/lib/" + library, 0xfe, 1, 12}});
+  }
+  std::string library_at(int64_t time_ns) {
+    const Mapping* mapping = live_.find(7, time_ns).mappings->find(0x8800);
+    return mapping == nullptr ? "nothing" : mapping->binary->path;
+  }
+
+  int64_t now_ns_ = kNsPerSecond + 1;
+  ProcFs moving_files_{proc_.root(), {[this] { return now_ns_; }, [this] { return now_ns_; }}};
+  ProcessTable live_{moving_files_, binaries_, {}};
+  const int64_t before_look_ns_ = 2 * kNsPerSecond + kNsPerSecond / 2;
+  const int64_t after_look_ns_ = 3 * kNsPerSecond;
+};
+
+TEST_F(AfterALoss, AProcessIsWhatProcSaysFromTheLookOn) {
+  Process& process = live_.find(7, after_look_ns_);
+  EXPECT_TRUE(process.is_whole);
+  EXPECT_EQ(library_at(after_look_ns_), "/lib/right.so");
+  EXPECT_EQ(process.identity->comm, "main2");
+  EXPECT_EQ(ProcessTable::thread_name(process, 7), "main2");
+  EXPECT_EQ(ProcessTable::thread_name(process, 8), "again");
+}
+
+TEST_F(AfterALoss, OnlyTheCodeOfItsExecutableIsSureBeforeTheLook) {
+  Process& process = live_.find(7, before_look_ns_);
+  EXPECT_EQ(process.identity, live_.find(7, after_look_ns_).identity) << "it is the same program";
+  ASSERT_NE(process.mappings->find(0x1800), nullptr);
+  EXPECT_EQ(process.mappings->find(0x1800)->binary->path, "/bin/job");
+  EXPECT_EQ(library_at(before_look_ns_), "nothing") << "any may have been there";
+  EXPECT_EQ(ProcessTable::thread_name(process, 8), "main2") << "not its own";
+  EXPECT_EQ(live_.unknown(), 0);
+}
+
+TEST_F(AfterALoss, RecordsOfTheTimeBeforeTheLookAreInItAlready) {
+  live_.find(7, after_look_ns_);
+  map_now(before_look_ns_, "middle.so");
+  EXPECT_EQ(library_at(after_look_ns_), "/lib/right.so");
+  map_now(after_look_ns_ + 1, "left.so");
+  EXPECT_EQ(library_at(after_look_ns_ + 1), "/lib/left.so");
+}
+
+TEST_F(AfterALoss, AChildOfThatTimeIsReadRatherThanTakenFromItsParent) {
+  proc_.process(20, {.comm = "child",
+                     .executable = "/bin/job",
+                     .cgroup = "",
+                     .maps = "8000-9000 r-xp 00000000 fe:01 12 /lib/right.so\n",
+                     .started_ticks = 250});
+  live_.apply({before_look_ns_, perf::ForkRecord{20, 7, 20, 7}});
+  EXPECT_EQ(live_.find(20, after_look_ns_).identity->comm, "child");
+  EXPECT_NE(live_.find(20, after_look_ns_).mappings->find(0x8800), nullptr);
+}
+
+TEST_F(AfterALoss, WithTheWindowWhatIsUnsureEnds) {
+  live_.find(7, before_look_ns_);
+  live_.end_window();
+  EXPECT_FALSE(live_.find(7, before_look_ns_).is_known);
+}
+
 TEST_F(ProcessTableTest, AZombieIsNoThreadOfTheKernel) {
   proc_.process(9, {.comm = "a) R (b", .executable = "", .cgroup = "0::/\n", .maps = ""});
   table_.scan();

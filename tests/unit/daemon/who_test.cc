@@ -77,13 +77,17 @@ TEST(ProcFs, ReadsAProcess) {
                    .executable = "/bin/job (deleted)",
                    .cgroup = "0::/a\n",
                    .maps = "1000-2000 r-xp 0 fe:01 1 /bin/job\n"});
+  proc.file("7/task/7/comm", "jo\n");
   proc.file("7/task/9/comm", "worker\n");
   proc.file("cpuinfo", "");
   proc.file("12x/comm", "no process\n");
   const ProcFs files(proc.root());
   EXPECT_THAT(files.pids(), UnorderedElementsAre(7));
   EXPECT_EQ(files.comm(7), "jo");
-  EXPECT_EQ(files.thread_name(7, 9), "worker");
+  const auto threads = files.threads(7);
+  ASSERT_THAT(threads, SizeIs(1)) << "besides the first, which has the name of the process";
+  EXPECT_EQ(threads[0].tid, 9);
+  EXPECT_EQ(threads[0].name, "worker");
   EXPECT_EQ(files.executable(7), "/bin/job");
   EXPECT_EQ(files.cgroup(7), "0::/a\n");
   EXPECT_THAT(*files.maps(7), SizeIs(1));
@@ -94,11 +98,23 @@ TEST(ProcFs, SaysNothingOfAProcessThatIsGone) {
   const FakeProc proc;
   const ProcFs files(proc.root());
   EXPECT_EQ(files.comm(7), "");
-  EXPECT_EQ(files.thread_name(7, 8), "");
+  EXPECT_THAT(files.threads(7), IsEmpty());
   EXPECT_EQ(files.executable(7), "");
   EXPECT_EQ(files.cgroup(7), "");
   EXPECT_EQ(files.maps(7).error().code, ErrorCode::kNotFound);
   EXPECT_THAT(ProcFs("/nowhere").pids(), IsEmpty());
+}
+
+TEST(ProcFs, IsOfNoUseInAnotherPidNamespace) {
+  const FakeProc proc;
+  const ProcFs files(proc.root());
+  EXPECT_TRUE(files.check_namespace()) << "nothing is known of any namespace";
+  proc.file("self/status", "Name:\tjob\nNSpid:\t7\nNSpgid:\t7\t8\n");
+  EXPECT_TRUE(files.check_namespace());
+  proc.file("self/status", "Name:\tjob\nNSpid:\t4711\t7\nNSpgid:\t7\n");
+  const auto checked = files.check_namespace();
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().text(), HasSubstr("--mount-proc"));
 }
 
 TEST(CgroupPath, IsTheUnifiedOneOrThatOfCpuTimeOrTheLongest) {
@@ -113,6 +129,9 @@ TEST(CgroupPath, IsTheUnifiedOneOrThatOfCpuTimeOrTheLongest) {
       {"3:cpu:/a\n2:memory:/a/b\n", "/a"},
       {"3:cpu,cpuacct:/a\n2:memory:/a/b\n0::/\n", "/a"},
       {"3:cpuset:/a\n2:memory:/a/b\n1:cpu:/\n", "/a/b"},
+      {"3:perf_event:/docker/abc\n2:cpu:/other\n0::/system.slice/containerd.service\n", "/docker/abc"},
+      {"3:net_cls,perf_event:/docker/abc\n0::/a\n", "/docker/abc"},
+      {"3:perf_event:/\n2:cpu:/other\n0::/a\n", "/a"},
       {"0::/with:colon", "/with:colon"},
       {"0::/bad\xff\n", "/bad?"},
       {"0::/\n", "/"},

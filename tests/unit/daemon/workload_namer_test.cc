@@ -50,6 +50,7 @@ class WorkloadNamerTest : public ::testing::Test {
   static std::shared_ptr<ProcessIdentity> identity(uint32_t pid, const std::string& group) {
     auto identity = std::make_shared<ProcessIdentity>();
     identity->pid = pid;
+    identity->started_ns = 10'000'000;
     identity->comm = "c";
     identity->executable = "/bin/c";
     identity->cgroup = group;
@@ -112,22 +113,24 @@ TEST_F(WorkloadNamerTest, WithoutRulesNoEnvironmentIsRead) {
 }
 
 TEST_F(WorkloadNamerTest, AnotherProcessOfThatPidIsNotRead) {
-  const int64_t now_ns = monotonic_now_ns();
   const auto ended = identity(10, group_);
-  ended->start_ns = now_ns;
-  process(10, "later", now_ns + 3600 * kNsPerSecond);
+  process(10, "later", kNsPerSecond);
   namer_.read_variables(*ended);
-  EXPECT_TRUE(ended->environment.empty());
+  EXPECT_TRUE(ended->environment.empty()) << "of the same program, but started later";
   EXPECT_EQ(namer_.name(*ended, group_).job, "web");
+  ended->started_ns = 0;
+  namer_.read_variables(*ended);
+  EXPECT_TRUE(ended->environment.empty()) << "nobody knows whether it is the same";
 
   const auto other_program = identity(10, group_);
   other_program->executable = "/bin/other";
+  other_program->started_ns = kNsPerSecond;
   namer_.read_variables(*other_program);
   EXPECT_TRUE(other_program->environment.empty());
 }
 
 TEST_F(WorkloadNamerTest, VariablesAreReadAgainUntilThereAreSome) {
-  proc_.process(10, {.comm = "c", .executable = "/bin/c", .cgroup = "", .maps = ""});
+  proc_.process(10, {.comm = "c", .executable = "/bin/c", .cgroup = "", .maps = "", .started_ticks = 1});
   const auto starting = identity(10, group_);
   EXPECT_EQ(profile_of(starting).processes(0).job(), "web") << "its exec is still under way";
   proc_.gone(10);
