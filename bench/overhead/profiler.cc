@@ -56,9 +56,8 @@ Result<Profiler::Collected> Profiler::stop() {
     return propagate(profile);
   }
   Collected collected{.cpu_s = usage->cpu_s};
-  for (const wire::Event& event : profile->events()) {
-    collected.samples += event.hits();
-  }
+  // Others come along in few samples, or are counts.
+  collected.samples = profile->events().empty() ? 0 : profile->events(0).hits();
   const wire::Window& window = profile->window();
   collected.seconds = static_cast<double>(window.end().monotonic_ns() - window.start().monotonic_ns()) / 1e9;
   return collected.samples > 0 ? Result<Collected>(collected)
