@@ -155,11 +155,11 @@ TEST_F(GovernedCollector, ValuesStayRightWhereTheRateIsLowered) {
     std::thread([&] { late = work_as("late", 4); }).join();
   });
 
-  // The clock of a virtual CPU goes on while its host gives the core to others, a thread's does not; and its timer fires once
-  // for all the times that it was due meanwhile. Were its samples worth the same as the others, the late thread would have
-  // less than half of its value.
-  EXPECT_GE(value_of_thread(profiles, "early"), 0.7 * early.cpu_ns);
-  EXPECT_LE(value_of_thread(profiles, "early"), 1.1 * early.wall_ns);
+  // A dozen periods are drawn while each thread works, from half to one and a half times the mean, so that its value is off by
+  // 10 % as a rule; and the clock of a virtual CPU goes on while its host gives the core to others, where a thread's does not.
+  // Were its samples worth the same as the others, the late thread would have less than half of its value.
+  EXPECT_GE(value_of_thread(profiles, "early"), 0.6 * early.cpu_ns);
+  EXPECT_LE(value_of_thread(profiles, "early"), 1.4 * early.wall_ns);
   EXPECT_GE(value_of_thread(profiles, "late"), 0.6 * late.cpu_ns);
   EXPECT_LE(value_of_thread(profiles, "late"), 1.4 * late.wall_ns);
 
