@@ -32,7 +32,7 @@ struct CollectorOptions {
   std::shared_ptr<const identity::JobRules> rules = {};  // null: none
   wire::Assignment
       assignment;  // its events and rate; no events: cycles and instructions, or what stands in for them (plan_events)
-  std::vector<std::string> allowed_events;  // that may come along unasked; none: all (LocalLimits::events)
+  std::vector<std::string> allowed_events;  // that this machine permits (limits.events); none: all
   ExactCountSettings exact_counts = {};     // what the operator wants counted besides
   uint32_t sample_pages = 0;  // of each CPU's ring buffer, a power of two; 0: as perf::ring_pages has it
   // Who holds this within its limits; borrowed. Null: nobody, one profile was asked for by hand.

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/time.h"
+#include "daemon/event_source.h"
 #include "daemon/machine_counters.h"
 
 namespace plimsoll {
@@ -50,10 +51,6 @@ std::string_view event_of_kind(std::string_view name) {
   const auto found =
       std::ranges::find(kKinds, name.substr(0, name.find('-')), [](const auto& kind) { return kind.first; });
   return found == kKinds.end() ? std::string_view() : found->second;
-}
-
-bool is_permitted(const std::string& event, std::span<const std::string> allowed) {
-  return allowed.empty() || std::ranges::find(allowed, event) != allowed.end();
 }
 
 }  // namespace
@@ -153,12 +150,12 @@ std::vector<perf::EventType> power_events(const perf::EventCatalogue& catalogue)
 std::unique_ptr<WindowCounts> energy_counts(const perf::EventCatalogue& catalogue,
                                             std::span<const std::string> allowed) {
   auto events = power_events(catalogue);
-  std::erase_if(events, [&](const perf::EventType& event) { return !is_permitted(event.name, allowed); });
+  std::erase_if(events, [&](const perf::EventType& event) { return !is_allowed(event.name, allowed); });
   if (!events.empty()) {
     return std::make_unique<MachineCounters>(events);
   }
   auto zones = energy_zones(catalogue.sysfs());
-  std::erase_if(zones, [&](const EnergyZone& zone) { return !is_permitted(zone.event, allowed); });
+  std::erase_if(zones, [&](const EnergyZone& zone) { return !is_allowed(zone.event, allowed); });
   return zones.empty() ? nullptr : std::make_unique<PowercapEnergy>(std::move(zones), monotonic_now_ns);
 }
 

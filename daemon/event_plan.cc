@@ -24,12 +24,6 @@ constexpr uint32_t kBurstsOfCompanions = 10;  // times the rate that they are wa
 constexpr size_t kMostEvents = 64;
 constexpr uint64_t kLongestPeriod = uint64_t{1} << 50;  // times the largest slowdown it is still a number
 
-bool is_allowed(std::string_view name, std::span<const std::string> allowed) {
-  return allowed.empty() || std::ranges::any_of(allowed, [&](const std::string& other) {
-           return perf::canonical_name(other) == perf::canonical_name(name);
-         });
-}
-
 // A nominal rate from what was counted, where nothing better is known.
 Status learn_rate(const EventSource& machine, perf::EventType& event) {
   const auto measured = machine.rate_of(event);

@@ -4,6 +4,7 @@
 
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/event_config.h"
+#include "daemon/perf/event_names.h"
 #include "daemon/perf/event_rate.h"
 #include "daemon/perf/open_event.h"
 
@@ -65,6 +66,12 @@ Status LiveEvents::try_sampling_twice(const perf::EventType& event) const {
 Result<double> LiveEvents::rate_of(const perf::EventType& event) const {
   const auto cpus = perf::online_cpus();
   return cpus ? perf::busiest_rate(event, *cpus, kRateTrialNs) : propagate(cpus);
+}
+
+bool is_allowed(std::string_view name, std::span<const std::string> allowed) {
+  return allowed.empty() || std::ranges::any_of(allowed, [&](const std::string& other) {
+           return perf::canonical_name(other) == perf::canonical_name(name);
+         });
 }
 
 perf::EventType with_one_code(const perf::EventType& event, const perf::EventCode& code) {

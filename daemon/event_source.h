@@ -1,6 +1,7 @@
 // What a plan of events asks of a machine: which events it has, and whether they open.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,10 @@ class LiveEvents : public EventSource {
  private:
   perf::EventCatalogue catalogue_;
 };
+
+// Whether a machine that allows these events (limits.events; none: all) allows that one: names are compared, the spelling of
+// generic ones aside.
+bool is_allowed(std::string_view name, std::span<const std::string> allowed);
 
 // The same event with one of its codes.
 perf::EventType with_one_code(const perf::EventType& event, const perf::EventCode& code);

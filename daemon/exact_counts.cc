@@ -15,16 +15,10 @@ std::string hierarchy() {
   return identity::CgroupTable(kMounts).root();
 }
 
-bool is_permitted(const std::string& name, std::span<const std::string> allowed) {
-  return allowed.empty() || std::ranges::any_of(allowed, [&](const std::string& other) {
-           return perf::canonical_name(other) == perf::canonical_name(name);
-         });
-}
-
 // Of one event, on every kind of core that has it: half of a group's count would look like the whole.
 Result<perf::EventType> countable(const std::string& name, std::span<const std::string> allowed,
                                   const EventSource& machine) {
-  if (!is_permitted(name, allowed)) {
+  if (!is_allowed(name, allowed)) {
     return fail(ErrorCode::kDenied, "limits.events does not permit {}", name);
   }
   auto event = machine.find(name);
@@ -32,9 +26,7 @@ Result<perf::EventType> countable(const std::string& name, std::span<const std::
     return fail(ErrorCode::kUnsupported, "{} is counted for whole packages, not for what runs there", name);
   }
   for (size_t i = 0; event && i < event->codes.size(); ++i) {
-    perf::EventType part = *event;
-    part.codes = {event->codes[i]};
-    if (auto tried = machine.try_counting(part); !tried) {
+    if (auto tried = machine.try_counting(with_one_code(*event, event->codes[i])); !tried) {
       return propagate(tried);
     }
   }
