@@ -10,6 +10,12 @@
 #include "query/statistics/student_t.h"
 
 namespace plimsoll::bench {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNormalQuantile = 1.959963984540054;  // of 0.975
+
+}  // namespace
 
 double median(std::vector<double> values) {
   if (values.empty()) {
@@ -24,7 +30,6 @@ Interval mean_interval(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
   const double mean = values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / count;
   if (values.size() < 2) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     return {mean, -kInfinity, kInfinity};
   }
   double squares = 0;
@@ -34,6 +39,27 @@ Interval mean_interval(std::span<const double> values) {
   const double margin =
       statistics::student_t_quantile(0.975, count - 1) * std::sqrt(squares / (count - 1) / count);
   return {mean, mean - margin, mean + margin};
+}
+
+Interval hodges_lehmann_interval(std::span<const double> values) {
+  std::vector<double> means;
+  means.reserve(values.size() * (values.size() + 1) / 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t j = i; j < values.size(); ++j) {
+      means.push_back((values[i] + values[j]) / 2);
+    }
+  }
+  std::ranges::sort(means);
+  const auto count = static_cast<double>(values.size());
+  const double deviation = std::sqrt(count * (count + 1) * (2 * count + 1) / 24);
+  // The largest k with P(T < k) at most 2.5 %; half is the continuity correction.
+  const double rank = std::floor(static_cast<double>(means.size()) / 2 + 0.5 - kNormalQuantile * deviation);
+  const double center = median(means);
+  if (rank < 1) {
+    return {center, -kInfinity, kInfinity};
+  }
+  const auto from_end = static_cast<size_t>(rank);
+  return {center, means[from_end - 1], means[means.size() - from_end]};
 }
 
 Line line_through(const Point& first, const Point& second) {

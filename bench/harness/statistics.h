@@ -12,13 +12,19 @@ namespace plimsoll::bench {
 double median(std::vector<double> values);
 
 struct Interval {
-  double mean = 0;
+  double center = 0;  // what is estimated: a mean, or a median
   double low = 0;
   double high = 0;
 };
 
 // The mean of independent values and its 95 % interval, by Student's t; of fewer than two, unbounded on both sides.
 Interval mean_interval(std::span<const double> values);
+
+// The Hodges-Lehmann estimate of where independent values lie, the median of the means of all pairs of them (each with itself
+// too), and its 95 % interval by Wilcoxon's signed ranks (normal approximation; Hollander, Wolfe, Chicken: Nonparametric
+// Statistical Methods, 3.2 and 3.3). Right where values scatter alike on both sides; a few that lie far off hardly move it. Of
+// fewer than six, unbounded. Takes memory for n (n + 1) / 2 values.
+Interval hodges_lehmann_interval(std::span<const double> values);
 
 struct Point {
   double x = 0;

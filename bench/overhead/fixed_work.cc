@@ -110,11 +110,9 @@ Status FixedWork::calibrate(double wall_s) {
   }
 }
 
-Result<Effort> FixedWork::run(double share) const {
+Result<Effort> FixedWork::run() const {
   using Clock = std::chrono::steady_clock;
-  const auto units =
-      std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(static_cast<double>(units_) * share)));
-  const std::string script = with_units(script_, units);
+  const std::string script = with_units(script_, units_);
   std::vector<Child> copies;
   const auto start = Clock::now();
   for (long i = ::sysconf(_SC_NPROCESSORS_ONLN); i > 0; --i) {

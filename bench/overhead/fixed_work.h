@@ -27,8 +27,8 @@ class FixedWork {
   // Sets the amount of work so that it takes about `wall_s` here.
   Status calibrate(double wall_s);
 
-  // A copy on each CPU at once, so that whatever else wants a CPU takes it from them; `share` of the work.
-  Result<Effort> run(double share = 1) const;
+  // A copy on each CPU at once, so that whatever else wants a CPU takes it from them.
+  Result<Effort> run() const;
 
  private:
   // `script` is for /bin/sh; every UNITS in it becomes the amount.

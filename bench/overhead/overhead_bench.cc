@@ -5,7 +5,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <optional>
 #include <random>
 
 #include "bench/harness/program.h"
@@ -23,17 +22,24 @@ constexpr double kGoalUpperPercent = 1;
 constexpr uint64_t kSeed = 20261121;
 
 struct Plan {
-  double length_s;    // rounds begin before that
-  double run_s;       // of a program
-  double warm_share;  // of its work, before it is measured
+  double length_s;  // rounds begin before that
+  double run_s;     // of a program
   size_t least_rounds;
 };
 
-// A round runs every program with and without profiling, in an order of its own.
+// How long plimsolld's events were on, or off, and the CPU time that it took then.
+struct Share {
+  double wall_s = 0;
+  double agent_cpu_s = 0;
+
+  double agent_percent() const { return agent_cpu_s / wall_s * 100; }
+};
+
+// A round runs every program twice, with and without profiling, one right after the other.
 class Rounds {
  public:
-  Rounds(const Plan& plan, const ScratchFolder& folder, std::vector<FixedWork> works)
-      : plan_(plan), folder_(folder), works_(std::move(works)) {}
+  Rounds(const Plan& plan, Profiler profiler, std::vector<FixedWork> works)
+      : plan_(plan), profiler_(std::move(profiler)), works_(std::move(works)) {}
 
   Status run() {
     const auto start = Clock::now();
@@ -44,24 +50,32 @@ class Rounds {
         return {};
       }
       show_progress(fmt::format("\rround {}, {:.0f} of {:.0f} s ", round + 1, elapsed_s, plan_.length_s));
-      if (auto done = run_round(round); !done) {
-        return done;
+      std::shuffle(works_.begin(), works_.end(), random_);
+      for (const FixedWork& work : works_) {
+        if (auto done = run_pair(work); !done) {
+          return done;
+        }
       }
     }
   }
 
-  void report(Report& report) const {
-    wall_.report(kGoalMedianPercent, kGoalUpperPercent, report);
+  Status report(Report& report) {
+    const auto samples = profiler_.stop();
+    if (!samples) {
+      return propagate(samples);
+    }
+    wall_.report({.median_percent = kGoalMedianPercent, .upper_percent = kGoalUpperPercent}, report);
     cpu_.report(report);
     report.add({.name = "overhead-samples-per-cpu-second",
-                .value = static_cast<double>(collected_.samples) / collected_.seconds /
-                         static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)),
+                .value = static_cast<double>(*samples) / profiled_cpu_s_,
                 .unit = "1/s",
-                .note = "that the profiled runs were under; 99 are asked for of busy CPUs"});
+                .note = "of the programs, whose run was profiled; 99 are asked for"});
     report.add({.name = "overhead-agent-cpu-percent",
-                .value = collected_.cpu_s / collected_.seconds * 100,
+                .value = shares_[1].agent_percent(),
                 .unit = "%",
-                .note = "of one CPU: plimsolld, with a start and a profile written each round"});
+                .note = fmt::format("of one CPU: plimsolld with its events on; off, {:.3f}",
+                                    shares_[0].agent_percent())});
+    return {};
   }
 
  private:
@@ -72,74 +86,53 @@ class Rounds {
     }
   }
 
-  Status run_round(size_t round) {
-    std::shuffle(works_.begin(), works_.end(), random_);
-    std::array<std::vector<Effort>, 2> efforts;  // without and with, in the order of works_
+  Status run_pair(const FixedWork& work) {
+    std::array<Effort, 2> efforts;  // without and with
     const size_t first = random_() % 2;
     for (const size_t profiled : {first, 1 - first}) {
-      auto measured = run_all(profiled == 1);
-      if (!measured) {
-        return propagate(measured);
-      }
-      efforts[profiled] = std::move(*measured);
-    }
-    for (size_t i = 0; i < works_.size(); ++i) {
-      const std::string name(works_[i].name());
-      wall_.add(round, name, efforts[0][i].wall_s, efforts[1][i].wall_s);
-      cpu_.add(round, name, efforts[0][i].cpu_s, efforts[1][i].cpu_s);
-    }
-    return {};
-  }
-
-  Result<std::vector<Effort>> run_all(bool profiled) {
-    std::optional<Profiler> profiler;
-    if (profiled) {
-      auto started = Profiler::start(folder_);
-      if (!started) {
-        return propagate(started);
-      }
-      profiler.emplace(std::move(*started));
-    }
-    // Caches warm up in both cases; so do the tables of a profiler that has only just begun.
-    for (const FixedWork& work : works_) {
-      if (const auto warm = work.run(plan_.warm_share); !warm) {
-        return propagate(warm);
-      }
-    }
-    std::vector<Effort> efforts;
-    for (const FixedWork& work : works_) {
-      const auto effort = work.run();
+      const auto effort = run_one(work, profiled);
       if (!effort) {
         return propagate(effort);
       }
-      efforts.push_back(*effort);
+      efforts[profiled] = *effort;
     }
-    return profiler ? stopped(*profiler, std::move(efforts))
-                    : Result<std::vector<Effort>>(std::move(efforts));
+    const std::string name(work.name());
+    profiled_cpu_s_ += efforts[1].cpu_s;
+    wall_.add(name, efforts[0].wall_s, efforts[1].wall_s);
+    cpu_.add(name, efforts[0].cpu_s, efforts[1].cpu_s);
+    return {};
   }
 
-  Result<std::vector<Effort>> stopped(Profiler& profiler, std::vector<Effort> efforts) {
-    const auto collected = profiler.stop();
-    if (!collected) {
-      return propagate(collected);
+  Result<Effort> run_one(const FixedWork& work, size_t profiled) {
+    const auto start = Clock::now();
+    const auto cpu_before_s = profiler_.cpu_s();
+    if (auto switched = profiler_.switch_events(profiled == 1); !switched) {
+      return propagate(switched);
     }
-    collected_.samples += collected->samples;
-    collected_.seconds += collected->seconds;
-    collected_.cpu_s += collected->cpu_s;
-    return efforts;
+    const auto effort = work.run();
+    const auto cpu_after_s = profiler_.cpu_s();
+    for (const auto& cpu_s : {cpu_before_s, cpu_after_s}) {
+      if (!cpu_s) {
+        return propagate(cpu_s);
+      }
+    }
+    shares_[profiled].wall_s += std::chrono::duration<double>(Clock::now() - start).count();
+    shares_[profiled].agent_cpu_s += *cpu_after_s - *cpu_before_s;
+    return effort;
   }
 
   const Plan plan_;
-  const ScratchFolder& folder_;
+  Profiler profiler_;
   std::vector<FixedWork> works_;
   std::mt19937_64 random_{kSeed};
   Slowdown wall_{"wall"};
   Slowdown cpu_{"cpu"};
-  Profiler::Collected collected_;
+  double profiled_cpu_s_ = 0;
+  std::array<Share, 2> shares_;  // events off, events on
 };
 
 Status measure_slowdown(const Flags& flags, Report& report) {
-  const Plan plan = flags.quick ? Plan{12, 0.3, 0.2, 2} : Plan{1200, 2, 0.1, 2};
+  const Plan plan = flags.quick ? Plan{12, 0.3, 2} : Plan{1200, 1, 2};
   const auto folder = ScratchFolder::create();
   auto works = folder ? FixedWork::all(*folder) : propagate(folder);
   if (!works) {
@@ -150,12 +143,15 @@ Status measure_slowdown(const Flags& flags, Report& report) {
       return propagate(calibrated, "measuring out the work of {}", work.name());
     }
   }
-  Rounds rounds(plan, *folder, std::move(*works));
+  auto profiler = Profiler::start(*folder);
+  if (!profiler) {
+    return propagate(profiler);
+  }
+  Rounds rounds(plan, std::move(*profiler), std::move(*works));
   if (auto done = rounds.run(); !done) {
     return done;
   }
-  rounds.report(report);
-  return {};
+  return rounds.report(report);
 }
 
 const std::array<Part, 1> kParts{{

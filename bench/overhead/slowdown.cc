@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace plimsoll::bench {
 namespace {
@@ -14,60 +12,52 @@ double percent(double log_ratio) {
 }
 
 Interval percent(const Interval& interval) {
-  return {percent(interval.mean), percent(interval.low), percent(interval.high)};
+  return {percent(interval.center), percent(interval.low), percent(interval.high)};
 }
 
-std::string text(const Interval& interval, size_t values, std::string_view of_what) {
-  return fmt::format("mean {:+.2f}, its 95 % interval {:+.2f} to {:+.2f}, of {} {}", interval.mean,
-                     interval.low, interval.high, values, of_what);
+std::string text(const std::vector<double>& pairs) {
+  const Interval robust = percent(hodges_lehmann_interval(pairs));
+  const Interval mean = percent(mean_interval(pairs));
+  return fmt::format("{} pairs; Hodges-Lehmann {:+.2f}, {:+.2f} to {:+.2f}; mean {:+.2f}, {:+.2f} to {:+.2f}",
+                     pairs.size(), robust.center, robust.low, robust.high, mean.center, mean.low, mean.high);
 }
 
 }  // namespace
 
-void Slowdown::add(size_t round, const std::string& program, double without, double with) {
+void Slowdown::add(const std::string& program, double without, double with) {
   const double log_ratio = std::log(with / without);
+  pairs_.push_back(log_ratio);
   by_program_[program].push_back(log_ratio);
-  by_round_.resize(std::max(by_round_.size(), round + 1));
-  by_round_[round].push_back(log_ratio);
 }
 
-double Slowdown::median_percent() const {
-  std::vector<double> all;
-  for (const auto& pairs : by_round_) {
-    all.insert(all.end(), pairs.begin(), pairs.end());
-  }
-  return percent(median(all));
-}
-
-Interval Slowdown::interval_percent() const {
-  std::vector<double> means;
-  for (const auto& pairs : by_round_) {
-    means.push_back(std::accumulate(pairs.begin(), pairs.end(), 0.0) / static_cast<double>(pairs.size()));
-  }
-  return percent(mean_interval(means));
-}
-
-void Slowdown::report(double goal_median, double goal_upper, Report& report) const {
-  const Interval interval = interval_percent();
-  report.add({.name = fmt::format("overhead-{}-median-percent", measure_),
-              .value = median_percent(),
-              .unit = "%",
-              .goal = goal_median,
-              .note = "the median of all pairs: profiled over not profiled"});
-  report.add({.name = fmt::format("overhead-{}-upper-percent", measure_),
-              .value = interval.high,
-              .unit = "%",
-              .goal = goal_upper,
-              .note = text(interval, by_round_.size(), "rounds")});
+void Slowdown::report(const Goals& goals, Report& report) const {
+  Measurement median = median_of_all();
+  median.goal = goals.median_percent;
+  report.add(std::move(median));
+  Measurement upper = upper_limit();
+  upper.goal = goals.upper_percent;
+  report.add(std::move(upper));
   report_programs(report);
 }
 
 void Slowdown::report(Report& report) const {
-  report.add({.name = fmt::format("overhead-{}-median-percent", measure_),
-              .value = median_percent(),
-              .unit = "%",
-              .note = text(interval_percent(), by_round_.size(), "rounds")});
+  report.add(median_of_all());
+  report.add(upper_limit());
   report_programs(report);
+}
+
+Measurement Slowdown::median_of_all() const {
+  return {.name = fmt::format("overhead-{}-median-percent", measure_),
+          .value = percent(median(pairs_)),
+          .unit = "%",
+          .note = "the median of all pairs: profiled over not profiled"};
+}
+
+Measurement Slowdown::upper_limit() const {
+  return {.name = fmt::format("overhead-{}-upper-percent", measure_),
+          .value = percent(hodges_lehmann_interval(pairs_)).high,
+          .unit = "%",
+          .note = text(pairs_)};
 }
 
 void Slowdown::report_programs(Report& report) const {
@@ -75,7 +65,7 @@ void Slowdown::report_programs(Report& report) const {
     report.add({.name = fmt::format("overhead-{}-{}-median-percent", measure_, program),
                 .value = percent(median(pairs)),
                 .unit = "%",
-                .note = text(percent(mean_interval(pairs)), pairs.size(), "pairs")});
+                .note = text(pairs)});
   }
 }
 

@@ -11,29 +11,29 @@
 
 namespace plimsoll::bench {
 
-// A measure (wall time, or CPU time) of several programs over several rounds.
+// A measure (wall time, or CPU time) of several programs. Each pair tells how much longer it took with profiling.
 class Slowdown {
  public:
   explicit Slowdown(std::string_view measure) : measure_(measure) {}
 
-  // One pair of a round; rounds follow each other.
-  void add(size_t round, const std::string& program, double without, double with);
+  void add(const std::string& program, double without, double with);
 
-  // Over all programs, a value for each round: pairs of a round share what else the machine did then.
-  // In per cent: how much longer it took; the median of all pairs, and the interval of the mean.
-  double median_percent() const;
-  Interval interval_percent() const;
-
-  // "overhead-wall-percent" with the goals, its interval's limits, and a line for each program.
-  void report(double goal_median, double goal_upper, Report& report) const;
+  struct Goals {
+    double median_percent;
+    double upper_percent;
+  };
+  // "overhead-MEASURE-median-percent", "overhead-MEASURE-upper-percent", and a line for each program.
+  void report(const Goals& goals, Report& report) const;
   void report(Report& report) const;
 
  private:
+  Measurement median_of_all() const;
+  Measurement upper_limit() const;
   void report_programs(Report& report) const;
 
   std::string measure_;
-  std::map<std::string, std::vector<double>> by_program_;  // logarithms of with / without
-  std::vector<std::vector<double>> by_round_;
+  std::vector<double> pairs_;  // logarithms of with / without
+  std::map<std::string, std::vector<double>> by_program_;
 };
 
 }  // namespace plimsoll::bench
