@@ -61,28 +61,15 @@ Result<std::string> read_beginning(const std::string& path, size_t max_bytes) {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path, uint64_t max_bytes) {
-  return open(path, max_bytes, PROT_READ);
-}
-
-Result<MappedFile> MappedFile::open_copy_on_write(const std::string& path, uint64_t max_bytes) {
-  return open(path, max_bytes, PROT_READ | PROT_WRITE);
-}
-
-Result<MappedFile> MappedFile::map(const UniqueFd& fd, const std::string& name, uint64_t max_bytes) {
-  return map(fd, name, max_bytes, PROT_READ);
-}
-
-Result<MappedFile> MappedFile::open(const std::string& path, uint64_t max_bytes, int protection) {
   // O_NONBLOCK: a FIFO in the way must not hang us before fstat tells what it is.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) {
     return fail_errno(errno, "opening {}", path);
   }
-  return map(fd, path, max_bytes, protection);
+  return map(fd, path, max_bytes);
 }
 
-Result<MappedFile> MappedFile::map(const UniqueFd& fd, const std::string& name, uint64_t max_bytes,
-                                   int protection) {
+Result<MappedFile> MappedFile::map(const UniqueFd& fd, const std::string& name, uint64_t max_bytes) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) {
     return fail_errno(errno, "examining {}", name);
@@ -98,16 +85,16 @@ Result<MappedFile> MappedFile::map(const UniqueFd& fd, const std::string& name, 
   if (size == 0) {
     return MappedFile{};
   }
-  void* address = ::mmap(nullptr, size, protection, MAP_PRIVATE, fd.get(), 0);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) {
     return fail_errno(errno, "mapping {}", name);
   }
-  return MappedFile({static_cast<std::byte*>(address), size});
+  return MappedFile({static_cast<const std::byte*>(address), size});
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) {
-    ::munmap(bytes_.data(), bytes_.size());
+    ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "base/byte_reader.h"
@@ -25,8 +24,6 @@ Result<std::string> read_beginning(const std::string& path, size_t max_bytes);
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path, uint64_t max_bytes);
-  // As open(), for readers that scribble in what they read (libelf): written pages become copies of this mapping's own.
-  static Result<MappedFile> open_copy_on_write(const std::string& path, uint64_t max_bytes);
   static Result<MappedFile> map(const UniqueFd& fd, const std::string& name, uint64_t max_bytes);
 
   MappedFile() = default;
@@ -40,16 +37,10 @@ class MappedFile {
   ~MappedFile();
 
   Bytes bytes() const { return bytes_; }
-  // Only of a mapping made by open_copy_on_write().
-  std::span<std::byte> writable_bytes() { return bytes_; }
 
  private:
-  static Result<MappedFile> open(const std::string& path, uint64_t max_bytes, int protection);
-  static Result<MappedFile> map(const UniqueFd& fd, const std::string& name, uint64_t max_bytes,
-                                int protection);
-
-  explicit MappedFile(std::span<std::byte> bytes) : bytes_(bytes) {}
-  std::span<std::byte> bytes_;
+  explicit MappedFile(Bytes bytes) : bytes_(bytes) {}
+  Bytes bytes_;
 };
 
 }  // namespace plimsoll

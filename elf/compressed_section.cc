@@ -1,10 +1,11 @@
 #include "elf/compressed_section.h"
 
 #include <elf.h>
-#include <zlib.h>
+#include <libdeflate.h>
 #include <zstd.h>
 
 #include <bit>
+#include <memory>
 #include <span>
 
 namespace plimsoll::elf {
@@ -17,10 +18,12 @@ constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which not every <elf.h> has
 constexpr uint64_t kMostZlibExpands = 1032;
 
 bool inflate_whole(Bytes stream, std::span<char> out) {
-  uLongf size = out.size();
-  return ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
-                      reinterpret_cast<const Bytef*>(stream.data()), stream.size()) == Z_OK &&
-         size == out.size();
+  const std::unique_ptr<libdeflate_decompressor, decltype(&::libdeflate_free_decompressor)> decompressor(
+      ::libdeflate_alloc_decompressor(), &::libdeflate_free_decompressor);
+  // Without a place for the size it has to be that of `out`.
+  return decompressor != nullptr &&
+         ::libdeflate_zlib_decompress(decompressor.get(), stream.data(), stream.size(), out.data(),
+                                      out.size(), nullptr) == LIBDEFLATE_SUCCESS;
 }
 
 bool unzstd_whole(Bytes stream, std::span<char> out) {
@@ -43,8 +46,13 @@ Result<std::string> decompress(Bytes stream, uint32_t algorithm, uint64_t size_b
     return fail(ErrorCode::kCorrupt, "a section of {} compressed bytes does not hold {}", stream.size(),
                 size_bytes);
   }
-  std::string out(static_cast<size_t>(size_bytes), '\0');
-  if (!(algorithm == kZlib ? inflate_whole(stream, out) : unzstd_whole(stream, out))) {
+  std::string out;
+  // Sections have hundreds of megabytes: they are not filled with zeros first.
+  out.resize_and_overwrite(static_cast<size_t>(size_bytes), [&](char* begin, size_t size) {
+    const std::span<char> whole(begin, size);
+    return (algorithm == kZlib ? inflate_whole(stream, whole) : unzstd_whole(stream, whole)) ? size : 0;
+  });
+  if (out.size() != size_bytes) {
     return fail(ErrorCode::kCorrupt, "a compressed section of {} bytes is damaged", stream.size());
   }
   return out;
@@ -52,11 +60,11 @@ Result<std::string> decompress(Bytes stream, uint32_t algorithm, uint64_t size_b
 
 }  // namespace
 
-Result<std::string> decompress_section(std::string bytes, Compression compression, uint64_t max_bytes) {
+Result<std::string> decompress_section(Bytes bytes, Compression compression, uint64_t max_bytes) {
   if (compression == Compression::kNone) {
-    return bytes;
+    return std::string(as_text(bytes));
   }
-  ByteReader reader(as_bytes(bytes));
+  ByteReader reader(bytes);
   uint32_t algorithm = kZlib;
   uint64_t size_bytes = 0;
   if (compression == Compression::kHeader) {
@@ -71,7 +79,7 @@ Result<std::string> decompress_section(std::string bytes, Compression compressio
   if (!reader.ok()) {
     return fail(ErrorCode::kCorrupt, "a compressed section of {} bytes has no header", bytes.size());
   }
-  return decompress(as_bytes(bytes).subspan(reader.offset()), algorithm, size_bytes, max_bytes);
+  return decompress(bytes.subspan(reader.offset()), algorithm, size_bytes, max_bytes);
 }
 
 }  // namespace plimsoll::elf

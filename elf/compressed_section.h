@@ -16,6 +16,6 @@ enum class Compression {
 
 // The section's own bytes. kTooLarge where they would be more than `max_bytes`, kUnsupported for an algorithm that is neither
 // zlib nor zstd.
-Result<std::string> decompress_section(std::string bytes, Compression compression, uint64_t max_bytes);
+Result<std::string> decompress_section(Bytes bytes, Compression compression, uint64_t max_bytes);
 
 }  // namespace plimsoll::elf

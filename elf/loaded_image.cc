@@ -213,7 +213,9 @@ std::optional<LoadedImage::Section> LoadedImage::find_section(std::string_view n
 Result<std::string> LoadedImage::bytes_of(const Section& section, Compression compression,
                                           uint64_t max_bytes) const {
   auto bytes = read_(section.file_offset, section.size_bytes);
-  return bytes ? decompress_section(std::move(*bytes), compression, max_bytes) : propagate(bytes);
+  return bytes && compression != Compression::kNone
+             ? decompress_section(as_bytes(*bytes), compression, max_bytes)
+             : bytes;
 }
 
 Result<std::string> LoadedImage::section_bytes(std::string_view name, uint64_t max_bytes) const {
