@@ -1,0 +1,72 @@
+// What the functions of a unit are declared in: namespaces, classes, other functions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "symbolizer/dwarf/attributes.h"
+
+namespace plimsoll::symbolizer {
+
+inline constexpr uint32_t kNoScope = UINT32_MAX;
+
+// Something that names stand in.
+struct NameScope {
+  std::string_view name;  // empty: it has none
+  uint32_t parent = kNoScope;
+  uint16_t tag = 0;  // DW_TAG_*
+};
+
+// A function, and what it stands in.
+struct ScopedFunction {
+  uint64_t entry;
+  uint32_t name_scope;
+};
+
+// Functions without a linkage name, by entry, and what they stand in.
+struct UnitNames {
+  std::vector<NameScope> scopes;
+  std::vector<ScopedFunction> functions;
+};
+
+// Filled in one pass over a unit. Names are read at the end, a second time, for the few functions that need them. One thread.
+class Declarations {
+ public:
+  explicit Declarations(const Unit& unit) : unit_(unit) {}
+
+  // Whether names stand in entries with that tag.
+  static bool is_scope(uint16_t tag);
+
+  // An entry that names stand in, within another (kNoScope: in none); gives its number.
+  uint32_t add_scope(uint64_t entry, uint16_t tag, uint32_t within);
+  // Every function, in the order of the entries.
+  void add_function(uint64_t entry, uint32_t within, bool has_linkage_name);
+
+  UnitNames names() &&;
+
+ private:
+  struct Scope {
+    uint64_t entry;
+    uint32_t within;
+    uint16_t tag;
+    bool is_named = false;         // named_as says
+    uint32_t named_as = kNoScope;  // of names_.scopes
+  };
+  struct Function {
+    uint64_t entry;
+    uint32_t within;
+    bool has_linkage_name;
+  };
+
+  uint32_t name_scope(uint32_t scope, int depth);
+  // The function's own name, from its declaration where it has one, and what that stands in.
+  std::string_view resolve_function(uint64_t entry, uint32_t& within) const;
+
+  const Unit& unit_;
+  std::vector<Scope> scopes_;
+  std::vector<Function> functions_;
+  UnitNames names_;
+};
+
+}  // namespace plimsoll::symbolizer

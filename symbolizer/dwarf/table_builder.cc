@@ -1,0 +1,258 @@
+#include "symbolizer/dwarf/table_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "symbolizer/dwarf/merged_code.h"
+#include "symbolizer/dwarf/row_writer.h"
+#include "symbolizer/dwarf/sections.h"
+#include "symbolizer/dwarf/unit_rows.h"
+#include "symbolizer/dwarf/unit_set.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+constexpr uint64_t kMaxDecompressedBytes = uint64_t{4} << 30;
+// Units may all refer to the same rows: one alone may not take what there is for all.
+constexpr CodeBudget kBudgetOfUnit{.range_entries = 10'000'000, .line_rows = 20'000'000};
+// The first tell what is wrong.
+constexpr size_t kMostProblems = 20;
+
+class TableBuilder {
+ public:
+  explicit TableBuilder(const TableInputs& inputs)
+      : inputs_(inputs), split_(inputs.find_split, kMaxDecompressedBytes) {}
+
+  BuiltTable build();
+
+ private:
+  Status open_files();
+  Status open_supplement();
+  void open_package();
+  void add_code_segments(const std::vector<elf::Segment>& segments);
+  void read_dwarf();
+  void read_units();
+  void start_reading(const UnitSet::Member& member);
+  void merge_oldest();
+  void add_problem(std::string problem);
+  void release_dwarf();
+  SplitUnits::Found described_by(const UnitSet::Member& member);
+  bool is_code(uint64_t address) const;
+  std::vector<NamedCode> code_symbols() const;
+
+  const TableInputs& inputs_;
+  CodeBudget budget_;
+  std::optional<DwarfImage> debug_;
+  std::optional<DwarfImage> supplement_;
+  std::unique_ptr<UnitSet> units_;
+  std::unique_ptr<UnitSet> supplement_units_;
+  SplitUnits split_;
+  uint32_t next_file_ = kLinkedFile + 1;
+  std::vector<elf::Segment> code_segments_;
+  struct Read {
+    UnitRows code;
+    CodeBudget used;
+  };
+  struct Reading {
+    SplitUnits::Found described;
+    std::future<Read> result;
+  };
+  std::deque<Reading> reading_;  // in the order of the units
+  std::vector<std::string> problems_;
+  size_t problems_met_ = 0;
+  SymtabQuality quality_ = SymtabQuality::kNone;
+  SymtabQuality most_quality_ = inputs_.most_quality;
+  SymtabWriter writer_;
+  MergedCode code_{writer_};
+};
+
+Status TableBuilder::open_supplement() {
+  if (inputs_.supplement.empty()) {
+    return {};
+  }
+  auto supplement =
+      DwarfImage::open(inputs_.supplement, DwarfImage::Kind::kSupplement, kMaxDecompressedBytes);
+  if (!supplement) {
+    return propagate(supplement, "its supplementary file");
+  }
+  supplement_ = std::move(*supplement);
+  std::string damage;
+  supplement_units_ = UnitSet::read(supplement_->sections(), nullptr, nullptr, budget_, damage);
+  if (!damage.empty()) {
+    add_problem(damage);
+  }
+  return {};
+}
+
+void TableBuilder::open_package() {
+  if (inputs_.package.empty()) {
+    return;
+  }
+  if (auto opened = split_.open_package(inputs_.package); !opened) {
+    add_problem(opened.error().text());
+  }
+}
+
+Status TableBuilder::open_files() {
+  auto debug = DwarfImage::open(inputs_.debug, DwarfImage::Kind::kMain, kMaxDecompressedBytes);
+  if (!debug) {
+    return propagate(debug);
+  }
+  debug_ = std::move(*debug);
+  add_code_segments(debug_->file().segments());
+  if (auto opened = open_supplement(); !opened) {
+    return opened;
+  }
+  open_package();
+  std::string damage;
+  units_ = UnitSet::read(debug_->sections(), supplement_ ? &supplement_->sections() : nullptr, nullptr,
+                         budget_, damage);
+  if (!damage.empty()) {
+    add_problem(damage);
+  }
+  return {};
+}
+
+void TableBuilder::add_code_segments(const std::vector<elf::Segment>& segments) {
+  std::ranges::copy_if(segments, std::back_inserter(code_segments_),
+                       [](const elf::Segment& segment) { return segment.executable; });
+}
+
+bool TableBuilder::is_code(uint64_t address) const {
+  return std::ranges::any_of(code_segments_, [&](const elf::Segment& segment) {
+    return address >= segment.address && address - segment.address < segment.memory_bytes;
+  });
+}
+
+std::vector<NamedCode> TableBuilder::code_symbols() const {
+  std::vector<NamedCode> symbols;
+  std::ranges::copy_if(inputs_.symbols, std::back_inserter(symbols),
+                       [this](const NamedCode& symbol) { return is_code(symbol.address); });
+  return symbols;
+}
+
+// The skeleton itself where its other half is not at hand: it may name a function too.
+SplitUnits::Found TableBuilder::described_by(const UnitSet::Member& member) {
+  if (!member.attributes.dwo_name.empty()) {
+    auto found = split_.find(member, *member.unit.sections, budget_);
+    if (found) {
+      return *found;
+    }
+    // So that the table is made again once it is there.
+    most_quality_ = SymtabQuality::kLines;
+    add_problem(found.error().text());
+  }
+  return {units_.get(), &member};
+}
+
+void TableBuilder::start_reading(const UnitSet::Member& member) {
+  const SplitUnits::Found described = described_by(member);
+  const auto read = [this, &member, described] {
+    CodeBudget budget = kBudgetOfUnit;
+    UnitRows code =
+        read_unit_rows(member, *described.unit, [this](uint64_t from) { return is_code(from); }, budget);
+    return Read{std::move(code), kBudgetOfUnit - budget};
+  };
+  const auto policy = inputs_.threads > 1 ? std::launch::async : std::launch::deferred;
+  reading_.push_back({described, std::async(policy, read)});
+}
+
+void TableBuilder::merge_oldest() {
+  const SplitUnits::Found described = reading_.front().described;
+  Read read = reading_.front().result.get();
+  reading_.pop_front();
+  if (!budget_.take(read.used)) {
+    add_problem("it describes more code than can be: the rest is left out");
+    return;
+  }
+  UnitRows& code = read.code;
+  std::ranges::for_each(code.problems, [this](std::string& problem) { add_problem(std::move(problem)); });
+  quality_ = std::max(quality_, !code.scopes.empty() ? SymtabQuality::kFull
+                                : !code.rows.empty() ? SymtabQuality::kLines
+                                                     : SymtabQuality::kNone);
+  const UnitAttributes& said = described.unit->attributes;
+  const UnitSet* const units = described.units;
+  code_.add(code, {.unit = writer_.unit(said.producer, said.language),
+                   .file = units == units_.get() ? kLinkedFile : next_file_++,
+                   .find_unit = [this, units](uint64_t offset, bool in_supplement) {
+                     const UnitSet* const set = in_supplement ? supplement_units_.get() : units;
+                     return set == nullptr ? nullptr : set->find(offset);
+                   }});
+}
+
+// Units are read side by side and merged in their order: the bytes do not depend on the number of threads.
+void TableBuilder::read_units() {
+  for (const UnitSet::Member& member : units_->members()) {
+    start_reading(member);
+    if (reading_.size() >= inputs_.threads) {
+      merge_oldest();
+    }
+  }
+  while (!reading_.empty()) {
+    merge_oldest();
+  }
+}
+
+void TableBuilder::read_dwarf() {
+  if (auto opened = open_files(); !opened) {
+    add_problem(opened.error().text());
+    return;
+  }
+  read_units();
+  if (supplement_units_ != nullptr) {
+    for (const UnitSet::Member& member : supplement_units_->members()) {
+      code_.add_names(read_unit_code(member.unit, budget_).names, kSupplementFile);
+    }
+  }
+  code_.sort();
+}
+
+void TableBuilder::add_problem(std::string problem) {
+  if (++problems_met_ <= kMostProblems) {
+    problems_.push_back(std::move(problem));
+  }
+}
+
+// The writer has copied what it needs: what the sections take may go before it makes the file.
+void TableBuilder::release_dwarf() {
+  code_.clear();
+  units_.reset();
+  supplement_units_.reset();
+  split_ = SplitUnits({}, 0);
+  debug_.reset();
+  supplement_.reset();
+}
+
+BuiltTable TableBuilder::build() {
+  quality_ = inputs_.symbol_quality;
+  add_code_segments(inputs_.segments);
+  if (!inputs_.debug.empty()) {
+    read_dwarf();
+  }
+  const std::vector<NamedCode> symbols = code_symbols();
+  RowWriter(code_, symbols, writer_).write();
+  release_dwarf();
+  for (const elf::Segment& segment : inputs_.segments) {
+    if (segment.executable) {
+      writer_.segment({segment.file_offset, segment.address, segment.file_bytes});
+    }
+  }
+  if (problems_met_ > kMostProblems) {
+    problems_.push_back(fmt::format("and {} more like these", problems_met_ - kMostProblems));
+  }
+  quality_ = std::min(quality_, most_quality_);
+  return BuiltTable{std::move(writer_).finish(inputs_.identity, quality_), quality_, std::move(problems_)};
+}
+
+}  // namespace
+
+BuiltTable build_table(const TableInputs& inputs) {
+  return TableBuilder(inputs).build();
+}
+
+}  // namespace plimsoll::symbolizer
