@@ -7,8 +7,11 @@
 #include <csetjmp>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
+#include "symbolizer/names/clone_suffixes.h"
 #include "symbolizer/names/component_size.h"
+#include "symbolizer/names/template_arguments.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -66,20 +69,37 @@ bool demangle_cpp(const char* name, Output& output) {
                  [&] { return ::cplus_demangle_print_callback(kCppOptions, tree, &append, &output); });
 }
 
-}  // namespace
+std::string_view without_version(std::string_view name) {
+  const size_t at = name.find('@');
+  return at == 0 ? name : name.substr(0, at);
+}
 
-std::string display_name(std::string_view linkage_name) {
-  std::string name(linkage_name.substr(0, linkage_name.find('@')));
+// `clone` is what the name ends in.
+std::string demangled(std::string_view linkage_name, std::string_view clone) {
+  std::string name(linkage_name);
   const bool may_be_mangled = name.starts_with("_Z") || name.starts_with("_R");
   if (!may_be_mangled || name.size() > kMaxMangledBytes) {
     return name;
   }
   Output output;
-  // Old Rust names are valid C++ as well, with a hash: Rust's own demangler goes first, and takes no others.
-  if (demangle_rust(name.c_str(), output) || demangle_cpp(name.c_str(), output)) {
-    return {output.text.data(), output.size};
+  // Old Rust names are valid C++ as well, with a hash: Rust's own demangler goes first, and takes no others. It drops some
+  // suffixes, and takes no name with others.
+  const std::string without_clone = name.substr(0, name.size() - clone.size());
+  if (demangle_rust(without_clone.c_str(), output)) {
+    const std::string text(output.text.data(), output.size);
+    return clone.empty() ? text : text + " [clone " + std::string(clone) + "]";
   }
-  return name;
+  return demangle_cpp(name.c_str(), output) ? std::string(output.text.data(), output.size) : name;
+}
+
+}  // namespace
+
+std::string display_name(std::string_view linkage_name, const NameForm& form) {
+  const std::string_view linked = form.demangle ? without_version(linkage_name) : linkage_name;
+  const std::string_view folded = without_clone_suffixes(linked);
+  const std::string_view chosen = form.fold_clones ? folded : linked;
+  std::string name = form.demangle ? demangled(chosen, chosen.substr(folded.size())) : std::string(chosen);
+  return form.shorten_templates ? shorten_template_arguments(name) : std::move(name);
 }
 
 }  // namespace plimsoll::symbolizer

@@ -1,4 +1,9 @@
 // Linkage names as people read them.
+//
+//   display_name("_ZNSt6vectorIiSaIiEE9push_backERKi.isra.0")   "std::vector<int, std::allocator<int> >::push_back(int const&)"
+//   display_name("schedule.part.0", {.demangle = false})        "schedule"
+//
+// The linkage name itself is what identifies a function, clones told apart; store/frames keeps both.
 #pragma once
 
 #include <string>
@@ -6,11 +11,18 @@
 
 namespace plimsoll::symbolizer {
 
-// The display name of a linkage name: C++ (Itanium) and Rust (_R..., and _ZN...17h<hash>E without the hash) demangled, a
-// symbol version ("@@GLIBC_2.34") removed; anything else as it is.
+struct NameForm {
+  bool demangle = true;
+  bool fold_clones = true;  // parts and clones are called like the function they come from (clone_suffixes.h)
+  bool shorten_templates = false;  // "std::vector<...>" (template_arguments.h)
+};
+
+// The display name of a linkage name: C++ (Itanium) and Rust (_R..., and _ZN...17h<hash>E without the hash) demangled, without a
+// symbol version ("@@GLIBC_2.34"). Anything else has the name that it is linked by: Go's and C's are readable, and those of D
+// and Swift show the identifiers that they are made of.
 //
-// Names come from outside: those that are too long, nest too deeply, or stand for more text than anybody reads stay as
-// they are. Any thread.
-std::string display_name(std::string_view linkage_name);
+// Names come from outside: those that are too long to demangle (4 KiB), nest too deeply, or stand for more text than anybody reads
+// (16 KiB) stay as they are. Any thread.
+std::string display_name(std::string_view linkage_name, const NameForm& form = {});
 
 }  // namespace plimsoll::symbolizer

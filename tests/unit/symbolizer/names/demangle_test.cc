@@ -24,15 +24,57 @@ TEST(DisplayName, RustNamesLoseTheirHash) {
   EXPECT_EQ(display_name("_RNvNtCsbDqzXfLQacH_5hello4main3run"), "hello::main::run");
 }
 
-TEST(DisplayName, PartsOfAFunctionKeepItsNameAndSaySo) {
-  EXPECT_EQ(display_name("_Z3foov.part.0"), "foo() [clone .part.0]");
-  EXPECT_EQ(display_name("_Z3foov.cold"), "foo() [clone .cold]");
+TEST(DisplayName, PartsAndClonesAreCalledLikeTheFunctionTheyComeFrom) {
+  for (const std::string_view clone :
+       {"_Z3foov", "_Z3foov.part.0", "_Z3foov.cold", "_Z3foov.isra.0.constprop.1", "_Z3foov.llvm.1234",
+        "_Z3foov.__uniq.1234", "_Z3foov.1234"}) {
+    EXPECT_EQ(display_name(clone), "foo()") << clone;
+  }
+  EXPECT_EQ(display_name("foo.part.0"), "foo");
+  EXPECT_EQ(display_name("_RNvNtCsbDqzXfLQacH_5hello4main3run.llvm.123"), "hello::main::run");
+  EXPECT_EQ(display_name("_Z3sumv._omp_fn.0"), "sum() [clone ._omp_fn.0]");  // a function of its own
+}
+
+TEST(DisplayName, ClonesStayApartOnRequest) {
+  constexpr NameForm kClonesApart{.fold_clones = false};
+  EXPECT_EQ(display_name("_Z3foov.part.0", kClonesApart), "foo() [clone .part.0]");
+  EXPECT_EQ(display_name("_Z3foov.isra.0.cold", kClonesApart), "foo() [clone .isra.0] [clone .cold]");
+  EXPECT_EQ(display_name("_RNvNtCsbDqzXfLQacH_5hello4main3run.llvm.123", kClonesApart),
+            "hello::main::run [clone .llvm.123]");
+  EXPECT_EQ(display_name("_ZN4core3fmt9Formatter3pad17h1234567890abcdefE.cold", kClonesApart),
+            "core::fmt::Formatter::pad [clone .cold]");
+  EXPECT_EQ(display_name("foo.part.0", kClonesApart), "foo.part.0");
+  EXPECT_EQ(display_name("_Z3foov.part.0@@V1", kClonesApart), "foo() [clone .part.0]");
+}
+
+TEST(DisplayName, TheLinkageNameItselfOnRequest) {
+  constexpr NameForm kRaw{.demangle = false, .fold_clones = false};
+  for (const std::string_view name :
+       {"_Z3foov.part.0", "_Z3foov@@V1", "_ZN4core3fmt9Formatter3pad17h1234567890abcdefE.llvm.123",
+        "main.init.0", ""}) {
+    EXPECT_EQ(display_name(name, kRaw), name);
+  }
+  // Of whatever clone: the name that tells one function in two builds of a binary.
+  EXPECT_EQ(display_name("_Z3foov.llvm.1234", {.demangle = false}), "_Z3foov");
+}
+
+TEST(DisplayName, TemplateArgumentsAreShortenedOnRequest) {
+  constexpr NameForm kShort{.shorten_templates = true};
+  EXPECT_EQ(display_name("_ZNSt6vectorIiSaIiEE9push_backERKi.isra.0", kShort),
+            "std::vector<...>::push_back(int const&)");
+  EXPECT_EQ(display_name("_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", kShort),
+            "std::basic_ostream<...>& std::operator<< <...>(std::basic_ostream<...>&, char const*)");
+  EXPECT_EQ(display_name("main.Map[go.shape.int]", kShort), "main.Map[...]");
 }
 
 TEST(DisplayName, OtherNamesStayAsTheyAre) {
   for (const std::string_view name :
-       {"main", "__libc_start_main", "schedule", "entry_SYSCALL_64_after_hwframe", "foo.part.0", "", "_",
-        "_R", "Z3foov", "go.main", "operator new"}) {
+       {"main", "__libc_start_main", "schedule", "entry_SYSCALL_64_after_hwframe", "", "_", "_R", "Z3foov",
+        "operator new", "@", "@@GLIBC_2.34", "_GLOBAL__sub_I_main.cpp",
+        // Go's are readable; D's and Swift's show the identifiers that they are made of.
+        "main.main", "main.(*T).Method", "main.T.Method-fm", "main.main.func1.2", "main.init.0",
+        "type..eq.main.T", "main.Map[go.shape.int,go.shape.string]", "vendor/golang.org/x/net/idna.init",
+        "_D3std5stdio7writelnFZv", "$s4main3runyyF", "$S4main3runyyF"}) {
     EXPECT_EQ(display_name(name), name);
   }
 }
