@@ -43,13 +43,17 @@ uint64_t PprofWriter::add_mapping(const PprofMapping& mapping) {
 }
 
 uint64_t PprofWriter::function(const PprofLine& line) {
-  const auto [entry, is_new] = functions_.try_emplace(line.function + '\0' + line.file,
-                                                      static_cast<uint64_t>(profile_.function_size()) + 1);
+  const auto [entry, is_new] =
+      functions_.try_emplace(line.function + '\0' + line.file + '\0' + line.linkage_name,
+                             static_cast<uint64_t>(profile_.function_size()) + 1);
   if (is_new) {
     pprof::Function& function = *profile_.add_function();
     function.set_id(entry->second);
     function.set_name(text(line.function));
     function.set_filename(text(line.file));
+    if (line.linkage_name != line.function) {
+      function.set_system_name(text(line.linkage_name));
+    }
   }
   return entry->second;
 }

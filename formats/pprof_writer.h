@@ -21,8 +21,9 @@ struct PprofMapping {
 
 struct PprofLine {
   std::string function;
-  std::string file;  // empty: unknown
-  int64_t line = 0;  // 0: unknown
+  std::string file;               // empty: unknown
+  int64_t line = 0;               // 0: unknown
+  std::string linkage_name = {};  // empty: unknown
 };
 
 // Collects one profile, then lays it out. One thread; memory: the message.
@@ -31,8 +32,8 @@ struct PprofLine {
 // of many processes: finish() gives each mapping a range of its own, in which a location keeps the low 32 bits of its
 // address. file_offset is the address in the binary that memory_start stands for.
 //
-// Function names are complete and demangled. system_name stays empty, since the linked name is not known: a reader that
-// finds the two equal takes parameters and template arguments off, which would make one function of several.
+// Function names are complete and demangled. system_name is the linkage name where that is another, and empty otherwise: a
+// reader that finds the two equal takes parameters and template arguments off, which would make one function of several.
 class PprofWriter {
  public:
   // Unit as pprof spells it: "nanoseconds", "bytes", "count". Call before the first sample.
@@ -74,8 +75,9 @@ class PprofWriter {
 
   pprof::Profile profile_;
   boost::unordered_flat_map<std::string, int64_t> texts_;
-  boost::unordered_flat_map<std::string, uint64_t> functions_;  // by name, zero byte, file
-  std::vector<Extent> extents_;                                 // by mapping ID - 1
+  boost::unordered_flat_map<std::string, uint64_t>
+      functions_;                // by name, file and linkage name, zero bytes between
+  std::vector<Extent> extents_;  // by mapping ID - 1
 };
 
 // Message and gzip, with a header that holds no time: equal profiles give equal bytes. kTooLarge past 1 GiB.

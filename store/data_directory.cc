@@ -7,13 +7,16 @@
 #include "base/file.h"
 #include "base/lock_file.h"
 #include "base/log.h"
+#include "store/catalogue/catalogue.h"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 3;
-// Formats whose archive is as today's. All else is derived from the archive, and built anew from it.
+constexpr int kFormat = 4;
+// Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
 constexpr int kOldestConvertible = 2;
+// Formats whose rows are as today's too.
+constexpr int kOldestWithRows = 3;
 
 Status write_format(const std::string& path) {
   return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
@@ -72,10 +75,15 @@ Status DataDirectory::convert_from(int format) const {
   if (format < kOldestConvertible || format > kFormat) {
     return unsupported(format);
   }
-  log_info("{} has format {}: its rows are built anew from the archive, for format {}", path_, format,
-           kFormat);
-  // The format comes last: a crash in between finds the old one, and does the same again. Segments that no catalogue
-  // knows are removed by who opens it (store/ingest).
+  log_info("{} has format {}, and is converted to {}", path_, format, kFormat);
+  const auto converted =
+      format >= kOldestWithRows ? Catalogue::convert_from_format_3(catalogue_path()) : remove_catalogue();
+  // The format comes last: a crash in between finds the old one, and does the same again.
+  return converted ? write_format(path_) : converted;
+}
+
+Status DataDirectory::remove_catalogue() const {
+  // Segments that no catalogue knows are removed by who opens it (store/ingest).
   for (const char* suffix : {"-wal", "-shm", ""}) {
     std::error_code error;
     std::filesystem::remove(catalogue_path() + suffix, error);
@@ -83,7 +91,7 @@ Status DataDirectory::convert_from(int format) const {
       return fail_errno(error.value(), "removing {}{}, to build it anew", catalogue_path(), suffix);
     }
   }
-  return write_format(path_);
+  return {};
 }
 
 Result<int> DataDirectory::read_format() const {

@@ -6,6 +6,7 @@
 //   catalogue.db  dictionaries, segments, bindings (store/catalogue)
 //   live.db       registered machines and what runs on them (store/live)
 //   segments/     rows (store/rows)
+//   symtab/       symbol tables by build (symbolizer/worker)
 //   quarantine/   files that were found damaged
 #pragma once
 
@@ -18,8 +19,9 @@ namespace plimsoll::store {
 
 class DataDirectory {
  public:
-  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. One of an older format
-  // loses its catalogue, which is derived, and whoever has opened it builds rows anew from the archive.
+  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. One of an older format is
+  // converted: format 3 in place; format 2 loses its catalogue, which is derived, and whoever has opened it builds rows anew from
+  // the archive.
   static Result<DataDirectory> open_for_writing(const std::string& path);
   // Needs no lock; may run beside the writer. kUnsupported for any other format.
   static Result<DataDirectory> open_for_reading(const std::string& path);
@@ -34,6 +36,7 @@ class DataDirectory {
   explicit DataDirectory(std::string path) : path_(std::move(path)) {}
   Result<int> read_format() const;
   Status convert_from(int format) const;
+  Status remove_catalogue() const;
   std::unexpected<Error> unsupported(int format) const;
   Status take_lock();
 

@@ -25,7 +25,11 @@ Status bind_named(sqlite::Database& database, const std::vector<NamedLocation>& 
   for (const NamedLocation& location : named) {
     Binding binding{location.location, {}};
     for (const wire::NamedFrame& frame : location.frames) {
-      binding.frames.push_back({frame.function(), frame.file(), frame.line()});
+      binding.frames.push_back({.function = frame.function(),
+                                .file = frame.file(),
+                                .line = frame.line(),
+                                .column = frame.column(),
+                                .is_inlined = frame.inlined_into_next()});
     }
     bindings.push_back(std::move(binding));
   }

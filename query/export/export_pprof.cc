@@ -123,8 +123,9 @@ class PprofExport {
     }
     std::vector<formats::PprofLine> lines;
     for (const auto& frame : snapshot_.bindings.of(location)) {
-      lines.push_back(
-          {snapshot_.bindings.functions[frame.function], snapshot_.bindings.files[frame.file], frame.line});
+      const store::Bindings& bindings = snapshot_.bindings;
+      lines.push_back({bindings.functions[frame.function], bindings.files[frame.file], frame.line,
+                       bindings.linkage_names[frame.function]});
     }
     const uint64_t mapping = location == 0 ? 0 : mapping_of(location);
     // A reader has nothing to call it by: neither a function nor a binary.

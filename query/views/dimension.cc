@@ -9,7 +9,7 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr std::array<Dimension, 26> kDimensions{{
+constexpr std::array<Dimension, 27> kDimensions{{
     {"machine", DimensionSource::kOrigin, "machine ID"},
     {"hostname", DimensionSource::kOrigin, "the machine's name for people"},
     {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
@@ -32,6 +32,7 @@ constexpr std::array<Dimension, 26> kDimensions{{
     {"builder", DimensionSource::kWorkload, "system that built the executable"},
     {"thread", DimensionSource::kThread, "name of the thread"},
     {"function", DimensionSource::kFrame, "function of a frame; as a filter: anywhere on the stack"},
+    {"linkage_name", DimensionSource::kFrame, "function of a frame as linked: clones told apart"},
     {"file", DimensionSource::kFrame, "source file of a frame"},
     {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
     {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
@@ -132,6 +133,16 @@ std::string function_name(const Snapshot& snapshot, FramePlace place) {
   return binary.empty() ? "[unknown]" : fmt::format("[no symbol in {}]", binary);
 }
 
+// The function's name for people where it is all that is known.
+std::string linkage_name(const Snapshot& snapshot, FramePlace place) {
+  const auto frames = snapshot.bindings.of(place.location);
+  if (place.depth >= frames.size()) {
+    return function_name(snapshot, place);
+  }
+  const std::string& linked = snapshot.bindings.linkage_names[frames[place.depth].function];
+  return linked.empty() ? function_name(snapshot, place) : linked;
+}
+
 }  // namespace
 
 std::span<const Dimension> dimensions() {
@@ -199,6 +210,9 @@ std::string frame_value(const Snapshot& snapshot, std::string_view dimension, Fr
   }
   if (dimension == "function") {
     return function_name(snapshot, place);
+  }
+  if (dimension == "linkage_name") {
+    return linkage_name(snapshot, place);
   }
   if (dimension == "binary") {
     return binary_name(snapshot, place.location);

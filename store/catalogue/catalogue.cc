@@ -71,17 +71,62 @@ CREATE TABLE IF NOT EXISTS unbuildable (
 CREATE TABLE IF NOT EXISTS kernel_symbols (
   binary INTEGER PRIMARY KEY REFERENCES binary(id), content BLOB NOT NULL
 );
-CREATE TABLE IF NOT EXISTS function (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS function (
+  id INTEGER PRIMARY KEY,
+  linkage_name TEXT NOT NULL,  -- tells clones apart; '': unknown
+  name TEXT NOT NULL,          -- as people read it
+  UNIQUE (linkage_name, name)
+);
 CREATE TABLE IF NOT EXISTS source_file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS binding (location INTEGER PRIMARY KEY REFERENCES location(id), generation INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS frame (
   location INTEGER NOT NULL REFERENCES location(id), depth INTEGER NOT NULL,
   function INTEGER NOT NULL, file INTEGER NOT NULL, line INTEGER NOT NULL,
+  source_column INTEGER NOT NULL DEFAULT 0, discriminator INTEGER NOT NULL DEFAULT 0,
+  start_line INTEGER NOT NULL DEFAULT 0,  -- of the function
+  is_inlined INTEGER NOT NULL DEFAULT 0,  -- into the next frame
   PRIMARY KEY (location, depth)
 ) WITHOUT ROWID;
 )sql";
 
+// Functions had a name for people alone. Every symbol that can still be found is better than those, of whatever quality they
+// were; what is not found keeps its name. (Of the vdso there is no search.)
+constexpr const char* kConvertFormat3 = R"sql(
+ALTER TABLE function RENAME TO function_of_format_3;
+CREATE TABLE function (
+  id INTEGER PRIMARY KEY, linkage_name TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (linkage_name, name)
+);
+INSERT INTO function (id, linkage_name, name) SELECT id, '', name FROM function_of_format_3;
+DROP TABLE function_of_format_3;
+ALTER TABLE frame ADD COLUMN source_column INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE frame ADD COLUMN discriminator INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE frame ADD COLUMN start_line INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE frame ADD COLUMN is_inlined INTEGER NOT NULL DEFAULT 0;
+UPDATE binary SET quality = 0, looked_at = '' WHERE path != '[vdso]';
+)sql";
+
 }  // namespace
+
+Status Catalogue::convert_from_format_3(const std::string& path) {
+  auto database = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
+  if (!database) {
+    return propagate(database);
+  }
+  auto transaction = sqlite::Transaction::begin(*database);
+  // None where it was converted before, or nothing has been written yet.
+  const auto old_tables = database->integer(
+      "SELECT count(*) FROM sqlite_schema WHERE name = 'function' AND sql NOT LIKE '%linkage_name%'", 0);
+  if (!transaction || !old_tables) {
+    return !transaction ? propagate(transaction) : propagate(old_tables);
+  }
+  if (*old_tables == 0) {
+    return {};
+  }
+  if (auto converted = database->run(kConvertFormat3); !converted) {
+    return propagate(converted, "converting {}", path);
+  }
+  return transaction->commit();
+}
 
 Result<Catalogue> Catalogue::open(const std::string& path, sqlite::OpenMode mode) {
   auto database = sqlite::Database::open(path, mode);

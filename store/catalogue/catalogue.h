@@ -17,6 +17,10 @@ class Catalogue {
  public:
   static Result<Catalogue> open(const std::string& path, sqlite::OpenMode mode);
 
+  // Changes the tables of a data directory of format 3 into today's, in one transaction; again, or without a catalogue, it
+  // does nothing. Takes seconds for millions of frames.
+  static Status convert_from_format_3(const std::string& path);
+
   sqlite::Database& database() { return database_; }
 
  private:

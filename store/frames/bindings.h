@@ -23,9 +23,16 @@ enum class SymbolQuality { kNone = 0, kDynsym = 1, kSymtab = 2, kLines = 3, kFul
 std::string_view name_of(SymbolQuality quality);
 
 struct Frame {
-  std::string function;
-  std::string file;   // empty: unknown
-  uint32_t line = 0;  // 0: unknown
+  std::string function = {};  // as people read it; views group by it
+  std::string file = {};      // empty: unknown
+  uint32_t line = 0;          // 0: unknown
+  // What identifies the function: its name as linked, clones told apart. Empty: unknown, as in imported profiles
+  // that bring names.
+  std::string linkage_name = {};
+  uint32_t column = 0;         // 0: unknown
+  uint32_t discriminator = 0;  // of several blocks of code on one line
+  uint32_t start_line = 0;     // of the function; 0: unknown
+  bool is_inlined = false;     // into the next frame
 };
 
 struct Binding {
@@ -42,11 +49,12 @@ class BindingWriter {
   Status bind(std::span<const Binding> bindings, int64_t generation);
 
  private:
-  Result<int64_t> intern(std::string_view table, std::string_view column, std::string_view text,
-                         std::unordered_map<std::string, int64_t>& known);
+  Status bind(const Binding& binding, int64_t generation);
+  Result<int64_t> function_id(const Frame& frame);
+  Result<int64_t> file_id(const std::string& path);
 
   sqlite::Database& database_;
-  std::unordered_map<std::string, int64_t> functions_;
+  std::unordered_map<std::string, int64_t> functions_;  // by linkage name, zero byte, name
   std::unordered_map<std::string, int64_t> files_;
 };
 
@@ -57,7 +65,8 @@ struct Bindings {
     uint32_t file;      // index into files; 0 is ""
     uint32_t line;
   };
-  std::vector<std::string> functions;  // 0 is ""
+  std::vector<std::string> functions;      // names as people read them, which several may share; 0 is ""
+  std::vector<std::string> linkage_names;  // of the same functions; "": unknown
   std::vector<std::string> files;
   std::vector<BoundFrame> frames;
   std::vector<std::string> reasons;  // by binary: why it has no better symbols; empty: it has the best

@@ -65,6 +65,24 @@ std::string first_problem(const pprof::Profile& profile) {
 
 constexpr int64_t kOneValue[] = {1};
 
+TEST(PprofWriter, ClonesOfOneNameAreFunctionsOfTheirOwn) {
+  PprofWriter writer;
+  writer.add_sample_type("cycles", "count");
+  const std::vector<PprofLine> lines{{"parse()", "a.cc", 3, "_Z5parsev"},
+                                     {"parse()", "a.cc", 4, "_Z5parsev.cold"},
+                                     {"parse()", "a.cc", 5, "_Z5parsev"},
+                                     {"main", "a.cc", 9, "main"},
+                                     {"run", "a.cc", 9}};
+  writer.add_location(writer.add_mapping({"/usr/bin/app", "abcd"}), 0x1234, lines);
+  const pprof::Profile profile = writer.finish();
+  std::vector<std::string> functions;
+  for (const pprof::Function& function : profile.function()) {
+    functions.push_back(profile.string_table(static_cast<int>(function.name())) + " = " +
+                        profile.string_table(static_cast<int>(function.system_name())));
+  }
+  EXPECT_THAT(functions, ElementsAre("parse() = _Z5parsev", "parse() = _Z5parsev.cold", "main = ", "run = "));
+}
+
 TEST(PprofWriter, InternsTextsAndFunctions) {
   PprofWriter writer;
   writer.add_sample_type("cycles", "count");

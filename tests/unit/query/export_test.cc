@@ -14,7 +14,6 @@
 namespace plimsoll::query {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 pprof::Profile export_of(const Fleet& fleet, const Parameters& parameters = {}) {
@@ -82,6 +81,16 @@ TEST(ExportPprof, SamplesCarryValuesAndLabels) {
             "checksum;read;main 8 job=storage app=db thread=db machine=m1\n"
             "scan;scan;main 5 job=storage app=db thread=io machine=m1\n"
             "main 5 app=web thread=web machine=m2\n");
+}
+
+TEST(ExportPprof, FunctionsHaveTheirLinkageNames) {
+  Fleet fleet;
+  fleet.add({.stacks = "hot 20\n"});
+  fleet.bind({{1, {{.function = "parse()", .linkage_name = "_Z5parsev.cold"}}}});
+  const pprof::Profile profile = export_of(fleet);
+  ASSERT_EQ(profile.function_size(), 1);
+  EXPECT_EQ(text(profile, profile.function(0).name()), "parse()");
+  EXPECT_EQ(text(profile, profile.function(0).system_name()), "_Z5parsev.cold");
 }
 
 TEST(ExportPprof, EachEventIsASampleType) {

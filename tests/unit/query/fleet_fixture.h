@@ -11,6 +11,7 @@
 
 #include "proto/profile_codec.h"
 #include "query/views/top.h"
+#include "store/frames/bindings.h"
 #include "store/ingest.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -41,6 +42,12 @@ class Fleet {
     machine.set_id(id);
     ASSERT_TRUE(ingest_->with_machines(
         [&](store::LiveMachines& machines) { return machines.register_machine(machine, 1, 0); }));
+  }
+
+  // Names locations, by their dictionary IDs, anew.
+  void bind(const std::vector<store::Binding>& bindings) {
+    ASSERT_TRUE(ingest_->write_catalogue(
+        [&](sqlite::Database& catalogue) { return store::BindingWriter(catalogue).bind(bindings, 2); }));
   }
 
   Result<Table> top(const Parameters& parameters) const {

@@ -47,6 +47,17 @@ TEST_F(TopTest, FunctionsCountSelfAtTheLeafAndTotalOnceForEachStack) {
             "main 1 107\n");
 }
 
+TEST(TopFunctions, ClonesAreOneFunctionAndStayApartByTheirLinkageNames) {
+  Fleet fleet;
+  fleet.add({.stacks = "main 1\nhot 20\ncold 3\n"});
+  fleet.bind({{2, {{.function = "parse()", .linkage_name = "_Z5parsev"}}},
+              {3, {{.function = "parse()", .linkage_name = "_Z5parsev.cold"}}}});
+  EXPECT_EQ(brief(fleet.top({})), "parse() 23 23\nmain 1 1\n");
+  EXPECT_EQ(brief(fleet.top({{"by", "linkage_name"}})), "_Z5parsev 20 20\n_Z5parsev.cold 3 3\nmain 1 1\n");
+  EXPECT_EQ(brief(fleet.top({{"where", "function=parse()"}})), "parse() 23 23\n");
+  EXPECT_EQ(brief(fleet.top({{"where", "linkage_name=_Z5parsev.cold"}})), "parse() 3 3\n");
+}
+
 TEST_F(TopTest, DimensionsThatAreNotOfFramesHaveEqualSelfAndTotal) {
   EXPECT_EQ(ask({{"by", "app"}}), "db 100 100\nweb 10 10\n");
   EXPECT_EQ(ask({{"by", "machine"}}), "m1 90 90\nm2 20 20\n");

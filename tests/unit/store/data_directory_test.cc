@@ -25,7 +25,7 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "3\n");
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "4\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->segments_path()));
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
@@ -62,27 +62,45 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 3")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 4")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
 
 TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) {
+  for (const std::string_view format : {"2\n", "3\n"}) {
+    ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+    write_bytes(path_ + "/FORMAT", format);
+    const auto refused = DataDirectory::open_for_reading(path_);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
+    ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "4\n");
+    EXPECT_TRUE(DataDirectory::open_for_reading(path_));
+  }
+}
+
+TEST_F(DataDirectoryTest, OfFormat2OnlyTheArchiveIsKept) {
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
   write_bytes(path_ + "/FORMAT", "2\n");
   for (const char* file : {"/catalogue.db", "/catalogue.db-wal", "/archive.db"}) {
     write_bytes(path_ + file, "of format 2");
   }
-  const auto refused = DataDirectory::open_for_reading(path_);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
-
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "3\n");
   EXPECT_FALSE(std::filesystem::exists(path_ + "/catalogue.db"));  // derived
   EXPECT_FALSE(std::filesystem::exists(path_ + "/catalogue.db-wal"));
   EXPECT_EQ(*read_file(path_ + "/archive.db", 20), "of format 2");  // the truth
+}
+
+TEST_F(DataDirectoryTest, ADamagedCatalogueIsNotCalledConverted) {
+  ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  write_bytes(path_ + "/FORMAT", "3\n");
+  write_bytes(path_ + "/catalogue.db", std::string(8192, 'x'));
+  const auto refused = DataDirectory::open_for_writing(path_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text(), HasSubstr("catalogue.db"));
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "3\n");
 }
 
 TEST_F(DataDirectoryTest, AFormatBeforeTheArchivesIsLeftAlone) {

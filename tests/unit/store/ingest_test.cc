@@ -12,6 +12,7 @@
 #include "store/rows/segment.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/store/format_3.h"
 #include "tests/unit/store/segment_fixture.h"
 
 namespace plimsoll::store {
@@ -456,6 +457,42 @@ TEST_F(IngestTest, ADirectoryOfAnOlderFormatShowsTheSameRowsOnceConverted) {
   EXPECT_EQ(build(*ingest).profiles, 2);
   EXPECT_EQ(view(), before);
   EXPECT_EQ(segments.size(), 2);
+}
+
+TEST_F(IngestTest, ADirectoryOfFormat3KeepsRowsAndNamesAndLooksForSymbolsAgain) {
+  {
+    auto ingest = open();
+    ASSERT_TRUE(accept(*ingest, make_profile({.stacks = "main;outer@o.cc:7>inner@i.h:3 5\n"})));
+    build(*ingest);
+  }
+  const View before = view();
+  const auto segments = segment_files();
+  {
+    auto old = sqlite::Database::open(path_ + "/catalogue.db", sqlite::OpenMode::kReadWrite);
+    ASSERT_TRUE(old);
+    const auto made = old->run(fmt::format(
+        "{} INSERT INTO binary (id, identity_kind, identity, path, quality, generation, looked_at) "
+        "VALUES (1, 1, x'aa', '/bin/tool', 4, 1, 'what stood there')",
+        kTablesOfFormat3));
+    ASSERT_TRUE(made) << made.error().text();
+  }
+  // The second time as after a crash before the new format was written down.
+  for (int i = 0; i < 2; ++i) {
+    write_bytes(path_ + "/FORMAT", "3\n");
+    auto ingest = open();
+    EXPECT_EQ(build(*ingest).profiles, 0);
+    EXPECT_EQ(view(), before);
+    EXPECT_EQ(segment_files(), segments);
+    EXPECT_EQ(number("SELECT count(*) FROM function WHERE linkage_name = ''"), 3);
+    EXPECT_EQ(text("SELECT group_concat(line) FROM frame WHERE source_column = 0"), "0,3,7");
+    EXPECT_EQ(number("SELECT quality FROM binary WHERE id = 1"), 0) << "any symbols are better";
+    EXPECT_EQ(text("SELECT looked_at FROM binary WHERE id = 1"), "");
+  }
+  // What comes now shares functions with what was there.
+  auto ingest = open();
+  ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main;new 1\n"})));
+  build(*ingest);
+  EXPECT_EQ(number("SELECT count(*) FROM function"), 4);
 }
 
 TEST_F(IngestTest, SamplesAreKeptWhereSomeStandForSeveralHits) {
