@@ -1,0 +1,249 @@
+#include "symbolizer/process/child_run.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/time.h"
+#include "symbolizer/process/child.h"
+#include "symbolizer/process/messages.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
+// On a busy machine a process waits longer than it runs.
+constexpr int64_t kWallPerCpu = 4;
+constexpr int kTickMs = 500;
+// Above all those that a child has for a purpose, so that one can be put in the place of another.
+constexpr int kFirstFreeDescriptor = 10;
+
+// What a child is started with; the C interface needs them destroyed by hand.
+struct SpawnSettings {
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawnattr_init(&attributes);
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes, &signals);
+    ::sigaddset(&signals, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes, &signals);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+};
+
+Result<UniqueFd> out_of_the_way(UniqueFd fd) {
+  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFreeDescriptor));
+  return moved.valid() ? Result<UniqueFd>(std::move(moved)) : fail_errno(errno, "duplicating a descriptor");
+}
+
+// In memory rather than a pipe: that could fill up, or break.
+Result<UniqueFd> request_file(const wire::TableRequest& request) {
+  const std::string content = request.SerializeAsString();
+  if (content.size() > kMaxRequestBytes) {
+    return fail(ErrorCode::kTooLarge, "paths of {} bytes; at most {} can be asked for", content.size(),
+                kMaxRequestBytes);
+  }
+  UniqueFd fd(::memfd_create("plimsoll-request", MFD_CLOEXEC));
+  if (!fd.valid() ||
+      ::pwrite(fd.get(), content.data(), content.size(), 0) != static_cast<ssize_t>(content.size())) {
+    return fail_errno(errno, "writing the request");
+  }
+  return out_of_the_way(std::move(fd));
+}
+
+struct Pipe {
+  UniqueFd reading;
+  UniqueFd writing;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    return fail_errno(errno, "making a pipe");
+  }
+  Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  // Of the two ends, only ours must not block.
+  ::fcntl(pipe.writing.get(), F_SETFL, 0);
+  auto writing = out_of_the_way(std::move(pipe.writing));
+  if (!writing) {
+    return propagate(writing);
+  }
+  pipe.writing = std::move(*writing);
+  return pipe;
+}
+
+Result<pid_t> start(const std::vector<std::string>& argv, const UniqueFd& request, const UniqueFd& said,
+                    const UniqueFd& table) {
+  SpawnSettings settings;
+  ::posix_spawn_file_actions_adddup2(&settings.actions, request.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&settings.actions, said.get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&settings.actions, table.get(), kTableDescriptor);
+  // What a library says when it gives up is not for our users; what a sanitizer says is for us.
+  if (!kIsSanitized) {
+    ::posix_spawn_file_actions_addopen(&settings.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
+  std::vector<char*> arguments;
+  for (const std::string& argument : argv) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  const int error_number = ::posix_spawn(&pid, argv[0].c_str(), &settings.actions, &settings.attributes,
+                                         arguments.data(), environ);
+  return error_number == 0 ? Result<pid_t>(pid) : fail_errno(error_number, "starting {}", argv[0]);
+}
+
+// Listens to a child until it ends.
+class Listener {
+ public:
+  Listener(pid_t pid, UniqueFd said, const ProcessLimits& limits,
+           const std::function<void(uint64_t)>& progress)
+      : pid_(pid), said_(std::move(said)), limits_(limits), progress_(progress) {}
+
+  ChildEnd listen() {
+    // The header that declares pidfd_open() lacks C linkage in glibc 2.36.
+    const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    bool has_ended = false;
+    while (!has_ended && end_.cause == ChildEnd::Cause::kEnded) {
+      has_ended = wait(ended);
+      take_what_is_there();
+      if (!has_ended && monotonic_now_ns() - started_ns_ > deadline_ns()) {
+        end_.cause = ChildEnd::Cause::kDeadline;
+      }
+      if (progress_) {
+        progress_(opened_bytes_);
+      }
+    }
+    if (!has_ended) {
+      ::kill(pid_, SIGKILL);
+    }
+    rusage usage{};
+    while (::wait4(pid_, &end_.wait_status, 0, &usage) < 0 && errno == EINTR) {
+    }
+    end_.peak_memory_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+    return std::move(end_);
+  }
+
+ private:
+  int64_t deadline_ns() const {
+    return int64_t{cpu_seconds_for(limits_, opened_bytes_)} * kWallPerCpu * kNsPerSecond;
+  }
+
+  // For a moment; true once the child has ended.
+  bool wait(const UniqueFd& ended) {
+    std::array<pollfd, 2> events{{{ended.get(), POLLIN, 0}, {said_.get(), POLLIN, 0}}};
+    if (::poll(events.data(), events.size(), kTickMs) < 0) {
+      return false;
+    }
+    // It can close its output, and go on.
+    if ((events[1].revents & (POLLHUP | POLLIN)) == POLLHUP) {
+      said_ = UniqueFd();
+    }
+    return (events[0].revents & POLLIN) != 0;
+  }
+
+  void take_what_is_there() {
+    std::array<char, size_t{64} << 10> buffer{};
+    ssize_t got = 0;
+    while (end_.cause == ChildEnd::Cause::kEnded && said_.valid() &&
+           (got = ::read(said_.get(), buffer.data(), buffer.size())) > 0) {
+      said_bytes_ += static_cast<size_t>(got);
+      received_.append(buffer.data(), static_cast<size_t>(got));
+      take_events();
+    }
+  }
+
+  void take_events() {
+    if (said_bytes_ > kMaxSaidBytes) {
+      end_.cause = ChildEnd::Cause::kSaidTooMuch;
+      return;
+    }
+    std::string_view rest = received_;
+    while (true) {
+      auto taken = take_event(rest);
+      if (!taken) {
+        end_.cause = ChildEnd::Cause::kSaidNonsense;
+        return;
+      }
+      std::optional<wire::TableEvent>& event = *taken;
+      if (!event) {
+        break;
+      }
+      if (event->has_opened_bytes()) {
+        opened_bytes_ = event->opened_bytes();
+      } else {
+        end_.last = std::move(*event);
+      }
+    }
+    received_.erase(0, received_.size() - rest.size());
+  }
+
+  const pid_t pid_;
+  UniqueFd said_;
+  const ProcessLimits& limits_;
+  const std::function<void(uint64_t)>& progress_;
+  const int64_t started_ns_ = monotonic_now_ns();
+  std::string received_;
+  size_t said_bytes_ = 0;
+  uint64_t opened_bytes_ = 0;
+  ChildEnd end_;
+};
+
+}  // namespace
+
+Result<UniqueFd> unnamed_file(const std::string& folder) {
+  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid()) {
+    // Not every file system has files without names.
+    std::string path = folder + "/plimsoll-table-XXXXXX";
+    fd = UniqueFd(::mkostemp(path.data(), O_CLOEXEC));
+    if (fd.valid()) {
+      ::unlink(path.c_str());
+    }
+  }
+  return fd.valid() ? out_of_the_way(std::move(fd))
+                    : fail_errno(errno, "creating a file for the symbol table in {}", folder);
+}
+
+Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::TableRequest& request,
+                           const UniqueFd& table, const ProcessLimits& limits,
+                           const std::function<void(uint64_t opened_bytes)>& progress) {
+  const auto asked = request_file(request);
+  auto pipe = make_pipe();
+  if (!asked || !pipe) {
+    return asked ? propagate(pipe) : propagate(asked);
+  }
+  const auto pid = start(argv, *asked, pipe->writing, table);
+  if (!pid) {
+    return propagate(pid);
+  }
+  pipe->writing = UniqueFd();
+  return Listener(*pid, std::move(pipe->reading), limits, progress).listen();
+}
+
+}  // namespace plimsoll::symbolizer

@@ -1,0 +1,37 @@
+// One run of the process that parses, from start to end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "proto/symbol_table.pb.h"
+#include "symbolizer/process/confinement.h"
+
+namespace plimsoll::symbolizer {
+
+struct ChildEnd {
+  enum class Cause { kEnded, kDeadline, kSaidTooMuch, kSaidNonsense };
+  Cause cause = Cause::kEnded;
+  int wait_status = 0;                   // waitpid(2)
+  std::optional<wire::TableEvent> last;  // reply or error
+  uint64_t peak_memory_bytes = 0;
+};
+
+// A file without a name in that folder, open for reading and writing.
+Result<UniqueFd> unnamed_file(const std::string& folder);
+
+// Starts it, gives it the request and the file for the table, listens, and waits for its end, which it brings about where the
+// child talks too much or takes too long. Errors are those of starting it.
+Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::TableRequest& request,
+                           const UniqueFd& table, const ProcessLimits& limits,
+                           const std::function<void(uint64_t opened_bytes)>& progress);
+
+}  // namespace plimsoll::symbolizer

@@ -1,0 +1,158 @@
+#include "symbolizer/process/table_process.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/hex.h"
+#include "symbolizer/process/child_run.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+// What to call the binary in a message.
+std::string subject_of(const TableQuery& query) {
+  if (!query.named.binary.empty()) {
+    return query.named.binary;
+  }
+  return query.paths.empty() ? "build " + to_hex(query.identity) : query.paths.front();
+}
+
+wire::TableRequest request_for(const TableQuery& query, const ProcessLimits& limits) {
+  wire::TableRequest request;
+  request.set_identity_kind(query.identity_kind);
+  request.set_identity(query.identity);
+  request.mutable_paths()->Assign(query.paths.begin(), query.paths.end());
+  request.mutable_folders()->Assign(query.roots.folders.begin(), query.roots.folders.end());
+  request.mutable_debug_folders()->Assign(query.roots.debug_folders.begin(), query.roots.debug_folders.end());
+  request.set_binary(query.named.binary);
+  request.set_debug(query.named.debug);
+  request.set_supplement(query.named.supplement);
+  request.set_package(query.named.package);
+  request.set_without_dwarf(query.without_dwarf);
+  request.set_threads(query.threads);
+  request.set_parent_pid(::getpid());
+  request.set_memory_bytes(limits.memory_bytes);
+  request.set_table_bytes(limits.table_bytes);
+  request.set_cpu_seconds(limits.cpu_seconds);
+  return request;
+}
+
+std::unexpected<Error> out_of_memory(const ProcessLimits& limits) {
+  return with_hint(fail(ErrorCode::kTooLarge, "it takes more than the {} MiB of memory allowed",
+                        limits.memory_bytes >> 20U),
+                   "\"plimsoll symtab build --memory MIB\" can be given more");
+}
+
+std::unexpected<Error> killed_by(int signal_number, const ProcessLimits& limits) {
+  switch (signal_number) {
+    case SIGXCPU:
+      return with_hint(fail(ErrorCode::kTooLarge, "it takes more CPU time than files of this size should"),
+                       "the files may be damaged: compare them with those of the package");
+    case SIGXFSZ:
+      return fail(ErrorCode::kTooLarge, "the symbol table would be larger than {} MiB",
+                  limits.table_bytes >> 20U);
+    case SIGBUS:
+      return with_hint(fail(ErrorCode::kUnavailable, "a file was cut off while it was read"),
+                       "it was being replaced: try again");
+    case SIGSYS:
+      return with_hint(fail(ErrorCode::kCorrupt, "the process that parses it tried what it may not do"),
+                       "the files may be crafted to attack: look where they come from");
+    case SIGKILL:
+      return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it was killed from outside"),
+                       "the machine may have run out of memory: look into the kernel's log");
+    default:
+      return with_hint(
+          fail(ErrorCode::kCorrupt, "the process that parses it crashed ({})", ::strsignal(signal_number)),
+          "please report it, with the file");
+  }
+}
+
+// Why there is no reply, in words.
+std::unexpected<Error> failure_of(const ChildEnd& end, const ProcessLimits& limits) {
+  switch (end.cause) {
+    case ChildEnd::Cause::kDeadline:
+      return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it did not come to an end"),
+                       "the files may lie on a file system that does not answer");
+    case ChildEnd::Cause::kSaidTooMuch:
+    case ChildEnd::Cause::kSaidNonsense:
+      return fail(ErrorCode::kCorrupt, "the process that parses it answered what makes no sense");
+    case ChildEnd::Cause::kEnded:
+      break;
+  }
+  if (WIFSIGNALED(end.wait_status)) {
+    return killed_by(WTERMSIG(end.wait_status), limits);
+  }
+  if (WEXITSTATUS(end.wait_status) == kOutOfMemoryStatus) {
+    return out_of_memory(limits);
+  }
+  return fail(ErrorCode::kCorrupt, "the process that parses it ended with status {} and no answer",
+              WEXITSTATUS(end.wait_status));
+}
+
+std::unexpected<Error> said_error(const wire::TableError& said) {
+  const bool is_known = said.code() <= static_cast<uint32_t>(ErrorCode::kIo);
+  return std::unexpected(Error{
+      is_known ? static_cast<ErrorCode>(said.code()) : ErrorCode::kCorrupt, said.message(), {}, said.hint()});
+}
+
+Result<MappedTable> checked_table(const UniqueFd& file, const TableQuery& query,
+                                  const ProcessLimits& limits) {
+  auto map = MappedFile::map(file, "the new symbol table", limits.table_bytes);
+  if (!map) {
+    return propagate(map);
+  }
+  auto table = Symtab::open(map->bytes());
+  if (!table) {
+    return propagate(table);
+  }
+  if (auto verified = table->verify(); !verified) {
+    return propagate(verified);
+  }
+  const bool is_asked_for = table->identity() == query.identity &&
+                            table->header().identity_kind == static_cast<uint32_t>(query.identity_kind);
+  if (query.named.binary.empty() && !is_asked_for) {
+    return fail(ErrorCode::kCorrupt, "the symbol table is that of another binary");
+  }
+  return MappedTable{std::move(*map), *table};
+}
+
+}  // namespace
+
+Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions& options) const {
+  const std::string subject = subject_of(query);
+  const auto file = unnamed_file(options.folder);
+  if (!file) {
+    return propagate(file);
+  }
+  auto end = run_child(argv_, request_for(query, options.limits), *file, options.limits, options.progress);
+  if (!end) {
+    return propagate(end, "reading the symbols of {}", subject);
+  }
+  const std::optional<wire::TableEvent>& last = end->last;
+  if (end->cause != ChildEnd::Cause::kEnded || end->wait_status != 0 || !last) {
+    return propagate(Status(failure_of(*end, options.limits)), "reading the symbols of {}", subject);
+  }
+  if (last->has_error()) {
+    return propagate(Status(said_error(last->error())), "reading the symbols of {}", subject);
+  }
+  const wire::TableReply& reply = last->reply();
+  MadeTable made{.mapped = std::nullopt,
+                 .quality = SymtabQuality::kNone,
+                 .reasons = reply.reasons(),
+                 .looked_at = reply.looked_at(),
+                 .peak_memory_bytes = end->peak_memory_bytes};
+  if (reply.has_table()) {
+    auto mapped = checked_table(*file, query, options.limits);
+    if (!mapped) {
+      return propagate(mapped, "reading the symbols of {}", subject);
+    }
+    made.quality = mapped->table.quality();
+    made.mapped = std::move(*mapped);
+  }
+  return made;
+}
+
+}  // namespace plimsoll::symbolizer

@@ -1,0 +1,56 @@
+// Makes symbol tables in a child process, which alone parses ELF and DWARF: whatever is wrong with a file costs its table, and is
+// said in words.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "symbolizer/process/confinement.h"
+#include "symbolizer/search/table_search.h"
+#include "symbolizer/symtab/symtab.h"
+
+namespace plimsoll::symbolizer {
+
+// An opened symbol table with the bytes that it borrows. Movable.
+struct MappedTable {
+  MappedFile map;
+  Symtab table;
+};
+
+struct MadeTable {
+  std::optional<MappedTable> mapped;  // none: there are no symbols at all
+  SymtabQuality quality = SymtabQuality::kNone;
+  std::string reasons;             // why it is not better, in words
+  std::string looked_at;           // FileSearch::looked_at
+  uint64_t peak_memory_bytes = 0;  // resident, with what of the files was read
+};
+
+struct MakeOptions {
+  ProcessLimits limits = {};
+  std::string folder = "/tmp";  // where the table lies meanwhile, without a name
+  // Called about twice a second while the child works, with the size of the files it has opened. May be empty.
+  std::function<void(uint64_t opened_bytes)> progress = {};
+};
+
+// Any thread; as many at a time as there are callers.
+class TableProcess {
+ public:
+  // What starts the child: plimsoll's `symtab worker` (run_table_child()).
+  explicit TableProcess(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+
+  // Waits for the child, which it ends after four times the CPU time that the files' size allows. The table is checked: whole,
+  // and of the identity that was asked for. Errors name the file and what became of the child: kTooLarge where it went beyond a
+  // limit, kUnavailable where it did not come to an end, kCorrupt where it crashed or said what makes no sense, and those of
+  // files that were named by hand.
+  Result<MadeTable> make(const TableQuery& query, const MakeOptions& options) const;
+
+ private:
+  std::vector<std::string> argv_;
+};
+
+}  // namespace plimsoll::symbolizer
