@@ -41,9 +41,10 @@ http::Response plain_text(unsigned status, std::string text) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config)
+Server::Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
+               const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
-      symbolizer_({config.symbol_roots, config.symbol_debug_roots}),
+      symbolizer_(std::move(symbolizer)),
       symbol_retry_(config.symbol_retry_ns),
       snapshots_(ingest_->directory().path()),
       fleet_(*ingest_, fleet_options(config), [this] {
@@ -52,7 +53,8 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig
         wake_.notify_one();
       }) {}
 
-Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config) {
+Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
+                                              std::vector<std::string> table_worker) {
   if (config.data_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "no data directory is given"), "--data");
   }
@@ -60,7 +62,12 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
-  std::unique_ptr<Server> server(new Server(std::move(*ingest), config));
+  auto symbolizer = symbolizer::Symbolizer::open(
+      config.data_dir, {config.symbol_roots, config.symbol_debug_roots}, std::move(table_worker));
+  if (!symbolizer) {
+    return propagate(symbolizer);
+  }
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*symbolizer), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "config/server_config.h"
@@ -22,7 +23,9 @@ namespace plimsoll::server {
 // that turns accepted profiles into rows within seconds.
 class Server {
  public:
-  static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config);
+  // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
+  static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config,
+                                               std::vector<std::string> table_worker);
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -35,7 +38,8 @@ class Server {
   void stop();
 
  private:
-  explicit Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config);
+  Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
+         const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   std::vector<http::Route> people_routes();
   // False: the server stops, and nothing is left to do.

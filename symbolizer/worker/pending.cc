@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kBinariesSql =
     "SELECT id, identity_kind, identity, path, quality, generation, looked_at, coalesce(length(content), 0), "
-    "EXISTS (SELECT 1 FROM location WHERE kind IN (?, ?) AND owner = binary.id) "
+    "EXISTS (SELECT 1 FROM location WHERE kind IN (?, ?) AND owner = binary.id), reasons "
     "FROM binary LEFT JOIN kernel_symbols ON kernel_symbols.binary = binary.id ORDER BY id";
 
 constexpr std::string_view kUnboundSql =
@@ -29,6 +29,7 @@ PendingBinary binary_of(const sqlite::Statement& row) {
           .quality = static_cast<store::SymbolQuality>(row.integer(4)),
           .generation = row.integer(5),
           .looked_at = std::string(row.text(6)),
+          .reasons = std::string(row.text(9)),
           .has_new_locations = false,
           .is_kernel = row.integer(8) != 0,
           .kernel_symbol_bytes = row.integer(7)};
@@ -41,6 +42,7 @@ void merge(PendingBinary& into, PendingBinary other) {
   if (into.generation == 0 || (other.generation != 0 && other.quality < into.quality)) {
     into.quality = other.quality;
     into.looked_at = std::move(other.looked_at);
+    into.reasons = std::move(other.reasons);
   }
   into.generation = std::max(into.generation, other.generation);
   into.is_kernel = into.is_kernel || other.is_kernel;

@@ -28,6 +28,7 @@ struct PendingBinary {
   store::SymbolQuality quality;    // that its bindings have
   int64_t generation;              // of its bindings; 0: none yet
   std::string looked_at;           // BinarySymbols::looked_at of then
+  std::string reasons;             // likewise
   bool has_new_locations;
   bool is_kernel;               // or a module
   int64_t kernel_symbol_bytes;  // of what a profile brought; 0: none did

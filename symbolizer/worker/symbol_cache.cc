@@ -16,6 +16,7 @@ std::shared_ptr<BinarySymbols> SymbolCache::get(const std::string& key,
     entries_.erase(entry);
   }
   entries_.push_front({key, std::make_shared<BinarySymbols>(load())});
+  trim();
   return entries_.front().symbols;
 }
 
@@ -27,9 +28,10 @@ bool SymbolCache::holds(const std::string& key,
 
 void SymbolCache::trim() {
   uint64_t bytes = 0;
+  size_t count = 0;
   const auto first_over = std::ranges::find_if(entries_, [&](const Entry& entry) {
     bytes += entry.symbols->memory_bytes();
-    return bytes > max_bytes_;
+    return ++count > max_entries_ || (count > 1 && bytes > max_bytes_);
   });
   entries_.erase(first_over, entries_.end());
 }

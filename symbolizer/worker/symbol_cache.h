@@ -11,10 +11,11 @@
 
 namespace plimsoll::symbolizer {
 
-// Bounded by the memory that its entries account for; the least recently used go first. One thread at a time.
+// Bounded by its entries' number and by what they have mapped or allocated; the least recently used go first. One thread at a
+// time.
 class SymbolCache {
  public:
-  explicit SymbolCache(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  SymbolCache(size_t max_entries, uint64_t max_bytes) : max_entries_(max_entries), max_bytes_(max_bytes) {}
 
   // The symbols under that key, where `is_fresh` accepts them; else those that `load` makes, which are kept.
   std::shared_ptr<BinarySymbols> get(const std::string& key,
@@ -24,14 +25,15 @@ class SymbolCache {
   // Whether get() would need no `load`.
   bool holds(const std::string& key, const std::function<bool(const BinarySymbols&)>& is_fresh) const;
 
-  // Entries grow while they are used: to be called between batches.
-  void trim();
-
  private:
   struct Entry {
     std::string key;
     std::shared_ptr<BinarySymbols> symbols;
   };
+  // All but the newest, which is in use.
+  void trim();
+
+  const size_t max_entries_;
   const uint64_t max_bytes_;
   std::list<Entry> entries_;  // the most recently used first
 };

@@ -5,51 +5,62 @@
 #include <algorithm>
 
 #include "base/byte_reader.h"
+#include "elf/elf_file.h"
 
 namespace plimsoll::symbolizer {
 
-std::optional<uint64_t> BinarySymbols::address_of(uint64_t file_offset) const {
-  return elf::address_of(segments_, file_offset);
+BinarySymbols::BinarySymbols(std::optional<MappedTable> table, std::string reasons, std::string looked_at)
+    : table_(std::move(table)), reasons_(std::move(reasons)), looked_at_(std::move(looked_at)) {
+  if (table_) {
+    quality_ = static_cast<store::SymbolQuality>(table_->table.quality());
+  }
 }
 
-std::vector<store::Frame> BinarySymbols::frames_of(std::vector<SourceFrame> found, uint64_t address) const {
-  const FunctionSymbol* const symbol = table_.find(address);
+std::optional<uint64_t> BinarySymbols::address_of(uint64_t file_offset) const {
+  return table_ ? table_->table.address_of(file_offset) : std::nullopt;
+}
+
+std::vector<store::Frame> BinarySymbols::frames_at(uint64_t address, std::vector<SymtabFrame>& found) const {
   std::vector<store::Frame> frames;
-  for (SourceFrame& frame : found) {
-    frames.push_back({std::move(frame.function), std::move(frame.file), frame.line});
+  found.clear();
+  if (table_) {
+    table_->table.look_up(address, found);
   }
-  if (frames.empty()) {
-    frames.emplace_back();
+  for (const SymtabFrame& frame : found) {
+    if (!frame.function.empty()) {
+      frames.push_back({.function = std::string(frame.known_as),
+                        .file = std::string(frame.file),
+                        .line = frame.line,
+                        .linkage_name = std::string(frame.function),
+                        .column = frame.column,
+                        .discriminator = frame.discriminator,
+                        .start_line = frame.start_line,
+                        .is_inlined = frame.is_inlined});
+    }
   }
-  // Assembly, the PLT and skeletons of split DWARF have their names in the symbol table alone.
-  if (frames.back().function.empty() && symbol != nullptr) {
-    frames.back().function = symbol->name;
+  if (const FunctionSymbol* const symbol = symbols_.find(address); symbol != nullptr) {
+    frames.push_back({.linkage_name = symbol->name});
   }
-  std::erase_if(frames, [](const store::Frame& frame) { return frame.function.empty(); });
   return frames;
 }
 
-std::vector<std::vector<store::Frame>> BinarySymbols::frames_at(std::span<const uint64_t> addresses) {
-  std::vector<std::vector<SourceFrame>> found(addresses.size());
-  if (dwarf_) {
-    if (auto looked_up = dwarf_->look_up(addresses); looked_up) {
-      found = std::move(*looked_up);
-    }
-  }
+std::vector<std::vector<store::Frame>> BinarySymbols::frames_at(std::span<const uint64_t> addresses) const {
   std::vector<std::vector<store::Frame>> frames;
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    frames.push_back(frames_of(std::move(found[i]), addresses[i]));
+  frames.reserve(addresses.size());
+  std::vector<SymtabFrame> found;
+  for (const uint64_t address : addresses) {
+    frames.push_back(frames_at(address, found));
   }
   return frames;
 }
 
 uint64_t BinarySymbols::memory_bytes() const {
-  return table_.memory_bytes() + (dwarf_ ? dwarf_->memory_bytes() : 0) + looked_at_.size() + reasons_.size();
+  return symbols_.memory_bytes() + (table_ ? table_->map.bytes().size() : 0) + looked_at_.size() +
+         reasons_.size();
 }
 
 BinarySymbols read_kernel_symbols(const std::string& image, std::string looked_at) {
-  BinarySymbols result;
-  result.looked_at_ = std::move(looked_at);
+  BinarySymbols result({}, {}, std::move(looked_at));
   wire::KernelImage parsed;
   if (image.empty() || !parsed.ParseFromString(image)) {
     result.reasons_ = "no profile brought its symbols";
@@ -62,20 +73,19 @@ BinarySymbols read_kernel_symbols(const std::string& image, std::string looked_a
     offset += delta;
     symbols.push_back({offset, 0, std::string(names.c_string())});
   }
-  result.table_ = SymbolTable::from_offsets(std::move(symbols), UINT64_MAX);
+  result.symbols_ = SymbolTable::from_offsets(std::move(symbols), UINT64_MAX);
   result.quality_ = store::SymbolQuality::kSymtab;
   return result;
 }
 
 BinarySymbols read_vdso_symbols(std::string_view build_id) {
-  BinarySymbols result;
-  result.looked_at_ = "this process's vdso";
+  BinarySymbols result({}, {}, "this process's vdso");
   const auto file = elf::own_vdso();
   if (!file || file->build_id() != build_id) {
     result.reasons_ = file ? "it is another kernel's" : file.error().text();
     return result;
   }
-  result.table_ = SymbolTable::from_elf(*file, SHT_DYNSYM);
+  result.symbols_ = SymbolTable::from_elf(*file, SHT_DYNSYM);
   result.quality_ = store::SymbolQuality::kDynsym;
   return result;
 }

@@ -19,7 +19,9 @@ struct LookedUp {
 
 namespace {
 
-constexpr uint64_t kMaxCacheBytes = uint64_t{256} << 20;
+constexpr size_t kMaxCachedBinaries = 256;
+// Nearly all of it mapped files, which take memory only where it is to spare.
+constexpr uint64_t kMaxCachedBytes = uint64_t{1} << 30;
 
 constexpr std::string_view kVdso = "[vdso]";
 
@@ -44,11 +46,12 @@ bool is_fresh(const BinarySymbols& symbols, const PendingBinary& binary, const S
   if (binary.is_kernel) {
     return symbols.looked_at() == kernel_state(binary);
   }
-  return is_vdso(binary) || !FileSearch::has_changed(symbols.looked_at(), roots);
+  return is_vdso(binary) || symbols.quality() == store::SymbolQuality::kFull ||
+         !FileSearch::has_changed(symbols.looked_at(), roots);
 }
 
 std::vector<store::Binding> bindings_of(const std::vector<PendingLocation>& locations,
-                                        BinarySymbols& symbols) {
+                                        const BinarySymbols& symbols) {
   std::vector<store::Binding> bindings;
   std::vector<uint64_t> addresses;
   std::vector<size_t> places;  // for each address, the binding that it is of
@@ -65,10 +68,9 @@ std::vector<store::Binding> bindings_of(const std::vector<PendingLocation>& loca
   for (size_t i = 0; i < addresses.size(); ++i) {
     // Names of the kernel are C, and come from a profile: nothing there is worth the demangler's risks.
     const wire::LocationKind kind = locations[places[i]].kind;
+    const NameForm form{.demangle = kind != wire::KERNEL && kind != wire::MODULE};
     for (store::Frame& frame : frames[i]) {
-      if (kind != wire::KERNEL && kind != wire::MODULE) {
-        frame.function = display_name(frame.function);
-      }
+      frame.function = display_name(frame.function.empty() ? frame.linkage_name : frame.function, form);
     }
     bindings[places[i]].frames = std::move(frames[i]);
   }
@@ -119,7 +121,16 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
 
 }  // namespace
 
-Symbolizer::Symbolizer(SymbolRoots roots) : roots_(std::move(roots)), cache_(kMaxCacheBytes) {}
+Symbolizer::Symbolizer(SymbolLoader loader)
+    : loader_(std::move(loader)), cache_(kMaxCachedBinaries, kMaxCachedBytes) {}
+
+Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roots,
+                                    std::vector<std::string> worker) {
+  auto tables = TableFolder::open(data_dir);
+  return tables ? Result<Symbolizer>(
+                      SymbolLoader(std::move(roots), std::move(*tables), TableProcess(std::move(worker))))
+                : propagate(tables);
+}
 
 Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, bool look_for_better) {
   std::vector<PendingBinary> pending;
@@ -134,7 +145,7 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
   SymbolizeReport report;
   std::vector<LookedUp> all;
   for (PendingBinary& binary : pending) {
-    if (done && (binary.has_new_locations || (look_for_better && may_end_better(binary, roots_)))) {
+    if (done && (binary.has_new_locations || (look_for_better && may_end_better(binary, loader_.roots())))) {
       done = look_up(with_catalogue, std::move(binary), all);
     }
   }
@@ -154,7 +165,7 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
 Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogue& with_catalogue,
                                                               const PendingBinary& binary) {
   std::string image;
-  const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, roots_); };
+  const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, loader_.roots()); };
   if (binary.is_kernel && !cache_.holds(binary.search_key(), fresh)) {
     const auto read = with_catalogue([&](sqlite::Database& catalogue) -> Status {
       auto content = kernel_image(catalogue, binary);
@@ -170,7 +181,11 @@ Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogu
       return read_kernel_symbols(image, kernel_state(binary));
     }
     return is_vdso(binary) ? read_vdso_symbols(binary.identity)
-                           : find_symbols(binary.identity_kind, binary.identity, binary.paths, roots_);
+                           : loader_.load({.identity_kind = binary.identity_kind,
+                                           .identity = binary.identity,
+                                           .paths = binary.paths,
+                                           .looked_at = binary.looked_at,
+                                           .reasons = binary.reasons});
   });
 }
 
@@ -193,7 +208,6 @@ Status Symbolizer::look_up(const WithCatalogue& with_catalogue, PendingBinary bi
                  .reasons = (*symbols)->reasons(),
                  .looked_at = (*symbols)->looked_at(),
                  .bindings = std::move(bindings)});
-  cache_.trim();
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "store/sqlite/database.h"
 #include "symbolizer/worker/symbol_cache.h"
+#include "symbolizer/worker/symbol_loader.h"
 
 namespace plimsoll::symbolizer {
 
@@ -29,10 +30,14 @@ struct SymbolizeReport {
 using CatalogueWork = std::function<Status(sqlite::Database&)>;
 using WithCatalogue = std::function<Status(const CatalogueWork&)>;
 
-// One thread at a time. Keeps symbols of the binaries it read, within a bound of memory.
+// One thread at a time. Keeps the symbols of binaries that it read lately open.
 class Symbolizer {
  public:
-  explicit Symbolizer(SymbolRoots roots);
+  explicit Symbolizer(SymbolLoader loader);
+  // With the symbol tables of that data directory, whose lock the caller holds; `worker`: what starts the process that makes
+  // them (TableProcess).
+  static Result<Symbolizer> open(const std::string& data_dir, SymbolRoots roots,
+                                 std::vector<std::string> worker);
 
   // One pass: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
   // of the files that a search depended on says that it may now end better, searches again, and then looks up all
@@ -45,7 +50,7 @@ class Symbolizer {
   Result<std::shared_ptr<BinarySymbols>> symbols_of(const WithCatalogue& with_catalogue,
                                                     const PendingBinary& binary);
 
-  SymbolRoots roots_;
+  SymbolLoader loader_;
   SymbolCache cache_;
   int64_t bound_up_to_ = 0;  // every location up to this ID has been looked up
 };

@@ -16,6 +16,7 @@
 #include "elf/elf_file.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
+#include "tests/unit/symbolizer/table_worker.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -79,9 +80,9 @@ class SymbolSourceTest : public ::testing::Test {
   LoadedFixture loaded_;
 };
 
-std::string name_at(BinarySymbols& symbols, uint64_t address) {
+std::string name_at(const BinarySymbols& symbols, uint64_t address) {
   const auto frames = symbols.frames_at(std::span(&address, 1)).front();
-  return frames.empty() ? "-" : frames.back().function;
+  return frames.empty() ? "-" : frames.back().linkage_name;
 }
 
 TEST_F(SymbolSourceTest, FindsEveryFunctionWhereTheLoaderPutsIt) {
@@ -130,7 +131,7 @@ TEST_F(SymbolSourceTest, DwarfOfTheBinaryGivesFilesLinesAndInlinedCalls) {
   const uint64_t address = address_in_whole("plain_c");
   const auto frames = symbols.frames_at(std::span(&address, 1)).front();
   ASSERT_FALSE(frames.empty());
-  EXPECT_EQ(frames.back().function, "plain_c");
+  EXPECT_EQ(frames.back().linkage_name, "plain_c");
   EXPECT_THAT(frames.back().file, ::testing::EndsWith("tests/data/inline_fixture.cc"));
   EXPECT_NE(frames.back().line, 0);
 }

@@ -14,6 +14,7 @@
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
+#include "tests/unit/symbolizer/table_worker.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -44,8 +45,12 @@ class WorkerTest : public ::testing::Test {
     ASSERT_TRUE(ingest_->build_pending());
   }
 
+  Symbolizer symbolizer_for(const SymbolRoots& roots) const {
+    return Symbolizer(loader_in(folder_ / "data", roots));
+  }
+
   SymbolizeReport bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
-    Symbolizer symbolizer(roots);
+    Symbolizer symbolizer = symbolizer_for(roots);
     return bind(symbolizer);
   }
 
@@ -247,7 +252,7 @@ class LateBinding : public WorkerTest {
   std::string path_ = binaries_ + "/split.so";
   std::string build_id_;
   uint64_t hidden_ = 0;
-  Symbolizer symbolizer_{SymbolRoots{{binaries_}, {debug_}}};
+  Symbolizer symbolizer_ = symbolizer_for({{binaries_}, {debug_}});
 };
 
 TEST_F(LateBinding, ADebugFileThatArrivesLaterRenamesOldRowsWithoutRewritingThem) {
@@ -336,13 +341,25 @@ TEST_F(LateBinding, AProfileThatCallsABuildTheVdsoDoesNotHideItsSymbols) {
   EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden));
 }
 
+TEST_F(LateBinding, WhatWasOnceReadOfABuildNamesLaterLocationsToo) {
+  add_debug_file();
+  add_profile(1, path_, hidden_);
+  bind(symbolizer_);
+  std::filesystem::remove_all(debug_);
+  std::filesystem::remove(path_);
+  add_profile(2, path_, hidden_ + 1);
+  bind({{binaries_}, {debug_}});
+  EXPECT_THAT(names(), ElementsAre("main", kHidden, kHidden));
+}
+
 TEST_F(LateBinding, WorseSymbolsDoNotReplaceBetterOnes) {
   add_debug_file();
   add_profile(1, path_, hidden_);
   bind(symbolizer_);
   std::filesystem::remove_all(debug_);
+  std::filesystem::remove_all(folder_ / "data/symtab");
   add_profile(2, path_, hidden_ + 1);
-  bind(symbolizer_);
+  bind({{binaries_}, {debug_}});
   EXPECT_THAT(names(), ElementsAre("main", kHidden, "?"));
   add_debug_file();
   bind(symbolizer_);

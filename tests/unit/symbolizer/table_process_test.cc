@@ -1,0 +1,151 @@
+#include "symbolizer/process/table_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "symbolizer/process/messages.h"
+#include "tests/temporary_directory.h"
+#include "tests/unit/symbolizer/table_worker.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kBinary = PLIMSOLL_BIN "/inline_gcc5.so";
+
+TableQuery query_for(const std::string& binary) {
+  return {.roots = {{"/"}, {}}, .named = {.binary = binary}};
+}
+
+// What comes of a child that does that instead of parsing.
+Error failure_of(const std::string& script, const ProcessLimits& limits = {}) {
+  const auto made = TableProcess({"/bin/sh", "-c", script}).make(query_for(kBinary), {.limits = limits});
+  EXPECT_FALSE(made);
+  return made ? Error() : made.error();
+}
+
+TEST(TableProcess, MakesATableOfABinary) {
+  const auto made = table_process().make(query_for(kBinary), {});
+  ASSERT_TRUE(made) << made.error().text();
+  ASSERT_TRUE(made->mapped);
+  EXPECT_EQ(made->quality, SymtabQuality::kFull);
+  EXPECT_TRUE(made->mapped->table.verify());
+  EXPECT_GT(made->peak_memory_bytes, 0);
+}
+
+TEST(TableProcess, OneThreadOrMoreMakeTheSameBytes) {
+  TableQuery query = query_for(PLIMSOLL_BIN "/symbolizer_test");
+  const auto one = table_process().make(query, {});
+  query.threads = 4;
+  const auto four = table_process().make(query, {});
+  ASSERT_TRUE(one && four);
+  EXPECT_TRUE(std::ranges::equal(one->mapped->map.bytes(), four->mapped->map.bytes()));
+}
+
+TEST(TableProcess, AFileThatCannotBeReadIsNamed) {
+  const auto made = table_process().make(query_for("/nowhere/gone.so"), {});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(made.error().message, HasSubstr("/nowhere/gone.so"));
+}
+
+TEST(TableProcess, ABinaryWithoutSymbolsHasNoTable) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string path = folder / "bare";
+  std::filesystem::copy_file(PLIMSOLL_BIN "/siblings.so", path);
+  ASSERT_EQ(std::system(fmt::format("strip --strip-all -R .dynsym '{}' 2>/dev/null", path).c_str()), 0);
+  const auto made = table_process().make(query_for(path), {});
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_FALSE(made->mapped);
+  EXPECT_THAT(made->reasons, HasSubstr("it is stripped and exports no functions"));
+}
+
+TEST(TableProcess, SaysHowTheChildFailedAndOnWhat) {
+  EXPECT_THAT(
+      failure_of("kill -SEGV $$").text(),
+      AllOf(StartsWith("reading the symbols of " + std::string(kBinary)), HasSubstr("crashed (Segm")));
+  EXPECT_THAT(failure_of("kill -XCPU $$").text(), HasSubstr("more CPU time"));
+  EXPECT_THAT(failure_of("kill -SYS $$").text(), HasSubstr("tried what it may not do"));
+  EXPECT_THAT(failure_of("kill -XFSZ $$").text(), HasSubstr("would be larger than 1024 MiB"));
+  EXPECT_THAT(failure_of("kill -BUS $$").text(), HasSubstr("cut off while it was read"));
+  EXPECT_THAT(failure_of("kill -KILL $$").text(), HasSubstr("killed from outside"));
+  EXPECT_THAT(failure_of("exit 71").text(), HasSubstr("more than the 1024 MiB of memory"));
+  EXPECT_THAT(failure_of("exit 3").text(), HasSubstr("ended with status 3 and no answer"));
+  EXPECT_THAT(failure_of("true").text(), HasSubstr("ended with status 0 and no answer"));
+}
+
+TEST(TableProcess, AnAnswerWithoutSenseIsNone) {
+  EXPECT_THAT(failure_of("printf 'AAAAAAAAAAAA'").text(), HasSubstr("makes no sense"));
+  EXPECT_THAT(failure_of("printf '\\004\\000\\000\\000\\377\\377\\377\\377'").text(),
+              HasSubstr("makes no sense"));
+  // Messages without end, each of which is one.
+  EXPECT_THAT(failure_of("while :; do printf '\\002\\000\\000\\000\\010\\001'; done | cat").text(),
+              HasSubstr("makes no sense"));
+}
+
+TEST(TableProcess, ATableThatWasNotWrittenIsMissed) {
+  // "There is a table", and nothing in the file.
+  EXPECT_THAT(failure_of("printf '\\004\\000\\000\\000\\022\\002\\010\\001'").text(),
+              HasSubstr("no symbol table"));
+}
+
+TEST(TableProcess, AChildThatHangsIsEnded) {
+  EXPECT_THAT(failure_of("exec sleep 1000", {.cpu_seconds = 0}).text(), HasSubstr("did not come to an end"));
+  // Nor does it help to say nothing.
+  EXPECT_THAT(failure_of("exec sleep 1000 >&-", {.cpu_seconds = 0}).text(),
+              HasSubstr("did not come to an end"));
+}
+
+TEST(TableProcess, TooLittleMemoryIsSaid) {
+#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
+  GTEST_SKIP() << "builds with sanitizers have no limit of memory";
+#endif
+  const auto made = table_process().make(query_for(PLIMSOLL_BIN "/plimsoll"),
+                                         {.limits = {.memory_bytes = uint64_t{48} << 20}});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
+  EXPECT_THAT(made.error().text(),
+              AllOf(HasSubstr("bin/plimsoll"), HasSubstr("48 MiB"), HasSubstr("--memory")));
+}
+
+TEST(TableProcess, ATableOverItsSizeIsRefused) {
+#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
+  GTEST_SKIP() << "sanitizers take SIGXFSZ for something else";
+#endif
+  const auto made = table_process().make(query_for(kBinary), {.limits = {.table_bytes = 1000}});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);
+}
+
+TEST(TableProcess, AProgramThatCannotBeStartedIsNamed) {
+  const auto made = TableProcess({"/nowhere/plimsoll"}).make(query_for(kBinary), {});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().text(), AllOf(HasSubstr("/nowhere/plimsoll"), HasSubstr(kBinary)));
+}
+
+TEST(Messages, AreTakenOneByOneAsTheyArrive) {
+  wire::TableEvent opened;
+  opened.set_opened_bytes(7);
+  wire::TableEvent reply;
+  reply.mutable_reply()->set_reasons("no reason");
+  const std::string both = framed(opened) + framed(reply);
+  for (size_t size = 0; size < both.size(); ++size) {
+    std::string_view received(both.data(), size);
+    const auto first = take_event(received);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->has_value(), size >= framed(opened).size());
+  }
+  std::string_view received = both;
+  EXPECT_EQ((*take_event(received))->opened_bytes(), 7);
+  EXPECT_EQ((*take_event(received))->reply().reasons(), "no reason");
+  EXPECT_EQ(received, "");
+}
+
+}  // namespace
+}  // namespace plimsoll::symbolizer
