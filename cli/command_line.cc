@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/symbol_command_line.h"
 #include "query/views/dimension.h"
 
 namespace plimsoll::cli {
@@ -216,6 +217,7 @@ struct Options {
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
+  SymbolOptions symbols;
 };
 
 // Commands that ask need somebody to ask.
@@ -245,6 +247,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
     done = run_server(options.server);
+  } else if (gives_symbol_command(app)) {
+    done = run_symbol_command(app, options.symbols);
   } else {
     done = run_demo(options.demo);
   }
@@ -254,7 +258,9 @@ int run_parsed(const CLI::App& app, const Options& options) {
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
+    if (!command->get_group().empty()) {
+      names.push_back(command->get_name());
+    }
   }
   return names;
 }
@@ -283,6 +289,7 @@ int run(int argc, char** argv) {
   add_machines(app, options.machines);
   add_import(app, options.import);
   add_server(app, options.server);
+  add_symbol_commands(app, options.symbols);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cli/child_process.h"
 #include "cli/commands.h"
+#include "cli/symbol_tables.h"
 #include "config/server_config.h"
 #include "query/views/top.h"
 #include "server/server.h"
@@ -156,7 +157,7 @@ Status run_demo(const DemoOptions& options) {
   config.collect_window_ns = 2 * kNsPerSecond;
   config.heartbeat_ns = kNsPerSecond;
   config.symbol_roots.push_back(folder);
-  auto server = server::Server::start(config);
+  auto server = server::Server::start(config, table_worker());
   if (!server) {
     return propagate(server);
   }

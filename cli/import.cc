@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/import_report.h"
+#include "cli/symbol_tables.h"
 #include "config/server_config.h"
 #include "formats/import_profile.h"
 #include "formats/perf_data/file_header.h"
@@ -219,10 +220,14 @@ Status run_import(const ImportOptions& options) {
       break;
     }
   }
-  symbolizer::Symbolizer symbolizer(
-      {symbol_roots, given_or(options.debug_roots, defaults.symbol_debug_roots)});
+  auto symbolizer = symbolizer::Symbolizer::open(
+      options.data_dir, {symbol_roots, given_or(options.debug_roots, defaults.symbol_debug_roots)},
+      table_worker());
+  if (!symbolizer) {
+    return propagate(symbolizer);
+  }
   // What was accepted before a failure is accepted: it becomes rows now rather than at some later start.
-  const auto report = server::run_pipeline(**ingest, symbolizer, true);
+  const auto report = server::run_pipeline(**ingest, *symbolizer, true);
   if (!report) {
     return propagate(report);
   }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "cli/commands.h"
+#include "cli/symbol_tables.h"
 #include "config/server_config.h"
 #include "server/server.h"
 
@@ -23,7 +24,7 @@ Status run_server(const ServerOptions& options) {
   ::sigaddset(&signals, SIGINT);
   ::sigaddset(&signals, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  auto server = server::Server::start(*loaded);
+  auto server = server::Server::start(*loaded, table_worker());
   if (!server) {
     return propagate(server);
   }

@@ -1,0 +1,29 @@
+// Opening and making symbol tables for commands.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "symbolizer/process/table_process.h"
+
+namespace plimsoll::cli {
+
+// What starts the process that parses binaries: this program, as `plimsoll symtab worker`.
+std::vector<std::string> table_worker();
+
+// Of a file named by hand. What it refers to is looked for wherever the user may read, and in the debug folders.
+struct TableSource {
+  symbolizer::NamedFiles files;
+  std::vector<std::string> debug_folders = {"/usr/lib/debug"};
+  uint64_t memory_mib = 0;  // 0: the default limit
+  unsigned threads = 0;     // 0: one for each CPU, up to 8
+};
+
+// Tells on a terminal how it goes on.
+Result<symbolizer::MadeTable> make_table(const TableSource& source);
+
+Result<symbolizer::MappedTable> open_table(const std::string& path);
+
+}  // namespace plimsoll::cli
