@@ -1,16 +1,49 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need (scripts/packages.txt), if any is missing.
+# Installs the Debian packages that building and testing need (scripts/packages.txt), if any is missing. With --bench it also
+# unpacks those that only benchmarks and long runs read (scripts/packages-bench.txt) below build/bench-packages.
 # As root, or with sudo. Needs the network only where something is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+with_bench=
+for argument in "$@"; do
+  case $argument in
+    --bench) with_bench=yes ;;
+    *) die "unknown argument $argument; there is only --bench" ;;
+  esac
+done
+
+# packages_in FILE
+packages_in() {
+  sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$1"
+}
+
+# Each is unpacked once.
+unpack_bench_packages() {
+  local folder=$PWD/build/bench-packages package
+  mkdir -p "$folder"
+  while read -r package; do
+    [[ ! -e $folder/$package.unpacked ]] || continue
+    (
+      cd "$folder"
+      rm -f "$package"_*.deb
+      step "download $package" apt-get -o APT::Sandbox::User=root download "$package"
+      step "unpack $package" dpkg-deb --extract "$package"_*.deb .
+      rm "$package"_*.deb
+      touch "$package.unpacked"
+    )
+  done < <(packages_in scripts/packages-bench.txt)
+}
+
+[[ ! $with_bench ]] || unpack_bench_packages
 
 missing=()
 while read -r package; do
   if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true) != installed ]]; then
     missing+=("$package")
   fi
-done < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' scripts/packages.txt)
+done < <(packages_in scripts/packages.txt)
 
 if ((${#missing[@]} == 0)); then
   exit 0

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
-# random stacks unwound, once under AddressSanitizer and once against the clock; and the sweeps that kill the server and the
-# daemon at random moments, a thousand times. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only leaves
-# the sweeps out, --crashes-only all but the sweeps, and --only NAME, which may be repeated, all but that fuzz test.
+# random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
+# tables; the sweeps that kill the server and the daemon at random moments, a thousand times; and 100,000 random addresses of each
+# of many binaries, looked up by us and by llvm-symbolizer. --minutes N is how long each fuzz test runs (10 unless said);
+# --fuzz-only, --crashes-only and --symbols-only leave out all else, and --only NAME, which may be repeated, all but that fuzz
+# test.
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -11,6 +13,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 minutes=10
 with_fuzz=yes
 with_crashes=yes
+with_symbols=yes
 only=()
 while (($#)); do
   case $1 in
@@ -21,10 +24,17 @@ while (($#)); do
       ;;
     --fuzz-only)
       with_crashes=
+      with_symbols=
       shift
       ;;
     --crashes-only)
       with_fuzz=
+      with_symbols=
+      shift
+      ;;
+    --symbols-only)
+      with_fuzz=
+      with_crashes=
       shift
       ;;
     --only)
@@ -32,7 +42,7 @@ while (($#)); do
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --crashes-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --crashes-only, --symbols-only and --only NAME" ;;
   esac
 done
 
@@ -82,6 +92,18 @@ soak_stacks() {
   note "$what passed: $(grep 'random stacks,' "$log")"
 }
 
+# In a release build: there the process that parses has all its limits.
+soak_tables() {
+  local log=$LOG_DIR/soak-tables.log seed
+  seed=$(date +%s)
+  if ! PLIMSOLL_FUZZ_TABLES=10000 PLIMSOLL_FUZZ_SEED=$seed \
+    build/bin/fuzz_dwarf_test --gtest_filter='*' >"$log" 2>&1; then
+    note "symbol tables of damaged files failed with PLIMSOLL_FUZZ_SEED=$seed"
+    die "symbol tables of damaged files failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+  note "symbol tables of 10000 damaged files passed with seed $seed"
+}
+
 # soak_crashes TEST
 soak_crashes() {
   local started=$SECONDS log=$LOG_DIR/soak-$1.log
@@ -113,6 +135,11 @@ soak_all_stacks() {
   soak_stacks build 50
 }
 
+soak_all_tables() {
+  step "build fuzz_dwarf_test" cmake --build build --target fuzz_dwarf_test
+  soak_tables
+}
+
 soak_all_crashes() {
   local sweep
   for sweep in crash_test daemon_crash_test; do
@@ -122,9 +149,60 @@ soak_all_crashes() {
   done
 }
 
+# symbol_lines LOG: notes its lines "NAME: 99.950 % of 100000 chains are equal: ...".
+symbol_lines() {
+  local line
+  while read -r line; do
+    note "symbols of $line"
+  done < <(grep -E '^[a-z0-9_-]+: .* chains are equal' "$1")
+}
+
+# Each form of debug information of one program.
+soak_symbol_variants() {
+  local status=0 log=$LOG_DIR/soak-symbols.log
+  PLIMSOLL_SYMBOL_ADDRESSES=100000 PLIMSOLL_SYMBOL_SEED=$1 build/bin/symbols_llvm_test >"$log" 2>&1 || status=$?
+  symbol_lines "$log"
+  if ((status != 0)); then
+    note "symbols_llvm_test failed with PLIMSOLL_SYMBOL_SEED=$1"
+    die "symbols_llvm_test failed with PLIMSOLL_SYMBOL_SEED=$1: $(reason_in "$log") (log: $log)"
+  fi
+}
+
+# soak_symbols SEED NAME ARGUMENT...: what compare_symbols says of a binary.
+soak_symbols() {
+  local seed=$1 name=$2 status=0 log=$LOG_DIR/soak-symbols-$2.log
+  shift 2
+  build/bin/compare_symbols --name "$name" --addresses 100000 --seed "$seed" "$@" >"$log" 2>&1 || status=$?
+  symbol_lines "$log"
+  if ((status != 0)); then
+    note "symbols of $name failed with seed $seed"
+    die "symbols of $name failed with seed $seed: $(reason_in "$log") (log: $log)"
+  fi
+}
+
+# debug_file_of FOLDER BINARY
+debug_file_of() {
+  local build_id
+  build_id=$(readelf --notes --wide "$2" | sed -nE 's/.*Build ID: ([0-9a-f]+).*/\1/p')
+  printf '%s/usr/lib/debug/.build-id/%s/%s.debug' "$1" "${build_id:0:2}" "${build_id:2}"
+}
+
+soak_all_symbols() {
+  local packages=$PWD/build/bench-packages seed debug
+  seed=$(date +%s)
+  step "unpack packages" scripts/install.sh --bench
+  step "build symbols_llvm_test" cmake --build build --target symbols_llvm_test compare_symbols
+  soak_symbol_variants "$seed"
+  soak_symbols "$seed" libstdcxx "$packages"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6
+  debug=$(debug_file_of "$packages" "$packages/usr/bin/ceph-osd")
+  soak_symbols "$seed" ceph-osd --debug "$debug" --ask "$debug" "$packages/usr/bin/ceph-osd"
+}
+
 scripts/install.sh
 step "configure release" cmake --preset release
 [[ ! $with_fuzz ]] || soak_all_fuzz
 ((${#only[@]} == 0)) || exit 0
 [[ ! $with_fuzz ]] || soak_all_stacks
+[[ ! $with_fuzz ]] || soak_all_tables
 [[ ! $with_crashes ]] || soak_all_crashes
+[[ ! $with_symbols ]] || soak_all_symbols
