@@ -1,0 +1,13 @@
+// What symbolizer_bench measures, one function a part.
+#pragma once
+
+#include "bench/harness/program.h"
+
+namespace plimsoll::bench {
+
+// Making the table of a large binary: time, memory, size; beside llvm-gsymutil.
+Status measure_building(const Flags& flags, Report& report);
+// Opening the table, and looking addresses up in it; beside llvm-gsymutil, llvm-symbolizer, eu-addr2line and addr2line.
+Status measure_look_ups(const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,22 @@
+// Measures symbol tables: see docs/benchmarks.md.
+#include <array>
+
+#include "bench/symbolizer/parts.h"
+
+namespace plimsoll::bench {
+namespace {
+
+const std::array<Part, 2> kParts{{
+    {"build", "making the table of a large binary; beside llvm-gsymutil", measure_building},
+    {"look-up", "opening it, and looking addresses up; beside GSYM, llvm-symbolizer, eu-addr2line, addr2line",
+     measure_look_ups},
+}};
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int argc, char** argv) {
+  return plimsoll::bench::run_program(
+      "Measures symbol tables: what it takes to make one, to open it, and to look addresses up.",
+      plimsoll::bench::kParts, argc, argv);
+}
