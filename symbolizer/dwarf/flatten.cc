@@ -21,8 +21,9 @@ void add_change(uint64_t from, uint32_t value, std::vector<Change>& changes) {
 }
 
 std::vector<Change> innermost_scopes(std::vector<ScopeRange> ranges) {
-  std::ranges::stable_sort(
-      ranges, {}, [](const ScopeRange& range) { return std::tuple(range.from, UINT64_MAX - range.to); });
+  std::ranges::sort(ranges, {}, [](const ScopeRange& range) {
+    return std::tuple(range.from, UINT64_MAX - range.to, range.scope);
+  });
   std::vector<Change> changes;
   std::vector<ScopeRange> open;
   const auto close_until = [&](uint64_t address) {
@@ -48,7 +49,9 @@ std::vector<Change> lines_by_address(const LineTable& table,
   std::vector<LineSequence> sequences;
   std::ranges::copy_if(table.sequences(), std::back_inserter(sequences),
                        [&](const LineSequence& sequence) { return is_code(sequence.from); });
-  std::ranges::stable_sort(sequences, {}, &LineSequence::from);
+  std::ranges::sort(sequences, {}, [](const LineSequence& sequence) {
+    return std::tuple(sequence.from, sequence.first_row);
+  });
   std::vector<Change> changes;
   for (const LineSequence& sequence : sequences) {
     uint64_t newest = changes.empty() ? 0 : changes.back().from;

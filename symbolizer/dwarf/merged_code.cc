@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -148,7 +149,8 @@ void MergedCode::clear() {
 }
 
 void MergedCode::sort() {
-  std::ranges::stable_sort(stretches_, {}, &Stretch::from);
+  std::ranges::sort(stretches_, {},
+                    [](const Stretch& stretch) { return std::tuple(stretch.from, stretch.first_row); });
 }
 
 }  // namespace plimsoll::symbolizer

@@ -22,8 +22,8 @@ auto familiarity(const NamedCode& symbol) {
 SymbolCursor::SymbolCursor(std::span<const NamedCode> symbols) {
   std::vector<uint32_t> order(symbols.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {},
-                           [&](uint32_t i) { return std::tuple(symbols[i].address, symbols[i].size_bytes); });
+  std::ranges::sort(order, {},
+                    [&](uint32_t i) { return std::tuple(symbols[i].address, symbols[i].size_bytes, i); });
   uint32_t best_known = kNoSymbol;  // of those at one address so far
   for (size_t i = 0; i < order.size(); ++i) {
     const NamedCode& symbol = symbols[order[i]];

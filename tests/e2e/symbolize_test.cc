@@ -134,7 +134,7 @@ TEST(Symbolize, AnswersEachAddressInItsOrder) {
   EXPECT_EQ(lines[0]["address"], fmt::format("{:#x}", hidden));
   EXPECT_THAT(functions(lines[0]), ElementsAre("fixture::innermost(int)", "fixture::Accumulator::add(int)",
                                                "fixture::(anonymous namespace)::middle",
-                                               "fixture::(anonymous namespace)::hidden(int)"));
+                                               "fixture::(anonymous namespace)::hidden"));
   const json& innermost = lines[0]["frames"][0];
   EXPECT_THAT(innermost["file"].get<std::string>(), HasSubstr("tests/data/inline_fixture.h"));
   EXPECT_GT(innermost["line"], 0);
