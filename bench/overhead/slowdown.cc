@@ -33,10 +33,10 @@ void Slowdown::add(const std::string& program, double without, double with) {
 void Slowdown::report(const Goals& goals, Report& report) const {
   Measurement median = median_of_all();
   median.goal = goals.median_percent;
-  report.add(std::move(median));
+  report.add(median);
   Measurement upper = upper_limit();
   upper.goal = goals.upper_percent;
-  report.add(std::move(upper));
+  report.add(upper);
   report_programs(report);
 }
 
