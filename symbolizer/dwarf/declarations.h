@@ -59,7 +59,7 @@ class Declarations {
     bool has_linkage_name;
   };
 
-  uint32_t name_scope(uint32_t scope, int depth);
+  uint32_t name_scope(uint32_t number, int depth);
   // The function's own name, from its declaration where it has one, and what that stands in.
   std::string_view resolve_function(uint64_t entry, uint32_t& within) const;
 

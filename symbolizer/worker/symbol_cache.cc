@@ -31,7 +31,8 @@ void SymbolCache::trim() {
   size_t count = 0;
   const auto first_over = std::ranges::find_if(entries_, [&](const Entry& entry) {
     bytes += entry.symbols->memory_bytes();
-    return ++count > max_entries_ || (count > 1 && bytes > max_bytes_);
+    ++count;
+    return count > max_entries_ || (count > 1 && bytes > max_bytes_);
   });
   entries_.erase(first_over, entries_.end());
 }
