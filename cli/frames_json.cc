@@ -27,7 +27,10 @@ std::string_view FramesJson::function(const symbolizer::SymtabFrame& frame) {
   }
   std::string& text = functions_[name.data()];
   if (text.empty()) {
-    append_json_string(is_raw ? name : std::string_view(symbolizer::display_name(name)), text);
+    append_json_string(is_raw ? name
+                              : std::string_view(symbolizer::display_name(
+                                    name, {.shorten_templates = names_ == NameForm::kShort})),
+                       text);
   }
   return text;
 }

@@ -11,7 +11,7 @@
 
 namespace plimsoll::cli {
 
-enum class NameForm { kDisplay, kRaw };
+enum class NameForm { kDisplay, kShort, kRaw };
 
 // One thread. Borrows the table.
 class FramesJson {

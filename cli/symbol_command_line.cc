@@ -52,10 +52,13 @@ void add_symbolize(CLI::App& app, SymbolizeOptions& options) {
   binary->excludes(table);
   add_files(*command, options.source.files);
   add_making(*command, options.source);
-  command->add_option("--names", options.names, "raw: as linked; display (default): as people read them")
+  command
+      ->add_option(
+          "--names", options.names,
+          "raw: as linked; display (default): as people read them; short: without template arguments")
       ->type_name("FORM")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, NameForm>{{"raw", NameForm::kRaw}, {"display", NameForm::kDisplay}}));
+      ->transform(CLI::CheckedTransformer(std::map<std::string, NameForm>{
+          {"raw", NameForm::kRaw}, {"display", NameForm::kDisplay}, {"short", NameForm::kShort}}));
   command->footer(
       "Reads hexadecimal ELF addresses from standard input, one a line, with or without 0x, and answers each "
       "with a line\n"

@@ -124,6 +124,20 @@ std::vector<json> lines_of(const std::string& text) {
   return lines;
 }
 
+TEST(Symbolize, NamesAreAsLinkedOrForPeopleOrShort) {
+  const std::string name = "_ZN7fixture11in_templateIfEET_S1_";
+  const std::string address = fmt::format("{:#x}", address_of(name));
+  const auto function = [&](const std::string& names) {
+    const Finished finished =
+        run_with(address, fmt::format("symbolize --binary '{}' --names {}", kBinary, names));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return functions(lines_of(finished.out).at(0)).back();
+  };
+  EXPECT_EQ(function("raw"), name);
+  EXPECT_EQ(function("display"), "float fixture::in_template<float>(float)");
+  EXPECT_EQ(function("short"), "float fixture::in_template<...>(float)");
+}
+
 TEST(Symbolize, AnswersEachAddressInItsOrder) {
   const uint64_t hidden = address_of("_ZN7fixture12_GLOBAL__N_16hiddenEi");
   const Finished finished = run_with(fmt::format("{:#x}\n1\n  {:X}\r\n\nffffffffffffffff", hidden, hidden),
