@@ -21,12 +21,6 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
-
 // On a busy machine a process waits longer than it runs.
 constexpr int64_t kWallPerCpu = 4;
 constexpr int kTickMs = 500;

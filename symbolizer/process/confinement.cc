@@ -20,12 +20,6 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
-
 constexpr uint64_t kMostDescriptors = 64;
 // Between SIGXCPU, which names the reason, and SIGKILL.
 constexpr uint32_t kGraceSeconds = 5;

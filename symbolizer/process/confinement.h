@@ -7,6 +7,13 @@
 
 namespace plimsoll::symbolizer {
 
+// Builds with sanitizers need more memory and other system calls, and say on standard error what they find.
+#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
 struct ProcessLimits {
   uint64_t memory_bytes = uint64_t{1} << 30;  // of allocations; mapped files do not count
   uint64_t table_bytes = uint64_t{1} << 30;   // of the file that it writes
