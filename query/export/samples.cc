@@ -53,19 +53,19 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
     resolved->request.workload_group = program_group;
     resolved->request.thread_group = thread_group;
     resolved->request.by_stack = true;
-    resolved->request.max_cells = kMaxSamples - samples.values.size();
+    resolved->request.max_sums = (kMaxSamples - samples.values.size()) * resolved->request.measures.size();
     const auto cells = snapshot.rows->aggregate(resolved->request);
     if (!cells) {
       return propagate(cells);
     }
     samples.events.push_back(resolved->event);
     SymbolCoverage symbols(snapshot);
-    for (const store::Cell& cell : *cells) {
-      symbols.add(cell);
-      samples.values.push_back({{cell.origin_group, cell.workload_group, cell.thread_group, cell.stack},
-                                i,
-                                cell.value,
-                                cell.samples});
+    for (size_t c = 0; c < cells->size(); ++c) {
+      const store::CellKey& key = cells->keys[c];
+      const double value = cells->sum(c, kValue);
+      const double behind_it = cells->sum(c, kSamples);
+      symbols.add(key.stack, value, behind_it);
+      samples.values.push_back({{key.origin, key.workload, key.thread, key.stack}, i, value, behind_it});
     }
     symbols.describe(resolved->coverage);
     samples.coverages.push_back(resolved->coverage);

@@ -85,9 +85,9 @@ class FlameQuery {
     return node;
   }
 
-  Status merge(const std::vector<store::Cell>& cells) {
+  Status merge(const store::Cells& cells) {
     std::vector<bool> is_needed(stacks_.size());
-    for (const store::Cell& cell : cells) {
+    for (const store::CellKey& cell : cells.keys) {
       for (uint32_t id = cell.stack; id != 0 && !is_needed[id]; id = stacks_[id].parent) {
         is_needed[id] = true;
       }
@@ -104,8 +104,9 @@ class FlameQuery {
             "select less: with a filter (where), or a shorter time (since, until)");
       }
     }
-    for (const store::Cell& cell : cells) {
-      nodes_[cell.stack == 0 ? descend(0, 0) : node_of[cell.stack]].self += cell.value;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const uint32_t stack = cells.keys[i].stack;
+      nodes_[stack == 0 ? descend(0, 0) : node_of[stack]].self += cells.sum(i, kValue);
     }
     return {};
   }
@@ -120,10 +121,10 @@ class FlameQuery {
     }
   }
 
-  void set_coverage(const std::vector<store::Cell>& cells) {
+  void set_coverage(const store::Cells& cells) {
     SymbolCoverage symbols(snapshot_);
-    for (const store::Cell& cell : cells) {
-      symbols.add(cell);
+    for (size_t i = 0; i < cells.size(); ++i) {
+      symbols.add(cells.keys[i].stack, cells.sum(i, kValue), cells.sum(i, kSamples));
     }
     symbols.describe(flame_.coverage);
   }

@@ -53,10 +53,10 @@ void Grouping::add_groups(store::AggregateRequest& request) {
 }
 
 // The group of a cell in one frame, in the order of by_.
-GroupKey Grouping::key_of(const store::Cell& cell, const GroupKey& frame_key) const {
-  const auto* origin = origin_keys_[cell.origin_group].data();
-  const auto* workload = workload_keys_[cell.workload_group].data();
-  const auto* thread = thread_keys_[cell.thread_group].data();
+GroupKey Grouping::key_of(const store::CellKey& cell, const GroupKey& frame_key) const {
+  const auto* origin = origin_keys_[cell.origin].data();
+  const auto* workload = workload_keys_[cell.workload].data();
+  const auto* thread = thread_keys_[cell.thread].data();
   const auto* frame = frame_key.data();
   GroupKey key;
   for (const Dimension& dimension : by_) {
@@ -110,17 +110,17 @@ const std::vector<GroupKey>& Grouping::location_keys(uint32_t location, uint32_t
   return keys;
 }
 
-uint32_t Grouping::leaf_of(const store::Cell& cell) const {
+uint32_t Grouping::leaf_of(const store::CellKey& cell) const {
   return cell.stack == 0 ? 0 : snapshot_.dictionaries.stacks[cell.stack].location;
 }
 
-GroupKey Grouping::self_key(const store::Cell& cell) {
+GroupKey Grouping::self_key(const store::CellKey& cell) {
   // Without frames in the key, it is not worth remembering by location.
   return groups_by(DimensionSource::kFrame) ? key_of(cell, location_keys(leaf_of(cell), cell.stack).front())
                                             : key_of(cell, frame_key({leaf_of(cell), 0}, cell.stack));
 }
 
-std::set<GroupKey> Grouping::total_keys(const store::Cell& cell) {
+std::set<GroupKey> Grouping::total_keys(const store::CellKey& cell) {
   if (!groups_by(DimensionSource::kFrame)) {
     return {self_key(cell)};
   }

@@ -33,9 +33,9 @@ class Grouping {
   void add_groups(store::AggregateRequest& request);
 
   // The group of the cell's leaf, its innermost inlined frame.
-  GroupKey self_key(const store::Cell& cell);
+  GroupKey self_key(const store::CellKey& cell);
   // The groups that any frame of the cell's stack falls into, each once; that of self_key() where no dimension is of frames.
-  std::set<GroupKey> total_keys(const store::Cell& cell);
+  std::set<GroupKey> total_keys(const store::CellKey& cell);
 
   std::vector<TableColumn> columns() const;
   // Appends the texts of a group, a cell for each column.
@@ -58,11 +58,11 @@ class Grouping {
   template <typename ValueOf>
   void number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
                       std::vector<GroupKey>& keys, ValueOf value_of);
-  GroupKey key_of(const store::Cell& cell, const GroupKey& frame_key) const;
+  GroupKey key_of(const store::CellKey& cell, const GroupKey& frame_key) const;
   uint32_t stack_number(uint32_t stack);
   GroupKey frame_key(FramePlace place, uint32_t stack);
   const std::vector<GroupKey>& location_keys(uint32_t location, uint32_t stack);
-  uint32_t leaf_of(const store::Cell& cell) const;
+  uint32_t leaf_of(const store::CellKey& cell) const;
 
   std::span<const Dimension> by_;
   const Snapshot& snapshot_;

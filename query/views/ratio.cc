@@ -80,6 +80,34 @@ class Machines {
   std::vector<std::optional<double>> probabilities_;
 };
 
+// Groups of events.
+constexpr uint32_t kNumerator = 0;
+constexpr uint32_t kDenominator = 1;
+constexpr uint32_t kBoth = 2;
+
+// What a group of origins stands for: one of the view's groups, on one machine.
+struct OriginPart {
+  uint32_t group = 0;
+  uint32_t machine = 0;
+};
+
+// Splits the groups of origins by machine.
+std::vector<OriginPart> split_by_machine(const Machines& machines, std::vector<uint32_t>& origin_group) {
+  const std::vector<uint32_t>& machine_of = machines.group_of_origins();
+  origin_group.resize(machine_of.size());
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
+  std::vector<OriginPart> parts;
+  for (size_t origin = 0; origin < machine_of.size(); ++origin) {
+    const auto [entry, is_new] =
+        numbers.try_emplace({origin_group[origin], machine_of[origin]}, static_cast<uint32_t>(parts.size()));
+    if (is_new) {
+      parts.push_back({origin_group[origin], machine_of[origin]});
+    }
+    origin_group[origin] = entry->second;
+  }
+  return parts;
+}
+
 struct RatioRow {
   GroupKey key;
   double numerator = 0;
@@ -99,23 +127,43 @@ class RatioQuery {
     if (auto described = describe_symbols(); !described) {
       return propagate(described);
     }
-    const Machines machines(snapshot_, resolved_.request.origins);
+    const Machines machines(snapshot_, resolved_.request.filter.origins);
     grouping_.add_groups(resolved_.request);
-    resolved_.request.machine_group = machines.group_of_origins();
+    const std::vector<OriginPart> parts = split_by_machine(machines, resolved_.request.origin_group);
+    resolved_.request.event_group = event_groups();
     resolved_.request.by_stack = grouping_.needs_stacks();
     const auto cells = snapshot_.rows->aggregate(resolved_.request);
     if (!cells) {
       return propagate(cells);
     }
-    for (const store::Cell& cell : *cells) {
-      add_cell(cell, machines);
+    for (size_t i = 0; i < cells->size(); ++i) {
+      store::CellKey cell = cells->keys[i];
+      const OriginPart& part = parts[cell.origin];
+      cell.origin = part.group;
+      MachineSums& sums = sums_[grouping_.self_key(cell)][part.machine];
+      sums.inclusion_probability = machines.inclusion_probability(part.machine);
+      add_sums(cell.event, cells->sum(i, kValue), cells->sum(i, kSamples), sums);
     }
     return make_table();
   }
 
  private:
+  using MachineSums = statistics::MachineSums;
+
+  // An event over itself is both.
+  std::vector<uint32_t> event_groups() const {
+    std::vector<uint32_t> groups(snapshot_.dictionaries.events.size());
+    groups[events_.numerator] = kNumerator;
+    groups[events_.denominator] = events_.numerator == events_.denominator ? kBoth : kDenominator;
+    return groups;
+  }
+
+  static bool is_numerator(uint32_t event_group) { return event_group != kDenominator; }
+  static bool is_denominator(uint32_t event_group) { return event_group != kNumerator; }
+
   Status describe_symbols() {
     store::AggregateRequest request = resolved_.request;
+    request.event_group = event_groups();
     request.by_stack = true;
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
@@ -123,10 +171,10 @@ class RatioQuery {
     }
     SymbolCoverage symbols(snapshot_);
     double samples = 0;
-    for (const store::Cell& cell : *cells) {
-      samples += cell.samples;
-      if (cell.event == events_.denominator) {
-        symbols.add(cell);
+    for (size_t i = 0; i < cells->size(); ++i) {
+      samples += cells->sum(i, kSamples);
+      if (is_denominator(cells->keys[i].event)) {
+        symbols.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
       }
     }
     symbols.describe(resolved_.coverage);
@@ -134,17 +182,14 @@ class RatioQuery {
     return {};
   }
 
-  void add_cell(const store::Cell& cell, const Machines& machines) {
-    statistics::MachineSums& sums = sums_[grouping_.self_key(cell)][cell.machine_group];
-    sums.inclusion_probability = machines.inclusion_probability(cell.machine_group);
-    // An event over itself is both.
-    if (cell.event == events_.numerator) {
-      sums.numerator += cell.value;
-      sums.numerator_samples += cell.samples;
+  static void add_sums(uint32_t event_group, double value, double samples, MachineSums& sums) {
+    if (is_numerator(event_group)) {
+      sums.numerator += value;
+      sums.numerator_samples += samples;
     }
-    if (cell.event == events_.denominator) {
-      sums.denominator += cell.value;
-      sums.denominator_samples += cell.samples;
+    if (is_denominator(event_group)) {
+      sums.denominator += value;
+      sums.denominator_samples += samples;
     }
   }
 

@@ -63,22 +63,22 @@ void apply(const Predicate& predicate, const Snapshot& snapshot, store::Aggregat
   const std::string_view name = predicate.dimension().name;
   switch (predicate.dimension().source) {
     case DimensionSource::kOrigin:
-      apply(predicate, 1, dictionaries.origins.size(), request.origins,
+      apply(predicate, 1, dictionaries.origins.size(), request.filter.origins,
             [&](uint32_t id) { return origin_value(snapshot, name, id); });
       break;
     case DimensionSource::kWorkload:
-      apply(predicate, 1, dictionaries.workloads.size(), request.workloads,
+      apply(predicate, 1, dictionaries.workloads.size(), request.filter.workloads,
             [&](uint32_t id) { return workload_value(snapshot, name, id); });
       break;
     case DimensionSource::kThread:
-      apply(predicate, 1, dictionaries.threads.size(), request.threads,
+      apply(predicate, 1, dictionaries.threads.size(), request.filter.threads,
             [&](uint32_t id) { return dictionaries.threads[id]; });
       break;
     case DimensionSource::kFrame:
-      apply_to_stacks(predicate, snapshot, request.stacks);
+      apply_to_stacks(predicate, snapshot, request.filter.stacks);
       break;
     case DimensionSource::kStack:
-      apply(predicate, 0, dictionaries.stacks.size(), request.stacks,
+      apply(predicate, 0, dictionaries.stacks.size(), request.filter.stacks,
             [&](uint32_t id) { return stack_value(snapshot, id); });
       break;
   }
@@ -153,21 +153,28 @@ class ObservedTimes {
 
 void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
-  const SnapshotCounts snapshots(dictionaries, request.origins);
+  const SnapshotCounts snapshots(dictionaries, request.filter.origins);
   const ObservedTimes observed(dictionaries);
-  request.event_count = dictionaries.events.size();
-  request.factor.assign(dictionaries.origins.size() * request.event_count, 0);
-  request.samples_per_hit.assign(request.factor.size(), 1);
+  request.measures.assign(2, store::Factors(dictionaries.events.size()));
+  for (size_t event = 0; event < dictionaries.events.size(); ++event) {
+    if (request.filter.events[event]) {
+      request.measures[kValue][event].assign(dictionaries.origins.size(), 0);
+      request.measures[kSamples][event].assign(dictionaries.origins.size(), 1);
+    }
+  }
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+    if (!request.filter.events[entry.event]) {
+      continue;
+    }
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
     // What there was at a moment does not grow with the time that it speaks for.
     const double weight = snapshots.is_snapshot(entry)
                               ? 1 / origin.inclusion_probability / snapshots.of(entry)
                               : weight_of(origin, observed.of(entry));
-    const size_t place = entry.origin * request.event_count + entry.event;
-    request.factor[place] = weight * entry.scale;
+    request.measures[kValue][entry.event][entry.origin] = weight * entry.scale;
     if (entry.hits != 0) {
-      request.samples_per_hit[place] = static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
+      request.measures[kSamples][entry.event][entry.origin] =
+          static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
     }
   }
 }
@@ -178,7 +185,7 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
   std::set<std::string_view> machines;
   std::set<std::string> notes;
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-    if (!resolved.request.events[entry.event] || !resolved.request.origins[entry.origin]) {
+    if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
       continue;
     }
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
@@ -199,9 +206,10 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
 store::AggregateRequest filters_of(const Selection& selection, const Snapshot& snapshot) {
   store::AggregateRequest request;
   const auto& origins = snapshot.dictionaries.origins;
-  request.origins.assign(origins.size(), false);
+  request.filter.origins.assign(origins.size(), false);
   for (size_t id = 1; id < origins.size(); ++id) {
-    request.origins[id] = origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
+    request.filter.origins[id] =
+        origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
   }
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);
@@ -214,14 +222,14 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
   const std::set<uint32_t> wanted(events.begin(), events.end());
   std::map<uint32_t, size_t> counted;  // by origin: how many of them
   for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
-    if (resolved.request.origins[entry.origin] && entry.ran && wanted.contains(entry.event)) {
+    if (resolved.request.filter.origins[entry.origin] && entry.ran && wanted.contains(entry.event)) {
       ++counted[entry.origin];
     }
   }
-  resolved.request.origins.assign(resolved.request.origins.size(), false);
+  resolved.request.filter.origins.assign(resolved.request.filter.origins.size(), false);
   size_t complete = 0;
   for (const auto& [origin, count] : counted) {
-    resolved.request.origins[origin] = count == wanted.size();
+    resolved.request.filter.origins[origin] = count == wanted.size();
     complete += count == wanted.size() ? 1 : 0;
   }
   if (complete < counted.size()) {
@@ -259,8 +267,8 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
   ResolvedSelection resolved;
   resolved.event = *event;
   resolved.request = filters_of(selection, snapshot);
-  resolved.request.events.assign(snapshot.dictionaries.events.size(), false);
-  resolved.request.events[*event] = true;
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
+  resolved.request.filter.events[*event] = true;
   add_factors(snapshot, resolved.request);
   add_coverage(snapshot, resolved);
   return resolved;
@@ -271,9 +279,9 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
   ResolvedSelection resolved;
   resolved.event = events.front();
   resolved.request = filters_of(selection, snapshot);
-  resolved.request.events.assign(snapshot.dictionaries.events.size(), false);
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
   for (const uint32_t event : events) {
-    resolved.request.events[event] = true;
+    resolved.request.filter.events[event] = true;
   }
   require_all(events, snapshot, resolved);
   add_factors(snapshot, resolved.request);

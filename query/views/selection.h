@@ -24,6 +24,10 @@ struct Selection {
 
 // A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
 // but the share without symbols.
+// The sums that a resolved selection asks for, as measures of its request.
+inline constexpr size_t kValue = 0;    // in the event's unit
+inline constexpr size_t kSamples = 1;  // behind it
+
 struct ResolvedSelection {
   uint32_t event = 0;
   store::AggregateRequest request;

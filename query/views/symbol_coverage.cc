@@ -41,17 +41,17 @@ UnsymbolizedBinary binary_of(const Snapshot& snapshot, uint32_t location) {
 
 }  // namespace
 
-void SymbolCoverage::add(const store::Cell& cell) {
-  const store::StackNode& node = snapshot_.dictionaries.stacks[cell.stack];
-  sum_ += cell.value;
+void SymbolCoverage::add(uint32_t stack, double value, double samples) {
+  const store::StackNode& node = snapshot_.dictionaries.stacks[stack];
+  sum_ += value;
   if (snapshot_.bindings.of(node.location).empty()) {
-    unsymbolized_[node.location] += cell.value;
+    unsymbolized_[node.location] += value;
   }
   const store::LocationEntry& caller =
       snapshot_.dictionaries.locations[snapshot_.dictionaries.stacks[node.parent].location];
   const bool is_stackless = caller.kind == wire::UNFINISHED && caller.address == wire::STACK_NOT_TAKEN;
-  samples_ += cell.samples;
-  stackless_samples_ += is_stackless ? cell.samples : 0;
+  samples_ += samples;
+  stackless_samples_ += is_stackless ? samples : 0;
 }
 
 void SymbolCoverage::describe(Coverage& coverage) const {

@@ -14,8 +14,7 @@ class SymbolCoverage {
  public:
   explicit SymbolCoverage(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  // A cell of an aggregation by stack.
-  void add(const store::Cell& cell);
+  void add(uint32_t stack, double value, double samples);
 
   // Sets samples, stackless_share, unsymbolized_share and unsymbolized_by.
   void describe(Coverage& coverage) const;

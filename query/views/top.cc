@@ -34,19 +34,19 @@ class TopQuery {
     if (!cells) {
       return propagate(cells);
     }
-    for (const store::Cell& cell : *cells) {
-      add_cell(cell);
+    for (size_t i = 0; i < cells->size(); ++i) {
+      add_cell(cells->keys[i], cells->sum(i, kValue), cells->sum(i, kSamples));
     }
     return make_table();
   }
 
  private:
-  void add_cell(const store::Cell& cell) {
-    sum_ += cell.value;
-    symbols_.add(cell);
-    sums_[grouping_.self_key(cell)].self += cell.value;
+  void add_cell(const store::CellKey& cell, double value, double samples) {
+    sum_ += value;
+    symbols_.add(cell.stack, value, samples);
+    sums_[grouping_.self_key(cell)].self += value;
     for (const GroupKey& key : grouping_.total_keys(cell)) {
-      sums_[key].total += cell.value;
+      sums_[key].total += value;
     }
   }
 

@@ -1,61 +1,106 @@
 // The one path from rows to numbers: sums of hits x factor by group.
 //
 // The store knows neither names nor what a factor means. Its caller reads the dictionaries, turns filters into flags,
-// dimensions into group numbers, and weights and scales into factors, all by dictionary ID.
+// dimensions into group numbers, and weights and scales into factors, all by dictionary ID. What people group by that is
+// no column is a grouping of one: buckets of time and attributes of machines group origins, functions group stacks.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "store/rows/row.h"
 
 namespace plimsoll::store {
 
-struct AggregateRequest {
-  // Which rows: a flag for each dictionary ID; empty: all.
+// Which rows: a flag for each dictionary ID; empty: all; IDs beyond the end: none.
+struct RowFilter {
   std::vector<bool> events;
-  std::vector<bool> origins;
   std::vector<bool> workloads;
+  std::vector<bool> origins;
   std::vector<bool> threads;
   std::vector<bool> stacks;
+};
 
-  // Into which group a row falls: a group number for each dictionary ID; empty: one group, 0.
+// factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the inner vector may be
+// empty; every other origin of a row has one.
+using Factors = std::vector<std::vector<double>>;
+
+struct AggregateRequest {
+  RowFilter filter;
+
+  // Into which group a row falls: a group number for each dictionary ID, dense from 0. Empty: all in group 0; IDs beyond
+  // the end likewise.
+  std::vector<uint32_t> event_group;
   std::vector<uint32_t> origin_group;
   std::vector<uint32_t> workload_group;
   std::vector<uint32_t> thread_group;
-  std::vector<uint32_t> machine_group;  // by origin; for margins of error
-  bool by_stack = false;
+  std::vector<uint32_t> stack_group;
+  bool by_stack = false;  // every stack is a group of its own, numbered by its ID; stack_group is empty then
 
-  // factor[origin * event_count + event]: weight x scale. Every origin and event of the dictionaries has one.
-  std::vector<double> factor;
-  size_t event_count = 0;
-  // Samples behind a hit, at the same places; empty: a sample for each.
-  std::vector<double> samples_per_hit;
+  // Splits every sum, for margins of error: by origin, dense from 0; empty: one.
+  std::vector<uint32_t> machine_group;
 
-  // More groups than this are refused (kTooLarge); one takes about 70 bytes.
-  size_t max_cells = 20'000'000;
+  // A sum for each, of hits x factor. At least one.
+  std::vector<Factors> measures;
+
+  // An answer of more sums (cells x measures x machine groups) is refused (kTooLarge).
+  uint64_t max_sums = 64'000'000;
 };
 
-// A group, and its sums.
-struct Cell {
+// The groups that a cell stands for.
+struct CellKey {
   uint32_t event = 0;
-  uint32_t origin_group = 0;
-  uint32_t workload_group = 0;
-  uint32_t thread_group = 0;
-  uint32_t machine_group = 0;
-  uint32_t stack = 0;  // 0 unless by_stack
-  uint64_t hits = 0;
-  double value = 0;    // sum of hits x factor
-  double samples = 0;  // sum of hits x samples_per_hit
+  uint32_t origin = 0;
+  uint32_t workload = 0;
+  uint32_t thread = 0;
+  uint32_t stack = 0;
+
+  auto operator<=>(const CellKey&) const = default;
 };
 
-// Rows wherever they are kept. Several threads may aggregate at once.
+// Cells with a sum other than 0, in ascending order of their keys.
+struct Cells {
+  std::vector<CellKey> keys;
+  size_t measures = 1;
+  size_t machine_groups = 1;
+  std::vector<double> sums;  // cell-major, then by measure, then by machine group
+
+  size_t size() const { return keys.size(); }
+  std::span<const double> by_machine_group(size_t cell, size_t measure = 0) const {
+    return std::span(sums).subspan((cell * measures + measure) * machine_groups, machine_groups);
+  }
+  double sum(size_t cell, size_t measure = 0) const {
+    double sum = 0;
+    for (const double part : by_machine_group(cell, measure)) {
+      sum += part;
+    }
+    return sum;
+  }
+};
+
+// Rows one batch after the other. One thread.
+class RowCursor {
+ public:
+  virtual ~RowCursor() = default;
+
+  // The next rows, in no particular order; none: the end. Valid until the next call.
+  virtual Result<std::span<const Row>> next() = 0;
+};
+
+// Rows wherever they are kept; an immutable set of them. Several threads may read at once.
 class RowSource {
  public:
   virtual ~RowSource() = default;
 
-  // Cells in no particular order, only those that have rows.
-  virtual Result<std::vector<Cell>> aggregate(const AggregateRequest& request) const = 0;
+  // kCorrupt where a row has no factor, or what is stored is damaged: then there is no answer at all.
+  virtual Result<Cells> aggregate(const AggregateRequest& request) const = 0;
+
+  // The rows themselves. The source must outlive the cursor.
+  virtual std::unique_ptr<RowCursor> scan(RowFilter filter) const = 0;
 };
 
 }  // namespace plimsoll::store

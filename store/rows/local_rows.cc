@@ -1,127 +1,71 @@
 #include "store/rows/local_rows.h"
 
-#include <boost/unordered/unordered_flat_map.hpp>
-#include <tuple>
+#include <algorithm>
+#include <map>
 
 namespace plimsoll::store {
 namespace {
 
-using CellKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
-
-struct Sums {
-  uint64_t hits = 0;
-  double value = 0;
-  double samples = 0;
-};
-
 bool selected(const std::vector<bool>& flags, uint64_t id) {
   return flags.empty() || (id < flags.size() && flags[id]);
+}
+
+bool selected(const RowFilter& filter, const Row& row) {
+  return selected(filter.events, row.event) && selected(filter.workloads, row.workload) &&
+         selected(filter.origins, row.origin) && selected(filter.threads, row.thread) &&
+         selected(filter.stacks, row.stack);
 }
 
 uint32_t group_of(const std::vector<uint32_t>& groups, uint64_t id) {
   return id < groups.size() ? groups[id] : 0;
 }
 
-// Whether any ID of the zone is selected.
-bool may_hold(const std::vector<bool>& flags, Segment::Zone zone) {
-  if (flags.empty()) {
-    return true;
-  }
-  for (uint64_t id = zone.min; id <= zone.max && id < flags.size(); ++id) {
-    if (flags[id]) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// One aggregation over all segments.
-class Aggregator {
+class SegmentCursor : public RowCursor {
  public:
-  explicit Aggregator(const AggregateRequest& request) : request_(request) {}
+  SegmentCursor(const std::vector<Segment>& segments, RowFilter filter)
+      : segments_(segments), filter_(std::move(filter)) {}
 
-  Status add(const Segment& segment) {
-    for (size_t block = 0; block < segment.blocks(); ++block) {
-      if (can_skip(segment, block)) {
+  Result<std::span<const Row>> next() override {
+    rows_.clear();
+    while (rows_.empty() && segment_ < segments_.size()) {
+      if (block_ == segments_[segment_].blocks()) {
+        ++segment_;
+        block_ = 0;
         continue;
       }
-      if (auto read = read_block(segment, block); !read) {
-        return read;
+      if (auto read = read_block(segments_[segment_]); !read) {
+        return propagate(read);
       }
-      if (auto added = add_rows(segment.rows_in_block(block)); !added) {
-        return added;
-      }
+      ++block_;
     }
-    return {};
-  }
-
-  std::vector<Cell> cells() const {
-    std::vector<Cell> cells;
-    cells.reserve(sums_.size());
-    for (const auto& [key, sums] : sums_) {
-      const auto [event, origin, workload, thread, machine, stack] = key;
-      cells.push_back({event, origin, workload, thread, machine, stack, sums.hits, sums.value, sums.samples});
-    }
-    return cells;
+    return std::span<const Row>(rows_);
   }
 
  private:
-  bool can_skip(const Segment& segment, size_t block) const {
-    return !may_hold(request_.events, segment.zone(block, Column::kEvent)) ||
-           !may_hold(request_.origins, segment.zone(block, Column::kOrigin)) ||
-           !may_hold(request_.workloads, segment.zone(block, Column::kWorkload)) ||
-           !may_hold(request_.threads, segment.zone(block, Column::kThread)) ||
-           !may_hold(request_.stacks, segment.zone(block, Column::kStack));
-  }
-
-  Status read_block(const Segment& segment, size_t block) {
+  Status read_block(const Segment& segment) {
     for (size_t column = 0; column < kColumns; ++column) {
-      if (auto read = segment.read(block, static_cast<Column>(column), columns_[column]); !read) {
+      if (auto read = segment.read(block_, static_cast<Column>(column), columns_[column]); !read) {
         return read;
       }
     }
-    return {};
-  }
-
-  uint64_t value(Column column, size_t row) const { return columns_[static_cast<size_t>(column)][row]; }
-
-  Status add_rows(size_t rows) {
-    for (size_t row = 0; row < rows; ++row) {
-      const uint64_t event = value(Column::kEvent, row);
-      const uint64_t origin = value(Column::kOrigin, row);
-      const uint64_t workload = value(Column::kWorkload, row);
-      const uint64_t thread = value(Column::kThread, row);
-      const uint64_t stack = value(Column::kStack, row);
-      if (!selected(request_.events, event) || !selected(request_.origins, origin) ||
-          !selected(request_.workloads, workload) || !selected(request_.threads, thread) ||
-          !selected(request_.stacks, stack)) {
-        continue;
-      }
-      const uint64_t factor_index = origin * request_.event_count + event;
-      if (event >= request_.event_count || factor_index >= request_.factor.size()) {
-        return fail(ErrorCode::kCorrupt,
-                    "a row names event {} of origin {}, which the dictionaries do not hold", event, origin);
-      }
-      Sums& sums = sums_[{static_cast<uint32_t>(event), group_of(request_.origin_group, origin),
-                          group_of(request_.workload_group, workload),
-                          group_of(request_.thread_group, thread), group_of(request_.machine_group, origin),
-                          request_.by_stack ? static_cast<uint32_t>(stack) : 0}];
-      const uint64_t hits = value(Column::kHits, row);
-      sums.hits += hits;
-      sums.value += static_cast<double>(hits) * request_.factor[factor_index];
-      sums.samples += static_cast<double>(hits) *
-                      (request_.samples_per_hit.empty() ? 1 : request_.samples_per_hit[factor_index]);
-      if (sums_.size() > request_.max_cells) {
-        return with_hint(fail(ErrorCode::kTooLarge, "the answer has more than {} groups", request_.max_cells),
-                         "group by fewer dimensions, or narrow the time range or the filters");
+    for (size_t i = 0; i < segment.rows_in_block(block_); ++i) {
+      const auto at = [&](Column column) { return columns_[static_cast<size_t>(column)][i]; };
+      const auto id = [&](Column column) { return static_cast<uint32_t>(at(column)); };
+      const Row row{id(Column::kEvent),  id(Column::kWorkload), id(Column::kOrigin),
+                    id(Column::kThread), id(Column::kStack),    at(Column::kHits)};
+      if (selected(filter_, row)) {
+        rows_.push_back(row);
       }
     }
     return {};
   }
 
-  const AggregateRequest& request_;
+  const std::vector<Segment>& segments_;
+  RowFilter filter_;
+  size_t segment_ = 0;
+  size_t block_ = 0;
   std::array<std::vector<uint64_t>, kColumns> columns_;
-  boost::unordered_flat_map<CellKey, Sums> sums_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace
@@ -138,14 +82,57 @@ Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths)
   return rows;
 }
 
-Result<std::vector<Cell>> LocalRows::aggregate(const AggregateRequest& request) const {
-  Aggregator aggregator(request);
-  for (const Segment& segment : segments_) {
-    if (auto added = aggregator.add(segment); !added) {
-      return propagate(added);
+std::unique_ptr<RowCursor> LocalRows::scan(RowFilter filter) const {
+  return std::make_unique<SegmentCursor>(segments_, std::move(filter));
+}
+
+Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
+  Cells cells;
+  cells.measures = request.measures.size();
+  for (const uint32_t group : request.machine_group) {
+    cells.machine_groups = std::max<size_t>(cells.machine_groups, group + 1);
+  }
+  const size_t width = cells.measures * cells.machine_groups;
+  std::map<CellKey, std::vector<double>> sums;
+  const auto cursor = scan(request.filter);
+  while (true) {
+    const auto rows = cursor->next();
+    if (!rows) {
+      return propagate(rows);
+    }
+    if (rows->empty()) {
+      break;
+    }
+    for (const Row& row : *rows) {
+      const CellKey key{group_of(request.event_group, row.event), group_of(request.origin_group, row.origin),
+                        group_of(request.workload_group, row.workload),
+                        group_of(request.thread_group, row.thread),
+                        request.by_stack ? row.stack : group_of(request.stack_group, row.stack)};
+      auto& cell = sums[key];
+      cell.resize(width);
+      for (size_t m = 0; m < cells.measures; ++m) {
+        const Factors& factors = request.measures[m];
+        if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
+          return fail(ErrorCode::kCorrupt,
+                      "a row names event {} of origin {}, which the dictionaries do not hold", row.event,
+                      row.origin);
+        }
+        cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
+            static_cast<double>(row.hits) * factors[row.event][row.origin];
+      }
+      if (sums.size() * width > request.max_sums) {
+        return with_hint(fail(ErrorCode::kTooLarge, "the answer has more than {} sums", request.max_sums),
+                         "group by fewer dimensions, or narrow the time range or the filters");
+      }
     }
   }
-  return aggregator.cells();
+  for (const auto& [key, cell] : sums) {
+    if (std::ranges::any_of(cell, [](double sum) { return sum != 0; })) {
+      cells.keys.push_back(key);
+      cells.sums.insert(cells.sums.end(), cell.begin(), cell.end());
+    }
+  }
+  return cells;
 }
 
 uint64_t LocalRows::rows() const {

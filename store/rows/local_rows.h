@@ -14,7 +14,8 @@ class LocalRows : public RowSource {
  public:
   static Result<LocalRows> open(const std::vector<std::string>& segment_paths);
 
-  Result<std::vector<Cell>> aggregate(const AggregateRequest& request) const override;
+  Result<Cells> aggregate(const AggregateRequest& request) const override;
+  std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
 
   uint64_t rows() const;
 

@@ -233,7 +233,7 @@ class Builder {
     if (hits != 0) {
       const uint32_t process = profile_.threads(static_cast<int>(thread)).process();
       built_.rows.push_back(
-          {events_[event], workloads_[process], stack, threads_[thread], built_.origin, hits});
+          {events_[event], workloads_[process], built_.origin, threads_[thread], stack, hits});
     }
   }
 

@@ -1,0 +1,95 @@
+// The definition of RowSource, a row at a time: the model that every implementation is compared with.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "store/rows/aggregation.h"
+
+namespace plimsoll::testing {
+
+inline bool is_selected(const std::vector<bool>& flags, uint32_t id) {
+  return flags.empty() || (id < flags.size() && flags[id]);
+}
+
+inline bool is_selected(const store::RowFilter& filter, const store::Row& row) {
+  return is_selected(filter.events, row.event) && is_selected(filter.workloads, row.workload) &&
+         is_selected(filter.origins, row.origin) && is_selected(filter.threads, row.thread) &&
+         is_selected(filter.stacks, row.stack);
+}
+
+inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
+  return id < groups.size() ? groups[id] : 0;
+}
+
+inline store::CellKey key_of(const store::AggregateRequest& request, const store::Row& row) {
+  return {group_of(request.event_group, row.event), group_of(request.origin_group, row.origin),
+          group_of(request.workload_group, row.workload), group_of(request.thread_group, row.thread),
+          request.by_stack ? row.stack : group_of(request.stack_group, row.stack)};
+}
+
+class MemoryRows : public store::RowSource {
+ public:
+  explicit MemoryRows(std::vector<store::Row> rows) : rows_(std::move(rows)) {}
+
+  Result<store::Cells> aggregate(const store::AggregateRequest& request) const override {
+    store::Cells cells;
+    cells.measures = request.measures.size();
+    for (const uint32_t group : request.machine_group) {
+      cells.machine_groups = std::max<size_t>(cells.machine_groups, group + 1);
+    }
+    std::map<store::CellKey, std::vector<double>> sums;
+    for (const store::Row& row : rows_) {
+      if (!is_selected(request.filter, row)) {
+        continue;
+      }
+      auto& cell = sums[key_of(request, row)];
+      cell.resize(cells.measures * cells.machine_groups);
+      for (size_t m = 0; m < cells.measures; ++m) {
+        const store::Factors& factors = request.measures[m];
+        if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
+          return fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", row.event, row.origin);
+        }
+        cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
+            static_cast<double>(row.hits) * factors[row.event][row.origin];
+      }
+    }
+    for (const auto& [key, cell] : sums) {
+      if (std::ranges::any_of(cell, [](double sum) { return sum != 0; })) {
+        cells.keys.push_back(key);
+        cells.sums.insert(cells.sums.end(), cell.begin(), cell.end());
+      }
+    }
+    if (cells.sums.size() > request.max_sums) {
+      return fail(ErrorCode::kTooLarge, "more than {} sums", request.max_sums);
+    }
+    return cells;
+  }
+
+  std::unique_ptr<store::RowCursor> scan(store::RowFilter filter) const override {
+    return std::make_unique<Cursor>(rows_, filter);
+  }
+
+ private:
+  class Cursor : public store::RowCursor {
+   public:
+    Cursor(const std::vector<store::Row>& rows, const store::RowFilter& filter) {
+      std::ranges::copy_if(rows, std::back_inserter(selected_),
+                           [&](const store::Row& row) { return is_selected(filter, row); });
+    }
+    Result<std::span<const store::Row>> next() override {
+      returned_ = std::exchange(selected_, {});
+      return std::span<const store::Row>(returned_);
+    }
+
+   private:
+    std::vector<store::Row> selected_, returned_;
+  };
+
+  std::vector<store::Row> rows_;
+};
+
+}  // namespace plimsoll::testing
