@@ -11,8 +11,8 @@
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "symbolizer/dwarf/table_builder.h"
+#include "symbolizer/search/code_symbols.h"
 #include "symbolizer/search/debug_links.h"
-#include "symbolizer/search/function_symbols.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -244,14 +244,16 @@ class TableSearch {
   void find_symbols(TableInputs& inputs) {
     for (const FoundFile* file : {binary_ ? &*binary_ : nullptr, debug_file_ ? &*debug_file_ : nullptr}) {
       if (file != nullptr && inputs.symbols.empty()) {
-        inputs.symbols = function_symbols(file->elf, SHT_SYMTAB);
+        inputs.symbols = code_symbols(file->elf, SHT_SYMTAB);
+        inputs.sections = code_sections(file->elf);
         inputs.symbol_quality = SymtabQuality::kSymtab;
       }
     }
     if (!inputs.symbols.empty() || !binary_) {
       return;
     }
-    inputs.symbols = function_symbols(binary_->elf, SHT_DYNSYM);
+    inputs.symbols = code_symbols(binary_->elf, SHT_DYNSYM);
+    inputs.sections = code_sections(binary_->elf);
     inputs.symbol_quality = SymtabQuality::kDynsym;
     add_mini_debug_info(*binary_, inputs);
     if (inputs.symbols.empty()) {
@@ -267,7 +269,7 @@ class TableSearch {
     }
     mini_debug_info_ = std::move(*bytes);
     const auto mini = elf::ElfFile::parse(as_bytes(mini_debug_info_));
-    const auto symbols = mini ? function_symbols(*mini, SHT_SYMTAB) : std::vector<NamedCode>();
+    const auto symbols = mini ? code_symbols(*mini, SHT_SYMTAB) : std::vector<NamedCode>();
     if (!symbols.empty()) {
       inputs.symbols.insert(inputs.symbols.end(), symbols.begin(), symbols.end());
       inputs.symbol_quality = SymtabQuality::kSymtab;

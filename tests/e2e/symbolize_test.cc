@@ -168,6 +168,30 @@ TEST(Symbolize, RawNamesAreThoseOfTheLinker) {
                           "_ZN7fixture12_GLOBAL__N_16hiddenEi"));
 }
 
+// _init has no size: llvm-symbolizer calls by it all that follows up to the next symbol.
+TEST(Symbolize, WhereASymbolReachesAnotherSectionPeopleSeeTheSection) {
+  const std::string content = *read_file(kBinary, 1 << 20);
+  const auto file = elf::ElfFile::parse(as_bytes(content));
+  std::string addresses;
+  for (const elf::Section& section : file->sections()) {
+    if (section.name == ".init" || section.name == ".plt" || section.name == ".plt.got") {
+      addresses += fmt::format("{:x}\n", section.address + section.size_bytes - 1);
+    }
+  }
+  const auto names = [&](const std::string& form) {
+    const Finished finished =
+        run_with(addresses, fmt::format("symbolize --binary '{}' --names {}", kBinary, form));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    std::vector<std::string> innermost;
+    for (const json& line : lines_of(finished.out)) {
+      innermost.push_back(functions(line).at(0));
+    }
+    return innermost;
+  };
+  EXPECT_THAT(names("raw"), ElementsAre("_init", "_init", "_init"));
+  EXPECT_THAT(names("display"), ElementsAre("_init", ".plt", ".plt.got"));
+}
+
 TEST(Symbolize, AnswersBeforeItIsAskedAgain) {
   CoProcess symbolize({"plimsoll", "symbolize", "--binary", kBinary});
   const uint64_t address = address_of("plain_c");
