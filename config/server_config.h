@@ -27,6 +27,7 @@ struct ServerConfig {
                                            "/srv", "/tmp", "/bin", "/sbin"};
   std::vector<std::string> symbol_debug_roots = {"/usr/lib/debug"};
   int64_t symbol_retry_ns = 10'000'000'000;
+  int64_t symbol_max_memory_bytes = int64_t{1} << 30;
 
   // The keys point into this object.
   std::vector<Key> keys();

@@ -76,6 +76,22 @@ TEST_F(WorkerTest, LocationsOfABinaryGetItsFunctionsNames) {
   EXPECT_EQ(quality_of(kFixturePath), static_cast<int>(store::SymbolQuality::kSymtab));
 }
 
+TEST_F(WorkerTest, OnceToldToStopItLooksUpOnlyWhatTakesNoSearch) {
+  auto profile = make_profile({.stacks = "main 1\n"});
+  add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
+  add_sample(profile, binary("kernel", "[kernel]"), wire::KERNEL, 0x1000, 1);
+  add_kernel_symbols(profile, {"schedule"});
+  ingest(profile);
+  const std::stop_source stop;
+  Symbolizer symbolizer = *Symbolizer::open(folder_ / "data", {{PLIMSOLL_BIN}}, {"/nowhere/plimsoll"},
+                                            {.stop = stop.get_token()});
+  stop.request_stop();
+  EXPECT_EQ(bind(symbolizer).locations, 1);
+  EXPECT_THAT(names(), ElementsAre("main", "unbound", "schedule"));
+  EXPECT_EQ(bind().locations, 1) << "nothing was noted of the binary";
+  EXPECT_THAT(names(), ElementsAre("main", "exported_c", "schedule"));
+}
+
 TEST_F(WorkerTest, NothingIsLookedUpTwice) {
   auto profile = make_profile({.seed = 1, .stacks = "main 1\n"});
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
