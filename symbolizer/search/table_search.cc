@@ -223,12 +223,26 @@ class TableSearch {
     }
   }
 
-  // Where the compiler wrote it, or where it was moved to together with the binary.
-  Bytes find_split(const SplitName& split, const FoundFile& dwarf) {
+  // Where the compiler wrote it, there below the debug folders, or where it was moved to together with the binary or its debug file.
+  std::vector<std::string> split_candidates(const SplitName& split, const FoundFile& dwarf) const {
     const std::string name(split.name);
-    const std::string beside = folder_of(binary_ ? binary_->path : dwarf.path) + "/";
     const std::string absolute = name.starts_with('/') ? name : fmt::format("{}/{}", split.directory, name);
-    for (const std::string& candidate : {absolute, beside + name, beside + name_of(name)}) {
+    std::vector<std::string> candidates{absolute};
+    for (const std::string& root : query_.roots.debug_folders) {
+      candidates.push_back(root + absolute);
+    }
+    for (const FoundFile* file : {binary_ ? &*binary_ : nullptr, &dwarf}) {
+      if (file != nullptr) {
+        const std::string beside = folder_of(file->path) + "/";
+        candidates.push_back(beside + name);
+        candidates.push_back(beside + name_of(name));
+      }
+    }
+    return candidates;
+  }
+
+  Bytes find_split(const SplitName& split, const FoundFile& dwarf) {
+    for (const std::string& candidate : split_candidates(split, dwarf)) {
       auto found = search_.open(candidate);
       if (found) {
         return splits_.emplace_back(std::move(*found)).map.bytes();
