@@ -224,6 +224,20 @@ TEST(Symbolize, LinesWithoutAnAddressAreAnsweredAndCounted) {
   EXPECT_EQ(lines[6]["address"], "0x2");
 }
 
+TEST(Symbolize, OfABinaryWithoutSymbolsNothingIsKnown) {
+  const TemporaryFolder folder;
+  const std::string bare = folder / "bare";
+  ASSERT_EQ(run({"/bin/sh", "-c",
+                 fmt::format("strip --strip-all -R .dynsym -o '{}' '{}' 2>/dev/null", bare,
+                             program("siblings.so"))})
+                .status,
+            0);
+  const Finished finished = run_with("1000\n", fmt::format("symbolize --binary '{}'", bare));
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.out, "{\"address\": \"0x1000\", \"frames\": []}\n");
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("has no symbols: "), HasSubstr("--debug")));
+}
+
 TEST(Symbolize, NothingButElfIsABinary) {
   const Finished finished = run_with("1\n", "symbolize --binary /etc/passwd");
   EXPECT_EQ(finished.status, 1);
