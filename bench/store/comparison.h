@@ -1,0 +1,27 @@
+// Our store beside its peers, on the same rows.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "bench/harness/program.h"
+#include "bench/store/generator.h"
+#include "bench/store/queries.h"
+#include "bench/store/stack_tree.h"
+
+namespace plimsoll::bench {
+
+// Rows to compare on.
+struct Subject {
+  std::string name;  // behind the names of measurements
+  uint32_t origins = 0;
+  RowGenerator generate;
+  double Query::* goal = nullptr;  // how many times as fast as its peers each query should be; null: no goals
+  const StackTree* tree = nullptr;          // of the rows' stacks
+  std::function<double()> least_bits = {};  // of all rows, asked once they are generated; empty: nobody knows
+};
+
+// Writes the rows, has the peers load them, compares answers, sizes and times.
+Status compare_with_peers(const Subject& subject, const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench
