@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 
 #include "base/file.h"
 #include "bench/harness/scratch_folder.h"
 #include "bench/harness/statistics.h"
+#include "bench/store/clock.h"
 #include "bench/store/dataset.h"
 #include "bench/store/peer.h"
 #include "store/rows/local_rows.h"
@@ -23,11 +23,6 @@ constexpr uint32_t kMachineGroups = 64;
 constexpr double kGoalGroups = 0.5;    // times as fast with machine groups as without
 constexpr double kGoalSize = 1 / 0.8;  // times as small as the smallest
 constexpr uint64_t kMaxAnswerBytes = uint64_t{1} << 30U;
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 double process_cpu_ms() {
   timespec time{};
@@ -108,7 +103,7 @@ class Comparison {
   }
 
   double ask_us(const store::AggregateRequest& request, double* cpu_ms) {
-    const double start_ms = now_ms();
+    const double start_s = now_s();
     const double start_cpu_ms = process_cpu_ms();
     const auto cells = rows_.aggregate(request);
     if (cells) {
@@ -117,7 +112,7 @@ class Comparison {
     if (cpu_ms != nullptr) {
       *cpu_ms += process_cpu_ms() - start_cpu_ms;
     }
-    const double took_ms = now_ms() - start_ms;
+    const double took_ms = (now_s() - start_s) * 1e3;
     keep_failure(cells);
     return took_ms;
   }

@@ -10,6 +10,7 @@ const std::array kParts{
     Part{"profiles", "rows shaped like real profiles: queries and size, beside DuckDB and ClickHouse",
          measure_profiles},
     Part{"worst", "the same on rows of independent columns", measure_worst},
+    Part{"ingest", "raw profiles to visible rows", measure_ingest},
 };
 
 }  // namespace
