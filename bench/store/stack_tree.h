@@ -11,7 +11,8 @@ namespace plimsoll::bench {
 
 inline constexpr uint32_t kFunctions = 20'000;
 
-// Stacks of about 20 locations, whose frames (one and a half each: inlined ones first) are of 20,000 skewed functions.
+// Stacks of about 20 locations, three quarters of them of the job's own 1,000, the others of 20,000 that all jobs share; their
+// frames (one and a half each, inlined ones first) are of 20,000 functions, skewed.
 struct StackTree {
   std::vector<store::StackNode> nodes{1};  // a parent before its children
   uint32_t first_stack = 0;  // of the job 0; the stacks of all jobs follow, ancestors come before it
