@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
 #include "query/views/dimension.h"
 
@@ -217,6 +218,7 @@ struct Options {
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
+  StoreCompactOptions store_compact;
   SymbolOptions symbols;
 };
 
@@ -247,6 +249,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
     done = run_server(options.server);
+  } else if (app.got_subcommand("store")) {
+    done = run_store_compact(options.store_compact);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -289,6 +293,7 @@ int run(int argc, char** argv) {
   add_machines(app, options.machines);
   add_import(app, options.import);
   add_server(app, options.server);
+  add_store_command(app, options.store_compact);
   add_symbol_commands(app, options.symbols);
   try {
     app.parse(argc, argv);

@@ -20,6 +20,7 @@
 #include "formats/perf_data/file_header.h"
 #include "formats/perf_data/import_recording.h"
 #include "server/row_pipeline.h"
+#include "store/compaction.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -200,6 +201,15 @@ void print_report(const server::PipelineReport& report) {
   }
 }
 
+Status merge_segments(store::Ingest& ingest) {
+  const auto compactor = store::Compactor::open(ingest, {});
+  if (!compactor) {
+    return propagate(compactor);
+  }
+  const auto merged = (*compactor)->merge_all();
+  return merged ? Status() : propagate(merged, "merging segments");
+}
+
 }  // namespace
 
 Status run_import(const ImportOptions& options) {
@@ -234,7 +244,8 @@ Status run_import(const ImportOptions& options) {
   if (!options.reports_json) {
     print_report(*report);
   }
-  return imported;
+  const Status merged = merge_segments(**ingest);
+  return imported ? merged : imported;
 }
 
 }  // namespace plimsoll::cli

@@ -33,6 +33,10 @@ std::vector<Key> ServerConfig::keys() {
        Range{100 * kMillisecondNs, kHourNs / 6}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},
+      {"store.max_segment_rows",
+       "Largest segment that merging makes, in rows. Merging holds 32 bytes of memory for each of them, and "
+       "the segment.",
+       &store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile names them.",
        &symbol_roots},
       {"symbols.debug_roots",

@@ -71,8 +71,21 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
-  server->builder_ = std::thread([raw = server.get()] { raw->build_rows(); });
+  if (auto started = server->start_threads(config); !started) {
+    return propagate(started);
+  }
   return server;
+}
+
+Status Server::start_threads(const config::ServerConfig& config) {
+  auto compaction =
+      CompactionThread::start(*ingest_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
+  if (!compaction) {
+    return propagate(compaction);
+  }
+  compaction_ = std::move(*compaction);
+  builder_ = std::thread([this] { build_rows(); });
+  return {};
 }
 
 Status Server::listen(const config::ServerConfig& config) {
@@ -123,6 +136,7 @@ void Server::stop() {
   if (builder_.joinable()) {
     builder_.join();
   }
+  compaction_.reset();
   if (people_ != nullptr) {
     people_->stop();
   }
@@ -162,6 +176,9 @@ void Server::build_rows() {
       for (const std::string& improved : report->names.improved) {
         log_info("{}", improved);
       }
+    }
+    if (report && report->rows > 0) {
+      compaction_->wake();
     }
     const std::lock_guard lock(mutex_);
     pipeline_status_ = report ? Status() : propagate(report);

@@ -14,13 +14,14 @@
 #include "http/listener.h"
 #include "query/views/snapshot.h"
 #include "scheduler/fleet_service.h"
+#include "server/compaction_thread.h"
 #include "store/ingest.h"
 #include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
 
 // Runs from start() to stop(). Two listeners, one for people and one for daemons, both on loopback only; one thread
-// that turns accepted profiles into rows within seconds.
+// that turns accepted profiles into rows within seconds, and one that merges what these leave.
 class Server {
  public:
   // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
@@ -41,6 +42,7 @@ class Server {
   Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
          const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
+  Status start_threads(const config::ServerConfig& config);
   std::vector<http::Route> people_routes();
   // False: the server stops, and nothing is left to do.
   bool wait_for_work();
@@ -56,9 +58,10 @@ class Server {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool pending_ = true;     // protected by mutex_: a profile may be waiting to be built
-  bool stopping_ = false;   // likewise
-  Status pipeline_status_;  // likewise: how the newest run of the pipeline ended
+  bool pending_ = true;                           // protected by mutex_: a profile may be waiting to be built
+  bool stopping_ = false;                         // likewise
+  Status pipeline_status_;                        // likewise: how the newest run of the pipeline ended
+  std::unique_ptr<CompactionThread> compaction_;  // absent: it has not started, or has stopped
   std::thread builder_;
 };
 

@@ -9,6 +9,7 @@
 #include "base/hex.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "store/catalogue/segment_table.h"
 #include "store/frames/bindings.h"
 #include "store/rows/row_builder.h"
 #include "store/rows/segment.h"
@@ -85,12 +86,13 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
 }
 
 Status Ingest::remove_orphans() {
+  const auto segments = visible_segments(catalogue_.database());
+  if (!segments) {
+    return propagate(segments);
+  }
   std::set<std::string> visible;
-  const auto listed =
-      sqlite::for_each_row(catalogue_.database().query("SELECT file FROM segment"),
-                           [&](const sqlite::Statement& row) { visible.emplace(row.text(0)); });
-  if (!listed) {
-    return listed;
+  for (const SegmentEntry& segment : *segments) {
+    visible.insert(segment.file);
   }
   Status removed;
   std::error_code error;
@@ -100,7 +102,7 @@ Status Ingest::remove_orphans() {
     if (visible.contains(path.filename().string())) {
       continue;
     }
-    log_info("removing {}: it was never made visible", path.string());
+    log_info("removing {}: it is not visible", path.string());
     std::error_code remove_error;
     std::filesystem::remove(path, remove_error);
     if (remove_error && removed) {
@@ -226,22 +228,22 @@ Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
   if (rows.empty()) {
     return {};
   }
-  int64_t from_ns = INT64_MAX;
-  int64_t to_ns = INT64_MIN;
+  SegmentEntry segment{.file = fmt::format("{:012}.rows", last_built_),
+                       .rows = rows.size(),
+                       .from_ns = INT64_MAX,
+                       .to_ns = INT64_MIN};
   for (const Row& row : rows) {
-    from_ns = std::min(from_ns, dictionaries_->entries().origins[row.origin].from_ns);
-    to_ns = std::max(to_ns, dictionaries_->entries().origins[row.origin].to_ns);
+    const OriginEntry& origin = dictionaries_->entries().origins[row.origin];
+    segment.from_ns = std::min(segment.from_ns, origin.from_ns);
+    segment.to_ns = std::max(segment.to_ns, origin.to_ns);
   }
-  const size_t count = rows.size();
   const std::string content = encode_segment(std::move(rows));
-  const std::string file = fmt::format("{:012}.rows", last_built_);
-  segment_path = directory_.segments_path() + "/" + file;
+  segment.bytes = content.size();
+  segment_path = directory_.segments_path() + "/" + segment.file;
   if (auto written = write_file_durably(segment_path, as_bytes(content)); !written) {
     return written;
   }
-  return catalogue_.database().execute(
-      "INSERT INTO segment (file, rows, bytes, from_ns, to_ns) VALUES (?, ?, ?, ?, ?)", file, count,
-      content.size(), from_ns, to_ns);
+  return insert_segment(catalogue_.database(), segment);
 }
 
 }  // namespace plimsoll::store

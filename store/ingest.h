@@ -4,7 +4,8 @@
 //   build_pending()  turns accepted profiles into a segment, and makes it visible in one transaction
 //
 // A crash at any moment loses nothing that was accepted and shows nothing twice: what the catalogue does not know yet
-// is built again, and segment files without a catalogue row are removed when the directory is opened.
+// is built again, and segment files without a catalogue row are removed when the directory is opened. The segments that
+// come of it are small; store/compaction.h merges them.
 #pragma once
 
 #include <cstdint>

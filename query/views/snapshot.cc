@@ -3,21 +3,15 @@
 #include <optional>
 
 #include "store/catalogue/catalogue.h"
+#include "store/catalogue/segment_table.h"
 #include "store/data_directory.h"
 #include "store/live/live_machines.h"
 
 namespace plimsoll::query {
 namespace {
 
-Result<std::vector<std::string>> segment_paths(sqlite::Database& catalogue,
-                                               const store::DataDirectory& directory) {
-  std::vector<std::string> paths;
-  const auto listed = sqlite::for_each_row(
-      catalogue.query("SELECT file FROM segment ORDER BY id"), [&](const sqlite::Statement& row) {
-        paths.push_back(directory.segments_path() + "/" + std::string(row.text(0)));
-      });
-  return listed ? Result<std::vector<std::string>>(std::move(paths)) : propagate(listed);
-}
+// Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up.
+constexpr int kMostAttempts = 20;
 
 // Changes whenever another connection has committed; only comparable on the same connection.
 Result<int64_t> data_version(sqlite::Database& catalogue) {
@@ -32,13 +26,31 @@ struct OpenDirectory {
   Result<int64_t> registered() { return machines ? machines->count() : 0; }
 };
 
-Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered) {
+Result<store::LocalRows> open_rows(sqlite::Database& catalogue, const store::DataDirectory& directory) {
+  const auto segments = store::visible_segments(catalogue);
+  if (!segments) {
+    return propagate(segments);
+  }
+  std::vector<std::string> paths;
+  for (const store::SegmentEntry& segment : *segments) {
+    paths.push_back(directory.segments_path() + "/" + segment.file);
+  }
+  return store::LocalRows::open(paths);
+}
+
+// One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
+Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
   sqlite::Database& catalogue = open.catalogue.database();
   auto snapshot = std::make_shared<Snapshot>();
   const auto version = data_version(catalogue);
   const auto transaction = sqlite::Transaction::begin_read(catalogue);
   if (!version || !transaction) {
     return !version ? propagate(version) : propagate(transaction);
+  }
+  // First the files: what is open stays readable however long the rest takes.
+  auto rows = open_rows(catalogue, open.directory);
+  if (!rows) {
+    return propagate(rows);
   }
   auto dictionaries = store::Dictionaries::load(catalogue);
   if (!dictionaries) {
@@ -48,20 +60,26 @@ Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t m
   if (!bindings) {
     return propagate(bindings);
   }
-  const auto paths = segment_paths(catalogue, open.directory);
-  if (!paths) {
-    return propagate(paths);
-  }
-  auto rows = store::LocalRows::open(*paths);
-  if (!rows) {
-    return propagate(rows);
-  }
   snapshot->dictionaries = std::move(*dictionaries);
   snapshot->bindings = std::move(*bindings);
   snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
-  snapshot->machines_registered = machines_registered;
   snapshot->version = *version;
   return snapshot;
+}
+
+Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered) {
+  auto snapshot = load_once(open);
+  for (int attempt = 1; attempt < kMostAttempts && !snapshot; ++attempt) {
+    if (snapshot.error().code != ErrorCode::kNotFound) {
+      break;
+    }
+    snapshot = load_once(open);
+  }
+  if (!snapshot) {
+    return propagate(snapshot);
+  }
+  (*snapshot)->machines_registered = machines_registered;
+  return *snapshot;
 }
 
 Result<OpenDirectory> open_directory(const std::string& data_dir) {

@@ -341,7 +341,7 @@ TEST_F(IngestTest, ASegmentThatWasNeverCommittedIsRemovedAndBuiltAgain) {
     ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main 100\n"})));
   }
   // As after a crash between the segment's rename and the commit, and one in the midst of writing.
-  write_bytes(path_ + "/segments/000000000002.rows", encode_segment({{1, 1, 1, 1, 2, 100}}));
+  write_bytes(path_ + "/segments/000000000002.rows", encode_segment({{1, 1, 2, 1, 1, 100}}));
   write_bytes(path_ + "/segments/000000000002.rows.tmp", "PLIM");
   ASSERT_THAT(segment_files(), SizeIs(3));
   const auto ingest = open();

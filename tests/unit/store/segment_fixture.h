@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "store/rows/local_rows.h"
 #include "store/rows/segment.h"
 
 namespace plimsoll::store {
@@ -18,28 +19,27 @@ inline void write_bytes(const std::string& path, std::string_view bytes) {
   ASSERT_TRUE(file.flush()) << path;
 }
 
-inline Result<std::vector<Row>> read_rows(const Segment& segment) {
+// In ascending order.
+inline Result<std::vector<Row>> read_rows(const RowSource& source, RowFilter filter = {}) {
   std::vector<Row> rows;
-  std::array<std::vector<uint64_t>, kColumns> columns;
-  for (size_t block = 0; block < segment.blocks(); ++block) {
-    for (size_t column = 0; column < kColumns; ++column) {
-      if (auto read = segment.read(block, static_cast<Column>(column), columns[column]); !read) {
-        return propagate(read);
-      }
+  const auto cursor = source.scan(std::move(filter));
+  while (true) {
+    const auto batch = cursor->next();
+    if (!batch) {
+      return propagate(batch);
     }
-    for (size_t i = 0; i < segment.rows_in_block(block); ++i) {
-      const auto at = [&](Column column) { return columns[static_cast<size_t>(column)][i]; };
-      const auto id = [&](Column column) { return static_cast<uint32_t>(at(column)); };
-      rows.push_back({id(Column::kEvent), id(Column::kWorkload), id(Column::kStack), id(Column::kThread),
-                      id(Column::kOrigin), at(Column::kHits)});
+    if (batch->empty()) {
+      break;
     }
+    rows.insert(rows.end(), batch->begin(), batch->end());
   }
+  std::ranges::sort(rows);
   return rows;
 }
 
 inline Result<std::vector<Row>> read_rows(const std::string& path) {
-  const auto segment = Segment::open(path);
-  return segment ? read_rows(*segment) : propagate(segment);
+  const auto opened = LocalRows::open({path});
+  return opened ? read_rows(*opened) : propagate(opened);
 }
 
 }  // namespace plimsoll::store

@@ -1,0 +1,102 @@
+#include "cli/store_compact.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "store/compaction.h"
+#include "store/ingest.h"
+
+namespace plimsoll::cli {
+namespace {
+
+void show_progress(const std::vector<store::SegmentEntry>& inputs, uint64_t merged_before) {
+  uint64_t rows = 0;
+  for (const store::SegmentEntry& input : inputs) {
+    rows += input.rows;
+  }
+  fmt::print(stderr, "\r\x1b[Kmerging {} segments of {} rows; {} segments are done ", inputs.size(), rows,
+             merged_before);
+  std::fflush(stderr);
+}
+
+Result<store::CompactionReport> merge_all(store::Compactor& compactor, bool shows_progress) {
+  store::CompactionReport all;
+  while (true) {
+    const auto inputs = compactor.pending();
+    if (!inputs) {
+      return propagate(inputs);
+    }
+    if (inputs->empty()) {
+      return all;
+    }
+    if (shows_progress) {
+      show_progress(*inputs, all.merged);
+    }
+    const auto report = compactor.merge_once();
+    if (!report) {
+      return report;
+    }
+    all += *report;
+  }
+}
+
+void print_summary(const store::CompactionReport& report, uint64_t segments, bool is_json) {
+  if (is_json) {
+    fmt::print(
+        "{{\"merged\": {}, \"made\": {}, \"rows\": {}, \"bytes_before\": {}, \"bytes\": {}, \"segments\": "
+        "{}}}\n",
+        report.merged, report.made, report.rows, report.bytes_before, report.bytes, segments);
+  } else if (report.merged == 0) {
+    fmt::print("nothing to merge; {} segments\n", segments);
+  } else {
+    fmt::print("merged {} segments of {} bytes into {} of {}, {} rows; now there are {} segments\n",
+               report.merged, report.bytes_before, report.made, report.bytes, report.rows, segments);
+  }
+}
+
+Result<uint64_t> count_segments(const store::Ingest& ingest) {
+  auto catalogue = store::Catalogue::open(ingest.directory().catalogue_path(), sqlite::OpenMode::kRead);
+  if (!catalogue) {
+    return propagate(catalogue);
+  }
+  const auto segments = store::visible_segments(catalogue->database());
+  return segments ? Result<uint64_t>(segments->size()) : propagate(segments);
+}
+
+}  // namespace
+
+Status run_store_compact(const StoreCompactOptions& options) {
+  if (!std::filesystem::exists(options.data_dir + "/FORMAT")) {
+    return with_field(fail(ErrorCode::kNotFound, "{} is not a data directory of Plimsoll", options.data_dir),
+                      "--data");
+  }
+  const auto ingest = store::Ingest::open(options.data_dir);
+  if (!ingest) {
+    return propagate(ingest, "opening the data directory {}", options.data_dir);
+  }
+  const auto compactor =
+      store::Compactor::open(**ingest, store::CompactionLimits::thorough(options.max_rows));
+  if (!compactor) {
+    return propagate(compactor);
+  }
+  const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const auto report = merge_all(**compactor, is_terminal);
+  if (is_terminal) {
+    fmt::print(stderr, "\r\x1b[K");
+  }
+  if (!report) {
+    return propagate(report);
+  }
+  const auto segments = count_segments(**ingest);
+  if (!segments) {
+    return propagate(segments);
+  }
+  print_summary(*report, *segments, options.is_json);
+  return report->damaged.empty() ? Status()
+                                 : fail(ErrorCode::kCorrupt, "{}", fmt::join(report->damaged, "; "));
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,48 @@
+#include "server/compaction_thread.h"
+
+#include "base/log.h"
+
+namespace plimsoll::server {
+
+Result<std::unique_ptr<CompactionThread>> CompactionThread::start(store::Ingest& ingest,
+                                                                  const store::CompactionLimits& limits) {
+  auto compactor = store::Compactor::open(ingest, limits);
+  if (!compactor) {
+    return propagate(compactor);
+  }
+  return std::unique_ptr<CompactionThread>(new CompactionThread(std::move(*compactor)));
+}
+
+CompactionThread::CompactionThread(std::unique_ptr<store::Compactor> compactor)
+    : compactor_(std::move(compactor)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+void CompactionThread::wake() {
+  const std::lock_guard lock(mutex_);
+  pending_ = true;
+  wake_.notify_one();
+}
+
+void CompactionThread::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!wake_.wait(lock, stop, [this] { return pending_; })) {
+        return;
+      }
+      pending_ = false;
+    }
+    merge(stop);
+  }
+}
+
+void CompactionThread::merge(const std::stop_token& stop) {
+  const auto report = compactor_->merge_all(stop);
+  if (!report) {
+    log_error("{}", report.error().text());
+  } else if (report->merged > 0) {
+    log_info("merged {} segments of {} bytes into {} of {}", report->merged, report->bytes_before,
+             report->made, report->bytes);
+  }
+}
+
+}  // namespace plimsoll::server

@@ -1,0 +1,71 @@
+// Merges small segments into larger ones, so that their number grows like the logarithm of the rows.
+//
+// A merge reads, sorts and writes beside everything else: neither writers nor readers wait for it, except for the one
+// transaction of the catalogue that makes the new segment visible and its inputs invisible. After that the inputs'
+// files are removed; a reader that had read the list before, and finds a file gone, reads the list again. A crash
+// leaves the inputs visible, or the output, and files of the others, which are removed when the directory is next opened
+// for writing.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/catalogue/segment_table.h"
+#include "store/compaction_plan.h"
+#include "store/ingest.h"
+#include "store/rows/row.h"
+
+namespace plimsoll::store {
+
+struct CompactionReport {
+  uint64_t merged = 0;  // segments that were read
+  uint64_t made = 0;    // and those that took their place
+  uint64_t rows_before = 0;
+  uint64_t rows = 0;
+  uint64_t bytes_before = 0;
+  uint64_t bytes = 0;
+  std::vector<std::string> damaged = {};  // errors of segments that could not be read, and stay as they are
+
+  CompactionReport& operator+=(const CompactionReport& other);
+};
+
+// Of a data directory that this process writes. Any thread; one merge at a time, others wait.
+class Compactor {
+ public:
+  // `ingest` must outlive it.
+  static Result<std::unique_ptr<Compactor>> open(Ingest& ingest, const CompactionLimits& limits);
+
+  // What the next call to merge_once() would merge.
+  Result<std::vector<SegmentEntry>> pending();
+
+  // One merge. Nothing merged and nothing damaged: there is nothing to do. Once `stop` is requested it gives up, with
+  // nothing changed, as soon as it can. Memory: CompactionLimits::max_rows.
+  Result<CompactionReport> merge_once(const std::stop_token& stop = {});
+
+  // Until there is nothing to do, or `stop` is requested.
+  Result<CompactionReport> merge_all(const std::stop_token& stop = {});
+
+ private:
+  Compactor(Ingest& ingest, Catalogue catalogue, const CompactionLimits& limits)
+      : ingest_(ingest), limits_(limits), catalogue_(std::move(catalogue)) {}
+
+  Result<std::vector<SegmentEntry>> plan();
+  Result<CompactionReport> merge(const std::vector<SegmentEntry>& inputs, const std::stop_token& stop);
+  Result<std::vector<Row>> read_rows(const std::vector<SegmentEntry>& inputs, const std::stop_token& stop,
+                                     CompactionReport& report);
+  Status swap(const std::vector<SegmentEntry>& inputs, const SegmentEntry& output);
+  std::string path_of(const SegmentEntry& segment) const;
+
+  Ingest& ingest_;
+  const CompactionLimits limits_;
+  std::mutex mutex_;
+  Catalogue catalogue_;        // protected by mutex_; for reading
+  std::set<int64_t> damaged_;  // likewise; IDs of segments that could not be read
+};
+
+}  // namespace plimsoll::store

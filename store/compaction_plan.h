@@ -1,0 +1,32 @@
+// Which segments to merge next. Pure: no file is touched.
+//
+// Segments are ranked by size: those of fewer than 8 rows, fewer than 64, and so on. Where `least_inputs` of a rank have
+// gathered, the neighbours in time among them become one, which ranks higher. So a row is rewritten once a rank, at most
+// eight times up to 16 million, and what stays is fewer than `least_inputs` segments a rank, and those that are full.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store/catalogue/segment_table.h"
+
+namespace plimsoll::store {
+
+struct CompactionLimits {
+  // No segment gets more rows. Merging holds 32 bytes in memory for each of them, and the segment's file.
+  uint64_t max_rows = uint64_t{16} << 20;
+  // As many segments of a rank as make merging them worth while; at least 2.
+  size_t least_inputs = 8;
+  // At once. Each is mapped while it is read.
+  size_t most_inputs = 8;
+
+  // For somebody who waits: as few segments as the size permits.
+  static CompactionLimits thorough(uint64_t max_rows) { return {max_rows, 2, 64}; }
+};
+
+// The segments to merge, at least two, in order of time; none: there is nothing to do. Segments of more than half of
+// max_rows are full, and are left alone.
+std::vector<SegmentEntry> next_merge(const std::vector<SegmentEntry>& segments,
+                                     const CompactionLimits& limits);
+
+}  // namespace plimsoll::store

@@ -1,0 +1,131 @@
+// Seeded random rows, and questions about them that use everything an AggregateRequest can say.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "store/rows/aggregation.h"
+
+namespace plimsoll::testing {
+
+// How many IDs the dictionaries of some rows have, the empty entry 0 among them.
+struct Cardinalities {
+  uint32_t events = 4;
+  uint32_t workloads = 7;
+  uint32_t origins = 9;
+  uint32_t threads = 6;
+  uint32_t stacks = 60;
+};
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : random_(seed) {}
+
+  // A number below `bound`, which is not 0.
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+  bool one_in(uint32_t n) { return below(n) == 0; }
+
+  // Quarters, so that sums are exact in any order; one in four is 0.
+  double factor() { return one_in(4) ? 0 : below(64) / 4.0; }
+
+  // For a dictionary of `count` entries: now and then one as of before the newest entries came, or after more did.
+  std::vector<bool> flags(uint32_t count) {
+    const uint32_t selected_in_8 = 1 + below(8);
+    std::vector<bool> flags;
+    for (uint32_t i = length_for(count); i > 0; --i) {
+      flags.push_back(below(8) < selected_in_8);
+    }
+    return flags;
+  }
+
+  std::vector<uint32_t> groups(uint32_t count, uint32_t groups) {
+    std::vector<uint32_t> numbers;
+    for (uint32_t i = length_for(count); i > 0; --i) {
+      numbers.push_back(below(groups));
+    }
+    return numbers;
+  }
+
+ private:
+  uint32_t length_for(uint32_t count) {
+    return one_in(4) ? 1 + below(count) : one_in(4) ? count + below(100) : count;
+  }
+
+  std::mt19937_64 random_;
+};
+
+inline std::vector<store::Row> random_rows(Random& random, const Cardinalities& ids, size_t count) {
+  std::vector<store::Row> rows;
+  rows.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    rows.push_back({.event = 1 + random.below(ids.events - 1),
+                    .workload = 1 + random.below(ids.workloads - 1),
+                    .origin = 1 + random.below(ids.origins - 1),
+                    .thread = 1 + random.below(ids.threads - 1),
+                    .stack = random.below(ids.stacks),
+                    .hits = 1 + random.below(100)});
+  }
+  return rows;
+}
+
+// A factor for each event and origin; none for events that are left out.
+inline store::Factors random_factors(Random& random, const Cardinalities& ids,
+                                     const std::vector<bool>& events) {
+  store::Factors factors(ids.events);
+  for (uint32_t event = 0; event < ids.events; ++event) {
+    if (events.empty() || (event < events.size() && events[event])) {
+      factors[event].resize(ids.origins);
+      std::ranges::generate(factors[event], [&] { return random.factor(); });
+    }
+  }
+  return factors;
+}
+
+// Sums hits.
+inline store::AggregateRequest request_for_all(const Cardinalities& ids) {
+  store::AggregateRequest request;
+  request.measures = {store::Factors(ids.events, std::vector<double>(ids.origins, 1))};
+  return request;
+}
+
+inline store::RowFilter random_filter(Random& random, const Cardinalities& ids) {
+  store::RowFilter filter;
+  const auto maybe = [&](std::vector<bool>& flags, uint32_t count) {
+    if (random.one_in(3)) {
+      flags = random.flags(count);
+    }
+  };
+  maybe(filter.events, ids.events);
+  maybe(filter.workloads, ids.workloads);
+  maybe(filter.origins, ids.origins);
+  maybe(filter.threads, ids.threads);
+  maybe(filter.stacks, ids.stacks);
+  return filter;
+}
+
+inline store::AggregateRequest random_request(Random& random, const Cardinalities& ids) {
+  store::AggregateRequest request;
+  request.filter = random_filter(random, ids);
+  const auto maybe = [&](std::vector<uint32_t>& groups, uint32_t count) {
+    if (random.one_in(3)) {
+      groups = random.groups(count, 1 + random.below(random.one_in(2) ? 4 : count));
+    }
+  };
+  maybe(request.event_group, ids.events);
+  maybe(request.origin_group, ids.origins);
+  maybe(request.workload_group, ids.workloads);
+  maybe(request.thread_group, ids.threads);
+  maybe(request.machine_group, ids.origins);
+  request.by_stack = random.one_in(3);
+  if (!request.by_stack) {
+    maybe(request.stack_group, ids.stacks);
+  }
+  for (uint32_t measures = 1 + random.below(3); measures > 0; --measures) {
+    request.measures.push_back(random_factors(random, ids, request.filter.events));
+  }
+  return request;
+}
+
+}  // namespace plimsoll::testing

@@ -1,0 +1,344 @@
+// What every implementation of RowSource does. memory_rows.h is the definition; the other implementations must agree with it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/conformance/random_requests.h"
+#include "tests/conformance/row_sources.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::store {
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << fmt::format("{{event {} workload {} origin {} thread {} stack {} hits {}}}", row.event,
+                      row.workload, row.origin, row.thread, row.stack, row.hits);
+}
+
+void PrintTo(const CellKey& key, std::ostream* out) {
+  *out << fmt::format("{{event {} origin {} workload {} thread {} stack {}}}", key.event, key.origin,
+                      key.workload, key.thread, key.stack);
+}
+
+}  // namespace plimsoll::store
+
+namespace plimsoll::testing {
+namespace {
+
+using store::AggregateRequest;
+using store::CellKey;
+using store::Cells;
+using store::Row;
+using store::RowFilter;
+using store::RowSource;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<Row> with_distinct_keys(std::vector<Row> rows) {
+  std::ranges::sort(rows);
+  const auto rest = std::ranges::unique(rows, [](const Row& a, const Row& b) { return a.same_key(b); });
+  rows.erase(rest.begin(), rest.end());
+  return rows;
+}
+
+// In an order of their own, so that segments overlap.
+std::vector<Row> shuffled(std::vector<Row> rows) {
+  std::ranges::shuffle(rows, std::mt19937_64(rows.size()));
+  return rows;
+}
+
+class RowSourceTest : public ::testing::TestWithParam<Implementation> {
+ protected:
+  std::unique_ptr<RowSource> source_of(const std::vector<Row>& rows) {
+    auto source = GetParam().make(rows, folder_.path());
+    EXPECT_TRUE(source) << source.error().text();
+    return source ? std::move(*source) : nullptr;
+  }
+
+  TemporaryDirectory folder_;
+};
+
+// Ascending, in one piece.
+Result<std::vector<Row>> scanned(const RowSource& source, const RowFilter& filter) {
+  std::vector<Row> rows;
+  const auto cursor = source.scan(filter);
+  while (true) {
+    const auto batch = cursor->next();
+    if (!batch) {
+      return propagate(batch);
+    }
+    if (batch->empty()) {
+      std::ranges::sort(rows);
+      return rows;
+    }
+    rows.insert(rows.end(), batch->begin(), batch->end());
+  }
+}
+
+void expect_same_answer(const RowSource& source, const MemoryRows& model, const AggregateRequest& request) {
+  const auto answer = source.aggregate(request);
+  const auto expected = model.aggregate(request);
+  ASSERT_TRUE(expected) << expected.error().text();
+  ASSERT_TRUE(answer) << answer.error().text();
+  ASSERT_EQ(answer->keys, expected->keys);
+  ASSERT_EQ(answer->measures, expected->measures);
+  ASSERT_EQ(answer->machine_groups, expected->machine_groups);
+  ASSERT_EQ(answer->sums, expected->sums);
+}
+
+void expect_conforms(const RowSource& source, const std::vector<Row>& rows, const Cardinalities& ids,
+                     uint64_t seed, int requests) {
+  const MemoryRows model(rows);
+  Random random(seed);
+  for (int i = 0; i < requests; ++i) {
+    SCOPED_TRACE(fmt::format("request {} of seed {}", i, seed));
+    ASSERT_NO_FATAL_FAILURE(expect_same_answer(source, model, random_request(random, ids)));
+    const RowFilter filter = random_filter(random, ids);
+    ASSERT_EQ(*scanned(source, filter), *scanned(model, filter));
+  }
+}
+
+TEST_P(RowSourceTest, FewIdsMeetInEveryCombination) {
+  const Cardinalities ids;
+  Random random(1);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 4000)));
+  expect_conforms(*source_of(rows), rows, ids, 1, 400);
+}
+
+TEST_P(RowSourceTest, ManyIdsHardlyMeet) {
+  const Cardinalities ids{.events = 12, .workloads = 300, .origins = 900, .threads = 70, .stacks = 40'000};
+  Random random(2);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 20'000)));
+  expect_conforms(*source_of(rows), rows, ids, 2, 60);
+}
+
+TEST_P(RowSourceTest, FewGroupsOfRowsHaveManyStacks) {
+  const Cardinalities ids{.events = 2, .workloads = 3, .origins = 3, .threads = 2, .stacks = 200'000};
+  Random random(3);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 150'000)));
+  expect_conforms(*source_of(rows), rows, ids, 3, 6);
+}
+
+TEST_P(RowSourceTest, ManyGroupsOfRowsHaveOneStack) {
+  const Cardinalities ids{.events = 3, .workloads = 500, .origins = 2000, .threads = 3, .stacks = 2};
+  Random random(4);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 150'000)));
+  expect_conforms(*source_of(rows), rows, ids, 4, 6);
+}
+
+TEST_P(RowSourceTest, OneRowIsASource) {
+  const Cardinalities ids;
+  Random random(5);
+  const auto rows = random_rows(random, ids, 1);
+  expect_conforms(*source_of(rows), rows, ids, 5, 100);
+}
+
+TEST_P(RowSourceTest, NoRowsHaveNoCells) {
+  const auto source = source_of({});
+  const auto cells = source->aggregate(request_for_all({}));
+  ASSERT_TRUE(cells) << cells.error().text();
+  EXPECT_THAT(cells->keys, IsEmpty());
+  EXPECT_THAT(cells->sums, IsEmpty());
+  EXPECT_THAT(*scanned(*source, {}), IsEmpty());
+}
+
+TEST_P(RowSourceTest, ACellIsTheSumOfHitsTimesFactorByMeasureAndMachineGroup) {
+  const auto source = source_of({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 5, .hits = 10},
+      {.event = 1, .workload = 2, .origin = 1, .thread = 1, .stack = 5, .hits = 1},
+      {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 6, .hits = 100},
+      {.event = 2, .workload = 1, .origin = 2, .thread = 1, .stack = 0, .hits = 1000},
+  });
+  const AggregateRequest request{
+      .filter = {},
+      .event_group = {0, 0, 7},  // event 2 is in group 7
+      .origin_group = {},
+      .workload_group = {},
+      .thread_group = {},
+      .stack_group = {},
+      .machine_group = {0, 0, 1},  // origin 2 is in group 1
+      .measures = {{{}, {0, 2, 0.5}, {0, 2, 0.25}}, {{}, {0, 1, 1}, {0, 1, 1}}},
+  };
+  const auto cells = source->aggregate(request);
+  ASSERT_TRUE(cells) << cells.error().text();
+  EXPECT_THAT(cells->keys, ElementsAre(CellKey{.event = 0}, CellKey{.event = 7}));
+  EXPECT_THAT(cells->by_machine_group(0, 0), ElementsAre(22, 50));
+  EXPECT_THAT(cells->by_machine_group(0, 1), ElementsAre(11, 100));
+  EXPECT_THAT(cells->by_machine_group(1, 0), ElementsAre(0, 250));
+  EXPECT_THAT(cells->by_machine_group(1, 1), ElementsAre(0, 1000));
+  EXPECT_EQ(cells->sum(0), 72);
+  EXPECT_EQ(cells->sum(1, 1), 1000);
+}
+
+TEST_P(RowSourceTest, CellsStandInAscendingOrderOfTheirKeys) {
+  const auto source = source_of({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 9, .hits = 1},
+      {.event = 1, .workload = 2, .origin = 1, .thread = 1, .stack = 0, .hits = 2},
+      {.event = 2, .workload = 1, .origin = 1, .thread = 1, .stack = 8, .hits = 3},
+  });
+  AggregateRequest request = request_for_all({});
+  request.event_group = {0, 1, 0};      // the later event first
+  request.workload_group = {0, 30, 4};  // the later workload first
+  request.by_stack = true;
+  EXPECT_THAT(source->aggregate(request)->keys, ElementsAre(CellKey{.event = 0, .workload = 30, .stack = 8},
+                                                            CellKey{.event = 1, .workload = 4, .stack = 0},
+                                                            CellKey{.event = 1, .workload = 30, .stack = 9}));
+}
+
+TEST_P(RowSourceTest, FlagsSelectNothingBeyondTheirEndAndGroupsPutItInGroup0) {
+  const auto source = source_of({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 10},
+      {.event = 1, .workload = 2, .origin = 1, .thread = 1, .stack = 1, .hits = 20},
+      {.event = 1, .workload = 3, .origin = 1, .thread = 1, .stack = 1, .hits = 40},
+  });
+  AggregateRequest request = request_for_all({});
+  request.filter.workloads = {false, true, true};  // as of before workload 3 came
+  request.workload_group = {0, 1};                 // and 2
+  const auto cells = source->aggregate(request);
+  EXPECT_THAT(cells->keys, ElementsAre(CellKey{.workload = 0}, CellKey{.workload = 1}));
+  EXPECT_THAT(cells->sums, ElementsAre(20, 10));
+}
+
+TEST_P(RowSourceTest, AFilterThatSelectsNoIdSelectsNoRow) {
+  const auto source =
+      source_of({{.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1}});
+  AggregateRequest request = request_for_all({});
+  request.filter.stacks = {false};
+  EXPECT_THAT(source->aggregate(request)->keys, IsEmpty());
+  EXPECT_THAT(*scanned(*source, request.filter), IsEmpty());
+}
+
+TEST_P(RowSourceTest, WhatCountsNothingIsNoCell) {
+  const auto source = source_of({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 5},
+      {.event = 1, .workload = 2, .origin = 2, .thread = 1, .stack = 1, .hits = 5},
+  });
+  AggregateRequest request = request_for_all({});
+  request.workload_group = {0, 1, 2};
+  request.measures = {{{}, {0, 0, 0}}, {{}, {0, 0, 0.25}}};
+  const auto cells = source->aggregate(request);
+  EXPECT_THAT(cells->keys, ElementsAre(CellKey{.workload = 2}));
+  EXPECT_THAT(cells->sums, ElementsAre(0, 1.25)) << "the other measure counts it";
+}
+
+TEST_P(RowSourceTest, LargeHitsAreNotCutOff) {
+  constexpr uint64_t kMany = uint64_t{1} << 50;
+  const auto source = source_of({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = kMany},
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 2, .hits = 1},
+  });
+  EXPECT_EQ(source->aggregate(request_for_all({}))->sum(0), static_cast<double>(kMany) + 1);
+}
+
+// --- refusals
+
+TEST_P(RowSourceTest, MoreSumsThanAllowedAreRefused) {
+  std::vector<Row> rows;
+  for (uint32_t stack = 0; stack < 50; ++stack) {
+    rows.push_back(
+        {.event = 1, .workload = 1, .origin = 1 + stack % 3, .thread = 1, .stack = stack, .hits = 1});
+  }
+  const auto source = source_of(shuffled(rows));
+  AggregateRequest request = request_for_all({});
+  request.by_stack = true;
+  request.machine_group = {0, 0, 1, 2};
+  request.measures.push_back(request.measures[0]);
+  request.max_sums = 50ULL * 3 * 2;
+  const auto allowed = source->aggregate(request);
+  ASSERT_TRUE(allowed) << allowed.error().text();
+  EXPECT_EQ(allowed->size(), 50);
+  --request.max_sums;
+  const auto refused = source->aggregate(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
+}
+
+TEST_P(RowSourceTest, SumsAreRefusedAtTheExactBoundForAnyGrouping) {
+  const Cardinalities ids;
+  Random random(6);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 2000)));
+  const auto source = source_of(rows);
+  for (int i = 0; i < 50; ++i) {
+    AggregateRequest request = random_request(random, ids);
+    request.measures.assign(1 + random.below(2), request_for_all(ids).measures[0]);  // no cell is 0
+    const auto cells = source->aggregate(request);
+    ASSERT_TRUE(cells) << cells.error().text();
+    request.max_sums = cells->sums.size();
+    ASSERT_TRUE(source->aggregate(request)) << "request " << i;
+    if (request.max_sums > 0) {
+      --request.max_sums;
+      ASSERT_FALSE(source->aggregate(request)) << "request " << i;
+    }
+  }
+}
+
+TEST_P(RowSourceTest, ARowWithoutAFactorIsDamageNotZero) {
+  const auto source = source_of({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1},
+      {.event = 3, .workload = 1, .origin = 8, .thread = 1, .stack = 1, .hits = 1},
+  });
+  const auto with_factors = [](store::Factors factors) {
+    AggregateRequest request;
+    request.measures = {std::move(factors)};
+    return request;
+  };
+  const std::vector<double> of_all(9, 1.0);
+  const std::vector<double> of_older(8, 1.0);
+  EXPECT_TRUE(source->aggregate(with_factors({of_all, of_all, {}, of_all})));
+  for (const store::Factors& factors :
+       {store::Factors{of_all, of_all, of_all}, store::Factors{of_all, of_all, of_all, of_older},
+        store::Factors{of_all, of_all, of_all, {}}, store::Factors{}}) {
+    const auto answer = source->aggregate(with_factors(factors));
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kCorrupt);
+  }
+  // An event that is left out needs none.
+  AggregateRequest request = with_factors({{}, {0, 1}});
+  request.filter.events = {false, true};
+  EXPECT_EQ(source->aggregate(request)->sum(0), 1);
+}
+
+// Of one measure that lacks a factor among others that have them.
+TEST_P(RowSourceTest, EveryMeasureNeedsItsFactors) {
+  const auto source =
+      source_of({{.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 1, .hits = 1}});
+  AggregateRequest request;
+  request.measures = {{{}, {0, 1, 1}}, {{}, {0, 1}}};
+  EXPECT_EQ(source->aggregate(request).error().code, ErrorCode::kCorrupt);
+}
+
+// --- scanning
+
+TEST_P(RowSourceTest, AScanGivesEachSelectedRowOnce) {
+  const Cardinalities ids{.events = 4, .workloads = 50, .origins = 60, .threads = 9, .stacks = 5000};
+  Random random(7);
+  const auto rows = with_distinct_keys(random_rows(random, ids, 100'000));
+  const auto source = source_of(shuffled(rows));
+  EXPECT_EQ(*scanned(*source, {}), rows);
+  RowFilter filter;
+  filter.workloads.assign(40, true);
+  filter.workloads[7] = false;
+  filter.stacks.assign(4000, true);
+  std::vector<Row> expected = rows;
+  std::erase_if(expected,
+                [](const Row& row) { return row.workload == 7 || row.workload >= 40 || row.stack >= 4000; });
+  EXPECT_EQ(*scanned(*source, filter), expected);
+}
+
+TEST_P(RowSourceTest, TwoCursorsDoNotDisturbEachOther) {
+  const Cardinalities ids;
+  Random random(8);
+  const auto rows = with_distinct_keys(random_rows(random, ids, 3000));
+  const auto source = source_of(rows);
+  const auto first = source->scan({});
+  ASSERT_TRUE(first->next());
+  EXPECT_EQ(*scanned(*source, {}), rows);
+  EXPECT_TRUE(first->next());
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, RowSourceTest,
+                         ::testing::Values(memory_rows(), local_rows("LocalInOneSegment", SIZE_MAX),
+                                           local_rows("LocalInSegmentsOf70000", 70'000),
+                                           local_rows("LocalInSegmentsOf700", 700)),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace plimsoll::testing
