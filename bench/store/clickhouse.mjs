@@ -7,14 +7,14 @@ const session = new Session(`${folder}/clickhouse`);
 const query = (sql) => session.query(`${sql} settings max_threads = ${threads}`, 'CSV');
 const run = (sql) => session.query(sql, 'CSV');
 
-function load() {
+function load(bits) {
   for (const [order, columns] of Object.entries(orders)) {
     run(`create database ${order} engine = Atomic`);
     run(`create table ${order}.samples (time UInt32 codec(Delta, ZSTD), event UInt8 codec(ZSTD),
-      machine UInt32 codec(Delta, ZSTD), job UInt32 codec(ZSTD), stack UInt32 codec(Delta, ZSTD),
-      hits UInt32 codec(ZSTD)) engine = MergeTree order by (${columns})`);
+      machine UInt32 codec(Delta, ZSTD), job UInt32 codec(ZSTD), thread UInt32 codec(ZSTD), stack UInt32 codec(Delta, ZSTD),
+      hits UInt${bits} codec(ZSTD)) engine = MergeTree order by (${columns})`);
     run(`insert into ${order}.samples select * from file('${folder}/rows.csv', CSV,
-      'time UInt32, event UInt8, machine UInt32, job UInt32, stack UInt32, hits UInt32')`);
+      'time UInt32, event UInt8, machine UInt32, job UInt32, thread UInt32, stack UInt32, hits UInt${bits}')`);
     run(`optimize table ${order}.samples final`);
   }
   run('create database stacks engine = Atomic');

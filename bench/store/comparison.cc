@@ -63,7 +63,7 @@ class Comparison {
         peers_(peers),
         rows_(rows),
         folder_(folder),
-        asker_(*subject.tree, subject.origins),
+        asker_(*subject.tree, subject.origins, subject.events, subject.jobs),
         rounds_(flags.quick ? 3 : 9) {}
 
   Status compare(const Query& query) {
@@ -250,11 +250,11 @@ Status compare_sizes(const Subject& subject, const Segments& segments, std::vect
   return {};
 }
 
-Result<std::vector<Peer>> start_peers(const ScratchFolder& folder) {
+Result<std::vector<Peer>> start_peers(const ScratchFolder& folder, unsigned hits_bits) {
   std::vector<Peer> peers;
   for (const std::string name : {"duckdb", "clickhouse"}) {
     auto peer = Peer::start(name, folder / "");
-    const auto loaded = peer ? peer->ask("load") : propagate(peer);
+    const auto loaded = peer ? peer->ask(fmt::format("load {}", hits_bits)) : propagate(peer);
     if (!loaded) {
       return propagate(loaded);
     }
@@ -274,7 +274,7 @@ Status compare_with_peers(const Subject& subject, const Flags& flags, Report& re
     return propagate(segments);
   }
   write_stacks(*subject.tree, *folder);
-  auto peers = start_peers(*folder);
+  auto peers = start_peers(*folder, subject.hits_bits);
   const auto rows = peers ? store::LocalRows::open(segments->paths) : propagate(peers);
   if (!rows) {
     return propagate(rows);

@@ -13,8 +13,11 @@ namespace plimsoll::bench {
 
 // Rows to compare on.
 struct Subject {
-  std::string name;  // behind the names of measurements
-  uint32_t origins = 0;
+  std::string name;      // behind the names of measurements
+  uint32_t origins = 0;  // the last ID, as the next two
+  uint32_t events = kEvents;
+  uint32_t jobs = kJobs;
+  unsigned hits_bits = 32;  // that a row's hits need: the type of the peers' column
   RowGenerator generate;
   double Query::* goal = nullptr;  // how many times as fast as its peers each query should be; null: no goals
   const StackTree* tree = nullptr;          // of the rows' stacks

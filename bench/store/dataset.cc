@@ -15,10 +15,11 @@ constexpr uint64_t kFirstWindowS = 1'700'000'000;
 constexpr uint64_t kWindowS = 600;
 
 void append_line(std::string& text, const store::Row& row) {
-  const std::array<uint64_t, 6> fields{kFirstWindowS + window_of(row.origin) * kWindowS,
+  const std::array<uint64_t, 7> fields{kFirstWindowS + window_of(row.origin) * kWindowS,
                                        row.event,
                                        machine_of(row.origin),
                                        row.workload,
+                                       row.thread,
                                        row.stack,
                                        row.hits};
   std::array<char, 24> digits{};

@@ -19,7 +19,7 @@ struct Segments {
   uint64_t bytes = 0;
 };
 
-// Of the origins 1 to `origins`. `csv`, if it is not empty, gets a line for each row: time, event, machine, job, stack, hits;
+// Of the origins 1 to `origins`. `csv`, if it is not empty, gets a line for each row: time, event, machine, job, thread, stack, hits;
 // in the order in which profiles arrive.
 Result<Segments> write_rows(const RowGenerator& generate, uint32_t origins, const std::string& folder,
                             const std::string& csv = {});

@@ -8,9 +8,11 @@ const connection = await instance.connect();
 const run = (sql) => connection.runAndReadAll(sql);
 const file = (order) => `${folder}/${order}.duckdb`;
 
-async function load() {
+async function load(bits) {
+  const hits = bits === '64' ? 'UBIGINT' : 'UINTEGER';
   await run(`create temp table arrived as select * from read_csv('${folder}/rows.csv', header = false, columns = {
-    time: 'UINTEGER', event: 'UTINYINT', machine: 'UINTEGER', job: 'UINTEGER', stack: 'UINTEGER', hits: 'UINTEGER'})`);
+    time: 'UINTEGER', event: 'UTINYINT', machine: 'UINTEGER', job: 'UINTEGER', thread: 'UINTEGER',
+    stack: 'UINTEGER', hits: '${hits}'})`);
   for (const [order, columns] of Object.entries(orders)) {
     await run(`attach '${file(order)}' as ${order}`);
     await run(`create table ${order}.samples as select * from arrived order by ${columns}`);

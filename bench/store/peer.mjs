@@ -1,13 +1,13 @@
 // What the peers of store_bench have in common: a command a line on standard input, a line for each on standard output.
 //
 //   version
-//   load                 makes the tables from rows.csv, leaf.csv and functions.csv in the folder
+//   load BITS            makes the tables from rows.csv, leaf.csv and functions.csv in the folder; hits have 32 or 64 bits
 //   bytes ORDER          a row of the table samples in that order takes, as the database stores it
 //   parquet ORDER        likewise in a Parquet file (zstd, level 9)
 //   time SQL             milliseconds until the answer of a query is there
 //   answer FILE SQL      writes the answer as CSV
 //
-// The tables are ORDER.samples (time, event, machine, job, stack, hits) for each order, and stacks.leaf and stacks.functions
+// The tables are ORDER.samples (time, event, machine, job, thread, stack, hits) for each order, and stacks.leaf and stacks.functions
 // (stack, function): that of its innermost frame, and each that is anywhere on it. An error is a line "error ...".
 import {createRequire} from 'node:module';
 import {createInterface} from 'node:readline';
@@ -16,9 +16,9 @@ export const folder = process.argv[3];
 export const requireFromPackages = createRequire(process.argv[2] + '/');
 
 export const orders = {
-  by_time: 'time, machine, job, stack',
-  by_event: 'event, job, stack, time, machine',
-  by_job: 'job, stack, time, machine',
+  by_time: 'time, machine, job, stack, thread',
+  by_event: 'event, job, stack, time, machine, thread',
+  by_job: 'job, stack, time, machine, thread',
 };
 
 export const threads = 2;

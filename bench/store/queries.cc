@@ -98,12 +98,12 @@ std::vector<Query> timed_queries() {
   };
 }
 
-Asker::Asker(const StackTree& tree, uint32_t origins)
-    : origins_(origins), leaf_function_(leaf_functions(tree)) {}
+Asker::Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads)
+    : origins_(origins), events_(events), workloads_(workloads), leaf_function_(leaf_functions(tree)) {}
 
 store::Factors Asker::factors(bool are_all_1) const {
-  store::Factors factors(kEvents + 1, std::vector<double>(origins_ + 1, 1));
-  for (uint32_t event = 1; !are_all_1 && event <= kEvents; ++event) {
+  store::Factors factors(events_ + 1, std::vector<double>(origins_ + 1, 1));
+  for (uint32_t event = 1; !are_all_1 && event <= events_; ++event) {
     for (uint32_t origin = 1; origin <= origins_; ++origin) {
       factors[event][origin] = 1000 * (1 + uniform(uint64_t{event} << 32U | origin));
     }
@@ -123,7 +123,7 @@ store::AggregateRequest Asker::request(const Query& query, uint32_t machine_grou
       }
       [[fallthrough]];
     case Grouping::kJob:
-      request.workload_group = identity(kJobs + 1);
+      request.workload_group = identity(workloads_ + 1);
       break;
     case Grouping::kFunctionSelf:
       request.stack_group = leaf_function_;

@@ -27,10 +27,10 @@ struct Query {
 
 std::vector<Query> timed_queries();
 
-// What a caller of the store knows about the origins 1 to `origins` of generated rows.
+// What a caller of the store knows about its dictionaries; given are their last IDs.
 class Asker {
  public:
-  Asker(const StackTree& tree, uint32_t origins);
+  Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads);
 
   // `machine_groups`: into which sums are split; 1: not at all. With factors that differ by origin and event as weights and
   // scales do, or with 1.
@@ -39,7 +39,7 @@ class Asker {
  private:
   store::Factors factors(bool are_all_1) const;
 
-  uint32_t origins_;
+  uint32_t origins_, events_, workloads_;
   std::vector<uint32_t> leaf_function_;  // by stack
 };
 
