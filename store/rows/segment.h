@@ -107,6 +107,7 @@ class Segment {
     uint32_t reserved;   // 0
     BlockZones zones;
   };
+  static_assert(sizeof(BlockEntry) == 96, "as docs/store-format.md has it");
 
   template <typename Hits>
   Status read_any_matrix(size_t block, BlockMatrix<Hits>& matrix) const;
