@@ -167,6 +167,19 @@ class Comparison {
     return {};
   }
 
+  static bool is_selective(const Query& query) { return !query.filter.events.empty(); }
+
+  // Of the columns that the query reads, as they are stored.
+  uint64_t stored_bytes(const Query& query) const {
+    uint64_t bytes = 0;
+    for (const auto& segment : rows_.segments()) {
+      for (size_t block = 0; block < segment->blocks(); ++block) {
+        bytes += reads_stacks(query) ? segment->block_bytes(block) : segment->group_bytes(block);
+      }
+    }
+    return bytes;
+  }
+
   std::optional<double> goal(const Query& query) const {
     return subject_.goal == nullptr ? std::nullopt : std::optional(query.*subject_.goal);
   }
@@ -178,6 +191,9 @@ class Comparison {
     const auto best = static_cast<size_t>(std::ranges::min_element(peers_ms) - peers_ms.begin());
     std::string note =
         fmt::format("{:.0f} million rows/s, {:.0f} a core", rows / took_ms[0] / 1e3, rows / cpu_ms / 1e3);
+    if (!is_selective(query)) {
+      note += fmt::format(", {:.2f} GB/s", static_cast<double>(stored_bytes(query)) / took_ms[0] / 1e6);
+    }
     for (size_t i = 0; i < ways.size(); ++i) {
       note += fmt::format("; {} {:.1f} ms {}", ways[i].peer->name(), peers_ms[i], ways[i].order);
     }

@@ -98,6 +98,10 @@ std::vector<Query> timed_queries() {
   };
 }
 
+bool reads_stacks(const Query& query) {
+  return query.grouping != Grouping::kJob && query.grouping != Grouping::kJobAndMachine;
+}
+
 Asker::Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads)
     : origins_(origins), events_(events), workloads_(workloads), leaf_function_(leaf_functions(tree)) {}
 

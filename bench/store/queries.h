@@ -27,6 +27,9 @@ struct Query {
 
 std::vector<Query> timed_queries();
 
+// Whether it needs more than the groups of a block.
+bool reads_stacks(const Query& query);
+
 // What a caller of the store knows about its dictionaries; given are their last IDs.
 class Asker {
  public:
