@@ -50,10 +50,10 @@ void print_summary(const store::CompactionReport& report, uint64_t segments, boo
         "{}}}\n",
         report.merged, report.made, report.rows, report.bytes_before, report.bytes, segments);
   } else if (report.merged == 0) {
-    fmt::print("nothing to merge; {} segments\n", segments);
+    fmt::print("nothing to merge; segments: {}\n", segments);
   } else {
-    fmt::print("merged {} segments of {} bytes into {} of {}, {} rows; now there are {} segments\n",
-               report.merged, report.bytes_before, report.made, report.bytes, report.rows, segments);
+    fmt::print("merged {} segments of {} bytes into {} of {}, {} rows; segments now: {}\n", report.merged,
+               report.bytes_before, report.made, report.bytes, report.rows, segments);
   }
 }
 

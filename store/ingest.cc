@@ -61,6 +61,10 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
   if (!archive) {
     return propagate(archive);
   }
+  auto accepted = Archive::open(directory->archive_path(), sqlite::OpenMode::kRead);
+  if (!accepted) {
+    return propagate(accepted);
+  }
   auto catalogue = Catalogue::open(directory->catalogue_path(), sqlite::OpenMode::kReadWrite);
   if (!catalogue) {
     return propagate(catalogue);
@@ -69,8 +73,8 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
   if (!machines) {
     return propagate(machines);
   }
-  std::unique_ptr<Ingest> ingest(
-      new Ingest(std::move(*directory), std::move(*archive), std::move(*catalogue), std::move(*machines)));
+  std::unique_ptr<Ingest> ingest(new Ingest(std::move(*directory), std::move(*archive), std::move(*accepted),
+                                            std::move(*catalogue), std::move(*machines)));
   const auto last_built = ingest->catalogue_.database().integer(
       "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
       "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
@@ -170,7 +174,7 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
     return propagate(transaction);
   }
   while (report.profiles + report.unbuildable < kMaxBatchProfiles && rows.size() < kMaxBatchRows) {
-    auto next = archive_->next_after(last_built_);
+    auto next = accepted_->next_after(last_built_);
     if (!next) {
       return propagate(next);
     }

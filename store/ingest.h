@@ -73,10 +73,11 @@ class Ingest {
   const DataDirectory& directory() const { return directory_; }
 
  private:
-  Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, Catalogue catalogue,
-         LiveMachines machines)
+  Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted,
+         Catalogue catalogue, LiveMachines machines)
       : directory_(std::move(directory)),
         archive_(std::move(archive)),
+        accepted_(std::move(accepted)),
         machines_(std::move(machines)),
         catalogue_(std::move(catalogue)) {}
 
@@ -87,6 +88,8 @@ class Ingest {
 
   DataDirectory directory_;
   std::unique_ptr<Archive> archive_;
+  // The same, for reading: building rows does not wait for the disk that profiles are being accepted to.
+  std::unique_ptr<Archive> accepted_;
 
   std::mutex machines_mutex_;
   LiveMachines machines_;  // protected by machines_mutex_

@@ -22,20 +22,25 @@ struct OpenDirectory {
   store::DataDirectory directory;
   store::Catalogue catalogue;
   std::optional<store::LiveMachines> machines;
+  store::LocalRows::Segments segments = {};  // of the newest snapshot
 
   Result<int64_t> registered() { return machines ? machines->count() : 0; }
 };
 
-Result<store::LocalRows> open_rows(sqlite::Database& catalogue, const store::DataDirectory& directory) {
-  const auto segments = store::visible_segments(catalogue);
+Result<store::LocalRows> open_rows(OpenDirectory& open) {
+  const auto segments = store::visible_segments(open.catalogue.database());
   if (!segments) {
     return propagate(segments);
   }
   std::vector<std::string> paths;
   for (const store::SegmentEntry& segment : *segments) {
-    paths.push_back(directory.segments_path() + "/" + segment.file);
+    paths.push_back(open.directory.segments_path() + "/" + segment.file);
   }
-  return store::LocalRows::open(paths);
+  auto rows = store::LocalRows::open(paths, open.segments);
+  if (rows) {
+    open.segments = rows->segments();
+  }
+  return rows;
 }
 
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
@@ -48,7 +53,7 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
     return !version ? propagate(version) : propagate(transaction);
   }
   // First the files: what is open stays readable however long the rest takes.
-  auto rows = open_rows(catalogue, open.directory);
+  auto rows = open_rows(open);
   if (!rows) {
     return propagate(rows);
   }

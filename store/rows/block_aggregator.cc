@@ -1,6 +1,7 @@
 #include "store/rows/block_aggregator.h"
 
 #include <algorithm>
+#include <array>
 
 namespace plimsoll::store {
 namespace {
@@ -23,6 +24,21 @@ bool may_hold(const std::vector<bool>& flags, Zone zone) {
     }
   }
   return false;
+}
+
+// Four sums, because each addition waits for the one before it.
+double dot_product(std::span<const double> a, std::span<const double> b) {
+  std::array<double, 4> sums{};
+  size_t i = 0;
+  for (; i + 4 <= a.size(); i += 4) {
+    for (size_t lane = 0; lane < 4; ++lane) {
+      sums[lane] += a[i + lane] * b[i + lane];
+    }
+  }
+  for (; i < a.size(); ++i) {
+    sums[0] += a[i] * b[i];
+  }
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 // Goes through a matrix by stack: start(place of the stack), add(group, hits) for each group, end(place of the stack). The
@@ -94,19 +110,21 @@ Status BlockAggregator::weigh_groups(const Segment& segment, const BlockZones& z
       return propagate(weighed, "{}", segment.path());
     }
   }
-  first_cell_.assign(groups_.size, 0);
-  machine_.assign(groups_.size, 0);
   is_one_cell_ = true;
+  has_places_ = false;
+  first_cell_of_all_ = 0;
   place_groups(request_.event_group, groups_.event, zones.event, space_.event_stride());
   place_groups(request_.origin_group, groups_.origin, zones.origin, space_.origin_stride());
   place_groups(request_.workload_group, groups_.workload, zones.workload, space_.workload_stride());
   place_groups(request_.thread_group, groups_.thread, zones.thread, space_.thread_stride());
-  if (!request_.machine_group.empty()) {
-    is_one_cell_ = false;
-    for (size_t group = 0; group < groups_.size; ++group) {
-      machine_[group] = group_of(request_.machine_group, groups_.origin[group]);
+  if (!has_places_) {
+    first_cell_.assign(groups_.size, first_cell_of_all_);
+  } else {
+    for (uint64_t& cell : first_cell_) {
+      cell += first_cell_of_all_;
     }
   }
+  place_machines(zones.origin);
   return {};
 }
 
@@ -114,7 +132,6 @@ void BlockAggregator::select_groups(const BlockZones& zones) {
   const RowFilter& filter = request_.filter;
   is_every_selected_ = true;
   is_any_selected_ = true;
-  is_selected_.assign(groups_.size, true);
   select_groups(filter.events, groups_.event, zones.event);
   select_groups(filter.workloads, groups_.workload, zones.workload);
   select_groups(filter.origins, groups_.origin, zones.origin);
@@ -129,6 +146,9 @@ void BlockAggregator::select_groups(const std::vector<bool>& flags, const std::v
   // A block whose only ID is not selected is not read at all.
   if (flags.empty() || zone.min == zone.max) {
     return;
+  }
+  if (is_every_selected_) {
+    is_selected_.assign(groups_.size, 1);
   }
   for (size_t group = 0; group < groups_.size; ++group) {
     is_selected_[group] = is_selected_[group] != 0 && selected(flags, ids[group]) ? 1 : 0;
@@ -152,7 +172,7 @@ Status BlockAggregator::weigh_groups(const Factors& factors, const BlockZones& z
     const uint32_t event = groups_.event[group];
     const uint32_t origin = groups_.origin[group];
     weights[group] = 0;
-    if (is_selected_[group] == 0) {
+    if (!is_every_selected_ && is_selected_[group] == 0) {
       continue;
     }
     if (event >= factors.size() || origin >= factors[event].size()) {
@@ -170,22 +190,43 @@ void BlockAggregator::place_groups(const std::vector<uint32_t>& table, const std
   if (table.empty()) {
     return;
   }
-  uint32_t lowest = UINT32_MAX;
-  uint32_t highest = 0;
   if (zone.min == zone.max) {
-    lowest = highest = group_of(table, zone.min);
-    for (size_t group = 0; group < groups_.size; ++group) {
-      first_cell_[group] += lowest * stride;
-    }
-  } else {
-    for (size_t group = 0; group < groups_.size; ++group) {
-      const uint32_t number = group_of(table, ids[group]);
-      first_cell_[group] += number * stride;
-      lowest = std::min(lowest, number);
-      highest = std::max(highest, number);
-    }
+    first_cell_of_all_ += group_of(table, zone.min) * stride;
+    return;
   }
-  is_one_cell_ = is_one_cell_ && lowest == highest;
+  if (!has_places_) {
+    first_cell_.assign(groups_.size, 0);
+    has_places_ = true;
+  }
+  is_one_cell_ = false;
+  for_each_number(table, ids, zone,
+                  [&](size_t group, uint32_t number) { first_cell_[group] += number * stride; });
+}
+
+void BlockAggregator::place_machines(Zone origin) {
+  if (request_.machine_group.empty()) {
+    machine_.assign(groups_.size, 0);
+    return;
+  }
+  is_one_cell_ = false;
+  machine_.resize(groups_.size);
+  for_each_number(request_.machine_group, groups_.origin, origin,
+                  [&](size_t group, uint32_t number) { machine_[group] = number; });
+}
+
+// Hands each group with its number in the table to `use`.
+template <typename Use>
+void BlockAggregator::for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids,
+                                      Zone zone, Use use) const {
+  if (zone.max < table.size()) {
+    for (size_t group = 0; group < groups_.size; ++group) {
+      use(group, table[ids[group]]);
+    }
+    return;
+  }
+  for (size_t group = 0; group < groups_.size; ++group) {
+    use(group, group_of(table, ids[group]));
+  }
 }
 
 Status BlockAggregator::add_value(uint64_t cell, size_t measure, uint32_t machine_group, double value) {
@@ -209,38 +250,22 @@ Status BlockAggregator::add_to(uint64_t cell, size_t group, double hits) {
   return {};
 }
 
+// Neighbours mostly fall into the same cell, and an addition to memory waits for the one before it: runs of them are added up
+// in registers.
 Status BlockAggregator::add_groups() {
-  if (is_one_cell_) {
-    return add_groups_of_one_cell();
-  }
-  if (sums_.is_dense()) {
-    const size_t width = space_.width();
+  for (size_t from = 0; from < groups_.size;) {
+    size_t to = from + 1;
+    while (to < groups_.size && first_cell_[to] == first_cell_[from] && machine_[to] == machine_[from]) {
+      ++to;
+    }
     for (size_t m = 0; m < weights_.size(); ++m) {
-      double* sums = sums_.sums() + m * space_.machine_groups();
-      for (uint32_t group = 0; group < groups_.size; ++group) {
-        sums[first_cell_[group] * width + machine_[group]] += weights_[m][group] * groups_.hits[group];
+      const double sum = dot_product(std::span(weights_[m]).subspan(from, to - from),
+                                     std::span(groups_.hits).subspan(from, to - from));
+      if (Status added = add_value(first_cell_[from], m, machine_[from], sum); !added) {
+        return added;
       }
     }
-    return {};
-  }
-  for (size_t group = 0; group < groups_.size; ++group) {
-    if (Status added = add_to(first_cell_[group], group, groups_.hits[group]); !added) {
-      return added;
-    }
-  }
-  return {};
-}
-
-Status BlockAggregator::add_groups_of_one_cell() {
-  for (size_t m = 0; m < weights_.size(); ++m) {
-    const std::vector<double>& weights = weights_[m];
-    double sum = 0;
-    for (size_t group = 0; group < groups_.size; ++group) {
-      sum += weights[group] * groups_.hits[group];
-    }
-    if (Status added = add_value(first_cell_[0], m, machine_[0], sum); !added) {
-      return added;
-    }
+    from = to;
   }
   return {};
 }

@@ -37,8 +37,11 @@ class BlockAggregator {
   void select_groups(const std::vector<bool>& flags, const std::vector<uint32_t>& ids, Zone zone);
   void place_groups(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
                     uint64_t stride);
+  void place_machines(Zone origin);
+  template <typename Use>
+  void for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
+                       Use use) const;
   Status add_groups();
-  Status add_groups_of_one_cell();
   Status add_by_row();
   Status add_matrix();
   Status add_stacks_of_one_cell();
@@ -57,7 +60,9 @@ class BlockAggregator {
   BlockMatrix<double> matrix_;
   bool is_any_selected_ = false;
   bool is_every_selected_ = false;
-  bool is_one_cell_ = false;  // all groups fall into one cell (but for the stack) and one machine group
+  bool is_one_cell_ = false;        // all groups fall into one cell (but for the stack) and one machine group
+  bool has_places_ = false;         // groups differ in their cells
+  uint64_t first_cell_of_all_ = 0;  // what the cells of all groups have in common
   std::vector<uint8_t> is_selected_;          // by group
   std::vector<uint64_t> first_cell_;          // by group
   std::vector<uint32_t> machine_;             // by group

@@ -66,16 +66,14 @@ Status add_all(std::span<const BlockPlace> blocks, BlockAggregator& aggregator) 
 
 }  // namespace
 
-Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths, const LocalRows* previous) {
+Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths, const Segments& open) {
   LocalRows rows;
   for (const std::string& path : segment_paths) {
-    if (previous != nullptr) {
-      const auto known = std::ranges::find_if(previous->segments_,
-                                              [&](const auto& segment) { return segment->path() == path; });
-      if (known != previous->segments_.end()) {
-        rows.segments_.push_back(*known);
-        continue;
-      }
+    const auto known =
+        std::ranges::find_if(open, [&](const auto& segment) { return segment->path() == path; });
+    if (known != open.end()) {
+      rows.segments_.push_back(*known);
+      continue;
     }
     auto segment = Segment::open(path);
     if (!segment) {

@@ -13,9 +13,10 @@ namespace plimsoll::store {
 // An immutable set of segments.
 class LocalRows : public RowSource {
  public:
-  // Segments that `previous` has open already are shared with it, and not checked again.
-  static Result<LocalRows> open(const std::vector<std::string>& segment_paths,
-                                const LocalRows* previous = nullptr);
+  using Segments = std::vector<std::shared_ptr<const Segment>>;
+
+  // Segments that are `open` already are shared, and not checked again. kNotFound where a file is gone.
+  static Result<LocalRows> open(const std::vector<std::string>& segment_paths, const Segments& open = {});
 
   // On as many threads as there are CPUs, where there are rows for them; with the same number of threads sums are the same
   // to the last bit. Memory for each: a decoded block (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums
@@ -27,10 +28,10 @@ class LocalRows : public RowSource {
   void set_threads(unsigned threads) { threads_ = threads; }
   uint64_t rows() const;
   uint64_t size_bytes() const;
-  const std::vector<std::shared_ptr<const Segment>>& segments() const { return segments_; }
+  const Segments& segments() const { return segments_; }
 
  private:
-  std::vector<std::shared_ptr<const Segment>> segments_;
+  Segments segments_;
   unsigned threads_ = 0;
 };
 

@@ -338,14 +338,14 @@ void PackedColumn::unpack(std::vector<double>& values) const {
   double* out = values.data();
   Walk walk(*this);
   std::vector<std::pair<size_t, double>> patches;
+  constexpr uint32_t kSignBit = uint32_t{1} << 31U;
+  const double base = static_cast<double>(base_) + kSignBit;
   while (walk.next(0, low.data(), [&](size_t place, uint64_t high) {
     patches.emplace_back(place, static_cast<double>(high));
   })) {
-    const auto base = static_cast<double>(base_);
+    // Conversions of signed integers are single instructions everywhere; others are not.
     for (size_t i = 0; i < kMiniBlockValues; ++i) {
-      // By halves: conversions of signed integers are single instructions everywhere.
-      out[i] = base + static_cast<double>(static_cast<int32_t>(low[i] >> 16U)) * 65536 +
-               static_cast<double>(static_cast<int32_t>(low[i] & 0xffffU));
+      out[i] = base + static_cast<double>(static_cast<int32_t>(low[i] ^ kSignBit));
     }
     for (const auto& [place, high] : patches) {
       out[place] += high;

@@ -81,12 +81,15 @@ Result<Segment> Segment::open(const std::string& path) {
   };
   ByteReader reader(file->bytes());
   const auto header = reader.read<SegmentHeader>();
-  if (!reader.ok() || header.magic != kSegmentMagic || header.header_checksum != checksum_of(header)) {
+  if (!reader.ok() || header.magic != kSegmentMagic) {
     return damaged("it has no segment header");
   }
   if (header.version != kSegmentVersion) {
     return fail(ErrorCode::kUnsupported, "segment {} has version {}; this program reads version {}", path,
                 header.version, kSegmentVersion);
+  }
+  if (header.header_checksum != checksum_of(header)) {
+    return damaged("the checksum of its header does not match");
   }
   const Bytes directory = reader.bytes(uint64_t{header.blocks} * sizeof(BlockEntry));
   if (!reader.ok() || checksum64(directory) != header.directory_checksum) {

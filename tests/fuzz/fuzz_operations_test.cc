@@ -1,0 +1,250 @@
+// Random operations on a data directory: profiles come, some of them twice; rows are built, merged, asked for; names
+// change; the directory is closed and opened again. Every answer is the model's.
+//
+// PLIMSOLL_OPERATIONS   how many (20,000)
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "proto/profile_codec.h"
+#include "query/views/top.h"
+#include "store/compaction.h"
+#include "store/frames/bindings.h"
+#include "store/ingest.h"
+#include "tests/fuzz/operations_model.h"
+#include "tests/fuzz/seed.h"
+#include "tests/profile_fixture.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::fuzz {
+namespace {
+
+using store::Ingest;
+
+// Operations on one directory, before the next begins empty: each answer reads all that came before it.
+constexpr uint64_t kOperationsOfLife = 4000;
+
+constexpr uint32_t kAddresses = 12;
+
+uint64_t operations_wanted() {
+  const char* const text = std::getenv("PLIMSOLL_OPERATIONS");
+  return text == nullptr ? 20'000 : std::strtoull(text, nullptr, 10);
+}
+
+wire::Binary tool() {
+  wire::Binary binary;
+  binary.set_identity_kind(wire::GNU_BUILD_ID);
+  binary.set_identity("\x0a\x0b");
+  binary.set_path("/usr/bin/tool");
+  return binary;
+}
+
+struct Done {
+  uint64_t profiles = 0;
+  uint64_t duplicates = 0;
+  uint64_t questions = 0;
+  uint64_t merges = 0;
+  uint64_t bindings = 0;
+  uint64_t reopened = 0;
+};
+
+class Life {
+ public:
+  Life(uint64_t seed, Done& done) : random_(seed), seed_(seed), done_(done) { open(); }
+
+  void operate() {
+    const uint32_t choice = below(100);
+    if (choice < 25) {
+      send_new();
+    } else if (choice < 33) {
+      send_again();
+    } else if (choice < 48) {
+      build();
+    } else if (choice < 80) {
+      ask();
+    } else if (choice < 89) {
+      merge();
+    } else if (choice < 99) {
+      bind();
+    } else {
+      open();
+    }
+  }
+
+ private:
+  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
+
+  void open() {
+    compactor_.reset();
+    ingest_.reset();
+    auto ingest = Ingest::open(path_);
+    ASSERT_TRUE(ingest) << ingest.error().text();
+    ingest_ = std::move(*ingest);
+    const store::CompactionLimits limits{
+        .max_rows = 50 + below(5000), .least_inputs = 2 + below(7), .most_inputs = 2 + below(9)};
+    compactor_ = *store::Compactor::open(*ingest_, limits);
+    ++done_.reopened;
+  }
+
+  void send_new() {
+    testing::ProfileSpec spec{.seed = seed_ * 1'000'000 + ++profiles_,
+                              .machine = fmt::format("m{}", below(4)),
+                              .from_ns = 1'700'000'000'000'000'000 + below(1000) * 1'000'000'000LL,
+                              .events = {{.name = "cycles"}, {.name = "faults"}},
+                              .stacks = ""};
+    Samples samples;
+    for (uint32_t line = 1 + below(8); line > 0; --line) {
+      add_line(spec, samples);
+    }
+    wire::RawProfile profile = testing::make_profile(spec);
+    // The first event and the first thread are those of such samples.
+    const std::string thread = profile.threads(0).name();
+    const std::string app = profile.processes(0).comm();
+    for (uint32_t count = below(3); count > 0; --count) {
+      const uint32_t address = below(kAddresses);
+      const uint64_t hits = 1 + below(100);
+      testing::add_sample(profile, tool(), wire::ELF, address, hits);
+      samples[{spec.machine, "cycles", app, thread, {fmt::format("@{}", address)}}] += hits;
+    }
+    sent_.push_back(wire::encode(profile));
+    const auto accepted = ingest_->accept(as_bytes(sent_.back()), {});
+    ASSERT_TRUE(accepted) << accepted.error().text();
+    ASSERT_EQ(accepted->acceptance, store::Acceptance::kNew);
+    model_.accept(samples);
+    ++done_.profiles;
+  }
+
+  void add_line(testing::ProfileSpec& spec, Samples& samples) {
+    SampleKey key{.machine = spec.machine,
+                  .event = below(3) == 0 ? "faults" : "cycles",
+                  .app = fmt::format("app{}", below(3)),
+                  .thread = fmt::format("t{}", below(3)),
+                  .stack = {"main"}};
+    for (uint32_t depth = below(4); depth > 0; --depth) {
+      key.stack.push_back(fmt::format("f{}", below(6)));
+    }
+    const uint64_t hits = 1 + below(1000);
+    spec.stacks += fmt::format("process={} thread={} event={} {} {}\n", key.app, key.thread, key.event,
+                               fmt::join(key.stack, ";"), hits);
+    samples[key] += hits;
+  }
+
+  void send_again() {
+    if (!sent_.empty()) {
+      const auto accepted = ingest_->accept(as_bytes(sent_[random_() % sent_.size()]), {});
+      ASSERT_TRUE(accepted) << accepted.error().text();
+      ASSERT_EQ(accepted->acceptance, store::Acceptance::kKnown);
+      ++done_.duplicates;
+    }
+  }
+
+  void build() {
+    uint64_t built = 0;
+    do {
+      const auto report = ingest_->build_pending();
+      ASSERT_TRUE(report) << report.error().text();
+      ASSERT_EQ(report->unbuildable, 0);
+      built = report->profiles;
+    } while (built > 0);
+    model_.build();
+  }
+
+  void merge() {
+    const auto report = below(2) == 0 ? compactor_->merge_once() : compactor_->merge_all();
+    ASSERT_TRUE(report) << report.error().text();
+    ASSERT_THAT(report->damaged, ::testing::IsEmpty());
+    done_.merges += report->made;
+  }
+
+  // Code of the tool gets another name, now and then one that other code has too.
+  void bind() {
+    const auto snapshot = snapshots_.newest();
+    ASSERT_TRUE(snapshot) << snapshot.error().text();
+    const auto& locations = (*snapshot)->dictionaries.locations;
+    const uint32_t address = below(kAddresses);
+    const std::string function = fmt::format("f{}", below(20));
+    for (uint32_t id = 1; id < locations.size(); ++id) {
+      if (locations[id].kind == wire::ELF && locations[id].address == address) {
+        const std::vector<store::Binding> bindings = {{id, {{.function = function}}}};
+        const auto bound = ingest_->write_catalogue([&](sqlite::Database& catalogue) {
+          return store::BindingWriter(catalogue).bind(bindings, ++generation_);
+        });
+        ASSERT_TRUE(bound) << bound.error().text();
+        model_.bind(fmt::format("@{}", address), function);
+        ++done_.bindings;
+      }
+    }
+  }
+
+  Question random_question() {
+    const std::vector<std::string> dimensions = {"machine", "app", "thread", "function"};
+    Question question{.event = below(3) == 0 ? "faults" : "cycles", .by = dimensions[below(4)]};
+    if (below(2) == 0) {
+      question.where = dimensions[below(3)];
+      question.where_is = question.where == "machine" ? fmt::format("m{}", below(5))
+                          : question.where == "app"   ? fmt::format("app{}", below(4))
+                                                      : fmt::format("t{}", below(4));
+    }
+    return question;
+  }
+
+  void ask() {
+    const Question question = random_question();
+    if (!model_.has(question.event)) {
+      return;
+    }
+    query::Parameters parameters = {{"event", question.event}, {"by", question.by}, {"limit", "1000"}};
+    if (!question.where.empty()) {
+      parameters.emplace_back("where", question.where + "=" + question.where_is);
+    }
+    // The cache's are of the same moment; loading afresh takes the other way.
+    const auto snapshot = below(4) == 0 ? query::Snapshot::load(path_) : snapshots_.newest();
+    ASSERT_TRUE(snapshot) << snapshot.error().text();
+    const auto table = query::top(*query::parse_top(parameters, 0), **snapshot);
+    ASSERT_TRUE(table) << table.error().text();
+    Answer answer;
+    for (const auto& row : table->rows) {
+      answer[std::get<std::string>(row[0])] = {std::get<double>(row[1]), std::get<double>(row[4])};
+    }
+    ASSERT_EQ(answer, model_.answer(question)) << question.text();
+    ++done_.questions;
+  }
+
+  std::mt19937_64 random_;
+  uint64_t seed_;
+  Done& done_;
+  testing::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "data";
+  std::unique_ptr<Ingest> ingest_;
+  std::unique_ptr<store::Compactor> compactor_;
+  query::SnapshotCache snapshots_{path_};
+  Model model_;
+  std::vector<std::string> sent_;
+  uint64_t profiles_ = 0;
+  int64_t generation_ = 1;
+};
+
+TEST(FuzzOperations, EveryAnswerIsTheModels) {
+  const uint64_t wanted = operations_wanted();
+  Done done;
+  for (uint64_t operation = 0; operation < wanted;) {
+    const uint64_t life_seed = seed(1) + operation / kOperationsOfLife;
+    Life life(life_seed, done);
+    for (uint64_t i = 0; i < kOperationsOfLife && operation < wanted; ++i, ++operation) {
+      SCOPED_TRACE(fmt::format("operation {} of the life of seed {}", i, life_seed));
+      life.operate();
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+  std::printf(
+      "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times\n",
+      wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened);
+  EXPECT_GT(done.questions, wanted / 10);
+  EXPECT_GT(done.merges, wanted / 100);
+}
+
+}  // namespace
+}  // namespace plimsoll::fuzz

@@ -1,0 +1,110 @@
+// Questions that make no sense, and IDs that no dictionary has: answered as the definition answers them, or refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/rows/local_rows.h"
+#include "tests/conformance/random_requests.h"
+#include "tests/conformance/row_sources.h"
+#include "tests/fuzz/seed.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::fuzz {
+namespace {
+
+using store::AggregateRequest;
+using store::Row;
+using testing::Cardinalities;
+using testing::Random;
+
+constexpr int kSources = 100;
+constexpr int kRequestsOfSource = 100;
+
+// Small, large, and the largest there are.
+uint32_t odd_id(Random& random) {
+  switch (random.below(4)) {
+    case 0:
+      return UINT32_MAX - random.below(3);
+    case 1:
+      return random.below(1U << 20);
+    default:
+      return random.below(20);
+  }
+}
+
+std::vector<Row> odd_rows(Random& random) {
+  const Cardinalities ids;
+  std::vector<Row> rows = random_rows(random, ids, 1 + random.below(60));
+  for (Row& row : rows) {
+    uint32_t* const fields[] = {&row.workload, &row.thread, &row.stack};
+    *fields[random.below(3)] = odd_id(random);
+    // These lead to factors: few may lack one, or every request would be refused.
+    if (random.one_in(300)) {
+      (random.one_in(2) ? row.event : row.origin) = odd_id(random);
+    }
+    row.hits = random.one_in(5) ? uint64_t{1} << random.below(40) : row.hits;
+  }
+  std::ranges::sort(rows);
+  const auto rest = std::ranges::unique(rows, [](const Row& a, const Row& b) { return a.same_key(b); });
+  rows.erase(rest.begin(), rest.end());
+  return rows;
+}
+
+void make_odd(std::vector<uint32_t>& groups, Random& random) {
+  if (!groups.empty() && random.one_in(4)) {
+    groups[random.below(static_cast<uint32_t>(groups.size()))] = odd_id(random);
+  }
+}
+
+AggregateRequest odd_request(Random& random) {
+  AggregateRequest request = random_request(random, Cardinalities());
+  for (std::vector<uint32_t>* groups : {&request.event_group, &request.origin_group, &request.workload_group,
+                                        &request.thread_group, &request.stack_group}) {
+    make_odd(*groups, random);
+  }
+  if (random.one_in(5)) {
+    request.filter.stacks.assign(random.below(200'000), random.one_in(2));
+  }
+  if (random.one_in(5)) {
+    store::Factors& factors = request.measures[0];
+    factors.resize(random.below(8));
+    if (!factors.empty()) {
+      factors[random.below(static_cast<uint32_t>(factors.size()))].resize(random.below(12), 0.25);
+    }
+  }
+  if (random.one_in(5)) {
+    request.max_sums = random.below(100);
+  }
+  return request;
+}
+
+TEST(FuzzRows, OddQuestionsAreAnsweredAsDefinedOrRefused) {
+  Random random(seed(1));
+  int answered = 0;
+  for (int source = 0; source < kSources; ++source) {
+    const testing::TemporaryDirectory folder;
+    const std::vector<Row> rows = odd_rows(random);
+    const testing::MemoryRows model(rows);
+    const auto local = testing::make_local_rows(rows, folder.path(), 1 + random.below(70));
+    ASSERT_TRUE(local) << local.error().text();
+    for (int i = 0; i < kRequestsOfSource; ++i) {
+      SCOPED_TRACE(fmt::format("request {} to source {}", i, source));
+      const AggregateRequest request = odd_request(random);
+      const auto expected = model.aggregate(request);
+      const auto answer = (*local)->aggregate(request);
+      if (!answer) {
+        ASSERT_FALSE(answer.error().message.empty());
+        // Either reason may be noticed first, and sums of 0 are only known at the end.
+        ASSERT_TRUE(!expected || answer.error().code == ErrorCode::kTooLarge) << answer.error().text();
+        continue;
+      }
+      ASSERT_TRUE(expected) << expected.error().text();
+      ASSERT_EQ(answer->keys, expected->keys);
+      ASSERT_EQ(answer->sums, expected->sums);
+      ++answered;
+    }
+  }
+  EXPECT_GT(answered, kSources * kRequestsOfSource / 4);
+}
+
+}  // namespace
+}  // namespace plimsoll::fuzz

@@ -1,0 +1,99 @@
+// What a data directory must answer, kept in maps.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::fuzz {
+
+// What tells the samples of the model apart.
+struct SampleKey {
+  std::string machine, event, app, thread;
+  std::vector<std::string> stack;  // outermost first; functions, or "@ADDRESS" of code that is bound late
+
+  auto operator<=>(const SampleKey&) const = default;
+};
+
+using Samples = std::map<SampleKey, uint64_t>;  // hits
+
+// By the value of a dimension: self and total.
+using Answer = std::map<std::string, std::pair<double, double>>;
+
+struct Question {
+  std::string event;
+  std::string by;             // machine, app, thread or function
+  std::string where = {};     // one of the first three; empty: no filter
+  std::string where_is = {};  // its value
+
+  std::string text() const { return "of " + event + " by " + by + " where " + where + "=" + where_is; }
+};
+
+class Model {
+ public:
+  void accept(const Samples& samples) {
+    for (const auto& [key, hits] : samples) {
+      pending_[key] += hits;
+    }
+  }
+
+  void build() {
+    for (const auto& [key, hits] : pending_) {
+      visible_[key] += hits;
+      events_[key.event] += hits;
+    }
+    pending_.clear();
+  }
+
+  void bind(const std::string& place, const std::string& function) { functions_[place] = function; }
+
+  bool has(const std::string& event) const { return events_.contains(event); }
+
+  Answer answer(const Question& question) const {
+    Answer answer;
+    for (const auto& [key, hits] : visible_) {
+      if (key.event != question.event ||
+          (!question.where.empty() && value_of(key, question.where) != question.where_is)) {
+        continue;
+      }
+      const auto count = static_cast<double>(hits);
+      if (question.by != "function") {
+        auto& [self, total] = answer[value_of(key, question.by)];
+        self += count;
+        total += count;
+        continue;
+      }
+      answer[function_at(key.stack.back())].first += count;
+      std::map<std::string, bool> functions;
+      for (const std::string& place : key.stack) {
+        functions[function_at(place)] = true;
+      }
+      for (const auto& [function, is_there] : functions) {
+        answer[function].second += count;
+      }
+    }
+    return answer;
+  }
+
+ private:
+  static const std::string& value_of(const SampleKey& key, const std::string& dimension) {
+    return dimension == "machine" ? key.machine : dimension == "app" ? key.app : key.thread;
+  }
+
+  std::string function_at(const std::string& place) const {
+    const auto bound = functions_.find(place);
+    if (bound != functions_.end()) {
+      return bound->second;
+    }
+    return place.starts_with("@") ? "[no symbol in tool]" : place;
+  }
+
+  Samples pending_, visible_;
+  std::map<std::string, uint64_t> events_;
+  std::map<std::string, std::string> functions_;
+};
+
+}  // namespace plimsoll::fuzz
