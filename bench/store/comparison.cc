@@ -74,8 +74,8 @@ class Comparison {
     const store::AggregateRequest in_groups = asker_.request(query, kMachineGroups, true);
     double cpu_ms = 0;
     std::vector<std::function<double()>> contenders{
-        [&] { return ask_us(request, &cpu_ms); },
-        [&] { return ask_us(in_groups, nullptr); },
+        [&] { return ask_us(query, request, &cpu_ms); },
+        [&] { return ask_us(query, in_groups, nullptr); },
     };
     std::vector<Way> ways;
     for (Peer& peer : peers_) {
@@ -102,10 +102,10 @@ class Comparison {
     }
   }
 
-  double ask_us(const store::AggregateRequest& request, double* cpu_ms) {
+  double ask_us(const Query& query, const store::AggregateRequest& request, double* cpu_ms) {
     const double start_s = now_s();
     const double start_cpu_ms = process_cpu_ms();
-    const auto cells = rows_.aggregate(request);
+    const auto cells = asker_.ask(rows_, query, request);
     if (cells) {
       keep(largest_sums(*cells).size());
     }
@@ -144,7 +144,7 @@ class Comparison {
 
   // With factors of 1 all must say the same.
   Status check_answers(const Query& query) {
-    const auto cells = rows_.aggregate(asker_.request(query, 1, false));
+    const auto cells = asker_.ask(rows_, query, asker_.request(query, 1, false));
     if (!cells) {
       return propagate(cells);
     }
