@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that building and testing need (scripts/packages.txt), if any is missing. With --bench it also
-# unpacks those that only benchmarks and long runs read (scripts/packages-bench.txt) below build/bench-packages.
+# unpacks those that only benchmarks and long runs read (scripts/packages-bench.txt) below build/bench-packages, and fetches there
+# with npm the databases that store_bench compares with (bench/store/package.json, 620 MB on disk); --bench-packages and --peers do one
+# of both.
 # As root, or with sudo. Needs the network only where something is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 with_bench=
+with_peers=
 for argument in "$@"; do
   case $argument in
-    --bench) with_bench=yes ;;
-    *) die "unknown argument $argument; there is only --bench" ;;
+    --bench) with_bench=yes with_peers=yes ;;
+    --bench-packages) with_bench=yes ;;
+    --peers) with_peers=yes ;;
+    *) die "unknown argument $argument; there are only --bench, --bench-packages and --peers" ;;
   esac
 done
 
@@ -36,7 +41,22 @@ unpack_bench_packages() {
   done < <(packages_in scripts/packages-bench.txt)
 }
 
+# Again where their list has changed.
+install_peers() {
+  local folder=$PWD/build/bench-packages list=$PWD/bench/store/package.json
+  ! cmp --silent "$list" "$folder/peers.installed" || return 0
+  command -v npm >/dev/null || die "npm is missing, which fetches DuckDB and ClickHouse: install Debian's npm, or Node.js"
+  mkdir -p "$folder"
+  cp "$list" "$folder"
+  (
+    cd "$folder"
+    step "npm install" npm install --no-audit --no-fund --no-package-lock
+  )
+  cp "$list" "$folder/peers.installed"
+}
+
 [[ ! $with_bench ]] || unpack_bench_packages
+[[ ! $with_peers ]] || install_peers
 
 missing=()
 while read -r package; do

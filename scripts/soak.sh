@@ -190,7 +190,7 @@ debug_file_of() {
 soak_all_symbols() {
   local packages=$PWD/build/bench-packages seed debug
   seed=$(date +%s)
-  step "unpack packages" scripts/install.sh --bench
+  step "unpack packages" scripts/install.sh --bench-packages
   step "build symbols_llvm_test" cmake --build build --target symbols_llvm_test compare_symbols
   soak_symbol_variants "$seed"
   soak_symbols "$seed" libstdcxx "$packages"/usr/lib/x86_64-linux-gnu/debug/libstdc++.so.6

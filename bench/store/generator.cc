@@ -145,7 +145,7 @@ void ProfileRows::append(uint32_t origin, std::vector<store::Row>& rows) {
     drawn_.clear();
     for (; i < kSlots && job_of(slots[i]) == job; ++i) {
       for (uint32_t sample = 0; sample < kSamplesOfSlot; ++sample, ++samples) {
-        const uint64_t index = uint64_t{origin} * kSamples + slots[i] * kSamplesOfSlot + sample;
+        const uint64_t index = uint64_t{origin} * kSamples + uint64_t{slots[i]} * kSamplesOfSlot + sample;
         const uint64_t stack = skewed(seed_of(Subject::kStack, index), kStackSkew, kStacksOfJob);
         drawn_.push_back(stack << 32U |
                          (1 + skewed(seed_of(Subject::kHits, index), kHitsSkew, kMaxSampleHits)));

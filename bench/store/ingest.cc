@@ -69,6 +69,23 @@ void add(const Built& built, const std::string& name, const std::string& what, R
                                   built.cpu_seconds * 1e6 / static_cast<double>(built.profiles))});
 }
 
+Status add_dictionaries(const std::string& path, Report& report) {
+  auto catalogue = store::Catalogue::open(path, sqlite::OpenMode::kRead);
+  const auto entries = catalogue ? store::Dictionaries::load(catalogue->database()) : propagate(catalogue);
+  if (!entries) {
+    return propagate(entries);
+  }
+  std::error_code error;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(path, error));
+  report.add({.name = "dictionary_bytes",
+              .value = bytes / static_cast<double>(entries->stacks.size()),
+              .unit = "bytes/stack node",
+              .note = fmt::format("{:.1f} MB for {} stack nodes, {} locations, {} workloads, {} origins",
+                                  bytes / 1e6, entries->stacks.size(), entries->locations.size(),
+                                  entries->workloads.size(), entries->origins.size())});
+  return {};
+}
+
 }  // namespace
 
 Status measure_ingest(const Flags& flags, Report& report) {
@@ -98,7 +115,9 @@ Status measure_ingest(const Flags& flags, Report& report) {
     known.cpu_seconds += built->cpu_seconds;
   }
   add(known, "ingest_samples", "later windows, whose stacks are mostly known", report);
-  return {};
+  const std::string catalogue = (*ingest)->directory().catalogue_path();
+  ingest->reset();  // writes its log into the file
+  return add_dictionaries(catalogue, report);
 }
 
 }  // namespace plimsoll::bench

@@ -5,6 +5,8 @@
 
 namespace plimsoll::bench {
 
+// What the machine's memory gives at most, beside which the queries' bandwidth stands.
+Status measure_memory(const Flags& flags, Report& report);
 // Queries and size on generated rows, beside DuckDB and ClickHouse.
 Status measure_profiles(const Flags& flags, Report& report);
 Status measure_worst(const Flags& flags, Report& report);

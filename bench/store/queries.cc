@@ -46,10 +46,23 @@ std::vector<std::string> by_function(const std::string& table) {
   return ways;
 }
 
-std::vector<uint32_t> leaf_functions(const StackTree& tree) {
-  std::vector<uint32_t> functions{0};
-  for (uint32_t stack = 1; stack < tree.nodes.size(); ++stack) {
-    functions.push_back(tree.leaf_function(stack));
+// Sums by stack in, by function out, in each machine group for itself.
+store::Cells totals(const store::StackProjection& projection, const store::Cells& stacks) {
+  store::Cells functions;
+  functions.machine_groups = stacks.machine_groups;
+  functions.sums.resize(projection.keys() * functions.machine_groups);
+  for (uint32_t function = 0; function < projection.keys(); ++function) {
+    functions.keys.emplace_back().stack = function;
+  }
+  std::vector<double> by_stack(stacks.keys.empty() ? 0 : stacks.keys.back().stack + 1);
+  for (size_t group = 0; group < functions.machine_groups; ++group) {
+    for (size_t cell = 0; cell < stacks.size(); ++cell) {
+      by_stack[stacks.keys[cell].stack] = stacks.by_machine_group(cell)[group];
+    }
+    const std::vector<double> sums = projection.total(by_stack);
+    for (size_t function = 0; function < sums.size(); ++function) {
+      functions.sums[function * functions.machine_groups + group] = sums[function];
+    }
   }
   return functions;
 }
@@ -89,6 +102,11 @@ std::vector<Query> timed_queries() {
        .sql = by_function("leaf"),
        .goal_profiles = 10,
        .goal_worst = 10},
+      {.name = "group_function_total",
+       .grouping = Grouping::kFunctionTotal,
+       .sql = by_function("functions"),
+       .goal_profiles = 10,
+       .goal_worst = 10},
       {.name = "filter_stack",
        .grouping = Grouping::kStack,
        .filter = event_and_job(2, 17),
@@ -98,8 +116,15 @@ std::vector<Query> timed_queries() {
   };
 }
 
+bool reads_stacks(const Query& query) {
+  return query.grouping != Grouping::kJob && query.grouping != Grouping::kJobAndMachine;
+}
+
 Asker::Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads)
-    : origins_(origins), events_(events), workloads_(workloads), leaf_function_(leaf_functions(tree)) {}
+    : origins_(origins),
+      events_(events),
+      workloads_(workloads),
+      projection_(tree.nodes, {tree.first_frame, tree.functions}) {}
 
 store::Factors Asker::factors(bool are_all_1) const {
   store::Factors factors(events_ + 1, std::vector<double>(origins_ + 1, 1));
@@ -126,7 +151,7 @@ store::AggregateRequest Asker::request(const Query& query, uint32_t machine_grou
       request.workload_group = identity(workloads_ + 1);
       break;
     case Grouping::kFunctionSelf:
-      request.stack_group = leaf_function_;
+      request.stack_group = projection_.self_keys();
       break;
     case Grouping::kStack:
     case Grouping::kFunctionTotal:
@@ -137,6 +162,15 @@ store::AggregateRequest Asker::request(const Query& query, uint32_t machine_grou
     request.machine_group.push_back(machine_of(std::max(origin, 1U)) % machine_groups);
   }
   return request;
+}
+
+Result<store::Cells> Asker::ask(const store::RowSource& rows, const Query& query,
+                                const store::AggregateRequest& request) const {
+  auto cells = rows.aggregate(request);
+  if (cells && query.grouping == Grouping::kFunctionTotal) {
+    return totals(projection_, *cells);
+  }
+  return cells;
 }
 
 std::vector<double> largest_sums(const store::Cells& cells) {
@@ -161,6 +195,9 @@ std::string answer_text(const Query& query, const store::Cells& cells) {
   });
   std::string text;
   for (const size_t cell : order) {
+    if (cells.sum(cell) == 0) {
+      continue;  // a function that no row has
+    }
     text += fmt::format("{},{:.0f}\n", key_text(query.grouping, cells.keys[cell]), cells.sum(cell));
   }
   return text;

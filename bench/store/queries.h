@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "bench/store/stack_tree.h"
 #include "store/rows/aggregation.h"
+#include "store/rows/stack_projection.h"
 
 namespace plimsoll::bench {
 
@@ -27,6 +28,9 @@ struct Query {
 
 std::vector<Query> timed_queries();
 
+// Whether it needs more than the groups of a block.
+bool reads_stacks(const Query& query);
+
 // What a caller of the store knows about its dictionaries; given are their last IDs.
 class Asker {
  public:
@@ -36,11 +40,15 @@ class Asker {
   // scales do, or with 1.
   store::AggregateRequest request(const Query& query, uint32_t machine_groups, bool has_factors) const;
 
+  // The answer, functions as `stack` of its cells.
+  Result<store::Cells> ask(const store::RowSource& rows, const Query& query,
+                           const store::AggregateRequest& request) const;
+
  private:
   store::Factors factors(bool are_all_1) const;
 
   uint32_t origins_, events_, workloads_;
-  std::vector<uint32_t> leaf_function_;  // by stack
+  store::StackProjection projection_;
 };
 
 // The 20 largest sums of an answer, as people look at them: the peers give no more either.

@@ -31,7 +31,8 @@ class Generator {
   double draw_share() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
   void add_locations(uint32_t count) {
-    tree_.first_frame.push_back(0);  // location 0 is none
+    tree_.functions.push_back(0);  // location 0, of no stack, has a frame too
+    tree_.first_frame.push_back(1);
     for (uint32_t location = 1; location <= count; ++location) {
       do {
         const double share = draw_share();
