@@ -26,7 +26,8 @@ struct OpenDirectory {
   Result<int64_t> registered() { return machines ? machines->count() : 0; }
 };
 
-Result<store::LocalRows> open_rows(sqlite::Database& catalogue, const store::DataDirectory& directory) {
+Result<std::vector<std::string>> segment_paths(sqlite::Database& catalogue,
+                                               const store::DataDirectory& directory) {
   const auto segments = store::visible_segments(catalogue);
   if (!segments) {
     return propagate(segments);
@@ -35,11 +36,11 @@ Result<store::LocalRows> open_rows(sqlite::Database& catalogue, const store::Dat
   for (const store::SegmentEntry& segment : *segments) {
     paths.push_back(directory.segments_path() + "/" + segment.file);
   }
-  return store::LocalRows::open(paths);
+  return paths;
 }
 
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
-Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
+Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const OpenRows& open_rows) {
   sqlite::Database& catalogue = open.catalogue.database();
   auto snapshot = std::make_shared<Snapshot>();
   const auto version = data_version(catalogue);
@@ -48,7 +49,11 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
     return !version ? propagate(version) : propagate(transaction);
   }
   // First the files: what is open stays readable however long the rest takes.
-  auto rows = open_rows(catalogue, open.directory);
+  const auto paths = segment_paths(catalogue, open.directory);
+  if (!paths) {
+    return propagate(paths);
+  }
+  auto rows = open_rows(*paths);
   if (!rows) {
     return propagate(rows);
   }
@@ -62,18 +67,19 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
   }
   snapshot->dictionaries = std::move(*dictionaries);
   snapshot->bindings = std::move(*bindings);
-  snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
+  snapshot->rows = std::move(*rows);
   snapshot->version = *version;
   return snapshot;
 }
 
-Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered) {
-  auto snapshot = load_once(open);
+Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered,
+                                                  const OpenRows& open_rows = open_local_rows) {
+  auto snapshot = load_once(open, open_rows);
   for (int attempt = 1; attempt < kMostAttempts && !snapshot; ++attempt) {
     if (snapshot.error().code != ErrorCode::kNotFound) {
       break;
     }
-    snapshot = load_once(open);
+    snapshot = load_once(open, open_rows);
   }
   if (!snapshot) {
     return propagate(snapshot);
@@ -108,13 +114,22 @@ SnapshotCache::SnapshotCache(std::string data_dir) : data_dir_(std::move(data_di
 
 SnapshotCache::~SnapshotCache() = default;
 
-Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir) {
+Result<std::unique_ptr<store::RowSource>> open_local_rows(const std::vector<std::string>& paths) {
+  auto rows = store::LocalRows::open(paths);
+  if (!rows) {
+    return propagate(rows);
+  }
+  return std::make_unique<store::LocalRows>(std::move(*rows));
+}
+
+Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir,
+                                                       const OpenRows& open_rows) {
   auto open = open_directory(data_dir);
   if (!open) {
     return propagate(open);
   }
   const auto registered = open->registered();
-  return registered ? load_from(*open, *registered) : propagate(registered);
+  return registered ? load_from(*open, *registered, open_rows) : propagate(registered);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest() {
