@@ -61,7 +61,9 @@ void FramesJson::append_frame(const symbolizer::SymtabFrame& frame, std::string&
 
 void FramesJson::append(uint64_t address, std::string& out) {
   frames_.clear();
-  table_.look_up(address, frames_);
+  if (table_ != nullptr) {
+    table_->look_up(address, frames_);
+  }
   out += R"({"address": "0x)";
   append_number(address, 16, out);
   out += R"(", "frames": [)";

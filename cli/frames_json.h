@@ -13,10 +13,10 @@ namespace plimsoll::cli {
 
 enum class NameForm { kDisplay, kShort, kRaw };
 
-// One thread. Borrows the table.
+// One thread. Borrows the table; null: nothing is known of any address.
 class FramesJson {
  public:
-  FramesJson(const symbolizer::Symtab& table, NameForm names) : table_(table), names_(names) {}
+  FramesJson(const symbolizer::Symtab* table, NameForm names) : table_(table), names_(names) {}
 
   // Appends {"address": "0x1136", "frames": [{"function", "file", "line", "column", "inlined"}]}, innermost first; what is
   // unknown is "" or 0.
@@ -30,7 +30,7 @@ class FramesJson {
   std::string_view file(std::string_view path);
   void append_frame(const symbolizer::SymtabFrame& frame, std::string& out);
 
-  const symbolizer::Symtab& table_;
+  const symbolizer::Symtab* const table_;
   const NameForm names_;
   Texts functions_;
   Texts files_;

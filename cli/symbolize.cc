@@ -43,7 +43,7 @@ std::optional<uint64_t> parse_address(std::string_view text) {
 // Answers line by line.
 class Answers {
  public:
-  Answers(const symbolizer::Symtab& table, NameForm names) : frames_(table, names) {}
+  Answers(const symbolizer::Symtab* table, NameForm names) : frames_(table, names) {}
 
   void add_line(std::string_view line) {
     ++lines_;
@@ -181,24 +181,29 @@ Result<symbolizer::MappedTable> table_of_build(const SymbolizeOptions& options) 
   return table;
 }
 
-Result<symbolizer::MappedTable> table_of(const SymbolizeOptions& options) {
-  if (!options.table.empty()) {
-    return open_table(options.table);
-  }
-  if (!options.build_id.empty()) {
-    return table_of_build(options);
-  }
-  auto made = make_table(options.source);
+using FoundTable = std::optional<symbolizer::MappedTable>;
+
+// Nothing of a binary without symbols: its addresses are unknown, and are answered so.
+Result<FoundTable> table_of_binary(const TableSource& source) {
+  auto made = make_table(source);
   if (!made) {
     return propagate(made);
   }
-  std::optional<symbolizer::MappedTable>& mapped = made->mapped;
-  if (!mapped) {
-    return with_hint(
-        fail(ErrorCode::kNotFound, "{} has no symbols: {}", options.source.files.binary, made->reasons),
-        "install its debug package, or name the debug file with --debug");
+  if (!made->mapped) {
+    fmt::print(
+        stderr,
+        "note: {} has no symbols: {}; install its debug package, or name the debug file with --debug\n",
+        source.files.binary, made->reasons);
   }
-  return std::move(*mapped);
+  return std::move(made->mapped);
+}
+
+Result<FoundTable> table_of(const SymbolizeOptions& options) {
+  if (options.table.empty() && options.build_id.empty()) {
+    return table_of_binary(options.source);
+  }
+  auto kept = options.build_id.empty() ? open_table(options.table) : table_of_build(options);
+  return kept ? Result<FoundTable>(std::move(*kept)) : propagate(kept);
 }
 
 }  // namespace
@@ -208,7 +213,8 @@ Status run_symbolize(const SymbolizeOptions& options) {
   if (!mapped) {
     return propagate(mapped);
   }
-  Answers answers(mapped->table, options.names);
+  const FoundTable& found = *mapped;
+  Answers answers(found ? &found->table : nullptr, options.names);
   return answer_all(answers);
 }
 

@@ -140,7 +140,7 @@ Status run_symtab_dump(const SymtabDumpOptions& options) {
   std::string out;
   if (options.as_json) {
     append_header_json(table, out);
-    FramesJson frames(table, NameForm::kRaw);
+    FramesJson frames(&table, NameForm::kRaw);
     return print_rows(table, out, [&](uint64_t address, std::string& text) {
       frames.append(address, text);
       text += '\n';

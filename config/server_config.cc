@@ -45,6 +45,10 @@ std::vector<Key> ServerConfig::keys() {
        &symbol_debug_roots},
       {"symbols.retry", "How often to look whether better symbols have appeared for binaries that lack some.",
        DurationNs{&symbol_retry_ns}, Range{kNsPerSecond, 24 * kHourNs}},
+      {"symbols.max_memory_bytes",
+       "Most memory for the process that reads a binary's symbols; mapped files do not count. A binary that\n"
+       "takes more has the names of its symbol table, without files and lines.",
+       SizeBytes{&symbol_max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
   };
 }
 

@@ -161,6 +161,25 @@ Bytes ElfFile::section_bytes(std::string_view name) const {
   return slice(image_, section->file_offset, section->size_bytes, name).value_or(Bytes{});
 }
 
+// Of each symbol, where there are more sections than its own field can number (SHN_XINDEX).
+Bytes ElfFile::wide_section_numbers(size_t symbol_table) const {
+  const auto found = std::ranges::find_if(sections_, [&](const Section& section) {
+    return section.type == SHT_SYMTAB_SHNDX && section.link == symbol_table;
+  });
+  return found == sections_.end()
+             ? Bytes()
+             : slice(image_, found->file_offset, found->size_bytes, "section numbers").value_or(Bytes{});
+}
+
+const Section* ElfFile::section_of(uint32_t number, uint32_t wide_number) const {
+  if (number == SHN_XINDEX) {
+    number = wide_number;
+  } else if (number >= SHN_LORESERVE) {
+    return nullptr;
+  }
+  return number < sections_.size() ? &sections_[number] : nullptr;
+}
+
 bool ElfFile::for_each_symbol(uint32_t section_type,
                               const std::function<void(const Symbol&)>& consume) const {
   const auto table = std::ranges::find(sections_, section_type, &Section::type);
@@ -175,14 +194,16 @@ bool ElfFile::for_each_symbol(uint32_t section_type,
     return false;
   }
   ByteReader reader(*symbols);
+  ByteReader wide_numbers(wide_section_numbers(static_cast<size_t>(table - sections_.begin())));
   while (reader.remaining() >= sizeof(Elf64_Sym)) {
     const auto symbol = reader.read<Elf64_Sym>();
+    const auto wide_number = wide_numbers.read<uint32_t>();
     if (symbol.st_shndx == SHN_UNDEF) {
       continue;
     }
     consume({string_at(*strings, symbol.st_name), symbol.st_value, symbol.st_size,
              static_cast<uint8_t>(ELF64_ST_TYPE(symbol.st_info)),
-             static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info))});
+             static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info)), section_of(symbol.st_shndx, wide_number)});
   }
   return true;
 }

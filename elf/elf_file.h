@@ -41,8 +41,9 @@ struct Symbol {
   std::string_view name;
   uint64_t address;
   uint64_t size_bytes;
-  uint8_t type;     // STT_*
-  uint8_t binding;  // STB_*
+  uint8_t type;            // STT_*
+  uint8_t binding;         // STB_*
+  const Section* section;  // of the same file, that it lies in; null: none (SHN_ABS, SHN_COMMON)
 };
 
 // A view of an ELF image in memory, which it borrows.
@@ -63,14 +64,16 @@ class ElfFile {
   // The bytes of the first section of that name; nothing where there is none, or it has none in this file.
   Bytes section_bytes(std::string_view name) const;
 
-  // Calls `consume` for each symbol of the section of that type (SHT_SYMTAB or SHT_DYNSYM), in the file's
-  // order. False where there is no such section, or it is damaged.
+  // Calls `consume` for each symbol of the section of that type (SHT_SYMTAB or SHT_DYNSYM) that is defined, in the
+  // file's order. False where there is no such section, or it is damaged.
   bool for_each_symbol(uint32_t section_type, const std::function<void(const Symbol&)>& consume) const;
 
  private:
   explicit ElfFile(Bytes image) : image_(image) {}
   void read_sections(uint64_t offset, uint16_t entry_bytes, uint64_t count, uint32_t names_index);
   void read_build_id();
+  Bytes wide_section_numbers(size_t symbol_table) const;
+  const Section* section_of(uint32_t number, uint32_t wide_number) const;
 
   Bytes image_;
   uint16_t type_ = 0;

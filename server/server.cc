@@ -42,9 +42,10 @@ http::Response plain_text(unsigned status, std::string text) {
 }  // namespace
 
 Server::Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
-               const config::ServerConfig& config)
+               std::stop_source symbol_searches, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       symbolizer_(std::move(symbolizer)),
+      symbol_searches_(std::move(symbol_searches)),
       symbol_retry_(config.symbol_retry_ns),
       snapshots_(ingest_->directory().path()),
       fleet_(*ingest_, fleet_options(config), [this] {
@@ -62,12 +63,17 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
-  auto symbolizer = symbolizer::Symbolizer::open(
-      config.data_dir, {config.symbol_roots, config.symbol_debug_roots}, std::move(table_worker));
+  std::stop_source symbol_searches;
+  const symbolizer::ProcessLimits limits{.memory_bytes =
+                                             static_cast<uint64_t>(config.symbol_max_memory_bytes)};
+  auto symbolizer =
+      symbolizer::Symbolizer::open(config.data_dir, {config.symbol_roots, config.symbol_debug_roots},
+                                   std::move(table_worker), {limits, symbol_searches.get_token()});
   if (!symbolizer) {
     return propagate(symbolizer);
   }
-  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*symbolizer), config));
+  std::unique_ptr<Server> server(
+      new Server(std::move(*ingest), std::move(*symbolizer), std::move(symbol_searches), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
@@ -133,6 +139,7 @@ void Server::stop() {
     stopping_ = true;
     wake_.notify_one();
   }
+  symbol_searches_.request_stop();
   if (builder_.joinable()) {
     builder_.join();
   }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,12 +36,13 @@ class Server {
   std::string address() const { return people_->address(); }
   std::string fleet_address() const { return daemons_->address(); }
 
-  // Accepts nothing more, builds what is pending, and returns. May be called again.
+  // Accepts nothing more, builds what is pending, and returns. A process that reads symbols is ended: what it was for is looked
+  // up after the next start. May be called again.
   void stop();
 
  private:
   Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
-         const config::ServerConfig& config);
+         std::stop_source symbol_searches, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   Status start_threads(const config::ServerConfig& config);
   std::vector<http::Route> people_routes();
@@ -50,6 +52,7 @@ class Server {
 
   const std::unique_ptr<store::Ingest> ingest_;
   symbolizer::Symbolizer symbolizer_;            // of the builder thread
+  std::stop_source symbol_searches_;             // of symbolizer_
   const std::chrono::nanoseconds symbol_retry_;  // how often it looks for better symbols
   query::SnapshotCache snapshots_;
   scheduler::FleetService fleet_;

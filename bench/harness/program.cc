@@ -8,8 +8,9 @@ namespace {
 
 std::string help(std::string_view program, std::string_view purpose, std::span<const Part> parts) {
   std::string text = fmt::format(
-      "{}\n\nUsage: {} [--quick] [--json] [--only PART]\n\n"
+      "{}\n\nUsage: {} [--quick | --full] [--json] [--only PART]\n\n"
       "  --quick      All within 30 s: shorter and fewer runs, wider noise\n"
+      "  --full       Also what takes many minutes\n"
       "  --json       A line for each measurement: name, value, unit, peer, peer_value, ratio (above 1: "
       "better)\n"
       "  --only PART  One of the parts below\n"
@@ -27,6 +28,8 @@ Result<Flags> parse_flags(std::span<char*> arguments, std::span<const Part> part
     const std::string_view argument = arguments[i];
     if (argument == "--quick") {
       flags.quick = true;
+    } else if (argument == "--full") {
+      flags.full = true;
     } else if (argument == "--json") {
       flags.as_json = true;
     } else if (argument == "--only" && i + 1 < arguments.size()) {

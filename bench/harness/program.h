@@ -12,6 +12,7 @@ namespace plimsoll::bench {
 
 struct Flags {
   bool quick = false;  // all of it within 30 s, with wider noise
+  bool full = false;   // also what takes many minutes
   bool as_json = false;
   std::string_view only = {};  // names one Part; empty: all
 };

@@ -22,25 +22,32 @@ struct OpenDirectory {
   store::DataDirectory directory;
   store::Catalogue catalogue;
   std::optional<store::LiveMachines> machines;
+  store::LocalRows::Segments segments = {};  // of the newest snapshot
 
   Result<int64_t> registered() { return machines ? machines->count() : 0; }
 };
 
-Result<std::vector<std::string>> segment_paths(sqlite::Database& catalogue,
-                                               const store::DataDirectory& directory) {
-  const auto segments = store::visible_segments(catalogue);
+Result<store::LocalRows> open_rows(OpenDirectory& open, const BeforeOpening& before_opening) {
+  const auto segments = store::visible_segments(open.catalogue.database());
   if (!segments) {
     return propagate(segments);
   }
   std::vector<std::string> paths;
   for (const store::SegmentEntry& segment : *segments) {
-    paths.push_back(directory.segments_path() + "/" + segment.file);
+    paths.push_back(open.directory.segments_path() + "/" + segment.file);
   }
-  return paths;
+  if (before_opening) {
+    before_opening(paths);
+  }
+  auto rows = store::LocalRows::open(paths, open.segments);
+  if (rows) {
+    open.segments = rows->segments();
+  }
+  return rows;
 }
 
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
-Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const OpenRows& open_rows) {
+Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpening& before_opening) {
   sqlite::Database& catalogue = open.catalogue.database();
   auto snapshot = std::make_shared<Snapshot>();
   const auto version = data_version(catalogue);
@@ -49,11 +56,7 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const OpenRows&
     return !version ? propagate(version) : propagate(transaction);
   }
   // First the files: what is open stays readable however long the rest takes.
-  const auto paths = segment_paths(catalogue, open.directory);
-  if (!paths) {
-    return propagate(paths);
-  }
-  auto rows = open_rows(*paths);
+  auto rows = open_rows(open, before_opening);
   if (!rows) {
     return propagate(rows);
   }
@@ -67,19 +70,19 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const OpenRows&
   }
   snapshot->dictionaries = std::move(*dictionaries);
   snapshot->bindings = std::move(*bindings);
-  snapshot->rows = std::move(*rows);
+  snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
   snapshot->version = *version;
   return snapshot;
 }
 
 Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered,
-                                                  const OpenRows& open_rows = open_local_rows) {
-  auto snapshot = load_once(open, open_rows);
+                                                  const BeforeOpening& before_opening = {}) {
+  auto snapshot = load_once(open, before_opening);
   for (int attempt = 1; attempt < kMostAttempts && !snapshot; ++attempt) {
     if (snapshot.error().code != ErrorCode::kNotFound) {
       break;
     }
-    snapshot = load_once(open, open_rows);
+    snapshot = load_once(open, before_opening);
   }
   if (!snapshot) {
     return propagate(snapshot);
@@ -114,22 +117,14 @@ SnapshotCache::SnapshotCache(std::string data_dir) : data_dir_(std::move(data_di
 
 SnapshotCache::~SnapshotCache() = default;
 
-Result<std::unique_ptr<store::RowSource>> open_local_rows(const std::vector<std::string>& paths) {
-  auto rows = store::LocalRows::open(paths);
-  if (!rows) {
-    return propagate(rows);
-  }
-  return std::make_unique<store::LocalRows>(std::move(*rows));
-}
-
 Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir,
-                                                       const OpenRows& open_rows) {
+                                                       const BeforeOpening& before_opening) {
   auto open = open_directory(data_dir);
   if (!open) {
     return propagate(open);
   }
   const auto registered = open->registered();
-  return registered ? load_from(*open, *registered, open_rows) : propagate(registered);
+  return registered ? load_from(*open, *registered, before_opening) : propagate(registered);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest() {

@@ -15,10 +15,8 @@
 
 namespace plimsoll::query {
 
-// Opens the rows in segment files; kNotFound where one of them is gone.
-using OpenRows =
-    std::function<Result<std::unique_ptr<store::RowSource>>(const std::vector<std::string>& paths)>;
-Result<std::unique_ptr<store::RowSource>> open_local_rows(const std::vector<std::string>& paths);
+// A seam for tests: called with the files of segments after their list was read, and before they are opened.
+using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
 
 // Immutable: any number of threads may query it. Costs the dictionaries' size in memory and the time to load them.
 struct Snapshot {
@@ -33,7 +31,7 @@ struct Snapshot {
   // Opens beside a writer, in another process or this one. Where segments were merged and removed between reading their list
   // and opening them, the list is read again, a bounded number of times.
   static Result<std::shared_ptr<const Snapshot>> load(const std::string& data_dir,
-                                                      const OpenRows& open_rows = open_local_rows);
+                                                      const BeforeOpening& before_opening = {});
 };
 
 // Keeps the newest snapshot, and loads it anew once the catalogue has changed or a machine has registered. Any thread.

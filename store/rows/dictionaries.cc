@@ -1,5 +1,7 @@
 #include "store/rows/dictionaries.h"
 
+#include <algorithm>
+
 namespace plimsoll::store {
 namespace {
 
@@ -70,33 +72,61 @@ StackNode read_stack(const sqlite::Statement& row) {
   return {static_cast<uint32_t>(row.integer(1)), static_cast<uint32_t>(row.integer(2))};
 }
 
-// The ID of `key`, or a new one, for which `insert` writes the database's row.
-template <typename Map, typename Key, typename Entry, typename Insert>
-Result<uint32_t> intern(Map& index, const Key& key, std::vector<Entry>& entries, const Entry& entry,
-                        Insert insert) {
-  const auto known = index.find(key);
-  if (known != index.end()) {
-    return known->second;
-  }
+uint64_t hash_of_entry(const MachineEntry& entry) {
+  return hash_of(entry.machine_id, entry.hostname, entry.datacenter, entry.cluster, entry.platform,
+                 entry.architecture, entry.kernel, entry.cores, entry.cpu_model, entry.kernel_build_id,
+                 entry.os, entry.daemon_version);
+}
+
+uint64_t hash_of_entry(const WorkloadEntry& entry) {
+  return hash_of(entry.job, entry.instance, entry.app, entry.image, entry.build_id, entry.revision,
+                 entry.compiler, entry.builder);
+}
+
+uint64_t hash_of_entry(const std::string& entry) {
+  return hash_of(entry);
+}
+
+uint64_t hash_of_entry(const BinaryEntry& entry) {
+  return hash_of(static_cast<int>(entry.identity_kind), entry.identity, entry.path);
+}
+
+uint64_t hash_of_entry(const LocationEntry& entry) {
+  return hash_of(static_cast<int>(entry.kind), entry.owner, entry.address, entry.name);
+}
+
+// A new entry, for which `insert` writes the database's row.
+template <typename Entry, typename Insert>
+Result<uint32_t> append(std::vector<Entry>& entries, const Entry& entry, Insert insert) {
   const auto id = static_cast<uint32_t>(entries.size());
   if (const Status inserted = insert(id); !inserted) {
     return propagate(inserted);
   }
   entries.push_back(entry);
-  index.emplace(key, id);
   return id;
 }
 
-// Entries by value, but for the empty entry 0.
-template <typename Entry, typename Map>
-void index_entries(const std::vector<Entry>& entries, Map& index) {
-  for (size_t id = 1; id < entries.size(); ++id) {
-    index.emplace(entries[id], static_cast<uint32_t>(id));
+// The ID of an entry, which is appended where it is new.
+template <typename Entry, typename Insert>
+Result<uint32_t> intern(EntryIndex<Entry>& index, std::vector<Entry>& entries, const Entry& entry,
+                        Insert insert) {
+  const uint64_t hash = hash_of_entry(entry);
+  if (const uint32_t known = index.find(hash, entry, entries); known != 0) {
+    return known;
   }
+  const auto id = append(entries, entry, insert);
+  if (id) {
+    index.add(hash, *id);
+  }
+  return id;
 }
 
-uint64_t stack_key(StackNode node) {
-  return uint64_t{node.parent} << 32U | node.location;
+// All but the empty entry 0.
+template <typename Entry>
+void index_entries(const std::vector<Entry>& entries, EntryIndex<Entry>& index) {
+  for (size_t id = 1; id < entries.size(); ++id) {
+    index.add(hash_of_entry(entries[id]), static_cast<uint32_t>(id));
+  }
 }
 
 }  // namespace
@@ -149,18 +179,15 @@ Result<DictionaryWriter> DictionaryWriter::open(sqlite::Database& database) {
   index_entries(writer.entries_.workloads, writer.workloads_);
   index_entries(writer.entries_.threads, writer.threads_);
   index_entries(writer.entries_.binaries, writer.binaries_);
-  index_entries(writer.entries_.locations, writer.locations_);
-  for (size_t id = 1; id < writer.entries_.events.size(); ++id) {
-    writer.events_.emplace(writer.entries_.events[id].name, static_cast<uint32_t>(id));
-  }
+  writer.index_locations();
   for (size_t id = 1; id < writer.entries_.stacks.size(); ++id) {
-    writer.stacks_.emplace(stack_key(writer.entries_.stacks[id]), static_cast<uint32_t>(id));
+    writer.stacks_.add(writer.entries_.stacks[id], static_cast<uint32_t>(id));
   }
   return writer;
 }
 
 Result<uint32_t> DictionaryWriter::machine(const MachineEntry& entry) {
-  return intern(machines_, entry, entries_.machines, entry, [&](uint32_t id) {
+  return intern(machines_, entries_.machines, entry, [&](uint32_t id) {
     return database_->execute("INSERT INTO machine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
                               entry.machine_id, entry.hostname, entry.datacenter, entry.cluster,
                               entry.platform, entry.architecture, entry.kernel, entry.cores, entry.cpu_model,
@@ -169,20 +196,24 @@ Result<uint32_t> DictionaryWriter::machine(const MachineEntry& entry) {
 }
 
 Result<uint32_t> DictionaryWriter::event(const EventEntry& entry) {
-  const auto id = intern(events_, entry.name, entries_.events, entry, [&](uint32_t new_id) {
-    return database_->execute("INSERT INTO event VALUES (?, ?, ?, ?)", new_id, entry.name,
-                              static_cast<int>(entry.unit), static_cast<int>(entry.kind));
-  });
-  if (id && (entries_.events[*id].unit != entry.unit || entries_.events[*id].kind != entry.kind)) {
+  const auto known =
+      std::ranges::find(entries_.events.begin() + 1, entries_.events.end(), entry.name, &EventEntry::name);
+  if (known == entries_.events.end()) {
+    return append(entries_.events, entry, [&](uint32_t id) {
+      return database_->execute("INSERT INTO event VALUES (?, ?, ?, ?)", id, entry.name,
+                                static_cast<int>(entry.unit), static_cast<int>(entry.kind));
+    });
+  }
+  if (known->unit != entry.unit || known->kind != entry.kind) {
     return fail(ErrorCode::kConflict, "event {} comes with unit {} and kind {}; here it has {} and {}",
                 entry.name, wire::Unit_Name(entry.unit), wire::Kind_Name(entry.kind),
-                wire::Unit_Name(entries_.events[*id].unit), wire::Kind_Name(entries_.events[*id].kind));
+                wire::Unit_Name(known->unit), wire::Kind_Name(known->kind));
   }
-  return id;
+  return static_cast<uint32_t>(known - entries_.events.begin());
 }
 
 Result<uint32_t> DictionaryWriter::workload(const WorkloadEntry& entry) {
-  return intern(workloads_, entry, entries_.workloads, entry, [&](uint32_t id) {
+  return intern(workloads_, entries_.workloads, entry, [&](uint32_t id) {
     return database_->execute("INSERT INTO workload VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", id, entry.job,
                               entry.instance, entry.app, entry.image, entry.build_id, entry.revision,
                               entry.compiler, entry.builder);
@@ -190,44 +221,70 @@ Result<uint32_t> DictionaryWriter::workload(const WorkloadEntry& entry) {
 }
 
 Result<uint32_t> DictionaryWriter::thread(const std::string& name) {
-  return intern(threads_, name, entries_.threads, name, [&](uint32_t id) {
+  return intern(threads_, entries_.threads, name, [&](uint32_t id) {
     return database_->execute("INSERT INTO thread VALUES (?, ?)", id, name);
   });
 }
 
 Result<uint32_t> DictionaryWriter::binary(const BinaryEntry& entry) {
-  return intern(binaries_, entry, entries_.binaries, entry, [&](uint32_t id) {
+  return intern(binaries_, entries_.binaries, entry, [&](uint32_t id) {
     return database_->execute("INSERT INTO binary (id, identity_kind, identity, path) VALUES (?, ?, ?, ?)",
                               id, static_cast<int>(entry.identity_kind), as_bytes(entry.identity),
                               entry.path);
   });
 }
 
+void DictionaryWriter::index_locations() {
+  for (uint32_t id = 1; id < entries_.locations.size(); ++id) {
+    const LocationEntry& entry = entries_.locations[id];
+    if (entry.name.empty()) {
+      locations_.add({entry.address, entry.owner, entry.kind}, id);
+    } else {
+      named_locations_.add(hash_of_entry(entry), id);
+    }
+  }
+}
+
 Result<uint32_t> DictionaryWriter::location(const LocationEntry& entry) {
-  return intern(locations_, entry, entries_.locations, entry, [&](uint32_t id) {
+  const auto insert = [&](uint32_t id) {
     return database_->execute("INSERT INTO location VALUES (?, ?, ?, ?, ?)", id, static_cast<int>(entry.kind),
                               entry.owner, entry.address, entry.name);
-  });
+  };
+  if (!entry.name.empty()) {
+    return intern(named_locations_, entries_.locations, entry, insert);
+  }
+  const LocationKey key{entry.address, entry.owner, entry.kind};
+  if (const uint32_t known = locations_.find(key); known != 0) {
+    return known;
+  }
+  const auto id = append(entries_.locations, entry, insert);
+  if (id) {
+    locations_.add(key, *id);
+  }
+  return id;
 }
 
 Result<uint32_t> DictionaryWriter::stack(StackNode node) {
-  return intern(stacks_, stack_key(node), entries_.stacks, node, [&](uint32_t id) {
-    return database_->execute("INSERT INTO stack VALUES (?, ?, ?)", id, node.parent, node.location);
+  if (const uint32_t known = stacks_.find(node); known != 0) {
+    return known;
+  }
+  const auto id = append(entries_.stacks, node, [&](uint32_t new_id) {
+    return database_->execute("INSERT INTO stack VALUES (?, ?, ?)", new_id, node.parent, node.location);
   });
+  if (id) {
+    stacks_.add(node, *id);
+  }
+  return id;
 }
 
 Result<uint32_t> DictionaryWriter::origin(const OriginEntry& entry, const std::string& stratum,
                                           const std::string& profile_id, int64_t archive_sequence) {
-  const auto id = static_cast<uint32_t>(entries_.origins.size());
-  const auto inserted =
-      database_->execute("INSERT INTO origin VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
-                         as_bytes(profile_id), archive_sequence, entry.machine, entry.from_ns, entry.to_ns,
-                         entry.draw, stratum, entry.inclusion_probability, entry.interval_ns, entry.series);
-  if (!inserted) {
-    return propagate(inserted);
-  }
-  entries_.origins.push_back(entry);
-  return id;
+  return append(entries_.origins, entry, [&](uint32_t id) {
+    return database_->execute("INSERT INTO origin VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
+                              as_bytes(profile_id), archive_sequence, entry.machine, entry.from_ns,
+                              entry.to_ns, entry.draw, stratum, entry.inclusion_probability,
+                              entry.interval_ns, entry.series);
+  });
 }
 
 }  // namespace plimsoll::store

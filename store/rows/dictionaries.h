@@ -1,15 +1,15 @@
 // The dictionaries that rows refer to. A dictionary ID is an index into these arrays; entry 0 is empty.
 #pragma once
 
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <compare>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
+#include "store/rows/entry_index.h"
+#include "store/rows/key_index.h"
 #include "store/sqlite/database.h"
 
 namespace plimsoll::store {
@@ -78,6 +78,9 @@ struct LocationEntry {
 struct StackNode {
   uint32_t parent = 0;
   uint32_t location = 0;
+
+  bool operator==(const StackNode&) const = default;
+  uint64_t hash() const { return hash_of(uint64_t{parent} << 32U | location); }
 };
 
 // Everything in memory, as of one moment.
@@ -116,17 +119,28 @@ class DictionaryWriter {
                           int64_t archive_sequence);
 
  private:
+  // A location without a name.
+  struct LocationKey {
+    uint64_t address = 0;
+    uint32_t owner = 0;
+    wire::LocationKind kind = wire::LOCATION_UNSPECIFIED;
+
+    bool operator==(const LocationKey&) const = default;
+    uint64_t hash() const { return hash_of(address, owner, static_cast<int>(kind)); }
+  };
+
   explicit DictionaryWriter(sqlite::Database& database) : database_(&database) {}
+  void index_locations();
 
   sqlite::Database* database_;
   Dictionaries entries_;
-  std::map<MachineEntry, uint32_t> machines_;
-  std::map<std::string, uint32_t, std::less<>> events_;
-  std::map<WorkloadEntry, uint32_t> workloads_;
-  std::map<std::string, uint32_t, std::less<>> threads_;
-  std::map<BinaryEntry, uint32_t> binaries_;
-  std::map<LocationEntry, uint32_t> locations_;
-  boost::unordered_flat_map<uint64_t, uint32_t> stacks_;  // parent << 32 | location
+  EntryIndex<MachineEntry> machines_;
+  EntryIndex<WorkloadEntry> workloads_;
+  EntryIndex<std::string> threads_;
+  EntryIndex<BinaryEntry> binaries_;
+  EntryIndex<LocationEntry> named_locations_;
+  KeyIndex<LocationKey> locations_;  // the others
+  KeyIndex<StackNode> stacks_;
 };
 
 }  // namespace plimsoll::store

@@ -1,144 +1,139 @@
 #include "store/rows/local_rows.h"
 
 #include <algorithm>
-#include <map>
+#include <thread>
+
+#include "store/rows/block_aggregator.h"
+#include "store/rows/segment_cursor.h"
 
 namespace plimsoll::store {
 namespace {
 
-bool selected(const std::vector<bool>& flags, uint64_t id) {
-  return flags.empty() || (id < flags.size() && flags[id]);
-}
+// Starting a thread takes as long as aggregating this many rows.
+constexpr uint64_t kRowsPerThread = 500'000;
 
-bool selected(const RowFilter& filter, const Row& row) {
-  return selected(filter.events, row.event) && selected(filter.workloads, row.workload) &&
-         selected(filter.origins, row.origin) && selected(filter.threads, row.thread) &&
-         selected(filter.stacks, row.stack);
-}
+struct BlockPlace {
+  const Segment* segment;
+  size_t block;
 
-uint32_t group_of(const std::vector<uint32_t>& groups, uint64_t id) {
-  return id < groups.size() ? groups[id] : 0;
-}
-
-class SegmentCursor : public RowCursor {
- public:
-  SegmentCursor(const std::vector<Segment>& segments, RowFilter filter)
-      : segments_(segments), filter_(std::move(filter)) {}
-
-  Result<std::span<const Row>> next() override {
-    rows_.clear();
-    while (rows_.empty() && segment_ < segments_.size()) {
-      if (block_ == segments_[segment_].blocks()) {
-        ++segment_;
-        block_ = 0;
-        continue;
-      }
-      if (auto read = read_block(segments_[segment_]); !read) {
-        return propagate(read);
-      }
-      ++block_;
-    }
-    return std::span<const Row>(rows_);
-  }
-
- private:
-  Status read_block(const Segment& segment) {
-    for (size_t column = 0; column < kColumns; ++column) {
-      if (auto read = segment.read(block_, static_cast<Column>(column), columns_[column]); !read) {
-        return read;
-      }
-    }
-    for (size_t i = 0; i < segment.rows_in_block(block_); ++i) {
-      const auto at = [&](Column column) { return columns_[static_cast<size_t>(column)][i]; };
-      const auto id = [&](Column column) { return static_cast<uint32_t>(at(column)); };
-      const Row row{id(Column::kEvent),  id(Column::kWorkload), id(Column::kOrigin),
-                    id(Column::kThread), id(Column::kStack),    at(Column::kHits)};
-      if (selected(filter_, row)) {
-        rows_.push_back(row);
-      }
-    }
-    return {};
-  }
-
-  const std::vector<Segment>& segments_;
-  RowFilter filter_;
-  size_t segment_ = 0;
-  size_t block_ = 0;
-  std::array<std::vector<uint64_t>, kColumns> columns_;
-  std::vector<Row> rows_;
+  uint64_t rows() const { return segment->rows_in_block(block); }
 };
+
+// Blocks that may hold selected rows.
+struct Work {
+  std::vector<BlockPlace> blocks;
+  uint64_t rows = 0;
+  uint32_t max_stack = 0;
+};
+
+Work select_blocks(const std::vector<std::shared_ptr<const Segment>>& segments, const RowFilter& filter) {
+  Work work;
+  for (const auto& segment : segments) {
+    for (size_t block = 0; block < segment->blocks(); ++block) {
+      if (may_hold(filter, segment->zones(block))) {
+        work.blocks.push_back({segment.get(), block});
+        work.rows += segment->rows_in_block(block);
+        work.max_stack = std::max(work.max_stack, segment->zones(block).stack.max);
+      }
+    }
+  }
+  return work;
+}
+
+// Parts of about as many rows each, in order: the same blocks for the same number of threads, so that sums come out the same.
+std::vector<std::span<const BlockPlace>> split(const Work& work, size_t parts) {
+  std::vector<std::span<const BlockPlace>> split;
+  size_t from = 0;
+  uint64_t rows = 0;
+  for (size_t i = 0; i < work.blocks.size(); ++i) {
+    rows += work.blocks[i].rows();
+    if (rows * parts >= work.rows * (split.size() + 1)) {
+      split.push_back(std::span(work.blocks).subspan(from, i + 1 - from));
+      from = i + 1;
+    }
+  }
+  return split;
+}
+
+Status add_all(std::span<const BlockPlace> blocks, BlockAggregator& aggregator) {
+  for (const BlockPlace& place : blocks) {
+    if (Status added = aggregator.add(*place.segment, place.block); !added) {
+      return added;
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
-Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths) {
+Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths, const Segments& open) {
   LocalRows rows;
   for (const std::string& path : segment_paths) {
+    const auto known =
+        std::ranges::find_if(open, [&](const auto& segment) { return segment->path() == path; });
+    if (known != open.end()) {
+      rows.segments_.push_back(*known);
+      continue;
+    }
     auto segment = Segment::open(path);
     if (!segment) {
       return propagate(segment);
     }
-    rows.segments_.push_back(std::move(*segment));
+    rows.segments_.push_back(std::make_shared<const Segment>(std::move(*segment)));
   }
   return rows;
+}
+
+Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
+  const Work work = select_blocks(segments_, request.filter);
+  const auto space = CellSpace::of(request, work.max_stack);
+  if (!space) {
+    return propagate(space);
+  }
+  const unsigned cpus = threads_ != 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
+  const auto threads = std::clamp<uint64_t>(work.rows / kRowsPerThread, 1, cpus);
+  const auto parts = split(work, threads);
+  std::vector<BlockAggregator> aggregators;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    aggregators.emplace_back(request, *space, work.rows);
+  }
+  std::vector<Status> done(parts.size());
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < parts.size(); ++i) {
+      others.emplace_back([&, i] { done[i] = add_all(parts[i], aggregators[i]); });
+    }
+    if (!parts.empty()) {
+      done[0] = add_all(parts[0], aggregators[0]);
+    }
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!done[i]) {
+      return propagate(done[i]);
+    }
+    if (i > 0 && !aggregators[0].sums().add(aggregators[i].sums())) {
+      return too_many_sums(request.max_sums);
+    }
+  }
+  return parts.empty() ? CellSums(*space, request.max_sums, 0).cells() : aggregators[0].sums().cells();
 }
 
 std::unique_ptr<RowCursor> LocalRows::scan(RowFilter filter) const {
   return std::make_unique<SegmentCursor>(segments_, std::move(filter));
 }
 
-Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
-  Cells cells;
-  cells.measures = request.measures.size();
-  for (const uint32_t group : request.machine_group) {
-    cells.machine_groups = std::max<size_t>(cells.machine_groups, group + 1);
-  }
-  const size_t width = cells.measures * cells.machine_groups;
-  std::map<CellKey, std::vector<double>> sums;
-  const auto cursor = scan(request.filter);
-  while (true) {
-    const auto rows = cursor->next();
-    if (!rows) {
-      return propagate(rows);
-    }
-    if (rows->empty()) {
-      break;
-    }
-    for (const Row& row : *rows) {
-      const CellKey key{group_of(request.event_group, row.event), group_of(request.origin_group, row.origin),
-                        group_of(request.workload_group, row.workload),
-                        group_of(request.thread_group, row.thread),
-                        request.by_stack ? row.stack : group_of(request.stack_group, row.stack)};
-      auto& cell = sums[key];
-      cell.resize(width);
-      for (size_t m = 0; m < cells.measures; ++m) {
-        const Factors& factors = request.measures[m];
-        if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
-          return fail(ErrorCode::kCorrupt,
-                      "a row names event {} of origin {}, which the dictionaries do not hold", row.event,
-                      row.origin);
-        }
-        cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
-            static_cast<double>(row.hits) * factors[row.event][row.origin];
-      }
-      if (sums.size() * width > request.max_sums) {
-        return with_hint(fail(ErrorCode::kTooLarge, "the answer has more than {} sums", request.max_sums),
-                         "group by fewer dimensions, or narrow the time range or the filters");
-      }
-    }
-  }
-  for (const auto& [key, cell] : sums) {
-    if (std::ranges::any_of(cell, [](double sum) { return sum != 0; })) {
-      cells.keys.push_back(key);
-      cells.sums.insert(cells.sums.end(), cell.begin(), cell.end());
-    }
-  }
-  return cells;
-}
-
 uint64_t LocalRows::rows() const {
   uint64_t total = 0;
-  for (const Segment& segment : segments_) {
-    total += segment.rows();
+  for (const auto& segment : segments_) {
+    total += segment->rows();
+  }
+  return total;
+}
+
+uint64_t LocalRows::size_bytes() const {
+  uint64_t total = 0;
+  for (const auto& segment : segments_) {
+    total += segment->size_bytes();
   }
   return total;
 }

@@ -1,133 +1,75 @@
 #include "store/rows/segment.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "base/checksum.h"
+#include "store/rows/segment_layout.h"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr std::string_view kMagic = "PLIMSEGM";
-constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 40;
-constexpr size_t kHeaderBytes =
-    8 + 4 + 4 + 8 + 8;  // magic, version, columns, rows, checksum of the directory
 
-template <typename T>
-void append(std::string& out, const T& value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+bool all_within(std::span<const uint32_t> ids, Zone zone) {
+  return std::ranges::all_of(ids, [&](uint32_t id) { return zone.contains(id); });
 }
 
-uint64_t value_of(const Row& row, Column column) {
-  switch (column) {
-    case Column::kEvent:
-      return row.event;
-    case Column::kWorkload:
-      return row.workload;
-    case Column::kStack:
-      return row.stack;
-    case Column::kThread:
-      return row.thread;
-    case Column::kOrigin:
-      return row.origin;
-    case Column::kHits:
-      return row.hits;
-  }
-  return 0;
-}
+// Reads the columns of a part one after the other; the first that is damaged ends it.
+class Columns {
+ public:
+  explicit Columns(Bytes part) : reader_(part) {}
 
-unsigned bits_for(uint64_t range) {
-  return static_cast<unsigned>(std::bit_width(range));
-}
-
-// Words that `count` values of `bits` each fill.
-size_t packed_words(size_t count, unsigned bits) {
-  return (count * bits + 63) / 64;
-}
-
-// Differences to `min`, packed from the lowest bit of little-endian 64-bit words upwards.
-std::string pack(const std::vector<uint64_t>& values, uint64_t min, unsigned bits) {
-  std::vector<uint64_t> words(packed_words(values.size(), bits));
-  for (size_t i = 0; bits > 0 && i < values.size(); ++i) {
-    const size_t word = i * bits / 64;
-    const size_t shift = i * bits % 64;
-    const uint64_t difference = values[i] - min;
-    words[word] |= difference << shift;
-    if (shift != 0 && shift + bits > 64) {
-      words[word + 1] |= difference >> (64 - shift);
+  template <typename Value>
+  void read(size_t count, std::vector<Value>& values) {
+    if (!status_) {
+      return;
     }
-  }
-  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint64_t)};
-}
-
-void unpack(Bytes packed, uint64_t min, unsigned bits, std::vector<uint64_t>& values) {
-  if (bits == 0) {
-    std::ranges::fill(values, min);
-    return;
-  }
-  std::vector<uint64_t> words(packed.size() / sizeof(uint64_t));
-  std::memcpy(words.data(), packed.data(), packed.size());
-  const uint64_t mask = bits == 64 ? UINT64_MAX : (uint64_t{1} << bits) - 1;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t word = i * bits / 64;
-    const size_t shift = i * bits % 64;
-    uint64_t difference = words[word] >> shift;
-    if (shift != 0 && shift + bits > 64) {
-      difference |= words[word + 1] << (64 - shift);
-    }
-    values[i] = min + (difference & mask);
-  }
-}
-
-void sum_equal_keys(std::vector<Row>& rows) {
-  std::ranges::sort(rows);
-  size_t kept = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (kept > 0 && rows[kept - 1].same_key(rows[i])) {
-      rows[kept - 1].hits += rows[i].hits;
+    const auto column = PackedColumn::read(reader_, count);
+    if (column) {
+      column->unpack(values);
     } else {
-      rows[kept++] = rows[i];
+      status_ = propagate(column);
     }
   }
-  rows.resize(kept);
+
+  Status finish() const {
+    return status_ && reader_.remaining() != 0 ? fail(ErrorCode::kCorrupt, "it has bytes behind its columns")
+                                               : status_;
+  }
+
+ private:
+  ByteReader reader_;
+  Status status_;
+};
+
+// Whether the runs of a matrix are those that its counts tell of, and stay within `groups`.
+template <typename Hits>
+bool runs_fit(const BlockMatrix<Hits>& matrix, size_t rows, size_t groups, size_t multiples, size_t runs) {
+  size_t run = 0;
+  size_t gap = 0;
+  size_t with_hits = 0;
+  for (size_t i = 0; i < matrix.size; ++i) {
+    for (const uint32_t length : {matrix.singles[i], matrix.multiples[i]}) {
+      if (length == 0) {
+        continue;
+      }
+      if (run == runs || length - 1 > rows - runs - gap) {
+        return false;
+      }
+      uint64_t group = matrix.first[run++];
+      for (uint32_t j = 1; j < length; ++j) {
+        group += uint64_t{matrix.gap[gap++]} + 1;
+      }
+      if (group >= groups) {
+        return false;
+      }
+    }
+    with_hits += matrix.multiples[i];
+  }
+  return run == runs && gap == rows - runs && with_hits == multiples;
 }
 
 }  // namespace
-
-std::string encode_segment(std::vector<Row> rows) {
-  sum_equal_keys(rows);
-  std::vector<Segment::BlockEntry> directory;
-  std::string data;
-  const size_t blocks = (rows.size() + kBlockRows - 1) / kBlockRows;
-  const uint64_t data_start = kHeaderBytes + blocks * kColumns * sizeof(Segment::BlockEntry);
-  std::vector<uint64_t> values;
-  for (size_t block = 0; block < blocks; ++block) {
-    const std::span block_rows =
-        std::span(rows).subspan(block * kBlockRows, std::min(kBlockRows, rows.size() - block * kBlockRows));
-    for (size_t column = 0; column < kColumns; ++column) {
-      values.clear();
-      for (const Row& row : block_rows) {
-        values.push_back(value_of(row, static_cast<Column>(column)));
-      }
-      const auto [min, max] = std::ranges::minmax(values);
-      const std::string packed = pack(values, min, bits_for(max - min));
-      directory.push_back({min, max, data_start + data.size(), packed.size(), checksum64(as_bytes(packed))});
-      data += packed;
-    }
-  }
-  std::string directory_bytes;
-  for (const Segment::BlockEntry& entry : directory) {
-    append(directory_bytes, entry);
-  }
-  std::string file(kMagic);
-  append(file, kVersion);
-  append(file, static_cast<uint32_t>(kColumns));
-  append(file, uint64_t{rows.size()});
-  append(file, checksum64(as_bytes(file + directory_bytes)));
-  return file + directory_bytes + data;
-}
 
 Result<Segment> Segment::open(const std::string& path) {
   auto file = MappedFile::open(path, kMaxSegmentBytes);
@@ -138,62 +80,142 @@ Result<Segment> Segment::open(const std::string& path) {
     return fail(ErrorCode::kCorrupt, "segment {} is damaged: {}", path, what);
   };
   ByteReader reader(file->bytes());
-  const Bytes magic = reader.bytes(kMagic.size());
-  const auto version = reader.read<uint32_t>();
-  const auto columns = reader.read<uint32_t>();
-  const auto rows = reader.read<uint64_t>();
-  const auto checksum = reader.read<uint64_t>();
-  if (!reader.ok() || as_text(magic) != kMagic) {
+  const auto header = reader.read<SegmentHeader>();
+  if (!reader.ok() || header.magic != kSegmentMagic) {
     return damaged("it has no segment header");
   }
-  if (version != kVersion || columns != kColumns) {
-    return fail(ErrorCode::kUnsupported,
-                "segment {} has version {} with {} columns; this program reads version {} with {}", path,
-                version, columns, kVersion, kColumns);
+  if (header.version != kSegmentVersion) {
+    return fail(ErrorCode::kUnsupported, "segment {} has version {}; this program reads version {}", path,
+                header.version, kSegmentVersion);
   }
-  const uint64_t entries = (rows / kBlockRows + (rows % kBlockRows == 0 ? 0 : 1)) * kColumns;
-  if (entries > reader.remaining() / sizeof(BlockEntry)) {
-    return damaged("its directory ends outside the file");
+  if (header.header_checksum != checksum_of(header)) {
+    return damaged("the checksum of its header does not match");
   }
-  const Bytes directory = reader.bytes(entries * sizeof(BlockEntry));
-  const Bytes head = file->bytes().subspan(0, kHeaderBytes - sizeof checksum);
-  if (checksum64(as_bytes(std::string(as_text(head)) + std::string(as_text(directory)))) != checksum) {
+  const Bytes directory = reader.bytes(uint64_t{header.blocks} * sizeof(BlockEntry));
+  if (!reader.ok() || checksum64(directory) != header.directory_checksum) {
     return damaged("the checksum of its directory does not match");
   }
   Segment segment;
   segment.path_ = path;
-  segment.rows_ = rows;
-  ByteReader directory_reader(directory);
-  for (uint64_t i = 0; i < entries; ++i) {
-    segment.directory_.push_back(directory_reader.read<BlockEntry>());
+  segment.rows_ = header.rows;
+  ByteReader entries(directory);
+  uint64_t end = reader.offset();
+  uint64_t rows = 0;
+  for (uint32_t i = 0; i < header.blocks; ++i) {
+    const auto entry = entries.read<BlockEntry>();
+    const bool fits = entry.offset == end && entry.rows > 0 && entry.rows <= kBlockRows && entry.groups > 0 &&
+                      entry.groups <= entry.rows && entry.stacks <= entry.rows && entry.runs <= entry.rows &&
+                      entry.multiples <= entry.rows;
+    if (!fits) {
+      return damaged("its directory does not fit together");
+    }
+    end += uint64_t{entry.group_bytes} + entry.matrix_bytes;
+    rows += entry.rows;
+    segment.directory_.push_back(entry);
   }
+  if (end != file->bytes().size() || rows != header.rows) {
+    return damaged("its directory does not describe the whole file");
+  }
+  segment.checked_ = std::make_unique<std::atomic<bool>[]>(segment.blocks() * 2);
   segment.file_ = std::move(*file);
   return segment;
 }
 
-size_t Segment::rows_in_block(size_t block) const {
-  return std::min<uint64_t>(kBlockRows, rows_ - block * kBlockRows);
+std::unexpected<Error> Segment::damaged(size_t block, std::string_view what) const {
+  return fail(ErrorCode::kCorrupt, "segment {} is damaged: block {}: {}", path_, block, what);
 }
 
-Segment::Zone Segment::zone(size_t block, Column column) const {
-  return {entry(block, column).min, entry(block, column).max};
+bool Segment::needs_check(size_t block, bool is_matrix) const {
+  return !checked_[block * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
 }
 
-Status Segment::read(size_t block, Column column, std::vector<uint64_t>& values) const {
-  const BlockEntry& stored = entry(block, column);
-  const auto packed = slice(file_.bytes(), stored.offset, stored.size_bytes, "a block");
-  const size_t count = rows_in_block(block);
-  const unsigned bits = bits_for(stored.max - stored.min);
-  if (!packed || stored.max < stored.min ||
-      stored.size_bytes != packed_words(count, bits) * sizeof(uint64_t) ||
-      checksum64(*packed) != stored.checksum) {
-    return fail(ErrorCode::kCorrupt,
-                "segment {} is damaged: block {} of column {} does not match its checksum", path_, block,
-                static_cast<int>(column));
+void Segment::set_checked(size_t block, bool is_matrix) const {
+  checked_[block * 2 + (is_matrix ? 1 : 0)].store(true, std::memory_order_relaxed);
+}
+
+Result<Bytes> Segment::part(size_t block, bool is_matrix) const {
+  const BlockEntry& entry = directory_[block];
+  const Bytes bytes = is_matrix ? file_.bytes().subspan(entry.offset + entry.group_bytes, entry.matrix_bytes)
+                                : file_.bytes().subspan(entry.offset, entry.group_bytes);
+  if (needs_check(block, is_matrix) &&
+      checksum64(bytes) != (is_matrix ? entry.matrix_checksum : entry.group_checksum)) {
+    return damaged(block, is_matrix ? "its matrix does not match its checksum"
+                                    : "its groups do not match their checksum");
   }
-  values.resize(count);
-  unpack(*packed, stored.min, bits, values);
+  return bytes;
+}
+
+Status Segment::read_groups(size_t block, BlockGroups& groups) const {
+  const BlockEntry& entry = directory_[block];
+  const auto bytes = part(block, false);
+  if (!bytes) {
+    return propagate(bytes);
+  }
+  Columns columns(*bytes);
+  groups.size = entry.groups;
+  for (auto* ids : {&groups.event, &groups.workload, &groups.origin, &groups.thread}) {
+    columns.read(entry.groups, *ids);
+  }
+  columns.read(entry.groups, groups.hits);
+  if (const Status read = columns.finish(); !read) {
+    return damaged(block, read.error().message);
+  }
+  if (needs_check(block, false)) {
+    const BlockZones& zones = entry.zones;
+    const auto fits = [&](const std::vector<uint32_t>& ids, Zone zone) {
+      return all_within(std::span(ids).first(entry.groups), zone);
+    };
+    if (!fits(groups.event, zones.event) || !fits(groups.workload, zones.workload) ||
+        !fits(groups.origin, zones.origin) || !fits(groups.thread, zones.thread)) {
+      return damaged(block, "an ID of its groups lies outside of its zones");
+    }
+    set_checked(block, false);
+  }
   return {};
+}
+
+template <typename Hits>
+Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix) const {
+  const BlockEntry& entry = directory_[block];
+  const auto bytes = part(block, true);
+  if (!bytes) {
+    return propagate(bytes);
+  }
+  Columns columns(*bytes);
+  matrix.is_by_stack = entry.stacks > 0;
+  matrix.size = matrix.is_by_stack ? entry.stacks : entry.rows;
+  columns.read(matrix.size, matrix.stack);
+  if (matrix.is_by_stack) {
+    columns.read(matrix.size, matrix.singles);
+    columns.read(matrix.size, matrix.multiples);
+    columns.read(entry.runs, matrix.first);
+    columns.read(entry.rows - entry.runs, matrix.gap);
+    columns.read(entry.multiples, matrix.hits);
+  } else {
+    columns.read(entry.rows, matrix.group);
+    columns.read(entry.rows, matrix.hits);
+  }
+  if (const Status read = columns.finish(); !read) {
+    return damaged(block, read.error().message);
+  }
+  if (needs_check(block, true)) {
+    const bool fits = matrix.is_by_stack
+                          ? runs_fit(matrix, entry.rows, entry.groups, entry.multiples, entry.runs)
+                          : all_within(std::span(matrix.group).first(entry.rows), {0, entry.groups - 1});
+    if (!fits || !all_within(std::span(matrix.stack).first(matrix.size), entry.zones.stack)) {
+      return damaged(block, "its matrix does not fit its groups and zones");
+    }
+    set_checked(block, true);
+  }
+  return {};
+}
+
+Status Segment::read_matrix(size_t block, BlockMatrix<double>& matrix) const {
+  return read_any_matrix(block, matrix);
+}
+
+Status Segment::read_matrix(size_t block, BlockMatrix<uint64_t>& matrix) const {
+  return read_any_matrix(block, matrix);
 }
 
 }  // namespace plimsoll::store

@@ -41,7 +41,7 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 void Database::Close::operator()(sqlite3* connection) const {
-  ::sqlite3_close(connection);
+  ::sqlite3_close_v2(connection);  // statements may go later
 }
 
 Result<bool> Statement::step() {
@@ -72,6 +72,11 @@ std::string Statement::blob(int column) const {
   return bytes == nullptr
              ? std::string()
              : std::string(bytes, static_cast<size_t>(::sqlite3_column_bytes(statement_.get(), column)));
+}
+
+void Statement::reset() {
+  ::sqlite3_reset(statement_.get());
+  ::sqlite3_clear_bindings(statement_.get());
 }
 
 namespace {
@@ -136,6 +141,17 @@ Result<Statement> Database::prepare(std::string_view sql) {
     return failure_of(connection_.get(), code, sql);
   }
   return Statement(statement);
+}
+
+Result<Statement*> Database::prepare_to_keep(std::string_view sql) {
+  if (const auto kept = kept_.find(sql); kept != kept_.end()) {
+    return &kept->second;
+  }
+  auto statement = prepare(sql);
+  if (!statement) {
+    return propagate(statement);
+  }
+  return &kept_.emplace(sql, std::move(*statement)).first->second;
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ class Statement {
 
  private:
   friend class Database;
+  void reset();  // to before the first step, without values
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
@@ -58,24 +60,20 @@ class Database {
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {
     auto statement = prepare(sql);
-    if (!statement) {
-      return statement;
-    }
-    // The fold below changes both, which the check does not see.
-    int index = 0;  // NOLINT(misc-const-correctness)
-    Status bound;   // NOLINT(misc-const-correctness)
-    ((bound = bound ? statement->bind(++index, as_bindable(values)) : bound), ...);
+    const Status bound = statement ? bind_all(*statement, values...) : propagate(statement);
     return bound ? std::move(statement) : propagate(bound);
   }
 
-  // A statement without rows (INSERT, UPDATE, DELETE).
+  // A statement without rows (INSERT, UPDATE, DELETE). Kept prepared for the next time.
   template <typename... Values>
   Status execute(std::string_view sql, const Values&... values) {
-    auto statement = query(sql, values...);
+    const auto statement = prepare_to_keep(sql);
     if (!statement) {
       return propagate(statement);
     }
-    const auto stepped = statement->step();
+    const Status bound = bind_all(**statement, values...);
+    const auto stepped = bound ? (*statement)->step() : propagate(bound);
+    (*statement)->reset();
     return stepped ? Status() : propagate(stepped);
   }
 
@@ -112,11 +110,22 @@ class Database {
     }
   }
 
+  template <typename... Values>
+  static Status bind_all(Statement& statement, const Values&... values) {
+    // The fold below changes both, which the check does not see.
+    int index = 0;  // NOLINT(misc-const-correctness)
+    Status bound;   // NOLINT(misc-const-correctness)
+    ((bound = bound ? statement.bind(++index, as_bindable(values)) : bound), ...);
+    return bound;
+  }
+
   Database(sqlite3* connection, std::string path) : connection_(connection), path_(std::move(path)) {}
   Result<Statement> prepare(std::string_view sql);
+  Result<Statement*> prepare_to_keep(std::string_view sql);
 
   std::unique_ptr<sqlite3, Close> connection_;
   std::string path_;
+  std::map<std::string, Statement, std::less<>> kept_;  // by text: the few that a program has
 };
 
 // Hands each row of a query (Database::query) to `consume`, which may return a Status: the first failure ends it.

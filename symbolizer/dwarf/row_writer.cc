@@ -4,10 +4,9 @@
 
 namespace plimsoll::symbolizer {
 
-RowWriter::RowWriter(const MergedCode& code, std::span<const NamedCode> symbols, SymtabWriter& writer)
+RowWriter::RowWriter(const MergedCode& code, SymbolCursor symbols, SymtabWriter& writer)
     : code_(code),
-      symbols_(symbols),
-      cursor_(symbols),
+      symbols_(std::move(symbols)),
       writer_(writer),
       unknown_unit_(writer.unit({}, 0)),
       functions_(code.functions().size(), kNoNumber),
@@ -27,33 +26,36 @@ uint32_t RowWriter::function(uint32_t function) {
 
 // A function that is not inlined has the name that its symbol gives it: code that was split off (".cold"), specialized or
 // aliased has the DWARF of the one it came from.
-uint32_t RowWriter::root(uint32_t scope, uint32_t symbol) {
+uint32_t RowWriter::root(uint32_t scope, uint32_t name) {
   const uint32_t number = code_.scopes()[scope].function;
-  if (symbol != kNoSymbol && symbols_[symbol].name == code_.functions()[number].name) {
-    symbol = kNoSymbol;
+  if (name != kNoName && symbols_.name(name).name == code_.functions()[number].name) {
+    name = kNoName;
   }
-  uint32_t& root = roots_.try_emplace({scope, symbol}, kNoNumber).first->second;
+  uint32_t& root = roots_.try_emplace({scope, name}, kNoNumber).first->second;
   if (root == kNoNumber) {
-    root = writer_.scope({.function = symbol == kNoSymbol ? function(number) : function(number, symbol)});
+    root = writer_.scope(
+        {.function = name == kNoName ? function(number) : function(number, symbols_.name(name))});
   }
   return root;
 }
 
-uint32_t RowWriter::function(uint32_t function, uint32_t symbol) {
+// A symbol without a size may be that of code further up: people then know the function by what DWARF calls it.
+uint32_t RowWriter::function(uint32_t function, const CodeName& name) {
   const MergedFunction& found = code_.functions()[function];
   const std::string qualified = code_.qualified_name(found);
-  return writer_.function({.name = symbols_[symbol].name,
-                           .known_as = qualified.empty() ? alias_of(symbol) : qualified,
+  const std::string_view otherwise = name.is_sized ? name.known_as : found.name;
+  return writer_.function({.name = name.name,
+                           .known_as = qualified.empty() ? otherwise : qualified,
                            .start_line = found.start_line,
                            .unit = found.unit});
 }
 
-uint32_t RowWriter::scope(uint32_t scope, uint32_t symbol) {
+uint32_t RowWriter::scope(uint32_t scope, uint32_t name) {
   const MergedScope& found = code_.scopes()[scope];
   if (found.parent == kNoNumber) {
-    return root(scope, symbol);
+    return root(scope, name);
   }
-  const uint32_t parent = this->scope(found.parent, symbol);
+  const uint32_t parent = this->scope(found.parent, name);
   Written& newest = scopes_[scope];
   // The same call within another name of the function around it is another scope.
   if (newest.scope == kNoNumber || newest.parent != parent) {
@@ -64,40 +66,35 @@ uint32_t RowWriter::scope(uint32_t scope, uint32_t symbol) {
   return newest.scope;
 }
 
-uint32_t RowWriter::symbol_scope(uint32_t symbol) {
-  const auto [known, is_new] = symbol_scopes_.try_emplace(symbol, kNoNumber);
+uint32_t RowWriter::scope_of_name(uint32_t name) {
+  const auto [known, is_new] = name_scopes_.try_emplace(name, kNoNumber);
   if (is_new) {
-    known->second = writer_.scope(
-        {.function = writer_.function(
-             {.name = symbols_[symbol].name, .known_as = alias_of(symbol), .unit = unknown_unit_})});
+    const CodeName& symbol = symbols_.name(name);
+    known->second =
+        writer_.scope({.function = writer_.function(
+                           {.name = symbol.name, .known_as = symbol.known_as, .unit = unknown_unit_})});
   }
   return known->second;
 }
 
-std::string_view RowWriter::alias_of(uint32_t symbol) const {
-  const uint32_t alias = cursor_.known_as(symbol);
-  return alias == symbol ? std::string_view() : symbols_[alias].name;
-}
-
-void RowWriter::write_row(uint64_t from, const MergedRow& row, uint32_t symbol) {
+void RowWriter::write_row(uint64_t from, const MergedRow& row, uint32_t name) {
   SymtabRow written{.from = from, .location = row.location};
   if (row.scope != kNoNumber) {
-    written.scope = scope(row.scope, symbol);
-  } else if (symbol != kNoSymbol) {
-    written.scope = symbol_scope(symbol);
+    written.scope = scope(row.scope, name);
+  } else if (name != kNoName) {
+    written.scope = scope_of_name(name);
   }
   const bool is_inlined = row.scope != kNoNumber && code_.scopes()[row.scope].parent != kNoNumber;
-  if (written.location == 0 && !is_inlined && symbol != kNoSymbol && !symbols_[symbol].file.empty()) {
-    written.location = writer_.location({.path = writer_.path(symbols_[symbol].file)});
+  if (written.location == 0 && !is_inlined && name != kNoName && !symbols_.name(name).file.empty()) {
+    written.location = writer_.location({.path = writer_.path(symbols_.name(name).file)});
   }
   writer_.row(written);
 }
 
 void RowWriter::write_stretch(uint64_t from, uint64_t to, const MergedRow& row) {
   while (from < to) {
-    const uint32_t symbol = cursor_.at(from);
-    write_row(from, row, symbol);
-    from = std::min(to, cursor_.next_change());
+    write_row(from, row, symbols_.at(from));
+    from = std::min(to, symbols_.next_change());
   }
 }
 
@@ -116,8 +113,8 @@ void RowWriter::write() {
     }
     at = stretch.to;
   }
-  write_stretch(at, cursor_.end(), nothing);
-  writer_.end(std::max(at, cursor_.end()));
+  write_stretch(at, symbols_.end(), nothing);
+  writer_.end(std::max(at, symbols_.end()));
 }
 
 }  // namespace plimsoll::symbolizer

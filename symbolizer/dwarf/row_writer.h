@@ -18,19 +18,18 @@ namespace plimsoll::symbolizer {
 // Used once. Where stretches overlap, the one that begins first holds to its end.
 class RowWriter {
  public:
-  RowWriter(const MergedCode& code, std::span<const NamedCode> symbols, SymtabWriter& writer);
+  RowWriter(const MergedCode& code, SymbolCursor symbols, SymtabWriter& writer);
 
   void write();
 
  private:
   void write_stretch(uint64_t from, uint64_t to, const MergedRow& row);
-  void write_row(uint64_t from, const MergedRow& row, uint32_t symbol);
+  void write_row(uint64_t from, const MergedRow& row, uint32_t name);
   uint32_t function(uint32_t function);
-  uint32_t function(uint32_t function, uint32_t symbol);
-  std::string_view alias_of(uint32_t symbol) const;
-  uint32_t root(uint32_t scope, uint32_t symbol);
-  uint32_t scope(uint32_t scope, uint32_t symbol);
-  uint32_t symbol_scope(uint32_t symbol);
+  uint32_t function(uint32_t function, const CodeName& name);
+  uint32_t root(uint32_t scope, uint32_t name);
+  uint32_t scope(uint32_t scope, uint32_t name);
+  uint32_t scope_of_name(uint32_t name);
 
   struct Written {
     uint32_t parent = kNoNumber;
@@ -38,16 +37,15 @@ class RowWriter {
   };
 
   const MergedCode& code_;
-  std::span<const NamedCode> symbols_;
-  SymbolCursor cursor_;
+  SymbolCursor symbols_;
   SymtabWriter& writer_;
   uint32_t unknown_unit_;
   // The writer's numbers.
   std::vector<uint32_t> functions_;
   std::vector<Written> scopes_;  // by scope, the newest of each
-  // By scope, and symbol that it is called by (kNoSymbol: its own name).
+  // By scope, and the symbols' name that it is called by (kNoName: its own).
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> roots_;
-  std::unordered_map<uint32_t, uint32_t> symbol_scopes_;
+  std::unordered_map<uint32_t, uint32_t> name_scopes_;
 };
 
 }  // namespace plimsoll::symbolizer

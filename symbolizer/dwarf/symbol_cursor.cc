@@ -17,33 +17,72 @@ auto familiarity(const NamedCode& symbol) {
   return std::tuple(rank_of(symbol.binding), underscores, symbol.name);
 }
 
-}  // namespace
-
-SymbolCursor::SymbolCursor(std::span<const NamedCode> symbols) {
+// By address; of those at one address the one that names it comes last.
+std::vector<uint32_t> in_order(std::span<const NamedCode> symbols) {
   std::vector<uint32_t> order(symbols.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, {},
                     [&](uint32_t i) { return std::tuple(symbols[i].address, symbols[i].size_bytes, i); });
-  uint32_t best_known = kNoSymbol;  // of those at one address so far
+  return order;
+}
+
+}  // namespace
+
+SymbolCursor::SymbolCursor(std::span<const NamedCode> symbols, std::span<const CodeSection> sections) {
+  const std::vector<Reach> reaches = add_names(symbols);
+  for (const CodeSection& section : sections) {
+    add_section(section, reaches);
+  }
+}
+
+std::vector<SymbolCursor::Reach> SymbolCursor::add_names(std::span<const NamedCode> symbols) {
+  const std::vector<uint32_t> order = in_order(symbols);
+  std::vector<Reach> reaches;
+  const NamedCode* best_known = nullptr;  // of those at one address so far
   for (size_t i = 0; i < order.size(); ++i) {
     const NamedCode& symbol = symbols[order[i]];
-    if (best_known == kNoSymbol || familiarity(symbol) < familiarity(symbols[best_known])) {
-      best_known = order[i];
+    if (best_known == nullptr || familiarity(symbol) < familiarity(*best_known)) {
+      best_known = &symbol;
     }
     const uint64_t next = i + 1 < order.size() ? symbols[order[i + 1]].address : UINT64_MAX;
     if (next == symbol.address) {
-      continue;  // the one that comes last of those at the address is its name
+      continue;
     }
-    if (symbols[best_known].name != symbol.name) {
-      known_as_.emplace(order[i], best_known);
-    }
-    best_known = kNoSymbol;
-    starts_.push_back({symbol.address, order[i]});
-    const uint64_t end = symbol.address + std::min(symbol.size_bytes, UINT64_MAX - symbol.address);
-    if (symbol.size_bytes != 0 && end < next) {
-      starts_.push_back({end, kNoSymbol});
-    }
+    const bool is_sized = symbol.size_bytes != 0;
+    const std::string_view alias = best_known->name == symbol.name ? std::string_view() : best_known->name;
+    names_.push_back({symbol.name, alias, symbol.file, is_sized});
+    reaches.push_back({symbol.address, is_sized && symbol.size_bytes < next - symbol.address
+                                           ? symbol.address + symbol.size_bytes
+                                           : next});
+    best_known = nullptr;
   }
+  return reaches;
+}
+
+void SymbolCursor::add_section(const CodeSection& section, std::span<const Reach> reaches) {
+  uint64_t named_to = section.from;
+  auto reach =
+      std::ranges::partition_point(reaches, [&](const Reach& before) { return before.to <= section.from; });
+  for (; reach != reaches.end() && reach->from < section.to; ++reach) {
+    const uint64_t from = std::max(reach->from, section.from);
+    if (named_to < from) {
+      starts_.push_back({named_to, kNoName});
+    }
+    const auto name = static_cast<uint32_t>(reach - reaches.begin());
+    starts_.push_back({from, name_in(section, name, *reach)});
+    named_to = std::min(reach->to, section.to);
+  }
+  starts_.push_back({named_to, kNoName});
+}
+
+uint32_t SymbolCursor::name_in(const CodeSection& section, uint32_t name, const Reach& reach) {
+  if (names_[name].is_sized || reach.from >= section.from) {
+    return name;
+  }
+  CodeName behind = names_[name];
+  behind.known_as = section.name;
+  names_.push_back(behind);
+  return static_cast<uint32_t>(names_.size() - 1);
 }
 
 }  // namespace plimsoll::symbolizer

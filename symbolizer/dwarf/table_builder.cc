@@ -43,7 +43,6 @@ class TableBuilder {
   void release_dwarf();
   SplitUnits::Found described_by(const UnitSet::Member& member);
   bool is_code(uint64_t address) const;
-  std::vector<NamedCode> code_symbols() const;
 
   const TableInputs& inputs_;
   CodeBudget budget_;
@@ -127,13 +126,6 @@ bool TableBuilder::is_code(uint64_t address) const {
   return std::ranges::any_of(code_segments_, [&](const elf::Segment& segment) {
     return address >= segment.address && address - segment.address < segment.memory_bytes;
   });
-}
-
-std::vector<NamedCode> TableBuilder::code_symbols() const {
-  std::vector<NamedCode> symbols;
-  std::ranges::copy_if(inputs_.symbols, std::back_inserter(symbols),
-                       [this](const NamedCode& symbol) { return is_code(symbol.address); });
-  return symbols;
 }
 
 // The skeleton itself where its other half is not at hand: it may name a function too.
@@ -234,8 +226,7 @@ BuiltTable TableBuilder::build() {
   if (!inputs_.debug.empty()) {
     read_dwarf();
   }
-  const std::vector<NamedCode> symbols = code_symbols();
-  RowWriter(code_, symbols, writer_).write();
+  RowWriter(code_, SymbolCursor(inputs_.symbols, inputs_.sections), writer_).write();
   release_dwarf();
   for (const elf::Segment& segment : inputs_.segments) {
     if (segment.executable) {

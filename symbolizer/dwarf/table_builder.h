@@ -19,7 +19,8 @@ struct TableInputs {
   Bytes package;     // of its split DWARF (.dwp); empty: none at hand
   // What is not in the package; empty bytes where it is not at hand.
   FindSplit find_split = {};
-  std::vector<NamedCode> symbols;                       // those outside of executable segments are left out
+  std::vector<NamedCode> symbols;
+  std::vector<CodeSection> sections;  // that symbols name the code of: by address, without overlaps
   SymtabQuality symbol_quality = SymtabQuality::kNone;  // of what the symbols are from
   std::vector<elf::Segment> segments;  // of the binary itself; empty: only a debug file is at hand
   SymtabIdentity identity;

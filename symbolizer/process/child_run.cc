@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -112,12 +113,30 @@ Result<pid_t> start(const std::vector<std::string>& argv, const UniqueFd& reques
   return error_number == 0 ? Result<pid_t>(pid) : fail_errno(error_number, "starting {}", argv[0]);
 }
 
+// Readable once its owner is told to stop.
+class StopEvent {
+ public:
+  explicit StopEvent(std::stop_token stop)
+      : fd_(::eventfd(0, EFD_CLOEXEC)), stop_(std::move(stop), [this] { ::eventfd_write(fd_.get(), 1); }) {}
+
+  int fd() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+  std::stop_callback<std::function<void()>> stop_;
+};
+
 // Listens to a child until it ends.
 class Listener {
  public:
   Listener(pid_t pid, UniqueFd said, const ProcessLimits& limits,
-           const std::function<void(uint64_t)>& progress)
-      : pid_(pid), said_(std::move(said)), limits_(limits), progress_(progress) {}
+           const std::function<void(uint64_t)>& progress, std::stop_token stop)
+      : pid_(pid),
+        said_(std::move(said)),
+        limits_(limits),
+        progress_(progress),
+        stop_(std::move(stop)),
+        stop_event_(stop_) {}
 
   ChildEnd listen() {
     // The header that declares pidfd_open() lacks C linkage in glibc 2.36.
@@ -126,8 +145,8 @@ class Listener {
     while (!has_ended && end_.cause == ChildEnd::Cause::kEnded) {
       has_ended = wait(ended);
       take_what_is_there();
-      if (!has_ended && monotonic_now_ns() - started_ns_ > deadline_ns()) {
-        end_.cause = ChildEnd::Cause::kDeadline;
+      if (!has_ended) {
+        give_up_in_time();
       }
       if (progress_) {
         progress_(opened_bytes_);
@@ -148,9 +167,18 @@ class Listener {
     return int64_t{cpu_seconds_for(limits_, opened_bytes_)} * kWallPerCpu * kNsPerSecond;
   }
 
+  void give_up_in_time() {
+    if (stop_.stop_requested()) {
+      end_.cause = ChildEnd::Cause::kStopped;
+    } else if (monotonic_now_ns() - started_ns_ > deadline_ns()) {
+      end_.cause = ChildEnd::Cause::kDeadline;
+    }
+  }
+
   // For a moment; true once the child has ended.
   bool wait(const UniqueFd& ended) {
-    std::array<pollfd, 2> events{{{ended.get(), POLLIN, 0}, {said_.get(), POLLIN, 0}}};
+    std::array<pollfd, 3> events{
+        {{ended.get(), POLLIN, 0}, {said_.get(), POLLIN, 0}, {stop_event_.fd(), POLLIN, 0}}};
     if (::poll(events.data(), events.size(), kTickMs) < 0) {
       return false;
     }
@@ -201,6 +229,8 @@ class Listener {
   UniqueFd said_;
   const ProcessLimits& limits_;
   const std::function<void(uint64_t)>& progress_;
+  const std::stop_token stop_;
+  const StopEvent stop_event_;
   const int64_t started_ns_ = monotonic_now_ns();
   std::string received_;
   size_t said_bytes_ = 0;
@@ -226,7 +256,7 @@ Result<UniqueFd> unnamed_file(const std::string& folder) {
 
 Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::TableRequest& request,
                            const UniqueFd& table, const ProcessLimits& limits,
-                           const std::function<void(uint64_t opened_bytes)>& progress) {
+                           const std::function<void(uint64_t opened_bytes)>& progress, std::stop_token stop) {
   const auto asked = request_file(request);
   auto pipe = make_pipe();
   if (!asked || !pipe) {
@@ -237,7 +267,7 @@ Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::Tab
     return propagate(pid);
   }
   pipe->writing = UniqueFd();
-  return Listener(*pid, std::move(pipe->reading), limits, progress).listen();
+  return Listener(*pid, std::move(pipe->reading), limits, progress, std::move(stop)).listen();
 }
 
 }  // namespace plimsoll::symbolizer

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@
 namespace plimsoll::symbolizer {
 
 struct ChildEnd {
-  enum class Cause { kEnded, kDeadline, kSaidTooMuch, kSaidNonsense };
+  enum class Cause { kEnded, kDeadline, kStopped, kSaidTooMuch, kSaidNonsense };
   Cause cause = Cause::kEnded;
   int wait_status = 0;                   // waitpid(2)
   std::optional<wire::TableEvent> last;  // reply or error
@@ -29,9 +30,9 @@ struct ChildEnd {
 Result<UniqueFd> unnamed_file(const std::string& folder);
 
 // Starts it, gives it the request and the file for the table, listens, and waits for its end, which it brings about where the
-// child talks too much or takes too long. Errors are those of starting it.
+// child talks too much, takes too long or is to stop. Errors are those of starting it.
 Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::TableRequest& request,
                            const UniqueFd& table, const ProcessLimits& limits,
-                           const std::function<void(uint64_t opened_bytes)>& progress);
+                           const std::function<void(uint64_t opened_bytes)>& progress, std::stop_token stop);
 
 }  // namespace plimsoll::symbolizer

@@ -43,7 +43,8 @@ wire::TableRequest request_for(const TableQuery& query, const ProcessLimits& lim
 std::unexpected<Error> out_of_memory(const ProcessLimits& limits) {
   return with_hint(fail(ErrorCode::kTooLarge, "it takes more than the {} MiB of memory allowed",
                         limits.memory_bytes >> 20U),
-                   "\"plimsoll symtab build --memory MIB\" can be given more");
+                   "it can be given more: symbols.max_memory_bytes in the server's configuration, or "
+                   "\"plimsoll symtab build --memory MIB\"");
 }
 
 std::unexpected<Error> killed_by(int signal_number, const ProcessLimits& limits) {
@@ -76,6 +77,8 @@ std::unexpected<Error> failure_of(const ChildEnd& end, const ProcessLimits& limi
     case ChildEnd::Cause::kDeadline:
       return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it did not come to an end"),
                        "the files may lie on a file system that does not answer");
+    case ChildEnd::Cause::kStopped:
+      return fail(ErrorCode::kUnavailable, "the process that parses it was stopped before its end");
     case ChildEnd::Cause::kSaidTooMuch:
     case ChildEnd::Cause::kSaidNonsense:
       return fail(ErrorCode::kCorrupt, "the process that parses it answered what makes no sense");
@@ -123,11 +126,15 @@ Result<MappedTable> checked_table(const UniqueFd& file, const TableQuery& query,
 
 Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions& options) const {
   const std::string subject = subject_of(query);
+  if (options.stop.stop_requested()) {
+    return fail(ErrorCode::kUnavailable, "the symbols of {} are not read any more", subject);
+  }
   const auto file = unnamed_file(options.folder);
   if (!file) {
     return propagate(file);
   }
-  auto end = run_child(argv_, request_for(query, options.limits), *file, options.limits, options.progress);
+  auto end = run_child(argv_, request_for(query, options.limits), *file, options.limits, options.progress,
+                       options.stop);
   if (!end) {
     return propagate(end, "reading the symbols of {}", subject);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct MakeOptions {
   std::string folder = "/tmp";  // where the table lies meanwhile, without a name
   // Called about twice a second while the child works, with the size of the files it has opened. May be empty.
   std::function<void(uint64_t opened_bytes)> progress = {};
+  std::stop_token stop = {};  // ends the child at once; once it was requested, none starts
 };
 
 // Any thread; as many at a time as there are callers.
@@ -45,7 +47,7 @@ class TableProcess {
 
   // Waits for the child, which it ends after four times the CPU time that the files' size allows. The table is checked: whole,
   // and of the identity that was asked for. Errors name the file and what became of the child: kTooLarge where it went beyond a
-  // limit, kUnavailable where it did not come to an end, kCorrupt where it crashed or said what makes no sense, and those of
+  // limit, kUnavailable where it did not come to an end or was stopped, kCorrupt where it crashed or said what makes no sense, and those of
   // files that were named by hand.
   Result<MadeTable> make(const TableQuery& query, const MakeOptions& options) const;
 

@@ -11,8 +11,8 @@
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "symbolizer/dwarf/table_builder.h"
+#include "symbolizer/search/code_symbols.h"
 #include "symbolizer/search/debug_links.h"
-#include "symbolizer/search/function_symbols.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -223,12 +223,26 @@ class TableSearch {
     }
   }
 
-  // Where the compiler wrote it, or where it was moved to together with the binary.
-  Bytes find_split(const SplitName& split, const FoundFile& dwarf) {
+  // Where the compiler wrote it, there below the debug folders, or where it was moved to together with the binary or its debug file.
+  std::vector<std::string> split_candidates(const SplitName& split, const FoundFile& dwarf) const {
     const std::string name(split.name);
-    const std::string beside = folder_of(binary_ ? binary_->path : dwarf.path) + "/";
     const std::string absolute = name.starts_with('/') ? name : fmt::format("{}/{}", split.directory, name);
-    for (const std::string& candidate : {absolute, beside + name, beside + name_of(name)}) {
+    std::vector<std::string> candidates{absolute};
+    for (const std::string& root : query_.roots.debug_folders) {
+      candidates.push_back(root + absolute);
+    }
+    for (const FoundFile* file : {binary_ ? &*binary_ : nullptr, &dwarf}) {
+      if (file != nullptr) {
+        const std::string beside = folder_of(file->path) + "/";
+        candidates.push_back(beside + name);
+        candidates.push_back(beside + name_of(name));
+      }
+    }
+    return candidates;
+  }
+
+  Bytes find_split(const SplitName& split, const FoundFile& dwarf) {
+    for (const std::string& candidate : split_candidates(split, dwarf)) {
       auto found = search_.open(candidate);
       if (found) {
         return splits_.emplace_back(std::move(*found)).map.bytes();
@@ -244,14 +258,16 @@ class TableSearch {
   void find_symbols(TableInputs& inputs) {
     for (const FoundFile* file : {binary_ ? &*binary_ : nullptr, debug_file_ ? &*debug_file_ : nullptr}) {
       if (file != nullptr && inputs.symbols.empty()) {
-        inputs.symbols = function_symbols(file->elf, SHT_SYMTAB);
+        inputs.symbols = code_symbols(file->elf, SHT_SYMTAB);
+        inputs.sections = code_sections(file->elf);
         inputs.symbol_quality = SymtabQuality::kSymtab;
       }
     }
     if (!inputs.symbols.empty() || !binary_) {
       return;
     }
-    inputs.symbols = function_symbols(binary_->elf, SHT_DYNSYM);
+    inputs.symbols = code_symbols(binary_->elf, SHT_DYNSYM);
+    inputs.sections = code_sections(binary_->elf);
     inputs.symbol_quality = SymtabQuality::kDynsym;
     add_mini_debug_info(*binary_, inputs);
     if (inputs.symbols.empty()) {
@@ -267,7 +283,7 @@ class TableSearch {
     }
     mini_debug_info_ = std::move(*bytes);
     const auto mini = elf::ElfFile::parse(as_bytes(mini_debug_info_));
-    const auto symbols = mini ? function_symbols(*mini, SHT_SYMTAB) : std::vector<NamedCode>();
+    const auto symbols = mini ? code_symbols(*mini, SHT_SYMTAB) : std::vector<NamedCode>();
     if (!symbols.empty()) {
       inputs.symbols.insert(inputs.symbols.end(), symbols.begin(), symbols.end());
       inputs.symbol_quality = SymtabQuality::kSymtab;

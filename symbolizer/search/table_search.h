@@ -41,7 +41,8 @@ struct FoundTable {
 
 // Tries, by quality: DWARF of the binary, DWARF of a separate debug file (by build ID; by .gnu_debuglink), .symtab of either,
 // .gnu_debugdata and .dynsym. A file counts only if its build ID is the binary's, or its CRC that of the link. To the DWARF
-// belong its supplement, a package of split DWARF beside the file or in the debug folders, and the .dwo files that it names.
+// belong its supplement, a package of split DWARF beside the file or in the debug folders, and the .dwo files that it names: where
+// the compiler wrote them, there below the debug folders, or beside the binary or its debug file.
 // `opened` is told the size of each file before it is read. Errors are those of named files; besides those it never fails.
 Result<FoundTable> find_table(const TableQuery& query, std::function<void(uint64_t bytes)> opened);
 

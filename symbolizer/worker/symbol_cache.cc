@@ -6,7 +6,7 @@ namespace plimsoll::symbolizer {
 
 std::shared_ptr<BinarySymbols> SymbolCache::get(const std::string& key,
                                                 const std::function<bool(const BinarySymbols&)>& is_fresh,
-                                                const std::function<BinarySymbols()>& load) {
+                                                const std::function<std::optional<BinarySymbols>()>& load) {
   const auto entry = std::ranges::find(entries_, key, &Entry::key);
   if (entry != entries_.end() && is_fresh(*entry->symbols)) {
     entries_.splice(entries_.begin(), entries_, entry);
@@ -15,7 +15,11 @@ std::shared_ptr<BinarySymbols> SymbolCache::get(const std::string& key,
   if (entry != entries_.end()) {
     entries_.erase(entry);
   }
-  entries_.push_front({key, std::make_shared<BinarySymbols>(load())});
+  auto loaded = load();
+  if (!loaded) {
+    return nullptr;
+  }
+  entries_.push_front({key, std::make_shared<BinarySymbols>(std::move(*loaded))});
   trim();
   return entries_.front().symbols;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "symbolizer/worker/symbol_source.h"
@@ -17,10 +18,11 @@ class SymbolCache {
  public:
   SymbolCache(size_t max_entries, uint64_t max_bytes) : max_entries_(max_entries), max_bytes_(max_bytes) {}
 
-  // The symbols under that key, where `is_fresh` accepts them; else those that `load` makes, which are kept.
+  // The symbols under that key, where `is_fresh` accepts them; else those that `load` makes, which are kept; null where it
+  // makes none.
   std::shared_ptr<BinarySymbols> get(const std::string& key,
                                      const std::function<bool(const BinarySymbols&)>& is_fresh,
-                                     const std::function<BinarySymbols()>& load);
+                                     const std::function<std::optional<BinarySymbols>()>& load);
 
   // Whether get() would need no `load`.
   bool holds(const std::string& key, const std::function<bool(const BinarySymbols&)>& is_fresh) const;

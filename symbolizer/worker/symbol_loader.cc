@@ -21,34 +21,39 @@ bool SymbolLoader::is_best(const Symtab& table, const WantedBinary& wanted) cons
          });
 }
 
-BinarySymbols SymbolLoader::load(const WantedBinary& wanted) {
+std::optional<BinarySymbols> SymbolLoader::load(const WantedBinary& wanted) {
   if (wanted.identity_kind == wire::IDENTITY_UNKNOWN || wanted.identity.empty()) {
-    return {std::nullopt, "the machine could not read which build it is", FileSearch(roots_).looked_at()};
+    return BinarySymbols(std::nullopt, "the machine could not read which build it is",
+                         FileSearch(roots_).looked_at());
   }
   auto kept = tables_.find(wanted.identity_kind, wanted.identity);
   if (kept && is_best(kept->table, wanted)) {
     const bool is_full = kept->table.quality() == SymtabQuality::kFull;
-    return {std::move(kept), is_full ? std::string() : std::string(wanted.reasons),
-            std::string(wanted.looked_at)};
+    return BinarySymbols(std::move(kept), is_full ? std::string() : std::string(wanted.reasons),
+                         std::string(wanted.looked_at));
   }
-  MadeTable made = make(wanted);
-  if (kept && kept->table.quality() > made.quality) {
-    return {std::move(kept), std::move(made.reasons), std::move(made.looked_at)};
+  auto made = make(wanted);
+  if (!made) {
+    return std::nullopt;
   }
-  if (made.mapped) {
-    if (auto stored = tables_.keep(*made.mapped); !stored) {
+  if (kept && kept->table.quality() > made->quality) {
+    return BinarySymbols(std::move(kept), std::move(made->reasons), std::move(made->looked_at));
+  }
+  if (made->mapped) {
+    if (auto stored = tables_.keep(*made->mapped); !stored) {
       log_warning("the symbol table is not kept: {}", stored.error().text());
     }
   }
-  return {std::move(made.mapped), std::move(made.reasons), std::move(made.looked_at)};
+  return BinarySymbols(std::move(made->mapped), std::move(made->reasons), std::move(made->looked_at));
 }
 
-MadeTable SymbolLoader::make(const WantedBinary& wanted) {
+std::optional<MadeTable> SymbolLoader::make(const WantedBinary& wanted) {
   TableQuery query{.identity_kind = wanted.identity_kind,
                    .identity = std::string(wanted.identity),
                    .paths = {wanted.paths.begin(), wanted.paths.end()},
                    .roots = roots_};
-  const MakeOptions options{.limits = limits_, .folder = tables_.folder()};
+  const MakeOptions options{
+      .limits = options_.limits, .folder = tables_.folder(), .progress = {}, .stop = options_.stop};
   auto made = process_.make(query, options);
   if (made) {
     return std::move(*made);
@@ -56,6 +61,9 @@ MadeTable SymbolLoader::make(const WantedBinary& wanted) {
   std::string reasons = made.error().text();
   query.without_dwarf = true;
   made = process_.make(query, options);
+  if (!made && options_.stop.stop_requested()) {
+    return std::nullopt;
+  }
   MadeTable result = made ? std::move(*made) : MadeTable();
   // Whatever the search without DWARF missed is not what was wrong.
   result.reasons = std::move(reasons);

@@ -125,10 +125,10 @@ Symbolizer::Symbolizer(SymbolLoader loader)
     : loader_(std::move(loader)), cache_(kMaxCachedBinaries, kMaxCachedBytes) {}
 
 Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roots,
-                                    std::vector<std::string> worker) {
+                                    std::vector<std::string> worker, LoadOptions options) {
   auto tables = TableFolder::open(data_dir);
-  return tables ? Result<Symbolizer>(
-                      SymbolLoader(std::move(roots), std::move(*tables), TableProcess(std::move(worker))))
+  return tables ? Result<Symbolizer>(SymbolLoader(std::move(roots), std::move(*tables),
+                                                  TableProcess(std::move(worker)), std::move(options)))
                 : propagate(tables);
 }
 
@@ -144,8 +144,10 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
   });
   SymbolizeReport report;
   std::vector<LookedUp> all;
+  size_t asked = 0;
   for (PendingBinary& binary : pending) {
     if (done && (binary.has_new_locations || (look_for_better && may_end_better(binary, loader_.roots())))) {
+      ++asked;
       done = look_up(with_catalogue, std::move(binary), all);
     }
   }
@@ -155,7 +157,9 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
   if (!done) {
     return propagate(done);
   }
-  bound_up_to_ = bound_up_to;
+  if (all.size() == asked) {
+    bound_up_to_ = bound_up_to;
+  }
   for (const LookedUp& looked_up : all) {
     add_to_report(looked_up, report);
   }
@@ -176,7 +180,7 @@ Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogu
       return propagate(read);
     }
   }
-  return cache_.get(binary.search_key(), fresh, [&] {
+  return cache_.get(binary.search_key(), fresh, [&]() -> std::optional<BinarySymbols> {
     if (binary.is_kernel) {
       return read_kernel_symbols(image, kernel_state(binary));
     }
@@ -194,6 +198,9 @@ Status Symbolizer::look_up(const WithCatalogue& with_catalogue, PendingBinary bi
   const auto symbols = symbols_of(with_catalogue, binary);
   if (!symbols) {
     return propagate(symbols);
+  }
+  if (*symbols == nullptr) {
+    return {};
   }
   const bool is_better = binary.generation != 0 && (*symbols)->quality() > binary.quality;
   const auto read = with_catalogue(

@@ -37,16 +37,18 @@ class Symbolizer {
   // With the symbol tables of that data directory, whose lock the caller holds; `worker`: what starts the process that makes
   // them (TableProcess).
   static Result<Symbolizer> open(const std::string& data_dir, SymbolRoots roots,
-                                 std::vector<std::string> worker);
+                                 std::vector<std::string> worker, LoadOptions options = {});
 
   // One pass: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
   // of the files that a search depended on says that it may now end better, searches again, and then looks up all
   // locations of that build ID anew. The stats are of every binary without the best symbols: not for every pass. The
-  // catalogue is held only to read and to write, not while files are read.
+  // catalogue is held only to read and to write, not while files are read. Once it is told to stop, it leaves out what another
+  // search would be needed for: the next pass finds it as it was.
   Result<SymbolizeReport> run(const WithCatalogue& with_catalogue, bool look_for_better);
 
  private:
   Status look_up(const WithCatalogue& with_catalogue, PendingBinary binary, std::vector<LookedUp>& all);
+  // Null where it was told to stop.
   Result<std::shared_ptr<BinarySymbols>> symbols_of(const WithCatalogue& with_catalogue,
                                                     const PendingBinary& binary);
 

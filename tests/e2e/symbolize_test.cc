@@ -168,6 +168,30 @@ TEST(Symbolize, RawNamesAreThoseOfTheLinker) {
                           "_ZN7fixture12_GLOBAL__N_16hiddenEi"));
 }
 
+// _init has no size: llvm-symbolizer calls by it all that follows up to the next symbol.
+TEST(Symbolize, WhereASymbolReachesAnotherSectionPeopleSeeTheSection) {
+  const std::string content = *read_file(kBinary, 1 << 20);
+  const auto file = elf::ElfFile::parse(as_bytes(content));
+  std::string addresses;
+  for (const elf::Section& section : file->sections()) {
+    if (section.name == ".init" || section.name == ".plt" || section.name == ".plt.got") {
+      addresses += fmt::format("{:x}\n", section.address + section.size_bytes - 1);
+    }
+  }
+  const auto names = [&](const std::string& form) {
+    const Finished finished =
+        run_with(addresses, fmt::format("symbolize --binary '{}' --names {}", kBinary, form));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    std::vector<std::string> innermost;
+    for (const json& line : lines_of(finished.out)) {
+      innermost.push_back(functions(line).at(0));
+    }
+    return innermost;
+  };
+  EXPECT_THAT(names("raw"), ElementsAre("_init", "_init", "_init"));
+  EXPECT_THAT(names("display"), ElementsAre("_init", ".plt", ".plt.got"));
+}
+
 TEST(Symbolize, AnswersBeforeItIsAskedAgain) {
   CoProcess symbolize({"plimsoll", "symbolize", "--binary", kBinary});
   const uint64_t address = address_of("plain_c");
@@ -198,6 +222,20 @@ TEST(Symbolize, LinesWithoutAnAddressAreAnsweredAndCounted) {
   }
   EXPECT_EQ(lines[4]["address"], "\"\xef\xbf\xbd");
   EXPECT_EQ(lines[6]["address"], "0x2");
+}
+
+TEST(Symbolize, OfABinaryWithoutSymbolsNothingIsKnown) {
+  const TemporaryFolder folder;
+  const std::string bare = folder / "bare";
+  ASSERT_EQ(run({"/bin/sh", "-c",
+                 fmt::format("strip --strip-all -R .dynsym -o '{}' '{}' 2>/dev/null", bare,
+                             program("siblings.so"))})
+                .status,
+            0);
+  const Finished finished = run_with("1000\n", fmt::format("symbolize --binary '{}'", bare));
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.out, "{\"address\": \"0x1000\", \"frames\": []}\n");
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("has no symbols: "), HasSubstr("--debug")));
 }
 
 TEST(Symbolize, NothingButElfIsABinary) {

@@ -1,10 +1,9 @@
-// Our symbol table of a binary on disk, made from its files in this process.
+// Our symbol table of a binary on disk, made in this process by the search that programs use.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "symbolizer/symtab/symtab.h"
@@ -22,23 +21,22 @@ struct BinaryFiles {
 
 class BinaryTable {
  public:
-  // .dwo files are read from where the DWARF says that they are.
+  // Files that are not named are looked for, but not in folders of debug files. An error too where there are no symbols.
   static Result<BinaryTable> build(const BinaryFiles& files);
 
   Chain chain_at(uint64_t address) const;
   // The file.
   std::string_view bytes() const { return *bytes_; }
-  // What of its DWARF could not be found or read.
-  const std::vector<std::string>& problems() const { return problems_; }
+  // What of its DWARF could not be found or read, in words; empty where nothing is missing.
+  const std::string& problems() const { return problems_; }
 
  private:
-  BinaryTable(std::unique_ptr<std::string> bytes, const symbolizer::Symtab& table,
-              std::vector<std::string> problems)
+  BinaryTable(std::unique_ptr<std::string> bytes, const symbolizer::Symtab& table, std::string problems)
       : bytes_(std::move(bytes)), table_(table), problems_(std::move(problems)) {}
 
   std::unique_ptr<std::string> bytes_;  // that table_ borrows
   symbolizer::Symtab table_;
-  std::vector<std::string> problems_;
+  std::string problems_;
 };
 
 }  // namespace plimsoll::testing

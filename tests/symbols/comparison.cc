@@ -97,10 +97,7 @@ std::string Agreement::summary() const {
 }
 
 std::string Agreement::details() const {
-  std::string text;
-  for (const std::string& problem : problems_) {
-    text += fmt::format("  problem: {}\n", problem);
-  }
+  std::string text = problems_.empty() ? "" : fmt::format("  problems: {}\n", problems_);
   for (const auto& [name, differing] : classes_) {
     text += fmt::format("  {} x {}\n", differing.count, name);
     for (const Example& example : differing.examples) {

@@ -18,8 +18,8 @@ std::string difference(const Chain& ours, const Chain& theirs);
 class Agreement {
  public:
   Agreement() = default;
-  // What of the binary's DWARF we could not find or read.
-  explicit Agreement(std::vector<std::string> problems) : problems_(std::move(problems)) {}
+  // BinaryTable::problems().
+  explicit Agreement(std::string problems) : problems_(std::move(problems)) {}
 
   struct Example {
     uint64_t address;
@@ -39,14 +39,14 @@ class Agreement {
   const std::map<std::string, Class>& classes() const { return classes_; }
   // Addresses that they know nothing of.
   uint64_t unknown_to_them() const { return unknown_to_them_; }
-  const std::vector<std::string>& problems() const { return problems_; }
+  const std::string& problems() const { return problems_; }
   // "99.950 % of 20000 chains are equal: 5 x line of the innermost frame; ..."
   std::string summary() const;
   // Indented lines: the problems, the classes and their examples.
   std::string details() const;
 
  private:
-  std::vector<std::string> problems_;
+  std::string problems_;
   uint64_t compared_ = 0;
   uint64_t equal_ = 0;
   uint64_t unknown_to_them_ = 0;

@@ -47,7 +47,21 @@ class ElfImage {
   // Returns the section's index.
   uint32_t section(std::string_view name, uint32_t type, const std::string& content, uint32_t link = 0,
                    uint64_t entry_bytes = 0) {
-    sections_.push_back({std::string(name), type, link, entry_bytes, content});
+    sections_.push_back({.name = std::string(name),
+                         .type = type,
+                         .link = link,
+                         .entry_bytes = entry_bytes,
+                         .content = content,
+                         .size_bytes = content.size()});
+    return static_cast<uint32_t>(sections_.size());
+  }
+  // One that says where it is loaded (SHF_*), and has no content here. Returns its index.
+  uint32_t loaded_section(std::string_view name, uint64_t flags, uint64_t address, uint64_t size_bytes) {
+    sections_.push_back({.name = std::string(name),
+                         .type = SHT_NOBITS,
+                         .flags = flags,
+                         .address = address,
+                         .size_bytes = size_bytes});
     return static_cast<uint32_t>(sections_.size());
   }
 
@@ -71,8 +85,8 @@ class ElfImage {
     for (const Part& part : sections_) {
       const auto name = static_cast<uint32_t>(names.size());
       names.append(part.name).push_back('\0');
-      headers.push_back({name, part.type, 0, 0, place(part.content), part.content.size(), part.link, 0, 1,
-                         part.entry_bytes});
+      headers.push_back({name, part.type, part.flags, part.address, place(part.content), part.size_bytes,
+                         part.link, 0, 1, part.entry_bytes});
     }
     headers.push_back({0, SHT_STRTAB, 0, 0, place(names), names.size(), 0, 0, 1, 0});
     Elf64_Ehdr header{};
@@ -107,9 +121,12 @@ class ElfImage {
   struct Part {
     std::string name;
     uint32_t type;
-    uint32_t link;
-    uint64_t entry_bytes;
-    std::string content;
+    uint64_t flags = 0;
+    uint64_t address = 0;
+    uint32_t link = 0;
+    uint64_t entry_bytes = 0;
+    std::string content = {};
+    uint64_t size_bytes = 0;
   };
   struct SegmentContent {
     size_t index;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -25,8 +26,8 @@ struct NamedSymbol {
   uint16_t section = 1;
 };
 
-// A symbol table and its names.
-void add_symbols(ElfImage& image, uint32_t type, const std::vector<NamedSymbol>& symbols) {
+// A symbol table and its names. Returns the table's section.
+uint32_t add_symbols(ElfImage& image, uint32_t type, const std::vector<NamedSymbol>& symbols) {
   std::string names(1, '\0');
   std::string table = object_bytes(Elf64_Sym{});
   for (const NamedSymbol& symbol : symbols) {
@@ -36,7 +37,7 @@ void add_symbols(ElfImage& image, uint32_t type, const std::vector<NamedSymbol>&
   }
   const bool is_dynamic = type == SHT_DYNSYM;
   const uint32_t strings = image.section(is_dynamic ? ".dynstr" : ".strtab", SHT_STRTAB, names);
-  image.section(is_dynamic ? ".dynsym" : ".symtab", type, table, strings, sizeof(Elf64_Sym));
+  return image.section(is_dynamic ? ".dynsym" : ".symtab", type, table, strings, sizeof(Elf64_Sym));
 }
 
 ElfImage sample_image() {
@@ -84,6 +85,28 @@ TEST(Elf, TellsEverythingOfASymbol) {
   EXPECT_EQ(exported.size_bytes, 16);
   EXPECT_EQ(exported.type, STT_FUNC);
   EXPECT_EQ(exported.binding, STB_GLOBAL);
+}
+
+TEST(Elf, TellsWhichSectionASymbolLiesIn) {
+  ElfImage image;
+  const auto text = static_cast<uint16_t>(image.loaded_section(".text", SHF_ALLOC, 0x1000, 0x1000));
+  const uint32_t far_section = image.loaded_section(".text.far", SHF_ALLOC, 0x2000, 0x1000);
+  const uint32_t table = add_symbols(image, SHT_SYMTAB,
+                                     {{"main", 0x1000, text},
+                                      {"absolute", 0x1004, SHN_ABS},
+                                      {"common", 8, SHN_COMMON},
+                                      {"far", 0x2000, SHN_XINDEX},
+                                      {"nowhere", 0x1008, 999}});
+  image.section(".symtab_shndx", SHT_SYMTAB_SHNDX,
+                object_bytes(std::array<uint32_t, 6>{0, 0, 0, 0, far_section, 0}), table, sizeof(uint32_t));
+  const std::string bytes = image.bytes();
+  std::vector<std::string> found;
+  ElfFile::parse(as_bytes(bytes))->for_each_symbol(SHT_SYMTAB, [&](const Symbol& symbol) {
+    found.push_back(std::string(symbol.name) + ": " +
+                    std::string(symbol.section == nullptr ? "none" : symbol.section->name));
+  });
+  EXPECT_THAT(
+      found, ElementsAre("main: .text", "absolute: none", "common: none", "far: .text.far", "nowhere: none"));
 }
 
 // Kernel modules have no segments.

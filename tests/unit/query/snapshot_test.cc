@@ -74,7 +74,6 @@ TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
     if (lists.size() <= 3) {
       EXPECT_TRUE(compactor->merge_once());
     }
-    return open_local_rows(paths);
   });
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   EXPECT_THAT(lists, ::testing::ElementsAre(20, 19, 18, 17));

@@ -12,7 +12,7 @@
 #include "elf/elf_file.h"
 #include "symbolizer/dwarf/table_builder.h"
 #include "symbolizer/names/demangle.h"
-#include "symbolizer/search/function_symbols.h"
+#include "symbolizer/search/code_symbols.h"
 #include "symbolizer/symtab/symtab.h"
 #include "tests/temporary_directory.h"
 
@@ -21,7 +21,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -76,7 +75,8 @@ BuiltTable build(const Fixture& fixture, const Fixture* supplement = nullptr) {
   return build_table({.debug = fixture.file.bytes(),
                       .supplement = supplement == nullptr ? Bytes() : supplement->file.bytes(),
                       .package = {},
-                      .symbols = function_symbols(file, SHT_SYMTAB),
+                      .symbols = code_symbols(file, SHT_SYMTAB),
+                      .sections = code_sections(file),
                       .segments = file.segments(),
                       .identity = {1, file.build_id()}});
 }
@@ -198,7 +198,7 @@ Comparable comparable_in(const std::string& path) {
 }
 
 TEST_P(Dwarf, SaysOfEveryAddressWhatAddr2lineSays) {
-  Fixture fixture(GetParam());
+  const Fixture fixture(GetParam());
   const auto addresses = fixture.code();
   auto ours = chains(fixture, addresses, Names::kIdentifiers);
   auto theirs = chains_of_addr2line(fixture, addresses);
@@ -223,7 +223,7 @@ TEST_P(Dwarf, SaysOfEveryAddressWhatAddr2lineSays) {
 }
 
 TEST_P(Dwarf, ShowsInlinedCallsFromTheInnermostOut) {
-  Fixture fixture(GetParam());
+  const Fixture fixture(GetParam());
   const auto all = chains(fixture, fixture.code(), Names::kIdentifiers);
   if (fixture.path.ends_with("gcc2_strict.so")) {
     // DWARF 2 has no words for where an inlined call stands, nor for one in several parts.
@@ -238,7 +238,7 @@ TEST_P(Dwarf, ShowsInlinedCallsFromTheInnermostOut) {
 }
 
 TEST(DwarfNames, AreAsLinkedOrElseHaveTheirScopes) {
-  Fixture gcc(PLIMSOLL_BIN "/inline_gcc5.so");
+  const Fixture gcc(PLIMSOLL_BIN "/inline_gcc5.so");
   const auto all = chains(gcc, gcc.code(), Names::kQualified);
   // gcc writes linkage names only of what has external linkage.
   EXPECT_THAT(all, Contains(Chain{in_header("_ZN7fixture9innermostEi", "innermost"),
@@ -251,7 +251,7 @@ TEST(DwarfNames, AreAsLinkedOrElseHaveTheirScopes) {
 }
 
 TEST_P(Dwarf, PathsAreAbsolute) {
-  Fixture fixture(GetParam());
+  const Fixture fixture(GetParam());
   const Frames frames = frames_of(build(fixture), fixture.code());
   std::set<std::string, std::less<>> files;
   for (const auto& chain : frames.at) {
@@ -264,7 +264,7 @@ TEST_P(Dwarf, PathsAreAbsolute) {
 }
 
 TEST_P(Dwarf, SaysNothingAboutAddressesWithoutCode) {
-  Fixture fixture(GetParam());
+  const Fixture fixture(GetParam());
   for (const auto& chain : chains(fixture, {0, 1, 0x7fff'0000'0000, UINT64_MAX}, Names::kIdentifiers)) {
     EXPECT_TRUE(chain.empty());
   }

@@ -1,23 +1,19 @@
-// Which scope, which line and which symbol each address has: ranges within one another, units' borders, symbols on top of one
-// another.
+// Which scope and which line each address has: ranges within one another, units' borders.
 #include "symbolizer/dwarf/flatten.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
-
-#include "symbolizer/dwarf/symbol_cursor.h"
 
 namespace plimsoll::symbolizer {
 namespace {
 
 using ::testing::ElementsAre;
 
-const auto everywhere = [](uint64_t) { return true; };
+const auto kEverywhere = [](uint64_t) { return true; };
 
 // "10: 0" for scope 0 from address 10 on; "20: -" where there is none.
 std::vector<std::string> scopes_of(const std::vector<CodeRow>& rows) {
@@ -30,17 +26,17 @@ std::vector<std::string> scopes_of(const std::vector<CodeRow>& rows) {
 }
 
 TEST(Flatten, TheInnermostRangeHolds) {
-  EXPECT_THAT(scopes_of(flatten({{10, 50, 0}, {20, 40, 1}, {25, 30, 2}}, nullptr, everywhere)),
+  EXPECT_THAT(scopes_of(flatten({{10, 50, 0}, {20, 40, 1}, {25, 30, 2}}, nullptr, kEverywhere)),
               ElementsAre("10: 0", "20: 1", "25: 2", "30: 1", "40: 0", "50: -"));
 }
 
 TEST(Flatten, OfRangesThatBeginTogetherTheShortestHolds) {
-  EXPECT_THAT(scopes_of(flatten({{10, 20, 1}, {10, 50, 0}}, nullptr, everywhere)),
+  EXPECT_THAT(scopes_of(flatten({{10, 20, 1}, {10, 50, 0}}, nullptr, kEverywhere)),
               ElementsAre("10: 1", "20: 0", "50: -"));
 }
 
 TEST(Flatten, OfEqualRangesTheLastHolds) {
-  EXPECT_THAT(scopes_of(flatten({{10, 20, 0}, {10, 20, 1}}, nullptr, everywhere)),
+  EXPECT_THAT(scopes_of(flatten({{10, 20, 0}, {10, 20, 1}}, nullptr, kEverywhere)),
               ElementsAre("10: 1", "20: -"));
 }
 
@@ -71,7 +67,7 @@ TEST(Flatten, AgreesWithAModelOnRandomTrees) {
         std::fill(model.begin() + static_cast<long>(from), model.begin() + static_cast<long>(to), scope);
       }
     }
-    const std::vector<CodeRow> rows = flatten(ranges, nullptr, everywhere);
+    const std::vector<CodeRow> rows = flatten(ranges, nullptr, kEverywhere);
     size_t row = 0;
     for (uint64_t address = 0; address < kEnd; ++address) {
       row += row + 1 < rows.size() && rows[row + 1].from == address ? 1 : 0;
@@ -86,59 +82,6 @@ TEST(Clip, KeepsWhatLiesInTheUnit) {
   EXPECT_THAT(scopes_of(clip(rows, {{15, 25}})), ElementsAre("15: 0", "20: 1", "25: -"));
   EXPECT_THAT(scopes_of(clip(rows, {{32, 35}, {5, 12}})), ElementsAre("10: 0", "12: -", "32: 2", "35: -"));
   EXPECT_THAT(scopes_of(clip(rows, {})), ElementsAre("10: 0", "20: 1", "30: 2", "40: -"));
-}
-
-// The name at each address that has one; a cursor goes forward only.
-std::optional<std::string> name_at(const std::vector<NamedCode>& symbols, uint64_t address) {
-  SymbolCursor cursor(symbols);
-  const uint32_t symbol = cursor.at(address);
-  return symbol == kNoSymbol ? std::nullopt : std::optional(std::string(symbols[symbol].name));
-}
-
-TEST(SymbolCursor, ASymbolReachesToItsEnd) {
-  const std::vector<NamedCode> symbols{{10, 5, "a", {}}, {20, 0, "unsized", {}}, {30, 5, "b", {}}};
-  EXPECT_EQ(name_at(symbols, 9), std::nullopt);
-  EXPECT_EQ(name_at(symbols, 14), "a");
-  EXPECT_EQ(name_at(symbols, 15), std::nullopt);
-  EXPECT_EQ(name_at(symbols, 29), "unsized");
-  EXPECT_EQ(name_at(symbols, 34), "b");
-  EXPECT_EQ(name_at(symbols, 35), std::nullopt);
-}
-
-TEST(SymbolCursor, OfAliasesTheLargestNamesAndThenTheLast) {
-  EXPECT_EQ(name_at({{10, 8, "large", {}}, {10, 4, "small", {}}}, 10), "large");
-  EXPECT_EQ(name_at({{10, 8, "first", {}}, {10, 8, "last", {}}}, 10), "last");
-  EXPECT_EQ(name_at({{10, 0, "unsized", {}}, {10, 4, "sized", {}}}, 13), "sized");
-}
-
-TEST(SymbolCursor, TellsTheAliasThatPeopleKnow) {
-  const std::vector<NamedCode> symbols{{10, 8, "__libc_malloc", {}, STB_GLOBAL},
-                                       {10, 8, "malloc", {}, STB_GLOBAL},
-                                       {10, 8, "a_local", {}, STB_LOCAL},
-                                       {10, 8, "__GI___libc_malloc", {}, STB_LOCAL},
-                                       {30, 8, "free", {}, STB_WEAK}};
-  SymbolCursor cursor(symbols);
-  const uint32_t name = cursor.at(10);
-  EXPECT_EQ(symbols[name].name, "__GI___libc_malloc");
-  EXPECT_EQ(symbols[cursor.known_as(name)].name, "malloc");
-  EXPECT_EQ(symbols[cursor.known_as(cursor.at(30))].name, "free");
-}
-
-TEST(SymbolCursor, SizesAtTheEndOfTheAddressesDoNotOverflow) {
-  EXPECT_EQ(name_at({{UINT64_MAX - 5, UINT64_MAX, "last", {}}}, UINT64_MAX - 1), "last");
-}
-
-TEST(SymbolCursor, SaysHowFarAnAnswerHolds) {
-  const std::vector<NamedCode> symbols{{10, 5, "a", {}}, {20, 5, "b", {}}};
-  SymbolCursor cursor(symbols);
-  std::vector<uint64_t> changes;
-  for (uint64_t at = 0; at != UINT64_MAX; at = cursor.next_change()) {
-    cursor.at(at);
-    changes.push_back(at);
-  }
-  EXPECT_THAT(changes, ElementsAre(0, 10, 15, 20, 25));
-  EXPECT_EQ(cursor.end(), 25);
-  EXPECT_EQ(SymbolCursor({}).end(), 0);
 }
 
 }  // namespace

@@ -3,13 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/durable_file.h"
-#include "store/ingest.h"
-#include "symbolizer/worker/worker.h"
-#include "tests/profile_fixture.h"
-#include "tests/temporary_directory.h"
 #include "tests/unit/store/format_3.h"
+#include "tests/unit/symbolizer/binding_fixture.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
-#include "tests/unit/symbolizer/table_worker.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -18,26 +14,8 @@ using plimsoll::testing::add_sample;
 using plimsoll::testing::make_profile;
 using ::testing::ElementsAre;
 
-wire::Binary binary(std::string_view identity, const std::string& path) {
-  wire::Binary made;
-  made.set_identity_kind(wire::GNU_BUILD_ID);
-  made.set_identity(std::string(identity));
-  made.set_path(path);
-  return made;
-}
-
-class FunctionIdentity : public ::testing::Test {
+class FunctionIdentity : public BindingTest {
  protected:
-  void ingest(const wire::RawProfile& profile) {
-    EXPECT_TRUE(ingest_->accept(as_bytes(wire::encode(profile)), {}));
-    EXPECT_TRUE(ingest_->build_pending());
-  }
-
-  void bind() {
-    EXPECT_TRUE(Symbolizer(loader_in(folder_ / "data", {{PLIMSOLL_BIN}}))
-                    .run([&](const CatalogueWork& work) { return ingest_->write_catalogue(work); }, true));
-  }
-
   // "name = linkage_name" of each location's innermost frame, in the order of their IDs.
   std::vector<std::string> identities() const {
     auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
@@ -50,10 +28,6 @@ class FunctionIdentity : public ::testing::Test {
     }
     return identities;
   }
-
-  plimsoll::testing::TemporaryDirectory folder_;
-  std::string catalogue_path_ = folder_ / "data/catalogue.db";
-  std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
 };
 
 TEST_F(FunctionIdentity, OfABinaryIsTheLinkageName) {
@@ -76,14 +50,7 @@ TEST_F(FunctionIdentity, OfTheKernelTellsClonesApartThatPeopleSeeAsOneAndDemangl
   for (const uint64_t offset : {0x1000, 0x1100, 0x1200}) {
     add_sample(profile, kernel, wire::KERNEL, offset, 1);
   }
-  wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
-  image.set_binary(0);
-  std::string names;
-  for (const std::string_view name : {"schedule", "schedule.part.0", "_ZN4rust3runEv"}) {
-    image.add_offset_delta(image.offset_delta_size() == 0 ? 0x1000 : 0x100);
-    names += std::string(name) + '\0';
-  }
-  image.set_names(names);
+  add_kernel_symbols(profile, {"schedule", "schedule.part.0", "_ZN4rust3runEv"});
   ingest(profile);
   bind();
   EXPECT_THAT(identities(), ElementsAre("main = ", "schedule = schedule", "schedule = schedule.part.0",

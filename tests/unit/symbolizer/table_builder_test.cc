@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "elf/elf_file.h"
+#include "symbolizer/search/code_symbols.h"
 #include "symbolizer/symtab/symtab.h"
 
 namespace plimsoll::symbolizer {
@@ -19,6 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 constexpr uint64_t kMaxProgramBytes = uint64_t{1} << 30;
 
@@ -32,11 +35,8 @@ struct Program {
     inputs.debug = file.bytes();
     inputs.segments = parsed->segments();
     inputs.symbol_quality = SymtabQuality::kSymtab;
-    parsed->for_each_symbol(SHT_SYMTAB, [&](const elf::Symbol& symbol) {
-      if (symbol.type == STT_FUNC && symbol.address != 0) {
-        inputs.symbols.push_back({symbol.address, symbol.size_bytes, symbol.name, {}});
-      }
-    });
+    inputs.symbols = code_symbols(*parsed, SHT_SYMTAB);
+    inputs.sections = code_sections(*parsed);
   }
 
   uint64_t address_of(std::string_view name) const {
@@ -52,6 +52,15 @@ struct Program {
   MappedFile file;
   TableInputs inputs;
 };
+
+// Of one frame.
+std::pair<std::string, std::string> name_and_known_as_at(const std::string& table, uint64_t address) {
+  std::vector<SymtabFrame> frames;
+  Symtab::open(as_bytes(table))->look_up(address, frames);
+  EXPECT_EQ(frames.size(), 1U);
+  return frames.empty() ? std::pair<std::string, std::string>()
+                        : std::pair(std::string(frames[0].function), std::string(frames[0].known_as));
+}
 
 std::vector<std::string> functions_at(const std::string& table, uint64_t address) {
   std::vector<SymtabFrame> frames;
@@ -92,6 +101,16 @@ TEST(TableBuilder, HasSymbolsWhereDwarfCannotBeRead) {
   EXPECT_EQ(built.quality, SymtabQuality::kSymtab);
   EXPECT_THAT(functions_at(built.bytes, program.address_of("plain_c")), ElementsAre("plain_c"));
   EXPECT_EQ(built.problems.size(), 1U);
+}
+
+// The label may be of any code further up: people then know what DWARF says.
+TEST(TableBuilder, WhereALabelReachesAFunctionPeopleKnowTheFunction) {
+  Program program(PLIMSOLL_BIN "/inline_gcc5.so");
+  const uint64_t address = program.address_of("plain_c");
+  program.inputs.symbols = {{.address = address - 1, .name = "label"}};
+  EXPECT_THAT(name_and_known_as_at(build_table(program.inputs).bytes, address), Pair("label", "plain_c"));
+  program.inputs.symbols = {{.address = address, .size_bytes = 1, .name = "plain_c.cold"}};
+  EXPECT_THAT(name_and_known_as_at(build_table(program.inputs).bytes, address), Pair("plain_c.cold", ""));
 }
 
 TEST(TableBuilder, SaysWhichSplitDwarfIsNotAtHand) {

@@ -117,7 +117,7 @@ class KeptTables : public TableFolderTest {
   // By somebody who cannot make another: what is found was kept.
   BinarySymbols load(const WantedBinary& wanted) {
     SymbolLoader loader(roots_, *TableFolder::open(folder_.path()), TableProcess({"/nowhere/plimsoll"}));
-    return loader.load(wanted);
+    return loader.load(wanted).value();
   }
   WantedBinary wanted(std::string_view looked_at = {}) const {
     return {.identity_kind = wire::GNU_BUILD_ID,
@@ -179,9 +179,9 @@ TEST_F(KeptTables, DwarfThatTakesTooMuchCostsLinesAndNoNames) {
   const std::string content = *read_file(path, uint64_t{1} << 30);
   const std::string build_id(elf::ElfFile::parse(as_bytes(content))->build_id());
   SymbolLoader loader({{PLIMSOLL_BIN}, {}}, *TableFolder::open(folder_.path()), table_process(),
-                      {.memory_bytes = uint64_t{48} << 20});
+                      {.limits = {.memory_bytes = uint64_t{48} << 20}});
   const BinarySymbols symbols =
-      loader.load({.identity_kind = wire::GNU_BUILD_ID, .identity = build_id, .paths = {&path, 1}});
+      loader.load({.identity_kind = wire::GNU_BUILD_ID, .identity = build_id, .paths = {&path, 1}}).value();
   EXPECT_EQ(symbols.quality(), store::SymbolQuality::kSymtab);
   EXPECT_THAT(symbols.reasons(), HasSubstr("48 MiB of memory"));
 }

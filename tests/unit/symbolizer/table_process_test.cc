@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -100,6 +101,29 @@ TEST(TableProcess, AChildThatHangsIsEnded) {
   // Nor does it help to say nothing.
   EXPECT_THAT(failure_of("exec sleep 1000 >&-", {.cpu_seconds = 0}).text(),
               HasSubstr("did not come to an end"));
+}
+
+TEST(TableProcess, AChildIsEndedWhenItsParentIsToldToStop) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string pid_file = folder / "pid";
+  const std::string script =
+      fmt::format("echo $$ > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 1000", pid_file);
+  std::stop_source stop;
+  const auto stop_once_it_runs = [&](uint64_t) {
+    if (std::filesystem::exists(pid_file)) {
+      stop.request_stop();
+    }
+  };
+  const auto made = TableProcess({"/bin/sh", "-c", script})
+                        .make(query_for(kBinary), {.progress = stop_once_it_runs, .stop = stop.get_token()});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(made.error().text(), HasSubstr("was stopped"));
+  EXPECT_EQ(::kill(std::stoi(*read_file(pid_file, 100)), 0), -1) << "it is gone";
+  // Nor is another one started.
+  const auto none = TableProcess({"/nowhere/plimsoll"}).make(query_for(kBinary), {.stop = stop.get_token()});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().text(), HasSubstr("not read any more"));
 }
 
 TEST(TableProcess, TooLittleMemoryIsSaid) {

@@ -26,7 +26,8 @@ inline BinarySymbols find_symbols(wire::IdentityKind kind, std::string_view iden
                                   std::span<const std::string> paths, const SymbolRoots& roots) {
   const plimsoll::testing::TemporaryDirectory data_dir;
   return loader_in(data_dir.path(), roots)
-      .load({.identity_kind = kind, .identity = identity, .paths = paths});
+      .load({.identity_kind = kind, .identity = identity, .paths = paths})
+      .value();
 }
 
 }  // namespace plimsoll::symbolizer

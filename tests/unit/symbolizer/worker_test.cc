@@ -10,11 +10,8 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "elf/elf_file.h"
-#include "store/ingest.h"
-#include "tests/profile_fixture.h"
-#include "tests/temporary_directory.h"
+#include "tests/unit/symbolizer/binding_fixture.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
-#include "tests/unit/symbolizer/table_worker.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -29,41 +26,11 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-wire::Binary binary(std::string_view identity, const std::string& path) {
-  wire::Binary made;
-  made.set_identity_kind(wire::GNU_BUILD_ID);
-  made.set_identity(std::string(identity));
-  made.set_path(path);
-  return made;
-}
-
-class WorkerTest : public ::testing::Test {
+class WorkerTest : public BindingTest {
  protected:
-  void ingest(const wire::RawProfile& profile) {
-    const std::string encoded = wire::encode(profile);
-    ASSERT_TRUE(ingest_->accept(as_bytes(encoded), {}));
-    ASSERT_TRUE(ingest_->build_pending());
-  }
-
-  Symbolizer symbolizer_for(const SymbolRoots& roots) const {
-    return Symbolizer(loader_in(folder_ / "data", roots));
-  }
-
-  SymbolizeReport bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
-    Symbolizer symbolizer = symbolizer_for(roots);
-    return bind(symbolizer);
-  }
-
-  SymbolizeReport bind(Symbolizer& symbolizer, bool look_for_better = true) {
-    const auto report = symbolizer.run(
-        [&](const CatalogueWork& work) { return ingest_->write_catalogue(work); }, look_for_better);
-    EXPECT_TRUE(report) << report.error().text();
-    return report.value_or(SymbolizeReport());
-  }
-
   // The functions at every location, in the order of their IDs, "inlined < caller"; "?" without a name, "unbound" where nobody looked.
   std::vector<std::string> names() {
-    auto catalogue = *store::Catalogue::open(folder_ / "data/catalogue.db", sqlite::OpenMode::kRead);
+    auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
     auto row = *catalogue.database().query(
         "SELECT location.id, CASE WHEN binding.location IS NULL THEN 'unbound' ELSE coalesce(function.name, "
         "'?') END "
@@ -82,12 +49,10 @@ class WorkerTest : public ::testing::Test {
   }
 
   int64_t quality_of(const std::string& path) {
-    auto catalogue = *store::Catalogue::open(folder_ / "data/catalogue.db", sqlite::OpenMode::kRead);
+    auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
     return *catalogue.database().integer("SELECT quality FROM binary WHERE path = ?", -1, path);
   }
 
-  plimsoll::testing::TemporaryDirectory folder_;
-  std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
   LoadedFixture loaded_;
   wire::Binary fixture_ = binary(kFixtureBuildId, kFixturePath);
 };
@@ -109,6 +74,22 @@ TEST_F(WorkerTest, LocationsOfABinaryGetItsFunctionsNames) {
   EXPECT_THAT(names(), ElementsAre("main", "exported_c", "fixture::exported_cpp(int)",
                                    "(anonymous namespace)::local_function(int)", "exported_c", "?"));
   EXPECT_EQ(quality_of(kFixturePath), static_cast<int>(store::SymbolQuality::kSymtab));
+}
+
+TEST_F(WorkerTest, OnceToldToStopItLooksUpOnlyWhatTakesNoSearch) {
+  auto profile = make_profile({.stacks = "main 1\n"});
+  add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
+  add_sample(profile, binary("kernel", "[kernel]"), wire::KERNEL, 0x1000, 1);
+  add_kernel_symbols(profile, {"schedule"});
+  ingest(profile);
+  const std::stop_source stop;
+  Symbolizer symbolizer = *Symbolizer::open(folder_ / "data", {{PLIMSOLL_BIN}}, {"/nowhere/plimsoll"},
+                                            {.stop = stop.get_token()});
+  stop.request_stop();
+  EXPECT_EQ(bind(symbolizer).locations, 1);
+  EXPECT_THAT(names(), ElementsAre("main", "unbound", "schedule"));
+  EXPECT_EQ(bind().locations, 1) << "nothing was noted of the binary";
+  EXPECT_THAT(names(), ElementsAre("main", "exported_c", "schedule"));
 }
 
 TEST_F(WorkerTest, NothingIsLookedUpTwice) {
@@ -156,16 +137,11 @@ TEST_F(WorkerTest, KernelLocationsAreNamedByTheSymbolsAProfileBrought) {
   auto profile = make_profile({.stacks = "main 1\n"});
   const wire::Binary kernel = binary("kernel", "[kernel]");
   const wire::Binary module = binary("module", "ext4");
-  add_sample(profile, kernel, wire::KERNEL, 0x1000, 1);
-  add_sample(profile, kernel, wire::KERNEL, 0x10ff, 1);
-  add_sample(profile, kernel, wire::KERNEL, 0x1100, 1);
-  add_sample(profile, kernel, wire::KERNEL, 0xfff, 1);
+  for (const uint64_t offset : {0x1000, 0x10ff, 0x1100, 0xfff}) {
+    add_sample(profile, kernel, wire::KERNEL, offset, 1);
+  }
+  add_kernel_symbols(profile, {"schedule", "do_exit"});
   add_sample(profile, module, wire::MODULE, 0x10, 1);
-  wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
-  image.set_binary(0);
-  image.add_offset_delta(0x1000);
-  image.add_offset_delta(0x100);
-  image.set_names(std::string("schedule\0do_exit\0", 17));
   ingest(profile);
 
   const SymbolizeReport report = bind();
@@ -180,10 +156,7 @@ TEST_F(WorkerTest, KernelsOfTwoBuildsNameTheSameOffsetEachInItsOwnWay) {
   const auto profile_of = [](uint64_t seed, const std::string& build_id, const std::string& function) {
     auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
     add_sample(profile, binary(build_id, "[kernel]"), wire::KERNEL, 0x1000, 1);
-    wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
-    image.set_binary(0);
-    image.add_offset_delta(0x1000);
-    image.set_names(function + std::string(1, '\0'));
+    add_kernel_symbols(profile, {function});
     return profile;
   };
   ingest(profile_of(1, "yesterday", "schedule"));
@@ -302,7 +275,7 @@ TEST_F(LateBinding, ALaterBindingIsANewGeneration) {
   bind(symbolizer_);
   add_debug_file();
   bind(symbolizer_);
-  auto catalogue = *store::Catalogue::open(folder_ / "data/catalogue.db", sqlite::OpenMode::kRead);
+  auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
   EXPECT_EQ(*catalogue.database().integer("SELECT max(generation) FROM binding", -1), 2);
 }
 
@@ -371,10 +344,7 @@ TEST_F(LateBinding, SymbolsOfAKernelThatALaterProfileBringsRenameIt) {
     auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
     add_sample(profile, binary("kernel", "[kernel]"), wire::KERNEL, 0x1000, 1);
     if (with_symbols) {
-      wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
-      image.set_binary(0);
-      image.add_offset_delta(0x1000);
-      image.set_names(std::string("schedule\0", 9));
+      add_kernel_symbols(profile, {"schedule"});
     }
     return profile;
   };

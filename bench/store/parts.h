@@ -1,0 +1,18 @@
+// What store_bench measures, one function a part.
+#pragma once
+
+#include "bench/harness/program.h"
+
+namespace plimsoll::bench {
+
+// Queries and size on generated rows, beside DuckDB and ClickHouse.
+Status measure_profiles(const Flags& flags, Report& report);
+Status measure_worst(const Flags& flags, Report& report);
+// Likewise on rows of recordings below PLIMSOLL_CORPUS.
+Status measure_replayed(const Flags& flags, Report& report);
+// Raw profiles to visible rows.
+Status measure_ingest(const Flags& flags, Report& report);
+// Time and memory by number of rows.
+Status measure_growth(const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,28 @@
+// Raw profiles as daemons send them, generated.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/store/stack_tree.h"
+#include "proto/profile.pb.h"
+
+namespace plimsoll::bench {
+
+inline constexpr uint32_t kProfileSamples = 2000;
+
+// Profiles of 2,000 samples of cycles on stacks of a StackTree with kJobs jobs, from 8 processes of 4 threads each a machine:
+// the job of each process, the stacks of a job and its threads skewed as in ProfileRows. Every process is an instance of its own,
+// every location code of one of 500 binaries.
+class RawProfiles {
+ public:
+  explicit RawProfiles(const StackTree& tree) : tree_(tree) {}
+
+  // Of one machine in one window of time; what runs on a machine stays the same.
+  wire::RawProfile generate(uint32_t machine, uint32_t window) const;
+
+ private:
+  const StackTree& tree_;
+};
+
+}  // namespace plimsoll::bench

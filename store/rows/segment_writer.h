@@ -1,0 +1,29 @@
+// The bytes of a segment file, block by block.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/rows/segment.h"
+
+namespace plimsoll::store {
+
+// Takes rows in ascending order and without two of the same key; keeps the encoded blocks and one block of rows in memory.
+class SegmentWriter {
+ public:
+  void add(const Row& row);
+
+  // The file; then the writer must not be used again.
+  std::string finish();
+
+ private:
+  void encode_block();
+
+  std::vector<Row> rows_;  // of the block that is being filled
+  uint64_t row_count_ = 0;
+  std::vector<Segment::BlockEntry> directory_;
+  std::string data_;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,123 @@
+#include "store/rows/stack_projection.h"
+
+#include <algorithm>
+
+namespace plimsoll::store {
+namespace {
+
+// The children of every node: those of node n go from first[n] up to first[n + 1].
+struct Children {
+  std::vector<uint32_t> first;
+  std::vector<uint32_t> nodes;
+
+  explicit Children(std::span<const StackNode> stacks) : first(stacks.size() + 1), nodes(stacks.size()) {
+    for (size_t node = 1; node < stacks.size(); ++node) {
+      ++first[stacks[node].parent + 1];
+    }
+    for (size_t node = 0; node < stacks.size(); ++node) {
+      first[node + 1] += first[node];
+    }
+    std::vector<uint32_t> next(first.begin(), first.end() - 1);
+    for (size_t node = 1; node < stacks.size(); ++node) {
+      nodes[next[stacks[node].parent]++] = static_cast<uint32_t>(node);
+    }
+  }
+};
+
+// Goes down the tree and counts how often each key is on the way from the root to the node at hand.
+class NewKeys {
+ public:
+  NewKeys(std::span<const StackNode> stacks, const LocationKeys& keys, size_t key_count)
+      : stacks_(stacks), keys_(keys), children_(stacks), on_path_(key_count), by_node_(stacks.size()) {}
+
+  // By node. Iterative: stacks are as deep as programs make them.
+  std::vector<std::vector<uint32_t>> find() {
+    struct Visit {
+      uint32_t node;
+      uint32_t next_child;
+    };
+    std::vector<Visit> path{{0, children_.first[0]}};
+    while (!path.empty()) {
+      Visit& visit = path.back();
+      if (visit.next_child == children_.first[visit.node + 1]) {
+        leave(visit.node);
+        path.pop_back();
+        continue;
+      }
+      const uint32_t child = children_.nodes[visit.next_child++];
+      enter(child);
+      path.push_back({child, children_.first[child]});
+    }
+    const auto of_no_stack = keys_.of(0);
+    by_node_[0].assign(of_no_stack.begin(), of_no_stack.end());
+    return std::move(by_node_);
+  }
+
+ private:
+  void enter(uint32_t node) {
+    for (const uint32_t key : keys_.of(stacks_[node].location)) {
+      if (on_path_[key]++ == 0) {
+        by_node_[node].push_back(key);
+      }
+    }
+  }
+  void leave(uint32_t node) {
+    for (const uint32_t key : node == 0 ? std::span<const uint32_t>() : keys_.of(stacks_[node].location)) {
+      --on_path_[key];
+    }
+  }
+
+  std::span<const StackNode> stacks_;
+  const LocationKeys& keys_;
+  Children children_;
+  std::vector<uint32_t> on_path_;
+  std::vector<std::vector<uint32_t>> by_node_;
+};
+
+}  // namespace
+
+StackProjection::StackProjection(std::span<const StackNode> stacks, const LocationKeys& keys)
+    : key_count_(keys.keys.empty() ? 0 : std::ranges::max(keys.keys) + 1) {
+  first_new_.push_back(0);
+  for (const auto& of_node : NewKeys(stacks, keys, key_count_).find()) {
+    new_keys_.insert(new_keys_.end(), of_node.begin(), of_node.end());
+    first_new_.push_back(static_cast<uint32_t>(new_keys_.size()));
+  }
+  for (const StackNode& node : stacks) {
+    parents_.push_back(node.parent);
+    self_keys_.push_back(keys.of(parents_.size() == 1 ? 0 : node.location).front());
+  }
+}
+
+std::vector<double> StackProjection::self(std::span<const double> by_stack) const {
+  std::vector<double> sums(key_count_);
+  for (size_t stack = 0; stack < std::min(by_stack.size(), self_keys_.size()); ++stack) {
+    sums[self_keys_[stack]] += by_stack[stack];
+  }
+  return sums;
+}
+
+std::vector<double> StackProjection::subtrees(std::span<const double> by_stack) const {
+  std::vector<double> sums(by_stack.begin(), by_stack.end());
+  sums.resize(parents_.size());
+  for (size_t node = sums.size(); node-- > 1;) {
+    // Node 0 is the root, and also stands for no stack: that value is not to grow.
+    if (parents_[node] != 0) {
+      sums[parents_[node]] += sums[node];
+    }
+  }
+  return sums;
+}
+
+std::vector<double> StackProjection::total(std::span<const double> by_stack) const {
+  const std::vector<double> of_nodes = subtrees(by_stack);
+  std::vector<double> sums(key_count_);
+  for (size_t node = 0; node < of_nodes.size(); ++node) {
+    for (uint32_t i = first_new_[node]; i < first_new_[node + 1]; ++i) {
+      sums[new_keys_[i]] += of_nodes[node];
+    }
+  }
+  return sums;
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,52 @@
+// From sums by stack to sums by what the frames on it are called: functions, files, lines, binaries.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "store/rows/dictionaries.h"
+
+namespace plimsoll::store {
+
+// The keys of each location's frames, innermost first, as one list: those of a location go from first[location] up to
+// first[location + 1]. Keys are dense from 0. A location has at least one key.
+struct LocationKeys {
+  std::vector<uint32_t> first;
+  std::vector<uint32_t> keys;
+
+  std::span<const uint32_t> of(uint32_t location) const {
+    return std::span(keys).subspan(first[location], first[location + 1] - first[location]);
+  }
+};
+
+// Immutable: made once for a tree and its keys, then used by any thread. Making it goes down every stack once (about 20 ns for
+// each frame of each node); a projection costs about 2 ns for each node.
+class StackProjection {
+ public:
+  // Stack 0, where none was recorded, is projected by the keys of location 0. Parents have smaller IDs than their children.
+  StackProjection(std::span<const StackNode> stacks, const LocationKeys& keys);
+
+  size_t keys() const { return key_count_; }
+
+  // The key of each stack's leaf, which its self value belongs to: a stack_group for AggregateRequest.
+  const std::vector<uint32_t>& self_keys() const { return self_keys_; }
+
+  // Values by stack in, shorter vectors standing for zeros at the end; sums by key out. A key that is on a stack several times
+  // counts once.
+  std::vector<double> self(std::span<const double> by_stack) const;
+  std::vector<double> total(std::span<const double> by_stack) const;
+
+  // The merged tree: each node's own value and those of all nodes below it.
+  std::vector<double> subtrees(std::span<const double> by_stack) const;
+
+ private:
+  size_t key_count_ = 0;
+  std::vector<uint32_t> parents_;
+  std::vector<uint32_t> self_keys_;
+  // Keys of a node that no node above it has: those of node n go from first_new_[n] up to first_new_[n + 1].
+  std::vector<uint32_t> first_new_;
+  std::vector<uint32_t> new_keys_;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,76 @@
+// The process that reads symbols, as the server starts and ends it. A shell stands for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "base/file.h"
+#include "proto/symbol_table.pb.h"
+#include "server/server.h"
+#include "tests/unit/symbolizer/binding_fixture.h"
+
+namespace plimsoll::symbolizer {
+namespace {
+
+class ServerSymbols : public BindingTest {
+ protected:
+  ServerSymbols() {
+    auto profile = plimsoll::testing::make_profile({.stacks = "main 1\n"});
+    plimsoll::testing::add_sample(profile, binary("build", "/nowhere/app"), wire::ELF, 0x1000, 1);
+    ingest(profile);
+    ingest_.reset();  // the server's from now on
+    EXPECT_EQ(::mkfifo(fifo_.c_str(), 0600), 0);
+    config_.data_dir = folder_ / "data";
+    config_.listen = config_.fleet_listen = "127.0.0.1:0";
+  }
+
+  // Its table worker tells its process number, and does that.
+  std::unique_ptr<server::Server> start(const std::string& script) const {
+    auto started = server::Server::start(
+        config_, {"/bin/sh", "-c", fmt::format("cd '{}' && echo $$ > fifo && {}", folder_.path(), script)});
+    EXPECT_TRUE(started) << started.error().text();
+    return std::move(*started);
+  }
+
+  // Waits until a worker runs.
+  int worker() const {
+    int number = -1;
+    std::ifstream(fifo_) >> number;
+    return number;
+  }
+
+  int64_t number(const char* query) const {
+    auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
+    return *catalogue.database().integer(query, -1);
+  }
+
+  std::string fifo_ = folder_ / "fifo";
+  config::ServerConfig config_;
+};
+
+TEST_F(ServerSymbols, AServerThatStopsEndsWhatReadsSymbols) {
+  const auto server = start("exec sleep 1000");
+  const int running = worker();
+  EXPECT_EQ(::kill(running, 0), 0);
+  server->stop();
+  EXPECT_EQ(::kill(running, 0), -1);
+  // So that it is looked up after the next start.
+  EXPECT_EQ(number("SELECT count(*) FROM location WHERE id NOT IN (SELECT location FROM binding)"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM binary WHERE reasons != '' OR looked_at != ''"), 0);
+}
+
+TEST_F(ServerSymbols, TheConfigurationSaysWhatItMayAllocate) {
+  config_.symbol_max_memory_bytes = int64_t{48} << 20;
+  const auto server = start("cat > request && mv request whole && echo $$ > fifo");
+  worker();
+  worker();
+  wire::TableRequest request;
+  ASSERT_TRUE(request.ParseFromString(*read_file(folder_ / "whole", 1 << 20)));
+  EXPECT_EQ(request.memory_bytes(), uint64_t{48} << 20);
+}
+
+}  // namespace
+}  // namespace plimsoll::symbolizer

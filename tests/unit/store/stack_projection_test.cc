@@ -1,0 +1,88 @@
+#include "store/rows/stack_projection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace plimsoll::store {
+namespace {
+
+using ::testing::ElementsAre;
+
+//   1 main ── 2 parse ── 3 parse (recursion)
+//         └── 4 render, inlined into it: blend
+struct Tree {
+  std::vector<StackNode> stacks{{0, 0}, {0, 1}, {1, 2}, {2, 2}, {1, 3}};
+  enum Key : uint32_t { kNoStack, kMain, kParse, kBlend, kRender };
+  LocationKeys keys{{0, 1, 2, 3, 5}, {kNoStack, kMain, kParse, kBlend, kRender}};
+};
+
+TEST(StackProjectionTest, SelfBelongsToTheInnermostFrameOfTheLeaf) {
+  const Tree tree;
+  const StackProjection projection(tree.stacks, tree.keys);
+  EXPECT_THAT(projection.self({{7, 1, 2, 4, 8}}), ElementsAre(7, 1, 2 + 4, 8, 0));
+}
+
+TEST(StackProjectionTest, TotalCountsAFunctionOnceHoweverOftenItIsOnAStack) {
+  const Tree tree;
+  const StackProjection projection(tree.stacks, tree.keys);
+  EXPECT_THAT(projection.total({{7, 1, 2, 4, 8}}), ElementsAre(7, 1 + 2 + 4 + 8, 2 + 4, 8, 8));
+}
+
+TEST(StackProjectionTest, ANodeOfTheMergedTreeHoldsWhatIsBelowIt) {
+  const Tree tree;
+  const StackProjection projection(tree.stacks, tree.keys);
+  EXPECT_THAT(projection.subtrees({{7, 1, 2, 4, 8}}), ElementsAre(7, 15, 6, 4, 8));
+}
+
+TEST(StackProjectionTest, MissingValuesAreZero) {
+  const Tree tree;
+  const StackProjection projection(tree.stacks, tree.keys);
+  EXPECT_THAT(projection.total({{0, 1}}), ElementsAre(0, 1, 0, 0, 0));
+  EXPECT_THAT(projection.self({}), ElementsAre(0, 0, 0, 0, 0));
+}
+
+TEST(StackProjectionTest, AgreesWithTheDefinitionOnRandomTrees) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 200; ++round) {
+    const auto locations = static_cast<uint32_t>(1 + random() % 12);
+    LocationKeys keys;
+    for (uint32_t location = 0; location < locations; ++location) {
+      keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
+      for (uint64_t frames = 1 + random() % 3; frames > 0; --frames) {
+        keys.keys.push_back(static_cast<uint32_t>(random() % 8));
+      }
+    }
+    keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
+    std::vector<StackNode> stacks{{0, 0}};
+    std::vector<double> values{static_cast<double>(random() % 100)};
+    for (uint32_t id = 1; id < 60; ++id) {
+      stacks.push_back({static_cast<uint32_t>(random() % id), static_cast<uint32_t>(random() % locations)});
+      values.push_back(static_cast<double>(random() % 100));
+    }
+    const StackProjection projection(stacks, keys);
+    std::vector<double> self(projection.keys());
+    std::vector<double> total(projection.keys());
+    for (uint32_t id = 0; id < stacks.size(); ++id) {
+      self[keys.of(id == 0 ? 0 : stacks[id].location).front()] += values[id];
+      std::set<uint32_t> on_stack;
+      for (uint32_t node = id; node != 0; node = stacks[node].parent) {
+        const auto frames = keys.of(stacks[node].location);
+        on_stack.insert(frames.begin(), frames.end());
+      }
+      if (id == 0) {
+        on_stack.insert(keys.of(0).begin(), keys.of(0).end());
+      }
+      for (const uint32_t key : on_stack) {
+        total[key] += values[id];
+      }
+    }
+    ASSERT_EQ(projection.self(values), self) << "round " << round;
+    ASSERT_EQ(projection.total(values), total) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::store
