@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
-# tables; the sweeps that kill the server and the daemon at random moments, a thousand times; and 100,000 random addresses of each
-# of many binaries, looked up by us and by llvm-symbolizer. --minutes N is how long each fuzz test runs (10 unless said);
-# --fuzz-only, --crashes-only and --symbols-only leave out all else, and --only NAME, which may be repeated, all but that fuzz
-# test.
+# tables; a million random operations on data directories, and five minutes of writers and readers of one; the sweeps that kill the
+# server, the daemon and what merges segments at random moments, a thousand times; and 100,000 random addresses of each of many
+# binaries, looked up by us and by llvm-symbolizer. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only,
+# --store-only, --crashes-only and --symbols-only leave out all else, and --only NAME, which may be repeated, all but that fuzz test.
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -12,6 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 minutes=10
 with_fuzz=yes
+with_store=yes
 with_crashes=yes
 with_symbols=yes
 only=()
@@ -23,17 +24,26 @@ while (($#)); do
       shift 2
       ;;
     --fuzz-only)
+      with_store=
+      with_crashes=
+      with_symbols=
+      shift
+      ;;
+    --store-only)
+      with_fuzz=
       with_crashes=
       with_symbols=
       shift
       ;;
     --crashes-only)
       with_fuzz=
+      with_store=
       with_symbols=
       shift
       ;;
     --symbols-only)
       with_fuzz=
+      with_store=
       with_crashes=
       shift
       ;;
@@ -42,7 +52,7 @@ while (($#)); do
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --crashes-only, --symbols-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only and --only NAME" ;;
   esac
 done
 
@@ -104,6 +114,28 @@ soak_tables() {
   note "symbol tables of 10000 damaged files passed with seed $seed"
 }
 
+# A million random operations, with answers that are compared with a model's. In memory: there are half a million commits.
+soak_operations() {
+  local log=$LOG_DIR/soak-operations.log seed
+  seed=$(date +%s)
+  if ! TEST_TMPDIR=/dev/shm PLIMSOLL_OPERATIONS=1000000 PLIMSOLL_FUZZ_SEED=$seed \
+    build/bin/fuzz_operations_test --gtest_filter='*' >"$log" 2>&1; then
+    note "store operations failed with PLIMSOLL_FUZZ_SEED=$seed"
+    die "store operations failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+  note "store operations passed with seed $seed: $(grep ' operations: ' "$log")"
+}
+
+# Four writers and sixteen readers while segments are merged.
+soak_storm() {
+  local log=$LOG_DIR/soak-storm.log
+  if ! PLIMSOLL_STORM_SECONDS=300 build/bin/store_storm_test --gtest_filter='*' >"$log" 2>&1; then
+    note "store_storm_test failed"
+    die "store_storm_test failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "store_storm_test passed in 300 s: $(grep ' snapshots' "$log")"
+}
+
 # soak_crashes TEST
 soak_crashes() {
   local started=$SECONDS log=$LOG_DIR/soak-$1.log
@@ -140,9 +172,15 @@ soak_all_tables() {
   soak_tables
 }
 
+soak_all_store() {
+  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test
+  soak_operations
+  soak_storm
+}
+
 soak_all_crashes() {
   local sweep
-  for sweep in crash_test daemon_crash_test; do
+  for sweep in crash_test daemon_crash_test compaction_crash_test; do
     has_target build "$sweep" || die "there is no test program $sweep in this tree"
     step "build $sweep" cmake --build build --target "$sweep"
     soak_crashes "$sweep"
@@ -204,5 +242,6 @@ step "configure release" cmake --preset release
 ((${#only[@]} == 0)) || exit 0
 [[ ! $with_fuzz ]] || soak_all_stacks
 [[ ! $with_fuzz ]] || soak_all_tables
+[[ ! $with_store ]] || soak_all_store
 [[ ! $with_crashes ]] || soak_all_crashes
 [[ ! $with_symbols ]] || soak_all_symbols

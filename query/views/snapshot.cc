@@ -27,7 +27,7 @@ struct OpenDirectory {
   Result<int64_t> registered() { return machines ? machines->count() : 0; }
 };
 
-Result<store::LocalRows> open_rows(OpenDirectory& open) {
+Result<store::LocalRows> open_rows(OpenDirectory& open, const BeforeOpening& before_opening) {
   const auto segments = store::visible_segments(open.catalogue.database());
   if (!segments) {
     return propagate(segments);
@@ -35,6 +35,9 @@ Result<store::LocalRows> open_rows(OpenDirectory& open) {
   std::vector<std::string> paths;
   for (const store::SegmentEntry& segment : *segments) {
     paths.push_back(open.directory.segments_path() + "/" + segment.file);
+  }
+  if (before_opening) {
+    before_opening(paths);
   }
   auto rows = store::LocalRows::open(paths, open.segments);
   if (rows) {
@@ -44,7 +47,7 @@ Result<store::LocalRows> open_rows(OpenDirectory& open) {
 }
 
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
-Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
+Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpening& before_opening) {
   sqlite::Database& catalogue = open.catalogue.database();
   auto snapshot = std::make_shared<Snapshot>();
   const auto version = data_version(catalogue);
@@ -53,7 +56,7 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
     return !version ? propagate(version) : propagate(transaction);
   }
   // First the files: what is open stays readable however long the rest takes.
-  auto rows = open_rows(open);
+  auto rows = open_rows(open, before_opening);
   if (!rows) {
     return propagate(rows);
   }
@@ -72,13 +75,14 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open) {
   return snapshot;
 }
 
-Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered) {
-  auto snapshot = load_once(open);
+Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered,
+                                                  const BeforeOpening& before_opening = {}) {
+  auto snapshot = load_once(open, before_opening);
   for (int attempt = 1; attempt < kMostAttempts && !snapshot; ++attempt) {
     if (snapshot.error().code != ErrorCode::kNotFound) {
       break;
     }
-    snapshot = load_once(open);
+    snapshot = load_once(open, before_opening);
   }
   if (!snapshot) {
     return propagate(snapshot);
@@ -113,13 +117,14 @@ SnapshotCache::SnapshotCache(std::string data_dir) : data_dir_(std::move(data_di
 
 SnapshotCache::~SnapshotCache() = default;
 
-Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir) {
+Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir,
+                                                       const BeforeOpening& before_opening) {
   auto open = open_directory(data_dir);
   if (!open) {
     return propagate(open);
   }
   const auto registered = open->registered();
-  return registered ? load_from(*open, *registered) : propagate(registered);
+  return registered ? load_from(*open, *registered, before_opening) : propagate(registered);
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest() {

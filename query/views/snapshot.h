@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "store/frames/bindings.h"
@@ -12,6 +14,9 @@
 #include "store/rows/local_rows.h"
 
 namespace plimsoll::query {
+
+// A seam for tests: called with the files of segments after their list was read, and before they are opened.
+using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
 
 // Immutable: any number of threads may query it. Costs the dictionaries' size in memory and the time to load them.
 struct Snapshot {
@@ -23,8 +28,10 @@ struct Snapshot {
   // another number of machines: those are in a database of their own, which every heartbeat writes.
   int64_t version = 0;
 
-  // Opens beside a writer, in another process or this one.
-  static Result<std::shared_ptr<const Snapshot>> load(const std::string& data_dir);
+  // Opens beside a writer, in another process or this one. Where segments were merged and removed between reading their list
+  // and opening them, the list is read again, a bounded number of times.
+  static Result<std::shared_ptr<const Snapshot>> load(const std::string& data_dir,
+                                                      const BeforeOpening& before_opening = {});
 };
 
 // Keeps the newest snapshot, and loads it anew once the catalogue has changed or a machine has registered. Any thread.

@@ -29,7 +29,7 @@ namespace {
 
 int crashes_wanted() {
   const char* const text = std::getenv("PLIMSOLL_CRASHES");
-  return text == nullptr ? 50 : std::atoi(text);
+  return text == nullptr ? 50 : std::atoi(text);  // NOLINT(cert-err34-c)
 }
 
 wire::RawProfile profile_of(uint64_t seed) {

@@ -31,7 +31,8 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 Deadline deadline() {
   const char* const text = std::getenv("PLIMSOLL_STORM_SECONDS");
-  return std::chrono::steady_clock::now() + std::chrono::seconds(text == nullptr ? 20 : std::atoi(text));
+  const int64_t seconds = text == nullptr ? 20 : std::strtoll(text, nullptr, 10);
+  return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
 }
 
 struct Counts {

@@ -63,6 +63,7 @@ class Fleet {
   }
 
   const std::string& path() const { return path_; }
+  store::Ingest& ingest() { return *ingest_; }
 
  private:
   testing::TemporaryDirectory folder_;

@@ -1,7 +1,11 @@
 #include "query/views/snapshot.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "store/compaction.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
@@ -56,6 +60,34 @@ TEST(Snapshot, StaysAsItWasWhileTheWriterGoesOn) {
     ASSERT_EQ(functions(**snapshot), "old 1 1\nmain 0 1\n");
   }
   EXPECT_EQ(brief(fleet.top({{"limit", "2"}})), "new10 5 5\nnew11 5 5\n");
+}
+
+TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
+  Fleet fleet;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    fleet.add({.seed = seed, .stacks = "work 1\n"});
+  }
+  const auto compactor = *store::Compactor::open(fleet.ingest(), {.least_inputs = 2, .most_inputs = 2});
+  std::vector<size_t> lists;
+  const auto snapshot = Snapshot::load(fleet.path(), [&](const std::vector<std::string>& paths) {
+    lists.push_back(paths.size());
+    if (lists.size() <= 3) {
+      EXPECT_TRUE(compactor->merge_once());
+    }
+  });
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  EXPECT_THAT(lists, ::testing::ElementsAre(20, 19, 18, 17));
+  EXPECT_EQ(functions(**snapshot), "work 20 20\n");
+}
+
+TEST(Snapshot, ASegmentThatIsGoneForGoodIsNamed) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .stacks = "work 1\n"});
+  std::filesystem::remove(fleet.path() + "/segments/000000000001.rows");
+  const auto snapshot = Snapshot::load(fleet.path());
+  ASSERT_FALSE(snapshot);
+  EXPECT_EQ(snapshot.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(snapshot.error().message, ::testing::HasSubstr("000000000001.rows"));
 }
 
 }  // namespace
