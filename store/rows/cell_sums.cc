@@ -12,8 +12,8 @@ constexpr uint64_t kDensePerRow = 4;
 
 constexpr uint64_t kMaxCells = INT64_MAX;
 
-uint32_t group_count(const std::vector<uint32_t>& groups) {
-  return groups.empty() ? 1 : std::ranges::max(groups) + 1;
+uint64_t group_count(const std::vector<uint32_t>& groups) {
+  return groups.empty() ? 1 : uint64_t{std::ranges::max(groups)} + 1;
 }
 
 }  // namespace
@@ -28,12 +28,11 @@ Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_st
   space.origins_ = group_count(request.origin_group);
   space.workloads_ = group_count(request.workload_group);
   space.threads_ = group_count(request.thread_group);
-  space.stacks_ = request.by_stack ? max_stack + 1 : group_count(request.stack_group);
+  space.stacks_ = request.by_stack ? uint64_t{max_stack} + 1 : group_count(request.stack_group);
   space.measures_ = request.measures.size();
   space.machine_groups_ = group_count(request.machine_group);
   for (const uint64_t groups :
-       {uint64_t{group_count(request.event_group)}, uint64_t{space.origins_}, uint64_t{space.workloads_},
-        uint64_t{space.threads_}, uint64_t{space.stacks_}}) {
+       {group_count(request.event_group), space.origins_, space.workloads_, space.threads_, space.stacks_}) {
     if (space.cells_ > kMaxCells / groups) {
       return too_many_sums(request.max_sums);
     }
@@ -44,7 +43,7 @@ Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_st
 
 CellKey CellSpace::key(uint64_t cell) const {
   CellKey key;
-  const auto take = [&](uint32_t groups) {
+  const auto take = [&](uint64_t groups) {
     const auto group = static_cast<uint32_t>(cell % groups);
     cell /= groups;
     return group;

@@ -31,9 +31,9 @@ class CellSpace {
 
  private:
   uint64_t cells_ = 1;
-  uint32_t origins_ = 1, workloads_ = 1, threads_ = 1, stacks_ = 1;
-  size_t measures_ = 1;
-  size_t machine_groups_ = 1;
+  uint64_t origins_ = 1, workloads_ = 1, threads_ = 1, stacks_ = 1;
+  uint64_t measures_ = 1;
+  uint64_t machine_groups_ = 1;
 };
 
 // Sums by cell. One thread. Dense where few cells are possible for the rows that come, else by hash: then it takes up to
