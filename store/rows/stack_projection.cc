@@ -50,6 +50,8 @@ class NewKeys {
     }
     const auto of_no_stack = keys_.of(0);
     by_node_[0].assign(of_no_stack.begin(), of_no_stack.end());
+    std::ranges::sort(by_node_[0]);
+    by_node_[0].erase(std::ranges::unique(by_node_[0]).begin(), by_node_[0].end());
     return std::move(by_node_);
   }
 
