@@ -35,7 +35,7 @@ uint64_t bits_at(Bytes words, size_t bit, unsigned bits) {
   reader.seek(bit / 64 * sizeof(uint64_t));
   const size_t shift = bit % 64;
   uint64_t value = reader.read<uint64_t>() >> shift;
-  if (shift + bits > 64) {
+  if (shift != 0 && shift + bits > 64) {
     value |= reader.read<uint64_t>() << (64 - shift);
   }
   return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
