@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
+#include "query/sql/sql.h"
 #include "query/views/dimension.h"
 
 namespace plimsoll::cli {
@@ -150,6 +151,29 @@ void add_machines(CLI::App& app, MachinesOptions& options) {
       ->type_name("WHAT");
 }
 
+void add_sql(CLI::App& app, SqlOptions& options) {
+  auto* command = app.add_subcommand("sql", "Answer a SELECT over the table samples, in SQLite's SQL");
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+  command
+      ->add_option("statement", options.statement,
+                   "The statement; read from standard input where it is not given")
+      ->type_name("SELECT");
+  command->footer(fmt::format(
+      "A row of samples: a stack of a thread in a profile. Its columns:\n"
+      "  {}\n"
+      "function, linkage_name, file, line and binary are those of the leaf; value is in the event's unit, "
+      "for the\n"
+      "whole fleet. Comparisons of a column with constants (=, IN, <, >, LIKE, GLOB) make a statement fast.\n"
+      "Examples:\n"
+      "  plimsoll sql --data DIR \"SELECT job, sum(value) FROM samples WHERE event = 'cycles' GROUP BY "
+      "job\"\n"
+      "  plimsoll sql --server 127.0.0.1:7070 --csv \"SELECT function, sum(value) AS self FROM samples\n"
+      "    WHERE event = 'cycles' AND app LIKE 'gz%' AND from_time >= '2026-11-21T06' GROUP BY function\n"
+      "    ORDER BY self DESC LIMIT 10\"\n",
+      fmt::join(query::sql_columns(), ", ")));
+}
+
 void add_import(CLI::App& app, ImportOptions& options) {
   auto* command =
       app.add_subcommand("import", "Take profiles from files into a data directory, and look for names");
@@ -215,6 +239,7 @@ struct Options {
   FlameOptions flame;
   ExportOptions exporting;
   MachinesOptions machines;
+  SqlOptions sql;
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
@@ -245,6 +270,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
                : ask("export", options.exporting, run_export);
   } else if (app.got_subcommand("machines")) {
     done = ask("machines", options.machines, run_machines);
+  } else if (app.got_subcommand("sql")) {
+    done = ask("sql", options.sql, run_sql);
   } else if (app.got_subcommand("import")) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
@@ -291,6 +318,7 @@ int run(int argc, char** argv) {
   add_flame(app, options.flame);
   add_export(app, options.exporting);
   add_machines(app, options.machines);
+  add_sql(app, options.sql);
   add_import(app, options.import);
   add_server(app, options.server);
   add_store_command(app, options.store_compact);

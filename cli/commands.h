@@ -49,6 +49,14 @@ struct MachinesOptions {
 };
 Status run_machines(const MachinesOptions& options);
 
+struct SqlOptions {
+  AnswerSource source;
+  query::TableForm form = query::TableForm::kText;
+  std::string statement;  // empty: on standard input
+};
+// Notes go to standard error.
+Status run_sql(const SqlOptions& options);
+
 struct ImportOptions {
   std::string data_dir;
   std::vector<std::string> files;

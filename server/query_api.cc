@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "query/export/export.h"
+#include "query/sql/sql.h"
 #include "query/views/flame.h"
 #include "query/views/machines.h"
 #include "query/views/top.h"
@@ -60,6 +61,7 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
     return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
   };
   routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines, as_json(machines)));
+  routes.push_back(view_route("/api/v1/sql", json, snapshots, query::parse_sql, as_json(query::sql)));
   return routes;
 }
 

@@ -8,14 +8,15 @@
 #include "base/lock_file.h"
 #include "base/log.h"
 #include "store/catalogue/catalogue.h"
+#include "store/conversion.h"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 4;
+constexpr int kFormat = 5;
 // Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
 constexpr int kOldestConvertible = 2;
-// Formats whose rows are as today's too.
+// Formats whose rows mean what today's do, in segments of an older version.
 constexpr int kOldestWithRows = 3;
 
 Status write_format(const std::string& path) {
@@ -76,10 +77,14 @@ Status DataDirectory::convert_from(int format) const {
     return unsupported(format);
   }
   log_info("{} has format {}, and is converted to {}", path_, format, kFormat);
-  const auto converted =
-      format >= kOldestWithRows ? Catalogue::convert_from_format_3(catalogue_path()) : remove_catalogue();
+  const auto converted = format >= kOldestWithRows ? convert_rows() : remove_catalogue();
   // The format comes last: a crash in between finds the old one, and does the same again.
   return converted ? write_format(path_) : converted;
+}
+
+Status DataDirectory::convert_rows() const {
+  const auto tables = Catalogue::convert_from_format_3(catalogue_path());
+  return tables ? convert_segments(catalogue_path(), segments_path()) : tables;
 }
 
 Status DataDirectory::remove_catalogue() const {

@@ -20,7 +20,7 @@ namespace plimsoll::store {
 class DataDirectory {
  public:
   // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. One of an older format is
-  // converted: format 3 in place; format 2 loses its catalogue, which is derived, and whoever has opened it builds rows anew from
+  // converted: formats 3 and 4 in place, a second for each million rows; format 2 loses its catalogue, which is derived, and whoever has opened it builds rows anew from
   // the archive.
   static Result<DataDirectory> open_for_writing(const std::string& path);
   // Needs no lock; may run beside the writer. kUnsupported for any other format.
@@ -36,6 +36,7 @@ class DataDirectory {
   explicit DataDirectory(std::string path) : path_(std::move(path)) {}
   Result<int> read_format() const;
   Status convert_from(int format) const;
+  Status convert_rows() const;
   Status remove_catalogue() const;
   std::unexpected<Error> unsupported(int format) const;
   Status take_lock();

@@ -289,4 +289,13 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
   return resolved;
 }
 
+ResolvedSelection resolve_all(const Snapshot& snapshot) {
+  ResolvedSelection resolved;
+  resolved.request = filters_of({}, snapshot);
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), true);
+  add_factors(snapshot, resolved.request);
+  add_coverage(snapshot, resolved);
+  return resolved;
+}
+
 }  // namespace plimsoll::query

@@ -43,6 +43,9 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
 ResolvedSelection resolve_together(const Selection& selection, const std::vector<uint32_t>& events,
                                    const Snapshot& snapshot);
 
+// All rows there are: filters that let everything pass, the factors of all events, and the coverage of all of them.
+ResolvedSelection resolve_all(const Snapshot& snapshot);
+
 // weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
 // fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
 // the first factor alone, and shares it with the others of its series.

@@ -1,0 +1,257 @@
+#include "query/sql/samples_table.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "query/views/selection.h"
+
+namespace plimsoll::query {
+namespace {
+
+using sqlite::ColumnType;
+
+// Fractions would not sort as text: ".5Z" stands before "Z".
+std::string time_text(int64_t wall_ns) {
+  const int64_t fraction = (wall_ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;
+  return format_time(wall_ns - fraction);
+}
+
+void keep_common(const std::vector<bool>& passing, std::vector<bool>& flags) {
+  if (flags.empty()) {
+    flags = passing;
+    return;
+  }
+  for (size_t id = 0; id < flags.size(); ++id) {
+    flags[id] = flags[id] && passing[id];
+  }
+}
+
+}  // namespace
+
+class SamplesTable::Cursor : public sqlite::VirtualCursor {
+ public:
+  Cursor(SamplesTable& table, std::unique_ptr<store::RowCursor> rows)
+      : table_(table), rows_(std::move(rows)) {}
+
+  Result<bool> next() override {
+    if (++at_ >= batch_.size()) {
+      const auto batch = rows_->next();
+      if (!batch) {
+        return propagate(batch);
+      }
+      batch_ = *batch;
+      at_ = 0;
+    }
+    if (!batch_.empty() && !table_.is_known(batch_[at_])) {
+      return fail(ErrorCode::kCorrupt, "a row has an ID that no dictionary has");
+    }
+    return !batch_.empty();
+  }
+
+  void value(size_t column, sqlite::ColumnResult& result) override {
+    table_.value(column, batch_[at_], result);
+  }
+
+ private:
+  SamplesTable& table_;
+  std::unique_ptr<store::RowCursor> rows_;
+  std::span<const store::Row> batch_;
+  size_t at_ = 0;
+};
+
+SamplesTable::SamplesTable(const Snapshot& snapshot, const std::vector<store::Factors>& factors)
+    : snapshot_(snapshot), factors_(factors) {
+  add_column("event", ColumnType::kText, Key::kEvent);
+  add_column("unit", ColumnType::kText, Key::kEvent);
+  for (const Dimension& dimension : dimensions()) {
+    switch (dimension.source) {
+      case DimensionSource::kOrigin:
+        add_column(dimension.name, ColumnType::kText, Key::kOrigin);
+        break;
+      case DimensionSource::kWorkload:
+        add_column(dimension.name, ColumnType::kText, Key::kWorkload);
+        break;
+      case DimensionSource::kThread:
+        add_column(dimension.name, ColumnType::kText, Key::kThread);
+        break;
+      case DimensionSource::kFrame:
+        add_column(dimension.name, ColumnType::kText, Key::kLeaf);
+        break;
+      case DimensionSource::kStack:
+        add_column(dimension.name, ColumnType::kText, Key::kStack);
+        break;
+    }
+  }
+  add_column("from_time", ColumnType::kText, Key::kOrigin);
+  add_column("to_time", ColumnType::kText, Key::kOrigin);
+  add_column("from_ns", ColumnType::kInteger, Key::kOrigin);
+  add_column("to_ns", ColumnType::kInteger, Key::kOrigin);
+  add_column("hits", ColumnType::kInteger, Key::kRow);
+  add_column("value", ColumnType::kReal, Key::kRow);
+  add_column("samples", ColumnType::kReal, Key::kRow);
+  texts_.resize(columns_.size());
+}
+
+void SamplesTable::add_column(std::string_view name, ColumnType type, Key key) {
+  columns_.push_back({.name = std::string(name), .type = type, .narrows = key != Key::kRow});
+  keys_.push_back(key);
+}
+
+double SamplesTable::estimated_rows() const {
+  return 1e8;  // so that whatever it is joined with comes first
+}
+
+size_t SamplesTable::entries(Key key) const {
+  const store::Dictionaries& dictionaries = snapshot_.dictionaries;
+  switch (key) {
+    case Key::kEvent:
+      return dictionaries.events.size();
+    case Key::kOrigin:
+      return dictionaries.origins.size();
+    case Key::kWorkload:
+      return dictionaries.workloads.size();
+    case Key::kThread:
+      return dictionaries.threads.size();
+    case Key::kLeaf:
+      return dictionaries.locations.size();
+    case Key::kStack:
+      return dictionaries.stacks.size();
+    case Key::kRow:
+      return 0;
+  }
+  return 0;
+}
+
+uint32_t SamplesTable::id_of(Key key, const store::Row& row) const {
+  switch (key) {
+    case Key::kEvent:
+      return row.event;
+    case Key::kOrigin:
+      return row.origin;
+    case Key::kWorkload:
+      return row.workload;
+    case Key::kThread:
+      return row.thread;
+    case Key::kLeaf:
+      return snapshot_.dictionaries.stacks[row.stack].location;  // of stack 0: 0
+    case Key::kStack:
+    case Key::kRow:
+      return row.stack;
+  }
+  return 0;
+}
+
+bool SamplesTable::is_known(const store::Row& row) const {
+  return row.event < entries(Key::kEvent) && row.origin < entries(Key::kOrigin) &&
+         row.workload < entries(Key::kWorkload) && row.thread < entries(Key::kThread) &&
+         row.stack < entries(Key::kStack);
+}
+
+std::string SamplesTable::text(size_t column, uint32_t id) const {
+  const std::string_view name = columns_[column].name;
+  const store::Dictionaries& dictionaries = snapshot_.dictionaries;
+  switch (keys_[column]) {
+    case Key::kEvent:
+      return name == "event" ? dictionaries.events[id].name
+                             : std::string(unit_name(dictionaries.events[id].unit));
+    case Key::kOrigin:
+      return name == "from_time" ? time_text(dictionaries.origins[id].from_ns)
+             : name == "to_time" ? time_text(dictionaries.origins[id].to_ns)
+                                 : origin_value(snapshot_, name, id);
+    case Key::kWorkload:
+      return workload_value(snapshot_, name, id);
+    case Key::kThread:
+      return dictionaries.threads[id];
+    case Key::kLeaf:
+      return frame_value(snapshot_, name, {id, 0});
+    case Key::kStack:
+      return stack_value(snapshot_, id);
+    case Key::kRow:
+      return {};
+  }
+  return {};
+}
+
+int64_t SamplesTable::integer(size_t column, uint32_t origin) const {
+  const store::OriginEntry& entry = snapshot_.dictionaries.origins[origin];
+  return columns_[column].name == "from_ns" ? entry.from_ns : entry.to_ns;
+}
+
+void SamplesTable::narrow(const sqlite::Constraint& constraint, store::RowFilter& filter) const {
+  const Key key = keys_[constraint.column];
+  const bool is_integer = columns_[constraint.column].type == ColumnType::kInteger;
+  std::vector<bool> passing(entries(key));
+  for (uint32_t id = 0; id < passing.size(); ++id) {
+    passing[id] = is_integer ? constraint.passes(integer(constraint.column, id))
+                             : constraint.passes(text(constraint.column, id));
+  }
+  switch (key) {
+    case Key::kEvent:
+      return keep_common(passing, filter.events);
+    case Key::kOrigin:
+      return keep_common(passing, filter.origins);
+    case Key::kWorkload:
+      return keep_common(passing, filter.workloads);
+    case Key::kThread:
+      return keep_common(passing, filter.threads);
+    case Key::kLeaf: {
+      std::vector<bool> stacks(entries(Key::kStack));
+      for (size_t id = 0; id < stacks.size(); ++id) {
+        stacks[id] = passing[snapshot_.dictionaries.stacks[id].location];
+      }
+      return keep_common(stacks, filter.stacks);
+    }
+    case Key::kStack:
+      return keep_common(passing, filter.stacks);
+    case Key::kRow:
+      return;
+  }
+}
+
+std::unique_ptr<sqlite::VirtualCursor> SamplesTable::scan(
+    const std::vector<sqlite::Constraint>& constraints) {
+  store::RowFilter filter;
+  for (const sqlite::Constraint& constraint : constraints) {
+    narrow(constraint, filter);
+  }
+  return std::make_unique<Cursor>(*this, snapshot_.rows->scan(std::move(filter)));
+}
+
+double SamplesTable::factor(size_t measure, const store::Row& row) const {
+  return factors_[measure][row.event][row.origin];
+}
+
+std::string_view SamplesTable::lasting_text(size_t column, uint32_t id) {
+  Texts& texts = texts_[column];
+  if (texts.by_id.empty()) {
+    texts.by_id.resize(entries(keys_[column]));
+    texts.is_made.resize(texts.by_id.size());
+  }
+  if (!texts.is_made[id]) {
+    texts.by_id[id] = text(column, id);
+    texts.is_made[id] = true;
+  }
+  return texts.by_id[id];
+}
+
+void SamplesTable::value(size_t column, const store::Row& row, sqlite::ColumnResult& result) {
+  const std::string_view name = columns_[column].name;
+  const Key key = keys_[column];
+  if (key == Key::kStack) {
+    if (last_stack_text_.empty() || last_stack_ != row.stack) {
+      last_stack_ = row.stack;
+      last_stack_text_ = text(column, row.stack);
+    }
+    result.set_copy(last_stack_text_);
+  } else if (key != Key::kRow) {
+    const uint32_t id = id_of(key, row);
+    columns_[column].type == ColumnType::kInteger ? result.set(integer(column, id))
+                                                  : result.set_lasting(lasting_text(column, id));
+  } else if (name == "hits") {
+    result.set(static_cast<int64_t>(std::min<uint64_t>(row.hits, INT64_MAX)));
+  } else {
+    result.set(static_cast<double>(row.hits) * factor(name == "value" ? kValue : kSamples, row));
+  }
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,65 @@
+// The table `samples` of `plimsoll sql`: a row for each stored row (profile, event, who, thread, stack), with all dimensions as
+// columns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/views/dimension.h"
+#include "query/views/snapshot.h"
+#include "store/rows/aggregation.h"
+#include "store/sqlite/virtual_table.h"
+
+namespace plimsoll::query {
+
+// Columns:
+//   event, unit              as the views call them
+//   every dimension          of frames: that of the leaf, the innermost inlined one
+//   from_time, to_time       the profile's window, RFC 3339 in UTC, down to the second
+//   from_ns, to_ns           the same in nanoseconds since 1970
+//   hits, value, samples     value: in the event's unit, weighted as the views weight it; samples: behind the hits
+// Comparisons with any but the last three are decided once for each dictionary entry, and blocks without a row that passes are not
+// read. A text is made once for each dictionary entry that the statement gets to see; whole stacks are made row by row.
+// Borrows both. One thread.
+class SamplesTable : public sqlite::VirtualTable {
+ public:
+  // `factors`: the measures of resolve_all().
+  SamplesTable(const Snapshot& snapshot, const std::vector<store::Factors>& factors);
+
+  const std::vector<sqlite::Column>& columns() const override { return columns_; }
+  double estimated_rows() const override;
+  std::unique_ptr<sqlite::VirtualCursor> scan(const std::vector<sqlite::Constraint>& constraints) override;
+
+ private:
+  class Cursor;
+  // Which dictionary decides a column's value.
+  enum class Key { kEvent, kOrigin, kWorkload, kThread, kLeaf, kStack, kRow };
+  struct Texts {
+    std::vector<std::string> by_id;  // never moved once it is there
+    std::vector<bool> is_made;
+  };
+
+  void add_column(std::string_view name, sqlite::ColumnType type, Key key);
+  size_t entries(Key key) const;
+  uint32_t id_of(Key key, const store::Row& row) const;
+  bool is_known(const store::Row& row) const;
+  std::string text(size_t column, uint32_t id) const;
+  int64_t integer(size_t column, uint32_t origin) const;
+  double factor(size_t measure, const store::Row& row) const;
+  void narrow(const sqlite::Constraint& constraint, store::RowFilter& filter) const;
+  std::string_view lasting_text(size_t column, uint32_t id);
+  void value(size_t column, const store::Row& row, sqlite::ColumnResult& result);
+
+  const Snapshot& snapshot_;
+  const std::vector<store::Factors>& factors_;
+  std::vector<sqlite::Column> columns_;
+  std::vector<Key> keys_;     // by column
+  std::vector<Texts> texts_;  // likewise
+  uint32_t last_stack_ = 0;
+  std::string last_stack_text_;
+};
+
+}  // namespace plimsoll::query

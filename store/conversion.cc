@@ -1,0 +1,108 @@
+#include "store/conversion.h"
+
+#include <fmt/ranges.h>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "base/durable_file.h"
+#include "base/log.h"
+#include "store/catalogue/catalogue.h"
+#include "store/catalogue/segment_table.h"
+#include "store/rows/segment.h"
+#include "store/rows/segment_version_1.h"
+
+namespace plimsoll::store {
+namespace {
+
+// No other segment is ever named so: neither those of batches ("000000000012.rows") nor merged ones ("000000000012.3.rows").
+std::string converted_name(std::string_view file) {
+  return fmt::format("{}.format5.rows", file.substr(0, file.rfind(".rows")));
+}
+
+class Conversion {
+ public:
+  Conversion(sqlite::Database& catalogue, const std::string& folder)
+      : catalogue_(catalogue), folder_(folder) {}
+
+  Status convert(const SegmentEntry& segment) {
+    const std::string path = path_of(segment);
+    const auto todays = Segment::open(path);
+    if (todays || todays.error().code != ErrorCode::kUnsupported) {
+      return todays ? Status() : propagate(todays);
+    }
+    auto rows = read_segment_of_version_1(path, segment.rows);
+    if (!rows) {
+      return propagate(rows);
+    }
+    const std::string content = encode_segment(std::move(*rows));
+    SegmentEntry converted = segment;
+    converted.file = converted_name(segment.file);
+    converted.bytes = content.size();
+    if (auto written = write_file_durably(path_of(converted), as_bytes(content)); !written) {
+      return written;
+    }
+    if (auto swapped = swap(segment, converted); !swapped) {
+      return swapped;
+    }
+    std::error_code ignored;  // what is not visible is removed when rows are next written
+    std::filesystem::remove(path, ignored);
+    return {};
+  }
+
+ private:
+  std::string path_of(const SegmentEntry& segment) const { return folder_ + "/" + segment.file; }
+
+  Status swap(const SegmentEntry& old, const SegmentEntry& converted) {
+    auto transaction = sqlite::Transaction::begin(catalogue_);
+    if (!transaction) {
+      return propagate(transaction);
+    }
+    const auto replaced = replace_segments(catalogue_, std::array{old}, converted);
+    return replaced ? transaction->commit() : replaced;
+  }
+
+  sqlite::Database& catalogue_;
+  const std::string& folder_;
+};
+
+bool is_damage(const Error& error) {
+  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported ||
+         error.code == ErrorCode::kNotFound;
+}
+
+}  // namespace
+
+Status convert_segments(const std::string& catalogue_path, const std::string& segments_path) {
+  auto catalogue = Catalogue::open(catalogue_path, sqlite::OpenMode::kReadWrite);
+  if (!catalogue) {
+    return propagate(catalogue);
+  }
+  const auto segments = visible_segments(catalogue->database());
+  if (!segments) {
+    return propagate(segments);
+  }
+  Conversion conversion(catalogue->database(), segments_path);
+  std::vector<std::string> damaged;
+  for (const SegmentEntry& segment : *segments) {
+    const auto converted = conversion.convert(segment);
+    if (!converted && !is_damage(converted.error())) {
+      return converted;
+    }
+    if (!converted) {
+      damaged.push_back(converted.error().message);
+    }
+  }
+  if (damaged.empty()) {
+    return {};
+  }
+  return with_hint(
+      fail(ErrorCode::kCorrupt, "{} of {} segments cannot be converted: {}", damaged.size(), segments->size(),
+           fmt::join(damaged, "; ")),
+      fmt::format("put them back from a copy; or remove {}*, and all rows are built anew from the archive",
+                  catalogue_path));
+}
+
+}  // namespace plimsoll::store

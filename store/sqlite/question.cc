@@ -1,0 +1,209 @@
+#include "store/sqlite/question.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/hex.h"
+
+namespace plimsoll::sqlite {
+namespace {
+
+constexpr size_t kMaxStatementBytes = size_t{1} << 20;
+constexpr size_t kValueBytes = 32;
+constexpr int kStepsBetweenChecks = 10'000;
+
+struct Limit {
+  int what;
+  int most;
+};
+// A single value, a single row and the depth of what is computed: far more than questions need.
+constexpr std::array<Limit, 7> kLimits{{{SQLITE_LIMIT_LENGTH, 64 << 20},
+                                        {SQLITE_LIMIT_SQL_LENGTH, kMaxStatementBytes},
+                                        {SQLITE_LIMIT_COLUMN, 1000},
+                                        {SQLITE_LIMIT_EXPR_DEPTH, 200},
+                                        {SQLITE_LIMIT_COMPOUND_SELECT, 100},
+                                        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10'000},
+                                        {SQLITE_LIMIT_ATTACHED, 0}}};
+
+int permit_reading(void*, int action, const char*, const char*, const char*, const char*) {
+  const bool reads = action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION ||
+                     action == SQLITE_RECURSIVE;
+  return reads ? SQLITE_OK : SQLITE_DENY;
+}
+
+int is_past(void* deadline) {
+  return std::chrono::steady_clock::now() > *static_cast<std::chrono::steady_clock::time_point*>(deadline)
+             ? 1
+             : 0;
+}
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
+}
+
+struct CloseConnection {
+  void operator()(sqlite3* connection) const { ::sqlite3_close_v2(connection); }
+};
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { ::sqlite3_finalize(statement); }
+};
+
+class Question {
+ public:
+  Question(std::string_view sql, const QuestionLimits& limits) : sql_(sql), limits_(limits) {}
+
+  Result<Answer> ask(const std::map<std::string, VirtualTable*>& tables) {
+    Status ready = connect(tables);
+    ready = ready ? prepare() : ready;
+    ready = ready ? read_rows() : ready;
+    return ready ? Result<Answer>(std::move(answer_)) : propagate(ready);
+  }
+
+ private:
+  Status connect(const std::map<std::string, VirtualTable*>& tables) {
+    sqlite3* connection = nullptr;
+    const int code =
+        ::sqlite3_open_v2(":memory:", &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, nullptr);
+    connection_.reset(connection);
+    if (code != SQLITE_OK) {
+      return fail(ErrorCode::kIo, "opening an empty database: {}", ::sqlite3_errstr(code));
+    }
+    for (const auto& [name, table] : tables) {
+      if (auto added = add_virtual_table(connection, name, *table, failure_); !added) {
+        return added;
+      }
+    }
+    for (const auto& [what, most] : kLimits) {
+      ::sqlite3_limit(connection, what, most);
+    }
+    ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    ::sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    ::sqlite3_set_authorizer(connection, permit_reading, nullptr);
+    ::sqlite3_progress_handler(connection, kStepsBetweenChecks, is_past, &deadline_);
+    return {};
+  }
+
+  Status prepare() {
+    sqlite3_stmt* statement = nullptr;
+    const char* tail = nullptr;
+    if (sql_.size() > kMaxStatementBytes) {
+      return fail(ErrorCode::kTooLarge, "a statement of over {} bytes", kMaxStatementBytes);
+    }
+    const int code = ::sqlite3_prepare_v2(connection_.get(), sql_.data(), static_cast<int>(sql_.size()),
+                                          &statement, &tail);
+    statement_.reset(statement);
+    if (code != SQLITE_OK) {
+      return refused(code);
+    }
+    if (statement == nullptr) {
+      return fail(ErrorCode::kInvalid, "there is no statement");
+    }
+    if (!is_blank(sql_.substr(static_cast<size_t>(tail - sql_.data())))) {
+      return fail(ErrorCode::kInvalid, "one statement at a time, please: there is more behind the first");
+    }
+    if (::sqlite3_bind_parameter_count(statement) > 0) {
+      return fail(ErrorCode::kInvalid, "a statement stands for itself: it cannot have parameters (?)");
+    }
+    return {};
+  }
+
+  std::unexpected<Error> refused(int code) const {
+    if (code == SQLITE_AUTH) {
+      return fail(ErrorCode::kInvalid,
+                  "only SELECT is answered: nothing here can be changed, attached or set");
+    }
+    const int offset = ::sqlite3_error_offset(connection_.get());
+    const std::string message = ::sqlite3_errmsg(connection_.get());
+    if (offset < 0 || static_cast<size_t>(offset) > sql_.size()) {
+      return fail(ErrorCode::kInvalid, "{}", message);
+    }
+    const size_t at = static_cast<size_t>(offset);
+    const size_t line = 1 + static_cast<size_t>(std::ranges::count(sql_.substr(0, at), '\n'));
+    const size_t line_start = line == 1 ? 0 : sql_.substr(0, at).rfind('\n') + 1;
+    return fail(ErrorCode::kInvalid, "{} (line {}, character {}, at \"{}\")", message, line,
+                at - line_start + 1, sql_.substr(at, 30));
+  }
+
+  Status read_rows() {
+    const int columns = ::sqlite3_column_count(statement_.get());
+    for (int i = 0; i < columns; ++i) {
+      answer_.columns.emplace_back(::sqlite3_column_name(statement_.get(), i));
+    }
+    size_t bytes = 0;
+    while (true) {
+      const int code = ::sqlite3_step(statement_.get());
+      if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? Status() : stopped(code);
+      }
+      if (answer_.rows.size() == limits_.rows) {
+        return too_large(fmt::format("{} rows", limits_.rows));
+      }
+      auto& row = answer_.rows.emplace_back();
+      for (int i = 0; i < columns; ++i) {
+        row.push_back(value(i));
+        const auto* text = std::get_if<std::string>(&row.back());
+        bytes += kValueBytes + (text == nullptr ? 0 : text->size());
+      }
+      if (bytes > limits_.answer_bytes) {
+        return too_large(fmt::format("{} bytes", limits_.answer_bytes));
+      }
+    }
+  }
+
+  Status stopped(int code) const {
+    if (!failure_) {
+      return failure_;
+    }
+    if (code == SQLITE_INTERRUPT) {
+      return with_hint(fail(ErrorCode::kTooLarge, "the statement was stopped after {} s",
+                            std::chrono::duration<double>(limits_.time).count()),
+                       "ask for less: filter by a dimension or a time");
+    }
+    return refused(code);
+  }
+
+  static Status too_large(const std::string& bound) {
+    return with_hint(fail(ErrorCode::kTooLarge, "the answer has over {}", bound), "group, or add a LIMIT");
+  }
+
+  Value value(int column) const {
+    sqlite3_stmt* const row = statement_.get();
+    const auto size = [&] { return static_cast<size_t>(::sqlite3_column_bytes(row, column)); };
+    switch (::sqlite3_column_type(row, column)) {
+      case SQLITE_INTEGER:
+        return int64_t{::sqlite3_column_int64(row, column)};
+      case SQLITE_FLOAT:
+        return ::sqlite3_column_double(row, column);
+      case SQLITE_TEXT: {
+        const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(row, column));
+        return std::string(text, size());
+      }
+      case SQLITE_BLOB: {
+        const auto* bytes = static_cast<const char*>(::sqlite3_column_blob(row, column));
+        return bytes == nullptr ? std::string() : to_hex(std::string_view(bytes, size()));
+      }
+      default:
+        return std::monostate();
+    }
+  }
+
+  std::string_view sql_;
+  const QuestionLimits& limits_;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + limits_.time;
+  Status failure_;  // of a table
+  std::unique_ptr<sqlite3, CloseConnection> connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;  // goes first
+  Answer answer_;
+};
+
+}  // namespace
+
+Result<Answer> ask(std::string_view sql, const std::map<std::string, VirtualTable*>& tables,
+                   const QuestionLimits& limits) {
+  return Question(sql, limits).ask(tables);
+}
+
+}  // namespace plimsoll::sqlite

@@ -1,0 +1,80 @@
+// Read-only tables of SQL whose rows are made as they are read (https://sqlite.org/vtab.html).
+//
+// A table says which columns it has, and gets the comparisons of a statement that a column's value alone decides, so that it can
+// leave out rows early. It may let through too many: SQLite compares again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+struct sqlite3;
+struct sqlite3_context;
+
+namespace plimsoll::sqlite {
+
+enum class ColumnType { kText, kInteger, kReal };
+
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::kText;
+  bool narrows = false;  // comparisons with it are handed to scan(); of text and integers alone
+};
+
+enum class Comparison { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kLike, kGlob };
+
+// "column COMPARISON operand"; with kEqual, "column IN (operands)" too. Operands are of the column's type; without any, nothing
+// passes, as in comparisons with NULL.
+struct Constraint {
+  size_t column = 0;
+  Comparison comparison = Comparison::kEqual;
+  std::vector<std::variant<int64_t, std::string>> operands;
+
+  bool passes(int64_t value) const;
+  bool passes(const std::string& value) const;
+};
+
+// Where a column's value goes.
+class ColumnResult {
+ public:
+  explicit ColumnResult(sqlite3_context* context) : context_(context) {}
+  void set(int64_t value);
+  void set(double value);
+  void set_lasting(std::string_view text);  // which stays where it is as long as the table
+  void set_copy(std::string_view text);
+
+ private:
+  sqlite3_context* context_;
+};
+
+class VirtualCursor {
+ public:
+  virtual ~VirtualCursor() = default;
+
+  // To the first row, then to the next; false: there is none.
+  virtual Result<bool> next() = 0;
+  // Of the current row. Asked for those columns alone that the statement needs.
+  virtual void value(size_t column, ColumnResult& result) = 0;
+};
+
+// One thread. Must outlive its cursors.
+class VirtualTable {
+ public:
+  virtual ~VirtualTable() = default;
+
+  virtual const std::vector<Column>& columns() const = 0;
+  virtual double estimated_rows() const = 0;
+  // Of rows that pass all constraints, at least.
+  virtual std::unique_ptr<VirtualCursor> scan(const std::vector<Constraint>& constraints) = 0;
+};
+
+// Makes `table` known to a connection by its name; before an authorizer is set, which it would ask. Both must outlive the connection; the first error of a cursor is kept in
+// `failure`, with its code.
+Status add_virtual_table(sqlite3* connection, const std::string& name, VirtualTable& table, Status& failure);
+
+}  // namespace plimsoll::sqlite

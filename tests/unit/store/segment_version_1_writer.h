@@ -1,0 +1,56 @@
+// Segment files as formats 3 and 4 of the data directory had them, for tests of the conversion.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/checksum.h"
+#include "store/rows/row.h"
+
+namespace plimsoll::store {
+
+template <typename T>
+void append_object(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Rows in any order, each key once.
+inline std::string encode_segment_of_version_1(const std::vector<Row>& rows) {
+  constexpr size_t kBlock = 65'536;
+  const size_t blocks = (rows.size() + kBlock - 1) / kBlock;
+  std::string directory;
+  std::string data;
+  for (size_t first = 0; first < rows.size(); first += kBlock) {
+    const auto block = std::span(rows).subspan(first, std::min(kBlock, rows.size() - first));
+    for (size_t column = 0; column < 6; ++column) {
+      std::vector<uint64_t> values;
+      for (const Row& row : block) {
+        values.push_back(std::array<uint64_t, 6>{row.event, row.workload, row.stack, row.thread, row.origin,
+                                                 row.hits}[column]);
+      }
+      const auto [min, max] = std::ranges::minmax(values);
+      const auto bits = static_cast<size_t>(std::bit_width(max - min));
+      std::string packed((values.size() * bits + 63) / 64 * 8, '\0');
+      for (size_t i = 0; i < values.size() * bits; ++i) {
+        const uint64_t bit = (values[i / bits] - min) >> (i % bits) & 1U;
+        packed[i / 8] = static_cast<char>(static_cast<uint64_t>(packed[i / 8]) | bit << (i % 8));
+      }
+      for (const uint64_t number : {min, max, uint64_t{32 + blocks * 6 * 40 + data.size()},
+                                    uint64_t{packed.size()}, checksum64(as_bytes(packed))}) {
+        append_object(directory, number);
+      }
+      data += packed;
+    }
+  }
+  std::string file("PLIMSEGM");
+  append_object(file, uint32_t{1});
+  append_object(file, uint32_t{6});
+  append_object(file, uint64_t{rows.size()});
+  append_object(file, checksum64(as_bytes(file + directory)));
+  return file + directory + data;
+}
+
+}  // namespace plimsoll::store
