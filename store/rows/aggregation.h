@@ -26,7 +26,7 @@ struct RowFilter {
 };
 
 // factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the inner vector may be
-// empty; every other origin of a row has one, also where the filter leaves out the row by nothing but its stack.
+// empty; every other origin of a row has one.
 using Factors = std::vector<std::vector<double>>;
 
 struct AggregateRequest {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace plimsoll::store {
 namespace {
@@ -82,8 +84,9 @@ Status BlockAggregator::add(const Segment& segment, size_t block) {
   if (const Status read = segment.read_groups(block, groups_); !read) {
     return read;
   }
-  if (const Status weighed = weigh_groups(segment, segment.zones(block)); !weighed || !is_any_selected_) {
-    return weighed;
+  weigh_groups(segment.zones(block));
+  if (!is_any_selected_) {
+    return {};
   }
   if (!needs_matrix()) {
     return add_groups();
@@ -100,15 +103,14 @@ uint32_t BlockAggregator::stack_group_of(uint32_t stack) const {
 
 // Column by column, and only those that a filter or a grouping asks for: a block has the same event throughout, often the
 // same workload.
-Status BlockAggregator::weigh_groups(const Segment& segment, const BlockZones& zones) {
+void BlockAggregator::weigh_groups(const BlockZones& zones) {
   select_groups(zones);
   if (!is_any_selected_) {
-    return {};
+    return;
   }
+  has_every_factor_ = true;
   for (size_t m = 0; m < weights_.size(); ++m) {
-    if (Status weighed = weigh_groups(request_.measures[m], zones, weights_[m]); !weighed) {
-      return propagate(weighed, "{}", segment.path());
-    }
+    weigh_groups(request_.measures[m], zones, weights_[m]);
   }
   is_one_cell_ = true;
   has_places_ = false;
@@ -125,7 +127,6 @@ Status BlockAggregator::weigh_groups(const Segment& segment, const BlockZones& z
     }
   }
   place_machines(zones.origin);
-  return {};
 }
 
 void BlockAggregator::select_groups(const BlockZones& zones) {
@@ -156,8 +157,8 @@ void BlockAggregator::select_groups(const std::vector<bool>& flags, const std::v
   is_every_selected_ = false;
 }
 
-Status BlockAggregator::weigh_groups(const Factors& factors, const BlockZones& zones,
-                                     std::vector<double>& weights) {
+void BlockAggregator::weigh_groups(const Factors& factors, const BlockZones& zones,
+                                   std::vector<double>& weights) {
   weights.resize(groups_.size);
   const bool has_one_event = zones.event.min == zones.event.max;
   if (is_every_selected_ && has_one_event && zones.event.min < factors.size() &&
@@ -166,7 +167,7 @@ Status BlockAggregator::weigh_groups(const Factors& factors, const BlockZones& z
     for (size_t group = 0; group < groups_.size; ++group) {
       weights[group] = factor[groups_.origin[group]];
     }
-    return {};
+    return;
   }
   for (size_t group = 0; group < groups_.size; ++group) {
     const uint32_t event = groups_.event[group];
@@ -176,12 +177,14 @@ Status BlockAggregator::weigh_groups(const Factors& factors, const BlockZones& z
       continue;
     }
     if (event >= factors.size() || origin >= factors[event].size()) {
-      return fail(ErrorCode::kCorrupt,
-                  "a row names event {} of origin {}, which the dictionaries do not hold", event, origin);
+      // No failure yet: its rows may be on stacks that are not selected.
+      weights[group] = std::numeric_limits<double>::quiet_NaN();
+      without_factor_ = {event, origin};
+      has_every_factor_ = false;
+      continue;
     }
     weights[group] = factors[event][origin];
   }
-  return {};
 }
 
 // Adds a dimension's part to the groups' cells.
@@ -232,6 +235,10 @@ void BlockAggregator::for_each_number(const std::vector<uint32_t>& table, const 
 Status BlockAggregator::add_value(uint64_t cell, size_t measure, uint32_t machine_group, double value) {
   if (value == 0) {
     return {};
+  }
+  if (std::isnan(value)) {
+    return fail(ErrorCode::kCorrupt, "a row names event {} of origin {}, which the dictionaries do not hold",
+                without_factor_.event, without_factor_.origin);
   }
   const size_t place = sums_.place(cell);
   if (place == CellSums::kNone) {
@@ -288,7 +295,11 @@ Status BlockAggregator::add_matrix() {
   if (is_one_cell_) {
     return add_stacks_of_one_cell();
   }
-  return sums_.is_dense() ? add_stacks_densely() : add_stacks_sparsely();
+  if (!sums_.is_dense() || !has_every_factor_) {
+    return add_stacks_one_by_one();
+  }
+  add_stacks_densely();
+  return {};
 }
 
 Status BlockAggregator::add_stacks_of_one_cell() {
@@ -313,7 +324,7 @@ Status BlockAggregator::add_stacks_of_one_cell() {
   return {};
 }
 
-Status BlockAggregator::add_stacks_densely() {
+void BlockAggregator::add_stacks_densely() {
   const size_t width = space_.width();
   place_.resize(groups_.size);
   for (size_t group = 0; group < groups_.size; ++group) {
@@ -337,10 +348,9 @@ Status BlockAggregator::add_stacks_densely() {
         },
         [](size_t) {});
   }
-  return {};
 }
 
-Status BlockAggregator::add_stacks_sparsely() {
+Status BlockAggregator::add_stacks_one_by_one() {
   Status status;
   uint64_t stack_group = 0;
   bool is_stack_selected = false;

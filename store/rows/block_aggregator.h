@@ -31,8 +31,8 @@ class BlockAggregator {
   bool needs_matrix() const {
     return request_.by_stack || !request_.stack_group.empty() || !request_.filter.stacks.empty();
   }
-  Status weigh_groups(const Segment& segment, const BlockZones& zones);
-  Status weigh_groups(const Factors& factors, const BlockZones& zones, std::vector<double>& weights);
+  void weigh_groups(const BlockZones& zones);
+  void weigh_groups(const Factors& factors, const BlockZones& zones, std::vector<double>& weights);
   void select_groups(const BlockZones& zones);
   void select_groups(const std::vector<bool>& flags, const std::vector<uint32_t>& ids, Zone zone);
   void place_groups(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
@@ -45,8 +45,8 @@ class BlockAggregator {
   Status add_by_row();
   Status add_matrix();
   Status add_stacks_of_one_cell();
-  Status add_stacks_densely();
-  Status add_stacks_sparsely();
+  void add_stacks_densely();
+  Status add_stacks_one_by_one();
   uint32_t stack_group_of(uint32_t stack) const;
   Status add_value(uint64_t cell, size_t measure, uint32_t machine_group, double value);
   Status add_to(uint64_t cell, size_t group, double hits);
@@ -63,6 +63,11 @@ class BlockAggregator {
   bool is_one_cell_ = false;        // all groups fall into one cell (but for the stack) and one machine group
   bool has_places_ = false;         // groups differ in their cells
   uint64_t first_cell_of_all_ = 0;  // what the cells of all groups have in common
+  bool has_every_factor_ = false;   // else some weights are NaN
+  struct {
+    uint32_t event = 0;
+    uint32_t origin = 0;
+  } without_factor_;                          // one that has none
   std::vector<uint8_t> is_selected_;          // by group
   std::vector<uint64_t> first_cell_;          // by group
   std::vector<uint32_t> machine_;             // by group

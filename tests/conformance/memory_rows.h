@@ -15,13 +15,10 @@ inline bool is_selected(const std::vector<bool>& flags, uint32_t id) {
   return flags.empty() || (id < flags.size() && flags[id]);
 }
 
-inline bool is_in_selected_group(const store::RowFilter& filter, const store::Row& row) {
-  return is_selected(filter.events, row.event) && is_selected(filter.workloads, row.workload) &&
-         is_selected(filter.origins, row.origin) && is_selected(filter.threads, row.thread);
-}
-
 inline bool is_selected(const store::RowFilter& filter, const store::Row& row) {
-  return is_in_selected_group(filter, row) && is_selected(filter.stacks, row.stack);
+  return is_selected(filter.events, row.event) && is_selected(filter.workloads, row.workload) &&
+         is_selected(filter.origins, row.origin) && is_selected(filter.threads, row.thread) &&
+         is_selected(filter.stacks, row.stack);
 }
 
 inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
@@ -46,14 +43,6 @@ class MemoryRows : public store::RowSource {
     }
     std::map<store::CellKey, std::vector<double>> sums;
     for (const store::Row& row : rows_) {
-      if (!is_in_selected_group(request.filter, row)) {
-        continue;
-      }
-      for (const store::Factors& factors : request.measures) {
-        if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
-          return fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", row.event, row.origin);
-        }
-      }
       if (!is_selected(request.filter, row)) {
         continue;
       }
@@ -61,6 +50,9 @@ class MemoryRows : public store::RowSource {
       cell.resize(cells.measures * cells.machine_groups);
       for (size_t m = 0; m < cells.measures; ++m) {
         const store::Factors& factors = request.measures[m];
+        if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
+          return fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", row.event, row.origin);
+        }
         cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
             static_cast<double>(row.hits) * factors[row.event][row.origin];
       }
