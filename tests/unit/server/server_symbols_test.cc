@@ -22,7 +22,8 @@ class ServerSymbols : public BindingTest {
     plimsoll::testing::add_sample(profile, binary("build", "/nowhere/app"), wire::ELF, 0x1000, 1);
     ingest(profile);
     ingest_.reset();  // the server's from now on
-    EXPECT_EQ(::mkfifo(fifo_.c_str(), 0600), 0);
+    EXPECT_EQ(::mkfifo((folder_ / "started").c_str(), 0600), 0);
+    EXPECT_EQ(::mkfifo((folder_ / "done").c_str(), 0600), 0);
     config_.data_dir = folder_ / "data";
     config_.listen = config_.fleet_listen = "127.0.0.1:0";
   }
@@ -30,15 +31,16 @@ class ServerSymbols : public BindingTest {
   // Its table worker tells its process number, and does that.
   std::unique_ptr<server::Server> start(const std::string& script) const {
     auto started = server::Server::start(
-        config_, {"/bin/sh", "-c", fmt::format("cd '{}' && echo $$ > fifo && {}", folder_.path(), script)});
+        config_,
+        {"/bin/sh", "-c", fmt::format("cd '{}' && echo $$ > started && {}", folder_.path(), script)});
     EXPECT_TRUE(started) << started.error().text();
     return std::move(*started);
   }
 
-  // Waits until a worker runs.
-  int worker() const {
+  // Waits until a worker writes its process number into the pipe: "started", or "done".
+  int worker(const char* pipe) const {
     int number = -1;
-    std::ifstream(fifo_) >> number;
+    std::ifstream(folder_ / pipe) >> number;
     return number;
   }
 
@@ -47,13 +49,12 @@ class ServerSymbols : public BindingTest {
     return *catalogue.database().integer(query, -1);
   }
 
-  std::string fifo_ = folder_ / "fifo";
   config::ServerConfig config_;
 };
 
 TEST_F(ServerSymbols, AServerThatStopsEndsWhatReadsSymbols) {
   const auto server = start("exec sleep 1000");
-  const int running = worker();
+  const int running = worker("started");
   EXPECT_EQ(::kill(running, 0), 0);
   server->stop();
   EXPECT_EQ(::kill(running, 0), -1);
@@ -64,11 +65,13 @@ TEST_F(ServerSymbols, AServerThatStopsEndsWhatReadsSymbols) {
 
 TEST_F(ServerSymbols, TheConfigurationSaysWhatItMayAllocate) {
   config_.symbol_max_memory_bytes = int64_t{48} << 20;
-  const auto server = start("cat > request && mv request whole && echo $$ > fifo");
-  worker();
-  worker();
+  const auto server = start("cat > request && echo $$ > done");
+  worker("started");
+  worker("done");
+  const auto sent = read_file(folder_ / "request", 1 << 20);
+  ASSERT_TRUE(sent) << sent.error().text();
   wire::TableRequest request;
-  ASSERT_TRUE(request.ParseFromString(*read_file(folder_ / "whole", 1 << 20)));
+  ASSERT_TRUE(request.ParseFromString(*sent));
   EXPECT_EQ(request.memory_bytes(), uint64_t{48} << 20);
 }
 
