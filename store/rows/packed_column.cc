@@ -153,11 +153,12 @@ void unpack_round(const uint32_t* words, uint32_t base, uint32_t* values) {
   constexpr uint32_t kMask = kBits == 32 ? UINT32_MAX : (uint32_t{1} << kBits) - 1;
   const uint32_t* in = words + kRound * kBits / 32 * kLanes;
   for (size_t lane = 0; lane < kLanes; ++lane) {
-    uint32_t value = in[lane] >> kShift;
     if constexpr (kShift + kBits > 32) {
-      value |= in[lane + kLanes] << (32 - kShift);
+      const uint32_t value = in[lane] >> kShift | in[lane + kLanes] << (32 - kShift);
+      values[kRound * kLanes + lane] = (value & kMask) + base;
+    } else {
+      values[kRound * kLanes + lane] = (in[lane] >> kShift & kMask) + base;
     }
-    values[kRound * kLanes + lane] = (value & kMask) + base;
   }
 }
 
