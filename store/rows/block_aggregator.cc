@@ -55,7 +55,7 @@ void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End
     if (const uint32_t length = matrix.singles[i]; length > 0) {
       uint32_t group = *first++;
       add(group, 1.0);
-      for (const uint32_t* last = gap + length - 1; gap != last; ++gap) {
+      for (const uint32_t* last = gap + (length - 1); gap != last; ++gap) {
         group += *gap + 1;
         add(group, 1.0);
       }
@@ -63,7 +63,7 @@ void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End
     if (const uint32_t length = matrix.multiples[i]; length > 0) {
       uint32_t group = *first++;
       add(group, *hits++);
-      for (const uint32_t* last = gap + length - 1; gap != last; ++gap) {
+      for (const uint32_t* last = gap + (length - 1); gap != last; ++gap) {
         group += *gap + 1;
         add(group, *hits++);
       }
