@@ -178,7 +178,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
   ASSERT_EQ(run({"plimsoll", "import", "--data", data, folder / "good"}).status, 0);
   expect_refused("plimsoll",
                  {
-                     {{}, "say what to do: demo, top, flame, export, machines, import, server"},
+                     {{}, "say what to do: demo, top, flame, export, machines, sql, import, server"},
                      {{"tpo"}, "not expected: tpo"},
                      {{"imprt", "file"}, "Did you mean import?"},
                      {{"--frobnicate"}, "--frobnicate"},
