@@ -18,6 +18,10 @@ namespace plimsoll::store {
 
 // Which rows: a flag for each dictionary ID; empty: all; IDs beyond the end: none.
 struct RowFilter {
+  static bool selects(const std::vector<bool>& flags, uint32_t id) {
+    return flags.empty() || (id < flags.size() && flags[id]);
+  }
+
   std::vector<bool> events;
   std::vector<bool> workloads;
   std::vector<bool> origins;

@@ -8,10 +8,6 @@
 namespace plimsoll::store {
 namespace {
 
-bool selected(const std::vector<bool>& flags, uint32_t id) {
-  return flags.empty() || (id < flags.size() && flags[id]);
-}
-
 uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
   return id < groups.size() ? groups[id] : 0;
 }
@@ -152,7 +148,7 @@ void BlockAggregator::select_groups(const std::vector<bool>& flags, const std::v
     is_selected_.assign(groups_.size, 1);
   }
   for (size_t group = 0; group < groups_.size; ++group) {
-    is_selected_[group] = is_selected_[group] != 0 && selected(flags, ids[group]) ? 1 : 0;
+    is_selected_[group] = is_selected_[group] != 0 && RowFilter::selects(flags, ids[group]) ? 1 : 0;
   }
   is_every_selected_ = false;
 }
@@ -280,7 +276,7 @@ Status BlockAggregator::add_groups() {
 Status BlockAggregator::add_by_row() {
   for (size_t row = 0; row < matrix_.size; ++row) {
     const uint32_t stack = matrix_.stack[row];
-    if (!selected(request_.filter.stacks, stack)) {
+    if (!RowFilter::selects(request_.filter.stacks, stack)) {
       continue;
     }
     const uint32_t group = matrix_.group[row];
@@ -312,7 +308,7 @@ Status BlockAggregator::add_stacks_of_one_cell() {
         matrix_, [&](size_t) { sum = 0; }, [&](uint32_t group, double hits) { sum += weights[group] * hits; },
         [&](size_t i) { sums[i] = sum; });
     for (size_t i = 0; i < matrix_.size; ++i) {
-      if (!selected(request_.filter.stacks, matrix_.stack[i])) {
+      if (!RowFilter::selects(request_.filter.stacks, matrix_.stack[i])) {
         continue;
       }
       const uint64_t cell = first_cell_[0] + stack_group_of(matrix_.stack[i]);
@@ -339,7 +335,8 @@ void BlockAggregator::add_stacks_densely() {
         matrix_,
         [&](size_t i) {
           const uint32_t stack = matrix_.stack[i];
-          sums = selected(request_.filter.stacks, stack) ? all_sums + stack_group_of(stack) * width : nullptr;
+          sums = RowFilter::selects(request_.filter.stacks, stack) ? all_sums + stack_group_of(stack) * width
+                                                                   : nullptr;
         },
         [&](uint32_t group, double hits) {
           if (sums != nullptr) {
@@ -357,7 +354,7 @@ Status BlockAggregator::add_stacks_one_by_one() {
   for_each_entry(
       matrix_,
       [&](size_t i) {
-        is_stack_selected = selected(request_.filter.stacks, matrix_.stack[i]);
+        is_stack_selected = RowFilter::selects(request_.filter.stacks, matrix_.stack[i]);
         stack_group = stack_group_of(matrix_.stack[i]);
       },
       [&](uint32_t group, double hits) {

@@ -307,11 +307,17 @@ void PackedColumn::unpack(std::vector<uint32_t>& values) const {
   }
 }
 
+// Transformed values have 32 bits.
+template <typename Value>
+void PackedColumn::unpack_narrow(std::vector<Value>& values) const {
+  std::vector<uint32_t> narrow;
+  unpack(narrow);
+  values.assign(narrow.begin(), narrow.end());
+}
+
 void PackedColumn::unpack(std::vector<uint64_t>& values) const {
   if (transform_ != Transform::kNone) {
-    std::vector<uint32_t> narrow;
-    unpack(narrow);
-    values.assign(narrow.begin(), narrow.end());
+    unpack_narrow(values);
     return;
   }
   values.resize(round_up(count_, kMiniBlockValues));
@@ -329,9 +335,7 @@ void PackedColumn::unpack(std::vector<uint64_t>& values) const {
 
 void PackedColumn::unpack(std::vector<double>& values) const {
   if (transform_ != Transform::kNone) {
-    std::vector<uint32_t> narrow;
-    unpack(narrow);
-    values.assign(narrow.begin(), narrow.end());
+    unpack_narrow(values);
     return;
   }
   values.resize(round_up(count_, kMiniBlockValues));

@@ -52,6 +52,9 @@ class PackedColumn {
   struct MiniBlock;
   class Walk;
 
+  template <typename Value>
+  void unpack_narrow(std::vector<Value>& values) const;
+
   Bytes headers_;  // 2 bytes for each mini-block
   Bytes data_;     // of all mini-blocks
   uint64_t base_ = 0;

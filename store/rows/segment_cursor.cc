@@ -3,14 +3,6 @@
 #include "store/rows/block_aggregator.h"
 
 namespace plimsoll::store {
-namespace {
-
-bool selected(const std::vector<bool>& flags, uint32_t id) {
-  return flags.empty() || (id < flags.size() && flags[id]);
-}
-
-}  // namespace
-
 Result<std::span<const Row>> SegmentCursor::next() {
   rows_.clear();
   while (rows_.empty() && segment_ < segments_.size()) {
@@ -52,9 +44,9 @@ void SegmentCursor::add(uint32_t group, uint32_t stack, uint64_t hits) {
                 groups_.thread[group],
                 stack,
                 hits};
-  if (selected(filter_.events, row.event) && selected(filter_.workloads, row.workload) &&
-      selected(filter_.origins, row.origin) && selected(filter_.threads, row.thread) &&
-      selected(filter_.stacks, row.stack)) {
+  if (RowFilter::selects(filter_.events, row.event) && RowFilter::selects(filter_.workloads, row.workload) &&
+      RowFilter::selects(filter_.origins, row.origin) && RowFilter::selects(filter_.threads, row.thread) &&
+      RowFilter::selects(filter_.stacks, row.stack)) {
     rows_.push_back(row);
   }
 }
