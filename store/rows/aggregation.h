@@ -33,6 +33,11 @@ struct RowFilter {
 // empty; every other origin of a row has one.
 using Factors = std::vector<std::vector<double>>;
 
+// The group of an ID in one of the tables below.
+inline uint32_t group_number(const std::vector<uint32_t>& table, uint32_t id) {
+  return id < table.size() ? table[id] : 0;
+}
+
 struct AggregateRequest {
   RowFilter filter;
 

@@ -1,16 +1,12 @@
 #include "store/rows/block_aggregator.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace plimsoll::store {
 namespace {
 
-uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
-  return id < groups.size() ? groups[id] : 0;
-}
+constexpr uint32_t kNotSelected = UINT32_MAX;
 
 bool may_hold(const std::vector<bool>& flags, Zone zone) {
   if (flags.empty()) {
@@ -39,13 +35,21 @@ double dot_product(std::span<const double> a, std::span<const double> b) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Goes through a matrix by stack: start(place of the stack), add(group, hits) for each group, end(place of the stack). The
-// loop that most of the time goes to: everything that it needs stays in registers.
+// Goes through a matrix: start(place), add(group, hits) for each of its entries, end(place). The loop that most of the time
+// goes to: everything that it needs stays in registers.
 template <typename Start, typename Add, typename End>
 void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End end) {
+  const double* hits = matrix.hits.data();
+  if (!matrix.is_by_stack) {
+    for (size_t i = 0; i < matrix.size; ++i) {
+      start(i);
+      add(matrix.group[i], hits[i]);
+      end(i);
+    }
+    return;
+  }
   const uint32_t* first = matrix.first.data();
   const uint32_t* gap = matrix.gap.data();
-  const double* hits = matrix.hits.data();
   for (size_t i = 0; i < matrix.size; ++i) {
     start(i);
     if (const uint32_t length = matrix.singles[i]; length > 0) {
@@ -80,152 +84,24 @@ Status BlockAggregator::add(const Segment& segment, size_t block) {
   if (const Status read = segment.read_groups(block, groups_); !read) {
     return read;
   }
-  weigh_groups(segment.zones(block));
-  if (!is_any_selected_) {
+  if (!weighed_.weigh(groups_, segment.zones(block))) {
     return {};
   }
   if (!needs_matrix()) {
     return add_groups();
   }
+  if (weighed_.is_one_cell()) {
+    return add_to_one_cell(segment, block);
+  }
   if (const Status read = segment.read_matrix(block, matrix_); !read) {
     return read;
   }
-  return matrix_.is_by_stack ? add_matrix() : add_by_row();
-}
-
-uint32_t BlockAggregator::stack_group_of(uint32_t stack) const {
-  return request_.by_stack ? stack : group_of(request_.stack_group, stack);
-}
-
-// Column by column, and only those that a filter or a grouping asks for: a block has the same event throughout, often the
-// same workload.
-void BlockAggregator::weigh_groups(const BlockZones& zones) {
-  select_groups(zones);
-  if (!is_any_selected_) {
-    return;
+  number_stacks(std::span(matrix_.stack).first(matrix_.size));
+  if (!sums_.is_dense() || !weighed_.has_every_factor()) {
+    return add_one_by_one();
   }
-  has_every_factor_ = true;
-  for (size_t m = 0; m < weights_.size(); ++m) {
-    weigh_groups(request_.measures[m], zones, weights_[m]);
-  }
-  is_one_cell_ = true;
-  has_places_ = false;
-  first_cell_of_all_ = 0;
-  place_groups(request_.event_group, groups_.event, zones.event, space_.event_stride());
-  place_groups(request_.origin_group, groups_.origin, zones.origin, space_.origin_stride());
-  place_groups(request_.workload_group, groups_.workload, zones.workload, space_.workload_stride());
-  place_groups(request_.thread_group, groups_.thread, zones.thread, space_.thread_stride());
-  if (!has_places_) {
-    first_cell_.assign(groups_.size, first_cell_of_all_);
-  } else {
-    for (uint64_t& cell : first_cell_) {
-      cell += first_cell_of_all_;
-    }
-  }
-  place_machines(zones.origin);
-}
-
-void BlockAggregator::select_groups(const BlockZones& zones) {
-  const RowFilter& filter = request_.filter;
-  is_every_selected_ = true;
-  is_any_selected_ = true;
-  select_groups(filter.events, groups_.event, zones.event);
-  select_groups(filter.workloads, groups_.workload, zones.workload);
-  select_groups(filter.origins, groups_.origin, zones.origin);
-  select_groups(filter.threads, groups_.thread, zones.thread);
-  if (!is_every_selected_) {
-    is_any_selected_ = std::ranges::find(is_selected_, true) != is_selected_.end();
-  }
-}
-
-void BlockAggregator::select_groups(const std::vector<bool>& flags, const std::vector<uint32_t>& ids,
-                                    Zone zone) {
-  // A block whose only ID is not selected is not read at all.
-  if (flags.empty() || zone.min == zone.max) {
-    return;
-  }
-  if (is_every_selected_) {
-    is_selected_.assign(groups_.size, 1);
-  }
-  for (size_t group = 0; group < groups_.size; ++group) {
-    is_selected_[group] = is_selected_[group] != 0 && RowFilter::selects(flags, ids[group]) ? 1 : 0;
-  }
-  is_every_selected_ = false;
-}
-
-void BlockAggregator::weigh_groups(const Factors& factors, const BlockZones& zones,
-                                   std::vector<double>& weights) {
-  weights.resize(groups_.size);
-  const bool has_one_event = zones.event.min == zones.event.max;
-  if (is_every_selected_ && has_one_event && zones.event.min < factors.size() &&
-      zones.origin.max < factors[zones.event.min].size()) {
-    const std::vector<double>& factor = factors[zones.event.min];
-    for (size_t group = 0; group < groups_.size; ++group) {
-      weights[group] = factor[groups_.origin[group]];
-    }
-    return;
-  }
-  for (size_t group = 0; group < groups_.size; ++group) {
-    const uint32_t event = groups_.event[group];
-    const uint32_t origin = groups_.origin[group];
-    weights[group] = 0;
-    if (!is_every_selected_ && is_selected_[group] == 0) {
-      continue;
-    }
-    if (event >= factors.size() || origin >= factors[event].size()) {
-      // No failure yet: its rows may be on stacks that are not selected.
-      weights[group] = std::numeric_limits<double>::quiet_NaN();
-      without_factor_ = {event, origin};
-      has_every_factor_ = false;
-      continue;
-    }
-    weights[group] = factors[event][origin];
-  }
-}
-
-// Adds a dimension's part to the groups' cells.
-void BlockAggregator::place_groups(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids,
-                                   Zone zone, uint64_t stride) {
-  if (table.empty()) {
-    return;
-  }
-  if (zone.min == zone.max) {
-    first_cell_of_all_ += group_of(table, zone.min) * stride;
-    return;
-  }
-  if (!has_places_) {
-    first_cell_.assign(groups_.size, 0);
-    has_places_ = true;
-  }
-  is_one_cell_ = false;
-  for_each_number(table, ids, zone,
-                  [&](size_t group, uint32_t number) { first_cell_[group] += number * stride; });
-}
-
-void BlockAggregator::place_machines(Zone origin) {
-  if (request_.machine_group.empty()) {
-    machine_.assign(groups_.size, 0);
-    return;
-  }
-  is_one_cell_ = false;
-  machine_.resize(groups_.size);
-  for_each_number(request_.machine_group, groups_.origin, origin,
-                  [&](size_t group, uint32_t number) { machine_[group] = number; });
-}
-
-// Hands each group with its number in the table to `use`.
-template <typename Use>
-void BlockAggregator::for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids,
-                                      Zone zone, Use use) const {
-  if (zone.max < table.size()) {
-    for (size_t group = 0; group < groups_.size; ++group) {
-      use(group, table[ids[group]]);
-    }
-    return;
-  }
-  for (size_t group = 0; group < groups_.size; ++group) {
-    use(group, group_of(table, ids[group]));
-  }
+  add_densely();
+  return {};
 }
 
 Status BlockAggregator::add_value(uint64_t cell, size_t measure, uint32_t machine_group, double value) {
@@ -233,8 +109,7 @@ Status BlockAggregator::add_value(uint64_t cell, size_t measure, uint32_t machin
     return {};
   }
   if (std::isnan(value)) {
-    return fail(ErrorCode::kCorrupt, "a row names event {} of origin {}, which the dictionaries do not hold",
-                without_factor_.event, without_factor_.origin);
+    return weighed_.missing_factor();
   }
   const size_t place = sums_.place(cell);
   if (place == CellSums::kNone) {
@@ -245,8 +120,9 @@ Status BlockAggregator::add_value(uint64_t cell, size_t measure, uint32_t machin
 }
 
 Status BlockAggregator::add_to(uint64_t cell, size_t group, double hits) {
-  for (size_t m = 0; m < weights_.size(); ++m) {
-    if (Status added = add_value(cell, m, machine_[group], weights_[m][group] * hits); !added) {
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    const double value = weighed_.weights(m)[group] * hits;
+    if (Status added = add_value(cell, m, weighed_.machine()[group], value); !added) {
       return added;
     }
   }
@@ -256,15 +132,17 @@ Status BlockAggregator::add_to(uint64_t cell, size_t group, double hits) {
 // Neighbours mostly fall into the same cell, and an addition to memory waits for the one before it: runs of them are added up
 // in registers.
 Status BlockAggregator::add_groups() {
+  const std::vector<uint64_t>& cell = weighed_.first_cell();
+  const std::vector<uint32_t>& machine = weighed_.machine();
   for (size_t from = 0; from < groups_.size;) {
     size_t to = from + 1;
-    while (to < groups_.size && first_cell_[to] == first_cell_[from] && machine_[to] == machine_[from]) {
+    while (to < groups_.size && cell[to] == cell[from] && machine[to] == machine[from]) {
       ++to;
     }
-    for (size_t m = 0; m < weights_.size(); ++m) {
-      const double sum = dot_product(std::span(weights_[m]).subspan(from, to - from),
+    for (size_t m = 0; m < space_.measures(); ++m) {
+      const double sum = dot_product(std::span(weighed_.weights(m)).subspan(from, to - from),
                                      std::span(groups_.hits).subspan(from, to - from));
-      if (Status added = add_value(first_cell_[from], m, machine_[from], sum); !added) {
+      if (Status added = add_value(cell[from], m, machine[from], sum); !added) {
         return added;
       }
     }
@@ -273,93 +151,153 @@ Status BlockAggregator::add_groups() {
   return {};
 }
 
-Status BlockAggregator::add_by_row() {
-  for (size_t row = 0; row < matrix_.size; ++row) {
-    const uint32_t stack = matrix_.stack[row];
-    if (!RowFilter::selects(request_.filter.stacks, stack)) {
-      continue;
+// Where all groups count alike, which of them a stack was seen in need not be read.
+Status BlockAggregator::add_to_one_cell(const Segment& segment, size_t block) {
+  const bool has_common_weights = find_common_weights();
+  const Status read = has_common_weights ? segment.read_matrix(block, counts_, MatrixParts::kHits)
+                                         : segment.read_matrix(block, matrix_);
+  if (!read) {
+    return read;
+  }
+  if (has_common_weights) {
+    number_stacks(std::span(counts_.stack).first(counts_.size));
+    sum_hits_by_place();
+  } else {
+    number_stacks(std::span(matrix_.stack).first(matrix_.size));
+  }
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    if (!has_common_weights) {
+      sum_values_by_place(m);
     }
-    const uint32_t group = matrix_.group[row];
-    if (Status added = add_to(first_cell_[group] + stack_group_of(stack), group, matrix_.hits[row]); !added) {
+    if (Status added = add_values(m, has_common_weights ? common_weights_[m] : 1); !added) {
       return added;
     }
   }
   return {};
 }
 
-Status BlockAggregator::add_matrix() {
-  if (is_one_cell_) {
-    return add_stacks_of_one_cell();
+bool BlockAggregator::find_common_weights() {
+  common_weights_.clear();
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    const auto weight = weighed_.common_weight(m);
+    if (!weight) {
+      return false;
+    }
+    common_weights_.push_back(*weight);
   }
-  if (!sums_.is_dense() || !has_every_factor_) {
-    return add_stacks_one_by_one();
-  }
-  add_stacks_densely();
-  return {};
+  return true;
 }
 
-Status BlockAggregator::add_stacks_of_one_cell() {
-  stack_sums_.resize(matrix_.size);
-  for (size_t m = 0; m < weights_.size(); ++m) {
-    const double* weights = weights_[m].data();
-    double* sums = stack_sums_.data();
-    double sum = 0;
-    for_each_entry(
-        matrix_, [&](size_t) { sum = 0; }, [&](uint32_t group, double hits) { sum += weights[group] * hits; },
-        [&](size_t i) { sums[i] = sum; });
-    for (size_t i = 0; i < matrix_.size; ++i) {
-      if (!RowFilter::selects(request_.filter.stacks, matrix_.stack[i])) {
+void BlockAggregator::number_stacks(std::span<const uint32_t> stacks) {
+  const std::vector<bool>& selected = request_.filter.stacks;
+  if (request_.by_stack && selected.empty()) {
+    stack_number_ = stacks;
+    return;
+  }
+  numbers_.resize(stacks.size());
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    const uint32_t number = request_.by_stack ? stacks[i] : group_number(request_.stack_group, stacks[i]);
+    numbers_[i] = RowFilter::selects(selected, stacks[i]) ? number : kNotSelected;
+  }
+  stack_number_ = numbers_;
+}
+
+// A stack's multiples are few: a loop over them ends before the processor has learnt when. Differences of running sums need no
+// loop for each stack.
+void BlockAggregator::sum_hits_by_place() {
+  values_.resize(counts_.size);
+  if (!counts_.is_by_stack) {
+    for (size_t i = 0; i < counts_.size; ++i) {
+      values_[i] = static_cast<double>(counts_.hits[i]);
+    }
+    return;
+  }
+  uint64_t sum = 0;
+  for (uint64_t& hits : counts_.hits) {
+    hits = sum += hits;
+  }
+  uint64_t before = 0;
+  size_t multiples = 0;
+  for (size_t i = 0; i < counts_.size; ++i) {
+    multiples += counts_.multiples[i];
+    const uint64_t after = multiples == 0 ? 0 : counts_.hits[multiples - 1];
+    values_[i] = static_cast<double>(counts_.singles[i] + (after - before));
+    before = after;
+  }
+}
+
+void BlockAggregator::sum_values_by_place(size_t measure) {
+  values_.resize(matrix_.size);
+  const double* weights = weighed_.weights(measure).data();
+  double* values = values_.data();
+  double sum = 0;
+  for_each_entry(
+      matrix_, [&](size_t) { sum = 0; }, [&](uint32_t group, double hits) { sum += weights[group] * hits; },
+      [&](size_t i) { values[i] = sum; });
+}
+
+// The values, each times `factor`, to the one cell of all groups.
+Status BlockAggregator::add_values(size_t measure, double factor) {
+  const uint64_t first_cell = weighed_.first_cell()[0];
+  const uint32_t machine = weighed_.machine()[0];
+  if (!sums_.is_dense() || !weighed_.has_every_factor()) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (stack_number_[i] == kNotSelected) {
         continue;
       }
-      const uint64_t cell = first_cell_[0] + stack_group_of(matrix_.stack[i]);
-      if (Status added = add_value(cell, m, machine_[0], stack_sums_[i]); !added) {
+      if (Status added = add_value(first_cell + stack_number_[i], measure, machine, values_[i] * factor);
+          !added) {
         return added;
       }
+    }
+    return {};
+  }
+  const size_t width = space_.width();
+  double* const sums = sums_.sums() + first_cell * width + measure * space_.machine_groups() + machine;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const uint32_t number = stack_number_[i];
+    if (number != kNotSelected) {
+      sums[number * width] += values_[i] * factor;
+      sums_.touch(first_cell + number);
     }
   }
   return {};
 }
 
-void BlockAggregator::add_stacks_densely() {
+void BlockAggregator::add_densely() {
   const size_t width = space_.width();
-  place_.resize(groups_.size);
-  for (size_t group = 0; group < groups_.size; ++group) {
-    place_[group] = first_cell_[group] * width + machine_[group];
+  first_sum_.resize(weighed_.size());
+  for (size_t group = 0; group < weighed_.size(); ++group) {
+    first_sum_[group] = weighed_.first_cell()[group] * width + weighed_.machine()[group];
   }
-  for (size_t m = 0; m < weights_.size(); ++m) {
-    const double* weights = weights_[m].data();
-    const size_t* places = place_.data();
+  sums_.touch_all();
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    const double* weights = weighed_.weights(m).data();
+    const size_t* first_sum = first_sum_.data();
     double* const all_sums = sums_.sums() + m * space_.machine_groups();
     double* sums = nullptr;  // of the stack at hand, where it is selected
     for_each_entry(
         matrix_,
         [&](size_t i) {
-          const uint32_t stack = matrix_.stack[i];
-          sums = RowFilter::selects(request_.filter.stacks, stack) ? all_sums + stack_group_of(stack) * width
-                                                                   : nullptr;
+          sums = stack_number_[i] == kNotSelected ? nullptr : all_sums + stack_number_[i] * width;
         },
         [&](uint32_t group, double hits) {
           if (sums != nullptr) {
-            sums[places[group]] += weights[group] * hits;
+            sums[first_sum[group]] += weights[group] * hits;
           }
         },
         [](size_t) {});
   }
 }
 
-Status BlockAggregator::add_stacks_one_by_one() {
+Status BlockAggregator::add_one_by_one() {
   Status status;
-  uint64_t stack_group = 0;
-  bool is_stack_selected = false;
+  uint32_t number = kNotSelected;
   for_each_entry(
-      matrix_,
-      [&](size_t i) {
-        is_stack_selected = RowFilter::selects(request_.filter.stacks, matrix_.stack[i]);
-        stack_group = stack_group_of(matrix_.stack[i]);
-      },
+      matrix_, [&](size_t i) { number = stack_number_[i]; },
       [&](uint32_t group, double hits) {
-        if (is_stack_selected && status) {
-          status = add_to(first_cell_[group] + stack_group, group, hits);
+        if (number != kNotSelected && status) {
+          status = add_to(weighed_.first_cell()[group] + number, group, hits);
         }
       },
       [](size_t) {});

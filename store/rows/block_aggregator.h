@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
 #include "store/rows/aggregation.h"
 #include "store/rows/cell_sums.h"
 #include "store/rows/segment.h"
+#include "store/rows/weighed_groups.h"
 
 namespace plimsoll::store {
 
@@ -21,7 +23,7 @@ class BlockAggregator {
       : request_(request),
         space_(space),
         sums_(space, request.max_sums, expected_rows),
-        weights_(request.measures.size()) {}
+        weighed_(request, space) {}
 
   Status add(const Segment& segment, size_t block);
 
@@ -31,23 +33,15 @@ class BlockAggregator {
   bool needs_matrix() const {
     return request_.by_stack || !request_.stack_group.empty() || !request_.filter.stacks.empty();
   }
-  void weigh_groups(const BlockZones& zones);
-  void weigh_groups(const Factors& factors, const BlockZones& zones, std::vector<double>& weights);
-  void select_groups(const BlockZones& zones);
-  void select_groups(const std::vector<bool>& flags, const std::vector<uint32_t>& ids, Zone zone);
-  void place_groups(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
-                    uint64_t stride);
-  void place_machines(Zone origin);
-  template <typename Use>
-  void for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
-                       Use use) const;
   Status add_groups();
-  Status add_by_row();
-  Status add_matrix();
-  Status add_stacks_of_one_cell();
-  void add_stacks_densely();
-  Status add_stacks_one_by_one();
-  uint32_t stack_group_of(uint32_t stack) const;
+  Status add_to_one_cell(const Segment& segment, size_t block);
+  bool find_common_weights();
+  void number_stacks(std::span<const uint32_t> stacks);
+  void sum_hits_by_place();
+  void sum_values_by_place(size_t measure);
+  Status add_values(size_t measure, double factor);
+  void add_densely();
+  Status add_one_by_one();
   Status add_value(uint64_t cell, size_t measure, uint32_t machine_group, double value);
   Status add_to(uint64_t cell, size_t group, double hits);
 
@@ -55,25 +49,16 @@ class BlockAggregator {
   const CellSpace& space_;
   CellSums sums_;
 
-  // Of the block at hand.
+  // Of the block at hand. A place of the matrix is a stack, or a row where rows stand for themselves.
   BlockGroups groups_;
+  WeighedGroups weighed_;
   BlockMatrix<double> matrix_;
-  bool is_any_selected_ = false;
-  bool is_every_selected_ = false;
-  bool is_one_cell_ = false;        // all groups fall into one cell (but for the stack) and one machine group
-  bool has_places_ = false;         // groups differ in their cells
-  uint64_t first_cell_of_all_ = 0;  // what the cells of all groups have in common
-  bool has_every_factor_ = false;   // else some weights are NaN
-  struct {
-    uint32_t event = 0;
-    uint32_t origin = 0;
-  } without_factor_;                          // one that has none
-  std::vector<uint8_t> is_selected_;          // by group
-  std::vector<uint64_t> first_cell_;          // by group
-  std::vector<uint32_t> machine_;             // by group
-  std::vector<size_t> place_;                 // by group: of its sums, from those of the stack on
-  std::vector<double> stack_sums_;            // by place in the matrix
-  std::vector<std::vector<double>> weights_;  // by measure and group: the factor; 0: not selected
+  BlockMatrix<uint64_t> counts_;            // in its place, where the groups of its entries are not needed
+  std::vector<double> common_weights_;      // by measure, where all groups have the same
+  std::vector<uint32_t> numbers_;           // by place, unless they are its stacks' IDs
+  std::span<const uint32_t> stack_number_;  // by place: the group of its stack, or kNotSelected
+  std::vector<double> values_;              // by place: to be added up
+  std::vector<size_t> first_sum_;           // by group: where its sums are, from those of the stack on
 };
 
 }  // namespace plimsoll::store

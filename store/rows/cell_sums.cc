@@ -1,14 +1,18 @@
 #include "store/rows/cell_sums.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace plimsoll::store {
 namespace {
 
-// Dense sums are cleared and gone through whatever the rows: this many always, more where there are rows for it.
+// Rows may touch one page each, and touching one takes as long as finding a few rows by hash: this many sums are always dense,
+// more where there are rows for it.
 constexpr uint64_t kAlwaysDense = uint64_t{1} << 18U;
 constexpr uint64_t kMaxDense = uint64_t{1} << 24U;  // 128 MiB
 constexpr uint64_t kDensePerRow = 4;
+
+constexpr uint64_t kPageSums = 512;  // 4 KiB
 
 constexpr uint64_t kMaxCells = INT64_MAX;
 
@@ -44,6 +48,9 @@ Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_st
 CellKey CellSpace::key(uint64_t cell) const {
   CellKey key;
   const auto take = [&](uint64_t groups) {
+    if (groups == 1) {
+      return uint32_t{0};
+    }
     const auto group = static_cast<uint32_t>(cell % groups);
     cell /= groups;
     return group;
@@ -60,41 +67,60 @@ CellSums::CellSums(const CellSpace& space, uint64_t max_sums, uint64_t expected_
     : space_(&space), max_sums_(max_sums) {
   const uint64_t limit =
       std::min(kMaxDense, std::max(kAlwaysDense, expected_rows * kDensePerRow)) / space.width();
-  is_dense_ = space.cells() <= limit;
-  if (is_dense_) {
-    sums_.resize(space.cells() * space.width());
+  if (space.cells() > limit) {
+    return;
   }
+  // The kernel clears what is touched, when it is touched.
+  dense_.reset(static_cast<double*>(std::calloc(space.cells() * space.width(), sizeof(double))));
+  page_shift_ = static_cast<unsigned>(std::bit_width(std::max(uint64_t{1}, kPageSums / space.width())) - 1);
+  is_touched_.resize((space.cells() >> page_shift_) + 1);
+}
+
+void CellSums::touch_all() {
+  std::ranges::fill(is_touched_, 1);
 }
 
 size_t CellSums::sparse_place(uint64_t cell) {
-  const auto [entry, is_new] = places_.try_emplace(cell, sums_.size());
+  const auto [entry, is_new] = places_.try_emplace(cell, sparse_.size());
   if (is_new) {
-    if (sums_.size() + space_->width() > max_sums_) {
+    if (sparse_.size() + space_->width() > max_sums_) {
       places_.erase(entry);
       return kNone;
     }
-    sums_.resize(sums_.size() + space_->width());
+    sparse_.resize(sparse_.size() + space_->width());
   }
   return entry->second;
 }
 
 bool CellSums::add(const CellSums& other) {
-  if (is_dense_) {
-    for (size_t i = 0; i < sums_.size(); ++i) {
-      sums_[i] += other.sums_[i];
+  const size_t width = space_->width();
+  if (is_dense()) {
+    for (uint64_t page = 0; page < is_touched_.size(); ++page) {
+      if (other.is_touched_[page] == 0) {
+        continue;
+      }
+      is_touched_[page] = 1;
+      const auto [first, last] = cells_of_page(page);
+      for (size_t i = first * width; i < last * width; ++i) {
+        dense_[i] += other.dense_[i];
+      }
     }
     return true;
   }
   for (const auto& [cell, from] : other.places_) {
-    const size_t to = place(cell);
+    const size_t to = sparse_place(cell);
     if (to == kNone) {
       return false;
     }
-    for (size_t i = 0; i < space_->width(); ++i) {
-      sums_[to + i] += other.sums_[from + i];
+    for (size_t i = 0; i < width; ++i) {
+      sparse_[to + i] += other.sparse_[from + i];
     }
   }
   return true;
+}
+
+std::pair<uint64_t, uint64_t> CellSums::cells_of_page(uint64_t page) const {
+  return {page << page_shift_, std::min(space_->cells(), (page + 1) << page_shift_)};
 }
 
 Result<Cells> CellSums::cells() const {
@@ -103,27 +129,30 @@ Result<Cells> CellSums::cells() const {
   cells.measures = space_->measures();
   cells.machine_groups = space_->machine_groups();
   bool is_refused = false;
-  const auto append = [&](uint64_t cell, size_t place) {
-    const auto first = sums_.begin() + static_cast<ptrdiff_t>(place);
-    const auto last = first + static_cast<ptrdiff_t>(width);
-    if (std::all_of(first, last, [](double sum) { return sum == 0; })) {
+  const auto append = [&](uint64_t cell, const double* sums) {
+    if (std::all_of(sums, sums + width, [](double sum) { return sum == 0; })) {
       return;
     }
     is_refused = is_refused || cells.sums.size() + width > max_sums_;
     if (!is_refused) {
       cells.keys.push_back(space_->key(cell));
-      cells.sums.insert(cells.sums.end(), first, last);
+      cells.sums.insert(cells.sums.end(), sums, sums + width);
     }
   };
-  if (is_dense_) {
-    for (uint64_t cell = 0; cell < space_->cells(); ++cell) {
-      append(cell, cell * width);
+  if (is_dense()) {
+    for (uint64_t page = 0; page < is_touched_.size(); ++page) {
+      const auto [first, last] = cells_of_page(page);
+      for (uint64_t cell = first; is_touched_[page] != 0 && cell < last; ++cell) {
+        append(cell, dense_.get() + cell * width);
+      }
     }
   } else {
     std::vector<std::pair<uint64_t, size_t>> ordered(places_.begin(), places_.end());
     std::ranges::sort(ordered);
+    cells.keys.reserve(ordered.size());
+    cells.sums.reserve(ordered.size() * width);
     for (const auto& [cell, place] : ordered) {
-      append(cell, place);
+      append(cell, sparse_.data() + place);
     }
   }
   return is_refused ? Result<Cells>(too_many_sums(max_sums_)) : cells;

@@ -3,6 +3,9 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -37,18 +40,29 @@ class CellSpace {
 };
 
 // Sums by cell. One thread. Dense where few cells are possible for the rows that come, else by hash: then it takes up to
-// 8 bytes a sum and 35 bytes a cell.
+// 8 bytes a sum and 35 bytes a cell. Dense sums take memory, and time to hand them out, by the page of 4 KiB that is
+// touched.
 class CellSums {
  public:
   CellSums(const CellSpace& space, uint64_t max_sums, uint64_t expected_rows);
 
-  bool is_dense() const { return is_dense_; }
+  bool is_dense() const { return dense_ != nullptr; }
 
   // Where the cell's sums begin in sums(); valid for good. kNone once there are more sums than permitted: then the answer
   // is refused.
   static constexpr size_t kNone = SIZE_MAX;
-  size_t place(uint64_t cell) { return is_dense_ ? cell * space_->width() : sparse_place(cell); }
-  double* sums() { return sums_.data(); }
+  size_t place(uint64_t cell) {
+    if (!is_dense()) {
+      return sparse_place(cell);
+    }
+    touch(cell);
+    return cell * space_->width();
+  }
+  double* sums() { return is_dense() ? dense_.get() : sparse_.data(); }
+
+  // Dense sums may be added to without place(), but then whoever does so says where: what is not touched counts as 0.
+  void touch(uint64_t cell) { is_touched_[cell >> page_shift_] = 1; }
+  void touch_all();
 
   // Adds what another thread has summed, of the same space. False once there are too many.
   bool add(const CellSums& other);
@@ -57,12 +71,19 @@ class CellSums {
   Result<Cells> cells() const;
 
  private:
+  struct Free {
+    void operator()(double* sums) const { std::free(sums); }
+  };
+
   size_t sparse_place(uint64_t cell);
+  std::pair<uint64_t, uint64_t> cells_of_page(uint64_t page) const;  // the first, and the one behind the last
 
   const CellSpace* space_;
   uint64_t max_sums_;
-  bool is_dense_;
-  std::vector<double> sums_;
+  std::unique_ptr<double[], Free> dense_;
+  unsigned page_shift_ = 0;          // of a cell's number, to that of its page
+  std::vector<uint8_t> is_touched_;  // by page
+  std::vector<double> sparse_;
   boost::unordered_flat_map<uint64_t, size_t> places_;  // unless dense
 };
 

@@ -20,11 +20,14 @@ class Columns {
   explicit Columns(Bytes part) : reader_(part) {}
 
   template <typename Value>
-  void read(size_t count, std::vector<Value>& values) {
+  void read(size_t count, std::vector<Value>& values, bool is_wanted = true) {
     if (!status_) {
       return;
     }
     const auto column = PackedColumn::read(reader_, count);
+    if (column && !is_wanted) {
+      return;
+    }
     if (column) {
       column->unpack(values);
     } else {
@@ -175,8 +178,9 @@ Status Segment::read_groups(size_t block, BlockGroups& groups) const {
 }
 
 template <typename Hits>
-Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix) const {
+Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix, MatrixParts parts) const {
   const BlockEntry& entry = directory_[block];
+  const bool are_groups_wanted = parts == MatrixParts::kAll || needs_check(block, true);
   const auto bytes = part(block, true);
   if (!bytes) {
     return propagate(bytes);
@@ -188,11 +192,11 @@ Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix) const {
   if (matrix.is_by_stack) {
     columns.read(matrix.size, matrix.singles);
     columns.read(matrix.size, matrix.multiples);
-    columns.read(entry.runs, matrix.first);
-    columns.read(entry.rows - entry.runs, matrix.gap);
+    columns.read(entry.runs, matrix.first, are_groups_wanted);
+    columns.read(entry.rows - entry.runs, matrix.gap, are_groups_wanted);
     columns.read(entry.multiples, matrix.hits);
   } else {
-    columns.read(entry.rows, matrix.group);
+    columns.read(entry.rows, matrix.group, are_groups_wanted);
     columns.read(entry.rows, matrix.hits);
   }
   if (const Status read = columns.finish(); !read) {
@@ -211,11 +215,11 @@ Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix) const {
 }
 
 Status Segment::read_matrix(size_t block, BlockMatrix<double>& matrix) const {
-  return read_any_matrix(block, matrix);
+  return read_any_matrix(block, matrix, MatrixParts::kAll);
 }
 
-Status Segment::read_matrix(size_t block, BlockMatrix<uint64_t>& matrix) const {
-  return read_any_matrix(block, matrix);
+Status Segment::read_matrix(size_t block, BlockMatrix<uint64_t>& matrix, MatrixParts parts) const {
+  return read_any_matrix(block, matrix, parts);
 }
 
 }  // namespace plimsoll::store

@@ -67,6 +67,12 @@ struct BlockMatrix {
   std::vector<uint32_t> group;
 };
 
+// What of a matrix is wanted.
+enum class MatrixParts {
+  kAll,
+  kHits,  // but which groups: `first` and `gap`, or `group`, are left as they are
+};
+
 // A mapped segment file. Its directory is checked when it is opened, a part of a block when it is first read (checksum, and
 // that its numbers fit together), so that damage is found where it matters and named. Any thread may read.
 class Segment {
@@ -88,7 +94,8 @@ class Segment {
   // All IDs lie within the block's zones, all groups of the matrix within the groups. What the vectors held is replaced.
   Status read_groups(size_t block, BlockGroups& groups) const;
   Status read_matrix(size_t block, BlockMatrix<double>& matrix) const;
-  Status read_matrix(size_t block, BlockMatrix<uint64_t>& matrix) const;
+  Status read_matrix(size_t block, BlockMatrix<uint64_t>& matrix,
+                     MatrixParts parts = MatrixParts::kAll) const;
 
  private:
   friend class SegmentWriter;
@@ -110,7 +117,7 @@ class Segment {
   static_assert(sizeof(BlockEntry) == 96, "as docs/store-format.md has it");
 
   template <typename Hits>
-  Status read_any_matrix(size_t block, BlockMatrix<Hits>& matrix) const;
+  Status read_any_matrix(size_t block, BlockMatrix<Hits>& matrix, MatrixParts parts) const;
   Result<Bytes> part(size_t block, bool is_matrix) const;
   std::unexpected<Error> damaged(size_t block, std::string_view what) const;
   bool needs_check(size_t block, bool is_matrix) const;

@@ -1,0 +1,72 @@
+// The groups of a block as a request sees them: which are selected, by what their hits count, which cells they fall into.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "store/rows/aggregation.h"
+#include "store/rows/cell_sums.h"
+#include "store/rows/segment.h"
+
+namespace plimsoll::store {
+
+// Works column by column, and only on those that a filter or a grouping asks for: a block has the same event throughout, often
+// the same workload. About 1 ns a group and column. Borrows request and space. One thread.
+class WeighedGroups {
+ public:
+  WeighedGroups(const AggregateRequest& request, const CellSpace& space)
+      : request_(request), space_(space), weights_(request.measures.size()) {}
+
+  // Replaces what was there. False where no group is selected: then there is nothing else to ask for.
+  bool weigh(const BlockGroups& groups, const BlockZones& zones);
+
+  size_t size() const { return size_; }
+  // By group: the factor of its hits; 0 where it is not selected, NaN where it has none.
+  const std::vector<double>& weights(size_t measure) const { return weights_[measure]; }
+  bool has_every_factor() const { return has_every_factor_; }
+  // The factor of all groups, where that is the same.
+  std::optional<double> common_weight(size_t measure) const;
+
+  // By group: the first of its cells (a stack's number is to be added), and the machine group.
+  const std::vector<uint64_t>& first_cell() const { return first_cell_; }
+  const std::vector<uint32_t>& machine() const { return machine_; }
+  // Whether those are the same for all.
+  bool is_one_cell() const { return is_one_cell_; }
+
+  // Of a group without a factor. kCorrupt.
+  std::unexpected<Error> missing_factor() const;
+
+ private:
+  void select(const BlockGroups& groups, const BlockZones& zones);
+  void select(const std::vector<bool>& flags, const std::vector<uint32_t>& ids, Zone zone);
+  void weigh(const BlockGroups& groups, const BlockZones& zones, const Factors& factors,
+             std::vector<double>& weights);
+  void place(const BlockGroups& groups, const BlockZones& zones);
+  void place(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
+             uint64_t stride);
+  void place_machines(const std::vector<uint32_t>& origins, Zone zone);
+  template <typename Use>
+  void for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
+                       Use use) const;
+
+  const AggregateRequest& request_;
+  const CellSpace& space_;
+  size_t size_ = 0;
+  bool is_any_selected_ = false;
+  bool is_every_selected_ = false;
+  std::vector<uint8_t> is_selected_;  // by group, unless every one is
+  bool has_every_factor_ = false;
+  struct {
+    uint32_t event = 0;
+    uint32_t origin = 0;
+  } without_factor_;  // one that has none
+  std::vector<std::vector<double>> weights_;
+  bool is_one_cell_ = false;
+  bool has_places_ = false;         // groups differ in their cells
+  uint64_t first_cell_of_all_ = 0;  // what the cells of all groups have in common
+  std::vector<uint64_t> first_cell_;
+  std::vector<uint32_t> machine_;
+};
+
+}  // namespace plimsoll::store
