@@ -13,8 +13,9 @@ void add_store_command(CLI::App& app, StoreCompactOptions& options) {
       ->type_name("DIR")
       ->required();
   compact
-      ->add_option("--max-rows", options.max_rows,
-                   "Largest segment, in rows; merging holds 32 bytes of memory for each (default 16777216)")
+      ->add_option(
+          "--max-rows", options.max_rows,
+          "Largest segment, in rows; merging holds it in memory, 1 to 3 bytes for each (default 67108864)")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1} << 16, uint64_t{1} << 30));
   compact->add_flag("--json", options.is_json, "Print a JSON document in place of text");

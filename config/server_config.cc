@@ -34,8 +34,8 @@ std::vector<Key> ServerConfig::keys() {
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},
       {"store.max_segment_rows",
-       "Largest segment that merging makes, in rows. Merging holds 32 bytes of memory for each of them, and "
-       "the segment.",
+       "Largest segment that merging makes, in rows. Merging holds it in memory: 1 to 3 bytes for each of "
+       "them.",
        &store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile names them.",
        &symbol_roots},

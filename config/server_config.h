@@ -26,7 +26,7 @@ struct ServerConfig {
   std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",
                                            "/srv", "/tmp", "/bin", "/sbin"};
   std::vector<std::string> symbol_debug_roots = {"/usr/lib/debug"};
-  int64_t store_max_segment_rows = int64_t{16} << 20;
+  int64_t store_max_segment_rows = int64_t{64} << 20;
   int64_t symbol_retry_ns = 10'000'000'000;
   int64_t symbol_max_memory_bytes = int64_t{1} << 30;
 

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <memory>
 #include <system_error>
 
 #include "base/durable_file.h"
 #include "base/log.h"
-#include "store/rows/local_rows.h"
 #include "store/rows/segment.h"
+#include "store/rows/segment_merge.h"
 
 namespace plimsoll::store {
 namespace {
@@ -40,41 +41,22 @@ std::string name_for(const std::vector<SegmentEntry>& inputs) {
   return next_generation_of(std::ranges::max(inputs, {}, &SegmentEntry::file).file);
 }
 
-// The one place that decides in which order merged rows lie; encode_segment() sorts by IDs.
-std::string encode_merged(std::vector<Row> rows) {
-  return encode_segment(std::move(rows));
-}
-
 // The file itself is at fault, and will be the next time.
 bool is_damage(const Error& error) {
   return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported ||
          error.code == ErrorCode::kNotFound;
 }
 
-// Adds a segment's rows. Gives up, without a failure, once `stop` is requested.
-Status append_rows(const std::string& path, uint64_t rows_expected, const std::stop_token& stop,
-                   std::vector<Row>& rows) {
-  const auto segment = LocalRows::open({path});
+Result<std::shared_ptr<const Segment>> open_segment(const std::string& path, uint64_t rows_expected) {
+  auto segment = Segment::open(path);
   if (!segment) {
     return propagate(segment);
   }
-  const size_t rows_before = rows.size();
-  const auto cursor = segment->scan({});
-  while (!stop.stop_requested()) {
-    const auto batch = cursor->next();
-    if (!batch) {
-      return propagate(batch);
-    }
-    if (batch->empty()) {
-      return {};
-    }
-    if (batch->size() > rows_expected - (rows.size() - rows_before)) {
-      return fail(ErrorCode::kCorrupt, "segment {} has more rows than the {} that the catalogue says", path,
-                  rows_expected);
-    }
-    rows.insert(rows.end(), batch->begin(), batch->end());
+  if (segment->rows() > rows_expected) {
+    return fail(ErrorCode::kCorrupt, "segment {} has {} rows, more than the {} that the catalogue says", path,
+                segment->rows(), rows_expected);
   }
-  return {};
+  return std::make_shared<const Segment>(std::move(*segment));
 }
 
 }  // namespace
@@ -143,19 +125,36 @@ Result<CompactionReport> Compactor::merge_all(const std::stop_token& stop) {
 Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& inputs,
                                           const std::stop_token& stop) {
   CompactionReport report;
-  auto rows = read_rows(inputs, stop, report);
-  if (!rows) {
-    return propagate(rows);
+  std::vector<std::shared_ptr<const Segment>> segments;
+  for (const SegmentEntry& input : inputs) {
+    auto segment = open_segment(path_of(input), input.rows);
+    if (segment) {
+      segments.push_back(std::move(*segment));
+    } else if (is_damage(segment.error())) {
+      leave(input, segment.error(), report);
+    } else {
+      return propagate(segment, "merging segments");
+    }
   }
-  if (!report.damaged.empty() || stop.stop_requested()) {
+  if (!report.damaged.empty()) {
     return report;
   }
-  SegmentEntry output{.file = name_for(inputs), .rows = rows->size()};
+  SegmentMerge merge(segments);
+  const auto merged = merge.run(stop);
+  if (!merged && !is_damage(merged.error())) {
+    return propagate(merged, "merging segments");
+  }
+  if (!merged) {
+    leave(inputs[merge.failed_input()], merged.error(), report);
+  }
+  if (!merged || stop.stop_requested()) {
+    return report;
+  }
+  SegmentEntry output{.file = name_for(inputs), .rows = merged->rows};
   output.from_ns = std::ranges::min(inputs, {}, &SegmentEntry::from_ns).from_ns;
   output.to_ns = std::ranges::max(inputs, {}, &SegmentEntry::to_ns).to_ns;
-  const std::string content = encode_merged(std::move(*rows));
-  output.bytes = content.size();
-  if (auto written = write_file_durably(path_of(output), as_bytes(content)); !written) {
+  output.bytes = merged->content.size();
+  if (auto written = write_file_durably(path_of(output), as_bytes(merged->content)); !written) {
     return propagate(written);
   }
   if (auto swapped = swap(inputs, output); !swapped) {
@@ -172,26 +171,10 @@ Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& input
   return report;
 }
 
-Result<std::vector<Row>> Compactor::read_rows(const std::vector<SegmentEntry>& inputs,
-                                              const std::stop_token& stop, CompactionReport& report) {
-  std::vector<Row> rows;
-  uint64_t rows_expected = 0;
-  for (const SegmentEntry& input : inputs) {
-    rows_expected += input.rows;
-  }
-  rows.reserve(rows_expected);
-  for (const SegmentEntry& input : inputs) {
-    const Status read = append_rows(path_of(input), input.rows, stop, rows);
-    if (!read && !is_damage(read.error())) {
-      return propagate(read, "merging segments");
-    }
-    if (!read) {
-      log_error("{} is left as it is: {}", input.file, read.error().text());
-      report.damaged.push_back(read.error().text());
-      damaged_.insert(input.id);
-    }
-  }
-  return rows;
+void Compactor::leave(const SegmentEntry& damaged, const Error& error, CompactionReport& report) {
+  log_error("{} is left as it is: {}", damaged.file, error.text());
+  report.damaged.push_back(error.text());
+  damaged_.insert(damaged.id);
 }
 
 Status Compactor::swap(const std::vector<SegmentEntry>& inputs, const SegmentEntry& output) {

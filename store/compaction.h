@@ -18,7 +18,6 @@
 #include "store/catalogue/segment_table.h"
 #include "store/compaction_plan.h"
 #include "store/ingest.h"
-#include "store/rows/row.h"
 
 namespace plimsoll::store {
 
@@ -44,7 +43,7 @@ class Compactor {
   Result<std::vector<SegmentEntry>> pending();
 
   // One merge. Nothing merged and nothing damaged: there is nothing to do. Once `stop` is requested it gives up, with
-  // nothing changed, as soon as it can. Memory: CompactionLimits::max_rows.
+  // nothing changed, as soon as it can. Memory: 8 MiB for each input, and the new file.
   Result<CompactionReport> merge_once(const std::stop_token& stop = {});
 
   // Until there is nothing to do, or `stop` is requested.
@@ -56,8 +55,7 @@ class Compactor {
 
   Result<std::vector<SegmentEntry>> plan();
   Result<CompactionReport> merge(const std::vector<SegmentEntry>& inputs, const std::stop_token& stop);
-  Result<std::vector<Row>> read_rows(const std::vector<SegmentEntry>& inputs, const std::stop_token& stop,
-                                     CompactionReport& report);
+  void leave(const SegmentEntry& damaged, const Error& error, CompactionReport& report);
   Status swap(const std::vector<SegmentEntry>& inputs, const SegmentEntry& output);
   std::string path_of(const SegmentEntry& segment) const;
 

@@ -2,7 +2,7 @@
 //
 // Segments are ranked by size: those of fewer than 8 rows, fewer than 64, and so on. Where `least_inputs` of a rank have
 // gathered, the neighbours in time among them become one, which ranks higher. So a row is rewritten once a rank, at most
-// eight times up to 16 million, and what stays is fewer than `least_inputs` segments a rank, and those that are full.
+// eight times up to 64 million, and what stays is fewer than `least_inputs` segments a rank, and those that are full.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace plimsoll::store {
 
 struct CompactionLimits {
-  // No segment gets more rows. Merging holds 32 bytes in memory for each of them, and the segment's file.
-  uint64_t max_rows = uint64_t{16} << 20;
+  // No segment gets more rows. Merging holds the new file in memory: one to three bytes for each of them.
+  uint64_t max_rows = uint64_t{64} << 20;
   // As many segments of a rank as make merging them worth while; at least 2.
   size_t least_inputs = 8;
   // At once. Each is mapped while it is read.

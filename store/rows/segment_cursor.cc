@@ -29,35 +29,41 @@ Status SegmentCursor::read_block(const Segment& segment) {
   if (auto read = segment.read_matrix(block_, matrix_); !read) {
     return read;
   }
+  select_groups();
+  entries_.clear();
   if (matrix_.is_by_stack) {
-    add_by_stack();
+    collect_by_stack();
   } else {
-    add_by_row();
+    collect_by_row();
   }
+  order_by_group();
   return {};
 }
 
-void SegmentCursor::add(uint32_t group, uint32_t stack, uint64_t hits) {
-  const Row row{groups_.event[group],
-                groups_.workload[group],
-                groups_.origin[group],
-                groups_.thread[group],
-                stack,
-                hits};
-  if (RowFilter::selects(filter_.events, row.event) && RowFilter::selects(filter_.workloads, row.workload) &&
-      RowFilter::selects(filter_.origins, row.origin) && RowFilter::selects(filter_.threads, row.thread) &&
-      RowFilter::selects(filter_.stacks, row.stack)) {
-    rows_.push_back(row);
+void SegmentCursor::select_groups() {
+  is_selected_.resize(groups_.size);
+  for (size_t group = 0; group < groups_.size; ++group) {
+    const bool is_selected = RowFilter::selects(filter_.events, groups_.event[group]) &&
+                             RowFilter::selects(filter_.workloads, groups_.workload[group]) &&
+                             RowFilter::selects(filter_.origins, groups_.origin[group]) &&
+                             RowFilter::selects(filter_.threads, groups_.thread[group]);
+    is_selected_[group] = is_selected ? 1 : 0;
   }
 }
 
-void SegmentCursor::add_by_row() {
+void SegmentCursor::add(const Entry& entry) {
+  if (is_selected_[entry.group] != 0 && RowFilter::selects(filter_.stacks, entry.stack)) {
+    entries_.push_back(entry);
+  }
+}
+
+void SegmentCursor::collect_by_row() {
   for (size_t i = 0; i < matrix_.size; ++i) {
-    add(matrix_.group[i], matrix_.stack[i], matrix_.hits[i]);
+    add({matrix_.group[i], matrix_.stack[i], matrix_.hits[i]});
   }
 }
 
-void SegmentCursor::add_by_stack() {
+void SegmentCursor::collect_by_stack() {
   size_t run = 0;
   size_t gap = 0;
   size_t with_hits = 0;
@@ -67,9 +73,29 @@ void SegmentCursor::add_by_stack() {
       const uint32_t length = is_multiple ? matrix_.multiples[i] : matrix_.singles[i];
       for (uint32_t j = 0; j < length; ++j) {
         group = j == 0 ? matrix_.first[run++] : group + matrix_.gap[gap++] + 1;
-        add(group, matrix_.stack[i], is_multiple ? matrix_.hits[with_hits++] : 1);
+        add({group, matrix_.stack[i], is_multiple ? matrix_.hits[with_hits++] : 1});
       }
     }
+  }
+}
+
+// Entries come by ascending stack, and each group's stay in that order.
+void SegmentCursor::order_by_group() {
+  next_.assign(groups_.size + 1, 0);
+  for (const Entry& entry : entries_) {
+    ++next_[entry.group + 1];
+  }
+  for (size_t group = 1; group <= groups_.size; ++group) {
+    next_[group] += next_[group - 1];
+  }
+  rows_.resize(entries_.size());
+  for (const Entry& entry : entries_) {
+    rows_[next_[entry.group]++] = {groups_.event[entry.group],
+                                   groups_.workload[entry.group],
+                                   groups_.origin[entry.group],
+                                   groups_.thread[entry.group],
+                                   entry.stack,
+                                   entry.hits};
   }
 }
 

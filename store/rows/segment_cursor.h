@@ -1,4 +1,4 @@
-// The rows of segments, block by block.
+// The rows of segments, block by block: those of each segment ascend, if it keeps its promise.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace plimsoll::store {
 
-// Shares the segments. Memory: a block.
+// Shares the segments. Memory: a block (5 MiB).
 class SegmentCursor : public RowCursor {
  public:
   SegmentCursor(std::vector<std::shared_ptr<const Segment>> segments, RowFilter filter)
@@ -18,10 +18,18 @@ class SegmentCursor : public RowCursor {
   Result<std::span<const Row>> next() override;
 
  private:
+  struct Entry {
+    uint32_t group;
+    uint32_t stack;
+    uint64_t hits;
+  };
+
   Status read_block(const Segment& segment);
-  void add(uint32_t group, uint32_t stack, uint64_t hits);
-  void add_by_row();
-  void add_by_stack();
+  void select_groups();
+  void add(const Entry& entry);
+  void collect_by_row();
+  void collect_by_stack();
+  void order_by_group();
 
   std::vector<std::shared_ptr<const Segment>> segments_;
   RowFilter filter_;
@@ -29,6 +37,9 @@ class SegmentCursor : public RowCursor {
   size_t block_ = 0;
   BlockGroups groups_;
   BlockMatrix<uint64_t> matrix_;
+  std::vector<uint8_t> is_selected_;  // by group
+  std::vector<Entry> entries_;        // of the block, as it has them
+  std::vector<uint32_t> next_;        // by group: where its next row goes
   std::vector<Row> rows_;
 };
 

@@ -14,6 +14,8 @@ class SegmentWriter {
  public:
   void add(const Row& row);
 
+  uint64_t rows() const { return row_count_ + rows_.size(); }
+
   // The file; then the writer must not be used again.
   std::string finish();
 

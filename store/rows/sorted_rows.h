@@ -1,0 +1,36 @@
+// The rows of one segment, one after the other.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "store/rows/segment.h"
+#include "store/rows/segment_cursor.h"
+
+namespace plimsoll::store {
+
+// For merging: as a segment promises that its rows ascend, and what comes out of a merge promises it again, each step is checked.
+// Shares the segment. Memory: a block of rows (5 MiB). One thread.
+class SortedRows {
+ public:
+  explicit SortedRows(const std::shared_ptr<const Segment>& segment)
+      : segment_(segment), cursor_({segment}, {}) {}
+
+  // To the next row, at first to the first one. kCorrupt where the segment is damaged.
+  Status advance() { return ++at_ < batch_.size() ? Status() : next_batch(); }
+
+  bool at_end() const { return at_ >= batch_.size(); }
+  const Row& row() const { return batch_[at_]; }
+
+ private:
+  Status next_batch();
+
+  std::shared_ptr<const Segment> segment_;
+  SegmentCursor cursor_;
+  std::span<const Row> batch_;
+  size_t at_ = 0;
+  Row last_;  // of the batch before
+};
+
+}  // namespace plimsoll::store

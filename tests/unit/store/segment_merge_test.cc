@@ -1,0 +1,99 @@
+#include "store/rows/segment_merge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "tests/temporary_directory.h"
+#include "tests/unit/store/segment_fixture.h"
+
+namespace plimsoll::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SegmentMergeTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const Segment> segment(const std::string& content) {
+    const std::string path = fmt::format("{}/{}.rows", folder_.path(), ++files_);
+    write_bytes(path, content);
+    return std::make_shared<const Segment>(*Segment::open(path));
+  }
+
+  std::vector<Row> merged(const std::vector<std::shared_ptr<const Segment>>& inputs) {
+    const auto merged = SegmentMerge(inputs).run({});
+    EXPECT_TRUE(merged) << merged.error().text();
+    const auto rows = read_rows(segment(merged->content)->path());
+    EXPECT_TRUE(rows) << rows.error().text();
+    EXPECT_EQ(merged->rows, rows->size());
+    return *rows;
+  }
+
+  testing::TemporaryDirectory folder_;
+  int files_ = 0;
+};
+
+TEST_F(SegmentMergeTest, RowsOfEqualKeysBecomeOne) {
+  const auto a = segment(encode_segment({{1, 1, 1, 1, 5, 2}, {1, 2, 1, 1, 5, 7}}));
+  const auto b = segment(encode_segment({{1, 1, 1, 1, 4, 1}, {1, 1, 1, 1, 5, 40}}));
+  EXPECT_EQ(merged({a, b}), (std::vector<Row>{{1, 1, 1, 1, 4, 1}, {1, 1, 1, 1, 5, 42}, {1, 2, 1, 1, 5, 7}}));
+}
+
+TEST_F(SegmentMergeTest, NothingBecomesNothing) {
+  EXPECT_THAT(merged({}), ::testing::IsEmpty());
+  EXPECT_THAT(merged({segment(encode_segment({})), segment(encode_segment({}))}), ::testing::IsEmpty());
+}
+
+// Segments of several blocks whose keys lie apart, between each other, or meet.
+TEST_F(SegmentMergeTest, HoldsTheSumOfItsInputs) {
+  std::mt19937 random(1);
+  const auto below = [&](uint32_t count) { return static_cast<uint32_t>(random() % count); };
+  for (int round = 0; round < 20; ++round) {
+    std::map<Row, uint64_t> expected;
+    std::vector<std::shared_ptr<const Segment>> inputs;
+    const uint32_t stacks = 1 + below(50'000);
+    for (uint32_t input = 0, count = 1 + below(9); input < count; ++input) {
+      std::vector<Row> rows;
+      const uint32_t first_origin = below(2) == 0 ? 0 : input * 100;
+      for (uint32_t i = 0, size = below(round == 0 ? 200'000 : 5'000); i < size; ++i) {
+        rows.push_back({1 + below(2), 1 + below(3), 1 + first_origin + below(100), 1, below(stacks),
+                        below(4) == 0 ? uint64_t{random()} : 1});
+        Row key = rows.back();
+        expected[(key.hits = 0, key)] += rows.back().hits;
+      }
+      inputs.push_back(segment(encode_segment(std::move(rows))));
+    }
+    std::vector<Row> sums;
+    for (const auto& [key, hits] : expected) {
+      sums.push_back(key);
+      sums.back().hits = hits;
+    }
+    std::erase_if(sums, [](const Row& row) { return row.hits == 0; });
+    ASSERT_EQ(merged(inputs), sums) << round;
+  }
+}
+
+TEST_F(SegmentMergeTest, AnInputThatDoesNotAscendIsNamed) {
+  SegmentWriter within_a_block;
+  within_a_block.add({1, 2, 1, 1, 1, 1});
+  within_a_block.add({1, 1, 1, 1, 1, 1});
+  SegmentWriter between_blocks;
+  for (uint32_t stack = 0; stack <= kBlockRows; ++stack) {
+    between_blocks.add({1, 1, 1, 1, stack < kBlockRows ? stack : 0, 1});
+  }
+  const auto good = segment(encode_segment({{1, 1, 1, 1, 1, 1}}));
+  for (const std::string& content : {within_a_block.finish(), between_blocks.finish()}) {
+    const auto bad = segment(content);
+    SegmentMerge merge({good, bad});
+    const auto merged = merge.run({});
+    ASSERT_FALSE(merged);
+    EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
+    EXPECT_THAT(merged.error().message, HasSubstr(bad->path() + " is damaged: its rows do not ascend"));
+    EXPECT_EQ(merge.failed_input(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::store
