@@ -1,6 +1,7 @@
 #include "store/rows/stack_projection.h"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 
 namespace plimsoll::store {
 namespace {
@@ -112,12 +113,59 @@ std::vector<double> StackProjection::subtrees(std::span<const double> by_stack) 
 }
 
 std::vector<double> StackProjection::total(std::span<const double> by_stack) const {
-  const std::vector<double> of_nodes = subtrees(by_stack);
+  std::vector<double> of_nodes(by_stack.begin(), by_stack.end());
+  of_nodes.resize(parents_.size());
   std::vector<double> sums(key_count_);
-  for (size_t node = 0; node < of_nodes.size(); ++node) {
+  for (size_t node = of_nodes.size(); node-- > 0;) {
+    const double value = of_nodes[node];
     for (uint32_t i = first_new_[node]; i < first_new_[node + 1]; ++i) {
-      sums[new_keys_[i]] += of_nodes[node];
+      sums[new_keys_[i]] += value;
     }
+    // Node 0 is the root, and also stands for no stack: that value is not to grow.
+    if (parents_[node] != 0) {
+      of_nodes[parents_[node]] += value;
+    }
+  }
+  return sums;
+}
+
+KeyTree StackProjection::key_tree(std::span<const uint32_t> keys) const {
+  constexpr uint32_t kNone = UINT32_MAX;
+  std::vector<uint32_t> place_of_key(key_count_, kNone);
+  for (size_t place = 0; place < keys.size(); ++place) {
+    place_of_key[keys[place]] = static_cast<uint32_t>(place);
+  }
+  KeyTree tree;
+  tree.classes.emplace_back();
+  tree.class_of_stack.resize(parents_.size());
+  boost::unordered_flat_map<uint64_t, uint32_t> children;  // by parent << 32 | place
+  for (size_t node = 0; node < parents_.size(); ++node) {
+    // Nor is anything below node 0 of the class of no stack.
+    uint32_t of_node = parents_[node] == 0 ? 0 : tree.class_of_stack[parents_[node]];
+    for (uint32_t i = first_new_[node]; i < first_new_[node + 1]; ++i) {
+      const uint32_t place = place_of_key[new_keys_[i]];
+      if (place == kNone) {
+        continue;
+      }
+      const auto next = static_cast<uint32_t>(tree.classes.size());
+      const auto [child, is_new] = children.try_emplace(uint64_t{of_node} << 32U | place, next);
+      if (is_new) {
+        tree.classes.push_back({.parent = of_node, .key = place});
+      }
+      of_node = child->second;
+    }
+    tree.class_of_stack[node] = of_node;
+  }
+  return tree;
+}
+
+std::vector<double> KeyTree::total(std::span<const double> by_class, size_t keys) const {
+  std::vector<double> values(by_class.begin(), by_class.end());
+  values.resize(classes.size());
+  std::vector<double> sums(keys);
+  for (size_t i = values.size(); i-- > 1;) {
+    sums[classes[i].key] += values[i];
+    values[classes[i].parent] += values[i];
   }
   return sums;
 }

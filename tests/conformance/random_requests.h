@@ -70,14 +70,16 @@ inline std::vector<store::Row> random_rows(Random& random, const Cardinalities& 
   return rows;
 }
 
-// A factor for each event and origin; none for events that are left out.
+// A factor for each event and origin, often the same for all; none for events that are left out.
 inline store::Factors random_factors(Random& random, const Cardinalities& ids,
                                      const std::vector<bool>& events) {
   store::Factors factors(ids.events);
+  const bool is_common = random.one_in(3);
+  const double common = random.factor();
   for (uint32_t event = 0; event < ids.events; ++event) {
     if (events.empty() || (event < events.size() && events[event])) {
       factors[event].resize(ids.origins);
-      std::ranges::generate(factors[event], [&] { return random.factor(); });
+      std::ranges::generate(factors[event], [&] { return is_common ? common : random.factor(); });
     }
   }
   return factors;

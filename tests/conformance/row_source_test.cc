@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "store/rows/top_cells.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/conformance/row_sources.h"
 #include "tests/temporary_directory.h"
@@ -226,6 +229,56 @@ TEST_P(RowSourceTest, LargeHitsAreNotCutOff) {
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 2, .hits = 1},
   });
   EXPECT_EQ(source->aggregate(request_for_all({}))->sum(0), static_cast<double>(kMany) + 1);
+}
+
+// --- the largest cells
+
+TEST_P(RowSourceTest, TheTopCellsAreTheLargestOfAllWithTheirSumsByMachineGroup) {
+  const auto source = source_of(shuffled({
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 5},
+      {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 1, .hits = 1},
+      {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 2, .hits = 3},
+      {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 3, .hits = 7},
+      {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 4, .hits = 6},
+  }));
+  AggregateRequest request = request_for_all({});
+  request.by_stack = true;
+  request.machine_group = {0, 0, 1};
+  const auto top = aggregate_top(*source, request, 2);
+  ASSERT_TRUE(top) << top.error().text();
+  EXPECT_THAT(top->keys,
+              ElementsAre(CellKey{.stack = 1}, CellKey{.stack = 3}));  // stack 4 has as much as stack 1
+  EXPECT_THAT(top->sums, ElementsAre(5, 1, 0, 7));
+}
+
+TEST_P(RowSourceTest, TheTopCellsOfRandomRequestsAreThoseOfTheModel) {
+  const Cardinalities ids;
+  Random random(9);
+  const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 3000)));
+  const auto source = source_of(rows);
+  const MemoryRows model(rows);
+  for (int i = 0; i < 200; ++i) {
+    const AggregateRequest request = random_request(random, ids);
+    const auto all = model.aggregate(request);
+    ASSERT_TRUE(all) << all.error().text();
+    const size_t count = random.below(30);
+    std::vector<size_t> places(all->size());
+    std::iota(places.begin(), places.end(), size_t{0});
+    std::ranges::sort(places, {}, [&](size_t cell) { return std::pair(-all->sum(cell), cell); });
+    places.resize(std::min(places.size(), count));
+    std::ranges::sort(places);
+    const auto top = aggregate_top(*source, request, count);
+    ASSERT_TRUE(top) << top.error().text();
+    ASSERT_EQ(top->size(), places.size()) << "request " << i;
+    for (size_t place = 0; place < places.size(); ++place) {
+      ASSERT_EQ(top->keys[place], all->keys[places[place]]) << "request " << i;
+      for (size_t measure = 0; measure < all->measures; ++measure) {
+        const auto sums = top->by_machine_group(place, measure);
+        const auto expected = all->by_machine_group(places[place], measure);
+        ASSERT_TRUE(std::ranges::equal(sums, expected)) << "request " << i;
+      }
+    }
+  }
 }
 
 // --- refusals

@@ -44,6 +44,14 @@ TEST(StackProjectionTest, MissingValuesAreZero) {
   EXPECT_THAT(projection.self({}), ElementsAre(0, 0, 0, 0, 0));
 }
 
+TEST(StackProjectionTest, AKeyTreeTellsApartOnlyWhatItsKeysDo) {
+  const Tree tree;
+  const StackProjection projection(tree.stacks, tree.keys);
+  const KeyTree keys = projection.key_tree(std::vector<uint32_t>{Tree::kMain, Tree::kRender});
+  EXPECT_THAT(keys.class_of_stack, ElementsAre(0, 1, 1, 1, 2));
+  EXPECT_THAT(keys.total({{7, 1 + 2 + 4, 8}}, 2), ElementsAre(1 + 2 + 4 + 8, 8));
+}
+
 TEST(StackProjectionTest, AgreesWithTheDefinitionOnRandomTrees) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 200; ++round) {
@@ -81,6 +89,17 @@ TEST(StackProjectionTest, AgreesWithTheDefinitionOnRandomTrees) {
     }
     ASSERT_EQ(projection.self(values), self) << "round " << round;
     ASSERT_EQ(projection.total(values), total) << "round " << round;
+
+    std::vector<uint32_t> few{static_cast<uint32_t>(random() % projection.keys())};
+    few.push_back((few[0] + 1) % static_cast<uint32_t>(projection.keys()));
+    const KeyTree tree = projection.key_tree(few);
+    std::vector<double> by_class(tree.classes.size());
+    for (uint32_t id = 0; id < stacks.size(); ++id) {
+      by_class[tree.class_of_stack[id]] += values[id];
+    }
+    if (few[0] != few[1]) {
+      ASSERT_EQ(tree.total(by_class, 2), (std::vector{total[few[0]], total[few[1]]})) << "round " << round;
+    }
   }
 }
 

@@ -1,0 +1,145 @@
+#include "store/rows/top_cells.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::store {
+namespace {
+
+// The cells at these places, which ascend.
+Cells picked(const Cells& cells, const std::vector<size_t>& places) {
+  Cells picked;
+  picked.measures = cells.measures;
+  picked.machine_groups = cells.machine_groups;
+  const size_t width = cells.measures * cells.machine_groups;
+  for (const size_t place : places) {
+    picked.keys.push_back(cells.keys[place]);
+    const auto sums = std::span(cells.sums).subspan(place * width, width);
+    picked.sums.insert(picked.sums.end(), sums.begin(), sums.end());
+  }
+  return picked;
+}
+
+// The wanted groups of one dimension, numbered anew so that they keep their order; all others share a number. Group 0 keeps
+// its number, wanted or not, because IDs that no table has belong to it.
+class WantedGroups {
+ public:
+  WantedGroups(const Cells& wanted, uint32_t CellKey::* dimension) : dimension_(dimension) {
+    for (const CellKey& key : wanted.keys) {
+      groups_.push_back(key.*dimension);
+    }
+    groups_.push_back(0);
+    std::ranges::sort(groups_);
+    groups_.erase(std::ranges::unique(groups_).begin(), groups_.end());
+  }
+
+  void renumber(std::vector<uint32_t>& table) const {
+    for (uint32_t& group : table) {
+      group = number_of(group);
+    }
+  }
+
+  // For a dimension whose groups are IDs.
+  std::vector<uint32_t> table() const {
+    std::vector<uint32_t> table(groups_.back() + 1, others());
+    for (const uint32_t group : groups_) {
+      table[group] = number_of(group);
+    }
+    return table;
+  }
+
+  void restore(CellKey& key) const {
+    uint32_t& group = key.*dimension_;
+    group = group == others() ? UINT32_MAX : groups_[group];
+  }
+
+ private:
+  uint32_t others() const { return static_cast<uint32_t>(groups_.size()); }
+  uint32_t number_of(uint32_t group) const {
+    const auto found = std::ranges::lower_bound(groups_, group);
+    return found == groups_.end() || *found != group ? others()
+                                                     : static_cast<uint32_t>(found - groups_.begin());
+  }
+
+  uint32_t CellKey::* dimension_;
+  std::vector<uint32_t> groups_;  // ascending
+};
+
+std::vector<bool> stacks_of(const Cells& wanted) {
+  uint32_t last = 0;
+  for (const CellKey& key : wanted.keys) {
+    last = std::max(last, key.stack);
+  }
+  std::vector<bool> selected(last + 1);
+  for (const CellKey& key : wanted.keys) {
+    selected[key.stack] = true;
+  }
+  return selected;
+}
+
+}  // namespace
+
+Cells largest_cells(const Cells& cells, size_t count) {
+  std::vector<std::pair<double, size_t>> by_size;  // ascending: largest first, then smaller keys
+  by_size.reserve(cells.size());
+  for (size_t cell = 0; cell < cells.size(); ++cell) {
+    by_size.emplace_back(-cells.sum(cell), cell);
+  }
+  const size_t shown = std::min(count, by_size.size());
+  std::ranges::nth_element(by_size, by_size.begin() + static_cast<ptrdiff_t>(shown));
+  std::vector<size_t> places;
+  for (size_t i = 0; i < shown; ++i) {
+    places.push_back(by_size[i].second);
+  }
+  std::ranges::sort(places);
+  return picked(cells, places);
+}
+
+Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& request, size_t count) {
+  AggregateRequest whole = request;
+  whole.machine_group.clear();
+  const auto all = rows.aggregate(whole);
+  if (!all) {
+    return all;
+  }
+  const Cells wanted = largest_cells(*all, count);
+  if (request.machine_group.empty() || wanted.size() == 0) {
+    return wanted;
+  }
+  const WantedGroups event(wanted, &CellKey::event);
+  const WantedGroups origin(wanted, &CellKey::origin);
+  const WantedGroups workload(wanted, &CellKey::workload);
+  const WantedGroups thread(wanted, &CellKey::thread);
+  const WantedGroups stack(wanted, &CellKey::stack);
+  AggregateRequest narrowed = std::move(whole);
+  narrowed.machine_group = request.machine_group;
+  event.renumber(narrowed.event_group);
+  origin.renumber(narrowed.origin_group);
+  workload.renumber(narrowed.workload_group);
+  thread.renumber(narrowed.thread_group);
+  stack.renumber(narrowed.stack_group);
+  if (narrowed.by_stack) {
+    narrowed.by_stack = false;
+    narrowed.stack_group = stack.table();
+    narrowed.filter.stacks = stacks_of(wanted);
+  }
+  auto split = rows.aggregate(narrowed);
+  if (!split) {
+    return split;
+  }
+  std::vector<size_t> places;
+  for (size_t cell = 0; cell < split->size(); ++cell) {
+    CellKey& key = split->keys[cell];
+    for (const WantedGroups* groups : {&event, &origin, &workload, &thread, &stack}) {
+      groups->restore(key);
+    }
+    if (std::ranges::binary_search(wanted.keys, key)) {
+      places.push_back(cell);
+    }
+  }
+  return picked(*split, places);
+}
+
+}  // namespace plimsoll::store
