@@ -4,15 +4,21 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "store/rows/segment.h"
+#include "store/rows/segment_merge.h"
 
 namespace plimsoll::bench {
 namespace {
 
 constexpr uint64_t kFirstWindowS = 1'700'000'000;
 constexpr uint64_t kWindowS = 600;
+
+// Segments are merged of parts of so many rows, as compaction does.
+constexpr size_t kPartRows = 8'000'000;
 
 void append_line(std::string& text, const store::Row& row) {
   const std::array<uint64_t, 7> fields{kFirstWindowS + window_of(row.origin) * kWindowS,
@@ -49,12 +55,15 @@ class Writer {
       }
       csv_ << text_;
     }
-    return rows_.size() < kSegmentRows ? Status() : write_segment();
+    return rows_.size() < kPartRows ? Status() : write_part();
   }
 
   Result<Segments> finish() {
-    if (const Status written = write_segment(); !written) {
+    if (Status written = write_part(); !written) {
       return propagate(written);
+    }
+    if (Status merged = merge_parts(); !merged) {
+      return propagate(merged);
     }
     csv_.flush();
     return has_csv_ && !csv_ ? fail(ErrorCode::kIo, "writing rows below {}", folder_)
@@ -62,24 +71,65 @@ class Writer {
   }
 
  private:
-  Status write_segment() {
+  Status write_part() {
     if (rows_.empty()) {
       return {};
     }
-    segments_.rows += rows_.size();
-    const std::string content = store::encode_segment(std::exchange(rows_, {}));
-    segments_.bytes += content.size();
-    segments_.paths.push_back(fmt::format("{}/{:04}.rows", folder_, segments_.paths.size()));
-    std::ofstream file(segments_.paths.back(), std::ios::binary);
+    auto part = write(store::encode_segment(std::exchange(rows_, {})));
+    if (!part) {
+      return propagate(part);
+    }
+    if (rows_of(parts_) + part->rows() > kSegmentRows) {
+      if (Status merged = merge_parts(); !merged) {
+        return merged;
+      }
+    }
+    parts_.push_back(std::make_shared<const store::Segment>(std::move(*part)));
+    return {};
+  }
+
+  // What has been written since the last merge becomes one segment.
+  Status merge_parts() {
+    if (parts_.empty()) {
+      return {};
+    }
+    const auto merged = store::SegmentMerge(parts_).run({});
+    const auto segment = merged ? write(merged->content) : propagate(merged);
+    if (!segment) {
+      return propagate(segment);
+    }
+    for (const auto& part : parts_) {
+      std::filesystem::remove(part->path());
+    }
+    parts_.clear();
+    segments_.rows += segment->rows();
+    segments_.bytes += segment->size_bytes();
+    segments_.paths.push_back(segment->path());
+    return {};
+  }
+
+  Result<store::Segment> write(const std::string& content) {
+    const std::string path = fmt::format("{}/{:04}.rows", folder_, files_++);
+    std::ofstream file(path, std::ios::binary);
     file << content << std::flush;
-    return file ? Status() : fail(ErrorCode::kIo, "writing {}", segments_.paths.back());
+    return file ? store::Segment::open(path) : fail(ErrorCode::kIo, "writing {}", path);
+  }
+
+  static uint64_t rows_of(const std::vector<std::shared_ptr<const store::Segment>>& segments) {
+    uint64_t rows = 0;
+    for (const auto& segment : segments) {
+      rows += segment->rows();
+    }
+    return rows;
   }
 
   std::string folder_;
   bool has_csv_;
   std::ofstream csv_;
   std::string text_;
-  std::vector<store::Row> rows_;
+  std::vector<store::Row> rows_;  // of the next part
+  std::vector<std::shared_ptr<const store::Segment>> parts_;
+  size_t files_ = 0;
   Segments segments_;
 };
 

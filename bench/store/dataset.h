@@ -10,8 +10,8 @@
 
 namespace plimsoll::bench {
 
-// A segment is of consecutive origins, and has at most about so many rows.
-inline constexpr size_t kSegmentRows = 16'000'000;
+// A segment is of consecutive origins, and has at most so many rows.
+inline constexpr size_t kSegmentRows = 64'000'000;
 
 struct Segments {
   std::vector<std::string> paths;

@@ -124,7 +124,7 @@ Result<Measured> measure_size(uint64_t rows_wanted, const std::vector<Query>& qu
   const Asker asker(tree, origins, kEvents, kJobs);
   Measured measured{.rows = rows->rows(), .costs = {}};
   for (const Query& query : queries) {
-    const auto cost = measure(*rows, asker.request(query, 1, true));
+    const auto cost = measure(*rows, asker.request(query, {.has_factors = true}));
     if (!cost) {
       return propagate(cost);
     }

@@ -6,11 +6,10 @@
 #include <numeric>
 
 #include "bench/store/generator.h"
+#include "store/rows/top_cells.h"
 
 namespace plimsoll::bench {
 namespace {
-
-constexpr size_t kShown = 20;
 
 std::vector<uint32_t> identity(uint32_t count) {
   std::vector<uint32_t> numbers(count);
@@ -44,27 +43,6 @@ std::vector<std::string> by_function(const std::string& table) {
     ways.push_back(ask("hits", "{}.samples as s", names));
   }
   return ways;
-}
-
-// Sums by stack in, by function out, in each machine group for itself.
-store::Cells totals(const store::StackProjection& projection, const store::Cells& stacks) {
-  store::Cells functions;
-  functions.machine_groups = stacks.machine_groups;
-  functions.sums.resize(projection.keys() * functions.machine_groups);
-  for (uint32_t function = 0; function < projection.keys(); ++function) {
-    functions.keys.emplace_back().stack = function;
-  }
-  std::vector<double> by_stack(stacks.keys.empty() ? 0 : stacks.keys.back().stack + 1);
-  for (size_t group = 0; group < functions.machine_groups; ++group) {
-    for (size_t cell = 0; cell < stacks.size(); ++cell) {
-      by_stack[stacks.keys[cell].stack] = stacks.by_machine_group(cell)[group];
-    }
-    const std::vector<double> sums = projection.total(by_stack);
-    for (size_t function = 0; function < sums.size(); ++function) {
-      functions.sums[function * functions.machine_groups + group] = sums[function];
-    }
-  }
-  return functions;
 }
 
 std::string key_text(Grouping grouping, const store::CellKey& key) {
@@ -136,10 +114,10 @@ store::Factors Asker::factors(bool are_all_1) const {
   return factors;
 }
 
-store::AggregateRequest Asker::request(const Query& query, uint32_t machine_groups, bool has_factors) const {
+store::AggregateRequest Asker::request(const Query& query, const Counting& counting) const {
   store::AggregateRequest request;
   request.filter = query.filter;
-  request.measures = {factors(!has_factors)};
+  request.measures = {factors(!counting.has_factors)};
   switch (query.grouping) {
     case Grouping::kJobAndMachine:
       request.origin_group.push_back(0);
@@ -158,8 +136,8 @@ store::AggregateRequest Asker::request(const Query& query, uint32_t machine_grou
       request.by_stack = true;
       break;
   }
-  for (uint32_t origin = 0; machine_groups > 1 && origin <= origins_; ++origin) {
-    request.machine_group.push_back(machine_of(std::max(origin, 1U)) % machine_groups);
+  for (uint32_t origin = 0; counting.machine_groups > 1 && origin <= origins_; ++origin) {
+    request.machine_group.push_back(machine_of(std::max(origin, 1U)) % counting.machine_groups);
   }
   return request;
 }
@@ -167,22 +145,68 @@ store::AggregateRequest Asker::request(const Query& query, uint32_t machine_grou
 Result<store::Cells> Asker::ask(const store::RowSource& rows, const Query& query,
                                 const store::AggregateRequest& request) const {
   auto cells = rows.aggregate(request);
-  if (cells && query.grouping == Grouping::kFunctionTotal) {
-    return totals(projection_, *cells);
-  }
-  return cells;
+  return cells && query.grouping == Grouping::kFunctionTotal ? totals(*cells) : std::move(cells);
 }
 
-std::vector<double> largest_sums(const store::Cells& cells) {
-  std::vector<double> sums;
-  sums.reserve(cells.size());
-  for (size_t cell = 0; cell < cells.size(); ++cell) {
-    sums.push_back(cells.sum(cell));
+Result<store::Cells> Asker::ask_for_top(const store::RowSource& rows, const Query& query,
+                                        const store::AggregateRequest& request) const {
+  return query.grouping == Grouping::kFunctionTotal ? top_totals(rows, request)
+                                                    : store::aggregate_top(rows, request, kShown);
+}
+
+store::Cells Asker::totals(const store::Cells& by_stack) const {
+  std::vector<double> values(by_stack.keys.empty() ? 0 : by_stack.keys.back().stack + 1);
+  for (size_t cell = 0; cell < by_stack.size(); ++cell) {
+    values[by_stack.keys[cell].stack] = by_stack.sums[cell];
   }
-  const size_t shown = std::min(kShown, sums.size());
-  std::ranges::partial_sort(sums, sums.begin() + static_cast<ptrdiff_t>(shown), std::greater());
-  sums.resize(shown);
-  return sums;
+  store::Cells functions;
+  functions.sums = projection_.total(values);
+  for (uint32_t function = 0; function < functions.sums.size(); ++function) {
+    functions.keys.emplace_back().stack = function;
+  }
+  return functions;
+}
+
+// The largest first, from sums by stack; what they need by machine group then comes from the tree of these few.
+Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
+                                       const store::AggregateRequest& request) const {
+  store::AggregateRequest whole = request;
+  whole.machine_group.clear();
+  const auto by_stack = rows.aggregate(whole);
+  if (!by_stack) {
+    return by_stack;
+  }
+  const store::Cells top = store::largest_cells(totals(*by_stack), kShown);
+  if (request.machine_group.empty()) {
+    return top;
+  }
+  std::vector<uint32_t> functions;
+  for (const store::CellKey& key : top.keys) {
+    functions.push_back(key.stack);
+  }
+  const store::KeyTree tree = projection_.key_tree(functions);
+  store::AggregateRequest split = std::move(whole);
+  split.by_stack = false;
+  split.stack_group = tree.class_of_stack;
+  split.machine_group = request.machine_group;
+  const auto by_class = rows.aggregate(split);
+  if (!by_class) {
+    return by_class;
+  }
+  store::Cells answer = top;
+  answer.machine_groups = by_class->machine_groups;
+  answer.sums.resize(answer.size() * answer.machine_groups);
+  std::vector<double> values(tree.classes.size());
+  for (size_t group = 0; group < answer.machine_groups; ++group) {
+    for (size_t cell = 0; cell < by_class->size(); ++cell) {
+      values[by_class->keys[cell].stack] = by_class->by_machine_group(cell)[group];
+    }
+    const std::vector<double> sums = tree.total(values, functions.size());
+    for (size_t function = 0; function < sums.size(); ++function) {
+      answer.sums[function * answer.machine_groups + group] = sums[function];
+    }
+  }
+  return answer;
 }
 
 std::string answer_text(const Query& query, const store::Cells& cells) {

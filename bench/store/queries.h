@@ -12,6 +12,9 @@
 
 namespace plimsoll::bench {
 
+// Cells of an answer that are looked at.
+inline constexpr size_t kShown = 20;
+
 // What a row is grouped by, in the order of an answer's columns.
 enum class Grouping { kJob, kStack, kJobAndMachine, kFunctionSelf, kFunctionTotal };
 
@@ -28,6 +31,12 @@ struct Query {
 
 std::vector<Query> timed_queries();
 
+// How rows count: a peer adds up their hits; a margin needs weights, and groups of machines.
+struct Counting {
+  bool has_factors = false;  // that differ by origin and event as weights and scales do; else 1
+  uint32_t machine_groups = 1;
+};
+
 // Whether it needs more than the groups of a block.
 bool reads_stacks(const Query& query);
 
@@ -36,23 +45,24 @@ class Asker {
  public:
   Asker(const StackTree& tree, uint32_t origins, uint32_t events, uint32_t workloads);
 
-  // `machine_groups`: into which sums are split; 1: not at all. With factors that differ by origin and event as weights and
-  // scales do, or with 1.
-  store::AggregateRequest request(const Query& query, uint32_t machine_groups, bool has_factors) const;
+  store::AggregateRequest request(const Query& query, const Counting& counting) const;
 
-  // The answer, functions as `stack` of its cells.
+  // The whole answer, functions as `stack` of its cells.
   Result<store::Cells> ask(const store::RowSource& rows, const Query& query,
                            const store::AggregateRequest& request) const;
 
+  // As people look at it: its kShown largest cells. The peers give no more either.
+  Result<store::Cells> ask_for_top(const store::RowSource& rows, const Query& query,
+                                   const store::AggregateRequest& request) const;
+
  private:
   store::Factors factors(bool are_all_1) const;
+  store::Cells totals(const store::Cells& by_stack) const;
+  Result<store::Cells> top_totals(const store::RowSource& rows, const store::AggregateRequest& request) const;
 
   uint32_t origins_, events_, workloads_;
   store::StackProjection projection_;
 };
-
-// The 20 largest sums of an answer, as people look at them: the peers give no more either.
-std::vector<double> largest_sums(const store::Cells& cells);
 
 // A line for each cell, as CSV: its columns, then its sum as an integer.
 std::string answer_text(const Query& query, const store::Cells& cells);
