@@ -1,9 +1,11 @@
 #include "query/sql/samples_table.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "query/sql/time_text.h"
 #include "query/views/selection.h"
+#include "store/rows/key_index.h"
 
 namespace plimsoll::query {
 namespace {
@@ -43,6 +45,8 @@ class SamplesTable::Cursor : public sqlite::VirtualCursor {
     }
     return !batch_.empty();
   }
+
+  int64_t row_id() const override { return table_.row_id(batch_[at_]); }
 
   void value(size_t column, sqlite::ColumnResult& result) override {
     table_.value(column, batch_[at_], result);
@@ -145,6 +149,18 @@ bool SamplesTable::is_known(const store::Row& row) const {
   return row.event < entries(Key::kEvent) && row.origin < entries(Key::kOrigin) &&
          row.workload < entries(Key::kWorkload) && row.thread < entries(Key::kThread) &&
          row.stack < entries(Key::kStack);
+}
+
+int64_t SamplesTable::row_id(const store::Row& row) const {
+  uint64_t packed = 0;
+  unsigned bits = 0;
+  for (const Key key : {Key::kEvent, Key::kWorkload, Key::kThread, Key::kOrigin, Key::kStack}) {
+    const auto width = static_cast<unsigned>(std::bit_width(entries(key)));
+    packed = packed << width | id_of(key, row);
+    bits += width;
+  }
+  return static_cast<int64_t>(
+      bits <= 64 ? packed : store::hash_of(row.event, row.workload, row.thread, row.origin, row.stack));
 }
 
 std::string SamplesTable::text(size_t column, uint32_t id) const {

@@ -48,6 +48,8 @@ class SamplesTable : public sqlite::VirtualTable {
   size_t entries(Key key) const;
   uint32_t id_of(Key key, const store::Row& row) const;
   bool is_known(const store::Row& row) const;
+  // The row's key, which no other has, where its IDs fit into 64 bits; else a hash of it.
+  int64_t row_id(const store::Row& row) const;
   std::string text(size_t column, uint32_t id) const;
   int64_t integer(size_t column, uint32_t origin) const;
   double factor(size_t measure, const store::Row& row) const;

@@ -25,7 +25,6 @@ struct Cursor : sqlite3_vtab_cursor {
   explicit Cursor(Module& of) : sqlite3_vtab_cursor{}, module(of) {}
   Module& module;
   std::unique_ptr<VirtualCursor> rows;
-  sqlite3_int64 row_number = 0;
   bool has_row = false;
 };
 
@@ -105,7 +104,6 @@ int next(sqlite3_vtab_cursor* cursor) {
     return failed_with(has_row.error(), at);
   }
   at.has_row = *has_row;
-  ++at.row_number;
   return SQLITE_OK;
 }
 
@@ -117,7 +115,6 @@ int filter(sqlite3_vtab_cursor* cursor, int, const char* plan, int, sqlite3_valu
     return failed_with(rows.error(), at);
   }
   at.rows = std::move(*rows);
-  at.row_number = 0;
   return next(cursor);
 }
 
@@ -132,7 +129,7 @@ int column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
 }
 
 int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* id) {
-  *id = cursor_of(cursor).row_number;
+  *id = cursor_of(cursor).rows->row_id();
   return SQLITE_OK;
 }
 

@@ -40,6 +40,9 @@ class VirtualCursor {
 
   // To the first row, then to the next; false: there is none.
   virtual Result<bool> next() = 0;
+  // Of the current row: the same in every scan of the table, and no other row's. SQLite tells by it which rows it has seen, where it
+  // scans a table once for each side of an OR.
+  virtual int64_t row_id() const = 0;
   // Of the current row. Asked for those columns alone that the statement needs.
   virtual void value(size_t column, ColumnResult& result) = 0;
 };
