@@ -8,7 +8,7 @@
 
 #include "store/sqlite/constraint.h"
 
-struct sqlite3_index_info;
+struct sqlite3_index_info;  // NOLINT(readability-identifier-naming): SQLite names it
 struct sqlite3_value;
 
 namespace plimsoll::sqlite {
