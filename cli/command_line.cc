@@ -152,16 +152,21 @@ void add_machines(CLI::App& app, MachinesOptions& options) {
 }
 
 void add_sql(CLI::App& app, SqlOptions& options) {
-  auto* command = app.add_subcommand("sql", "Answer a SELECT over the table samples, in SQLite's SQL");
+  auto* command =
+      app.add_subcommand("sql", "Answer a SELECT over samples, totals, events and machines, in SQLite's SQL");
   add_source(*command, options.source);
   add_forms(*command, options.form);
   command
       ->add_option("statement", options.statement,
                    "The statement; read from standard input where it is not given")
       ->type_name("SELECT");
+  std::string tables;
+  for (const query::SqlTable& table : query::sql_tables()) {
+    tables += fmt::format("  {}: {}\n    {}\n", table.name, table.row_is, fmt::join(table.columns, ", "));
+  }
   command->footer(fmt::format(
-      "A row of samples: a stack of a thread in a profile. Its columns:\n"
-      "  {}\n"
+      "Tables, what a row of each is, and its columns (SELECT * FROM columns says what they mean):\n"
+      "{}"
       "function, linkage_name, file, line and binary are those of the leaf; value is in the event's unit, "
       "for the\n"
       "whole fleet. Comparisons of a column with constants (=, IN, <, >, LIKE, GLOB) make a statement fast.\n"
@@ -170,8 +175,10 @@ void add_sql(CLI::App& app, SqlOptions& options) {
       "job\"\n"
       "  plimsoll sql --server 127.0.0.1:7070 --csv \"SELECT function, sum(value) AS self FROM samples\n"
       "    WHERE event = 'cycles' AND app LIKE 'gz%' AND from_time >= '2026-11-21T06' GROUP BY function\n"
-      "    ORDER BY self DESC LIMIT 10\"\n",
-      fmt::join(query::sql_columns(), ", ")));
+      "    ORDER BY self DESC LIMIT 10\"\n"
+      "  plimsoll sql --data DIR \"SELECT machine, event, sum(value), sum(lost) FROM totals GROUP BY 1, "
+      "2\"\n",
+      tables));
 }
 
 void add_import(CLI::App& app, ImportOptions& options) {

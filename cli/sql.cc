@@ -14,7 +14,9 @@ constexpr uint64_t kMaxStatementBytes = uint64_t{1} << 20;
 
 Result<query::SqlAnswer> sql_of_directory(const std::string& statement, const std::string& data_dir) {
   const auto snapshot = query::Snapshot::load(data_dir);
-  return snapshot ? query::sql({.statement = statement}, **snapshot) : propagate(snapshot);
+  return snapshot ? query::sql({.statement = statement, .now_ns = wall_now_ns()}, **snapshot,
+                               [&] { return query::LiveFleet::load(data_dir); })
+                  : propagate(snapshot);
 }
 
 Result<query::SqlAnswer> sql_of_server(const std::string& statement, const AnswerSource& source) {

@@ -1,6 +1,7 @@
 #include "http/listener.h"
 
 #include <microhttpd.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -95,6 +96,12 @@ std::optional<uint64_t> declared_length(const Request& request) {
   return length;
 }
 
+// Nobody else reads from the connection while its handler runs.
+bool has_gone(int connection_fd) {
+  pollfd polled{.fd = connection_fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 void read_head(MHD_Connection* connection, const char* url, const char* method, Exchange& exchange) {
   Request& request = exchange.request;
   request.method = method;
@@ -103,6 +110,9 @@ void read_head(MHD_Connection* connection, const char* url, const char* method, 
   request.headers = fields_of(connection, MHD_HEADER_KIND);
   if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)) {
     request.peer = text_of(info->client_addr);
+  }
+  if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)) {
+    request.client_has_gone = [fd = info->connect_fd] { return has_gone(fd); };
   }
   const bool chunked = !request.header(MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
   exchange.declared_bytes = chunked ? std::nullopt : declared_length(request);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,9 @@ struct Request {
   Fields headers;
   std::string body;
   std::string peer;  // "127.0.0.1:40312"
+  // Whether the client has closed its connection, or its half of it; a system call. For handlers that work for seconds; empty
+  // outside of a listener.
+  std::function<bool()> client_has_gone = {};
 
   // The first header of that name, whatever its case; empty where there is none.
   std::string_view header(std::string_view name) const;

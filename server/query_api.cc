@@ -1,5 +1,7 @@
 #include "server/query_api.h"
 
+#include <type_traits>
+
 #include "base/time.h"
 #include "query/export/export.h"
 #include "query/sql/sql.h"
@@ -10,12 +12,30 @@
 namespace plimsoll::server {
 namespace {
 
+// What a route is asked for: `parse` takes the query, or the whole request.
+template <typename Parse>
+auto parsed_by(Parse parse, const http::Request& request) {
+  if constexpr (std::is_invocable_v<Parse, const http::Request&>) {
+    return parse(request);
+  } else {
+    return parse(request.query, wall_now_ns());
+  }
+}
+
+Result<query::SqlRequest> parse_sql(const http::Request& request) {
+  auto parsed = query::parse_sql(request.query, wall_now_ns());
+  if (parsed) {
+    parsed->limits.is_abandoned = request.client_has_gone;
+  }
+  return parsed;
+}
+
 // A view over HTTP: parses the query, asks the newest snapshot, sends what the view has written down.
 template <typename Parse, typename View>
 http::Route view_route(std::string path, const std::string& content_type, query::SnapshotCache& snapshots,
                        Parse parse, View view) {
   const auto answer = [&snapshots, parse, view](const http::Request& request) -> Result<std::string> {
-    const auto parsed = parse(request.query, wall_now_ns());
+    const auto parsed = parsed_by(parse, request);
     if (!parsed) {
       return propagate(parsed);
     }
@@ -61,7 +81,10 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
     return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
   };
   routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines, as_json(machines)));
-  routes.push_back(view_route("/api/v1/sql", json, snapshots, query::parse_sql, as_json(query::sql)));
+  const auto sql = [&snapshots](const query::SqlRequest& request, const query::Snapshot& snapshot) {
+    return query::sql(request, snapshot, [&] { return query::LiveFleet::load(snapshots.data_dir()); });
+  };
+  routes.push_back(view_route("/api/v1/sql", json, snapshots, parse_sql, as_json(sql)));
   return routes;
 }
 

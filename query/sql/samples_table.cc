@@ -1,20 +1,18 @@
 #include "query/sql/samples_table.h"
 
 #include <algorithm>
+#include <bit>
 
-#include "base/time.h"
+#include "query/sql/time_text.h"
 #include "query/views/selection.h"
+#include "store/rows/key_index.h"
 
 namespace plimsoll::query {
 namespace {
 
 using sqlite::ColumnType;
 
-// Fractions would not sort as text: ".5Z" stands before "Z".
-std::string time_text(int64_t wall_ns) {
-  const int64_t fraction = (wall_ns % kNsPerSecond + kNsPerSecond) % kNsPerSecond;
-  return format_time(wall_ns - fraction);
-}
+constexpr size_t kEntriesBetweenChecks = 256;  // the text of a stack takes microseconds
 
 void keep_common(const std::vector<bool>& passing, std::vector<bool>& flags) {
   if (flags.empty()) {
@@ -48,6 +46,8 @@ class SamplesTable::Cursor : public sqlite::VirtualCursor {
     return !batch_.empty();
   }
 
+  int64_t row_id() const override { return table_.row_id(batch_[at_]); }
+
   void value(size_t column, sqlite::ColumnResult& result) override {
     table_.value(column, batch_[at_], result);
   }
@@ -61,39 +61,43 @@ class SamplesTable::Cursor : public sqlite::VirtualCursor {
 
 SamplesTable::SamplesTable(const Snapshot& snapshot, const std::vector<store::Factors>& factors)
     : snapshot_(snapshot), factors_(factors) {
-  add_column("event", ColumnType::kText, Key::kEvent);
-  add_column("unit", ColumnType::kText, Key::kEvent);
+  add_column("event", "as the views call it", ColumnType::kText, Key::kEvent);
+  add_column("unit", "of value: ns, bytes or count", ColumnType::kText, Key::kEvent);
   for (const Dimension& dimension : dimensions()) {
-    switch (dimension.source) {
-      case DimensionSource::kOrigin:
-        add_column(dimension.name, ColumnType::kText, Key::kOrigin);
-        break;
-      case DimensionSource::kWorkload:
-        add_column(dimension.name, ColumnType::kText, Key::kWorkload);
-        break;
-      case DimensionSource::kThread:
-        add_column(dimension.name, ColumnType::kText, Key::kThread);
-        break;
-      case DimensionSource::kFrame:
-        add_column(dimension.name, ColumnType::kText, Key::kLeaf);
-        break;
-      case DimensionSource::kStack:
-        add_column(dimension.name, ColumnType::kText, Key::kStack);
-        break;
-    }
+    add_column(dimension.name, dimension.meaning, ColumnType::kText, key_of(dimension.source));
   }
-  add_column("from_time", ColumnType::kText, Key::kOrigin);
-  add_column("to_time", ColumnType::kText, Key::kOrigin);
-  add_column("from_ns", ColumnType::kInteger, Key::kOrigin);
-  add_column("to_ns", ColumnType::kInteger, Key::kOrigin);
-  add_column("hits", ColumnType::kInteger, Key::kRow);
-  add_column("value", ColumnType::kReal, Key::kRow);
-  add_column("samples", ColumnType::kReal, Key::kRow);
+  add_column("from_time", "begin of the profile's window, UTC", ColumnType::kText, Key::kOrigin);
+  add_column("to_time", "its end", ColumnType::kText, Key::kOrigin);
+  add_column("from_ns", "begin of the profile's window, since 1970", ColumnType::kInteger, Key::kOrigin);
+  add_column("to_ns", "its end", ColumnType::kInteger, Key::kOrigin);
+  add_column("hits", "as stored", ColumnType::kInteger, Key::kRow);
+  add_column("value", "in the event's unit, weighted as the views weight it", ColumnType::kReal, Key::kRow);
+  add_column("samples", "behind the hits", ColumnType::kReal, Key::kRow);
   texts_.resize(columns_.size());
 }
 
-void SamplesTable::add_column(std::string_view name, ColumnType type, Key key) {
-  columns_.push_back({.name = std::string(name), .type = type, .narrows = key != Key::kRow});
+// Frames are those of the leaf.
+SamplesTable::Key SamplesTable::key_of(DimensionSource source) {
+  switch (source) {
+    case DimensionSource::kOrigin:
+      return Key::kOrigin;
+    case DimensionSource::kWorkload:
+      return Key::kWorkload;
+    case DimensionSource::kThread:
+      return Key::kThread;
+    case DimensionSource::kFrame:
+      return Key::kLeaf;
+    case DimensionSource::kStack:
+      return Key::kStack;
+  }
+  return Key::kRow;
+}
+
+void SamplesTable::add_column(std::string_view name, std::string_view meaning, ColumnType type, Key key) {
+  columns_.push_back({.name = std::string(name),
+                      .type = type,
+                      .narrows = key != Key::kRow,
+                      .meaning = std::string(meaning)});
   keys_.push_back(key);
 }
 
@@ -147,6 +151,18 @@ bool SamplesTable::is_known(const store::Row& row) const {
          row.stack < entries(Key::kStack);
 }
 
+int64_t SamplesTable::row_id(const store::Row& row) const {
+  uint64_t packed = 0;
+  unsigned bits = 0;
+  for (const Key key : {Key::kEvent, Key::kWorkload, Key::kThread, Key::kOrigin, Key::kStack}) {
+    const auto width = static_cast<unsigned>(std::bit_width(entries(key)));
+    packed = packed << width | id_of(key, row);
+    bits += width;
+  }
+  return static_cast<int64_t>(
+      bits <= 64 ? packed : store::hash_of(row.event, row.workload, row.thread, row.origin, row.stack));
+}
+
 std::string SamplesTable::text(size_t column, uint32_t id) const {
   const std::string_view name = columns_[column].name;
   const store::Dictionaries& dictionaries = snapshot_.dictionaries;
@@ -177,14 +193,22 @@ int64_t SamplesTable::integer(size_t column, uint32_t origin) const {
   return columns_[column].name == "from_ns" ? entry.from_ns : entry.to_ns;
 }
 
-void SamplesTable::narrow(const sqlite::Constraint& constraint, store::RowFilter& filter) const {
-  const Key key = keys_[constraint.column];
+Result<std::vector<bool>> SamplesTable::passing(const sqlite::Constraint& constraint,
+                                                const StopCheck& check) const {
   const bool is_integer = columns_[constraint.column].type == ColumnType::kInteger;
-  std::vector<bool> passing(entries(key));
+  SteppedCheck checked(check, kEntriesBetweenChecks);
+  std::vector<bool> passing(entries(keys_[constraint.column]));
   for (uint32_t id = 0; id < passing.size(); ++id) {
+    if (auto go_on = checked.step(); !go_on) {
+      return propagate(go_on);
+    }
     passing[id] = is_integer ? constraint.passes(integer(constraint.column, id))
                              : constraint.passes(text(constraint.column, id));
   }
+  return passing;
+}
+
+void SamplesTable::narrow(Key key, const std::vector<bool>& passing, store::RowFilter& filter) const {
   switch (key) {
     case Key::kEvent:
       return keep_common(passing, filter.events);
@@ -208,13 +232,19 @@ void SamplesTable::narrow(const sqlite::Constraint& constraint, store::RowFilter
   }
 }
 
-std::unique_ptr<sqlite::VirtualCursor> SamplesTable::scan(
-    const std::vector<sqlite::Constraint>& constraints) {
+Result<std::unique_ptr<sqlite::VirtualCursor>> SamplesTable::scan(
+    const std::vector<sqlite::Constraint>& constraints, const StopCheck& check) {
   store::RowFilter filter;
   for (const sqlite::Constraint& constraint : constraints) {
-    narrow(constraint, filter);
+    const auto those = passing(constraint, check);
+    if (!those) {
+      return propagate(those);
+    }
+    narrow(keys_[constraint.column], *those, filter);
   }
-  return std::make_unique<Cursor>(*this, snapshot_.rows->scan(std::move(filter)));
+  auto rows = snapshot_.rows->scan(std::move(filter));
+  rows->stop_when(check);
+  return std::make_unique<Cursor>(*this, std::move(rows));
 }
 
 double SamplesTable::factor(size_t measure, const store::Row& row) const {

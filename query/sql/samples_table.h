@@ -31,7 +31,8 @@ class SamplesTable : public sqlite::VirtualTable {
 
   const std::vector<sqlite::Column>& columns() const override { return columns_; }
   double estimated_rows() const override;
-  std::unique_ptr<sqlite::VirtualCursor> scan(const std::vector<sqlite::Constraint>& constraints) override;
+  Result<std::unique_ptr<sqlite::VirtualCursor>> scan(const std::vector<sqlite::Constraint>& constraints,
+                                                      const StopCheck& check) override;
 
  private:
   class Cursor;
@@ -42,14 +43,18 @@ class SamplesTable : public sqlite::VirtualTable {
     std::vector<bool> is_made;
   };
 
-  void add_column(std::string_view name, sqlite::ColumnType type, Key key);
+  static Key key_of(DimensionSource source);
+  void add_column(std::string_view name, std::string_view meaning, sqlite::ColumnType type, Key key);
   size_t entries(Key key) const;
   uint32_t id_of(Key key, const store::Row& row) const;
   bool is_known(const store::Row& row) const;
+  // The row's key, which no other has, where its IDs fit into 64 bits; else a hash of it.
+  int64_t row_id(const store::Row& row) const;
   std::string text(size_t column, uint32_t id) const;
   int64_t integer(size_t column, uint32_t origin) const;
   double factor(size_t measure, const store::Row& row) const;
-  void narrow(const sqlite::Constraint& constraint, store::RowFilter& filter) const;
+  Result<std::vector<bool>> passing(const sqlite::Constraint& constraint, const StopCheck& check) const;
+  void narrow(Key key, const std::vector<bool>& passing, store::RowFilter& filter) const;
   std::string_view lasting_text(size_t column, uint32_t id);
   void value(size_t column, const store::Row& row, sqlite::ColumnResult& result);
 

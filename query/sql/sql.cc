@@ -6,13 +6,11 @@
 
 #include "base/suggest.h"
 #include "base/time.h"
-#include "query/sql/samples_table.h"
+#include "query/sql/tables.h"
 #include "query/views/selection.h"
 
 namespace plimsoll::query {
 namespace {
-
-constexpr std::string_view kTable = "samples";
 
 // What stands behind `prefix`, up to a space; of "s.column", the column.
 std::string_view name_behind(std::string_view prefix, std::string_view message) {
@@ -24,19 +22,35 @@ std::string_view name_behind(std::string_view prefix, std::string_view message) 
   return message.substr(message.rfind('.') + 1);
 }
 
-std::string hint_for(std::string_view message, const std::vector<sqlite::Column>& columns) {
-  if (!name_behind("no such table: ", message).empty()) {
-    return fmt::format("the table is {}", kTable);
-  }
-  const std::string_view unknown = name_behind("no such column: ", message);
+constexpr std::string_view kHowToList = "SELECT * FROM columns lists all columns, with their meaning";
+
+std::string hint_for_table(std::string_view unknown, const SqlTables& tables) {
   std::vector<std::string_view> names;
-  for (const sqlite::Column& column : columns) {
-    names.push_back(column.name);
+  for (const NamedTable& table : tables.list()) {
+    names.push_back(table.name);
   }
   const auto nearest = nearest_word(unknown, names);
-  return unknown.empty() ? std::string()
-         : nearest       ? fmt::format("did you mean {}?", *nearest)
-                         : fmt::format("the columns are {}", fmt::join(names, ", "));
+  return nearest ? fmt::format("did you mean {}?", *nearest)
+                 : fmt::format("the tables are {}", fmt::join(names, ", "));
+}
+
+std::string hint_for_column(std::string_view unknown, const SqlTables& tables) {
+  std::vector<std::string_view> names;
+  for (const NamedTable& table : tables.list()) {
+    for (const sqlite::Column& column : table.table->columns()) {
+      names.push_back(column.name);
+    }
+  }
+  const auto nearest = nearest_word(unknown, names);
+  return nearest ? fmt::format("did you mean {}?", *nearest) : std::string(kHowToList);
+}
+
+std::string hint_for(std::string_view message, const SqlTables& tables) {
+  const std::string_view unknown_table = name_behind("no such table: ", message);
+  const std::string_view unknown_column = name_behind("no such column: ", message);
+  return !unknown_table.empty()    ? hint_for_table(unknown_table, tables)
+         : !unknown_column.empty() ? hint_for_column(unknown_column, tables)
+                                   : std::string();
 }
 
 std::string coverage_note(const Coverage& coverage) {
@@ -48,8 +62,8 @@ std::string coverage_note(const Coverage& coverage) {
 
 }  // namespace
 
-Result<SqlRequest> parse_sql(const Parameters& parameters, int64_t /*now_ns*/) {
-  SqlRequest request;
+Result<SqlRequest> parse_sql(const Parameters& parameters, int64_t now_ns) {
+  SqlRequest request{.now_ns = now_ns};
   for (const auto& [name, text] : parameters) {
     if (name != "q") {
       return unknown_parameter(name, std::array<std::string_view, 1>{"q"});
@@ -59,28 +73,31 @@ Result<SqlRequest> parse_sql(const Parameters& parameters, int64_t /*now_ns*/) {
   return request;
 }
 
-Result<SqlAnswer> sql(const SqlRequest& request, const Snapshot& snapshot) {
+Result<SqlAnswer> sql(const SqlRequest& request, const Snapshot& snapshot, const FleetSource& fleet) {
   ResolvedSelection everything = resolve_all(snapshot);
-  SamplesTable samples(snapshot, everything.request.measures);
-  auto answer = sqlite::ask(request.statement, {{std::string(kTable), &samples}}, request.limits);
+  const SqlTables tables(snapshot, everything.request.measures, request.now_ns, fleet);
+  auto answer = sqlite::ask(request.statement, tables.by_name(), request.limits);
   if (!answer) {
     auto failure = propagate(answer);
-    const std::string hint = hint_for(answer.error().message, samples.columns());
+    const std::string hint = hint_for(answer.error().message, tables);
     return hint.empty() ? failure : with_hint(std::move(failure), hint);
   }
   everything.notes.push_back(coverage_note(everything.coverage));
   return SqlAnswer{std::move(everything.notes), std::move(answer->columns), std::move(answer->rows)};
 }
 
-std::vector<std::string> sql_columns() {
-  std::vector<std::string> names;
+std::vector<SqlTable> sql_tables() {
   const Snapshot nothing;
   const std::vector<store::Factors> no_factors;
-  const SamplesTable samples(nothing, no_factors);
-  for (const sqlite::Column& column : samples.columns()) {
-    names.push_back(column.name);
+  const SqlTables tables(nothing, no_factors, 0, {});
+  std::vector<SqlTable> described;
+  for (const NamedTable& table : tables.list()) {
+    auto& columns = described.emplace_back(SqlTable{table.name, table.row_is, {}}).columns;
+    for (const sqlite::Column& column : table.table->columns()) {
+      columns.push_back(column.name);
+    }
   }
-  return names;
+  return described;
 }
 
 }  // namespace plimsoll::query

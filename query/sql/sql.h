@@ -1,4 +1,4 @@
-// `sql`: questions in SQL to the table `samples`.
+// `sql`: questions in SQL to the tables of query/sql/tables.h.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "query/sql/answer.h"
+#include "query/sql/catalogue_tables.h"
 #include "query/views/parameters.h"
 #include "query/views/snapshot.h"
 #include "store/sqlite/question.h"
@@ -15,7 +16,8 @@
 namespace plimsoll::query {
 
 struct SqlRequest {
-  std::string statement;
+  std::string statement = {};
+  int64_t now_ns = 0;  // wall clock: which machines are live
   sqlite::QuestionLimits limits = {};
 };
 
@@ -27,9 +29,14 @@ Result<SqlRequest> parse_sql(const Parameters& parameters, int64_t now_ns);
 //
 // Values are weighted as top weights them without a filter, so that sum(value) is its total. Of snapshots (heaps in use), which
 // do not add up over time, each is divided by how many there are of its series.
-Result<SqlAnswer> sql(const SqlRequest& request, const Snapshot& snapshot);
+Result<SqlAnswer> sql(const SqlRequest& request, const Snapshot& snapshot, const FleetSource& fleet);
 
-// The names of the columns of `samples`, for --help.
-std::vector<std::string> sql_columns();
+// A table, for --help.
+struct SqlTable {
+  std::string_view name;
+  std::string_view row_is;
+  std::vector<std::string> columns;
+};
+std::vector<SqlTable> sql_tables();
 
 }  // namespace plimsoll::query

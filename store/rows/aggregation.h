@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/stop_check.h"
 #include "store/rows/row.h"
 
 namespace plimsoll::store {
@@ -98,6 +99,15 @@ class RowCursor {
 
   // The next rows, in no particular order; none: the end. Valid until the next call.
   virtual Result<std::span<const Row>> next() = 0;
+
+  // next() may pass over any number of rows: it asks `check` for each block of them, and fails with what that fails with.
+  void stop_when(StopCheck check) { check_ = std::move(check); }
+
+ protected:
+  Status check() const { return check_ ? check_() : Status(); }
+
+ private:
+  StopCheck check_;
 };
 
 // Rows wherever they are kept; an immutable set of them. Several threads may read at once.

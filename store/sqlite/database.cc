@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "base/log.h"
+#include "store/sqlite/memory_allowance.h"
 
 namespace plimsoll::sqlite {
 namespace {
@@ -112,6 +113,7 @@ Result<Database> Database::open(const std::string& path, OpenMode mode) {
   // A reader of a database in WAL mode needs write access to its shared-memory file, hence no SQLITE_OPEN_READONLY;
   // query_only keeps it from changing anything.
   const int flags = SQLITE_OPEN_READWRITE | (writes ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
+  MemoryAllowance::install();
   sqlite3* connection = nullptr;
   const int code = ::sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
   Database database(connection, path);

@@ -7,6 +7,9 @@
 #include <memory>
 
 #include "base/hex.h"
+#include "store/sqlite/bounded_functions.h"
+#include "store/sqlite/deadline.h"
+#include "store/sqlite/memory_allowance.h"
 
 namespace plimsoll::sqlite {
 namespace {
@@ -19,13 +22,14 @@ struct Limit {
   int what;
   int most;
 };
-// A single value, a single row and the depth of what is computed: far more than questions need.
-constexpr std::array<Limit, 7> kLimits{{{SQLITE_LIMIT_LENGTH, 64 << 20},
+// A single value, a single row and the depth of what is computed: far more than questions need. Functions are not interrupted, so
+// that it is the lengths which bound their time.
+constexpr std::array<Limit, 7> kLimits{{{SQLITE_LIMIT_LENGTH, 1 << 20},
                                         {SQLITE_LIMIT_SQL_LENGTH, kMaxStatementBytes},
                                         {SQLITE_LIMIT_COLUMN, 1000},
                                         {SQLITE_LIMIT_EXPR_DEPTH, 200},
                                         {SQLITE_LIMIT_COMPOUND_SELECT, 100},
-                                        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10'000},
+                                        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
                                         {SQLITE_LIMIT_ATTACHED, 0}}};
 
 int permit_reading(void*, int action, const char*, const char*, const char*, const char*) {
@@ -34,10 +38,8 @@ int permit_reading(void*, int action, const char*, const char*, const char*, con
   return reads ? SQLITE_OK : SQLITE_DENY;
 }
 
-int is_past(void* deadline) {
-  return std::chrono::steady_clock::now() > *static_cast<std::chrono::steady_clock::time_point*>(deadline)
-             ? 1
-             : 0;
+int has_to_end(void* deadline) {
+  return static_cast<Deadline*>(deadline)->check() ? 0 : 1;
 }
 
 bool is_blank(std::string_view text) {
@@ -64,6 +66,7 @@ class Question {
 
  private:
   Status connect(const std::map<std::string, VirtualTable*>& tables) {
+    MemoryAllowance::install();
     sqlite3* connection = nullptr;
     const int code =
         ::sqlite3_open_v2(":memory:", &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, nullptr);
@@ -72,9 +75,12 @@ class Question {
       return fail(ErrorCode::kIo, "opening an empty database: {}", ::sqlite3_errstr(code));
     }
     for (const auto& [name, table] : tables) {
-      if (auto added = add_virtual_table(connection, name, *table, failure_); !added) {
+      if (auto added = add_virtual_table(connection, name, *table, check_, failure_); !added) {
         return added;
       }
+    }
+    if (auto added = add_bounded_functions(connection); !added) {
+      return added;
     }
     for (const auto& [what, most] : kLimits) {
       ::sqlite3_limit(connection, what, most);
@@ -82,7 +88,7 @@ class Question {
     ::sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     ::sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     ::sqlite3_set_authorizer(connection, permit_reading, nullptr);
-    ::sqlite3_progress_handler(connection, kStepsBetweenChecks, is_past, &deadline_);
+    ::sqlite3_progress_handler(connection, kStepsBetweenChecks, has_to_end, &deadline_);
     return {};
   }
 
@@ -96,10 +102,13 @@ class Question {
                                           &statement, &tail);
     statement_.reset(statement);
     if (code != SQLITE_OK) {
-      return refused(code);
+      return stopped(code);
     }
     if (statement == nullptr) {
       return fail(ErrorCode::kInvalid, "there is no statement");
+    }
+    if (::sqlite3_column_count(statement) == 0) {  // REINDEX without an index asks for no permission
+      return no_question();
     }
     if (!is_blank(sql_.substr(static_cast<size_t>(tail - sql_.data())))) {
       return fail(ErrorCode::kInvalid, "one statement at a time, please: there is more behind the first");
@@ -110,10 +119,13 @@ class Question {
     return {};
   }
 
+  static std::unexpected<Error> no_question() {
+    return fail(ErrorCode::kInvalid, "only SELECT is answered: nothing here can be changed, attached or set");
+  }
+
   std::unexpected<Error> refused(int code) const {
     if (code == SQLITE_AUTH) {
-      return fail(ErrorCode::kInvalid,
-                  "only SELECT is answered: nothing here can be changed, attached or set");
+      return no_question();
     }
     const int offset = ::sqlite3_error_offset(connection_.get());
     const std::string message = ::sqlite3_errmsg(connection_.get());
@@ -130,7 +142,11 @@ class Question {
   Status read_rows() {
     const int columns = ::sqlite3_column_count(statement_.get());
     for (int i = 0; i < columns; ++i) {
-      answer_.columns.emplace_back(::sqlite3_column_name(statement_.get(), i));
+      const char* const name = ::sqlite3_column_name(statement_.get(), i);
+      if (name == nullptr) {
+        return stopped(SQLITE_NOMEM);
+      }
+      answer_.columns.emplace_back(name);
     }
     size_t bytes = 0;
     while (true) {
@@ -147,20 +163,27 @@ class Question {
         const auto* text = std::get_if<std::string>(&row.back());
         bytes += kValueBytes + (text == nullptr ? 0 : text->size());
       }
+      if (::sqlite3_errcode(connection_.get()) == SQLITE_NOMEM) {  // reading a value may take memory too
+        return stopped(SQLITE_NOMEM);
+      }
       if (bytes > limits_.answer_bytes) {
         return too_large(fmt::format("{} bytes", limits_.answer_bytes));
       }
     }
   }
 
-  Status stopped(int code) const {
+  Status stopped(int code) {
+    const bool has_ended = code == SQLITE_INTERRUPT || code == SQLITE_NOMEM || !failure_;
+    if (auto in_time = deadline_.check(); !in_time && has_ended) {
+      return in_time;
+    }
     if (!failure_) {
       return failure_;
     }
-    if (code == SQLITE_INTERRUPT) {
-      return with_hint(fail(ErrorCode::kTooLarge, "the statement was stopped after {} s",
-                            std::chrono::duration<double>(limits_.time).count()),
-                       "ask for less: filter by a dimension or a time");
+    if (code == SQLITE_NOMEM) {
+      return with_hint(
+          fail(ErrorCode::kTooLarge, "the statement needs over {} bytes of memory", limits_.memory_bytes),
+          "ask for less, or with fewer common table expressions");
     }
     return refused(code);
   }
@@ -179,7 +202,7 @@ class Question {
         return ::sqlite3_column_double(row, column);
       case SQLITE_TEXT: {
         const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(row, column));
-        return std::string(text, size());
+        return text == nullptr ? std::string() : std::string(text, size());
       }
       case SQLITE_BLOB: {
         const auto* bytes = static_cast<const char*>(::sqlite3_column_blob(row, column));
@@ -192,7 +215,9 @@ class Question {
 
   std::string_view sql_;
   const QuestionLimits& limits_;
-  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::now() + limits_.time;
+  Deadline deadline_{limits_.time, limits_.is_abandoned};
+  StopCheck check_ = [this] { return deadline_.check(); };
+  MemoryAllowance allowance_{limits_.memory_bytes, check_};
   Status failure_;  // of a table
   std::unique_ptr<sqlite3, CloseConnection> connection_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;  // goes first

@@ -3,20 +3,17 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "store/sqlite/virtual_table.h"
 
 namespace plimsoll::sqlite {
-
-// NULL, text (of blobs: their bytes in hexadecimal), a whole number or a real one.
-using Value = std::variant<std::monostate, std::string, int64_t, double>;
 
 struct Answer {
   std::vector<std::string> columns;
@@ -27,11 +24,16 @@ struct QuestionLimits {
   std::chrono::milliseconds time{60'000};
   size_t rows = 1'000'000;
   size_t answer_bytes = size_t{256} << 20;  // of text, and 32 for each value
+  size_t memory_bytes = size_t{256} << 20;  // that SQLite takes for it, beside temporary files
+  std::function<bool()> is_abandoned =
+      {};  // nobody waits for the answer any longer; asked a few times a second at most
 };
 
 // Answers one SELECT (or EXPLAIN QUERY PLAN of one) over the tables, on a connection of its own. What is no such statement is
-// kInvalid, with SQLite's message and the place in the statement; past a limit, kTooLarge; what the tables fail with keeps
-// its code. One thread. Sorting spills to temporary files.
+// kInvalid, with SQLite's message and the place in the statement; past a limit, kTooLarge; abandoned, kUnavailable; what the tables
+// fail with keeps its code. Limits of time hold while a statement is parsed and while a table is scanned too, each of which may
+// overrun them by the time that a block of rows takes, or a function over a megabyte: milliseconds, and a second for LIKE at its worst.
+// One thread. Sorting spills to temporary files.
 Result<Answer> ask(std::string_view sql, const std::map<std::string, VirtualTable*>& tables,
                    const QuestionLimits& limits = {});
 

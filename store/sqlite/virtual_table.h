@@ -8,36 +8,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "base/stop_check.h"
+#include "store/sqlite/constraint.h"
+#include "store/sqlite/value.h"
 
 struct sqlite3;
 struct sqlite3_context;
 
 namespace plimsoll::sqlite {
-
-enum class ColumnType { kText, kInteger, kReal };
-
-struct Column {
-  std::string name;
-  ColumnType type = ColumnType::kText;
-  bool narrows = false;  // comparisons with it are handed to scan(); of text and integers alone
-};
-
-enum class Comparison { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kLike, kGlob };
-
-// "column COMPARISON operand"; with kEqual, "column IN (operands)" too. Operands are of the column's type; without any, nothing
-// passes, as in comparisons with NULL.
-struct Constraint {
-  size_t column = 0;
-  Comparison comparison = Comparison::kEqual;
-  std::vector<std::variant<int64_t, std::string>> operands;
-
-  bool passes(int64_t value) const;
-  bool passes(const std::string& value) const;
-};
 
 // Where a column's value goes.
 class ColumnResult {
@@ -47,6 +28,7 @@ class ColumnResult {
   void set(double value);
   void set_lasting(std::string_view text);  // which stays where it is as long as the table
   void set_copy(std::string_view text);
+  void set_value(const Value& value);  // a copy
 
  private:
   sqlite3_context* context_;
@@ -58,6 +40,9 @@ class VirtualCursor {
 
   // To the first row, then to the next; false: there is none.
   virtual Result<bool> next() = 0;
+  // Of the current row: the same in every scan of the table, and no other row's. SQLite tells by it which rows it has seen, where it
+  // scans a table once for each side of an OR.
+  virtual int64_t row_id() const = 0;
   // Of the current row. Asked for those columns alone that the statement needs.
   virtual void value(size_t column, ColumnResult& result) = 0;
 };
@@ -69,12 +54,15 @@ class VirtualTable {
 
   virtual const std::vector<Column>& columns() const = 0;
   virtual double estimated_rows() const = 0;
-  // Of rows that pass all constraints, at least.
-  virtual std::unique_ptr<VirtualCursor> scan(const std::vector<Constraint>& constraints) = 0;
+  // Of rows that pass all constraints, at least. Asks `check`, which outlives the cursor, before and between rows: fails with what it
+  // fails with.
+  virtual Result<std::unique_ptr<VirtualCursor>> scan(const std::vector<Constraint>& constraints,
+                                                      const StopCheck& check) = 0;
 };
 
-// Makes `table` known to a connection by its name; before an authorizer is set, which it would ask. Both must outlive the connection; the first error of a cursor is kept in
-// `failure`, with its code.
-Status add_virtual_table(sqlite3* connection, const std::string& name, VirtualTable& table, Status& failure);
+// Makes `table` known to a connection by its name; before an authorizer is set, which it would ask. All must outlive the connection;
+// the first error of a scan is kept in `failure`, with its code.
+Status add_virtual_table(sqlite3* connection, const std::string& name, VirtualTable& table,
+                         const StopCheck& check, Status& failure);
 
 }  // namespace plimsoll::sqlite

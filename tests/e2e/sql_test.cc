@@ -50,6 +50,24 @@ TEST_F(SqlOverProfiles, AnswersTheSameFromADirectoryAndItsServer) {
   }
 }
 
+TEST_F(SqlOverProfiles, AnswersOfEveryTable) {
+  TestServer server(data_);
+  server.start();
+  ASSERT_TRUE(server.becomes_ready());
+  const std::string statement =
+      "SELECT e.event, e.hits, t.lost, m.state, count(*) FROM events e JOIN totals t USING (event) JOIN "
+      "machines m "
+      "USING (machine) JOIN samples s ON s.machine = m.machine, columns WHERE column_name = 'lost' AND "
+      "table_name = "
+      "'totals' GROUP BY 1";
+  const Finished of_server = run({"plimsoll", "sql", "--server", server.address(), "--csv", statement});
+  EXPECT_EQ(of_server.out, "event,hits,lost,state,count(*)\r\ncycles,42,0,profiles,2\r\n") << of_server.err;
+  const Finished help = run({"plimsoll", "sql", "--help"});
+  for (const std::string table : {"samples", "totals", "events", "machines", "columns"}) {
+    EXPECT_THAT(help.out, HasSubstr("  " + table + ": a"));
+  }
+}
+
 TEST_F(SqlOverProfiles, SaysWhatIsWrongAndWhere) {
   const Finished refused = run({"plimsoll", "sql", "--data", data_, "SELECT functon FROM samples"});
   EXPECT_EQ(refused.status, 2);

@@ -108,6 +108,23 @@ bool wait_until(const std::function<bool()>& holds) {
   return true;
 }
 
+TEST(Http, AHandlerLearnsThatItsClientHasGone) {
+  std::latch entered(1);
+  std::promise<bool> noticed;
+  const auto listener = started({route("GET", "/slow", [&](const Request& request) {
+    EXPECT_FALSE(request.client_has_gone());
+    entered.count_down();
+    noticed.set_value(wait_until(request.client_has_gone));
+    return text_response("too late");
+  })});
+  {
+    RawConnection client(*listener);
+    client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+    entered.wait();
+  }
+  EXPECT_TRUE(noticed.get_future().get());
+}
+
 TEST(Http, CarriesBinaryBodiesThereAndBack) {
   const auto listener = started({route("PUT", "/echo", echo, 4 << 20)});
   Client client = client_of(*listener);
