@@ -6,6 +6,9 @@ namespace plimsoll::store {
 Result<std::span<const Row>> SegmentCursor::next() {
   rows_.clear();
   while (rows_.empty() && segment_ < segments_.size()) {
+    if (const Status goes_on = check(); !goes_on) {
+      return propagate(goes_on);
+    }
     const Segment& segment = *segments_[segment_];
     if (block_ == segment.blocks()) {
       ++segment_;
