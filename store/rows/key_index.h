@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/huge_page_allocator.h"
+
 namespace plimsoll::store {
 
 // Open addressing, at most half full. A Key has == and hash(), whose highest bits differ where keys do. IDs are not 0.
@@ -32,6 +34,8 @@ class KeyIndex {
     uint32_t id = 0;  // 0: free
   };
 
+  using Slots = std::vector<Slot, HugePageAllocator<Slot>>;
+
   // The key's, or the free one that it gets.
   size_t slot_of(const Key& key) const {
     size_t slot = key.hash() >> shift_;
@@ -42,8 +46,8 @@ class KeyIndex {
   }
 
   void grow() {
-    const std::vector<Slot> before = std::move(slots_);
-    slots_ = std::vector<Slot>(before.empty() ? kFirstSlots : before.size() * 2);
+    const Slots before = std::move(slots_);
+    slots_ = Slots(before.empty() ? kFirstSlots : before.size() * 2);
     shift_ = std::countl_zero(slots_.size()) + 1;
     for (const Slot& slot : before) {
       if (slot.id != 0) {
@@ -52,7 +56,7 @@ class KeyIndex {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of two of them
+  Slots slots_;  // a power of two of them
   size_t used_ = 0;
   int shift_ = 0;  // which leaves as many bits of a hash as a slot's number has
 };
