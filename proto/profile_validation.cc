@@ -11,8 +11,10 @@ namespace {
 
 constexpr size_t kMaxIdentityBytes = 64;
 
-// Checks every string field of a message, without having to name them.
-Status check_texts(const google::protobuf::Message& message, const std::string& path) {
+// Checks every string field of a message, without having to name them. `path` makes the message's own name, for failures alone:
+// a profile has many texts.
+template <typename Path>
+Status check_texts(const google::protobuf::Message& message, const Path& path) {
   const auto* reflection = message.GetReflection();
   const auto* descriptor = message.GetDescriptor();
   std::string scratch;
@@ -22,8 +24,8 @@ Status check_texts(const google::protobuf::Message& message, const std::string& 
       continue;
     }
     const auto& text = reflection->GetStringReference(message, field, &scratch);
-    if (auto ok = check_text(text, path + "." + field->name()); !ok) {
-      return ok;
+    if (!is_text(text)) {
+      return check_text(text, fmt::format("{}.{}", path(), field->name()));
     }
   }
   return {};
@@ -32,7 +34,7 @@ Status check_texts(const google::protobuf::Message& message, const std::string& 
 template <typename List>
 Status check_all_texts(const List& list, std::string_view name) {
   for (int i = 0; i < list.size(); ++i) {
-    if (auto ok = check_texts(list[i], fmt::format("{}[{}]", name, i)); !ok) {
+    if (auto ok = check_texts(list[i], [&] { return fmt::format("{}[{}]", name, i); }); !ok) {
       return ok;
     }
   }
@@ -46,7 +48,7 @@ Status check_machine(const Machine& machine) {
   if (machine.kernel_build_id().size() > kMaxIdentityBytes) {
     return invalid("machine.kernel_build_id", "{} bytes", machine.kernel_build_id().size());
   }
-  return check_texts(machine, "machine");
+  return check_texts(machine, [] { return "machine"; });
 }
 
 Status check_assignment(const Assignment& assignment) {
@@ -63,9 +65,9 @@ Status check_assignment(const Assignment& assignment) {
   if (assignment.turn_ns() < 0) {
     return invalid("assignment.turn_ns", "{} is negative", assignment.turn_ns());
   }
-  return first_failure({check_texts(assignment, "assignment"),
+  return first_failure({check_texts(assignment, [] { return "assignment"; }),
                         check_all_texts(assignment.events(), "assignment.events"),
-                        check_texts(draw, "assignment.draw")});
+                        check_texts(draw, [] { return "assignment.draw"; })});
 }
 
 Status check_window(const Window& window) {
@@ -114,7 +116,7 @@ Status check_event(const Event& event, const std::string& path) {
   if (event.samples() > event.hits()) {
     return invalid(path + ".samples", "{} samples with {} hits", event.samples(), event.hits());
   }
-  return check_texts(event, path);
+  return check_texts(event, [&] { return path; });
 }
 
 Status check_events(const RawProfile& profile) {
@@ -256,7 +258,7 @@ Status check_cost(const CollectionCost& cost) {
   if (cost.cpu_time_ns() < 0) {
     return invalid("cost.cpu_time_ns", "{} is negative", cost.cpu_time_ns());
   }
-  return check_texts(cost, "cost");
+  return check_texts(cost, [] { return "cost"; });
 }
 
 Status check_kernel_symbols(const RawProfile& profile) {

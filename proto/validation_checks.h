@@ -21,6 +21,11 @@ std::unexpected<Error> invalid(std::string field, fmt::format_string<Args...> fo
                     std::move(field));
 }
 
+// Whether check_text() lets it pass; for those who would have to put a field's name together for it.
+inline bool is_text(std::string_view text) {
+  return text.size() <= kMaxTextBytes && text.find('\0') == std::string_view::npos;
+}
+
 inline Status check_text(std::string_view text, std::string field) {
   if (text.size() > kMaxTextBytes) {
     return invalid(std::move(field), "text of {} bytes, over {}", text.size(), kMaxTextBytes);

@@ -114,6 +114,15 @@ class DictionaryWriter {
   Result<uint32_t> binary(const BinaryEntry& entry);
   Result<uint32_t> location(const LocationEntry& entry);
   Result<uint32_t> stack(StackNode node);
+  // The ID of a node that is known; 0 where it is new.
+  uint32_t find_stack(StackNode node) const { return stacks_.find(node); }
+
+  // What to prefetch for a look-up that follows (KeyIndex::place_of). Not of locations with names.
+  const void* place_of(const LocationEntry& entry) const {
+    return locations_.place_of({entry.address, entry.owner, entry.kind});
+  }
+  const void* place_of(StackNode node) const { return stacks_.place_of(node); }
+
   // Always new: an origin is one profile.
   Result<uint32_t> origin(const OriginEntry& entry, const std::string& stratum, const std::string& profile_id,
                           int64_t archive_sequence);

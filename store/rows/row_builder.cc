@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "proto/profile_codec.h"
+#include "store/rows/stack_adder.h"
 
 namespace plimsoll::store {
 namespace {
@@ -116,26 +117,36 @@ class Builder {
     return id;
   }
 
-  Result<uint32_t> add_location(wire::LocationKind kind, uint32_t owner, uint64_t address) {
+  // Of a location that has no names.
+  LocationEntry location_entry(int index) const {
+    const wire::Locations& locations = profile_.locations();
+    const wire::LocationKind kind = locations.kind(index);
+    const uint32_t owner = locations.owner(index);
+    const uint64_t address = locations.address(index);
     switch (kind) {
-      case wire::NAMED:
-      case wire::BPF:
-        return add_named_location(kind, address);
       case wire::JIT:
-        return dictionaries_.location({kind, workloads_[owner], address, {}});
+        return {kind, workloads_[owner], address, {}};
       case wire::UNFINISHED:
-        return dictionaries_.location({kind, 0, address, {}});
+        return {kind, 0, address, {}};
       case wire::UNRESOLVED:
-        return dictionaries_.location({kind, 0, 0, {}});
+        return {kind, 0, 0, {}};
       default:
-        return dictionaries_.location({kind, binaries_[owner], address, {}});
+        return {kind, binaries_[owner], address, {}};
     }
   }
 
+  static bool is_named(wire::LocationKind kind) { return kind == wire::NAMED || kind == wire::BPF; }
+
   Status add_locations() {
     const wire::Locations& locations = profile_.locations();
-    for (int i = 0; i < locations.kind_size(); ++i) {
-      const auto id = add_location(locations.kind(i), locations.owner(i), locations.address(i));
+    const int count = locations.kind_size();
+    for (int i = 0; i < count; ++i) {
+      if (const int ahead = i + kLookUpsAhead; ahead < count && !is_named(locations.kind(ahead))) {
+        __builtin_prefetch(dictionaries_.place_of(location_entry(ahead)));
+      }
+      const auto id = is_named(locations.kind(i))
+                          ? add_named_location(locations.kind(i), locations.address(i))
+                          : dictionaries_.location(location_entry(i));
       if (auto added = append(locations_, id); !added) {
         return added;
       }
@@ -144,14 +155,11 @@ class Builder {
   }
 
   Status add_stacks() {
-    stacks_.push_back(0);
-    const wire::Stacks& stacks = profile_.stacks();
-    for (int i = 0; i < stacks.parent_size(); ++i) {
-      const auto id = dictionaries_.stack({stacks_[stacks.parent(i)], locations_[stacks.location(i)]});
-      if (auto added = append(stacks_, id); !added) {
-        return added;
-      }
+    auto stacks = store::add_stacks(profile_.stacks(), locations_, dictionaries_);
+    if (!stacks) {
+      return propagate(stacks);
     }
+    stacks_ = std::move(*stacks);
     return {};
   }
 
