@@ -83,8 +83,7 @@ class Linearization {
       const MarginKind within = is_alone() ? MarginKind::kWithinOneMachine : MarginKind::kWithinMachines;
       return has_enough_samples() ? within : MarginKind::kTooFewSamples;
     }
-    if (design_.machines() < kLeastMachines ||
-        contributors < std::min(design_.machines(), kLeastContributors)) {
+    if (contributors < std::min(design_.machines(), kLeastContributors)) {
       return MarginKind::kTooFewMachines;
     }
     // What a minority of machines has is some job's, and sizes of jobs differ more than those of machines.

@@ -22,10 +22,8 @@ struct RowSums {
   std::span<const double> denominator_samples;
 };
 
-// A margin needs four machines, unless there is one alone or all were observed: the spread of two or three says too little of
-// the others. It also needs as many as twelve that have any of the row, or all of fewer: what a handful of machines has, another
+// A margin between machines needs as many that have any of the row, or all of fewer: what a handful of machines has, another
 // draw may have twice or not at all.
-constexpr size_t kLeastMachines = 4;
 constexpr size_t kLeastContributors = 12;
 // With fewer of them a margin is labelled so (MarginKind::kFewMachines); the second of what most machines have none of.
 constexpr size_t kEnoughContributors = 40;

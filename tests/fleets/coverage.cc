@@ -21,9 +21,10 @@ class Tally {
     ++cell_.draws;
     cell_.machines += static_cast<double>(estimate.machines);
     errors_.push_back(std::abs(estimate.value.value_or(0) - cell_.truth));
-    const bool is_of_few = estimate.margin_kind == MarginKind::kFewMachines ||
-                           estimate.margin_kind == MarginKind::kWithinOneMachine;
-    if (estimate.margin && estimate.low && estimate.high) {
+    const bool is_of_few = estimate.margin_kind == MarginKind::kFewMachines;
+    // A machine alone speaks of itself, not of the fleet.
+    if (estimate.margin && estimate.low && estimate.high &&
+        estimate.margin_kind != MarginKind::kWithinOneMachine) {
       Margins& margins = is_of_few ? cell_.few : cell_.enough;
       ++margins.draws;
       margins.within_interval += *estimate.low <= cell_.truth && cell_.truth <= *estimate.high ? 1 : 0;

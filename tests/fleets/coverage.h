@@ -26,7 +26,7 @@ struct Cell {
   size_t draws = 0;
   double machines = 0;  // that contribute, on average
   Margins enough;       // of enough machines, or of all that there are
-  Margins few;          // labelled as of few machines, or of one
+  Margins few;          // labelled as of few machines; those of one alone are not counted
   // The margin of who knows the population: what |estimate - truth| exceeds in 5 of 100 draws.
   double oracle_margin = 0;
 

@@ -104,17 +104,21 @@ TEST(Share, OfOneMachineHasTheNoiseOfItsCountsAndSaysSo) {
   EXPECT_EQ(Row({{171}, {200}, 0.01}).ask(share).margin_kind, MarginKind::kTooFewSamples);
 }
 
-TEST(Share, OfTwoOrThreeMachinesHasNoMargin) {
-  for (const size_t machines : {2, 3}) {
+TEST(Share, OfFewMachinesIsWideAndSaysSo) {
+  double last = 1;
+  for (const size_t machines : {2, 3, 4, 39}) {
     const Estimate estimate = varied(machines).ask(share);
-    EXPECT_TRUE(estimate.value);
-    EXPECT_FALSE(estimate.margin);
-    EXPECT_FALSE(estimate.low);
-    EXPECT_EQ(estimate.margin_kind, MarginKind::kTooFewMachines);
+    EXPECT_EQ(estimate.margin_kind, MarginKind::kFewMachines);
+    EXPECT_LT(*estimate.margin, last);
+    last = *estimate.margin;
   }
-  EXPECT_EQ(varied(4).ask(share).margin_kind, MarginKind::kFewMachines);
-  EXPECT_EQ(varied(39).ask(share).margin_kind, MarginKind::kFewMachines);
+  // Student's quantile of one degree is 12.7.
+  EXPECT_GT(*varied(2).ask(share).margin, 4 * *varied(4).ask(share).margin);
   EXPECT_EQ(varied(40).ask(share).margin_kind, MarginKind::kBetweenMachines);
+}
+
+TEST(Share, OfOneMachineAmongTwoHasNoMargin) {
+  EXPECT_EQ(Row({{50, 0}, {100, 100}}).ask(share).margin_kind, MarginKind::kTooFewMachines);
 }
 
 TEST(Share, OfAHandfulAmongManyMachinesHasNoMargin) {

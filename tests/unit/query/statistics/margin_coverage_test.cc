@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(OfMachines, Coverage,
 // Few machines hold less than they say, and say so.
 TEST(FewMachines, AreLabelledAndHoldNineInTen) {
   Random random(3);
-  for (const double machines : {4, 10, 20}) {
+  for (const double machines : {2, 3, 4, 10, 20}) {
     double coverage = 0;
     int cells = 0;
     for (const Fleet& fleet : all_fleets(machines / kMachines, kMachines, random)) {
