@@ -175,7 +175,7 @@ Status measure_margins(const Flags& flags, Report& report) {
               .goal = 0.94,
               .note = fmt::format("at most 0.97 is wanted; {} cells of {} draws", all.of_enough(), draws)});
   few_among_many.report("margins-few-among-many", report);
-  for (const double machines : {4, 5, 10, 20, 30}) {
+  for (const double machines : {2, 3, 4, 5, 10, 20, 30}) {
     FewSummary summary;
     for (const Fleet& fleet : make_fleets(machines / kMachines, *jobs)) {
       measure_few(fleet, draws, summary);
