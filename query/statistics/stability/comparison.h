@@ -44,7 +44,7 @@ struct Comparison {
   std::vector<RowChange> rows;  // of the union of both top, in ascending order
 };
 
-// 1,000 permutations of 5,000 machines with 1,000 rows take about 0.5 s, and 8 KB for each row.
+// 1,000 permutations of 5,000 machines with 1,000 rows take about 0.3 s, and 5 KB for each row.
 Comparison compare(const Window& x, const Window& y, const ComparisonRequest& request);
 
 }  // namespace plimsoll::statistics
