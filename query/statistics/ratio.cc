@@ -66,22 +66,6 @@ Variance variance_of(std::span<const MachineSums> machines, double ratio, size_t
 
 }  // namespace
 
-std::string_view margin_kind_name(MarginKind kind) {
-  switch (kind) {
-    case MarginKind::kBetweenMachines:
-      return "between machines";
-    case MarginKind::kWithinMachines:
-      return "within machines";
-    case MarginKind::kWithinOneMachine:
-      return "within one machine";
-    case MarginKind::kTooFewSamples:
-      return "too few samples";
-    case MarginKind::kNoSamples:
-      return "no samples";
-  }
-  return "";
-}
-
 Estimate ratio(std::span<const MachineSums> machines) {
   MachineSums sums;
   Estimate estimate;

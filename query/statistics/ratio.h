@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <optional>
 #include <span>
-#include <string_view>
+
+#include "query/statistics/estimate.h"
 
 namespace plimsoll::statistics {
 
@@ -24,28 +25,6 @@ struct MachineSums {
   // very many, which makes the margin wider rather than narrower.
   std::optional<double> inclusion_probability = {};
 };
-
-// What a margin is made of, or why there is none.
-enum class MarginKind {
-  kBetweenMachines,   // how machines differ, counting noise included
-  kWithinMachines,    // counting noise alone: every machine that there is was observed
-  kWithinOneMachine,  // counting noise alone: says nothing of other machines
-  kTooFewSamples,     // no margin
-  kNoSamples,         // no estimate either: one of the two has no samples
-};
-
-// "between machines", ...: as tables have it.
-std::string_view margin_kind_name(MarginKind kind);
-
-struct Estimate {
-  std::optional<double> value;
-  std::optional<double> margin;  // half the width of the 95 % interval around the value
-  MarginKind margin_kind = MarginKind::kNoSamples;
-  size_t machines = 0;  // that have samples of either
-};
-
-// Fewer samples than this of either total, and the normal approximation of its noise is not to be trusted.
-constexpr double kLeastSamples = 30;
 
 // Sum of numerators / sum of denominators. Values must be finite and not negative. Costs a pass over the machines, and
 // a quantile (10 us).

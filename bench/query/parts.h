@@ -1,0 +1,16 @@
+// What query_bench measures, one function a part.
+#pragma once
+
+#include "bench/harness/program.h"
+
+namespace plimsoll::bench {
+
+// How often margins hold the truth and how wide they are, over 10,000 draws from simulated fleets, and from fleets made of the
+// measurements below PLIMSOLL_CORPUS; beside the margins of who knows the population.
+Status measure_margins(const Flags& flags, Report& report);
+// Whether a tenth of the machines says the same as all of them.
+Status measure_agreement(const Flags& flags, Report& report);
+// The time of a verdict on stability.
+Status measure_stability(const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,22 @@
+// Measures what answers are worth, and how fast they come: see docs/benchmarks.md.
+#include <array>
+
+#include "bench/query/parts.h"
+
+namespace plimsoll::bench {
+namespace {
+
+const std::array<Part, 3> kParts{{
+    {"margins", "how often 95 % margins hold the truth, and how wide they are; beside who knows it",
+     measure_margins},
+    {"agreement", "whether a tenth of the machines says the same as all of them", measure_agreement},
+    {"stability", "permutations of machines, for a verdict on stability", measure_stability},
+}};
+
+}  // namespace
+}  // namespace plimsoll::bench
+
+int main(int argc, char** argv) {
+  return plimsoll::bench::run_program("Measures answers: whether their margins hold, and how fast they come.",
+                                      plimsoll::bench::kParts, argc, argv);
+}

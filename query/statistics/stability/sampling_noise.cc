@@ -1,0 +1,92 @@
+#include "query/statistics/stability/sampling_noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+namespace plimsoll::statistics {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double fleet_of(const Design& design) {
+  double fleet = 0;
+  for (size_t i = 0; i < design.machines(); ++i) {
+    fleet += design.inclusion_probability(i) > 0 ? 1 / design.inclusion_probability(i) : kInfinity;
+  }
+  return fleet;
+}
+
+double counting_variance(double value, double samples) {
+  return samples > 0 ? value * value / samples : 0;
+}
+
+}  // namespace
+
+SamplingNoise::SamplingNoise(const Design& design, std::span<const RowSums> rows)
+    : machines_(design.machines()), fleet_(fleet_of(design)) {
+  const double left = 1 - static_cast<double>(machines_) / fleet_;
+  for (const RowSums& row : rows) {
+    const double whole = std::accumulate(row.denominator.begin(), row.denominator.end(), 0.0);
+    const double share = std::accumulate(row.numerator.begin(), row.numerator.end(), 0.0) / whole;
+    std::vector<double> residuals(machines_);
+    Row parts;
+    for (size_t i = 0; i < machines_; ++i) {
+      residuals[i] = row.numerator[i] - share * row.denominator[i];
+      parts.within +=
+          (1 - share) * (1 - share) * counting_variance(row.numerator[i], row.numerator_samples[i]) +
+          share * share *
+              counting_variance(row.denominator[i] - row.numerator[i],
+                                row.denominator_samples[i] - row.numerator_samples[i]);
+    }
+    parts.within /= whole * whole;
+    // What is seen between machines has the noise of their counts in it.
+    const double seen = left > 0 ? design.spread(residuals).variance / left / (whole * whole) : 0;
+    parts.between = std::max(0.0, seen - parts.within);
+    rows_.push_back(parts);
+  }
+}
+
+double SamplingNoise::distance(double machines, double time) const {
+  const double more = machines / static_cast<double>(machines_);
+  const double left = std::max(0.0, 1 - machines / fleet_);
+  double sum = 0;
+  for (const Row& row : rows_) {
+    sum += std::sqrt((row.between * left + row.within / time) / more);
+  }
+  // The difference of two draws has twice the variance of one; of a normal variable of mean 0, |.| is sqrt(2 / pi) of its
+  // standard deviation on average.
+  return 2 * std::numbers::inv_sqrtpi * sum;
+}
+
+std::optional<size_t> SamplingNoise::machines_for(double distance) const {
+  auto most = static_cast<size_t>(std::ceil(std::min(fleet_, 1e9)));
+  if (this->distance(static_cast<double>(most), 1) > distance) {
+    return std::nullopt;
+  }
+  size_t too_few = 0;
+  while (most - too_few > 1) {
+    const size_t middle = too_few + (most - too_few) / 2;
+    (this->distance(static_cast<double>(middle), 1) > distance ? too_few : most) = middle;
+  }
+  return most;
+}
+
+std::optional<double> SamplingNoise::time_for(double distance) const {
+  const auto machines = static_cast<double>(machines_);
+  constexpr double kMost = 1e6;
+  if (this->distance(machines, kMost) > distance) {
+    return std::nullopt;
+  }
+  double least = 0;
+  double most = kMost;
+  while (most - least > 1e-3 * most && most > 1) {
+    const double middle = (least + most) / 2;
+    (this->distance(machines, middle) > distance ? least : most) = middle;
+  }
+  return std::max(1.0, most);
+}
+
+}  // namespace plimsoll::statistics

@@ -1,0 +1,157 @@
+#include "tests/fleets/fleet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "query/statistics/linearization.h"
+#include "query/statistics/response.h"
+
+namespace plimsoll::fleets {
+namespace {
+
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+std::vector<std::vector<uint32_t>> machines_by_stratum(const Fleet& fleet) {
+  std::vector<std::vector<uint32_t>> strata(fleet.drawn.size());
+  for (uint32_t i = 0; i < fleet.machines.size(); ++i) {
+    strata[fleet.machines[i].stratum].push_back(i);
+  }
+  return strata;
+}
+
+std::vector<uint32_t> select(const Fleet& fleet, Random& random) {
+  std::vector<uint32_t> selected;
+  if (fleet.selection == statistics::Selection::kIndependent) {
+    for (uint32_t i = 0; i < fleet.machines.size(); ++i) {
+      if (std::bernoulli_distribution(fleet.machines[i].inclusion_probability)(random)) {
+        selected.push_back(i);
+      }
+    }
+    return selected;
+  }
+  std::vector<std::vector<uint32_t>> strata = machines_by_stratum(fleet);
+  for (size_t stratum = 0; stratum < strata.size(); ++stratum) {
+    std::vector<uint32_t>& machines = strata[stratum];
+    for (size_t i = 0; i < fleet.drawn[stratum]; ++i) {
+      std::swap(machines[i], machines[std::uniform_int_distribution<size_t>(i, machines.size() - 1)(random)]);
+      selected.push_back(machines[i]);
+    }
+  }
+  return selected;
+}
+
+double count(double expected, Random& random) {
+  return expected > 0 ? static_cast<double>(std::poisson_distribution<uint32_t>(expected)(random)) : 0;
+}
+
+// The hits of a machine, by column.
+std::vector<double> count_hits(const Fleet& fleet, uint32_t machine, Random& random) {
+  std::vector<double> hits(fleet.hits.size());
+  if (fleet.is_counted) {
+    std::ranges::transform(fleet.hits, hits.begin(), [&](const auto& column) { return column[machine]; });
+    return hits;
+  }
+  double rest = fleet.hits[0][machine];
+  for (size_t column = 1; column < hits.size(); ++column) {
+    hits[column] = count(fleet.hits[column][machine], random);
+    if (column <= fleet.parts) {
+      hits[0] += hits[column];
+      rest -= fleet.hits[column][machine];
+    }
+  }
+  hits[0] += count(rest, random);
+  return hits;
+}
+
+// Leaves those that answer; the others are made up for by them.
+std::vector<double> answer(const Fleet& fleet, std::vector<uint32_t>& selected, Random& random) {
+  std::vector<statistics::DrawnMachine> drawn;
+  std::vector<uint32_t> answering;
+  for (const uint32_t i : selected) {
+    const Machine& machine = fleet.machines[i];
+    drawn.push_back({machine.stratum, machine.inclusion_probability});
+    if (machine.response_probability == 1 ||
+        std::bernoulli_distribution(machine.response_probability)(random)) {
+      answering.push_back(i);
+    } else {
+      drawn.back().missing_by = 0;
+    }
+  }
+  selected = std::move(answering);
+  return statistics::account_for_response(drawn).weight_factors;
+}
+
+}  // namespace
+
+double Fleet::truth(const Question& question) const {
+  const double numerator = sum(hits[question.numerator]);
+  return question.statistic == Statistic::kTotal ? numerator : numerator / sum(hits[question.denominator]);
+}
+
+void draw_evenly(double fraction, size_t least, Fleet& fleet) {
+  std::vector<size_t> sizes;
+  for (const Machine& machine : fleet.machines) {
+    sizes.resize(std::max<size_t>(sizes.size(), machine.stratum + 1));
+    ++sizes[machine.stratum];
+  }
+  fleet.drawn.clear();
+  for (const size_t size : sizes) {
+    const auto drawn = static_cast<size_t>(std::llround(fraction * static_cast<double>(size)));
+    fleet.drawn.push_back(std::min(size, std::max(drawn, least)));
+  }
+  for (Machine& machine : fleet.machines) {
+    machine.inclusion_probability =
+        static_cast<double>(fleet.drawn[machine.stratum]) / static_cast<double>(sizes[machine.stratum]);
+  }
+}
+
+Sample draw(const Fleet& fleet, Random& random) {
+  Sample sample;
+  sample.numbers = select(fleet, random);
+  const std::vector<double> factors = answer(fleet, sample.numbers, random);
+  sample.samples.assign(fleet.hits.size(), std::vector<double>(sample.numbers.size()));
+  sample.values = sample.samples;
+  for (size_t i = 0; i < sample.numbers.size(); ++i) {
+    const Machine& machine = fleet.machines[sample.numbers[i]];
+    const double probability = machine.inclusion_probability / factors[machine.stratum];
+    sample.machines.push_back({machine.stratum, probability});
+    const std::vector<double> hits = count_hits(fleet, sample.numbers[i], random);
+    for (size_t column = 0; column < hits.size(); ++column) {
+      sample.samples[column][i] = hits[column];
+      sample.values[column][i] = hits[column] / probability;
+    }
+  }
+  return sample;
+}
+
+Fleet collect_all(const Fleet& fleet, Random& random) {
+  Fleet counted = fleet;
+  counted.is_counted = true;
+  for (uint32_t i = 0; i < fleet.machines.size(); ++i) {
+    const std::vector<double> hits = count_hits(fleet, i, random);
+    for (size_t column = 0; column < hits.size(); ++column) {
+      counted.hits[column][i] = hits[column];
+    }
+  }
+  return counted;
+}
+
+statistics::Estimate estimate(const Question& question, const Sample& sample,
+                              const statistics::Design& design) {
+  const statistics::RowSums row{sample.values[question.numerator], sample.values[question.denominator],
+                                sample.samples[question.numerator], sample.samples[question.denominator]};
+  switch (question.statistic) {
+    case Statistic::kShare:
+      return statistics::share(design, row);
+    case Statistic::kRatio:
+      return statistics::ratio(design, row);
+    case Statistic::kTotal:
+      return statistics::total(design, row);
+  }
+  return {};
+}
+
+}  // namespace plimsoll::fleets
