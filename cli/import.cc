@@ -191,8 +191,8 @@ class Importer {
 };
 
 void print_report(const server::PipelineReport& report) {
-  fmt::print("{} profiles became {} rows; {} of {} new locations have names\n", report.profiles, report.rows,
-             report.names.named, report.names.locations);
+  fmt::print("{} profiles became {} rows; {} of {} new locations have names\n", report.rows.profiles,
+             report.rows.rows, report.names.named, report.names.locations);
   for (const std::string& improved : report.names.improved) {
     fmt::print("better symbols: {}\n", improved);
   }
@@ -237,7 +237,7 @@ Status run_import(const ImportOptions& options) {
     return propagate(symbolizer);
   }
   // What was accepted before a failure is accepted: it becomes rows now rather than at some later start.
-  const auto report = server::run_pipeline(**ingest, *symbolizer, true);
+  const auto report = server::run_pipeline(**ingest, *symbolizer);
   if (!report) {
     return propagate(report);
   }

@@ -1,38 +1,34 @@
 #include "server/row_pipeline.h"
 
 namespace plimsoll::server {
-namespace {
 
-Status build_rows(store::Ingest& ingest, PipelineReport& report) {
+Result<store::BuildReport> build_rows(store::Ingest& ingest) {
+  store::BuildReport all;
   while (true) {
     const auto built = ingest.build_pending();
     if (!built) {
       return propagate(built, "building rows");
     }
     if (built->profiles + built->unbuildable == 0) {
-      return {};
+      return all;
     }
-    report.profiles += built->profiles;
-    report.rows += built->rows;
-    report.unbuildable += built->unbuildable;
+    all.profiles += built->profiles;
+    all.rows += built->rows;
+    all.unbuildable += built->unbuildable;
   }
 }
 
-}  // namespace
-
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer,
-                                    bool look_for_better) {
-  PipelineReport report;
-  if (auto built = build_rows(ingest, report); !built) {
-    return propagate(built);
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer) {
+  const auto rows = build_rows(ingest);
+  if (!rows) {
+    return propagate(rows);
   }
-  auto named = symbolizer.run(
-      [&](const symbolizer::CatalogueWork& work) { return ingest.write_catalogue(work); }, look_for_better);
-  if (!named) {
-    return propagate(named, "naming locations");
+  auto names = symbolizer.run(
+      [&](const symbolizer::CatalogueWork& work) { return ingest.write_catalogue(work); }, true);
+  if (!names) {
+    return propagate(names, "naming locations");
   }
-  report.names = std::move(*named);
-  return report;
+  return PipelineReport{*rows, std::move(*names)};
 }
 
 }  // namespace plimsoll::server

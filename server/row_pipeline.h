@@ -1,5 +1,4 @@
-// From accepted profiles to named rows: builds what is pending, then looks up the names of new locations, and of old
-// ones for which better symbols have appeared.
+// From accepted profiles to named rows: what `plimsoll import` does at once, and the server in two threads.
 #pragma once
 
 #include "base/result.h"
@@ -8,18 +7,16 @@
 
 namespace plimsoll::server {
 
-struct PipelineReport {
-  uint64_t profiles = 0;
-  uint64_t rows = 0;
-  uint64_t unbuildable = 0;
-  symbolizer::SymbolizeReport names;
+// Builds until nothing is pending. One thread at a time.
+Result<store::BuildReport> build_rows(store::Ingest& ingest);
 
-  // Whether there is anything to tell.
-  bool has_news() const { return profiles + unbuildable + names.locations + names.renamed != 0; }
+struct PipelineReport {
+  store::BuildReport rows;
+  symbolizer::SymbolizeReport names;
 };
 
-// One thread at a time. Works until nothing is pending; old locations are looked up again only if `look_for_better`.
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer,
-                                    bool look_for_better);
+// Builds what is pending, then looks up the names of new locations, and of old ones for which better symbols have appeared. One
+// thread at a time.
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer);
 
 }  // namespace plimsoll::server

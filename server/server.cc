@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/log.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kGatherInterval{1000};
 
-// After a failure (disk full, say) the pipeline tries again this often.
+// After a failure (disk full, say) it tries again this often.
 constexpr std::chrono::nanoseconds kRetryInterval = std::chrono::seconds(2);
 
 scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
@@ -41,12 +42,8 @@ http::Response plain_text(unsigned status, std::string text) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
-               std::stop_source symbol_searches, const config::ServerConfig& config)
+Server::Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
-      symbolizer_(std::move(symbolizer)),
-      symbol_searches_(std::move(symbol_searches)),
-      symbol_retry_(config.symbol_retry_ns),
       snapshots_(ingest_->directory().path()),
       fleet_(*ingest_, fleet_options(config), [this] {
         const std::lock_guard lock(mutex_);
@@ -63,33 +60,38 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
-  std::stop_source symbol_searches;
-  const symbolizer::ProcessLimits limits{.memory_bytes =
-                                             static_cast<uint64_t>(config.symbol_max_memory_bytes)};
-  auto symbolizer =
-      symbolizer::Symbolizer::open(config.data_dir, {config.symbol_roots, config.symbol_debug_roots},
-                                   std::move(table_worker), {limits, symbol_searches.get_token()});
-  if (!symbolizer) {
-    return propagate(symbolizer);
-  }
-  std::unique_ptr<Server> server(
-      new Server(std::move(*ingest), std::move(*symbolizer), std::move(symbol_searches), config));
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
-  if (auto started = server->start_threads(config); !started) {
+  if (auto started = server->start_threads(config, std::move(table_worker)); !started) {
     return propagate(started);
   }
   return server;
 }
 
-Status Server::start_threads(const config::ServerConfig& config) {
+Status Server::start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker) {
+  std::stop_source searches;
+  const symbolizer::ProcessLimits limits{.memory_bytes =
+                                             static_cast<uint64_t>(config.symbol_max_memory_bytes)};
+  auto symbolizer =
+      symbolizer::Symbolizer::open(config.data_dir, {config.symbol_roots, config.symbol_debug_roots},
+                                   std::move(table_worker), {limits, searches.get_token()});
+  if (!symbolizer) {
+    return propagate(symbolizer);
+  }
   auto compaction =
       CompactionThread::start(*ingest_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
   if (!compaction) {
     return propagate(compaction);
   }
   compaction_ = std::move(*compaction);
+  auto naming = std::make_unique<NamingThread>(*ingest_, std::move(*symbolizer), std::move(searches),
+                                               std::chrono::nanoseconds(config.symbol_retry_ns));
+  {
+    const std::lock_guard lock(mutex_);
+    naming_ = std::move(naming);
+  }
   builder_ = std::thread([this] { build_rows(); });
   return {};
 }
@@ -119,15 +121,19 @@ std::vector<http::Route> Server::people_routes() {
   routes.push_back(
       {"GET", "/healthz", false, 0, [](const http::Request&) { return plain_text(200, "ok\n"); }});
   routes.push_back({"GET", "/readyz", false, 0, [this](const http::Request&) {
-                      const std::lock_guard lock(mutex_);
-                      return pipeline_status_ ? plain_text(200, "ready\n")
-                                              : http::error_response(pipeline_status_.error());
+                      const Status works = status();
+                      return works ? plain_text(200, "ready\n") : http::error_response(works.error());
                     }});
   return routes;
 }
 
 Server::~Server() {
   stop();
+}
+
+Status Server::status() {
+  const std::lock_guard lock(mutex_);
+  return build_status_ && naming_ != nullptr ? naming_->status() : build_status_;
 }
 
 void Server::stop() {
@@ -139,10 +145,15 @@ void Server::stop() {
     stopping_ = true;
     wake_.notify_one();
   }
-  symbol_searches_.request_stop();
   if (builder_.joinable()) {
     builder_.join();
   }
+  std::unique_ptr<NamingThread> naming;
+  {
+    const std::lock_guard lock(mutex_);
+    naming = std::move(naming_);
+  }
+  naming.reset();
   compaction_.reset();
   if (people_ != nullptr) {
     people_->stop();
@@ -151,45 +162,37 @@ void Server::stop() {
 
 bool Server::wait_for_work() {
   std::unique_lock lock(mutex_);
-  // Without a profile too: better symbols may have appeared.
-  const auto interval = pipeline_status_ ? symbol_retry_ : std::min(symbol_retry_, kRetryInterval);
-  wake_.wait_for(lock, interval, [this] { return pending_ || stopping_; });
-  if (!pending_ && stopping_ && pipeline_status_) {
+  const auto has_work = [this] { return pending_ || stopping_; };
+  if (build_status_) {
+    wake_.wait(lock, has_work);
+  } else {
+    wake_.wait_for(lock, kRetryInterval, has_work);
+    pending_ = true;
+  }
+  if (!pending_ && stopping_) {
     return false;
   }
-  if (pending_) {
-    // Profiles that come close together become one segment.
-    wake_.wait_for(lock, kGatherInterval, [this] { return stopping_; });
-  }
+  // Profiles that come close together become one segment.
+  wake_.wait_for(lock, kGatherInterval, [this] { return stopping_; });
   pending_ = false;
   return true;
 }
 
 void Server::build_rows() {
-  using Clock = std::chrono::steady_clock;
-  auto next_retry = Clock::now();
   while (wait_for_work()) {
-    const auto now = Clock::now();
-    const bool is_retry = now >= next_retry;
-    const auto report = run_pipeline(*ingest_, symbolizer_, is_retry);
-    if (is_retry && report) {
-      next_retry = now + symbol_retry_;
+    const auto built = server::build_rows(*ingest_);
+    if (!built) {
+      log_error("{}", built.error().text());
+    } else if (built->profiles + built->unbuildable > 0) {
+      log_info("{} profiles became {} rows", built->profiles, built->rows);
     }
-    if (!report) {
-      log_error("{}", report.error().text());
-    } else if (report->has_news()) {
-      log_info("{} profiles became {} rows; {} of {} new locations have names", report->profiles,
-               report->rows, report->names.named, report->names.locations);
-      for (const std::string& improved : report->names.improved) {
-        log_info("{}", improved);
-      }
-    }
-    if (report && report->rows > 0) {
+    if (built && built->rows > 0) {
+      naming_->wake();
       compaction_->wake();
     }
     const std::lock_guard lock(mutex_);
-    pipeline_status_ = report ? Status() : propagate(report);
-    if (stopping_ && !pipeline_status_) {
+    build_status_ = built ? Status() : propagate(built);
+    if (stopping_ && !build_status_) {
       return;  // what is pending stays accepted, and is built at the next start
     }
   }

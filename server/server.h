@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,13 +15,13 @@
 #include "query/views/snapshot.h"
 #include "scheduler/fleet_service.h"
 #include "server/compaction_thread.h"
+#include "server/naming_thread.h"
 #include "store/ingest.h"
-#include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
 
 // Runs from start() to stop(). Two listeners, one for people and one for daemons, both on loopback only; one thread
-// that turns accepted profiles into rows within seconds, and one that merges what these leave.
+// that turns accepted profiles into rows within seconds, one that looks up their names, and one that merges what these leave.
 class Server {
  public:
   // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
@@ -41,19 +40,17 @@ class Server {
   void stop();
 
  private:
-  Server(std::unique_ptr<store::Ingest> ingest, symbolizer::Symbolizer symbolizer,
-         std::stop_source symbol_searches, const config::ServerConfig& config);
+  Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
-  Status start_threads(const config::ServerConfig& config);
+  Status start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker);
   std::vector<http::Route> people_routes();
+  // Whether rows and names came about lately.
+  Status status();
   // False: the server stops, and nothing is left to do.
   bool wait_for_work();
   void build_rows();
 
   const std::unique_ptr<store::Ingest> ingest_;
-  symbolizer::Symbolizer symbolizer_;            // of the builder thread
-  std::stop_source symbol_searches_;             // of symbolizer_
-  const std::chrono::nanoseconds symbol_retry_;  // how often it looks for better symbols
   query::SnapshotCache snapshots_;
   scheduler::FleetService fleet_;
   std::unique_ptr<http::Listener> people_;
@@ -61,10 +58,12 @@ class Server {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool pending_ = true;                           // protected by mutex_: a profile may be waiting to be built
-  bool stopping_ = false;                         // likewise
-  Status pipeline_status_;                        // likewise: how the newest run of the pipeline ended
-  std::unique_ptr<CompactionThread> compaction_;  // absent: it has not started, or has stopped
+  bool pending_ = true;    // protected by mutex_: a profile may be waiting to be built
+  bool stopping_ = false;  // likewise
+  Status build_status_;    // likewise: how the newest rows were built
+  // Absent: they have not started, or have stopped.
+  std::unique_ptr<CompactionThread> compaction_;
+  std::unique_ptr<NamingThread> naming_;  // changes under mutex_, and while there is no builder
   std::thread builder_;
 };
 

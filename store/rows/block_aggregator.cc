@@ -6,8 +6,6 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr uint32_t kNotSelected = UINT32_MAX;
-
 bool may_hold(const std::vector<bool>& flags, Zone zone) {
   if (flags.empty()) {
     return true;
@@ -190,14 +188,17 @@ bool BlockAggregator::find_common_weights() {
 
 void BlockAggregator::number_stacks(std::span<const uint32_t> stacks) {
   const std::vector<bool>& selected = request_.filter.stacks;
-  if (request_.by_stack && selected.empty()) {
+  is_stack_selected_.clear();
+  for (size_t i = 0; !selected.empty() && i < stacks.size(); ++i) {
+    is_stack_selected_.push_back(RowFilter::selects(selected, stacks[i]) ? 1 : 0);
+  }
+  if (request_.by_stack) {
     stack_number_ = stacks;
     return;
   }
   numbers_.resize(stacks.size());
   for (size_t i = 0; i < stacks.size(); ++i) {
-    const uint32_t number = request_.by_stack ? stacks[i] : group_number(request_.stack_group, stacks[i]);
-    numbers_[i] = RowFilter::selects(selected, stacks[i]) ? number : kNotSelected;
+    numbers_[i] = group_number(request_.stack_group, stacks[i]);
   }
   stack_number_ = numbers_;
 }
@@ -242,7 +243,7 @@ Status BlockAggregator::add_values(size_t measure, double factor) {
   const uint32_t machine = weighed_.machine()[0];
   if (!sums_.is_dense() || !weighed_.has_every_factor()) {
     for (size_t i = 0; i < values_.size(); ++i) {
-      if (stack_number_[i] == kNotSelected) {
+      if (!is_stack_selected(i)) {
         continue;
       }
       if (Status added = add_value(first_cell + stack_number_[i], measure, machine, values_[i] * factor);
@@ -255,8 +256,8 @@ Status BlockAggregator::add_values(size_t measure, double factor) {
   const size_t width = space_.width();
   double* const sums = sums_.sums() + first_cell * width + measure * space_.machine_groups() + machine;
   for (size_t i = 0; i < values_.size(); ++i) {
-    const uint32_t number = stack_number_[i];
-    if (number != kNotSelected) {
+    if (is_stack_selected(i)) {
+      const uint32_t number = stack_number_[i];
       sums[number * width] += values_[i] * factor;
       sums_.touch(first_cell + number);
     }
@@ -278,9 +279,7 @@ void BlockAggregator::add_densely() {
     double* sums = nullptr;  // of the stack at hand, where it is selected
     for_each_entry(
         matrix_,
-        [&](size_t i) {
-          sums = stack_number_[i] == kNotSelected ? nullptr : all_sums + stack_number_[i] * width;
-        },
+        [&](size_t i) { sums = is_stack_selected(i) ? all_sums + stack_number_[i] * width : nullptr; },
         [&](uint32_t group, double hits) {
           if (sums != nullptr) {
             sums[first_sum[group]] += weights[group] * hits;
@@ -292,11 +291,16 @@ void BlockAggregator::add_densely() {
 
 Status BlockAggregator::add_one_by_one() {
   Status status;
-  uint32_t number = kNotSelected;
+  uint32_t number = 0;
+  bool is_selected = false;
   for_each_entry(
-      matrix_, [&](size_t i) { number = stack_number_[i]; },
+      matrix_,
+      [&](size_t i) {
+        number = stack_number_[i];
+        is_selected = is_stack_selected(i);
+      },
       [&](uint32_t group, double hits) {
-        if (number != kNotSelected && status) {
+        if (is_selected && status) {
           status = add_to(weighed_.first_cell()[group] + number, group, hits);
         }
       },

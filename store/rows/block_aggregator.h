@@ -36,6 +36,9 @@ class BlockAggregator {
   Status add_groups();
   Status add_to_one_cell(const Segment& segment, size_t block);
   bool find_common_weights();
+  bool is_stack_selected(size_t place) const {
+    return is_stack_selected_.empty() || is_stack_selected_[place] != 0;
+  }
   void number_stacks(std::span<const uint32_t> stacks);
   void sum_hits_by_place();
   void sum_values_by_place(size_t measure);
@@ -56,7 +59,8 @@ class BlockAggregator {
   BlockMatrix<uint64_t> counts_;            // in its place, where the groups of its entries are not needed
   std::vector<double> common_weights_;      // by measure, where all groups have the same
   std::vector<uint32_t> numbers_;           // by place, unless they are its stacks' IDs
-  std::span<const uint32_t> stack_number_;  // by place: the group of its stack, or kNotSelected
+  std::span<const uint32_t> stack_number_;  // by place: the group of its stack
+  std::vector<uint8_t> is_stack_selected_;  // by place; empty: all are
   std::vector<double> values_;              // by place: to be added up
   std::vector<size_t> first_sum_;           // by group: where its sums are, from those of the stack on
 };

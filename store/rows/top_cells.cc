@@ -8,6 +8,9 @@
 namespace plimsoll::store {
 namespace {
 
+// Dictionaries are smaller: a stack beyond is damage, and gets no table.
+constexpr uint32_t kMostStacks = uint32_t{1} << 28U;
+
 // The cells at these places, which ascend.
 Cells picked(const Cells& cells, const std::vector<size_t>& places) {
   Cells picked;
@@ -107,6 +110,10 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
   const Cells wanted = largest_cells(*all, count);
   if (request.machine_group.empty() || wanted.size() == 0) {
     return wanted;
+  }
+  if (request.by_stack && std::ranges::max(wanted.keys, {}, &CellKey::stack).stack >= kMostStacks) {
+    const auto split = rows.aggregate(request);
+    return split ? largest_cells(*split, count) : split;
   }
   const WantedGroups event(wanted, &CellKey::event);
   const WantedGroups origin(wanted, &CellKey::origin);

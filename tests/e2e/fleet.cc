@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include "http/address.h"
 #include "http/client.h"
@@ -45,17 +44,6 @@ std::vector<std::string> texts(sqlite::Database& database, const std::string& qu
 }
 
 }  // namespace
-
-bool eventually(const std::function<bool()>& holds, std::chrono::microseconds between) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return false;
-    }
-    std::this_thread::sleep_for(between);
-  }
-  return true;
-}
 
 std::string free_address() {
   constexpr int kFirstPort = 10'000;

@@ -1,9 +1,7 @@
 // A server under test, the answers it gives, and what lies in its data directory.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,12 +10,9 @@
 #include "proto/profile.pb.h"
 #include "query/views/table.h"
 #include "tests/e2e/program.h"
+#include "tests/eventually.h"
 
 namespace plimsoll::testing {
-
-// Asks again and again until it holds. False after minutes: the caller fails instead of hanging.
-bool eventually(const std::function<bool()>& holds,
-                std::chrono::microseconds between = std::chrono::milliseconds(5));
 
 // A loopback address on which nobody listens. Its port is below those that the kernel gives to connections, so that
 // nobody is given it while a server restarts.

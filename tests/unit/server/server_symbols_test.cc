@@ -8,8 +8,11 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/hex.h"
+#include "http/client.h"
 #include "proto/symbol_table.pb.h"
 #include "server/server.h"
+#include "tests/eventually.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 
 namespace plimsoll::symbolizer {
@@ -61,6 +64,19 @@ TEST_F(ServerSymbols, AServerThatStopsEndsWhatReadsSymbols) {
   // So that it is looked up after the next start.
   EXPECT_EQ(number("SELECT count(*) FROM location WHERE id NOT IN (SELECT location FROM binding)"), 1);
   EXPECT_EQ(number("SELECT count(*) FROM binary WHERE reasons != '' OR looked_at != ''"), 0);
+}
+
+TEST_F(ServerSymbols, RowsBecomeVisibleWhileSymbolsAreRead) {
+  const auto server = start("exec sleep 1000");
+  const int running = worker("started");
+  const auto profile = plimsoll::testing::make_profile({.seed = 2});
+  http::Client daemon({.base_url = server->fleet_address()});
+  const auto sent =
+      daemon.send("PUT", "/fleet/v1/profiles/" + to_hex(profile.profile_id()), wire::encode(profile));
+  ASSERT_TRUE(sent) << sent.error().text();
+  ASSERT_TRUE(sent->ok()) << sent->body;
+  EXPECT_TRUE(plimsoll::testing::eventually([&] { return number("SELECT count(*) FROM origin") == 2; }));
+  EXPECT_EQ(::kill(running, 0), 0);
 }
 
 TEST_F(ServerSymbols, TheConfigurationSaysWhatItMayAllocate) {

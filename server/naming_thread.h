@@ -1,0 +1,55 @@
+// Looking up names in the background.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "base/result.h"
+#include "store/ingest.h"
+#include "symbolizer/worker/worker.h"
+
+namespace plimsoll::server {
+
+// One thread, which looks up the names of new locations whenever it is woken, and from time to time those of old ones for which
+// better symbols have appeared. A large binary takes minutes; rows become visible meanwhile, without names. What failed is
+// logged, and tried again.
+class NamingThread {
+ public:
+  // `ingest` must outlive it. `searches` stops what the symbolizer searches; `retry`: how often better symbols are looked for.
+  NamingThread(store::Ingest& ingest, symbolizer::Symbolizer symbolizer, std::stop_source searches,
+               std::chrono::nanoseconds retry);
+
+  NamingThread(const NamingThread&) = delete;
+  NamingThread& operator=(const NamingThread&) = delete;
+  // Ends what is being searched, and the process that reads symbols for it. New locations still get the names that are at
+  // hand; the others are looked up after the next start.
+  ~NamingThread();
+
+  // There may be new locations. Any thread.
+  void wake();
+
+  // How the newest pass ended. Any thread.
+  Status status();
+
+ private:
+  // False: it ends, and nothing is left to do.
+  bool wait_for_work(const std::stop_token& stop);
+  void run(const std::stop_token& stop);
+  Status look_up_names();
+
+  store::Ingest& ingest_;
+  symbolizer::Symbolizer symbolizer_;
+  std::stop_source searches_;
+  const std::chrono::nanoseconds retry_;
+  std::chrono::steady_clock::time_point next_retry_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool pending_ = true;  // protected by mutex_
+  Status status_;        // likewise
+  std::jthread thread_;  // last: it uses all else
+};
+
+}  // namespace plimsoll::server
