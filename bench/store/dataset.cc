@@ -59,10 +59,10 @@ class Writer {
   }
 
   Result<Segments> finish() {
-    if (Status written = write_part(); !written) {
+    if (const Status written = write_part(); !written) {
       return propagate(written);
     }
-    if (Status merged = merge_parts(); !merged) {
+    if (const Status merged = merge_parts(); !merged) {
       return propagate(merged);
     }
     csv_.flush();

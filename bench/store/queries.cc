@@ -176,12 +176,12 @@ Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
   if (!by_stack) {
     return by_stack;
   }
-  const store::Cells top = store::largest_cells(totals(*by_stack), kShown);
+  store::Cells answer = store::largest_cells(totals(*by_stack), kShown);
   if (request.machine_group.empty()) {
-    return top;
+    return answer;
   }
   std::vector<uint32_t> functions;
-  for (const store::CellKey& key : top.keys) {
+  for (const store::CellKey& key : answer.keys) {
     functions.push_back(key.stack);
   }
   const store::KeyTree tree = projection_.key_tree(functions);
@@ -193,7 +193,6 @@ Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
   if (!by_class) {
     return by_class;
   }
-  store::Cells answer = top;
   answer.machine_groups = by_class->machine_groups;
   answer.sums.resize(answer.size() * answer.machine_groups);
   std::vector<double> values(tree.classes.size());
