@@ -107,10 +107,10 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
   if (!all) {
     return all;
   }
-  const Cells wanted = largest_cells(*all, count);
-  if (request.machine_group.empty() || wanted.size() == 0) {
-    return wanted;
+  if (request.machine_group.empty() || all->keys.empty() || count == 0) {
+    return largest_cells(*all, count);
   }
+  const Cells wanted = largest_cells(*all, count);
   if (request.by_stack && std::ranges::max(wanted.keys, {}, &CellKey::stack).stack >= kMostStacks) {
     const auto split = rows.aggregate(request);
     return split ? largest_cells(*split, count) : split;
