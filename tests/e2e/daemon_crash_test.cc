@@ -19,6 +19,7 @@
 #include "daemon/spool/spool.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/small_disk.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -119,7 +120,7 @@ class DaemonCrash : public ::testing::Test {
   TestServer server_{data_dir_,
                      fmt::format("[collect]\nwindow = \"100ms\"\nrate_hz = 199\n[fleet]\nheartbeat = "
                                  "\"100ms\"\n[symbols]\nroots = [\"{}\"]\n",
-                                 PLIMSOLL_BIN)};
+                                 built_file())};
   bool server_runs_ = true;
   spool::SpoolStatus status_;  // at the end
   Ids archived_;               // likewise

@@ -203,7 +203,8 @@ TEST_P(FramePointers, GiveTheSameStacks) {
   }
   ASSERT_GE(compared.samples, kWantedSamples);
   EXPECT_GE(share(compared.equal + compared.equal_with_caller), 99.5);
-  EXPECT_LE(share(compared.equal_with_caller), 30) << "mostly in the middle of functions";
+  // How many samples fall before or after the frame is linked differs with the processor.
+  EXPECT_LT(share(compared.equal_with_caller), 50) << "mostly in the middle of functions";
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, FramePointers,

@@ -13,11 +13,12 @@
 #include "elf/elf_file.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
 
-const std::string kSources = PLIMSOLL_SOURCE_DIR "/tests/workloads/";
+const std::string kSources = source_file("tests/workloads/");
 
 // The line of a source that holds `text`.
 int64_t line_of(const std::string& source, const std::string& text) {

@@ -13,6 +13,7 @@
 #include "query/views/table.h"
 #include "tests/e2e/perf_script.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 #include "tests/unit/formats/perf_data/recording_bytes.h"
 
 namespace plimsoll::testing {
@@ -50,7 +51,7 @@ class PerfData : public ::testing::Test {
 
   std::vector<nlohmann::json> import(const std::string& path) const {
     const Finished imported = run({"plimsoll", "import", "--data", folder_ / "data", "--symbol-root",
-                                   PLIMSOLL_BIN, "--symbol-root", "/usr", "--json", path});
+                                   built_file(), "--symbol-root", "/usr", "--json", path});
     EXPECT_EQ(imported.status, 0) << imported.err;
     EXPECT_EQ(imported.err, "") << "nothing to remark on";
     std::vector<nlohmann::json> rows;
@@ -208,7 +209,7 @@ TEST_P(UnwoundAlike, WherePerfReachesARoot) {
       record("--buildid-mmap --call-graph dwarf,32768", GetParam().command + " >/dev/null");
   auto file = perf_data::open_recording(path);
   ASSERT_TRUE(file);
-  const auto imported = perf_data::import_recording(file->reader, {.symbol_roots = {"/usr", PLIMSOLL_BIN}});
+  const auto imported = perf_data::import_recording(file->reader, {.symbol_roots = {"/usr", built_file()}});
   ASSERT_TRUE(imported) << imported.error().text();
   const Finished script =
       shell(perf_ + "script --no-inline --max-stack 2000 -F pid,tid,ip,sym,dso -i " + path);

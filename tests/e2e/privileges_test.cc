@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -191,7 +192,7 @@ TEST_F(Privileges, OfRootAreKeptByTheUserItBecomes) {
   struct stat attributes{};
   ASSERT_EQ(::stat((folder_ / "profile").c_str(), &attributes), 0);
   EXPECT_EQ(attributes.st_uid, kUserId);
-  ASSERT_EQ(run({"plimsoll", "import", "--data", folder_ / "data", "--symbol-root", PLIMSOLL_BIN,
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder_ / "data", "--symbol-root", built_file(),
                  folder_ / "profile"})
                 .status,
             0);

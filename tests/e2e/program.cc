@@ -15,6 +15,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "tests/places.h"
+
 namespace plimsoll::testing {
 namespace {
 
@@ -75,7 +77,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }  // namespace
 
 std::string program(const std::string& name) {
-  return std::string(PLIMSOLL_BIN) + "/" + name;
+  return built_file(name);
 }
 
 Background::Background(const std::vector<std::string>& argv, int daemon_cpu_percent)

@@ -9,6 +9,7 @@
 #include "proto/profile_codec.h"
 #include "query/views/table.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -82,7 +83,7 @@ Measured measure(const std::string& mode, double wanted_samples,
     measured.truth.twenty += truth.twenty;
     measured.truth.ten += truth.ten;
     const Finished imported = run(
-        {"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN, folder / "profile"});
+        {"plimsoll", "import", "--data", folder / "data", "--symbol-root", built_file(), folder / "profile"});
     EXPECT_EQ(imported.status, 0) << imported.err;
     auto hits = hits_by_function(folder / "data", measured.stackless);
     measured.sampled = {hits["seventy_percent" + suffix], hits["twenty_percent" + suffix],

@@ -5,13 +5,14 @@
 
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
 
 // "heap_server.cc:41": where the program's source says "line: FUNCTION".
 std::string place_of(const std::string& function) {
-  std::ifstream source(PLIMSOLL_SOURCE_DIR "/tests/workloads/heap_server.cc");
+  std::ifstream source(source_file("tests/workloads/heap_server.cc"));
   int number = 0;
   for (std::string line; std::getline(source, line);) {
     ++number;
@@ -36,7 +37,7 @@ TEST(ScrapeLines, AllocationSitesAndLockWaitsHaveTheirFileAndLine) {
     const Finished scraped =
         run({"plimsolld", "--scrape", "http://127.0.0.1:" + port + path, "--output", profile});
     ASSERT_EQ(scraped.status, 0) << scraped.err;
-    ASSERT_EQ(run({"plimsoll", "import", "--data", data, profile, "--symbol-root", PLIMSOLL_BIN}).status, 0);
+    ASSERT_EQ(run({"plimsoll", "import", "--data", data, profile, "--symbol-root", built_file()}).status, 0);
     const query::Table table =
         top({"--data", data, "--event", event, "--by", "function,line", "--limit", "100"});
     std::vector<std::string> places;

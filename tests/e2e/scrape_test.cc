@@ -11,6 +11,7 @@
 #include "http/client.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -75,7 +76,7 @@ class Scrape : public ::testing::Test {
   }
 
   static void import(const std::string& path, const std::string& data_dir) {
-    const Finished imported = run({"plimsoll", "import", "--data", data_dir, "--symbol-root", PLIMSOLL_BIN,
+    const Finished imported = run({"plimsoll", "import", "--data", data_dir, "--symbol-root", built_file(),
                                    "--symbol-root", "/usr", path});
     ASSERT_EQ(imported.status, 0) << imported.err;
   }
@@ -187,7 +188,7 @@ TEST_F(Scrape, TheDaemonSendsWhatHappenedBetweenTwoScrapes) {
   // Older than the interval: what it counted before is no news.
   ASSERT_TRUE(
       eventually([&] { return std::chrono::steady_clock::now() - started > std::chrono::seconds(2); }));
-  TestServer server(data(), "[symbols]\nroots = [\"" PLIMSOLL_BIN "\", \"/usr\"]\n");
+  TestServer server(data(), "[symbols]\nroots = [\"" + built_file() + "\", \"/usr\"]\n");
   server.start();
   ASSERT_TRUE(server.becomes_ready());
   const std::string config = folder_ / "daemon.toml";

@@ -12,6 +12,7 @@
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/fleet.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -27,7 +28,7 @@ std::string config_with_window(const std::string& window) {
   return fmt::format(
       "[collect]\nwindow = \"{}\"\nrate_hz = 199\n[fleet]\nheartbeat = \"200ms\"\n[symbols]\nroots = "
       "[\"{}\"]\n",
-      window, PLIMSOLL_BIN);
+      window, built_file());
 }
 
 Background start_daemon(const TestServer& server, const std::string& machine = "m1") {

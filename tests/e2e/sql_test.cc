@@ -6,6 +6,7 @@
 #include "proto/profile_codec.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::testing {
@@ -81,7 +82,7 @@ TEST_F(SqlOverProfiles, ReadsTheStatementFromStandardInput) {
   const std::string path = folder_ / "statement.sql";
   ASSERT_TRUE(write_file_durably(path, as_bytes(statement_ + ";\n")));
   const Finished piped =
-      run({"/bin/sh", "-c", fmt::format("{}/plimsoll sql --csv --data {} < {}", PLIMSOLL_BIN, data_, path)});
+      run({"/bin/sh", "-c", fmt::format("{}/plimsoll sql --csv --data {} < {}", built_file(), data_, path)});
   EXPECT_EQ(piped.out, "function,self\r\nparse,30000\r\nread,12000\r\n") << piped.err;
 }
 

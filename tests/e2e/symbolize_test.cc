@@ -17,6 +17,7 @@
 #include "elf/elf_file.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::testing {
@@ -29,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr const char* kBinary = PLIMSOLL_BIN "/inline_gcc5.so";
+const std::string kBinary = built_file("inline_gcc5.so");
 constexpr uint32_t kSymbolTable = 2;  // SHT_SYMTAB
 
 // Of a function of the binary.
@@ -263,7 +264,7 @@ TEST(Symbolize, OfABuildThatADataDirectoryHasSymbolsOf) {
   add_sample(profile, binary, wire::ELF, address, 1);
   std::ofstream(folder / "profile", std::ios::binary) << wire::encode(profile);
   const Finished imported = run(
-      {"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN, folder / "profile"});
+      {"plimsoll", "import", "--data", folder / "data", "--symbol-root", built_file(), folder / "profile"});
   ASSERT_EQ(imported.status, 0) << imported.err;
 
   const std::string of_data = fmt::format("symbolize --data '{}' --build-id ", folder / "data");

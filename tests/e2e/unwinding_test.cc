@@ -11,6 +11,7 @@
 
 #include "query/views/table.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -183,7 +184,7 @@ TEST_P(Unwinding, ReachesTheOutermostFrameAtLeastAsOftenAsPerf) {
   const Finished script =
       run({"/bin/sh", "-c", "exec perf script --no-inline -F comm,ip,sym,dso -i " + (folder / "perf.data")});
   ASSERT_EQ(script.status, 0) << script.err;
-  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN,
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", "--symbol-root", built_file(),
                  "--symbol-root", "/usr", folder / "profile"})
                 .status,
             0);
@@ -233,11 +234,11 @@ INSTANTIATE_TEST_SUITE_P(
              0.8,
              "65528"},
         Load{"threaded_server",
-             {PLIMSOLL_BIN "/threaded_server", "200"},
+             {built_file("threaded_server"), "200"},
              "threaded_server",
              "threaded_server",
              0.95},
-        Load{"go", {PLIMSOLL_BIN "/go_load", "200"}, "go_load", "go_load", 0.95}),
+        Load{"go", {built_file("go_load"), "200"}, "go_load", "go_load", 0.95}),
     [](const auto& tested) { return tested.param.name; });
 
 // A program of a mix that runs all at once.
@@ -259,8 +260,8 @@ std::vector<MixedLoad> mixed_loads() {
       {"sqlite3", {"/usr/bin/sqlite3", ":memory:", kSqlite}},
       {"python3.*", {"/usr/bin/python3", "-c", kPython}},
       {"perl.*", {"/usr/bin/perl", "-e", kPerl}},
-      {"threaded_server", {PLIMSOLL_BIN "/threaded_server", "200"}},
-      {"go_load", {PLIMSOLL_BIN "/go_load", "200"}},
+      {"threaded_server", {built_file("threaded_server"), "200"}},
+      {"go_load", {built_file("go_load"), "200"}},
       {"openssl", {"/usr/bin/openssl", "speed", "-seconds", "200", "rsa2048"}},
       {"sha256sum", {"/usr/bin/sha256sum", "/dev/zero"}},
       again_and_again("xz", "xz -6 -c " + some_file),
@@ -301,7 +302,7 @@ TEST(UnwindingOfAMix, ReachesTheOutermostFrameOf97PercentOfTheStacks) {
                              "--output", folder / "profile"});
   ASSERT_EQ(once.status, 0) << once.err;
   running.clear();
-  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", "--symbol-root", PLIMSOLL_BIN,
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", "--symbol-root", built_file(),
                  "--symbol-root", "/usr", folder / "profile"})
                 .status,
             0);

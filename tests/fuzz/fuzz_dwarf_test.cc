@@ -12,6 +12,7 @@
 #include "symbolizer/process/table_process.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::symbolizer {
@@ -25,7 +26,7 @@ int damaged_files() {
 }
 
 std::string fixture(const std::string& name) {
-  return read_file(PLIMSOLL_BIN "/inline_" + name + ".so", 1 << 20).value();
+  return read_file(built_file("inline_") + name + ".so", 1 << 20).value();
 }
 
 bool is_readable(const elf::Section& section) {
@@ -51,7 +52,7 @@ class FuzzDwarf : public ::testing::TestWithParam<const char*> {
   // What comes of the file, which has a reason where it is no table.
   Result<MadeTable> make(const std::string& image) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << image;
-    const TableProcess process({PLIMSOLL_BIN "/plimsoll", "symtab", "worker"});
+    const TableProcess process({built_file("plimsoll"), "symtab", "worker"});
     const TableQuery query{.roots = {{folder_.path()}, {}}, .named = {.binary = path_}};
     return process.make(
         query, {.limits = {.memory_bytes = kMaxMemoryBytes, .cpu_seconds = 2}, .folder = folder_.path()});

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/places.h"
 #include "tests/symbols/comparison.h"
 
 namespace plimsoll::testing {
@@ -22,7 +23,7 @@ uint64_t setting(const char* variable, uint64_t otherwise) {
 }
 
 std::string variant_path(const std::string& name) {
-  return std::string(PLIMSOLL_BIN) + "/symbol_mix/" + name;
+  return built_file("symbol_mix/") + name;
 }
 
 struct Variant {
@@ -68,7 +69,7 @@ TEST(Rust, HasTheChainsThatLlvmSymbolizerTells) {
 }
 
 TEST(Go, HasTheChainsThatLlvmSymbolizerTells) {
-  expect_agreement("go", {{.binary = std::string(PLIMSOLL_BIN) + "/go_load"}});
+  expect_agreement("go", {{.binary = built_file("go_load")}});
 }
 
 const auto kNameOf = [](const auto& tested) { return tested.param.name; };

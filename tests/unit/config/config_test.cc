@@ -13,6 +13,7 @@
 #include "config/daemon_config.h"
 #include "config/server_config.h"
 #include "config/settings.h"
+#include "tests/places.h"
 
 namespace plimsoll::config {
 namespace {
@@ -367,7 +368,7 @@ class ProgramConfig : public Config {
  protected:
   std::string committed() const {
     const std::string name = std::is_same_v<Program, ServerConfig> ? "server" : "daemon";
-    return read_file(PLIMSOLL_SOURCE_DIR "/config/" + name + ".example.toml", 1 << 20).value();
+    return read_file(source_file("config/") + name + ".example.toml", 1 << 20).value();
   }
 };
 using Programs = testing::Types<ServerConfig, DaemonConfig>;

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "base/checksum.h"
+#include "tests/places.h"
 #include "tests/unit/daemon/fake_proc.h"
 #include "tests/unit/elf/elf_image.h"
 
@@ -523,7 +524,7 @@ TEST_F(BinaryTableTest, WithoutAnyBuildIdTheContentNamesIt) {
 class OpenImage : public testing::Test {
  protected:
   void SetUp() override {
-    std::filesystem::copy_file(PLIMSOLL_BIN "/symbol_fixture.so", path_,
+    std::filesystem::copy_file(built_file("symbol_fixture.so"), path_,
                                std::filesystem::copy_options::overwrite_existing);
     mapped_ = file_id(path_);
     library_.reset(::dlopen(path_.c_str(), RTLD_NOW));

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "elf/loaded_image.h"
+#include "tests/places.h"
 #include "tests/unit/daemon/call_frames.h"
 
 namespace plimsoll::unwind {
@@ -155,7 +156,7 @@ TEST_P(TableOfFile, HasTheRowsThatReadelfShows) {
 
 // The test itself, a large library, a compiler (where it is), and the loader, most of which is written in assembly.
 INSTANTIATE_TEST_SUITE_P(Files, TableOfFile,
-                         ::testing::Values(PLIMSOLL_BIN "/unwind_test", "/lib/x86_64-linux-gnu/libc.so.6",
+                         ::testing::Values(built_file("unwind_test"), "/lib/x86_64-linux-gnu/libc.so.6",
                                            "/lib64/ld-linux-x86-64.so.2",
                                            "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/perl"));
 

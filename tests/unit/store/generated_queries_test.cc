@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "store/rows/local_rows.h"
 #include "store/sqlite/database.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
 
@@ -216,7 +217,7 @@ TEST_F(GeneratedQueries, HaveTheSameAnswersFromSqlite) {
 }
 
 TEST_F(GeneratedQueries, HaveTheSameAnswersFromDuckDb) {
-  const std::string packages = PLIMSOLL_BIN "/../bench-packages";
+  const std::string packages = built_file("../bench-packages");
   if (!std::filesystem::exists(packages + "/node_modules/@duckdb/node-api")) {
     GTEST_SKIP() << "DuckDB is not in " << packages << ": scripts/install.sh --bench fetches it";
   }
@@ -232,7 +233,7 @@ TEST_F(GeneratedQueries, HaveTheSameAnswersFromDuckDb) {
   write_bytes(folder_ / "rows.csv", table);
   write_bytes(folder_ / "queries.sql", queries);
   const std::string command =
-      fmt::format("node '{}/tests/unit/store/duckdb_answers.mjs' '{}' '{}' '{}' '{}'", PLIMSOLL_SOURCE_DIR,
+      fmt::format("node '{}/tests/unit/store/duckdb_answers.mjs' '{}' '{}' '{}' '{}'", source_file(),
                   packages, folder_ / "rows.csv", folder_ / "queries.sql", folder_ / "answers.csv");
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
   const auto answers = read_file(folder_ / "answers.csv", uint64_t{1} << 30U);

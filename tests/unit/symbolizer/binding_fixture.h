@@ -10,6 +10,7 @@
 
 #include "store/ingest.h"
 #include "symbolizer/worker/worker.h"
+#include "tests/places.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/table_worker.h"
@@ -52,7 +53,7 @@ class BindingTest : public ::testing::Test {
   }
 
   // By a process that has just started.
-  SymbolizeReport bind(const SymbolRoots& roots = {{PLIMSOLL_BIN}}) {
+  SymbolizeReport bind(const SymbolRoots& roots = {{built_file()}}) {
     Symbolizer symbolizer = symbolizer_for(roots);
     return bind(symbolizer);
   }

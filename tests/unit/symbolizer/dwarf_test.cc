@@ -14,6 +14,7 @@
 #include "symbolizer/names/demangle.h"
 #include "symbolizer/search/code_symbols.h"
 #include "symbolizer/symtab/symtab.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::symbolizer {
@@ -149,7 +150,7 @@ std::string place_of(const std::string& frame) {
 
 // The number of the line that has the mark.
 int line_of(const std::string& file, const std::string& mark) {
-  std::ifstream source(std::string(PLIMSOLL_SOURCE_DIR) + "/tests/data/" + file);
+  std::ifstream source(source_file("tests/data/") + file);
   std::string line;
   for (int number = 1; std::getline(source, line); ++number) {
     if (line.ends_with("// MARK " + mark)) {
@@ -170,7 +171,7 @@ std::string in_source(const std::string& function, const std::string& mark) {
 
 std::vector<std::string> fixture_paths() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(PLIMSOLL_BIN)) {
+  for (const auto& entry : std::filesystem::directory_iterator(built_file())) {
     const std::string name = entry.path().filename();
     // That of split DWARF is half of one: table_builder_test reads it.
     const bool is_split = name.ends_with("_dwo.so");
@@ -238,7 +239,7 @@ TEST_P(Dwarf, ShowsInlinedCallsFromTheInnermostOut) {
 }
 
 TEST(DwarfNames, AreAsLinkedOrElseHaveTheirScopes) {
-  const Fixture gcc(PLIMSOLL_BIN "/inline_gcc5.so");
+  const Fixture gcc(built_file("inline_gcc5.so"));
   const auto all = chains(gcc, gcc.code(), Names::kQualified);
   // gcc writes linkage names only of what has external linkage.
   EXPECT_THAT(all, Contains(Chain{in_header("_ZN7fixture9innermostEi", "innermost"),
@@ -259,8 +260,8 @@ TEST_P(Dwarf, PathsAreAbsolute) {
       files.emplace(frame.file);
     }
   }
-  EXPECT_THAT(files, Contains(std::string(PLIMSOLL_SOURCE_DIR) + "/tests/data/inline_fixture.h"));
-  EXPECT_THAT(files, Contains(std::string(PLIMSOLL_SOURCE_DIR) + "/tests/data/inline_fixture.cc"));
+  EXPECT_THAT(files, Contains(source_file("tests/data/inline_fixture.h")));
+  EXPECT_THAT(files, Contains(source_file("tests/data/inline_fixture.cc")));
 }
 
 TEST_P(Dwarf, SaysNothingAboutAddressesWithoutCode) {
@@ -277,14 +278,14 @@ class DwarfOfCopies : public ::testing::Test {
   // A copy of a fixture, changed by a command that ends with its path.
   Fixture changed(const std::string& command) {
     const std::string path = folder_ / "copy.so";
-    std::filesystem::copy_file(PLIMSOLL_BIN "/inline_gcc5.so", path,
+    std::filesystem::copy_file(built_file("inline_gcc5.so"), path,
                                std::filesystem::copy_options::overwrite_existing);
     EXPECT_EQ(std::system(fmt::format("{} '{}'", command, path).c_str()), 0);
     return Fixture(path);
   }
 
   plimsoll::testing::TemporaryDirectory folder_;
-  Fixture original_{PLIMSOLL_BIN "/inline_gcc5.so"};
+  Fixture original_{built_file("inline_gcc5.so")};
 };
 
 TEST_F(DwarfOfCopies, AStrippedFileHasOnlyWhatItsSymbolsSay) {
@@ -324,7 +325,7 @@ TEST_F(DwarfOfCopies, ASupplementHasWhatDwzMovedThere) {
 }
 
 TEST(DamagedDwarf, EntriesThatCallTheirChildrenSiblingsAreTakenOnce) {
-  const Fixture fixture(PLIMSOLL_BIN "/siblings.so");
+  const Fixture fixture(built_file("siblings.so"));
   const auto code = fixture.code();
   ASSERT_FALSE(code.empty());
   EXPECT_THAT(chains(fixture, {code.front()}, Names::kQualified).front(),

@@ -13,6 +13,7 @@
 #include "elf/elf_file.h"
 #include "symbolizer/search/table_search.h"
 #include "symbolizer/symtab/symtab.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::symbolizer {
@@ -21,11 +22,11 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr const char* kPackedBinary = PLIMSOLL_BIN "/packed_gcc4.so";
-constexpr const char* kPackage = PLIMSOLL_BIN "/packed_gcc4.dwp";
-constexpr const char* kSplitBinary = PLIMSOLL_BIN "/inline_gcc5_dwo.so";
+const std::string kPackedBinary = built_file("packed_gcc4.so");
+const std::string kPackage = built_file("packed_gcc4.dwp");
+const std::string kSplitBinary = built_file("inline_gcc5_dwo.so");
 // The compiler wrote it, and its path, which lies outside of the folders that these searches may read.
-constexpr const char* kSplitFile = PLIMSOLL_BIN "/inline_gcc5_dwo.dwo";
+const std::string kSplitFile = built_file("inline_gcc5_dwo.dwo");
 
 std::string build_id_of(const std::string& path) {
   const std::string content = *read_file(path, uint64_t{1} << 30);
@@ -145,7 +146,7 @@ TEST_F(SplitSearch, WhereTheCompilerWroteItIsNotReadOutsideTheRoots) {
   const FoundTable found = find(kSplitBinary);
   EXPECT_EQ(found.quality, SymtabQuality::kLines);
   EXPECT_THAT(found.reasons, AllOf(HasSubstr("inline_gcc5_dwo.dwo: not found"), HasSubstr("symbols.roots")));
-  allowed_ = PLIMSOLL_BIN;
+  allowed_ = built_file();
   binary_ = kSplitBinary;
   expect_whole(kSplitBinary);
 }

@@ -9,14 +9,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tests/places.h"
+
 namespace plimsoll::symbolizer {
 
-inline constexpr const char* kFixturePath = PLIMSOLL_BIN "/symbol_fixture.so";
+inline const std::string kFixturePath = built_file("symbol_fixture.so");
 inline constexpr std::string_view kFixtureBuildId = "plimsoll-fixture";
 
 class LoadedFixture {
  public:
-  LoadedFixture() : handle_(::dlopen(kFixturePath, RTLD_NOW | RTLD_LOCAL)) {
+  LoadedFixture() : handle_(::dlopen(kFixturePath.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr) {
       ADD_FAILURE() << ::dlerror();
       return;

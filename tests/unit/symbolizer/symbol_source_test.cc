@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "elf/elf_file.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
 #include "tests/unit/symbolizer/table_worker.h"
@@ -24,9 +25,9 @@ namespace {
 using store::SymbolQuality;
 using ::testing::HasSubstr;
 
-constexpr const char* kWholePath = PLIMSOLL_BIN "/inline_gcc5.so";
-constexpr const char* kStrippedPath = PLIMSOLL_BIN "/split.so";
-constexpr const char* kDebugPath = PLIMSOLL_BIN "/split.debug";
+const std::string kWholePath = built_file("inline_gcc5.so");
+const std::string kStrippedPath = built_file("split.so");
+const std::string kDebugPath = built_file("split.debug");
 
 std::string build_id_of(const std::string& path) {
   const std::string content = *read_file(path, uint64_t{1} << 30);

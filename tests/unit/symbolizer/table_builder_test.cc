@@ -14,6 +14,7 @@
 #include "elf/elf_file.h"
 #include "symbolizer/search/code_symbols.h"
 #include "symbolizer/symtab/symtab.h"
+#include "tests/places.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -84,7 +85,7 @@ TEST(TableBuilder, MakesTheSameBytesEachTime) {
 }
 
 TEST(TableBuilder, SaysHowMuchItsSourcesTold) {
-  Program program(PLIMSOLL_BIN "/inline_gcc5.so");
+  Program program(built_file("inline_gcc5.so"));
   EXPECT_EQ(build_table(program.inputs).quality, SymtabQuality::kFull);
   program.inputs.debug = {};
   EXPECT_EQ(build_table(program.inputs).quality, SymtabQuality::kSymtab);
@@ -94,7 +95,7 @@ TEST(TableBuilder, SaysHowMuchItsSourcesTold) {
 }
 
 TEST(TableBuilder, HasSymbolsWhereDwarfCannotBeRead) {
-  Program program(PLIMSOLL_BIN "/inline_gcc5.so");
+  Program program(built_file("inline_gcc5.so"));
   const std::string damaged(as_text(program.file.bytes()).substr(0, 1000));
   program.inputs.debug = as_bytes(damaged);
   const BuiltTable built = build_table(program.inputs);
@@ -105,7 +106,7 @@ TEST(TableBuilder, HasSymbolsWhereDwarfCannotBeRead) {
 
 // The label may be of any code further up: people then know what DWARF says.
 TEST(TableBuilder, WhereALabelReachesAFunctionPeopleKnowTheFunction) {
-  Program program(PLIMSOLL_BIN "/inline_gcc5.so");
+  Program program(built_file("inline_gcc5.so"));
   const uint64_t address = program.address_of("plain_c");
   program.inputs.symbols = {{.address = address - 1, .name = "label"}};
   EXPECT_THAT(name_and_known_as_at(build_table(program.inputs).bytes, address), Pair("label", "plain_c"));
@@ -114,10 +115,10 @@ TEST(TableBuilder, WhereALabelReachesAFunctionPeopleKnowTheFunction) {
 }
 
 TEST(TableBuilder, SaysWhichSplitDwarfIsNotAtHand) {
-  Program program(PLIMSOLL_BIN "/inline_gcc5_dwo.so");
+  Program program(built_file("inline_gcc5_dwo.so"));
   EXPECT_THAT(build_table(program.inputs).problems, ElementsAre(HasSubstr("inline_gcc5_dwo.dwo: not found")));
   std::string asked;
-  const auto dwo = MappedFile::open(PLIMSOLL_BIN "/inline_gcc5_dwo.dwo", kMaxProgramBytes);
+  const auto dwo = MappedFile::open(built_file("inline_gcc5_dwo.dwo"), kMaxProgramBytes);
   ASSERT_TRUE(dwo) << dwo.error().text();
   program.inputs.find_split = [&](const SplitName& name) {
     asked = name.name;
@@ -130,10 +131,10 @@ TEST(TableBuilder, SaysWhichSplitDwarfIsNotAtHand) {
 }
 
 TEST(TableBuilder, RefusesSplitDwarfOfAnotherBuild) {
-  Program program(PLIMSOLL_BIN "/inline_gcc5_dwo.so");
+  Program program(built_file("inline_gcc5_dwo.so"));
   std::string other;
   {
-    const auto dwo = MappedFile::open(PLIMSOLL_BIN "/inline_gcc5_dwo.dwo", kMaxProgramBytes);
+    const auto dwo = MappedFile::open(built_file("inline_gcc5_dwo.dwo"), kMaxProgramBytes);
     ASSERT_TRUE(dwo) << dwo.error().text();
     other = as_text(dwo->bytes());
   }

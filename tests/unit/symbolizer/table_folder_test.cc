@@ -9,6 +9,7 @@
 
 #include "symbolizer/symtab/symtab_writer.h"
 #include "symbolizer/worker/symbol_loader.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/table_worker.h"
 
@@ -175,10 +176,10 @@ TEST_F(KeptTables, DwarfThatTakesTooMuchCostsLinesAndNoNames) {
 #ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
   GTEST_SKIP() << "builds with sanitizers have no limit of memory";
 #endif
-  const std::string path = PLIMSOLL_BIN "/plimsoll";
+  const std::string path = built_file("plimsoll");
   const std::string content = *read_file(path, uint64_t{1} << 30);
   const std::string build_id(elf::ElfFile::parse(as_bytes(content))->build_id());
-  SymbolLoader loader({{PLIMSOLL_BIN}, {}}, *TableFolder::open(folder_.path()), table_process(),
+  SymbolLoader loader({{built_file()}, {}}, *TableFolder::open(folder_.path()), table_process(),
                       {.limits = {.memory_bytes = uint64_t{48} << 20}});
   const BinarySymbols symbols =
       loader.load({.identity_kind = wire::GNU_BUILD_ID, .identity = build_id, .paths = {&path, 1}}).value();

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "symbolizer/process/messages.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/table_worker.h"
 
@@ -18,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* kBinary = PLIMSOLL_BIN "/inline_gcc5.so";
+const std::string kBinary = built_file("inline_gcc5.so");
 
 TableQuery query_for(const std::string& binary) {
   return {.roots = {{"/"}, {}}, .named = {.binary = binary}};
@@ -41,7 +42,7 @@ TEST(TableProcess, MakesATableOfABinary) {
 }
 
 TEST(TableProcess, OneThreadOrMoreMakeTheSameBytes) {
-  TableQuery query = query_for(PLIMSOLL_BIN "/symbolizer_test");
+  TableQuery query = query_for(built_file("symbolizer_test"));
   const auto one = table_process().make(query, {});
   query.threads = 4;
   const auto four = table_process().make(query, {});
@@ -59,7 +60,7 @@ TEST(TableProcess, AFileThatCannotBeReadIsNamed) {
 TEST(TableProcess, ABinaryWithoutSymbolsHasNoTable) {
   const plimsoll::testing::TemporaryDirectory folder;
   const std::string path = folder / "bare";
-  std::filesystem::copy_file(PLIMSOLL_BIN "/siblings.so", path);
+  std::filesystem::copy_file(built_file("siblings.so"), path);
   ASSERT_EQ(std::system(fmt::format("strip --strip-all -R .dynsym '{}' 2>/dev/null", path).c_str()), 0);
   const auto made = table_process().make(query_for(path), {});
   ASSERT_TRUE(made) << made.error().text();
@@ -130,7 +131,7 @@ TEST(TableProcess, TooLittleMemoryIsSaid) {
 #ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
   GTEST_SKIP() << "builds with sanitizers have no limit of memory";
 #endif
-  const auto made = table_process().make(query_for(PLIMSOLL_BIN "/plimsoll"),
+  const auto made = table_process().make(query_for(built_file("plimsoll")),
                                          {.limits = {.memory_bytes = uint64_t{48} << 20}});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kTooLarge);

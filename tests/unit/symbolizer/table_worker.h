@@ -6,12 +6,13 @@
 #include <string>
 
 #include "symbolizer/worker/symbol_loader.h"
+#include "tests/places.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::symbolizer {
 
 inline TableProcess table_process() {
-  return TableProcess({PLIMSOLL_BIN "/plimsoll", "symtab", "worker"});
+  return TableProcess({built_file("plimsoll"), "symtab", "worker"});
 }
 
 // A loader with the tables of that folder.

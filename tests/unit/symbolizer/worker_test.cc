@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "elf/elf_file.h"
+#include "tests/places.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
 
@@ -83,7 +84,7 @@ TEST_F(WorkerTest, OnceToldToStopItLooksUpOnlyWhatTakesNoSearch) {
   add_kernel_symbols(profile, {"schedule"});
   ingest(profile);
   const std::stop_source stop;
-  Symbolizer symbolizer = *Symbolizer::open(folder_ / "data", {{PLIMSOLL_BIN}}, {"/nowhere/plimsoll"},
+  Symbolizer symbolizer = *Symbolizer::open(folder_ / "data", {{built_file()}}, {"/nowhere/plimsoll"},
                                             {.stop = stop.get_token()});
   stop.request_stop();
   EXPECT_EQ(bind(symbolizer).locations, 1);
@@ -122,7 +123,7 @@ TEST_F(WorkerTest, MissingBinariesAreReportedWithTheReasonAndHinderNoOther) {
   add_sample(profile, fixture_, wire::ELF, loaded_.address_of("exported_c"), 1);
   ingest(profile);
 
-  const SymbolizeReport report = bind({{PLIMSOLL_BIN, folder_ / "roots"}});
+  const SymbolizeReport report = bind({{built_file(), folder_ / "roots"}});
   EXPECT_EQ(report.locations, 4);
   EXPECT_EQ(report.named, 2);  // also the one of the path outside: its build was found elsewhere
   // Two builds under one path, and one build under two.
@@ -188,10 +189,10 @@ class LateBinding : public WorkerTest {
  protected:
   LateBinding() {
     std::filesystem::create_directory(binaries_);
-    std::filesystem::copy_file(PLIMSOLL_BIN "/split.so", path_);
+    std::filesystem::copy_file(built_file("split.so"), path_);
     const std::string content = *read_file(path_, 1 << 20);
     build_id_ = elf::ElfFile::parse(as_bytes(content))->build_id();
-    elf::ElfFile::parse(as_bytes(*read_file(PLIMSOLL_BIN "/inline_gcc5.so", 1 << 20)))
+    elf::ElfFile::parse(as_bytes(*read_file(built_file("inline_gcc5.so"), 1 << 20)))
         ->for_each_symbol(SHT_SYMTAB, [&](const elf::Symbol& symbol) {
           // Not exported, so that .dynsym does not know it.
           hidden_ = symbol.name == "_ZN7fixture12_GLOBAL__N_16hiddenEi" ? symbol.address : hidden_;
@@ -209,7 +210,7 @@ class LateBinding : public WorkerTest {
     const std::string hex = to_hex(build_id_);
     const std::string folder = debug_ + "/.build-id/" + hex.substr(0, 2);
     std::filesystem::create_directories(folder);
-    std::filesystem::copy_file(PLIMSOLL_BIN "/split.debug", folder + "/" + hex.substr(2) + ".debug");
+    std::filesystem::copy_file(built_file("split.debug"), folder + "/" + hex.substr(2) + ".debug");
   }
 
   std::map<std::string, std::string> segments() const {
