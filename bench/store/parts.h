@@ -14,6 +14,8 @@ Status measure_worst(const Flags& flags, Report& report);
 Status measure_replayed(const Flags& flags, Report& report);
 // Raw profiles to visible rows.
 Status measure_ingest(const Flags& flags, Report& report);
+// From a daemon's upload to the rows that a reader sees.
+Status measure_visibility(const Flags& flags, Report& report);
 // Time and memory by number of rows.
 Status measure_growth(const Flags& flags, Report& report);
 

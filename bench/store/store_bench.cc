@@ -15,6 +15,8 @@ const std::array kParts{
          measure_replayed},
     Part{"growth", "time and memory by number of rows, to 100 million; --full: 500 million", measure_growth},
     Part{"ingest", "raw profiles to visible rows", measure_ingest},
+    Part{"visibility", "from a daemon's upload to a running server until a reader sees its rows",
+         measure_visibility},
 };
 
 }  // namespace
