@@ -91,6 +91,9 @@ void add_top(CLI::App& app, TopOptions& options) {
       ->type_name("DIM,...");
   add_parameter(*command, "--limit", "limit", options.parameters, "Rows to show (default 20)")
       ->type_name("N");
+  command->add_flag_callback(
+      "--no-margins", [&options] { options.parameters.emplace_back("margins", "no"); },
+      "Without the shares' margins of error, which take a second pass over the rows");
   command->footer(dimension_help());
 }
 

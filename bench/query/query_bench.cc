@@ -6,10 +6,11 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 3> kParts{{
+const std::array<Part, 4> kParts{{
     {"margins", "how often 95 % margins hold the truth, and how wide they are; beside who knows it",
      measure_margins},
     {"agreement", "whether a tenth of the machines says the same as all of them", measure_agreement},
+    {"views", "top with its margins, over tens of millions of rows", measure_views},
     {"stability", "permutations of machines, for a verdict on stability", measure_stability},
 }};
 

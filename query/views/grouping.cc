@@ -1,142 +1,91 @@
 #include "query/views/grouping.h"
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 
 namespace plimsoll::query {
 
-uint32_t Grouping::Interner::number(const std::string& text) {
-  const auto [entry, is_new] = numbers_.try_emplace(text, static_cast<uint32_t>(texts_.size()));
-  if (is_new) {
-    texts_.push_back(text);
+size_t hash_value(const RowKey& key) {
+  size_t seed = 0;
+  for (const uint32_t number : {key.origin, key.workload, key.thread, key.frame, key.stack}) {
+    boost::hash_combine(seed, number);
   }
-  return entry->second;
+  return seed;
+}
+
+Grouping::Grouping(std::span<const Dimension> by, const Snapshot& snapshot) : by_(by), snapshot_(snapshot) {
+  std::map<DimensionSource, size_t> used;
+  for (const Dimension& dimension : by_) {
+    place_.push_back(used[dimension.source]++);
+  }
+  if (groups_by(DimensionSource::kFrame)) {
+    frames_ = snapshot.frame_keys->of(snapshot, names_of(DimensionSource::kFrame));
+  }
 }
 
 bool Grouping::groups_by(DimensionSource source) const {
   return std::ranges::any_of(by_, [&](const Dimension& dimension) { return dimension.source == source; });
 }
 
-// Numbers the entries of a dictionary by their values in the dimensions of one source.
-template <typename ValueOf>
-void Grouping::number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
-                              std::vector<GroupKey>& keys, ValueOf value_of) {
-  keys.assign(1, GroupKey());
-  if (!groups_by(source)) {
-    return;
+std::vector<std::string_view> Grouping::names_of(DimensionSource source) const {
+  std::vector<std::string_view> names;
+  for (const Dimension& dimension : by_) {
+    if (dimension.source == source) {
+      names.push_back(dimension.name);
+    }
   }
-  std::map<GroupKey, uint32_t> numbers;
+  return names;
+}
+
+Grouping::Entries Grouping::number_entries(DimensionSource source, size_t entries,
+                                           std::vector<uint32_t>& group, const ValueOf& value_of) const {
+  const std::vector<std::string_view> names = names_of(source);
+  Entries numbered{.dimensions = names.size(), .texts = {}};
+  if (names.empty()) {
+    return numbered;
+  }
+  std::map<std::vector<std::string>, uint32_t> numbers;
+  // Entry 0 stands for nothing and has a number all the same, so that tables are indexed by ID.
+  numbers.emplace(std::vector<std::string>(names.size()), 0);
+  numbered.texts.resize(names.size());
   group.assign(entries, 0);
   for (uint32_t id = 1; id < entries; ++id) {
-    GroupKey key;
-    for (const Dimension& dimension : by_) {
-      if (dimension.source == source) {
-        key.push_back(interner_.number(value_of(dimension.name, id)));
-      }
+    std::vector<std::string> texts;
+    for (const std::string_view name : names) {
+      texts.push_back(value_of(name, id));
     }
-    const auto [entry, is_new] = numbers.try_emplace(key, static_cast<uint32_t>(keys.size()));
+    const auto [entry, is_new] = numbers.try_emplace(std::move(texts), static_cast<uint32_t>(numbers.size()));
     if (is_new) {
-      keys.push_back(key);
+      numbered.texts.insert(numbered.texts.end(), entry->first.begin(), entry->first.end());
     }
     group[id] = entry->second;
   }
+  return numbered;
 }
 
 void Grouping::add_groups(store::AggregateRequest& request) {
   const store::Dictionaries& dictionaries = snapshot_.dictionaries;
-  number_entries(DimensionSource::kOrigin, dictionaries.origins.size(), request.origin_group, origin_keys_,
-                 [&](std::string_view name, uint32_t id) { return origin_value(snapshot_, name, id); });
-  number_entries(DimensionSource::kWorkload, dictionaries.workloads.size(), request.workload_group,
-                 workload_keys_,
-                 [&](std::string_view name, uint32_t id) { return workload_value(snapshot_, name, id); });
-  number_entries(DimensionSource::kThread, dictionaries.threads.size(), request.thread_group, thread_keys_,
-                 [&](std::string_view, uint32_t id) { return dictionaries.threads[id]; });
-}
-
-// The group of a cell in one frame, in the order of by_.
-GroupKey Grouping::key_of(const store::CellKey& cell, const GroupKey& frame_key) const {
-  const auto* origin = origin_keys_[cell.origin].data();
-  const auto* workload = workload_keys_[cell.workload].data();
-  const auto* thread = thread_keys_[cell.thread].data();
-  const auto* frame = frame_key.data();
-  GroupKey key;
-  for (const Dimension& dimension : by_) {
-    switch (dimension.source) {
-      case DimensionSource::kOrigin:
-        key.push_back(*origin++);
-        break;
-      case DimensionSource::kWorkload:
-        key.push_back(*workload++);
-        break;
-      case DimensionSource::kThread:
-        key.push_back(*thread++);
-        break;
-      case DimensionSource::kFrame:
-      case DimensionSource::kStack:
-        key.push_back(*frame++);
-        break;
-    }
-  }
-  return key;
+  origins_ =
+      number_entries(DimensionSource::kOrigin, dictionaries.origins.size(), request.origin_group,
+                     [&](std::string_view name, uint32_t id) { return origin_value(snapshot_, name, id); });
+  workloads_ =
+      number_entries(DimensionSource::kWorkload, dictionaries.workloads.size(), request.workload_group,
+                     [&](std::string_view name, uint32_t id) { return workload_value(snapshot_, name, id); });
+  threads_ = number_entries(DimensionSource::kThread, dictionaries.threads.size(), request.thread_group,
+                            [&](std::string_view, uint32_t id) { return dictionaries.threads[id]; });
 }
 
 uint32_t Grouping::stack_number(uint32_t stack) {
   const auto [entry, is_new] = stack_numbers_.try_emplace(stack, 0);
   if (is_new) {
-    entry->second = interner_.number(stack_value(snapshot_, stack));
+    const auto [text, is_new_text] = number_of_text_.try_emplace(stack_value(snapshot_, stack),
+                                                                 static_cast<uint32_t>(stack_texts_.size()));
+    if (is_new_text) {
+      stack_texts_.push_back(text->first);
+    }
+    entry->second = text->second;
   }
   return entry->second;
-}
-
-// The part of a key that frames and stacks decide.
-GroupKey Grouping::frame_key(FramePlace place, uint32_t stack) {
-  GroupKey key;
-  for (const Dimension& dimension : by_) {
-    if (dimension.source == DimensionSource::kFrame) {
-      key.push_back(interner_.number(frame_value(snapshot_, dimension.name, place)));
-    } else if (dimension.source == DimensionSource::kStack) {
-      key.push_back(stack_number(stack));
-    }
-  }
-  return key;
-}
-
-// Keys of all frames of a location, innermost first; made once for each location, or, where the whole stack is part of
-// the key, for each stack that it is on.
-const std::vector<GroupKey>& Grouping::location_keys(uint32_t location, uint32_t stack) {
-  auto& keys = location_keys_[{location, groups_by(DimensionSource::kStack) ? stack : 0}];
-  for (uint32_t depth = 0; keys.size() < frames_of(snapshot_, location); ++depth) {
-    keys.push_back(frame_key({location, depth}, stack));
-  }
-  return keys;
-}
-
-uint32_t Grouping::leaf_of(const store::CellKey& cell) const {
-  return cell.stack == 0 ? 0 : snapshot_.dictionaries.stacks[cell.stack].location;
-}
-
-GroupKey Grouping::self_key(const store::CellKey& cell) {
-  // Without frames in the key, it is not worth remembering by location.
-  return groups_by(DimensionSource::kFrame) ? key_of(cell, location_keys(leaf_of(cell), cell.stack).front())
-                                            : key_of(cell, frame_key({leaf_of(cell), 0}, cell.stack));
-}
-
-std::set<GroupKey> Grouping::total_keys(const store::CellKey& cell) {
-  if (!groups_by(DimensionSource::kFrame)) {
-    return {self_key(cell)};
-  }
-  std::set<GroupKey> on_stack;
-  if (cell.stack == 0) {
-    on_stack.insert(location_keys(0, 0).front());
-  }
-  for (uint32_t node = cell.stack; node != 0; node = snapshot_.dictionaries.stacks[node].parent) {
-    const auto& keys = location_keys(snapshot_.dictionaries.stacks[node].location, cell.stack);
-    on_stack.insert(keys.begin(), keys.end());
-  }
-  std::set<GroupKey> whole;
-  for (const GroupKey& key : on_stack) {
-    whole.insert(key_of(cell, key));
-  }
-  return whole;
 }
 
 std::vector<TableColumn> Grouping::columns() const {
@@ -147,15 +96,35 @@ std::vector<TableColumn> Grouping::columns() const {
   return columns;
 }
 
-void Grouping::add_texts(const GroupKey& key, std::vector<Value>& row) const {
-  for (const uint32_t number : key) {
-    row.emplace_back(interner_.text(number));
+const std::string& Grouping::text(const RowKey& key, size_t column) const {
+  switch (by_[column].source) {
+    case DimensionSource::kOrigin:
+      return origins_.text(key.origin, place_[column]);
+    case DimensionSource::kWorkload:
+      return workloads_.text(key.workload, place_[column]);
+    case DimensionSource::kThread:
+      return threads_.text(key.thread, place_[column]);
+    case DimensionSource::kFrame:
+      return frames_->text(key.frame, place_[column]);
+    case DimensionSource::kStack:
+      break;
+  }
+  return stack_texts_[key.stack];
+}
+
+void Grouping::add_texts(const RowKey& key, std::vector<Value>& row) const {
+  for (size_t column = 0; column < by_.size(); ++column) {
+    row.emplace_back(text(key, column));
   }
 }
 
-bool Grouping::less(const GroupKey& a, const GroupKey& b) const {
-  return std::ranges::lexicographical_compare(
-      a, b, [&](uint32_t x, uint32_t y) { return interner_.text(x) < interner_.text(y); });
+bool Grouping::less(const RowKey& a, const RowKey& b) const {
+  for (size_t column = 0; column < by_.size(); ++column) {
+    if (const auto order = text(a, column) <=> text(b, column); order != 0) {
+      return order < 0;
+    }
+  }
+  return false;
 }
 
 }  // namespace plimsoll::query

@@ -1,75 +1,86 @@
-// Sorts the cells of an aggregation into the rows of a view, by the values of dimensions.
+// What the rows of a view are called: the values of dimensions, as numbers while rows are summed and as texts once they are shown.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
+#include <memory>
 #include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "query/views/dimension.h"
+#include "query/views/frame_keys.h"
 #include "query/views/snapshot.h"
 #include "query/views/table.h"
 #include "store/rows/aggregation.h"
 
 namespace plimsoll::query {
 
-// A group of rows: a number for each dimension, which stands for its text.
-using GroupKey = std::vector<uint32_t>;
+// A row, as numbers of a Grouping; 0 in what its dimensions say nothing about.
+struct RowKey {
+  uint32_t origin = 0;
+  uint32_t workload = 0;
+  uint32_t thread = 0;
+  uint32_t frame = 0;  // key of FrameKeys
+  uint32_t stack = 0;  // the text of a whole stack
 
-// One thread. Borrows both: the dimensions and the snapshot.
+  auto operator<=>(const RowKey&) const = default;
+  friend size_t hash_value(const RowKey& key);
+};
+
+// One thread. Borrows both: the dimensions and the snapshot. Numbers are dense from 0.
 class Grouping {
  public:
-  Grouping(std::span<const Dimension> by, const Snapshot& snapshot) : by_(by), snapshot_(snapshot) {}
+  Grouping(std::span<const Dimension> by, const Snapshot& snapshot);
 
-  // Whether groups depend on frames or stacks: then cells must be by stack.
-  bool needs_stacks() const {
-    return groups_by(DimensionSource::kFrame) || groups_by(DimensionSource::kStack);
-  }
-
-  // Sets the request's groups by origin, workload and thread; before any cell comes.
+  // Sets the request's groups by origin, workload and thread; before any key is asked for its texts.
   void add_groups(store::AggregateRequest& request);
 
-  // The group of the cell's leaf, its innermost inlined frame.
-  GroupKey self_key(const store::CellKey& cell);
-  // The groups that any frame of the cell's stack falls into, each once; that of self_key() where no dimension is of frames.
-  std::set<GroupKey> total_keys(const store::CellKey& cell);
+  // Whether groups depend on frames or stacks: then cells must be by stack.
+  bool needs_stacks() const { return frames_ != nullptr || groups_by_stack(); }
+  // Absent where no dimension is of frames.
+  const FrameKeys* frames() const { return frames_.get(); }
+  bool groups_by_stack() const { return groups_by(DimensionSource::kStack); }
+  // The number of a whole stack's text.
+  uint32_t stack_number(uint32_t stack);
+  // The texts that there are numbers of, by stack: of those that were asked for.
+  const std::map<uint32_t, uint32_t>& stack_numbers() const { return stack_numbers_; }
 
   std::vector<TableColumn> columns() const;
-  // Appends the texts of a group, a cell for each column.
-  void add_texts(const GroupKey& key, std::vector<Value>& row) const;
+  // Appends the texts of a row, a cell for each column.
+  void add_texts(const RowKey& key, std::vector<Value>& row) const;
   // The order of the texts.
-  bool less(const GroupKey& a, const GroupKey& b) const;
+  bool less(const RowKey& a, const RowKey& b) const;
 
  private:
-  class Interner {
-   public:
-    uint32_t number(const std::string& text);
-    const std::string& text(uint32_t number) const { return texts_[number]; }
+  // The entries of one dictionary, numbered by their values in the dimensions of one source.
+  struct Entries {
+    size_t dimensions = 0;
+    std::vector<std::string> texts;  // number-major
 
-   private:
-    std::map<std::string, uint32_t, std::less<>> numbers_;
-    std::vector<std::string> texts_;
+    const std::string& text(uint32_t number, size_t dimension) const {
+      return texts[number * dimensions + dimension];
+    }
   };
+  using ValueOf = std::function<std::string(std::string_view dimension, uint32_t id)>;
 
   bool groups_by(DimensionSource source) const;
-  template <typename ValueOf>
-  void number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
-                      std::vector<GroupKey>& keys, ValueOf value_of);
-  GroupKey key_of(const store::CellKey& cell, const GroupKey& frame_key) const;
-  uint32_t stack_number(uint32_t stack);
-  GroupKey frame_key(FramePlace place, uint32_t stack);
-  const std::vector<GroupKey>& location_keys(uint32_t location, uint32_t stack);
-  uint32_t leaf_of(const store::CellKey& cell) const;
+  std::vector<std::string_view> names_of(DimensionSource source) const;
+  Entries number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
+                         const ValueOf& value_of) const;
+  const std::string& text(const RowKey& key, size_t column) const;
 
   std::span<const Dimension> by_;
   const Snapshot& snapshot_;
-  Interner interner_;
-  std::vector<GroupKey> origin_keys_, workload_keys_, thread_keys_;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<GroupKey>> location_keys_;  // by location and stack
+  std::vector<size_t> place_;  // of each dimension among those of its source
+  Entries origins_, workloads_, threads_;
+  std::shared_ptr<const FrameKeys> frames_;
   std::map<uint32_t, uint32_t> stack_numbers_;
+  std::map<std::string, uint32_t> number_of_text_;  // of whole stacks
+  std::vector<std::string> stack_texts_;
 };
 
 }  // namespace plimsoll::query

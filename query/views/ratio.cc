@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
+#include <span>
 
-#include "query/statistics/ratio.h"
 #include "query/views/event_lookup.h"
 #include "query/views/grouping.h"
+#include "query/views/row_estimates.h"
+#include "query/views/row_sums.h"
 #include "query/views/symbol_coverage.h"
 
 namespace plimsoll::query {
@@ -46,75 +47,6 @@ Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
   return std::unexpected(std::move(error));
 }
 
-// The machines behind origins, numbered by ID: versions of a machine's attributes are one machine.
-class Machines {
- public:
-  Machines(const Snapshot& snapshot, const std::vector<bool>& origins) {
-    const store::Dictionaries& dictionaries = snapshot.dictionaries;
-    group_.assign(dictionaries.origins.size(), 0);
-    std::map<std::string_view, uint32_t> numbers;
-    for (uint32_t id = 1; id < group_.size(); ++id) {
-      if (!origins[id]) {
-        continue;
-      }
-      const store::OriginEntry& origin = dictionaries.origins[id];
-      const auto [entry, is_new] = numbers.try_emplace(dictionaries.machines[origin.machine].machine_id,
-                                                       static_cast<uint32_t>(probabilities_.size()));
-      group_[id] = entry->second;
-      const auto probability =
-          origin.draw.empty() ? std::nullopt : std::optional(origin.inclusion_probability);
-      if (is_new) {
-        probabilities_.push_back(probability);
-      } else if (probabilities_[entry->second] != probability) {
-        probabilities_[entry->second].reset();
-      }
-    }
-  }
-
-  const std::vector<uint32_t>& group_of_origins() const { return group_; }
-  // Nothing where it was not drawn, or not always with the same probability.
-  std::optional<double> inclusion_probability(uint32_t machine) const { return probabilities_[machine]; }
-
- private:
-  std::vector<uint32_t> group_;
-  std::vector<std::optional<double>> probabilities_;
-};
-
-// Groups of events.
-constexpr uint32_t kNumerator = 0;
-constexpr uint32_t kDenominator = 1;
-constexpr uint32_t kBoth = 2;
-
-// What a group of origins stands for: one of the view's groups, on one machine.
-struct OriginPart {
-  uint32_t group = 0;
-  uint32_t machine = 0;
-};
-
-// Splits the groups of origins by machine.
-std::vector<OriginPart> split_by_machine(const Machines& machines, std::vector<uint32_t>& origin_group) {
-  const std::vector<uint32_t>& machine_of = machines.group_of_origins();
-  origin_group.resize(machine_of.size());
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers;
-  std::vector<OriginPart> parts;
-  for (size_t origin = 0; origin < machine_of.size(); ++origin) {
-    const auto [entry, is_new] =
-        numbers.try_emplace({origin_group[origin], machine_of[origin]}, static_cast<uint32_t>(parts.size()));
-    if (is_new) {
-      parts.push_back({origin_group[origin], machine_of[origin]});
-    }
-    origin_group[origin] = entry->second;
-  }
-  return parts;
-}
-
-struct RatioRow {
-  GroupKey key;
-  double numerator = 0;
-  double denominator = 0;
-  statistics::Estimate estimate;
-};
-
 class RatioQuery {
  public:
   RatioQuery(const RatioRequest& request, EventPair events, const Snapshot& snapshot)
@@ -124,47 +56,41 @@ class RatioQuery {
         resolved_(resolve_together(request.selection, {events.numerator, events.denominator}, snapshot)) {}
 
   Result<Table> run() {
-    if (auto described = describe_symbols(); !described) {
-      return propagate(described);
-    }
-    const Machines machines(snapshot_, resolved_.request.filter.origins);
     grouping_.add_groups(resolved_.request);
-    const std::vector<OriginPart> parts = split_by_machine(machines, resolved_.request.origin_group);
     resolved_.request.event_group = event_groups();
-    resolved_.request.by_stack = grouping_.needs_stacks();
-    const auto cells = snapshot_.rows->aggregate(resolved_.request);
-    if (!cells) {
-      return propagate(cells);
+    if (auto summed = sum(); !summed) {
+      return propagate(summed);
     }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      store::CellKey cell = cells->keys[i];
-      const OriginPart& part = parts[cell.origin];
-      cell.origin = part.group;
-      MachineSums& sums = sums_[grouping_.self_key(cell)][part.machine];
-      sums.inclusion_probability = machines.inclusion_probability(part.machine);
-      add_sums(cell.event, cells->sum(i, kValue), cells->sum(i, kSamples), sums);
+    rank();
+    const MachineSample sample(snapshot_, resolved_.request.filter);
+    const std::vector<Domain> domains = domains_of(sample, resolved_.request.origin_group);
+    const auto sampled =
+        sample_rows(resolved_.request, rows_.keys, rows_.events, sample, grouping_, snapshot_);
+    if (!sampled) {
+      return with_hint(propagate(sampled), "ask for fewer rows (limit)");
+    }
+    RowEstimates estimates(*sampled);
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      estimates_.push_back(estimates.ratio(row, kNumerator, denominator(), domains[rows_.keys[row].origin]));
     }
     return make_table();
   }
 
  private:
-  using MachineSums = statistics::MachineSums;
+  // Groups of events. An event over itself is both.
+  static constexpr uint32_t kNumerator = 0;
+  uint32_t denominator() const { return events_.numerator == events_.denominator ? kNumerator : 1; }
 
-  // An event over itself is both.
   std::vector<uint32_t> event_groups() const {
     std::vector<uint32_t> groups(snapshot_.dictionaries.events.size());
     groups[events_.numerator] = kNumerator;
-    groups[events_.denominator] = events_.numerator == events_.denominator ? kBoth : kDenominator;
+    groups[events_.denominator] = denominator();
     return groups;
   }
 
-  static bool is_numerator(uint32_t event_group) { return event_group != kDenominator; }
-  static bool is_denominator(uint32_t event_group) { return event_group != kNumerator; }
-
-  Status describe_symbols() {
+  Status sum() {
     store::AggregateRequest request = resolved_.request;
-    request.event_group = event_groups();
-    request.by_stack = true;
+    request.by_stack = true;  // the share without symbols needs the leaves in any case
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return propagate(cells);
@@ -173,71 +99,66 @@ class RatioQuery {
     double samples = 0;
     for (size_t i = 0; i < cells->size(); ++i) {
       samples += cells->sum(i, kSamples);
-      if (is_denominator(cells->keys[i].event)) {
+      if (cells->keys[i].event == denominator()) {
         symbols.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
       }
     }
     symbols.describe(resolved_.coverage);
     resolved_.coverage.samples = std::llround(samples);
+    rows_ = sum_rows(*cells, denominator() + 1, grouping_, snapshot_);
     return {};
   }
 
-  static void add_sums(uint32_t event_group, double value, double samples, MachineSums& sums) {
-    if (is_numerator(event_group)) {
-      sums.numerator += value;
-      sums.numerator_samples += samples;
-    }
-    if (is_denominator(event_group)) {
-      sums.denominator += value;
-      sums.denominator_samples += samples;
-    }
-  }
-
-  std::vector<RatioRow> ranked() const {
-    std::vector<RatioRow> rows;
-    for (const auto& [key, by_machine] : sums_) {
-      RatioRow& row = rows.emplace_back();
-      row.key = key;
-      std::vector<statistics::MachineSums> machines;
-      for (const auto& [machine, sums] : by_machine) {
-        machines.push_back(sums);
-        row.numerator += sums.numerator;
-        row.denominator += sums.denominator;
+  // Leaves the rows to show, in their order: those of callers alone are none.
+  void rank() {
+    std::vector<uint32_t> order;
+    for (uint32_t row = 0; row < rows_.size(); ++row) {
+      if (rows_.of(row, kNumerator).self != 0 || rows_.of(row, denominator()).self != 0) {
+        order.push_back(row);
       }
-      row.estimate = statistics::ratio(machines);
     }
-    std::ranges::sort(rows, [&](const RatioRow& a, const RatioRow& b) {
-      return a.denominator != b.denominator ? a.denominator > b.denominator : grouping_.less(a.key, b.key);
-    });
-    rows.resize(std::min(rows.size(), request_.limit));
-    return rows;
+    const size_t shown = std::min(order.size(), request_.limit);
+    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(shown), order.end(),
+                      [&](uint32_t a, uint32_t b) {
+                        const double x = rows_.of(a, denominator()).self;
+                        const double y = rows_.of(b, denominator()).self;
+                        return x != y ? x > y : grouping_.less(rows_.keys[a], rows_.keys[b]);
+                      });
+    SummedRows ranked{.events = rows_.events, .keys = {}, .values = {}};
+    for (const uint32_t row : std::span(order).first(shown)) {
+      ranked.keys.push_back(rows_.keys[row]);
+      for (size_t event = 0; event < rows_.events; ++event) {
+        ranked.values.push_back(rows_.of(row, event));
+      }
+    }
+    rows_ = std::move(ranked);
   }
 
   Table make_table() {
-    const store::EventEntry& numerator = snapshot_.dictionaries.events[events_.numerator];
-    const store::EventEntry& denominator = snapshot_.dictionaries.events[events_.denominator];
+    const store::EventEntry& numerator_event = snapshot_.dictionaries.events[events_.numerator];
+    const store::EventEntry& denominator_event = snapshot_.dictionaries.events[events_.denominator];
     Table table;
-    table.event = fmt::format("{}/{}", numerator.name, denominator.name);
+    table.event = fmt::format("{}/{}", numerator_event.name, denominator_event.name);
     table.notes = std::move(resolved_.notes);
     table.coverage = resolved_.coverage;
     table.columns = grouping_.columns();
-    for (const TableColumn& column : {TableColumn{"ratio", table.event},
-                                      {"ratio_margin", table.event},
-                                      {"margin_kind", ""},
-                                      {"numerator", std::string(unit_name(numerator.unit))},
-                                      {"denominator", std::string(unit_name(denominator.unit))},
-                                      {"machines", "count"}}) {
-      table.columns.push_back(column);
+    for (const char* name : {"ratio", "ratio_margin", "ratio_low", "ratio_high"}) {
+      table.columns.push_back({name, table.event});
     }
+    table.columns.push_back({"margin_kind", ""});
+    table.columns.push_back({"numerator", std::string(unit_name(numerator_event.unit))});
+    table.columns.push_back({"denominator", std::string(unit_name(denominator_event.unit))});
+    table.columns.push_back({"machines", "count"});
     const auto or_absent = [](std::optional<double> value) { return value ? Value(*value) : Value(); };
-    for (const RatioRow& ranked_row : ranked()) {
-      const statistics::Estimate& estimate = ranked_row.estimate;
-      auto& row = table.rows.emplace_back();
-      grouping_.add_texts(ranked_row.key, row);
-      row.insert(row.end(),
-                 {or_absent(estimate.value), or_absent(estimate.margin),
-                  std::string(statistics::margin_kind_name(estimate.margin_kind)), ranked_row.numerator,
-                  ranked_row.denominator, static_cast<int64_t>(estimate.machines)});
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      const statistics::Estimate& estimate = estimates_[row];
+      auto& values = table.rows.emplace_back();
+      grouping_.add_texts(rows_.keys[row], values);
+      values.insert(values.end(), {or_absent(estimate.value), or_absent(estimate.margin),
+                                   or_absent(estimate.low), or_absent(estimate.high),
+                                   std::string(statistics::margin_kind_name(estimate.margin_kind)),
+                                   rows_.of(row, kNumerator).self, rows_.of(row, denominator()).self,
+                                   static_cast<int64_t>(estimate.machines)});
     }
     return table;
   }
@@ -247,7 +168,8 @@ class RatioQuery {
   const Snapshot& snapshot_;
   ResolvedSelection resolved_;
   Grouping grouping_{request_.by, snapshot_};
-  std::map<GroupKey, std::map<uint32_t, statistics::MachineSums>> sums_;  // by machine
+  SummedRows rows_;
+  std::vector<statistics::Estimate> estimates_;  // by row
 };
 
 }  // namespace

@@ -24,9 +24,10 @@ struct RatioRequest {
 // are asked for: their names may contain slashes.
 Result<std::string> parse_ratio(std::string_view text);
 
-// Columns: the dimensions, ratio, ratio_margin (in "instructions/cycles", half the 95 % interval), margin_kind (what it is made of,
-// or why there is none: query/statistics/ratio.h), numerator, denominator (self, in their units), machines (that have
-// samples of either). Sorted by denominator, then the dimensions; cut at the limit.
+// Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles"; the 95 % interval, and half of its
+// width), margin_kind (what it is made of, or why there is none: query/statistics/estimate.h), numerator, denominator (self, in their
+// units), machines (that have samples of the numerator, each once for each draw). Sorted by denominator, then the dimensions; cut at the
+// limit. A row of a machine, a platform and the like is about those machines: its margin knows of no others.
 //
 // Only profiles with both events go in, since windows of one event say nothing of the other's; a note says how many were left out.
 // A ratio is absent where either has no samples. The coverage counts the samples of both events; its share without

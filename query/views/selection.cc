@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "query/views/event_lookup.h"
 
@@ -84,77 +83,88 @@ void apply(const Predicate& predicate, const Snapshot& snapshot, store::Aggregat
   }
 }
 
+// What an event has on each of some things, by number: sparse, since most events are of few of them.
+template <typename Value>
+class ByEvent {
+ public:
+  explicit ByEvent(size_t things) : things_(things) {}
+
+  Value& of(uint32_t event, uint32_t thing) {
+    std::vector<Value>& values = values_[event];
+    values.resize(things_);
+    return values[thing];
+  }
+
+ private:
+  size_t things_;
+  std::map<uint32_t, std::vector<Value>> values_;
+};
+
 // Snapshots of the same things do not add up over time: a view shows their mean. Counts the selected ones.
 class SnapshotCounts {
  public:
-  SnapshotCounts(const store::Dictionaries& dictionaries, const std::vector<bool>& selected)
-      : dictionaries_(dictionaries) {
-    for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+  SnapshotCounts(const Snapshot& snapshot, const std::vector<bool>& selected)
+      : snapshot_(snapshot), counts_(snapshot.origins.series) {
+    for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
       if (is_snapshot(entry) && selected[entry.origin]) {
-        ++counts_[key_of(entry)];
+        ++count_of(entry);
       }
     }
   }
 
   bool is_snapshot(const store::OriginEventEntry& entry) const {
-    return dictionaries_.events[entry.event].kind == wire::SNAPSHOT;
+    return snapshot_.dictionaries.events[entry.event].kind == wire::SNAPSHOT;
   }
   // At least 1, also for what is not selected.
-  double of(const store::OriginEventEntry& entry) const {
-    const auto found = counts_.find(key_of(entry));
-    return found == counts_.end() ? 1 : static_cast<double>(found->second);
+  double of(const store::OriginEventEntry& entry) {
+    return static_cast<double>(std::max<uint64_t>(1, count_of(entry)));
   }
 
  private:
-  using Key = std::tuple<uint32_t, std::string_view, std::string_view>;  // event, machine, series
-
-  Key key_of(const store::OriginEventEntry& entry) const {
-    const store::OriginEntry& origin = dictionaries_.origins[entry.origin];
-    return {entry.event, dictionaries_.machines[origin.machine].machine_id, origin.series};
+  uint64_t& count_of(const store::OriginEventEntry& entry) {
+    return counts_.of(entry.event, snapshot_.origins.series_of_origin[entry.origin]);
   }
 
-  const store::Dictionaries& dictionaries_;
-  std::map<Key, uint64_t> counts_;
+  const Snapshot& snapshot_;
+  ByEvent<uint64_t> counts_;  // by event and series
 };
 
 // How long each machine was observed for a draw, for each event: in windows in which its counter ran.
 class ObservedTimes {
  public:
-  explicit ObservedTimes(const store::Dictionaries& dictionaries) : dictionaries_(dictionaries) {
-    for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+  explicit ObservedTimes(const Snapshot& snapshot)
+      : snapshot_(snapshot), times_ns_(snapshot.origins.units.size()) {
+    for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
       if (entry.ran && !origin_of(entry).draw.empty()) {
-        times_ns_[key_of(entry)] += length_ns(entry);
+        time_of(entry) += length_ns(entry);
       }
     }
   }
 
-  int64_t of(const store::OriginEventEntry& entry) const {
-    const auto found = origin_of(entry).draw.empty() ? times_ns_.end() : times_ns_.find(key_of(entry));
-    return found == times_ns_.end() ? length_ns(entry) : found->second;
+  int64_t of(const store::OriginEventEntry& entry) {
+    const int64_t time_ns = origin_of(entry).draw.empty() ? 0 : time_of(entry);
+    return time_ns == 0 ? length_ns(entry) : time_ns;
   }
 
  private:
-  using Key = std::tuple<uint32_t, std::string_view, std::string_view>;  // event, machine, draw
-
   const store::OriginEntry& origin_of(const store::OriginEventEntry& entry) const {
-    return dictionaries_.origins[entry.origin];
+    return snapshot_.dictionaries.origins[entry.origin];
   }
   int64_t length_ns(const store::OriginEventEntry& entry) const {
     return origin_of(entry).to_ns - origin_of(entry).from_ns;
   }
-  Key key_of(const store::OriginEventEntry& entry) const {
-    const store::OriginEntry& origin = origin_of(entry);
-    return {entry.event, dictionaries_.machines[origin.machine].machine_id, origin.draw};
+  int64_t& time_of(const store::OriginEventEntry& entry) {
+    return times_ns_.of(entry.event, snapshot_.origins.unit_of_origin[entry.origin]);
   }
 
-  const store::Dictionaries& dictionaries_;
-  std::map<Key, int64_t> times_ns_;
+  const Snapshot& snapshot_;
+  ByEvent<int64_t> times_ns_;  // by event and unit
 };
 
 void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
-  const SnapshotCounts snapshots(dictionaries, request.filter.origins);
-  const ObservedTimes observed(dictionaries);
+  SnapshotCounts snapshots(snapshot, request.filter.origins);
+  ObservedTimes observed(snapshot);
   request.measures.assign(2, store::Factors(dictionaries.events.size()));
   for (size_t event = 0; event < dictionaries.events.size(); ++event) {
     if (request.filter.events[event]) {
@@ -182,22 +192,24 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
 void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   Coverage& coverage = resolved.coverage;
-  std::set<std::string_view> machines;
+  std::vector<bool> is_drawn(snapshot.origins.machines);
   std::set<std::string> notes;
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
     if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
       continue;
     }
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
-    coverage.from_ns = machines.empty() ? origin.from_ns : std::min(coverage.from_ns, origin.from_ns);
+    coverage.from_ns =
+        coverage.machines_drawn == 0 ? origin.from_ns : std::min(coverage.from_ns, origin.from_ns);
     coverage.to_ns = std::max(coverage.to_ns, origin.to_ns);
     coverage.lost += static_cast<int64_t>(entry.lost);
-    machines.insert(dictionaries.machines[origin.machine].machine_id);
+    const uint32_t machine = snapshot.origins.machine_of(entry.origin);
+    coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
+    is_drawn[machine] = true;
     if (!entry.note.empty()) {
       notes.insert(entry.note);
     }
   }
-  coverage.machines_drawn = static_cast<int64_t>(machines.size());
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
   resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
 }

@@ -71,6 +71,7 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpe
   snapshot->dictionaries = std::move(*dictionaries);
   snapshot->bindings = std::move(*bindings);
   snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
+  snapshot->origins = OriginIndex(snapshot->dictionaries);
   snapshot->version = *version;
   return snapshot;
 }

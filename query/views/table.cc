@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "base/time.h"
 
@@ -94,12 +95,64 @@ bool is_absent(const Table& table, size_t column) {
   });
 }
 
+bool has_column(const Table& table, std::string_view name) {
+  return std::ranges::find(table.columns, name, &TableColumn::name) != table.columns.end();
+}
+
+// Whether the column is `suffix` of another one.
+bool is_of_another(const Table& table, size_t column, std::string_view suffix) {
+  const std::string_view name = table.columns[column].name;
+  return name.ends_with(suffix) && has_column(table, name.substr(0, name.size() - suffix.size()));
+}
+
+// It stands behind its value: "12.30 % ±0.41".
+bool is_margin(const Table& table, size_t column) {
+  return is_of_another(table, column, "_margin");
+}
+
+// What margins are made of: summed up below the table.
+bool is_summed_up(const Table& table, size_t column) {
+  return table.columns[column].name.ends_with("_margin_kind");
+}
+
+// The ends of an interval say hardly more than its margin.
+bool is_for_people(const Table& table, size_t column) {
+  return !is_absent(table, column) && !is_summed_up(table, column) && !is_of_another(table, column, "_low") &&
+         !is_of_another(table, column, "_high");
+}
+
+std::string margin_text(const Value& value, std::string_view unit) {
+  const auto* margin = std::get_if<double>(&value);
+  if (margin == nullptr) {
+    return "";
+  }
+  return unit == "share" ? fmt::format("±{:.2f}", *margin * 100) : "±" + readable(*margin, unit);
+}
+
+// "±: 95 % margins; 38 between machines, 2 too few samples".
+std::string margins_text(const Table& table) {
+  std::map<std::string, size_t> kinds;
+  for (size_t column = 0; column < table.columns.size(); ++column) {
+    for (const auto& row : table.rows) {
+      const auto* kind = is_summed_up(table, column) ? std::get_if<std::string>(&row[column]) : nullptr;
+      if (kind != nullptr) {
+        ++kinds[*kind];
+      }
+    }
+  }
+  std::vector<std::string> counts;
+  for (const auto& [kind, count] : kinds) {
+    counts.push_back(kinds.size() == 1 ? "all " + kind : fmt::format("{} {}", count, kind));
+  }
+  return counts.empty() ? "" : fmt::format("±: 95 % margins; {}\n", fmt::join(counts, ", "));
+}
+
 // Columns in which every row is absent say nothing to people. Text comes last, so that long names need no padding.
 std::vector<size_t> shown_columns(const Table& table) {
   std::vector<size_t> numbers;
   std::vector<size_t> texts;
   for (size_t column = 0; column < table.columns.size(); ++column) {
-    if (!is_absent(table, column)) {
+    if (is_for_people(table, column)) {
       (table.columns[column].unit.empty() ? texts : numbers).push_back(column);
     }
   }
@@ -163,12 +216,14 @@ std::string to_text(const Table& table) {
   const std::vector<size_t> shown = shown_columns(table);
   std::vector<std::vector<std::string>> lines(1);
   for (const size_t column : shown) {
-    lines[0].push_back(table.columns[column].name);
+    lines[0].push_back(is_margin(table, column) ? "±" : table.columns[column].name);
   }
   for (const auto& row : table.rows) {
     auto& line = lines.emplace_back();
     for (const size_t column : shown) {
-      const std::string text = cell_text(row[column], table.columns[column].unit);
+      const std::string& unit = table.columns[column].unit;
+      const std::string text =
+          is_margin(table, column) ? margin_text(row[column], unit) : cell_text(row[column], unit);
       line.push_back(column == shown.back() ? text : clip(text));
     }
   }
@@ -188,11 +243,12 @@ std::string to_text(const Table& table) {
     for (size_t i = 0; i < line.size(); ++i) {
       const bool is_number = !table.columns[shown[i]].unit.empty();
       const bool is_last = i + 1 == line.size();
-      row += is_last && !is_number ? line[i] : pad(line[i], widths[i], is_number) + (is_last ? "" : "  ");
+      const std::string_view gap = is_last ? "" : is_margin(table, shown[i + 1]) ? " " : "  ";
+      row += is_last && !is_number ? line[i] : pad(line[i], widths[i], is_number).append(gap);
     }
     text += row + "\n";
   }
-  return text;
+  return text + margins_text(table);
 }
 
 std::string to_csv(const Table& table) {

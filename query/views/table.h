@@ -58,7 +58,8 @@ std::string readable(double value, std::string_view unit);
 std::string coverage_text(std::string_view event, const Coverage& coverage);
 
 // For a terminal: aligned, shares as percentages, values with readable units, and, where the table is about an event, a
-// line about the coverage.
+// line about the coverage. A column X_margin stands behind its X ("12.30 % ±0.41"), X_low and X_high are left out, and columns
+// ..._margin_kind are summed up in a line below.
 std::string to_text(const Table& table);
 // RFC 4180, with a header line; values unrounded.
 std::string to_csv(const Table& table);

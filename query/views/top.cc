@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
 
 #include "query/views/grouping.h"
 #include "query/views/ratio.h"
+#include "query/views/row_estimates.h"
+#include "query/views/row_sums.h"
 #include "query/views/symbol_coverage.h"
 
 namespace plimsoll::query {
@@ -13,10 +17,12 @@ namespace {
 
 constexpr size_t kMaxLimit = 1'000'000;
 
-struct Sums {
-  double self = 0;
-  double total = 0;
+// How a row's part of the whole is called, and which part it is.
+struct Part {
+  const char* name;
+  double RowValues::* values;
 };
+constexpr std::array<Part, 2> kParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
 
 class TopQuery {
  public:
@@ -29,25 +35,70 @@ class TopQuery {
     }
     resolved_ = std::move(*resolved);
     grouping_.add_groups(resolved_.request);
-    resolved_.request.by_stack = true;  // the share without symbols needs the leaves in any case
-    const auto cells = snapshot_.rows->aggregate(resolved_.request);
-    if (!cells) {
-      return propagate(cells);
+    if (auto summed = sum(); !summed) {
+      return propagate(summed);
     }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      add_cell(cells->keys[i], cells->sum(i, kValue), cells->sum(i, kSamples));
+    rank();
+    if (auto sampled = request_.margins ? sample() : Status(); !sampled) {
+      return propagate(sampled);
     }
     return make_table();
   }
 
  private:
-  void add_cell(const store::CellKey& cell, double value, double samples) {
-    sum_ += value;
-    symbols_.add(cell.stack, value, samples);
-    sums_[grouping_.self_key(cell)].self += value;
-    for (const GroupKey& key : grouping_.total_keys(cell)) {
-      sums_[key].total += value;
+  Status sum() {
+    store::AggregateRequest request = resolved_.request;
+    request.by_stack = true;  // the share without symbols needs the leaves in any case
+    const auto cells = snapshot_.rows->aggregate(request);
+    if (!cells) {
+      return propagate(cells);
     }
+    for (size_t i = 0; i < cells->size(); ++i) {
+      sum_ += cells->sum(i, kValue);
+      symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    }
+    rows_ = sum_rows(*cells, 1, grouping_, snapshot_);
+    return {};
+  }
+
+  // Leaves the rows to show, in their order.
+  void rank() {
+    std::vector<uint32_t> order(rows_.size());
+    std::iota(order.begin(), order.end(), 0);
+    const size_t shown = std::min(order.size(), request_.limit);
+    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(shown), order.end(),
+                      [&](uint32_t a, uint32_t b) {
+                        const RowValues& x = rows_.of(a);
+                        const RowValues& y = rows_.of(b);
+                        if (x.self != y.self) {
+                          return x.self > y.self;
+                        }
+                        return x.total != y.total ? x.total > y.total
+                                                  : grouping_.less(rows_.keys[a], rows_.keys[b]);
+                      });
+    SummedRows ranked;
+    for (const uint32_t row : std::span(order).first(shown)) {
+      ranked.keys.push_back(rows_.keys[row]);
+      ranked.values.push_back(rows_.of(row));
+    }
+    rows_ = std::move(ranked);
+  }
+
+  Status sample() {
+    const MachineSample sample(snapshot_, resolved_.request.filter);
+    const auto sampled = sample_rows(resolved_.request, rows_.keys, 1, sample, grouping_, snapshot_);
+    if (!sampled) {
+      return with_hint(propagate(sampled),
+                       "ask for fewer rows (limit), or for none of their margins (margins=no)");
+    }
+    const Domain all = whole_domain(sample);
+    RowEstimates estimates(*sampled);
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      for (const Part& part : kParts) {
+        estimates_.push_back(estimates.share(row, part.values, all));
+      }
+    }
+    return {};
   }
 
   Table make_table() {
@@ -59,34 +110,39 @@ class TopQuery {
     symbols_.describe(table.coverage);
     table.columns = grouping_.columns();
     const std::string unit(unit_name(event.unit));
-    for (const char* name : {"self", "total"}) {
-      table.columns.push_back({name, unit});
-      table.columns.push_back({fmt::format("{}_share", name), "share"});
-      table.columns.push_back({fmt::format("{}_share_margin", name), "share"});
+    for (const Part& part : kParts) {
+      table.columns.push_back({part.name, unit});
+      for (const char* what : {"share", "share_margin", "share_low", "share_high"}) {
+        table.columns.push_back({fmt::format("{}_{}", part.name, what), "share"});
+      }
+      table.columns.push_back({fmt::format("{}_margin_kind", part.name), ""});
     }
-    for (const auto& [key, sums] : ranked()) {
-      auto& row = table.rows.emplace_back();
-      grouping_.add_texts(key, row);
-      for (const double value : {sums.self, sums.total}) {
-        row.emplace_back(value);
-        row.emplace_back(sum_ == 0 ? 0 : value / sum_);
-        row.emplace_back(std::monostate());
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      auto& values = table.rows.emplace_back();
+      grouping_.add_texts(rows_.keys[row], values);
+      for (size_t part = 0; part < kParts.size(); ++part) {
+        const double value = rows_.of(row).*kParts[part].values;
+        values.emplace_back(value);
+        values.emplace_back(sum_ == 0 ? 0 : value / sum_);
+        add_margin(estimates_.empty() ? nullptr : &estimates_[row * kParts.size() + part], values);
       }
     }
     return table;
   }
 
-  std::vector<std::pair<GroupKey, Sums>> ranked() const {
-    std::vector<std::pair<GroupKey, Sums>> groups(sums_.begin(), sums_.end());
-    std::ranges::sort(groups, [&](const auto& a, const auto& b) {
-      if (a.second.self != b.second.self) {
-        return a.second.self > b.second.self;
+  static void add_margin(const statistics::Estimate* estimate, std::vector<Value>& row) {
+    if (estimate == nullptr) {
+      row.resize(row.size() + 4);
+      return;
+    }
+    for (const std::optional<double>& value : {estimate->margin, estimate->low, estimate->high}) {
+      if (value) {
+        row.emplace_back(*value);
+      } else {
+        row.emplace_back();
       }
-      return a.second.total != b.second.total ? a.second.total > b.second.total
-                                              : grouping_.less(a.first, b.first);
-    });
-    groups.resize(std::min(groups.size(), request_.limit));
-    return groups;
+    }
+    row.emplace_back(std::string(statistics::margin_kind_name(estimate->margin_kind)));
   }
 
   const TopRequest& request_;
@@ -94,7 +150,8 @@ class TopQuery {
   Grouping grouping_{request_.by, snapshot_};
   SymbolCoverage symbols_{snapshot_};
   ResolvedSelection resolved_;
-  std::map<GroupKey, Sums> sums_;
+  SummedRows rows_;
+  std::vector<statistics::Estimate> estimates_;  // row-major, by part; empty: not asked for
   double sum_ = 0;
 };
 
@@ -129,13 +186,20 @@ Status add_parameter(const std::string& name, const std::string& text, int64_t n
     request.limit = limit.value_or(request.limit);
     return limit ? Status() : propagate(limit);
   }
+  if (name == "margins") {
+    if (text != "yes" && text != "no") {
+      return with_field(fail(ErrorCode::kInvalid, "margins is \"{}\", not yes or no", text), "margins");
+    }
+    request.margins = text == "yes";
+    return {};
+  }
   if (name == "ratio") {
     const auto ratio = parse_ratio(text);
     request.ratio = ratio.value_or(std::string());
     return ratio ? Status() : propagate(ratio);
   }
-  constexpr std::array<std::string_view, 7> kKnown{"event", "ratio", "where", "by",
-                                                   "since", "until", "limit"};
+  constexpr std::array<std::string_view, 8> kKnown{"event", "ratio", "where", "by",
+                                                   "since", "until", "limit", "margins"};
   return unknown_parameter(name, kKnown);
 }
 

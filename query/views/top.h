@@ -18,18 +18,18 @@ struct TopRequest {
   std::string ratio;          // "NUMERATOR/DENOMINATOR", two events; empty: of one event, the selection's
   std::vector<Dimension> by;  // at least one
   size_t limit = 20;
+  bool margins = true;
 };
 
 // From names and texts as they stand on a command line or in a URL's query: event, ratio, where, by, since, until,
-// limit. An unknown name, or a text that does not fit, is kInvalid with that field.
+// limit, margins (yes or no). An unknown name, or a text that does not fit, is kInvalid with that field.
 Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 
-// Columns: the dimensions, self, self_share, self_share_margin, total, total_share, total_share_margin.
+// Columns: the dimensions; then of self, and of total, its value, share, and the share's margin, low, high (its 95 % interval, which
+// is not quite symmetric) and margin_kind (what it is made of, or why there is none: query/statistics/estimate.h).
 //
-// self counts a sample at its leaf (the innermost inlined frame), total once for each group that any frame of its stack
-// falls into. For dimensions that are not of frames the two are equal. Shares are of the selection's sum. Margins are
-// absent: they need several machines, and the statistics for that are not built yet.
-// Sorted by self, then total, then the dimensions; cut at the limit.
+// self and total are those of row_sums.h. Shares are of the selection's sum. Sorted by self, then total, then the dimensions; cut at
+// the limit. Costs two passes over the rows, one without margins: kTooLarge where machines x rows shown are too many.
 //
 // Of a ratio: the table of ratio.h.
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot);

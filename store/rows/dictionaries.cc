@@ -51,7 +51,8 @@ OriginEntry read_origin(const sqlite::Statement& row) {
           text(row, 4),
           row.real(5),
           row.integer(6),
-          text(row, 7)};
+          text(row, 7),
+          text(row, 8)};
 }
 
 WorkloadEntry read_workload(const sqlite::Statement& row) {
@@ -142,9 +143,8 @@ Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
            load_dense(database, "SELECT id, name, unit, kind FROM event ORDER BY id", loaded.events,
                       read_event),
            load_dense(database,
-                      "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series "
-                      "FROM origin "
-                      "ORDER BY id",
+                      "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series, "
+                      "stratum FROM origin ORDER BY id",
                       loaded.origins, read_origin),
            load_origin_events(database, loaded.origin_events),
            load_dense(
@@ -277,12 +277,12 @@ Result<uint32_t> DictionaryWriter::stack(StackNode node) {
   return id;
 }
 
-Result<uint32_t> DictionaryWriter::origin(const OriginEntry& entry, const std::string& stratum,
-                                          const std::string& profile_id, int64_t archive_sequence) {
+Result<uint32_t> DictionaryWriter::origin(const OriginEntry& entry, const std::string& profile_id,
+                                          int64_t archive_sequence) {
   return append(entries_.origins, entry, [&](uint32_t id) {
     return database_->execute("INSERT INTO origin VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", id,
                               as_bytes(profile_id), archive_sequence, entry.machine, entry.from_ns,
-                              entry.to_ns, entry.draw, stratum, entry.inclusion_probability,
+                              entry.to_ns, entry.draw, entry.stratum, entry.inclusion_probability,
                               entry.interval_ns, entry.series);
   });
 }

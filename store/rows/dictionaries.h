@@ -39,7 +39,8 @@ struct OriginEntry {
   std::string draw;                  // empty: not drawn
   double inclusion_probability = 1;  // of the machine in the draw
   int64_t interval_ns = 0;           // that the draw speaks for; 0: the window itself
-  std::string series = {};  // whose snapshots are of the same things, on a machine; empty: no snapshots
+  std::string series = {};   // whose snapshots are of the same things, on a machine; empty: no snapshots
+  std::string stratum = {};  // part of the fleet that the draw drew from separately; empty: the only one
 };
 
 // One event of an origin.
@@ -124,8 +125,7 @@ class DictionaryWriter {
   const void* place_of(StackNode node) const { return stacks_.place_of(node); }
 
   // Always new: an origin is one profile.
-  Result<uint32_t> origin(const OriginEntry& entry, const std::string& stratum, const std::string& profile_id,
-                          int64_t archive_sequence);
+  Result<uint32_t> origin(const OriginEntry& entry, const std::string& profile_id, int64_t archive_sequence);
 
  private:
   // A location without a name.

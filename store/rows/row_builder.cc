@@ -206,7 +206,8 @@ class Builder {
     origin.inclusion_probability = draw.inclusion_probability() == 0 ? 1 : draw.inclusion_probability();
     origin.interval_ns = draw.interval_ns();
     origin.series = series();
-    const auto id = dictionaries_.origin(origin, draw.stratum(), profile_.profile_id(), archive_sequence);
+    origin.stratum = draw.stratum();
+    const auto id = dictionaries_.origin(origin, profile_.profile_id(), archive_sequence);
     if (!id) {
       return propagate(id);
     }

@@ -51,6 +51,19 @@ class StackProjection {
   std::vector<double> self(std::span<const double> by_stack) const;
   std::vector<double> total(std::span<const double> by_stack) const;
 
+  // Calls `use` with each key that is on the stack, once. Costs about 5 ns for each of its nodes.
+  template <typename Use>
+  void for_each_key(uint32_t stack, Use use) const {
+    for (uint32_t node = stack;; node = parents_[node]) {
+      for (uint32_t i = first_new_[node]; i < first_new_[node + 1]; ++i) {
+        use(new_keys_[i]);
+      }
+      if (parents_[node] == 0) {
+        return;
+      }
+    }
+  }
+
   // What total() needs for these keys and no others: far fewer classes than stacks, so that sums by class are cheap to split.
   KeyTree key_tree(std::span<const uint32_t> keys) const;
 

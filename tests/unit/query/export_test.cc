@@ -212,7 +212,7 @@ TEST(ExportPprof, AgreesWithTop) {
     const auto table = fleet.top({{"limit", "1000"}});
     for (const auto& row : table->rows) {
       expected[std::get<std::string>(row[0])] = {std::llround(std::get<double>(row[1])),
-                                                 std::llround(std::get<double>(row[4]))};
+                                                 std::llround(std::get<double>(row[7]))};
     }
     EXPECT_EQ(sums, expected) << "seed " << seed;
   }

@@ -71,7 +71,7 @@ class Fleet {
   std::unique_ptr<store::Ingest> ingest_;
 };
 
-// A line for each row: its texts, self and total, between spaces, "-" for an empty one: "m1 main 3 10".
+// A line for each row: its dimensions' texts, self and total, between spaces, "-" for an empty one: "m1 main 3 10".
 // An error's text where there is one.
 inline std::string brief(const Result<Table>& table) {
   if (!table) {
@@ -82,6 +82,9 @@ inline std::string brief(const Result<Table>& table) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string space = line.empty() ? "" : " ";
+      if (table->columns[i].name.ends_with("margin_kind")) {
+        continue;
+      }
       if (const auto* name = std::get_if<std::string>(&row[i])) {
         line += space + (name->empty() ? "-" : *name);
       } else if (table->columns[i].name == "self" || table->columns[i].name == "total") {

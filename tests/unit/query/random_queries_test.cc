@@ -1,4 +1,4 @@
-// Random questions to random fleets, against sums made straight from the raw profiles.
+// Random questions to random fleets, against sums made straight from the raw profiles, and margins of those.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "query/statistics/linearization.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
@@ -38,7 +39,7 @@ std::string random_stack(Random& random) {
 
 wire::RawProfile random_profile(Random& random, uint64_t seed) {
   ProfileSpec spec{.seed = seed,
-                   .machine = fmt::format("m{}", below(random, 4)),
+                   .machine = fmt::format("m{}", below(random, 8)),
                    .length_ns = static_cast<int64_t>(1 + below(random, 5)) * 1'000'000'000,
                    .events = {{.name = "cycles", .scale = 0.5 + static_cast<double>(below(random, 1000))},
                               {.name = "wait", .scale = 1000, .unit = wire::NANOSECONDS}},
@@ -71,9 +72,14 @@ struct Frame {
   std::string function, file, binary;
 };
 
+// A machine in a draw.
+using Unit = std::pair<std::string, std::string>;
+
 struct Sample {
   std::string event;
+  Unit unit;
   double value = 0;
+  double hits = 0;
   std::map<std::string, std::string> texts;  // of dimensions that are not of frames
   std::vector<Frame> frames;                 // innermost first; at least one
 };
@@ -144,6 +150,10 @@ double weight(const wire::RawProfile& profile, const std::string& event, const O
   return draw.id().empty() ? of_time : of_time / draw.inclusion_probability();
 }
 
+Unit unit_of(const wire::RawProfile& profile) {
+  return {profile.assignment().draw().id(), profile.machine().id()};
+}
+
 void add_samples(const wire::RawProfile& profile, const ObservedTimes& observed,
                  std::vector<Sample>& samples) {
   for (const wire::SampleTable& table : profile.samples()) {
@@ -156,6 +166,8 @@ void add_samples(const wire::RawProfile& profile, const ObservedTimes& observed,
       const wire::Process& process = profile.processes(static_cast<int>(thread.process()));
       Sample& sample = samples.emplace_back();
       sample.event = event.name();
+      sample.unit = unit_of(profile);
+      sample.hits = static_cast<double>(table.hits(i));
       sample.value = static_cast<double>(table.hits(i)) * event.counter_total() /
                      static_cast<double>(event.hits()) * weight(profile, event.name(), observed);
       sample.frames = frames_of_stack(profile, table.stack(i));
@@ -210,14 +222,35 @@ struct Question {
   }
 };
 
+struct Sums {
+  double value = 0;
+  double samples = 0;
+};
+
+// By unit.
+using Sampled = std::map<Unit, Sums>;
+
+void add(const Sample& sample, Sampled& sums) {
+  sums[sample.unit].value += sample.value;
+  sums[sample.unit].samples += sample.hits;
+}
+
+double sum(const Sampled& sums) {
+  double sum = 0;
+  for (const auto& [unit, of_unit] : sums) {
+    sum += of_unit.value;
+  }
+  return sum;
+}
+
 struct Expected {
-  double self = 0;
-  double total = 0;
+  Sampled self;
+  Sampled total;
 };
 
 struct ExpectedTable {
   std::map<std::vector<std::string>, Expected> rows;
-  double sum = 0;
+  Sampled all;
 };
 
 ExpectedTable expected_answer(const Question& question, const std::vector<Sample>& samples) {
@@ -230,18 +263,20 @@ ExpectedTable expected_answer(const Question& question, const std::vector<Sample
     if (!is_selected) {
       continue;
     }
-    table.sum += sample.value;
+    add(sample, table.all);
     std::set<std::vector<std::string>> groups;
     for (const Frame& frame : sample.frames) {
       std::vector<std::string> group;
       for (const std::string& dimension : question.by) {
         group.push_back(text_of(sample, frame, dimension));
       }
-      table.rows[group].self += &frame == &sample.frames.front() ? sample.value : 0;
+      if (&frame == &sample.frames.front()) {
+        add(sample, table.rows[group].self);
+      }
       groups.insert(group);
     }
     for (const auto& group : groups) {
-      table.rows[group].total += sample.value;
+      add(sample, table.rows[group].total);
     }
   }
   return table;
@@ -267,12 +302,79 @@ Question random_question(Random& random, const std::vector<Sample>& samples) {
   return question;
 }
 
+// The machines that the question is about, whether they have samples or not: each draw is a stratum, in the order in which they
+// began.
+std::map<Unit, statistics::SampledMachine> sampled_machines(const Question& question,
+                                                            const std::vector<wire::RawProfile>& profiles) {
+  std::map<std::string, int64_t> starts_ns;
+  for (const wire::RawProfile& profile : profiles) {
+    const auto [entry, is_new] =
+        starts_ns.try_emplace(profile.assignment().draw().id(), profile.window().start().wall_ns());
+    entry->second = std::min(entry->second, profile.window().start().wall_ns());
+  }
+  std::map<std::pair<int64_t, std::string>, uint32_t> strata;
+  for (const auto& [draw, start_ns] : starts_ns) {
+    strata[{start_ns, draw}];
+  }
+  uint32_t number = 0;
+  for (auto& [key, stratum] : strata) {
+    stratum = number++;
+  }
+  std::map<Unit, statistics::SampledMachine> machines;
+  for (const wire::RawProfile& profile : profiles) {
+    const auto& [draw, machine] = unit_of(profile);
+    const std::map<std::string, std::string> texts{{"draw", draw}, {"machine", machine}};
+    const bool is_asked_about = std::ranges::all_of(question.where, [&](const Condition& condition) {
+      const auto text = texts.find(condition.dimension);
+      return text == texts.end() || (text->second == condition.value) != condition.negated;
+    });
+    if (!is_asked_about) {
+      continue;
+    }
+    const auto probability =
+        draw.empty() ? std::nullopt : std::optional(profile.assignment().draw().inclusion_probability());
+    const auto [entry, is_new] = machines.try_emplace(
+        {draw, machine}, statistics::SampledMachine{strata.at({starts_ns.at(draw), draw}), probability});
+    if (entry->second.inclusion_probability != probability) {
+      entry->second.inclusion_probability.reset();
+    }
+  }
+  return machines;
+}
+
+// The share's margin, by the library that the view uses, from these sums.
+statistics::Estimate expected_share(const std::map<Unit, statistics::SampledMachine>& machines,
+                                    const Sampled& row, const Sampled& all) {
+  std::vector<statistics::SampledMachine> sampled;
+  std::array<std::vector<double>, 4> columns;
+  for (const auto& [unit, machine] : machines) {
+    sampled.push_back(machine);
+    const Sums of_row = row.contains(unit) ? row.at(unit) : Sums();
+    const Sums of_all = all.contains(unit) ? all.at(unit) : Sums();
+    columns[0].push_back(of_row.value);
+    columns[1].push_back(of_all.value);
+    columns[2].push_back(of_row.samples);
+    columns[3].push_back(of_all.samples);
+  }
+  return statistics::share(statistics::Design(sampled), {columns[0], columns[1], columns[2], columns[3]});
+}
+
 void expect_close(const Value& value, double expected) {
   EXPECT_LE(std::abs(std::get<double>(value) - expected), 1e-9 * std::abs(expected))
       << std::get<double>(value) << " is not " << expected;
 }
 
-void expect_answer(const Table& table, const ExpectedTable& expected, size_t dimensions) {
+void expect_close(const Value& value, std::optional<double> expected) {
+  ASSERT_EQ(std::holds_alternative<double>(value), expected.has_value());
+  if (expected) {
+    expect_close(value, *expected);
+  }
+}
+
+// Columns as top.h has them. Returns how many margins there were.
+size_t expect_answer(const Table& table, const ExpectedTable& expected,
+                     const std::map<Unit, statistics::SampledMachine>& machines, size_t dimensions) {
+  size_t margins = 0;
   EXPECT_EQ(table.rows.size(), expected.rows.size());
   for (const auto& row : table.rows) {
     std::vector<std::string> group;
@@ -280,18 +382,30 @@ void expect_answer(const Table& table, const ExpectedTable& expected, size_t dim
       group.push_back(std::get<std::string>(row[i]));
     }
     const auto found = expected.rows.find(group);
-    ASSERT_NE(found, expected.rows.end()) << fmt::format("{}", fmt::join(group, ", "));
-    expect_close(row[dimensions], found->second.self);
-    expect_close(row[dimensions + 1], found->second.self / expected.sum);
-    expect_close(row[dimensions + 3], found->second.total);
-    expect_close(row[dimensions + 4], found->second.total / expected.sum);
+    if (found == expected.rows.end()) {
+      ADD_FAILURE() << fmt::format("{}", fmt::join(group, ", "));
+      continue;
+    }
+    size_t column = dimensions;
+    for (const Sampled& part : {found->second.self, found->second.total}) {
+      const statistics::Estimate estimate = expected_share(machines, part, expected.all);
+      expect_close(row[column], sum(part));
+      expect_close(row[column + 1], sum(part) / sum(expected.all));
+      expect_close(row[column + 2], estimate.margin);
+      expect_close(row[column + 3], estimate.low);
+      expect_close(row[column + 4], estimate.high);
+      EXPECT_EQ(std::get<std::string>(row[column + 5]), statistics::margin_kind_name(estimate.margin_kind));
+      margins += estimate.margin ? 1 : 0;
+      column += 6;
+    }
   }
+  return margins;
 }
 
 class RandomQueries : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomQueries, AgreeWithSumsOverTheRawProfiles) {
-  constexpr uint64_t kProfiles = 30;
+  constexpr uint64_t kProfiles = 60;
   constexpr int kQuestions = 30;
   Random random(GetParam());
   Fleet fleet;
@@ -306,6 +420,7 @@ TEST_P(RandomQueries, AgreeWithSumsOverTheRawProfiles) {
     add_samples(profile, observed, samples);
   }
   size_t rows = 0;
+  size_t margins = 0;
   for (int i = 0; i < kQuestions; ++i) {
     const Question question = random_question(random, samples);
     SCOPED_TRACE([&] {
@@ -317,10 +432,12 @@ TEST_P(RandomQueries, AgreeWithSumsOverTheRawProfiles) {
     }());
     const auto table = fleet.top(question.parameters());
     ASSERT_TRUE(table) << table.error().text();
-    expect_answer(*table, expected_answer(question, samples), question.by.size());
+    margins += expect_answer(*table, expected_answer(question, samples), sampled_machines(question, profiles),
+                             question.by.size());
     rows += table->rows.size();
   }
   EXPECT_GT(rows, 100) << "the questions hardly select anything";
+  EXPECT_GT(margins, 10) << "hardly any row has a margin";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomQueries, ::testing::Range(uint64_t{1}, uint64_t{11}));

@@ -49,6 +49,7 @@ class SqlTest : public ::testing::Test {
     loaded_ = *Snapshot::load(fleet_.path());
     snapshot_.dictionaries = loaded_->dictionaries;
     snapshot_.bindings = loaded_->bindings;
+    snapshot_.origins = loaded_->origins;
     snapshot_.rows = std::make_unique<CountingRows>(*loaded_->rows, rows_read_);
   }
 

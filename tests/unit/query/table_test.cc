@@ -71,9 +71,29 @@ TEST(TableText, ClipsLongNamesBeforeOtherColumnsButNotTheLast) {
 TEST(TableText, AMarginThatOneRowHasIsShownAndMissesInTheOthers) {
   Table table = small_table();
   table.rows[1][3] = 0.0123;
-  EXPECT_THAT(to_text(table), EndsWith("  self  self_share  self_share_margin  function\n"
-                                       " 1.5 s     75.00 %                  -  main\n"
-                                       "250 us     25.00 %             1.23 %  größer::als\n"));
+  EXPECT_THAT(to_text(table), EndsWith("  self  self_share     ±  function\n"
+                                       " 1.5 s     75.00 %        main\n"
+                                       "250 us     25.00 % ±1.23  größer::als\n"));
+}
+
+TEST(TableText, EndsOfIntervalsAreLeftOutAndKindsOfMarginsSummedUp) {
+  Table table = small_table();
+  table.columns = {{"job", ""},
+                   {"ipc", "per cycle"},
+                   {"ipc_margin", "per cycle"},
+                   {"ipc_low", "per cycle"},
+                   {"ipc_high", "per cycle"},
+                   {"ipc_margin_kind", ""},
+                   {"low", "count"}};
+  table.rows = {
+      {"web", 1.25, 0.5, 0.8, 1.8, "between machines", int64_t{1}},
+      {"db", 0.75, std::monostate(), std::monostate(), std::monostate(), "too few machines", int64_t{2}}};
+  EXPECT_THAT(to_text(table), EndsWith(" ipc    ±  low  job\n"
+                                       "1.25 ±0.5    1  web\n"
+                                       "0.75         2  db\n"
+                                       "±: 95 % margins; 1 between machines, 1 too few machines\n"));
+  table.rows.pop_back();
+  EXPECT_THAT(to_text(table), EndsWith("\n±: 95 % margins; all between machines\n"));
 }
 
 TEST(TableText, WithoutRowsStillNamesItsColumns) {
@@ -81,7 +101,7 @@ TEST(TableText, WithoutRowsStillNamesItsColumns) {
   table.rows.clear();
   table.coverage.machines_live = 1;
   EXPECT_THAT(to_text(table), HasSubstr("of 2 of 1 machine, "));
-  EXPECT_THAT(to_text(table), EndsWith("self  self_share  self_share_margin  function\n"));
+  EXPECT_THAT(to_text(table), EndsWith("self  self_share ±  function\n"));
 }
 
 struct ReadableCase {

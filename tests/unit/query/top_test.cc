@@ -3,10 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
 namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kColumns =
+    "function,self,self_share,self_share_margin,self_share_low,self_share_high,self_margin_kind,"
+    "total,total_share,total_share_margin,total_share_low,total_share_high,total_margin_kind\n";
 
 // Two machines, three jobs' worth of processes, threads, two events, and every shape of stack.
 class TopTest : public ::testing::Test {
@@ -103,13 +111,52 @@ TEST_F(TopTest, AnotherEventHasItsOwnScaleAndUnit) {
   EXPECT_EQ(table->columns[2].unit, "share");
 }
 
-TEST_F(TopTest, SharesAreOfTheSelectionAndMarginsAreAbsent) {
+TEST_F(TopTest, SharesAreOfTheSelectionAndTooFewSamplesHaveNoMargin) {
   EXPECT_EQ(csv(fleet_.top({{"where", "machine=m2"}})),
-            "function,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
-            "read,10,0.5,,10,0.5,\n"
-            "render,6,0.3,,6,0.3,\n"
-            "[no stack],3,0.15,,3,0.15,\n"
-            "main,1,0.05,,17,0.85,\n");
+            kColumns +
+                "read,10,0.5,,,,too few samples,10,0.5,,,,too few samples\n"
+                "render,6,0.3,,,,too few samples,6,0.3,,,,too few samples\n"
+                "[no stack],3,0.15,,,,too few samples,3,0.15,,,,too few samples\n"
+                "main,1,0.05,,,,too few samples,17,0.85,,,,too few samples\n");
+}
+
+TEST_F(TopTest, WithoutMarginsTheirColumnsAreEmpty) {
+  EXPECT_EQ(csv(fleet_.top({{"margins", "no"}, {"limit", "1"}})),
+            kColumns + "read,50,0.45454545454545453,,,,,80,0.7272727272727273,,,,\n");
+  EXPECT_THAT(ask({{"margins", "maybe"}}), HasSubstr("margins is \"maybe\", not yes or no"));
+}
+
+TEST(TopMargins, OfOneMachineAreOfItsCountsAlone) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;read 300\nmain;write 100\n"});
+  const auto table = fleet.top({{"limit", "1"}});
+  ASSERT_TRUE(table) << table.error().text();
+  const auto& row = table->rows.at(0);
+  // A binomial share's standard error, on the scale of its logit.
+  const double error = std::sqrt(1.0 / 300 + 1.0 / 100);
+  const auto share = [](double logit) { return 1 / (1 + std::exp(-logit)); };
+  EXPECT_NEAR(std::get<double>(row[4]), share(std::log(3) - 1.959964 * error), 1e-6);
+  EXPECT_NEAR(std::get<double>(row[5]), share(std::log(3) + 1.959964 * error), 1e-6);
+  EXPECT_EQ(std::get<std::string>(row[6]), "within one machine");
+}
+
+TEST(TopMargins, OfMachinesAreOfHowTheyDiffer) {
+  Fleet alike;
+  Fleet different;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto add = [&](Fleet& fleet, uint64_t reads) {
+      fleet.add({.seed = seed,
+                 .machine = fmt::format("m{}", seed),
+                 .stacks = fmt::format("main;read {}\nmain;write {}\n", reads, 1000 - reads)});
+    };
+    add(alike, 600);
+    add(different, seed % 2 == 0 ? 900 : 300);
+  }
+  const auto row = [](const Fleet& fleet) { return fleet.top({{"limit", "1"}})->rows.at(0); };
+  EXPECT_EQ(std::get<double>(row(alike)[2]), std::get<double>(row(different)[2]));
+  EXPECT_NEAR(std::get<double>(row(alike)[3]), 0, 1e-9);
+  EXPECT_NEAR(std::get<double>(row(different)[3]), 0.14, 0.01);  // 2.09 x 0.3 / sqrt(19), by hand
+  EXPECT_EQ(std::get<std::string>(row(different)[6]), "few machines");
 }
 
 TEST_F(TopTest, SharesOfSelfSumToOne) {
@@ -128,8 +175,8 @@ TEST_F(TopTest, SharesOfSelfSumToOne) {
 
 TEST_F(TopTest, TheLimitCutsTheTableButNotTheShares) {
   EXPECT_EQ(csv(fleet_.top({{"by", "machine"}, {"where", "function=read"}, {"limit", "1"}})),
-            "machine,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
-            "m1,70,0.875,,70,0.875,\n");
+            "machine" + kColumns.substr(kColumns.find(',')) +
+                "m1,70,0.875,,,,too few machines,70,0.875,,,,too few machines\n");
 }
 
 TEST_F(TopTest, NothingSelectedIsAnEmptyTable) {
@@ -209,12 +256,10 @@ TEST_F(TopTest, FunctionsOfEachStackCountTotalForAllItsFrames) {
             "main;scan;scan;scan main 0 20\n");
 }
 
-TEST(Top, SharesOfNothingAreZero) {
+TEST(Top, WhatIsWorthNothingIsNoRow) {
   Fleet fleet;
   fleet.add({.events = {{.name = "cycles", .scale = 0}}, .stacks = "main 3\n"});
-  EXPECT_EQ(csv(fleet.top({})),
-            "function,self,self_share,self_share_margin,total,total_share,total_share_margin\n"
-            "main,0,0,,0,0,\n");
+  EXPECT_EQ(csv(fleet.top({})), kColumns);
 }
 
 }  // namespace

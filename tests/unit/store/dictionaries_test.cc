@@ -100,7 +100,7 @@ TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
     ASSERT_TRUE(writer.machine(machine) && writer.workload(full_workload) && writer.binary(binary) &&
                 writer.location(location) && writer.event({"cycles", wire::COUNT, wire::DELTA}) &&
                 writer.event({"heap-inuse-bytes", wire::BYTES, wire::SNAPSHOT}));
-    const auto origin = writer.origin({1, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap"}, "stratum",
+    const auto origin = writer.origin({1, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap", "stratum"},
                                       plimsoll::testing::profile_id(1), 42);
     ASSERT_TRUE(origin) << origin.error().text();
   }
@@ -115,8 +115,8 @@ TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
   EXPECT_EQ(loaded.events.at(2).kind, wire::SNAPSHOT);
   const OriginEntry& origin = loaded.origins.at(1);
   EXPECT_EQ(std::tuple(origin.machine, origin.from_ns, origin.to_ns, origin.draw,
-                       origin.inclusion_probability, origin.interval_ns, origin.series),
-            std::tuple(1U, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap"));
+                       origin.inclusion_probability, origin.interval_ns, origin.series, origin.stratum),
+            std::tuple(1U, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap", "stratum"));
 }
 
 TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {

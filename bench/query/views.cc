@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "bench/harness/scratch_folder.h"
+#include "bench/harness/statistics.h"
+#include "bench/query/parts.h"
+#include "bench/store/clock.h"
+#include "bench/store/generator.h"
+#include "bench/store/raw_profiles.h"
+#include "query/views/flame.h"
+#include "query/views/top.h"
+#include "store/compaction.h"
+#include "store/ingest.h"
+
+namespace plimsoll::bench {
+namespace {
+
+using query::Parameters;
+
+constexpr double kGoalMs = 300;
+constexpr double kGoalFirstMs = 1000;
+
+// A draw of every tenth machine, a new one for each window.
+void add_draw(uint32_t window, wire::RawProfile& profile) {
+  wire::Draw& draw = *profile.mutable_assignment()->mutable_draw();
+  draw.set_id(fmt::format("draw-{}", window));
+  draw.set_inclusion_probability(0.1);
+}
+
+Status fill(const std::string& data_dir, uint32_t machines, uint32_t windows) {
+  const StackTree tree = generate_stacks(kJobs, kStacksOfJob);
+  const RawProfiles profiles(tree);
+  auto ingest = store::Ingest::open(data_dir);
+  if (!ingest) {
+    return propagate(ingest);
+  }
+  for (uint32_t window = 0; window < windows; ++window) {
+    for (uint32_t machine = 0; machine < machines; ++machine) {
+      wire::RawProfile profile = profiles.generate(machine, window);
+      add_draw(window, profile);
+      if (const auto accepted = (*ingest)->accept(as_bytes(wire::encode(profile)), {}); !accepted) {
+        return propagate(accepted);
+      }
+    }
+    while (true) {
+      const auto built = (*ingest)->build_pending();
+      if (!built) {
+        return propagate(built);
+      }
+      if (built->profiles == 0) {
+        break;
+      }
+    }
+  }
+  auto compactor = store::Compactor::open(**ingest, store::CompactionLimits::thorough(uint64_t{64} << 20));
+  const auto merged = compactor ? (*compactor)->merge_all() : propagate(compactor);
+  return merged ? Status() : propagate(merged);
+}
+
+struct Question {
+  const char* name;
+  Parameters parameters;
+  double goal_ms;
+};
+
+Result<double> time_ms(const query::Snapshot& snapshot, const Parameters& parameters) {
+  const double start_s = now_s();
+  const auto request = query::parse_top(parameters, 0);
+  const auto table = request ? query::top(*request, snapshot) : propagate(request);
+  if (!table) {
+    return propagate(table);
+  }
+  if (table->rows.empty()) {
+    return fail(ErrorCode::kInvalid, "a question of the benchmark selects nothing");
+  }
+  return (now_s() - start_s) * 1e3;
+}
+
+}  // namespace
+
+Status measure_views(const Flags& flags, Report& report) {
+  const uint32_t machines = flags.quick ? 250 : 5000;
+  const uint32_t windows = flags.quick ? 4 : 8;
+  const auto folder = ScratchFolder::create();
+  const Status filled = folder ? fill(*folder / "data", machines, windows) : propagate(folder);
+  if (!filled) {
+    return filled;
+  }
+  const double start_s = now_s();
+  const auto snapshot = query::Snapshot::load(*folder / "data");
+  const auto first = snapshot ? time_ms(**snapshot, {}) : propagate(snapshot);
+  if (!first) {
+    return propagate(first);
+  }
+  report.add(
+      {.name = "top_first",
+       .value = (now_s() - start_s) * 1e3,
+       .unit = "ms",
+       .goal = kGoalFirstMs,
+       .note = fmt::format(
+           "from a closed data directory: {} profiles of {} machines, {} stack nodes; loading {:.0f} ms",
+           machines * windows, machines, (*snapshot)->dictionaries.stacks.size(),
+           (now_s() - start_s) * 1e3 - *first)});
+  const std::vector<Question> questions{
+      {"top", {}, kGoalMs},
+      {"top_filtered", {{"where", "job=~^job-1"}}, kGoalMs},
+      {"top_filtered_no_margins", {{"where", "job=~^job-1"}, {"margins", "no"}}, kGoalMs},
+      {"top_job", {{"by", "job"}}, kGoalMs},
+      {"top_job_function", {{"by", "job,function"}, {"where", "job=~^job-1"}}, kGoalMs},
+  };
+  for (const Question& question : questions) {
+    std::vector<double> times_ms;
+    for (int run = 0; run < (flags.quick ? 3 : 7); ++run) {
+      const auto taken_ms = time_ms(**snapshot, question.parameters);
+      if (!taken_ms) {
+        return propagate(taken_ms, "asking {}", question.name);
+      }
+      times_ms.push_back(*taken_ms);
+    }
+    report.add({.name = question.name, .value = median(times_ms), .unit = "ms", .goal = question.goal_ms});
+  }
+  return {};
+}
+
+}  // namespace plimsoll::bench
