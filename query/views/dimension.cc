@@ -59,10 +59,6 @@ constexpr std::array<MachineAttribute, 11> kMachineAttributes{{
     {"daemon_version", &store::MachineEntry::daemon_version},
 }};
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 bool has_binary(const store::LocationEntry& location) {
   switch (location.kind) {
     case wire::ELF:
@@ -78,7 +74,7 @@ bool has_binary(const store::LocationEntry& location) {
 std::string binary_name(const Snapshot& snapshot, uint32_t location) {
   const store::LocationEntry& entry = snapshot.dictionaries.locations[location];
   if (const auto binary = binary_id_of(snapshot, location)) {
-    return std::string(base_name(snapshot.dictionaries.binaries[*binary].path));
+    return std::string(file_name_of(snapshot.dictionaries.binaries[*binary]));
   }
   switch (entry.kind) {
     case wire::JIT:
@@ -193,6 +189,11 @@ std::string workload_value(const Snapshot& snapshot, std::string_view dimension,
     return entry.revision;
   }
   return dimension == "compiler" ? entry.compiler : entry.builder;
+}
+
+std::string_view file_name_of(const store::BinaryEntry& binary) {
+  const std::string_view path = binary.path;
+  return path.substr(path.rfind('/') + 1);
 }
 
 std::optional<uint32_t> binary_id_of(const Snapshot& snapshot, uint32_t location) {

@@ -46,6 +46,9 @@ struct FramePlace {
 // The dictionary entry of the binary that a location is in; nothing for code of no file.
 std::optional<uint32_t> binary_id_of(const Snapshot& snapshot, uint32_t location);
 
+// A binary as the dimension "binary" calls it.
+std::string_view file_name_of(const store::BinaryEntry& binary);
+
 std::string frame_value(const Snapshot& snapshot, std::string_view dimension, FramePlace place);
 size_t frames_of(const Snapshot& snapshot, uint32_t location);  // at least 1
 

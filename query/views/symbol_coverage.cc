@@ -24,19 +24,14 @@ std::string identity_text(const store::BinaryEntry& binary) {
   }
 }
 
-// The binary of a location, or what stands for one; its share is to be filled in.
-UnsymbolizedBinary binary_of(const Snapshot& snapshot, uint32_t location) {
-  UnsymbolizedBinary binary;
-  if (location == 0) {
-    binary.binary = "[no stack]";
-    return binary;
+// What shares the build ID is one build, though it may have several names; without one the name is all there is.
+void merge(UnsymbolizedBinary binary, std::map<std::string, UnsymbolizedBinary>& by_build) {
+  const std::string key = binary.build_id.empty() ? "name " + binary.binary : binary.build_id;
+  const auto [entry, is_new] = by_build.try_emplace(key, binary);
+  if (!is_new) {
+    entry->second.binary = std::min(entry->second.binary, binary.binary);
+    entry->second.share += binary.share;
   }
-  binary.binary = frame_value(snapshot, "binary", {location, 0});
-  if (const auto owner = binary_id_of(snapshot, location)) {
-    binary.build_id = identity_text(snapshot.dictionaries.binaries[*owner]);
-    binary.reason = snapshot.bindings.reasons_of(*owner);
-  }
-  return binary;
 }
 
 }  // namespace
@@ -45,7 +40,8 @@ void SymbolCoverage::add(uint32_t stack, double value, double samples) {
   const store::StackNode& node = snapshot_.dictionaries.stacks[stack];
   sum_ += value;
   if (snapshot_.bindings.of(node.location).empty()) {
-    unsymbolized_[node.location] += value;
+    const auto binary = binary_id_of(snapshot_, node.location);
+    (binary ? by_binary_[*binary] : by_leaf_[node.location]) += value;
   }
   const store::LocationEntry& caller =
       snapshot_.dictionaries.locations[snapshot_.dictionaries.stacks[node.parent].location];
@@ -62,17 +58,24 @@ void SymbolCoverage::describe(Coverage& coverage) const {
   if (sum_ == 0) {
     return;
   }
-  // One build may have several names; without a build ID the name is all there is.
   std::map<std::string, UnsymbolizedBinary> by_build;
-  for (const auto& [leaf, value] : unsymbolized_) {
-    UnsymbolizedBinary binary = binary_of(snapshot_, leaf);
-    const std::string key = binary.build_id.empty() ? "name " + binary.binary : binary.build_id;
-    UnsymbolizedBinary& entry = by_build.try_emplace(key, binary).first->second;
-    entry.binary = std::min(entry.binary, binary.binary);
-    entry.share += value / sum_;
-    coverage.unsymbolized_share += value / sum_;
+  for (const auto& [id, value] : by_binary_) {
+    const store::BinaryEntry& binary = snapshot_.dictionaries.binaries[id];
+    merge({.binary = std::string(file_name_of(binary)),
+           .build_id = identity_text(binary),
+           .share = value / sum_,
+           .reason = std::string(snapshot_.bindings.reasons_of(id))},
+          by_build);
+  }
+  for (const auto& [leaf, value] : by_leaf_) {
+    merge({.binary = leaf == 0 ? "[no stack]" : frame_value(snapshot_, "binary", {leaf, 0}),
+           .build_id = "",
+           .share = value / sum_,
+           .reason = ""},
+          by_build);
   }
   for (auto& [key, binary] : by_build) {
+    coverage.unsymbolized_share += binary.share;
     coverage.unsymbolized_by.push_back(std::move(binary));
   }
   std::ranges::sort(coverage.unsymbolized_by, [](const auto& a, const auto& b) {

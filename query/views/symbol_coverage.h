@@ -1,8 +1,8 @@
 // Which share of a view's value has no symbols, and which binaries are to blame; which share of its samples has no stack.
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <unordered_map>
 
 #include "query/views/snapshot.h"
 #include "query/views/table.h"
@@ -24,7 +24,8 @@ class SymbolCoverage {
   double sum_ = 0;
   double samples_ = 0;
   double stackless_samples_ = 0;
-  std::unordered_map<uint32_t, double> unsymbolized_;  // by leaf
+  // Without symbols, by the leaf's binary; of code of no binary, by the leaf.
+  boost::unordered_flat_map<uint32_t, double> by_binary_, by_leaf_;
 };
 
 }  // namespace plimsoll::query

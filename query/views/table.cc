@@ -191,6 +191,11 @@ std::string stackless_text(const Coverage& coverage) {
 
 }  // namespace
 
+size_t column_of(const Table& table, std::string_view name) {
+  return static_cast<size_t>(std::ranges::find(table.columns, name, &TableColumn::name) -
+                             table.columns.begin());
+}
+
 std::string readable(double value, std::string_view unit) {
   if (unit == "share") {
     return fmt::format("{:.2f} %", value * 100);

@@ -49,6 +49,9 @@ struct Table {
   Coverage coverage;
 };
 
+// The place of the column of that name, which there must be.
+size_t column_of(const Table& table, std::string_view name);
+
 enum class TableForm { kText, kJson, kCsv };
 
 // A value as people read it: "1.25 s", "3 MiB", "12.4 k", "2.50 %".

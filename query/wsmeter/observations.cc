@@ -41,14 +41,10 @@ Result<Table> observations(const ObservationsRequest& request, const Snapshot& s
   if (!table) {
     return table;
   }
-  const auto at = [&](std::string_view name) {
-    return static_cast<size_t>(std::ranges::find(table->columns, name, &TableColumn::name) -
-                               table->columns.begin());
-  };
-  const size_t ipc = at("ratio");
-  const size_t margin = at("ratio_margin");
-  const size_t kind = at("margin_kind");
-  const size_t cycles = at("denominator");
+  const size_t ipc = column_of(*table, "ratio");
+  const size_t margin = column_of(*table, "ratio_margin");
+  const size_t kind = column_of(*table, "margin_kind");
+  const size_t cycles = column_of(*table, "denominator");
   const auto quotas = quotas_of(fleet);
   for (auto& row : table->rows) {
     const auto text = [&](size_t column) { return std::get<std::string>(row[column]); };

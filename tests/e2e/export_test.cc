@@ -64,8 +64,9 @@ std::vector<Line> lines_of(const query::Table& table, bool as_pprof) {
   std::vector<Line> lines;
   for (const auto& row : table.rows) {
     const auto& name = std::get<std::string>(row[0]);
-    lines.push_back(
-        {as_pprof ? as_pprof_calls_it(name) : name, std::get<double>(row[2]), std::get<double>(row[5])});
+    lines.push_back({as_pprof ? as_pprof_calls_it(name) : name,
+                     std::get<double>(row[query::column_of(table, "self_share")]),
+                     std::get<double>(row[query::column_of(table, "total_share")])});
   }
   return lines;
 }

@@ -155,7 +155,9 @@ TEST_F(MainJob, FindsSharesLinesAndInlinedCallsOfAStrippedProgram) {
   const auto total_share = [&](const query::Table& table, const std::string& end) {
     double share = 0;
     for (const auto& row : table.rows) {
-      share += std::get<std::string>(row[0]).ends_with(end) ? std::get<double>(row[5]) : 0;
+      share += std::get<std::string>(row[0]).ends_with(end)
+                   ? std::get<double>(row[query::column_of(table, "total_share")])
+                   : 0;
     }
     return share;
   };
@@ -164,27 +166,29 @@ TEST_F(MainJob, FindsSharesLinesAndInlinedCallsOfAStrippedProgram) {
 
   // Lines: samples fall on the loops (the compiler may give a part of one to the line of its `for`), calls on their own.
   const query::Table lines = hot("line");
-  const auto on_line = [&](const std::string& source, int64_t line, size_t column) {
+  const auto on_line = [&](const std::string& source, int64_t line, const char* column) {
     double share = 0;
     for (const auto& row : lines.rows) {
       share += std::get<std::string>(row[0]).ends_with(source + ":" + std::to_string(line))
-                   ? std::get<double>(row[column])
+                   ? std::get<double>(row[query::column_of(lines, column)])
                    : 0;
     }
     return share;
   };
   const auto in_loop = [&](const std::string& source, const std::string& mark) {
     const int64_t line = line_of(source, mark);
-    return on_line(source, line, 2) + on_line(source, line - 1, 2);
+    return on_line(source, line, "self_share") + on_line(source, line - 1, "self_share");
   };
   expect_share("lines of mix", in_loop("deep_split.cc", "hot: mix"), parse + render, samples);
   expect_share("lines of library_digest", in_loop("deep_split_library.cc", "hot: library_digest"), library,
                samples);
   expect_share("lines of area", in_loop("deep_split.cc", "hot: area"), area, samples);
   expect_share("the call of mix in parse",
-               on_line("deep_split.cc", line_of("deep_split.cc", "call: parse"), 5), parse, samples);
+               on_line("deep_split.cc", line_of("deep_split.cc", "call: parse"), "total_share"), parse,
+               samples);
   expect_share("the call of mix in render",
-               on_line("deep_split.cc", line_of("deep_split.cc", "call: render"), 5), render, samples);
+               on_line("deep_split.cc", line_of("deep_split.cc", "call: render"), "total_share"), render,
+               samples);
 
   // Whole stacks: 41 frames of the recursion above the virtual call, under main.
   double whole = 0;

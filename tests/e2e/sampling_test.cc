@@ -52,8 +52,8 @@ std::map<std::string, double> hits_by_function(const std::string& data_dir, doub
     sum += std::get<double>(row[1]);
   }
   for (const auto& row : table->rows) {
-    hits[std::get<std::string>(row[0])] =
-        std::get<double>(row[4]) / sum * static_cast<double>(table->coverage.samples);
+    hits[std::get<std::string>(row[0])] = std::get<double>(row[query::column_of(*table, "total")]) / sum *
+                                          static_cast<double>(table->coverage.samples);
   }
   return hits;
 }

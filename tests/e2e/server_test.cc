@@ -111,10 +111,10 @@ TEST_F(WithDaemon, ShowsWhatTheMachineDoes) {
   EXPECT_GE(rows, 3);
   const std::string csv = in_form(asked("function"), "--csv");
   EXPECT_EQ(std::ranges::count(csv, '\n'), rows + 1);  // and a header
-  // What stands on the answer, then its header, then the rows.
+  // What the answer stands on, then its header, the rows, and what their margins are made of.
   const std::string text = in_form(asked("function"), "");
   const std::string table = text.substr(text.find("self_share"));
-  EXPECT_EQ(std::ranges::count(table, '\n'), rows + 1) << text;
+  EXPECT_EQ(std::ranges::count(table, '\n'), rows + 2) << text;
 
   std::map<std::string, std::string> answers;
   const std::vector<std::string> dimensions{"machine", "app,thread", "function,file", "binary", "stack"};

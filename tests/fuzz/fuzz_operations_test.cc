@@ -207,7 +207,8 @@ class Life {
     ASSERT_TRUE(table) << table.error().text();
     Answer answer;
     for (const auto& row : table->rows) {
-      answer[std::get<std::string>(row[0])] = {std::get<double>(row[1]), std::get<double>(row[4])};
+      answer[std::get<std::string>(row[0])] = {std::get<double>(row[query::column_of(*table, "self")]),
+                                               std::get<double>(row[query::column_of(*table, "total")])};
     }
     ASSERT_EQ(answer, model_.answer(question)) << question.text();
     ++done_.questions;

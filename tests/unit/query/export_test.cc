@@ -211,8 +211,9 @@ TEST(ExportPprof, AgreesWithTop) {
     std::map<std::string, std::pair<int64_t, int64_t>> expected;
     const auto table = fleet.top({{"limit", "1000"}});
     for (const auto& row : table->rows) {
-      expected[std::get<std::string>(row[0])] = {std::llround(std::get<double>(row[1])),
-                                                 std::llround(std::get<double>(row[7]))};
+      expected[std::get<std::string>(row[0])] = {
+          std::llround(std::get<double>(row[1])),
+          std::llround(std::get<double>(row[column_of(*table, "total")]))};
     }
     EXPECT_EQ(sums, expected) << "seed " << seed;
   }

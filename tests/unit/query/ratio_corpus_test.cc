@@ -34,10 +34,9 @@ class RecordedRatio : public ::testing::TestWithParam<Recorded> {
   std::string ratio() const { return fmt::format("{}/{}", GetParam().numerator, GetParam().denominator); }
 
   static double sum(const Table& table, std::string_view column) {
-    const auto found = std::ranges::find(table.columns, column, &TableColumn::name);
     double sum = 0;
     for (const auto& row : table.rows) {
-      sum += std::get<double>(row.at(static_cast<size_t>(found - table.columns.begin())));
+      sum += std::get<double>(row.at(column_of(table, column)));
     }
     return sum;
   }

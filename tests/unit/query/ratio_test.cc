@@ -54,7 +54,7 @@ std::string brief_lines(const Result<Table>& table) {
     return table.error().text();
   }
   Table brief = *table;
-  const auto low = std::ranges::find(brief.columns, "ratio_low", &TableColumn::name) - brief.columns.begin();
+  const auto low = static_cast<ptrdiff_t>(column_of(brief, "ratio_low"));
   for (auto& row : brief.rows) {
     row.erase(row.begin() + low, row.begin() + low + 2);
   }
@@ -62,8 +62,7 @@ std::string brief_lines(const Result<Table>& table) {
 }
 
 double number(const Table& table, size_t row, std::string_view column) {
-  const auto found = std::ranges::find(table.columns, column, &TableColumn::name);
-  return std::get<double>(table.rows.at(row).at(static_cast<size_t>(found - table.columns.begin())));
+  return std::get<double>(table.rows.at(row).at(column_of(table, column)));
 }
 
 // Two machines of one job: 100 + 300 hits of cycles, 40 + 100 of instructions.
