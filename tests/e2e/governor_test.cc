@@ -209,7 +209,8 @@ TEST_F(GovernedCollector, ValuesStayRightWhereEveryOccurrenceWasASample) {
   });
   EXPECT_NEAR(value_of_thread(profiles, "early") / kPagesEach, 1, 0.02);
   EXPECT_NEAR(value_of_thread(profiles, "late") / kPagesEach, 1, 0.4) << "one period for all of them";
-  EXPECT_GE(profiles.back().events(0).mean_period(), 8);
+  // At least an eighth of the rate, of periods that are drawn from half to one and a half times their mean.
+  EXPECT_GE(profiles.back().events(0).mean_period(), 5);
   EXPECT_EQ(profiles.back().events(0).not_sampled(), 0);
 }
 
