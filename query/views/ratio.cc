@@ -62,21 +62,29 @@ class RatioQuery {
       return propagate(summed);
     }
     rank();
-    const MachineSample sample(snapshot_, resolved_.request.filter);
-    const std::vector<Domain> domains = domains_of(sample, resolved_.request.origin_group);
-    const auto sampled =
-        sample_rows(resolved_.request, rows_.keys, rows_.events, sample, grouping_, snapshot_);
-    if (!sampled) {
-      return with_hint(propagate(sampled), "ask for fewer rows (limit)");
-    }
-    RowEstimates estimates(*sampled);
-    for (size_t row = 0; row < rows_.size(); ++row) {
-      estimates_.push_back(estimates.ratio(row, kNumerator, denominator(), domains[rows_.keys[row].origin]));
+    if (auto sampled = request_.margins ? sample() : Status(); !sampled) {
+      return propagate(sampled);
     }
     return make_table();
   }
 
  private:
+  Status sample() {
+    const MachineSample sample(snapshot_, resolved_.request.filter);
+    const std::vector<Domain> domains = domains_of(sample, resolved_.request.origin_group);
+    const auto sampled =
+        sample_rows(resolved_.request, rows_.keys, rows_.events, sample, grouping_, snapshot_);
+    if (!sampled) {
+      return with_hint(propagate(sampled),
+                       "ask for fewer rows (limit), or for none of their margins (margins=no)");
+    }
+    RowEstimates estimates(*sampled);
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      estimates_.push_back(estimates.ratio(row, kNumerator, denominator(), domains[rows_.keys[row].origin]));
+    }
+    return {};
+  }
+
   // Groups of events. An event over itself is both.
   static constexpr uint32_t kNumerator = 0;
   uint32_t denominator() const { return events_.numerator == events_.denominator ? kNumerator : 1; }
@@ -151,14 +159,20 @@ class RatioQuery {
     table.columns.push_back({"machines", "count"});
     const auto or_absent = [](std::optional<double> value) { return value ? Value(*value) : Value(); };
     for (size_t row = 0; row < rows_.size(); ++row) {
-      const statistics::Estimate& estimate = estimates_[row];
+      const double over = rows_.of(row, kNumerator).self;
+      const double under = rows_.of(row, denominator()).self;
       auto& values = table.rows.emplace_back();
       grouping_.add_texts(rows_.keys[row], values);
-      values.insert(values.end(), {or_absent(estimate.value), or_absent(estimate.margin),
-                                   or_absent(estimate.low), or_absent(estimate.high),
-                                   std::string(statistics::margin_kind_name(estimate.margin_kind)),
-                                   rows_.of(row, kNumerator).self, rows_.of(row, denominator()).self,
-                                   static_cast<int64_t>(estimate.machines)});
+      values.push_back(or_absent(over > 0 && under > 0 ? std::optional(over / under) : std::nullopt));
+      if (estimates_.empty()) {
+        values.insert(values.end(), {Value(), Value(), Value(), Value(), over, under, Value()});
+        continue;
+      }
+      const statistics::Estimate& estimate = estimates_[row];
+      values.insert(values.end(),
+                    {or_absent(estimate.margin), or_absent(estimate.low), or_absent(estimate.high),
+                     std::string(statistics::margin_kind_name(estimate.margin_kind)), over, under,
+                     static_cast<int64_t>(estimate.machines)});
     }
     return table;
   }

@@ -18,6 +18,7 @@ struct RatioRequest {
   std::string ratio;    // as parse_ratio() gives it
   std::vector<Dimension> by;
   size_t limit = 20;
+  bool margins = true;
 };
 
 // "NUMERATOR/DENOMINATOR" of itself, or of "ipc", "cpi", "exact-ipc" and "exact-cpi"; kInvalid for other texts. Whether the events exist is seen when they
@@ -31,7 +32,8 @@ Result<std::string> parse_ratio(std::string_view text);
 //
 // Only profiles with both events go in, since windows of one event say nothing of the other's; a note says how many were left out.
 // A ratio is absent where either has no samples. The coverage counts the samples of both events; its share without
-// symbols is the denominator's. kNotFound where the snapshot lacks an event. Costs two passes over the rows.
+// symbols is the denominator's. kNotFound where the snapshot lacks an event. Costs two passes over the rows; one without margins, and then there is no count of
+// machines either.
 Result<Table> ratio_table(const RatioRequest& request, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

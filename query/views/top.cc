@@ -227,7 +227,8 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot) {
   return request.ratio.empty()
              ? TopQuery(request, snapshot).run()
-             : ratio_table({request.selection, request.ratio, request.by, request.limit}, snapshot);
+             : ratio_table({request.selection, request.ratio, request.by, request.limit, request.margins},
+                           snapshot);
 }
 
 }  // namespace plimsoll::query

@@ -33,7 +33,7 @@ Value quota_of(const std::map<InstanceKey, double>& quotas, const InstanceKey& k
 
 Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
                            const LiveFleet& fleet) {
-  RatioRequest ratio{request.selection, "instructions/cycles", {}, request.limit};
+  RatioRequest ratio{request.selection, "instructions/cycles", {}, request.limit, true};
   for (const char* dimension : {"job", "machine", "platform", "instance"}) {
     ratio.by.push_back(*find_dimension(dimension));
   }

@@ -44,7 +44,7 @@ TEST_F(RatioOfProfiles, IsTheSameFromADirectoryAndItsServer) {
     return asked.out;
   };
   const std::string of_directory = answer({"plimsoll", "top", "--data", data_});
-  EXPECT_THAT(of_directory, AllOf(HasSubstr("\"ratio\": 0.7,"), HasSubstr("\"between machines\"")));
+  EXPECT_THAT(of_directory, AllOf(HasSubstr("\"ratio\": 0.7,"), HasSubstr("\"few machines\"")));
   TestServer server(data_);
   server.start();
   ASSERT_TRUE(server.becomes_ready());

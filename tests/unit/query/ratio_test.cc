@@ -116,6 +116,12 @@ TEST(Ratio, OfFunctionsIsOfTheirSelf) {
                         margin(70.0 / 60, 70.0 / 60 * kNormal * std::sqrt(1.0 / 35 + 1.0 / 60))));
 }
 
+TEST(Ratio, WithoutMarginsIsTheSame) {
+  const TwoMachines fleet;
+  const auto table = fleet.top({{"ratio", "ipc"}, {"by", "job"}, {"margins", "no"}});
+  EXPECT_EQ(brief_lines(table), "db|0.7|-|-|2.8e+05|4e+05|-|\n");
+}
+
 TEST(Ratio, AliasesTurnItAround) {
   const TwoMachines fleet;
   const auto ipc = fleet.top({{"ratio", "ipc"}, {"by", "job"}});
