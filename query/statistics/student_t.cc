@@ -38,13 +38,19 @@ double beta_fraction(double x, double a, double b) {
   return fraction;
 }
 
+// std::lgamma() writes the sign of the gamma function into a global variable: a race of threads.
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
 // The regularized incomplete beta function I_x(a, b); `y` is 1 - x, which the caller knows without cancellation.
 double incomplete_beta(double x, double y, double a, double b) {
   if (x <= 0 || y <= 0) {
     return x <= 0 ? 0 : 1;
   }
   const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log(y));
+      std::exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * std::log(x) + b * std::log(y));
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(x, a, b) / a
                                    : 1 - front * beta_fraction(y, b, a) / b;
 }
