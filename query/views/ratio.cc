@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <span>
 
 #include "query/views/event_lookup.h"
 #include "query/views/grouping.h"
@@ -119,27 +118,17 @@ class RatioQuery {
 
   // Leaves the rows to show, in their order: those of callers alone are none.
   void rank() {
-    std::vector<uint32_t> order;
+    std::vector<uint32_t> places;
     for (uint32_t row = 0; row < rows_.size(); ++row) {
       if (rows_.of(row, kNumerator).self != 0 || rows_.of(row, denominator()).self != 0) {
-        order.push_back(row);
+        places.push_back(row);
       }
     }
-    const size_t shown = std::min(order.size(), request_.limit);
-    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(shown), order.end(),
-                      [&](uint32_t a, uint32_t b) {
-                        const double x = rows_.of(a, denominator()).self;
-                        const double y = rows_.of(b, denominator()).self;
-                        return x != y ? x > y : grouping_.less(rows_.keys[a], rows_.keys[b]);
-                      });
-    SummedRows ranked{.events = rows_.events, .keys = {}, .values = {}};
-    for (const uint32_t row : std::span(order).first(shown)) {
-      ranked.keys.push_back(rows_.keys[row]);
-      for (size_t event = 0; event < rows_.events; ++event) {
-        ranked.values.push_back(rows_.of(row, event));
-      }
-    }
-    rows_ = std::move(ranked);
+    rows_ = first_rows(rows_, std::move(places), request_.limit, [&](uint32_t a, uint32_t b) {
+      const double x = rows_.of(a, denominator()).self;
+      const double y = rows_.of(b, denominator()).self;
+      return x != y ? x > y : grouping_.less(rows_.keys[a], rows_.keys[b]);
+    });
   }
 
   Table make_table() {

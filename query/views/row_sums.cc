@@ -380,6 +380,21 @@ SummedRows sum_rows(const store::Cells& cells, size_t events, Grouping& grouping
   return RowSummation(cells, events, grouping, snapshot).run();
 }
 
+SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size_t count,
+                      const std::function<bool(uint32_t, uint32_t)>& before) {
+  const auto last = places.begin() + static_cast<ptrdiff_t>(std::min(places.size(), count));
+  std::partial_sort(places.begin(), last, places.end(), before);
+  places.erase(last, places.end());
+  SummedRows first{.events = rows.events, .keys = {}, .values = {}};
+  for (const uint32_t row : places) {
+    first.keys.push_back(rows.keys[row]);
+    for (size_t event = 0; event < rows.events; ++event) {
+      first.values.push_back(rows.of(row, event));
+    }
+  }
+  return first;
+}
+
 Result<SampledRows> sample_rows(store::AggregateRequest request, std::span<const RowKey> keys, size_t events,
                                 const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot) {
   return RowSampling(keys, events, sample, grouping, snapshot).run(std::move(request));

@@ -1,10 +1,8 @@
 #include "query/views/top.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
-#include <span>
 
 #include "query/views/grouping.h"
 #include "query/views/ratio.h"
@@ -63,25 +61,16 @@ class TopQuery {
 
   // Leaves the rows to show, in their order.
   void rank() {
-    std::vector<uint32_t> order(rows_.size());
-    std::iota(order.begin(), order.end(), 0);
-    const size_t shown = std::min(order.size(), request_.limit);
-    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(shown), order.end(),
-                      [&](uint32_t a, uint32_t b) {
-                        const RowValues& x = rows_.of(a);
-                        const RowValues& y = rows_.of(b);
-                        if (x.self != y.self) {
-                          return x.self > y.self;
-                        }
-                        return x.total != y.total ? x.total > y.total
-                                                  : grouping_.less(rows_.keys[a], rows_.keys[b]);
-                      });
-    SummedRows ranked;
-    for (const uint32_t row : std::span(order).first(shown)) {
-      ranked.keys.push_back(rows_.keys[row]);
-      ranked.values.push_back(rows_.of(row));
-    }
-    rows_ = std::move(ranked);
+    std::vector<uint32_t> places(rows_.size());
+    std::iota(places.begin(), places.end(), 0);
+    rows_ = first_rows(rows_, std::move(places), request_.limit, [&](uint32_t a, uint32_t b) {
+      const RowValues& x = rows_.of(a);
+      const RowValues& y = rows_.of(b);
+      if (x.self != y.self) {
+        return x.self > y.self;
+      }
+      return x.total != y.total ? x.total > y.total : grouping_.less(rows_.keys[a], rows_.keys[b]);
+    });
   }
 
   Status sample() {
