@@ -1,6 +1,5 @@
 #include "query/views/ratio.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
