@@ -7,55 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/answer_source.h"
-#include "query/views/table.h"
 
 namespace plimsoll::cli {
-
-struct TopOptions {
-  AnswerSource source;
-  query::TableForm form = query::TableForm::kText;
-  // Parameters of query::parse_top, in the order of the flags.
-  std::vector<std::pair<std::string, std::string>> parameters;
-};
-Status run_top(const TopOptions& options);
-
-enum class FlameForm { kText, kFolded, kJson };
-
-struct FlameOptions {
-  AnswerSource source;
-  FlameForm form = FlameForm::kText;
-  // Parameters of query::parse_flame. As text, nodes under 0.5 % are cut unless they say otherwise.
-  std::vector<std::pair<std::string, std::string>> parameters;
-};
-Status run_flame(const FlameOptions& options);
-
-enum class ExportFormat { kPprof, kGperftools };
-
-struct ExportOptions {
-  AnswerSource source;
-  ExportFormat format = ExportFormat::kPprof;
-  std::string output;  // file, or "-" for standard output
-  // Parameters of query::parse_export.
-  std::vector<std::pair<std::string, std::string>> parameters;
-};
-Status run_export(const ExportOptions& options);
-
-struct MachinesOptions {
-  AnswerSource source;
-  query::TableForm form = query::TableForm::kText;
-  // Parameters of query::parse_machines.
-  std::vector<std::pair<std::string, std::string>> parameters;
-};
-Status run_machines(const MachinesOptions& options);
-
-struct SqlOptions {
-  AnswerSource source;
-  query::TableForm form = query::TableForm::kText;
-  std::string statement;  // empty: on standard input
-};
-// Notes go to standard error.
-Status run_sql(const SqlOptions& options);
 
 struct ImportOptions {
   std::string data_dir;

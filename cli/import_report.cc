@@ -5,7 +5,7 @@
 
 #include "base/printable.h"
 #include "proto/profile_codec.h"
-#include "query/views/selection.h"
+#include "query/selection/selection.h"
 
 namespace plimsoll::cli {
 std::vector<EventReport> event_reports(const wire::RawProfile& profile) {

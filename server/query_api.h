@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "http/routes.h"
-#include "query/views/snapshot.h"
+#include "query/snapshot/snapshot.h"
 
 namespace plimsoll::server {
 

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "config/server_config.h"
 #include "http/listener.h"
-#include "query/views/snapshot.h"
+#include "query/snapshot/snapshot.h"
 #include "scheduler/fleet_service.h"
 #include "server/compaction_thread.h"
 #include "server/naming_thread.h"

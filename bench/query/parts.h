@@ -10,6 +10,8 @@ namespace plimsoll::bench {
 Status measure_margins(const Flags& flags, Report& report);
 // Whether a tenth of the machines says the same as all of them.
 Status measure_agreement(const Flags& flags, Report& report);
+// How often `diff` takes chance for a change, and finds the change that there is.
+Status measure_changes(const Flags& flags, Report& report);
 // The time of views with their margins, over many rows.
 Status measure_views(const Flags& flags, Report& report);
 // The time of a verdict on stability.

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/views/parameters.h"
-#include "query/views/snapshot.h"
+#include "query/selection/parameters.h"
+#include "query/snapshot/snapshot.h"
 
 namespace plimsoll::query {
 

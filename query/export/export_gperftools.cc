@@ -2,7 +2,7 @@
 
 #include "formats/gperftools_writer.h"
 #include "query/export/samples.h"
-#include "query/views/dimension.h"
+#include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "formats/pprof_writer.h"
 #include "query/export/samples.h"
-#include "query/views/dimension.h"
+#include "query/snapshot/dimension.h"
 #include "store/rows/row_builder.h"
 
 namespace plimsoll::query {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "query/views/dimension.h"
-#include "query/views/symbol_coverage.h"
+#include "query/rows/symbol_coverage.h"
+#include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {

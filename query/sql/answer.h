@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/views/table.h"
+#include "query/table/table.h"
 
 namespace plimsoll::query {
 

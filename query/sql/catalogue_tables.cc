@@ -8,9 +8,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "query/selection/selection.h"
+#include "query/snapshot/dimension.h"
 #include "query/sql/time_text.h"
-#include "query/views/dimension.h"
-#include "query/views/selection.h"
 
 namespace plimsoll::query {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/snapshot/snapshot.h"
 #include "query/views/machines.h"
-#include "query/views/snapshot.h"
 #include "store/rows/aggregation.h"
 #include "store/sqlite/list_table.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "query/selection/selection.h"
 #include "query/sql/time_text.h"
-#include "query/views/selection.h"
 #include "store/rows/key_index.h"
 
 namespace plimsoll::query {

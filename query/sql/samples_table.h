@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "query/views/dimension.h"
-#include "query/views/snapshot.h"
+#include "query/snapshot/dimension.h"
+#include "query/snapshot/snapshot.h"
 #include "store/rows/aggregation.h"
 #include "store/sqlite/virtual_table.h"
 

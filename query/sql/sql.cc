@@ -6,8 +6,8 @@
 
 #include "base/suggest.h"
 #include "base/time.h"
+#include "query/selection/selection.h"
 #include "query/sql/tables.h"
-#include "query/views/selection.h"
 
 namespace plimsoll::query {
 namespace {

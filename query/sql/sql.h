@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/selection/parameters.h"
+#include "query/snapshot/snapshot.h"
 #include "query/sql/answer.h"
 #include "query/sql/catalogue_tables.h"
-#include "query/views/parameters.h"
-#include "query/views/snapshot.h"
 #include "store/sqlite/question.h"
 
 namespace plimsoll::query {

@@ -1,10 +1,20 @@
 #include "query/statistics/design.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "query/statistics/collapse.h"
 
 namespace plimsoll::statistics {
+
+Spread plus_counts(const Spread& between, double within_variance) {
+  const double variance = between.variance + within_variance;
+  if (between.variance <= 0) {
+    return {variance, std::numeric_limits<double>::infinity()};
+  }
+  const double whole = variance / between.variance;
+  return {variance, std::max(1.0, between.degrees) * whole * whole};
+}
 
 Design::Design(std::span<const SampledMachine> machines, Selection selection) : selection_(selection) {
   number_strata(machines);

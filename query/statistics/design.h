@@ -31,6 +31,9 @@ struct Spread {
   double degrees = 0;
 };
 
+// With the variance of counts within the machines added, which rests on many samples. By Satterthwaite.
+Spread plus_counts(const Spread& between, double within_variance);
+
 // Immutable. Its machines are numbered in the order in which they were given; every span of values is in that order.
 class Design {
  public:

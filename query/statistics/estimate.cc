@@ -35,6 +35,11 @@ std::string_view margin_kind_name(MarginKind kind) {
   return "";
 }
 
+bool has_margin(MarginKind kind) {
+  return kind == MarginKind::kBetweenMachines || kind == MarginKind::kFewMachines ||
+         kind == MarginKind::kWithinMachines || kind == MarginKind::kWithinOneMachine;
+}
+
 Interval interval(double value, double standard_error, double degrees, Scale scale) {
   const double half = student_t_quantile(kUpperProbability, degrees) * standard_error;
   if (scale == Scale::kLogit && value > 0 && value < 1) {
@@ -47,6 +52,12 @@ Interval interval(double value, double standard_error, double degrees, Scale sca
     return {value / factor, value * factor};
   }
   return {value - half, value + half};
+}
+
+void set_interval(const Interval& interval, Estimate& estimate) {
+  estimate.low = interval.low;
+  estimate.high = interval.high;
+  estimate.margin = (interval.high - interval.low) / 2;
 }
 
 }  // namespace plimsoll::statistics

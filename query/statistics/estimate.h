@@ -22,6 +22,7 @@ enum class MarginKind {
 
 // "between machines", ...: as tables have it.
 std::string_view margin_kind_name(MarginKind kind);
+bool has_margin(MarginKind kind);
 
 struct Estimate {
   std::optional<double> value;
@@ -51,5 +52,6 @@ struct Interval {
   double high = 0;
 };
 Interval interval(double value, double standard_error, double degrees, Scale scale);
+void set_interval(const Interval& interval, Estimate& estimate);
 
 }  // namespace plimsoll::statistics

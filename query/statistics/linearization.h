@@ -5,22 +5,12 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "query/statistics/design.h"
 #include "query/statistics/estimate.h"
+#include "query/statistics/linearized_row.h"
 
 namespace plimsoll::statistics {
-
-// What the machines of a design bring to a row: of as many machines each.
-struct RowSums {
-  // Weighted: what the machine's hits stand for in the fleet and in the draws' intervals. Finite, not negative.
-  std::span<const double> numerator;
-  std::span<const double> denominator;
-  // Samples behind them, unweighted: the counts whose noise the within-machine part is made of.
-  std::span<const double> numerator_samples;
-  std::span<const double> denominator_samples;
-};
 
 // A margin between machines needs as many that have any of the row, or all of fewer: what a handful of machines has, another
 // draw may have twice or not at all.

@@ -5,8 +5,8 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <numeric>
 
-#include "query/views/dimension.h"
-#include "query/views/symbol_coverage.h"
+#include "query/rows/symbol_coverage.h"
+#include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {

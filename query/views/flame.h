@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/views/parameters.h"
-#include "query/views/snapshot.h"
-#include "query/views/table.h"
+#include "query/selection/parameters.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
 
 namespace plimsoll::query {
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "query/views/coverage_json.h"
+#include "query/table/coverage_json.h"
 #include "query/views/flame.h"
 
 namespace plimsoll::query {

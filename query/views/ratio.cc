@@ -4,11 +4,11 @@
 #include <cmath>
 #include <optional>
 
-#include "query/views/event_lookup.h"
-#include "query/views/grouping.h"
-#include "query/views/row_estimates.h"
-#include "query/views/row_sums.h"
-#include "query/views/symbol_coverage.h"
+#include "query/rows/grouping.h"
+#include "query/rows/row_estimates.h"
+#include "query/rows/row_sums.h"
+#include "query/rows/symbol_coverage.h"
+#include "query/snapshot/event_lookup.h"
 
 namespace plimsoll::query {
 namespace {

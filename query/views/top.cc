@@ -4,11 +4,11 @@
 #include <numeric>
 #include <optional>
 
-#include "query/views/grouping.h"
+#include "query/rows/grouping.h"
+#include "query/rows/row_estimates.h"
+#include "query/rows/row_sums.h"
+#include "query/rows/symbol_coverage.h"
 #include "query/views/ratio.h"
-#include "query/views/row_estimates.h"
-#include "query/views/row_sums.h"
-#include "query/views/symbol_coverage.h"
 
 namespace plimsoll::query {
 namespace {
@@ -144,21 +144,6 @@ class TopQuery {
   double sum_ = 0;
 };
 
-Status add_dimensions(std::string_view list, std::vector<Dimension>& by) {
-  while (true) {
-    const size_t comma = list.find(',');
-    const auto dimension = find_dimension(list.substr(0, comma));
-    if (!dimension) {
-      return with_field(propagate(dimension), "by");
-    }
-    by.push_back(*dimension);
-    if (comma == std::string_view::npos) {
-      return {};
-    }
-    list.remove_prefix(comma + 1);
-  }
-}
-
 Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns, TopRequest& request) {
   const auto taken = add_to_selection(name, text, now_ns, request.selection);
   if (!taken) {
@@ -171,16 +156,10 @@ Status add_parameter(const std::string& name, const std::string& text, int64_t n
     return add_dimensions(text, request.by);
   }
   if (name == "limit") {
-    const auto limit = parse_count(name, text, kMaxLimit);
-    request.limit = limit.value_or(request.limit);
-    return limit ? Status() : propagate(limit);
+    return set_count(name, text, kMaxLimit, request.limit);
   }
   if (name == "margins") {
-    if (text != "yes" && text != "no") {
-      return with_field(fail(ErrorCode::kInvalid, "margins is \"{}\", not yes or no", text), "margins");
-    }
-    request.margins = text == "yes";
-    return {};
+    return set_flag(name, text, request.margins);
   }
   if (name == "ratio") {
     const auto ratio = parse_ratio(text);

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/views/parameters.h"
-#include "query/views/selection.h"
-#include "query/views/snapshot.h"
-#include "query/views/table.h"
+#include "query/selection/parameters.h"
+#include "query/selection/selection.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
 
 namespace plimsoll::query {
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 
 #include "base/result.h"
+#include "query/selection/selection.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
 #include "query/views/machines.h"
-#include "query/views/selection.h"
-#include "query/views/snapshot.h"
-#include "query/views/table.h"
 
 namespace plimsoll::query {
 

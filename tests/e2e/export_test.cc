@@ -12,7 +12,7 @@
 
 #include "base/durable_file.h"
 #include "proto/profile_codec.h"
-#include "query/views/table.h"
+#include "query/table/table.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
 #include "tests/profile_fixture.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "proto/profile.pb.h"
-#include "query/views/table.h"
+#include "query/table/table.h"
 #include "tests/e2e/program.h"
 #include "tests/eventually.h"
 

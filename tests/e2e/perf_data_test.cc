@@ -10,7 +10,7 @@
 
 #include "base/durable_file.h"
 #include "formats/perf_data/import_recording.h"
-#include "query/views/table.h"
+#include "query/table/table.h"
 #include "tests/e2e/perf_script.h"
 #include "tests/e2e/program.h"
 #include "tests/places.h"

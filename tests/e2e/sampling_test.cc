@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "proto/profile_codec.h"
-#include "query/views/table.h"
+#include "query/table/table.h"
 #include "tests/e2e/program.h"
 #include "tests/places.h"
 

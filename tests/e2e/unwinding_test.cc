@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "query/views/table.h"
+#include "query/table/table.h"
 #include "tests/e2e/program.h"
 #include "tests/places.h"
 

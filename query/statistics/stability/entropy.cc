@@ -63,10 +63,8 @@ Estimate entropy(const Jackknife& jackknife, std::span<const double> cell_sums, 
     estimate.margin_kind = MarginKind::kTooFewMachines;
     return estimate;
   }
-  const Interval ends = interval(*estimate.value, std::sqrt(spread.variance), spread.degrees, Scale::kLinear);
-  estimate.low = ends.low;
-  estimate.high = ends.high;
-  estimate.margin = (ends.high - ends.low) / 2;
+  set_interval(interval(*estimate.value, std::sqrt(spread.variance), spread.degrees, Scale::kLinear),
+               estimate);
   estimate.margin_kind =
       estimate.machines < kJackknifeGroups ? MarginKind::kFewMachines : MarginKind::kBetweenMachines;
   return estimate;

@@ -1,6 +1,7 @@
 #include "query/statistics/stability/permutation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 
@@ -75,8 +76,21 @@ class WindowPermutation::Builder {
  private:
   // How much less a machine of the stratum stands for in y than in x.
   double rate_of(uint32_t stratum) const {
-    return static_cast<double>(std::ranges::count(x_.strata, stratum)) /
-           static_cast<double>(std::ranges::count(y_.strata, stratum));
+    const double rate = size_of(y_, stratum) / size_of(x_, stratum);
+    return std::isfinite(rate) && rate > 0 ? rate : 1;
+  }
+
+  // Of a machine, on average; where sizes are not known, a part of what the window's all stand for.
+  static double size_of(const Window& window, uint32_t stratum) {
+    double machines = 0;
+    double size = window.sizes.empty() ? 1 : 0;
+    for (size_t place = 0; place < window.machines.size(); ++place) {
+      if (window.strata[place] == stratum) {
+        machines += 1;
+        size += window.sizes.empty() ? 0 : window.sizes[place];
+      }
+    }
+    return size / machines;
   }
 
   std::span<const double> values(const Window& window, size_t place) const {

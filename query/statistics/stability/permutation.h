@@ -20,9 +20,11 @@ namespace plimsoll::statistics {
 struct Window {
   std::vector<uint32_t> machines;  // names them across windows; ascending, none twice
   std::vector<uint32_t> strata;    // of each; the same for both windows where a machine is in both
-  // Weighted, machine by machine: a value for each row. Of two windows with different numbers of machines in a stratum, a machine
-  // of the smaller stands for as much more.
+  // Weighted, machine by machine: a value for each row.
   std::span<const double> values;
+  // Of each machine, how much it is of its window (its time, all its value): a profile that moves to the other window is brought to what
+  // is usual there in its stratum. Empty: as many of either window stand for the same, so that one of the smaller stands for more.
+  std::span<const double> sizes = {};
 };
 
 // Totals by row of each window.

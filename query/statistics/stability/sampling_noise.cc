@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 
 namespace plimsoll::statistics {
 namespace {
@@ -19,31 +18,21 @@ double fleet_of(const Design& design) {
   return fleet;
 }
 
-double counting_variance(double value, double samples) {
-  return samples > 0 ? value * value / samples : 0;
-}
-
 }  // namespace
 
 SamplingNoise::SamplingNoise(const Design& design, std::span<const RowSums> rows)
     : machines_(design.machines()), fleet_(fleet_of(design)) {
   const double left = 1 - static_cast<double>(machines_) / fleet_;
   for (const RowSums& row : rows) {
-    const double whole = std::accumulate(row.denominator.begin(), row.denominator.end(), 0.0);
-    const double share = std::accumulate(row.numerator.begin(), row.numerator.end(), 0.0) / whole;
+    const LinearizedRow linearized(Statistic::kShare, row, machines_ == 1);
     std::vector<double> residuals(machines_);
     Row parts;
     for (size_t i = 0; i < machines_; ++i) {
-      residuals[i] = row.numerator[i] - share * row.denominator[i];
-      parts.within +=
-          (1 - share) * (1 - share) * counting_variance(row.numerator[i], row.numerator_samples[i]) +
-          share * share *
-              counting_variance(row.denominator[i] - row.numerator[i],
-                                row.denominator_samples[i] - row.numerator_samples[i]);
+      residuals[i] = linearized.residual(i);
+      parts.within += linearized.within(i);
     }
-    parts.within /= whole * whole;
     // What is seen between machines has the noise of their counts in it.
-    const double seen = left > 0 ? design.spread(residuals).variance / left / (whole * whole) : 0;
+    const double seen = left > 0 ? design.spread(residuals).variance / left : 0;
     parts.between = std::max(0.0, seen - parts.within);
     rows_.push_back(parts);
   }

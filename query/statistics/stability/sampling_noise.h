@@ -8,7 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "query/statistics/linearization.h"
+#include "query/statistics/design.h"
+#include "query/statistics/linearized_row.h"
 
 namespace plimsoll::statistics {
 

@@ -1,4 +1,4 @@
-#include "query/views/predicate.h"
+#include "query/selection/predicate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

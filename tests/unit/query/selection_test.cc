@@ -1,4 +1,4 @@
-#include "query/views/selection.h"
+#include "query/selection/selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

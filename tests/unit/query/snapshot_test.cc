@@ -1,4 +1,4 @@
-#include "query/views/snapshot.h"
+#include "query/snapshot/snapshot.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "query/views/symbol_coverage.h"
+#include "query/rows/symbol_coverage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

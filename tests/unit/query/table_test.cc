@@ -1,4 +1,4 @@
-#include "query/views/table.h"
+#include "query/table/table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

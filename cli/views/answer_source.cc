@@ -1,0 +1,45 @@
+#include "cli/views/answer_source.h"
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/durable_file.h"
+#include "http/client.h"
+
+namespace plimsoll::cli {
+namespace {
+
+// A tree of two million nodes, or a profile of a day.
+constexpr size_t kMaxAnswerBytes = size_t{1} << 30;
+
+}  // namespace
+
+Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
+                               const std::vector<std::pair<std::string, std::string>>& parameters) {
+  std::string path_and_query(path);
+  char separator = '?';
+  for (const auto& [name, text] : parameters) {
+    path_and_query += separator + http::url_encode(name) + "=" + http::url_encode(text);
+    separator = '&';
+  }
+  http::Client client({.base_url = source.server, .max_response_bytes = kMaxAnswerBytes});
+  auto response = client.send("GET", path_and_query);
+  if (!response) {
+    return propagate(response, "asking {}", source.server);
+  }
+  if (!response->ok()) {
+    return std::unexpected(http::error_of(*response, "asking " + source.server));
+  }
+  return std::move(response->body);
+}
+
+Status write_output(const std::string& path, std::string_view content) {
+  if (path != "-") {
+    return write_file_durably(path, as_bytes(content));
+  }
+  const bool is_written =
+      std::fwrite(content.data(), 1, content.size(), stdout) == content.size() && std::fflush(stdout) == 0;
+  return is_written ? Status() : fail_errno(errno, "writing to standard output");
+}
+
+}  // namespace plimsoll::cli

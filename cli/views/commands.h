@@ -1,0 +1,53 @@
+// What the subcommands that ask do, apart from how their flags are spelled.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/views/answer_source.h"
+#include "query/selection/parameters.h"
+#include "query/table/table.h"
+
+namespace plimsoll::cli {
+
+// Of views whose answer is a table.
+struct TableOptions {
+  AnswerSource source;
+  query::TableForm form = query::TableForm::kText;
+  // Parameters of the view (query::parse_top, ...), in the order of the flags.
+  query::Parameters parameters;
+};
+Status run_top(const TableOptions& options);
+Status run_diff(const TableOptions& options);
+Status run_machines(const TableOptions& options);
+
+enum class FlameForm { kText, kFolded, kJson };
+
+struct FlameOptions {
+  AnswerSource source;
+  FlameForm form = FlameForm::kText;
+  // Parameters of query::parse_flame. As text, nodes under 0.5 % are cut unless they say otherwise.
+  query::Parameters parameters;
+};
+Status run_flame(const FlameOptions& options);
+
+enum class ExportFormat { kPprof, kGperftools };
+
+struct ExportOptions {
+  AnswerSource source;
+  ExportFormat format = ExportFormat::kPprof;
+  std::string output;  // file, or "-" for standard output
+  // Parameters of query::parse_export.
+  query::Parameters parameters;
+};
+Status run_export(const ExportOptions& options);
+
+struct SqlOptions {
+  AnswerSource source;
+  query::TableForm form = query::TableForm::kText;
+  std::string statement;  // empty: on standard input
+};
+// Notes go to standard error.
+Status run_sql(const SqlOptions& options);
+
+}  // namespace plimsoll::cli

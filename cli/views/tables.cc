@@ -1,0 +1,59 @@
+#include <fmt/core.h>
+
+#include "base/time.h"
+#include "cli/views/commands.h"
+#include "query/views/diff.h"
+#include "query/views/machines.h"
+#include "query/views/top.h"
+
+namespace plimsoll::cli {
+namespace {
+
+template <typename Parse, typename View>
+Result<query::Table> ask_directory(const TableOptions& options, Parse parse, View view) {
+  const auto request = parse(options.parameters, wall_now_ns());
+  if (!request) {
+    return propagate(request);
+  }
+  const auto snapshot = query::Snapshot::load(options.source.data_dir);
+  return snapshot ? view(*request, **snapshot) : Result<query::Table>(propagate(snapshot));
+}
+
+// `path`: of the server's API.
+template <typename Parse, typename View>
+Status run(const TableOptions& options, const char* path, Parse parse, View view) {
+  const auto ask = [&]() -> Result<query::Table> {
+    if (options.source.server.empty()) {
+      return ask_directory(options, parse, view);
+    }
+    const auto body = ask_server(options.source, path, options.parameters);
+    return body ? query::from_json(*body) : propagate(body);
+  };
+  const auto table = ask();
+  if (!table) {
+    return propagate(table);
+  }
+  fmt::print("{}", query::to_form(*table, options.form));
+  return {};
+}
+
+}  // namespace
+
+Status run_top(const TableOptions& options) {
+  return run(options, "/api/v1/top", query::parse_top, query::top);
+}
+
+Status run_diff(const TableOptions& options) {
+  return run(options, "/api/v1/diff", query::parse_diff, query::diff);
+}
+
+Status run_machines(const TableOptions& options) {
+  const auto view = [&](const query::MachinesRequest& request,
+                        const query::Snapshot& snapshot) -> Result<query::Table> {
+    const auto fleet = query::LiveFleet::load(options.source.data_dir);
+    return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+  };
+  return run(options, "/api/v1/machines", query::parse_machines, view);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,86 @@
+// What the rows of a view are called: the values of dimensions, as numbers while rows are summed and as texts once they are shown.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "query/snapshot/dimension.h"
+#include "query/snapshot/frame_keys.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
+#include "store/rows/aggregation.h"
+
+namespace plimsoll::query {
+
+// A row, as numbers of a Grouping; 0 in what its dimensions say nothing about.
+struct RowKey {
+  uint32_t origin = 0;
+  uint32_t workload = 0;
+  uint32_t thread = 0;
+  uint32_t frame = 0;  // key of FrameKeys
+  uint32_t stack = 0;  // the text of a whole stack
+
+  auto operator<=>(const RowKey&) const = default;
+  friend size_t hash_value(const RowKey& key);
+};
+
+// One thread. Borrows both: the dimensions and the snapshot. Numbers are dense from 0.
+class Grouping {
+ public:
+  Grouping(std::span<const Dimension> by, const Snapshot& snapshot);
+
+  // Sets the request's groups by origin, workload and thread; before any key is asked for its texts.
+  void add_groups(store::AggregateRequest& request);
+
+  // Whether groups depend on frames or stacks: then cells must be by stack.
+  bool needs_stacks() const { return frames_ != nullptr || groups_by_stack(); }
+  // Absent where no dimension is of frames.
+  const FrameKeys* frames() const { return frames_.get(); }
+  bool groups_by_stack() const { return groups_by(DimensionSource::kStack); }
+  // The number of a whole stack's text.
+  uint32_t stack_number(uint32_t stack);
+  // The texts that there are numbers of, by stack: of those that were asked for.
+  const std::map<uint32_t, uint32_t>& stack_numbers() const { return stack_numbers_; }
+
+  std::vector<TableColumn> columns() const;
+  // Appends the texts of a row, a cell for each column.
+  void add_texts(const RowKey& key, std::vector<Value>& row) const;
+  // The order of the texts.
+  bool less(const RowKey& a, const RowKey& b) const;
+
+ private:
+  // The entries of one dictionary, numbered by their values in the dimensions of one source.
+  struct Entries {
+    size_t dimensions = 0;
+    std::vector<std::string> texts;  // number-major
+
+    const std::string& text(uint32_t number, size_t dimension) const {
+      return texts[number * dimensions + dimension];
+    }
+  };
+  using ValueOf = std::function<std::string(std::string_view dimension, uint32_t id)>;
+
+  bool groups_by(DimensionSource source) const;
+  std::vector<std::string_view> names_of(DimensionSource source) const;
+  Entries number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
+                         const ValueOf& value_of) const;
+  const std::string& text(const RowKey& key, size_t column) const;
+
+  std::span<const Dimension> by_;
+  const Snapshot& snapshot_;
+  std::vector<size_t> place_;  // of each dimension among those of its source
+  Entries origins_, workloads_, threads_;
+  std::shared_ptr<const FrameKeys> frames_;
+  std::map<uint32_t, uint32_t> stack_numbers_;
+  std::map<std::string, uint32_t> number_of_text_;  // of whole stacks
+  std::vector<std::string> stack_texts_;
+};
+
+}  // namespace plimsoll::query

@@ -1,0 +1,97 @@
+#include "query/rows/row_estimates.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "query/statistics/linearization.h"
+
+namespace plimsoll::query {
+namespace {
+
+Domain domain_of(const MachineSample& sample, std::vector<uint32_t> units) {
+  std::vector<statistics::SampledMachine> machines;
+  for (const uint32_t unit : units) {
+    machines.push_back(sample.machines()[unit]);
+  }
+  return {std::move(units), statistics::Design(machines)};
+}
+
+void pick(const std::vector<double>& values, const std::vector<uint32_t>& units,
+          std::vector<double>& picked) {
+  picked.clear();
+  for (const uint32_t unit : units) {
+    picked.push_back(values[unit]);
+  }
+}
+
+}  // namespace
+
+Domain whole_domain(const MachineSample& sample) {
+  std::vector<uint32_t> units(sample.units());
+  std::iota(units.begin(), units.end(), 0);
+  return domain_of(sample, std::move(units));
+}
+
+std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<uint32_t>& origin_group) {
+  std::vector<Domain> domains;
+  if (origin_group.empty()) {
+    domains.push_back(whole_domain(sample));
+    return domains;
+  }
+  std::vector<std::vector<uint32_t>> units(std::ranges::max(origin_group) + 1);
+  for (size_t origin = 0; origin < origin_group.size(); ++origin) {
+    if (const uint32_t unit = sample.unit_of_origin()[origin]; unit != MachineSample::kNone) {
+      units[origin_group[origin]].push_back(unit);
+    }
+  }
+  for (std::vector<uint32_t>& of_group : units) {
+    std::ranges::sort(of_group);
+    const auto repeated = std::ranges::unique(of_group);
+    of_group.erase(repeated.begin(), repeated.end());
+    domains.push_back(domain_of(sample, std::move(of_group)));
+  }
+  return domains;
+}
+
+void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::* part, const Domain& domain,
+          UnitColumn& column) {
+  column.values.assign(domain.units.size(), 0);
+  column.samples.assign(domain.units.size(), 0);
+  // Both ascend.
+  auto place = domain.units.begin();
+  for (const UnitValues& unit : rows.of(row, event)) {
+    place = std::lower_bound(place, domain.units.end(), unit.unit);
+    if (place == domain.units.end()) {
+      return;
+    }
+    if (*place == unit.unit) {
+      const auto i = static_cast<size_t>(place - domain.units.begin());
+      column.values[i] = unit.value.*part;
+      column.samples[i] = unit.samples.*part;
+    }
+  }
+}
+
+void fill_whole(const SampledRows& rows, size_t event, const Domain& domain, UnitColumn& column) {
+  pick(rows.whole[event], domain.units, column.values);
+  pick(rows.whole_samples[event], domain.units, column.samples);
+}
+
+statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& denominator) {
+  return {numerator.values, denominator.values, numerator.samples, denominator.samples};
+}
+
+statistics::Estimate RowEstimates::share(size_t row, double RowValues::* part, const Domain& domain) {
+  fill(rows_, row, 0, part, domain, numerator_);
+  fill_whole(rows_, 0, domain, denominator_);
+  return statistics::share(domain.design, row_sums_of(numerator_, denominator_));
+}
+
+statistics::Estimate RowEstimates::ratio(size_t row, size_t numerator, size_t denominator,
+                                         const Domain& domain) {
+  fill(rows_, row, numerator, &RowValues::self, domain, numerator_);
+  fill(rows_, row, denominator, &RowValues::self, domain, denominator_);
+  return statistics::ratio(domain.design, row_sums_of(numerator_, denominator_));
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,56 @@
+// Margins of error of a view's rows: query/statistics, fed with what each machine brought.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "query/rows/row_sums.h"
+#include "query/selection/machine_sample.h"
+#include "query/statistics/design.h"
+#include "query/statistics/estimate.h"
+#include "query/statistics/linearized_row.h"
+
+namespace plimsoll::query {
+
+// Some units of a sample, that an estimate is of: all, or those of a platform, a cluster, one machine.
+struct Domain {
+  std::vector<uint32_t> units;  // ascending
+  statistics::Design design;
+};
+
+Domain whole_domain(const MachineSample& sample);
+// By group of origins, as `origin_group` (of an AggregateRequest) has them; where that is empty, one of all units.
+std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<uint32_t>& origin_group);
+
+// What each unit of a domain brought to a row.
+struct UnitColumn {
+  std::vector<double> values;
+  std::vector<double> samples;
+};
+
+// Fills `column`, whose memory is kept. Costs a search for each unit that has some of the row.
+void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::* part, const Domain& domain,
+          UnitColumn& column);
+// The same of all that was selected.
+void fill_whole(const SampledRows& rows, size_t event, const Domain& domain, UnitColumn& column);
+
+// Borrows the rows. An estimate costs some passes over the domain's units. One thread.
+class RowEstimates {
+ public:
+  explicit RowEstimates(const SampledRows& rows) : rows_(rows) {}
+
+  // The row's self or total over all of the event's value in the selection.
+  statistics::Estimate share(size_t row, double RowValues::* part, const Domain& domain);
+  // The row's self of one event over its self of another.
+  statistics::Estimate ratio(size_t row, size_t numerator, size_t denominator, const Domain& domain);
+
+ private:
+  const SampledRows& rows_;
+  UnitColumn numerator_, denominator_;
+};
+
+// For statistics over machines; borrows the columns.
+statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& denominator);
+
+}  // namespace plimsoll::query

@@ -1,0 +1,55 @@
+#include "query/selection/machine_sample.h"
+
+namespace plimsoll::query {
+namespace {
+
+std::vector<bool> origins_with_events(const store::Dictionaries& dictionaries,
+                                      const store::RowFilter& filter) {
+  std::vector<bool> origins(dictionaries.origins.size());
+  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+    if (entry.ran && store::RowFilter::selects(filter.events, entry.event) &&
+        store::RowFilter::selects(filter.origins, entry.origin)) {
+      origins[entry.origin] = true;
+    }
+  }
+  return origins;
+}
+
+}  // namespace
+
+MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& filter) {
+  const OriginIndex& index = snapshot.origins;
+  const std::vector<bool> selected = origins_with_events(snapshot.dictionaries, filter);
+  unit_of_origin_.assign(selected.size(), kNone);
+  std::vector<uint32_t> place_of_unit(index.units.size(), kNone);
+  for (uint32_t id = 1; id < selected.size(); ++id) {
+    if (!selected[id]) {
+      continue;
+    }
+    const store::OriginEntry& origin = snapshot.dictionaries.origins[id];
+    const auto probability = origin.draw.empty() ? std::nullopt : std::optional(origin.inclusion_probability);
+    const OriginIndex::Unit& unit = index.units[index.unit_of_origin[id]];
+    uint32_t& place = place_of_unit[index.unit_of_origin[id]];
+    if (place == kNone) {
+      place = static_cast<uint32_t>(machines_.size());
+      machines_.push_back({.stratum = unit.stratum, .inclusion_probability = probability});
+      machine_of_unit_.push_back(unit.machine);
+      part_of_unit_.push_back(unit.part);
+    } else if (machines_[place].inclusion_probability != probability) {
+      machines_[place].inclusion_probability.reset();
+    }
+    unit_of_origin_[id] = place;
+  }
+}
+
+std::vector<double> MachineSample::sums(const std::vector<double>& by_origin) const {
+  std::vector<double> sums(units());
+  for (size_t origin = 0; origin < by_origin.size(); ++origin) {
+    if (const uint32_t unit = unit_of_origin_[origin]; unit != kNone) {
+      sums[unit] += by_origin[origin];
+    }
+  }
+  return sums;
+}
+
+}  // namespace plimsoll::query

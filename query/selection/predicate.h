@@ -1,0 +1,42 @@
+// A filter on one dimension, as people write it after --where.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/snapshot/dimension.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace plimsoll::query {
+
+// dim=a   dim!=a   dim=~regex   dim!~regex   dim in a,b
+// A regular expression is one of RE2 (linear time, so that no pattern can hold up a server), and matches anywhere in the
+// value.
+class Predicate {
+ public:
+  static Result<Predicate> parse(std::string_view text);
+
+  const std::string& text() const { return text_; }  // as it was written
+  const Dimension& dimension() const { return dimension_; }
+  // The filter is an exclusion. For dimensions of frames it then holds for stacks in which no frame matches.
+  bool is_negated() const { return negated_; }
+  // Whether the value meets the positive condition; the caller applies is_negated().
+  bool matches(const std::string& value) const;
+
+ private:
+  Predicate() = default;
+
+  std::string text_;
+  Dimension dimension_{};
+  bool negated_ = false;
+  std::vector<std::string> values_;
+  std::shared_ptr<const re2::RE2> pattern_;  // of =~ and !~
+};
+
+}  // namespace plimsoll::query

@@ -1,0 +1,345 @@
+#include "query/selection/selection.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "query/snapshot/event_lookup.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Clears the flags of the entries from `first` on whose value does not pass.
+void apply(const Predicate& predicate, uint32_t first, size_t entries, std::vector<bool>& flags,
+           const std::function<std::string(uint32_t)>& value_of) {
+  if (flags.empty()) {
+    flags.assign(entries, true);
+  }
+  for (uint32_t id = first; id < entries; ++id) {
+    if (flags[id] && predicate.matches(value_of(id)) == predicate.is_negated()) {
+      flags[id] = false;
+    }
+  }
+}
+
+bool location_matches(const Predicate& predicate, const Snapshot& snapshot, uint32_t location) {
+  for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
+    if (predicate.matches(frame_value(snapshot, predicate.dimension().name, {location, depth}))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A filter on frames holds for stacks that contain a match; its negation for those that contain none.
+void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::vector<bool>& flags) {
+  const auto& stacks = snapshot.dictionaries.stacks;
+  const size_t locations = snapshot.dictionaries.locations.size();
+  std::vector<bool> matching_location(locations);
+  for (uint32_t location = 1; location < locations; ++location) {
+    matching_location[location] = location_matches(predicate, snapshot, location);
+  }
+  if (flags.empty()) {
+    flags.assign(stacks.size(), true);
+  }
+  std::vector<bool> contains_match(stacks.size());
+  for (size_t id = 1; id < stacks.size(); ++id) {
+    // Parents come first: their IDs are smaller.
+    contains_match[id] = matching_location[stacks[id].location] || contains_match[stacks[id].parent];
+  }
+  contains_match[0] = location_matches(predicate, snapshot, 0);  // the stand-in for no stack; nobody's parent
+  for (size_t id = 0; id < stacks.size(); ++id) {
+    if (contains_match[id] == predicate.is_negated()) {
+      flags[id] = false;
+    }
+  }
+}
+
+void apply(const Predicate& predicate, const Snapshot& snapshot, store::AggregateRequest& request) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  const std::string_view name = predicate.dimension().name;
+  switch (predicate.dimension().source) {
+    case DimensionSource::kOrigin:
+      apply(predicate, 1, dictionaries.origins.size(), request.filter.origins,
+            [&](uint32_t id) { return origin_value(snapshot, name, id); });
+      break;
+    case DimensionSource::kWorkload:
+      apply(predicate, 1, dictionaries.workloads.size(), request.filter.workloads,
+            [&](uint32_t id) { return workload_value(snapshot, name, id); });
+      break;
+    case DimensionSource::kThread:
+      apply(predicate, 1, dictionaries.threads.size(), request.filter.threads,
+            [&](uint32_t id) { return dictionaries.threads[id]; });
+      break;
+    case DimensionSource::kFrame:
+      apply_to_stacks(predicate, snapshot, request.filter.stacks);
+      break;
+    case DimensionSource::kStack:
+      apply(predicate, 0, dictionaries.stacks.size(), request.filter.stacks,
+            [&](uint32_t id) { return stack_value(snapshot, id); });
+      break;
+  }
+}
+
+// What an event has on each of some things, by number: sparse, since most events are of few of them.
+template <typename Value>
+class ByEvent {
+ public:
+  explicit ByEvent(size_t things) : things_(things) {}
+
+  Value& of(uint32_t event, uint32_t thing) {
+    std::vector<Value>& values = values_[event];
+    values.resize(things_);
+    return values[thing];
+  }
+
+ private:
+  size_t things_;
+  std::map<uint32_t, std::vector<Value>> values_;
+};
+
+// Snapshots of the same things do not add up over time: a view shows their mean. Counts the selected ones.
+class SnapshotCounts {
+ public:
+  SnapshotCounts(const Snapshot& snapshot, const std::vector<bool>& selected)
+      : snapshot_(snapshot), counts_(snapshot.origins.series) {
+    for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
+      if (is_snapshot(entry) && selected[entry.origin]) {
+        ++count_of(entry);
+      }
+    }
+  }
+
+  bool is_snapshot(const store::OriginEventEntry& entry) const {
+    return snapshot_.dictionaries.events[entry.event].kind == wire::SNAPSHOT;
+  }
+  // At least 1, also for what is not selected.
+  double of(const store::OriginEventEntry& entry) {
+    return static_cast<double>(std::max<uint64_t>(1, count_of(entry)));
+  }
+
+ private:
+  uint64_t& count_of(const store::OriginEventEntry& entry) {
+    return counts_.of(entry.event, snapshot_.origins.series_of_origin[entry.origin]);
+  }
+
+  const Snapshot& snapshot_;
+  ByEvent<uint64_t> counts_;  // by event and series
+};
+
+// How long each machine was observed for a draw, for each event: in windows in which its counter ran.
+class ObservedTimes {
+ public:
+  explicit ObservedTimes(const Snapshot& snapshot)
+      : snapshot_(snapshot), times_ns_(snapshot.origins.units.size()) {
+    for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
+      if (entry.ran && !origin_of(entry).draw.empty()) {
+        time_of(entry) += length_ns(entry);
+      }
+    }
+  }
+
+  int64_t of(const store::OriginEventEntry& entry) {
+    const int64_t time_ns = origin_of(entry).draw.empty() ? 0 : time_of(entry);
+    return time_ns == 0 ? length_ns(entry) : time_ns;
+  }
+
+ private:
+  const store::OriginEntry& origin_of(const store::OriginEventEntry& entry) const {
+    return snapshot_.dictionaries.origins[entry.origin];
+  }
+  int64_t length_ns(const store::OriginEventEntry& entry) const {
+    return origin_of(entry).to_ns - origin_of(entry).from_ns;
+  }
+  int64_t& time_of(const store::OriginEventEntry& entry) {
+    return times_ns_.of(entry.event, snapshot_.origins.unit_of_origin[entry.origin]);
+  }
+
+  const Snapshot& snapshot_;
+  ByEvent<int64_t> times_ns_;  // by event and unit
+};
+
+// What a hit in a profile stands for in the fleet.
+class Weights {
+ public:
+  Weights(const Snapshot& snapshot, const std::vector<bool>& selected)
+      : snapshot_(snapshot), snapshots_(snapshot, selected), observed_(snapshot) {}
+
+  double of(const store::OriginEventEntry& entry) {
+    const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
+    // What there was at a moment does not grow with the time that it speaks for.
+    return snapshots_.is_snapshot(entry) ? 1 / origin.inclusion_probability / snapshots_.of(entry)
+                                         : weight_of(origin, observed_.of(entry));
+  }
+
+  // How much of the machines' time the profile stands for, in ns; a snapshot, of the machines.
+  double exposure(const store::OriginEventEntry& entry) {
+    const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
+    return of(entry) *
+           (snapshots_.is_snapshot(entry) ? 1 : static_cast<double>(origin.to_ns - origin.from_ns));
+  }
+
+ private:
+  const Snapshot& snapshot_;
+  SnapshotCounts snapshots_;
+  ObservedTimes observed_;
+};
+
+void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  Weights weights(snapshot, request.filter.origins);
+  request.measures.assign(2, store::Factors(dictionaries.events.size()));
+  for (size_t event = 0; event < dictionaries.events.size(); ++event) {
+    if (request.filter.events[event]) {
+      request.measures[kValue][event].assign(dictionaries.origins.size(), 0);
+      request.measures[kSamples][event].assign(dictionaries.origins.size(), 1);
+    }
+  }
+  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+    if (!request.filter.events[entry.event]) {
+      continue;
+    }
+    request.measures[kValue][entry.event][entry.origin] = weights.of(entry) * entry.scale;
+    if (entry.hits != 0) {
+      request.measures[kSamples][entry.event][entry.origin] =
+          static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
+    }
+  }
+}
+
+void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  Coverage& coverage = resolved.coverage;
+  std::vector<bool> is_drawn(snapshot.origins.machines);
+  std::set<std::string> notes;
+  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
+    if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
+      continue;
+    }
+    const store::OriginEntry& origin = dictionaries.origins[entry.origin];
+    coverage.from_ns =
+        coverage.machines_drawn == 0 ? origin.from_ns : std::min(coverage.from_ns, origin.from_ns);
+    coverage.to_ns = std::max(coverage.to_ns, origin.to_ns);
+    coverage.lost += static_cast<int64_t>(entry.lost);
+    const uint32_t machine = snapshot.origins.machine_of(entry.origin);
+    coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
+    is_drawn[machine] = true;
+    if (!entry.note.empty()) {
+      notes.insert(entry.note);
+    }
+  }
+  coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
+  resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
+}
+
+// The rows of a selection, of whatever events.
+store::AggregateRequest filters_of(const Selection& selection, const Snapshot& snapshot) {
+  store::AggregateRequest request;
+  const auto& origins = snapshot.dictionaries.origins;
+  request.filter.origins.assign(origins.size(), false);
+  for (size_t id = 1; id < origins.size(); ++id) {
+    request.filter.origins[id] =
+        origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
+  }
+  for (const Predicate& predicate : selection.where) {
+    apply(predicate, snapshot, request);
+  }
+  return request;
+}
+
+// Leaves the origins in which all of `events` were counted.
+void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, ResolvedSelection& resolved) {
+  const std::set<uint32_t> wanted(events.begin(), events.end());
+  std::map<uint32_t, size_t> counted;  // by origin: how many of them
+  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
+    if (resolved.request.filter.origins[entry.origin] && entry.ran && wanted.contains(entry.event)) {
+      ++counted[entry.origin];
+    }
+  }
+  resolved.request.filter.origins.assign(resolved.request.filter.origins.size(), false);
+  size_t complete = 0;
+  for (const auto& [origin, count] : counted) {
+    resolved.request.filter.origins[origin] = count == wanted.size();
+    complete += count == wanted.size() ? 1 : 0;
+  }
+  if (complete < counted.size()) {
+    resolved.notes.push_back(
+        fmt::format("{} of {} profiles are left out: they have one of the events without the other",
+                    counted.size() - complete, counted.size()));
+  }
+}
+
+}  // namespace
+
+std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot) {
+  const store::RowFilter& filter = selection.request.filter;
+  Weights weights(snapshot, filter.origins);
+  std::vector<double> exposures(snapshot.dictionaries.origins.size());
+  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
+    if (entry.event == selection.event && entry.ran && filter.origins[entry.origin]) {
+      exposures[entry.origin] = weights.exposure(entry);
+    }
+  }
+  return exposures;
+}
+
+double weight_of(const store::OriginEntry& origin, int64_t observed_ns) {
+  const double of_time = origin.interval_ns == 0
+                             ? 1
+                             : static_cast<double>(origin.interval_ns) / static_cast<double>(observed_ns);
+  return of_time / origin.inclusion_probability;
+}
+
+std::string_view unit_name(wire::Unit unit) {
+  switch (unit) {
+    case wire::NANOSECONDS:
+      return "ns";
+    case wire::BYTES:
+      return "bytes";
+    default:
+      return "count";
+  }
+}
+
+Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot) {
+  const auto event = find_event(selection.event, snapshot);
+  if (!event) {
+    return propagate(event);
+  }
+  ResolvedSelection resolved;
+  resolved.event = *event;
+  resolved.request = filters_of(selection, snapshot);
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
+  resolved.request.filter.events[*event] = true;
+  add_factors(snapshot, resolved.request);
+  add_coverage(snapshot, resolved);
+  return resolved;
+}
+
+ResolvedSelection resolve_together(const Selection& selection, const std::vector<uint32_t>& events,
+                                   const Snapshot& snapshot) {
+  ResolvedSelection resolved;
+  resolved.event = events.front();
+  resolved.request = filters_of(selection, snapshot);
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
+  for (const uint32_t event : events) {
+    resolved.request.filter.events[event] = true;
+  }
+  require_all(events, snapshot, resolved);
+  add_factors(snapshot, resolved.request);
+  add_coverage(snapshot, resolved);
+  return resolved;
+}
+
+ResolvedSelection resolve_all(const Snapshot& snapshot) {
+  ResolvedSelection resolved;
+  resolved.request = filters_of({}, snapshot);
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), true);
+  add_factors(snapshot, resolved.request);
+  add_coverage(snapshot, resolved);
+  return resolved;
+}
+
+}  // namespace plimsoll::query

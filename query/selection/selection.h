@@ -1,0 +1,63 @@
+// What a view is about: an event, a time range and filters; and what that means for the rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/selection/predicate.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
+#include "store/rows/aggregation.h"
+
+namespace plimsoll::query {
+
+struct Selection {
+  std::string event;  // empty: cycles where there are any, else cpu-clock, else the first that is not of
+                      // branch records
+  int64_t since_ns = INT64_MIN;  // wall clock; windows that overlap the range go in
+  int64_t until_ns = INT64_MAX;
+  std::vector<Predicate> where;
+};
+
+// A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
+// but the share without symbols.
+// The sums that a resolved selection asks for, as measures of its request.
+inline constexpr size_t kValue = 0;    // in the event's unit
+inline constexpr size_t kSamples = 1;  // behind it
+
+struct ResolvedSelection {
+  uint32_t event = 0;
+  store::AggregateRequest request;
+  Coverage coverage;
+  std::vector<std::string> notes;
+};
+
+// kNotFound where the snapshot has no such event; the message says which there are.
+Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& snapshot);
+
+// Several events at once (IDs of dictionary entries), of those profiles alone that have all of them; a note says how many of
+// the others were left out. The selection's own event is ignored, and the coverage is of all of them.
+ResolvedSelection resolve_together(const Selection& selection, const std::vector<uint32_t>& events,
+                                   const Snapshot& snapshot);
+
+// All rows there are: filters that let everything pass, the factors of all events, and the coverage of all of them.
+ResolvedSelection resolve_all(const Snapshot& snapshot);
+
+// Of each origin that is selected and in which the selection's event ran, how much of the machines' time it stands for, in ns: its window,
+// weighted. Of snapshots, which stand for no time, how much of the machines.
+std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot);
+
+// weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
+// fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
+// the first factor alone, and shares it with the others of its series.
+// `observed_ns` is how long the machine was observed for the draw: the sum of its windows, since a daemon may split its time
+// into several (docs/collecting.md).
+double weight_of(const store::OriginEntry& origin, int64_t observed_ns);
+
+// "ns", "bytes" or "count", as the columns of a table call it.
+std::string_view unit_name(wire::Unit unit);
+
+}  // namespace plimsoll::query

@@ -1,0 +1,59 @@
+#include "query/snapshot/frame_keys.h"
+
+#include <fmt/ranges.h>
+
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "query/snapshot/dimension.h"
+#include "query/snapshot/snapshot.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Each takes about 30 bytes for each frame of each stack node.
+constexpr size_t kMostKept = 6;
+
+}  // namespace
+
+FrameKeys::FrameKeys(const Snapshot& snapshot, const std::vector<std::string_view>& dimensions)
+    : dimensions_(dimensions.size()) {
+  using Texts = std::vector<std::string>;
+  boost::unordered_flat_map<Texts, uint32_t, boost::hash<Texts>> numbers;
+  store::LocationKeys keys;
+  const size_t locations = snapshot.dictionaries.locations.size();
+  keys.first.reserve(locations + 1);
+  for (uint32_t location = 0; location < locations; ++location) {
+    keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
+    const size_t frames = frames_of(snapshot, location);
+    for (uint32_t depth = 0; depth < frames; ++depth) {
+      Texts texts;
+      for (const std::string_view dimension : dimensions) {
+        texts.push_back(frame_value(snapshot, dimension, {location, depth}));
+      }
+      const auto [entry, is_new] =
+          numbers.try_emplace(std::move(texts), static_cast<uint32_t>(numbers.size()));
+      if (is_new) {
+        texts_.insert(texts_.end(), entry->first.begin(), entry->first.end());
+      }
+      keys.keys.push_back(entry->second);
+    }
+  }
+  keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
+  stacks_ = std::make_unique<store::StackProjection>(snapshot.dictionaries.stacks, keys);
+}
+
+std::shared_ptr<const FrameKeys> FrameKeysCache::of(const Snapshot& snapshot,
+                                                    const std::vector<std::string_view>& dimensions) {
+  const std::lock_guard lock(mutex_);
+  if (made_.size() > kMostKept) {
+    made_.clear();  // whoever uses them keeps them
+  }
+  auto& keys = made_[fmt::format("{}", fmt::join(dimensions, ","))];
+  if (keys == nullptr) {
+    keys = std::make_shared<const FrameKeys>(snapshot, dimensions);
+  }
+  return keys;
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,414 @@
+#include "query/views/diff.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "query/rows/grouping.h"
+#include "query/rows/machine_windows.h"
+#include "query/rows/row_estimates.h"
+#include "query/rows/row_sums.h"
+#include "query/rows/symbol_coverage.h"
+#include "query/statistics/difference.h"
+#include "query/statistics/stability/row_changes.h"
+#include "query/statistics/student_t.h"
+
+namespace plimsoll::query {
+namespace {
+
+// A row's part that is compared.
+struct Part {
+  const char* name;
+  double RowValues::* values;
+};
+constexpr std::array<Part, 2> kParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
+
+// One of the two selections.
+struct Half {
+  const Selection* selection = nullptr;
+  ResolvedSelection resolved;
+  double samples = 0;
+  double whole = 0;  // what values are divided by
+  // By unit of the joint sample, where margins are asked for.
+  SampledRows sampled;
+  UnitColumn whole_by_unit;
+  size_t machines = 0;
+};
+
+struct DiffRow {
+  RowKey key;
+  std::array<RowValues, 2> values;  // of base and other
+};
+
+// What is said of a part of a row.
+struct Change {
+  statistics::Estimate estimate;
+  std::optional<double> p_value = {};
+};
+
+class DiffQuery {
+ public:
+  DiffQuery(const DiffRequest& request, const Snapshot& snapshot) : request_(request), snapshot_(snapshot) {
+    halves_[kBase].selection = &request.base;
+    halves_[kOther].selection = &request.other;
+  }
+
+  Result<Table> run() {
+    for (Half& half : halves_) {
+      auto resolved = resolve(*half.selection, snapshot_);
+      if (!resolved) {
+        return propagate(resolved);
+      }
+      half.resolved = std::move(*resolved);
+      grouping_.add_groups(half.resolved.request);
+    }
+    for (const size_t half : {kBase, kOther}) {
+      if (auto summed = sum(half); !summed) {
+        return propagate(summed);
+      }
+    }
+    const size_t rows = rows_.size();
+    if (request_.margins) {
+      keep_largest();
+      if (auto judged = judge(); !judged) {
+        return propagate(judged);
+      }
+    }
+    rank();
+    return make_table(rows);
+  }
+
+ private:
+  static constexpr size_t kBase = 0;
+  static constexpr size_t kOther = 1;
+  static constexpr std::array<const char*, 2> kNames{"base", "new"};
+
+  uint32_t event() const { return halves_[kOther].resolved.event; }
+  bool is_snapshot() const { return snapshot_.dictionaries.events[event()].kind == wire::SNAPSHOT; }
+
+  // Per machine and second, or per machine.
+  double exposure_unit() const { return is_snapshot() ? 1 : kNsPerSecond; }
+
+  Status sum(size_t number) {
+    Half& half = halves_[number];
+    store::AggregateRequest request = half.resolved.request;
+    request.by_stack = true;  // the share without symbols needs the leaves in any case
+    const auto cells = snapshot_.rows->aggregate(request);
+    if (!cells) {
+      return propagate(cells, "summing up the {} side", kNames[number]);
+    }
+    for (size_t i = 0; i < cells->size(); ++i) {
+      half.whole += cells->sum(i, kValue);
+      half.samples += cells->sum(i, kSamples);
+      symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    }
+    if (half.whole <= 0) {
+      return with_hint(with_field(fail(ErrorCode::kNotFound, "the {} side has no samples: {}", kNames[number],
+                                       description(number)),
+                                  fmt::format("{}_where", kNames[number])),
+                       "\"plimsoll top\" with the same filters and times shows what there is");
+    }
+    if (request_.measure == DiffMeasure::kRate) {
+      const std::vector<double> by_origin = exposures(half.resolved, snapshot_);
+      half.whole = std::accumulate(by_origin.begin(), by_origin.end(), 0.0) / exposure_unit();
+    }
+    const SummedRows summed = sum_rows(*cells, 1, grouping_, snapshot_);
+    for (size_t row = 0; row < summed.size(); ++row) {
+      const auto [entry, is_new] = row_of_.try_emplace(summed.keys[row], rows_.size());
+      if (is_new) {
+        rows_.push_back({summed.keys[row], {}});
+      }
+      rows_[entry->second].values[number] = summed.of(row);
+    }
+    return {};
+  }
+
+  double measured(const DiffRow& row, size_t half, double RowValues::* part) const {
+    return row.values[half].*part / halves_[half].whole;
+  }
+  double change(const DiffRow& row, double RowValues::* part) const {
+    return measured(row, kOther, part) - measured(row, kBase, part);
+  }
+
+  // By what both sides have together, which says nothing of how they differ.
+  void keep_largest() {
+    std::vector<bool> is_kept(rows_.size());
+    for (const Part& part : kParts) {
+      std::vector<uint32_t> places(rows_.size());
+      std::iota(places.begin(), places.end(), 0);
+      const auto size = [&](uint32_t place) {
+        return measured(rows_[place], kBase, part.values) + measured(rows_[place], kOther, part.values);
+      };
+      const auto last = places.begin() + static_cast<ptrdiff_t>(std::min(places.size(), request_.among));
+      std::ranges::partial_sort(places, last, [&](uint32_t a, uint32_t b) {
+        return size(a) != size(b) ? size(a) > size(b) : grouping_.less(rows_[a].key, rows_[b].key);
+      });
+      std::for_each(places.begin(), last, [&](uint32_t place) { is_kept[place] = true; });
+    }
+    std::vector<DiffRow> kept;
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      if (is_kept[row]) {
+        kept.push_back(rows_[row]);
+      }
+    }
+    rows_ = std::move(kept);
+  }
+
+  Status judge() {
+    store::RowFilter either = halves_[kBase].resolved.request.filter;
+    const store::RowFilter& other = halves_[kOther].resolved.request.filter;
+    for (size_t origin = 0; origin < either.origins.size(); ++origin) {
+      either.origins[origin] = either.origins[origin] || other.origins[origin];
+    }
+    const MachineSample sample(snapshot_, either);
+    const Domain all = whole_domain(sample);
+    for (Half& half : halves_) {
+      if (auto split = split_by_machine(half, sample, all); !split) {
+        return propagate(split);
+      }
+    }
+    estimate(all);
+    find_p_values(sample);
+    return {};
+  }
+
+  Status split_by_machine(Half& half, const MachineSample& sample, const Domain& all) {
+    std::vector<RowKey> keys;
+    for (const DiffRow& row : rows_) {
+      keys.push_back(row.key);
+    }
+    auto sampled = sample_rows(half.resolved.request, keys, 1, sample, grouping_, snapshot_);
+    if (!sampled) {
+      return with_hint(propagate(sampled), "look at fewer rows (among), or at no margins (margins=no)");
+    }
+    half.sampled = std::move(*sampled);
+    half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
+    fill_whole(half.sampled, 0, all, half.whole_by_unit);
+    if (request_.measure == DiffMeasure::kRate) {
+      half.whole_by_unit.values = sample.sums(exposures(half.resolved, snapshot_));
+      for (double& exposure : half.whole_by_unit.values) {
+        exposure /= exposure_unit();
+      }
+    }
+    return {};
+  }
+
+  void estimate(const Domain& all) {
+    const auto statistic = request_.measure == DiffMeasure::kShare ? statistics::Statistic::kShare
+                                                                   : statistics::Statistic::kRate;
+    std::array<UnitColumn, 2> columns;
+    const auto side = [&](size_t half) {
+      return statistics::Side{row_sums_of(columns[half], halves_[half].whole_by_unit),
+                              halves_[half].machines};
+    };
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      for (const Part& part : kParts) {
+        for (const size_t half : {kBase, kOther}) {
+          fill(halves_[half].sampled, row, 0, part.values, all, columns[half]);
+        }
+        changes_.push_back({statistics::difference(statistic, all.design, side(kBase), side(kOther))});
+      }
+    }
+  }
+
+  void find_p_values(const MachineSample& sample) {
+    const std::array<MachineWindow, 2> windows =
+        machine_windows({{{halves_[kBase].sampled, halves_[kBase].whole_by_unit.values},
+                          {halves_[kOther].sampled, halves_[kOther].whole_by_unit.values}}},
+                        sample);
+    const statistics::ChangesByChance by_chance = statistics::change_by_chance(
+        windows[kBase].window(), windows[kOther].window(), {.rows = changes_.size()});
+    for (size_t i = 0; i < changes_.size(); ++i) {
+      if (by_chance.units >= kLeastUnits) {
+        changes_[i].p_value = by_chance.p_values[i];
+      } else if (changes_[i].estimate.margin_kind == statistics::MarginKind::kWithinOneMachine) {
+        changes_[i].p_value = p_value_by_counts(changes_[i].estimate);
+      }
+    }
+  }
+
+  // Of one machine, all that is known is the noise of its counts. By Bonferroni.
+  double p_value_by_counts(const statistics::Estimate& estimate) const {
+    constexpr double kEndless = std::numeric_limits<double>::infinity();
+    const double standard_error = *estimate.margin / statistics::student_t_quantile(0.975, kEndless);
+    if (standard_error <= 0) {
+      return 1;
+    }
+    const double deviations = std::abs(*estimate.value) / standard_error;
+    const double p_value = 2 * statistics::student_t_cdf(-deviations, kEndless);
+    return std::min(1.0, p_value * static_cast<double>(changes_.size()));
+  }
+
+  bool has_changed(size_t row, size_t part) const {
+    return !changes_.empty() && changes_[row * kParts.size() + part].p_value.value_or(1) < kChangeLevel;
+  }
+
+  // Leaves in shown_ the rows to show, in their order.
+  void rank() {
+    shown_.resize(rows_.size());
+    std::iota(shown_.begin(), shown_.end(), 0);
+    struct Key {
+      int tier;
+      double self;
+      double total;
+    };
+    std::vector<Key> keys;
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      keys.push_back({has_changed(row, 0)   ? 0
+                      : has_changed(row, 1) ? 1
+                                            : 2,
+                      std::abs(change(rows_[row], &RowValues::self)),
+                      std::abs(change(rows_[row], &RowValues::total))});
+    }
+    const auto last = shown_.begin() + static_cast<ptrdiff_t>(std::min(shown_.size(), request_.limit));
+    std::ranges::partial_sort(shown_, last, [&](size_t a, size_t b) {
+      const Key& x = keys[a];
+      const Key& y = keys[b];
+      if (x.tier != y.tier) {
+        return x.tier < y.tier;
+      }
+      const bool by_total = x.tier == 1;
+      const std::array<double, 2> of_x{by_total ? x.total : x.self, by_total ? x.self : x.total};
+      const std::array<double, 2> of_y{by_total ? y.total : y.self, by_total ? y.self : y.total};
+      return of_x != of_y ? of_x > of_y : grouping_.less(rows_[a].key, rows_[b].key);
+    });
+    shown_.erase(last, shown_.end());
+  }
+
+  Table make_table(size_t rows) {
+    Table table;
+    const store::EventEntry& event = snapshot_.dictionaries.events[this->event()];
+    table.event = event.name;
+    add_notes(rows, table);
+    add_coverage(table.coverage);
+    table.columns = grouping_.columns();
+    add_columns(event, table);
+    for (const size_t row : shown_) {
+      auto& values = table.rows.emplace_back();
+      grouping_.add_texts(rows_[row].key, values);
+      for (size_t part = 0; part < kParts.size(); ++part) {
+        add_values(row, part, values);
+      }
+    }
+    return table;
+  }
+
+  void add_columns(const store::EventEntry& event, Table& table) const {
+    const bool is_share = request_.measure == DiffMeasure::kShare;
+    const std::string measure = is_share ? "share" : "rate";
+    const std::string unit =
+        is_share ? "share" : fmt::format("{}{}", unit_name(event.unit), is_snapshot() ? "" : "/s");
+    for (const Part& part : kParts) {
+      for (const char* name : kNames) {
+        table.columns.push_back({fmt::format("{}_{}_{}", name, part.name, measure), unit});
+      }
+      for (const char* what : {"", "_margin", "_low", "_high"}) {
+        table.columns.push_back({fmt::format("{}_{}_change{}", part.name, measure, what), unit});
+      }
+      table.columns.push_back({fmt::format("{}_{}_change_margin_kind", part.name, measure), ""});
+      table.columns.push_back({fmt::format("{}_p", part.name), "p"});
+      table.columns.push_back({fmt::format("{}_verdict", part.name), ""});
+    }
+  }
+
+  void add_values(size_t row, size_t part, std::vector<Value>& values) const {
+    const auto or_absent = [](std::optional<double> value) { return value ? Value(*value) : Value(); };
+    const double difference = change(rows_[row], kParts[part].values);
+    values.emplace_back(measured(rows_[row], kBase, kParts[part].values));
+    values.emplace_back(measured(rows_[row], kOther, kParts[part].values));
+    values.emplace_back(difference);
+    if (changes_.empty()) {
+      values.resize(values.size() + 6);
+      return;
+    }
+    const auto& [estimate, p_value] = changes_[row * kParts.size() + part];
+    for (const std::optional<double>& value : {estimate.margin, estimate.low, estimate.high}) {
+      values.push_back(or_absent(value));
+    }
+    values.emplace_back(std::string(statistics::margin_kind_name(estimate.margin_kind)));
+    values.push_back(or_absent(p_value));
+    values.emplace_back(!p_value                  ? "cannot tell"
+                        : *p_value > kChangeLevel ? "may be chance"
+                        : difference > 0          ? "more"
+                                                  : "less");
+  }
+
+  std::string description(size_t number) const {
+    const Half& half = halves_[number];
+    std::vector<std::string> filters;
+    for (const Predicate& predicate : half.selection->where) {
+      filters.push_back(predicate.text());
+    }
+    const Coverage& coverage = half.resolved.coverage;
+    return fmt::format("{}{}{} machine{}, {} to {}", fmt::join(filters, ", "), filters.empty() ? "" : "; ",
+                       coverage.machines_drawn, coverage.machines_drawn == 1 ? "" : "s",
+                       format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
+                       format_time(coverage.to_ns / kNsPerSecond * kNsPerSecond));
+  }
+
+  void add_notes(size_t rows, Table& table) const {
+    table.notes = halves_[kOther].resolved.notes;
+    for (const size_t half : {kBase, kOther}) {
+      table.notes.push_back(
+          fmt::format("{}: {:.0f} samples; {}", kNames[half], halves_[half].samples, description(half)));
+    }
+    if (!changes_.empty()) {
+      table.notes.push_back(
+          fmt::format("p is the chance of any of the {} largest of {} rows changing so much without a cause; "
+                      "under {} they are said "
+                      "to have changed",
+                      rows_.size(), rows, kChangeLevel));
+    }
+  }
+
+  // Of both sides together; what is in both counts twice, but for machines.
+  void add_coverage(Coverage& coverage) const {
+    const Coverage& base = halves_[kBase].resolved.coverage;
+    coverage = halves_[kOther].resolved.coverage;
+    coverage.from_ns = std::min(coverage.from_ns, base.from_ns);
+    coverage.to_ns = std::max(coverage.to_ns, base.to_ns);
+    coverage.lost += base.lost;
+    coverage.machines_drawn = static_cast<int64_t>(machines_of_either());
+    coverage.machines_live = std::max(snapshot_.machines_registered, coverage.machines_drawn);
+    symbols_.describe(coverage);
+  }
+
+  size_t machines_of_either() const {
+    std::vector<bool> is_there(snapshot_.origins.machines);
+    for (const store::OriginEventEntry& entry : snapshot_.dictionaries.origin_events) {
+      if (entry.event == event() && (halves_[kBase].resolved.request.filter.origins[entry.origin] ||
+                                     halves_[kOther].resolved.request.filter.origins[entry.origin])) {
+        is_there[snapshot_.origins.machine_of(entry.origin)] = true;
+      }
+    }
+    return static_cast<size_t>(std::ranges::count(is_there, true));
+  }
+
+  // Below, too few to tell chance by: of 7 pairs no permutation is rarer than 1 in 64.
+  static constexpr size_t kLeastUnits = 8;
+
+  const DiffRequest& request_;
+  const Snapshot& snapshot_;
+  Grouping grouping_{request_.by, snapshot_};
+  SymbolCoverage symbols_{snapshot_};
+  std::array<Half, 2> halves_;
+  std::map<RowKey, size_t> row_of_;
+  std::vector<DiffRow> rows_;
+  std::vector<Change> changes_;  // row-major, by part; empty: not asked for
+  std::vector<size_t> shown_;
+};
+
+}  // namespace
+
+Result<Table> diff(const DiffRequest& request, const Snapshot& snapshot) {
+  return DiffQuery(request, snapshot).run();
+}
+
+}  // namespace plimsoll::query

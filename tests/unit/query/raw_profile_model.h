@@ -1,0 +1,348 @@
+// The simple model of views: random profiles, random questions to them, and answers summed straight from the raw profiles.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+#include <set>
+
+#include "query/statistics/design.h"
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query::model {
+
+using Random = std::mt19937_64;
+
+inline uint64_t below(Random& random, uint64_t bound) {
+  return random() % bound;
+}
+
+inline const std::string& one_of(Random& random, const std::vector<std::string>& values) {
+  return values[below(random, values.size())];
+}
+
+// Profiles with little variety, so that groups and stacks meet.
+
+inline const std::vector<std::string> kLocations{
+    "main@main.cc:3", "main@main.cc:9",   "parse", "lex@lex.cc:1", "parse>lex",
+    "lex>peek>get",   "read@io.cc:7>get", "idle"};
+
+inline std::string random_stack(Random& random) {
+  std::string stack;
+  for (uint64_t depth = below(random, 6); depth > 0; --depth) {
+    stack += (stack.empty() ? "" : ";") + one_of(random, kLocations);
+  }
+  return stack.empty() ? "\"\"" : stack;
+}
+
+inline wire::RawProfile random_profile(Random& random, uint64_t seed) {
+  ProfileSpec spec{.seed = seed,
+                   .machine = fmt::format("m{}", below(random, 8)),
+                   .length_ns = static_cast<int64_t>(1 + below(random, 5)) * 1'000'000'000,
+                   .events = {{.name = "cycles", .scale = 0.5 + static_cast<double>(below(random, 1000))},
+                              {.name = "wait", .scale = 1000, .unit = wire::NANOSECONDS}},
+                   .job = one_of(random, {"", "storage", "serving"}),
+                   .stacks = ""};
+  for (uint64_t line = below(random, 15); line > 0; --line) {
+    spec.stacks +=
+        fmt::format("process={} thread={} event={} {} {}\n", one_of(random, {"db", "web"}),
+                    one_of(random, {"io", "worker", "db"}), one_of(random, {"cycles", "cycles", "wait"}),
+                    random_stack(random), below(random, 100));
+  }
+  wire::RawProfile profile = make_profile(spec);
+  if (profile.threads_size() > 0 && below(random, 2) == 0) {
+    wire::Binary library;
+    library.set_path(one_of(random, {"/usr/lib/libz.so", "/opt/libz.so", "/usr/lib/libc.so"}));
+    add_sample(profile, library, wire::ELF, 0x1000 * below(random, 3), 1 + below(random, 50));
+  }
+  if (below(random, 2) == 0) {
+    wire::Draw& draw = *profile.mutable_assignment()->mutable_draw();
+    draw.set_id(one_of(random, {"d1", "d2"}));
+    draw.set_inclusion_probability(static_cast<double>(1 + below(random, 10)) / 10);
+    draw.set_interval_ns(static_cast<int64_t>(below(random, 3)) * 30'000'000'000);
+  }
+  return profile;
+}
+
+// The simple model: each sample of each profile, with all its texts.
+
+struct Frame {
+  std::string function, file, binary;
+};
+
+// A machine in a draw.
+using Unit = std::pair<std::string, std::string>;
+
+struct Sample {
+  std::string event;
+  Unit unit;
+  double value = 0;
+  double hits = 0;
+  std::map<std::string, std::string> texts;  // of dimensions that are not of frames
+  std::vector<Frame> frames;                 // innermost first; at least one
+};
+
+inline std::vector<Frame> frames_of_location(const wire::RawProfile& profile, int location) {
+  const auto address = static_cast<int>(profile.locations().address(location));
+  if (profile.locations().kind(location) == wire::ELF) {
+    const std::string& path = profile.binaries(static_cast<int>(profile.locations().owner(location))).path();
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return {{"[no symbol in " + name + "]", "", name}};
+  }
+  std::vector<Frame> frames;
+  for (int i = address; i == address || profile.frames(i - 1).inlined_into_next(); ++i) {
+    frames.push_back({profile.frames(i).function(), profile.frames(i).file(), ""});
+  }
+  return frames;
+}
+
+inline std::vector<Frame> frames_of_stack(const wire::RawProfile& profile, uint32_t stack) {
+  std::vector<Frame> frames;
+  for (; stack != 0; stack = profile.stacks().parent(static_cast<int>(stack - 1))) {
+    const auto location = static_cast<int>(profile.stacks().location(static_cast<int>(stack - 1)));
+    for (const Frame& frame : frames_of_location(profile, location)) {
+      frames.push_back(frame);
+    }
+  }
+  if (frames.empty()) {
+    frames.push_back({"[no stack]", "[no stack]", "[no stack]"});
+  }
+  return frames;
+}
+
+inline std::string stack_text(const std::vector<Frame>& frames) {
+  std::string text;
+  for (const Frame& frame : frames) {
+    text = text.empty() ? frame.function : frame.function + ";" + text;
+  }
+  return text;
+}
+
+inline double length_ns(const wire::RawProfile& profile) {
+  return static_cast<double>(profile.window().end().monotonic_ns()) -
+         static_cast<double>(profile.window().start().monotonic_ns());
+}
+
+// Of a draw, how long each machine was observed for each event.
+using ObservedTimes = std::map<std::array<std::string, 3>, double>;
+
+inline std::array<std::string, 3> observed_key(const wire::RawProfile& profile, const std::string& event) {
+  return {profile.assignment().draw().id(), profile.machine().id(), event};
+}
+
+inline ObservedTimes observed_times(const std::vector<wire::RawProfile>& profiles) {
+  ObservedTimes times;
+  for (const wire::RawProfile& profile : profiles) {
+    for (const wire::Event& event : profile.events()) {
+      times[observed_key(profile, event.name())] += length_ns(profile);
+    }
+  }
+  return times;
+}
+
+inline double weight(const wire::RawProfile& profile, const std::string& event,
+                     const ObservedTimes& observed) {
+  const wire::Draw& draw = profile.assignment().draw();
+  const double observed_ns =
+      draw.id().empty() ? length_ns(profile) : observed.at(observed_key(profile, event));
+  const double of_time = draw.interval_ns() == 0 ? 1 : static_cast<double>(draw.interval_ns()) / observed_ns;
+  return draw.id().empty() ? of_time : of_time / draw.inclusion_probability();
+}
+
+inline Unit unit_of(const wire::RawProfile& profile) {
+  return {profile.assignment().draw().id(), profile.machine().id()};
+}
+
+inline void add_samples(const wire::RawProfile& profile, const ObservedTimes& observed,
+                        std::vector<Sample>& samples) {
+  for (const wire::SampleTable& table : profile.samples()) {
+    const wire::Event& event = profile.events(static_cast<int>(table.event(0)));
+    for (int i = 0; i < table.hits_size(); ++i) {
+      if (table.hits(i) == 0) {
+        continue;
+      }
+      const wire::Thread& thread = profile.threads(static_cast<int>(table.thread(i)));
+      const wire::Process& process = profile.processes(static_cast<int>(thread.process()));
+      Sample& sample = samples.emplace_back();
+      sample.event = event.name();
+      sample.unit = unit_of(profile);
+      sample.hits = static_cast<double>(table.hits(i));
+      sample.value = static_cast<double>(table.hits(i)) * event.counter_total() /
+                     static_cast<double>(event.hits()) * weight(profile, event.name(), observed);
+      sample.frames = frames_of_stack(profile, table.stack(i));
+      sample.texts = {{"machine", profile.machine().id()},
+                      {"draw", profile.assignment().draw().id()},
+                      {"job", process.job()},
+                      {"app", process.comm()},
+                      {"thread", thread.name()},
+                      {"stack", stack_text(sample.frames)}};
+    }
+  }
+}
+
+inline std::string text_of(const Sample& sample, const Frame& frame, const std::string& dimension) {
+  if (dimension == "function") {
+    return frame.function;
+  }
+  if (dimension == "file") {
+    return frame.file;
+  }
+  return dimension == "binary" ? frame.binary : sample.texts.at(dimension);
+}
+
+// dim=value or dim!=value
+struct Condition {
+  std::string dimension;
+  bool negated = false;
+  std::string value;
+
+  bool holds(const Sample& sample) const {
+    const bool matches = std::ranges::any_of(
+        sample.frames, [&](const Frame& frame) { return text_of(sample, frame, dimension) == value; });
+    return matches != negated;
+  }
+  std::string text() const { return fmt::format("{}{}{}", dimension, negated ? "!=" : "=", value); }
+  bool operator==(const Condition&) const = default;
+};
+
+struct Question {
+  std::string event;
+  std::vector<std::string> by;
+  std::vector<Condition> where;
+
+  Parameters parameters() const {
+    Parameters parameters{{"event", event}, {"limit", "1000000"}};
+    for (const std::string& dimension : by) {
+      parameters.emplace_back("by", dimension);
+    }
+    for (const Condition& condition : where) {
+      parameters.emplace_back("where", condition.text());
+    }
+    return parameters;
+  }
+};
+
+struct Sums {
+  double value = 0;
+  double samples = 0;
+};
+
+// By unit.
+using Sampled = std::map<Unit, Sums>;
+
+inline void add(const Sample& sample, Sampled& sums) {
+  sums[sample.unit].value += sample.value;
+  sums[sample.unit].samples += sample.hits;
+}
+
+inline double sum(const Sampled& sums) {
+  double sum = 0;
+  for (const auto& [unit, of_unit] : sums) {
+    sum += of_unit.value;
+  }
+  return sum;
+}
+
+struct Expected {
+  Sampled self;
+  Sampled total;
+};
+
+struct ExpectedTable {
+  std::map<std::vector<std::string>, Expected> rows;
+  Sampled all;
+};
+
+inline ExpectedTable expected_answer(const Question& question, const std::vector<Sample>& samples) {
+  ExpectedTable table;
+  for (const Sample& sample : samples) {
+    const bool is_selected = sample.event == question.event &&
+                             std::ranges::all_of(question.where, [&](const Condition& condition) {
+                               return condition.holds(sample);
+                             });
+    if (!is_selected) {
+      continue;
+    }
+    add(sample, table.all);
+    std::set<std::vector<std::string>> groups;
+    for (const Frame& frame : sample.frames) {
+      std::vector<std::string> group;
+      for (const std::string& dimension : question.by) {
+        group.push_back(text_of(sample, frame, dimension));
+      }
+      if (&frame == &sample.frames.front()) {
+        add(sample, table.rows[group].self);
+      }
+      groups.insert(group);
+    }
+    for (const auto& group : groups) {
+      add(sample, table.rows[group].total);
+    }
+  }
+  return table;
+}
+
+inline const std::vector<std::string> kDimensions{"machine", "draw",     "job",  "app",   "thread",
+                                                  "stack",   "function", "file", "binary"};
+
+inline Question random_question(Random& random, const std::vector<Sample>& samples) {
+  Question question{.event = one_of(random, {"cycles", "cycles", "wait"}), .by = {}, .where = {}};
+  for (uint64_t i = 1 + below(random, 3); i > 0; --i) {
+    const std::string& dimension = one_of(random, kDimensions);
+    if (std::ranges::find(question.by, dimension) == question.by.end()) {
+      question.by.push_back(dimension);
+    }
+  }
+  for (uint64_t i = below(random, 3); i > 0; --i) {
+    const std::string& dimension = one_of(random, kDimensions);
+    const Sample& sample = samples[below(random, samples.size())];
+    const Frame& frame = sample.frames[below(random, sample.frames.size())];
+    question.where.push_back({dimension, below(random, 2) == 0, text_of(sample, frame, dimension)});
+  }
+  return question;
+}
+
+// The machines that the question is about, whether they have samples or not: each draw is a stratum, in the order in which they
+// began.
+inline std::map<Unit, statistics::SampledMachine> sampled_machines(
+    const Question& question, const std::vector<wire::RawProfile>& profiles) {
+  std::map<std::string, int64_t> starts_ns;
+  for (const wire::RawProfile& profile : profiles) {
+    const auto [entry, is_new] =
+        starts_ns.try_emplace(profile.assignment().draw().id(), profile.window().start().wall_ns());
+    entry->second = std::min(entry->second, profile.window().start().wall_ns());
+  }
+  std::map<std::pair<int64_t, std::string>, uint32_t> strata;
+  for (const auto& [draw, start_ns] : starts_ns) {
+    strata[{start_ns, draw}];
+  }
+  uint32_t number = 0;
+  for (auto& [key, stratum] : strata) {
+    stratum = number++;
+  }
+  std::map<Unit, statistics::SampledMachine> machines;
+  for (const wire::RawProfile& profile : profiles) {
+    const auto& [draw, machine] = unit_of(profile);
+    const std::map<std::string, std::string> texts{{"draw", draw}, {"machine", machine}};
+    const bool is_asked_about = std::ranges::all_of(question.where, [&](const Condition& condition) {
+      const auto text = texts.find(condition.dimension);
+      return text == texts.end() || (text->second == condition.value) != condition.negated;
+    });
+    if (!is_asked_about) {
+      continue;
+    }
+    const auto probability =
+        draw.empty() ? std::nullopt : std::optional(profile.assignment().draw().inclusion_probability());
+    const auto [entry, is_new] = machines.try_emplace(
+        {draw, machine}, statistics::SampledMachine{strata.at({starts_ns.at(draw), draw}), probability});
+    if (entry->second.inclusion_probability != probability) {
+      entry->second.inclusion_probability.reset();
+    }
+  }
+  return machines;
+}
+
+}  // namespace plimsoll::query::model
