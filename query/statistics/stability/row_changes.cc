@@ -9,15 +9,6 @@ namespace {
 // Rounding alone must not tell a permutation from what it permutes.
 constexpr double kSame = 1e-12;
 
-struct Scatter {
-  double center = 0;
-  double standard_deviation = 0;
-
-  double deviations(double change) const {
-    return standard_deviation > kSame ? std::abs(change - center) / standard_deviation : 0;
-  }
-};
-
 // Rows over the whole, in y less in x; in parts of what the row comes to, so that rounding is told from change for any unit.
 class Changes {
  public:
@@ -56,27 +47,12 @@ void RowChanges::add(std::span<const double> changes) {
 }
 
 std::vector<double> RowChanges::p_values(std::span<const double> observed) const {
-  const size_t permutations = rows_ == 0 ? 0 : changes_.size() / rows_;
-  std::vector<Scatter> scatters(rows_);
-  for (size_t i = 0; i < permutations; ++i) {
+  const std::vector<Scatter> scatters = scatters_with(observed);
+  std::vector<double> largest;
+  for (size_t first = 0; first < changes_.size(); first += rows_) {
+    double& of_permutation = largest.emplace_back(0);
     for (size_t row = 0; row < rows_; ++row) {
-      scatters[row].center += changes_[i * rows_ + row] / static_cast<double>(permutations);
-    }
-  }
-  std::vector<double> squares(rows_);
-  for (size_t i = 0; i < permutations; ++i) {
-    for (size_t row = 0; row < rows_; ++row) {
-      const double deviation = changes_[i * rows_ + row] - scatters[row].center;
-      squares[row] += deviation * deviation / static_cast<double>(permutations);
-    }
-  }
-  for (size_t row = 0; row < rows_; ++row) {
-    scatters[row].standard_deviation = std::sqrt(squares[row]);
-  }
-  std::vector<double> largest(permutations);
-  for (size_t i = 0; i < permutations; ++i) {
-    for (size_t row = 0; row < rows_; ++row) {
-      largest[i] = std::max(largest[i], scatters[row].deviations(changes_[i * rows_ + row]));
+      of_permutation = std::max(of_permutation, scatters[row].deviations(changes_[first + row]));
     }
   }
   std::vector<double> p_values;
@@ -84,6 +60,30 @@ std::vector<double> RowChanges::p_values(std::span<const double> observed) const
     p_values.push_back(permutation_p_value(scatters[row].deviations(observed[row]), largest));
   }
   return p_values;
+}
+
+// What was observed is one of the permutations here too: measured by a scatter that it is not part of, it would come out as
+// further away than they do.
+std::vector<RowChanges::Scatter> RowChanges::scatters_with(std::span<const double> observed) const {
+  std::vector<double> changes = changes_;
+  changes.insert(changes.end(), observed.begin(), observed.end());
+  const double count = rows_ == 0 ? 0 : static_cast<double>(changes.size() / rows_);
+  std::vector<Scatter> scatters(rows_);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    scatters[i % rows_].center += changes[i] / count;
+  }
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const double deviation = changes[i] - scatters[i % rows_].center;
+    scatters[i % rows_].standard_deviation += deviation * deviation / count;
+  }
+  for (Scatter& scatter : scatters) {
+    scatter.standard_deviation = std::sqrt(scatter.standard_deviation);
+  }
+  return scatters;
+}
+
+double RowChanges::Scatter::deviations(double change) const {
+  return standard_deviation > kSame ? std::abs(change - center) / standard_deviation : 0;
 }
 
 ChangesByChance change_by_chance(const Window& x, const Window& y, const ChangeRequest& request) {

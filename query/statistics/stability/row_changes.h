@@ -29,6 +29,13 @@ class RowChanges {
   std::vector<double> p_values(std::span<const double> observed) const;
 
  private:
+  struct Scatter {
+    double center = 0;
+    double standard_deviation = 0;
+    double deviations(double change) const;
+  };
+  std::vector<Scatter> scatters_with(std::span<const double> observed) const;
+
   size_t rows_;
   std::vector<double> changes_;  // permutation by permutation
 };
