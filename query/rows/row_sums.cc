@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -183,6 +184,14 @@ class Places {
     return found == places_.end() ? 0 : found->second;
   }
   const std::vector<uint32_t>& numbers() const { return numbers_; }
+  // Of each number below `count`.
+  std::vector<uint32_t> by_number(size_t count) const {
+    std::vector<uint32_t> places(count);
+    for (size_t i = 0; i < numbers_.size() && count > 0; ++i) {
+      places[numbers_[i]] = static_cast<uint32_t>(i + 1);
+    }
+    return places;
+  }
 
   // Of groups by ID, only the few stay apart.
   void apply(std::vector<uint32_t>& groups) const {
@@ -200,11 +209,7 @@ class RowSampling {
  public:
   RowSampling(std::span<const RowKey> keys, size_t events, const MachineSample& sample, Grouping& grouping,
               const Snapshot& snapshot)
-      : sample_(sample), grouping_(grouping), snapshot_(snapshot), rows_(keys.size()) {
-    sampled_.events = events;
-    sampled_.rows.resize(rows_ * events);
-    sampled_.whole.assign(events, std::vector<double>(sample.units()));
-    sampled_.whole_samples = sampled_.whole;
+      : sample_(sample), grouping_(grouping), snapshot_(snapshot), rows_(keys.size()), events_(events) {
     by_row_.resize(rows_ * events);
     for (uint32_t row = 0; row < rows_; ++row) {
       const RowKey& key = keys[row];
@@ -212,11 +217,19 @@ class RowSampling {
                           stacks_.add(key.stack)};
       const uint32_t combination =
           combinations_.try_emplace(groups, static_cast<uint32_t>(combinations_.size())).first->second;
-      row_of_.emplace(Place{combination, frames_.add(key.frame)}, row);
+      row_of_.emplace(place_of(combination, frames_.add(key.frame)), row);
+    }
+    if (grouping.needs_stacks()) {
+      classify_stacks();
     }
   }
 
+  // May be called for several requests, one after the other.
   Result<SampledRows> run(store::AggregateRequest request) {
+    sampled_ = {.events = events_,
+                .rows = std::vector<std::vector<UnitValues>>(rows_ * events_),
+                .whole = std::vector(events_, std::vector<double>(sample_.units())),
+                .whole_samples = std::vector(events_, std::vector<double>(sample_.units()))};
     split(request);
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
@@ -235,9 +248,12 @@ class RowSampling {
  private:
   // Of what no dimension is about: rows have number 0 there, all of them, so it is the first to get a place.
   static constexpr uint32_t kOnlyPlace = 1;
+  static constexpr uint32_t kNone = UINT32_MAX;
 
-  using Groups = std::array<uint32_t, 4>;       // places of origin, workload, thread, stack
-  using Place = std::pair<uint32_t, uint32_t>;  // combination, place of a frame key
+  using Groups = std::array<uint32_t, 4>;  // places of origin, workload, thread, stack
+  static uint64_t place_of(uint32_t combination, uint32_t frame_place) {
+    return uint64_t{combination} << 32U | frame_place;
+  }
   using StackClass =
       std::array<uint32_t, 3>;  // of the tree of keys, place of the leaf's key, place of the text
   struct Part {
@@ -256,10 +272,7 @@ class RowSampling {
     threads_.apply(request.thread_group);
     split_by_unit(request.origin_group);
     request.by_stack = false;
-    request.stack_group.clear();
-    if (grouping_.needs_stacks()) {
-      classify_stacks(request.stack_group);
-    }
+    request.stack_group = class_of_stack_;
   }
 
   void split_by_unit(std::vector<uint32_t>& origin_group) {
@@ -280,27 +293,50 @@ class RowSampling {
     origin_group = std::move(group);
   }
 
-  void classify_stacks(std::vector<uint32_t>& stack_group) {
+  void classify_stacks() {
     const FrameKeys* frames = grouping_.frames();
     if (frames != nullptr) {
       tree_ = frames->stacks().key_tree(frames_.numbers());
     }
-    std::vector<uint32_t> text_place(snapshot_.dictionaries.stacks.size());
+    const size_t stacks = snapshot_.dictionaries.stacks.size();
+    std::vector<uint32_t> text_place(grouping_.groups_by_stack() ? stacks : 0);
     for (const auto& [stack, number] : grouping_.stack_numbers()) {
       text_place[stack] = stacks_.of(number);
     }
+    const std::vector<uint32_t> place_of_key = frames_.by_number(frames == nullptr ? 0 : frames->size());
     boost::unordered_flat_map<StackClass, uint32_t, boost::hash<StackClass>> numbers;
-    stack_group.resize(text_place.size());
-    for (size_t stack = 0; stack < stack_group.size(); ++stack) {
+    // Most stacks are of a class that their tree alone decides; those need not be looked up.
+    std::vector<uint32_t> plain_class(std::max<size_t>(1, tree_.classes.size()), kNone);
+    class_of_stack_.resize(stacks);
+    for (size_t stack = 0; stack < stacks; ++stack) {
       const StackClass stack_class{frames == nullptr ? 0 : tree_.class_of_stack[stack],
-                                   frames == nullptr ? 0 : frames_.of(frames->stacks().self_keys()[stack]),
-                                   grouping_.groups_by_stack() ? text_place[stack] : kOnlyPlace};
+                                   frames == nullptr ? 0 : place_of_key[frames->stacks().self_keys()[stack]],
+                                   text_place.empty() ? kOnlyPlace : text_place[stack]};
+      const auto [tree_class, self_place, text] = stack_class;
+      const bool is_plain = text_place.empty() && self_place == 0;
+      if (is_plain && plain_class[tree_class] != kNone) {
+        class_of_stack_[stack] = plain_class[tree_class];
+        continue;
+      }
       const auto [entry, is_new] = numbers.try_emplace(stack_class, static_cast<uint32_t>(classes_.size()));
       if (is_new) {
         classes_.push_back(stack_class);
       }
-      stack_group[stack] = entry->second;
+      class_of_stack_[stack] = entry->second;
+      if (is_plain) {
+        plain_class[tree_class] = entry->second;
+      }
     }
+  }
+
+  // Cells with the same groups stand together.
+  std::optional<uint32_t> combination_of(const Groups& groups) {
+    if (groups != last_groups_) {
+      const auto found = combinations_.find(groups);
+      last_groups_ = groups;
+      last_combination_ = found == combinations_.end() ? std::nullopt : std::optional(found->second);
+    }
+    return last_combination_;
   }
 
   void add(const store::CellKey& cell, double value, double samples) {
@@ -312,32 +348,31 @@ class RowSampling {
     sampled_.whole_samples[cell.event][part.unit] += samples;
     const auto [tree_class, self_place, text_place] =
         classes_.empty() ? StackClass{0, 0, kOnlyPlace} : classes_[cell.stack];
-    const auto combination =
-        combinations_.find({part.origin_place, has_workloads_ ? cell.workload : kOnlyPlace,
-                            has_threads_ ? cell.thread : kOnlyPlace, text_place});
-    if (combination == combinations_.end()) {
+    const auto combination = combination_of({part.origin_place, has_workloads_ ? cell.workload : kOnlyPlace,
+                                             has_threads_ ? cell.thread : kOnlyPlace, text_place});
+    if (!combination) {
       return;
     }
     if (grouping_.frames() == nullptr) {
-      add_to(combination->second, kOnlyPlace, {value, value}, {samples, samples}, cell.event);
+      add_to(*combination, kOnlyPlace, {value, value}, {samples, samples}, cell.event);
       return;
     }
     if (self_place != 0) {
-      add_to(combination->second, self_place, {value, 0}, {samples, 0}, cell.event);
+      add_to(*combination, self_place, {value, 0}, {samples, 0}, cell.event);
     }
     for (uint32_t node = tree_class; node != 0; node = tree_.classes[node].parent) {
       // Places of frames begin with 1, those of the tree with 0.
-      add_to(combination->second, tree_.classes[node].key + 1, {0, value}, {0, samples}, cell.event);
+      add_to(*combination, tree_.classes[node].key + 1, {0, value}, {0, samples}, cell.event);
     }
   }
 
   void add_to(uint32_t combination, uint32_t frame_place, RowValues value, RowValues samples,
               uint32_t event) {
-    const auto found = row_of_.find(Place{combination, frame_place});
+    const auto found = row_of_.find(place_of(combination, frame_place));
     if (found == row_of_.end()) {
       return;
     }
-    const size_t row = found->second * sampled_.events + event;
+    const size_t row = found->second * events_ + event;
     UnitValues& sums = by_row_[row];
     if (sums.samples == RowValues() && sums.value == RowValues()) {
       touched_.push_back(row);
@@ -361,14 +396,18 @@ class RowSampling {
   Grouping& grouping_;
   const Snapshot& snapshot_;
   const size_t rows_;
+  const size_t events_;
   Places origins_, workloads_, threads_, stacks_, frames_;
   boost::unordered_flat_map<Groups, uint32_t, boost::hash<Groups>> combinations_;
-  boost::unordered_flat_map<Place, uint32_t, boost::hash<Place>> row_of_;
-  bool has_workloads_ = false;  // rows are by dimensions of them
+  Groups last_groups_{};
+  std::optional<uint32_t> last_combination_;
+  boost::unordered_flat_map<uint64_t, uint32_t> row_of_;  // by combination and place of a frame key
+  bool has_workloads_ = false;                            // rows are by dimensions of them
   bool has_threads_ = false;
   std::vector<Part> parts_;  // by group of origins
   store::KeyTree tree_;
-  std::vector<StackClass> classes_;  // by group of stacks; none where rows are not of stacks
+  std::vector<uint32_t> class_of_stack_;  // empty where rows are not of stacks
+  std::vector<StackClass> classes_;
   SampledRows sampled_;
   std::vector<UnitValues> by_row_;  // of the unit at hand; as in SampledRows
   std::vector<size_t> touched_;
@@ -395,9 +434,25 @@ SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size
   return first;
 }
 
-Result<SampledRows> sample_rows(store::AggregateRequest request, std::span<const RowKey> keys, size_t events,
-                                const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot) {
-  return RowSampling(keys, events, sample, grouping, snapshot).run(std::move(request));
+Result<SampledRows> sample_rows(const store::AggregateRequest& request, std::span<const RowKey> keys,
+                                size_t events, const MachineSample& sample, Grouping& grouping,
+                                const Snapshot& snapshot) {
+  return RowSampling(keys, events, sample, grouping, snapshot).run(request);
+}
+
+Result<std::array<SampledRows, 2>> sample_rows_of_two(
+    const std::array<const store::AggregateRequest*, 2>& requests, std::span<const RowKey> keys,
+    const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot) {
+  RowSampling sampling(keys, 1, sample, grouping, snapshot);
+  std::array<SampledRows, 2> sampled;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    auto of_one = sampling.run(*requests[i]);
+    if (!of_one) {
+      return propagate(of_one);
+    }
+    sampled[i] = std::move(*of_one);
+  }
+  return sampled;
 }
 
 }  // namespace plimsoll::query

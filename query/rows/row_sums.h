@@ -2,6 +2,7 @@
 // their margins.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -64,7 +65,12 @@ struct SampledRows {
 
 // The rows called `keys`, of a request whose groups `grouping` has set, and whose measures are kValue and kSamples. One pass over the
 // stored rows; takes 48 bytes for each row, event and machine that has some of it. kTooLarge past the request's max_sums.
-Result<SampledRows> sample_rows(store::AggregateRequest request, std::span<const RowKey> keys, size_t events,
-                                const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot);
+Result<SampledRows> sample_rows(const store::AggregateRequest& request, std::span<const RowKey> keys,
+                                size_t events, const MachineSample& sample, Grouping& grouping,
+                                const Snapshot& snapshot);
+// The same of one event in two selections, which share what is worked out about the keys.
+Result<std::array<SampledRows, 2>> sample_rows_of_two(
+    const std::array<const store::AggregateRequest*, 2>& requests, std::span<const RowKey> keys,
+    const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

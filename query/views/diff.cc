@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
-#include <map>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -45,12 +47,6 @@ struct Half {
 struct DiffRow {
   RowKey key;
   std::array<RowValues, 2> values;  // of base and other
-};
-
-// What is said of a part of a row.
-struct Change {
-  statistics::Estimate estimate;
-  std::optional<double> p_value = {};
 };
 
 class DiffQuery {
@@ -168,54 +164,49 @@ class DiffQuery {
       either.origins[origin] = either.origins[origin] || other.origins[origin];
     }
     const MachineSample sample(snapshot_, either);
-    const Domain all = whole_domain(sample);
-    for (Half& half : halves_) {
-      if (auto split = split_by_machine(half, sample, all); !split) {
-        return propagate(split);
-      }
+    all_.emplace(whole_domain(sample));
+    if (auto split = split_by_machine(sample); !split) {
+      return propagate(split);
     }
-    estimate(all);
     find_p_values(sample);
     return {};
   }
 
-  Status split_by_machine(Half& half, const MachineSample& sample, const Domain& all) {
+  Status split_by_machine(const MachineSample& sample) {
     std::vector<RowKey> keys;
     for (const DiffRow& row : rows_) {
       keys.push_back(row.key);
     }
-    auto sampled = sample_rows(half.resolved.request, keys, 1, sample, grouping_, snapshot_);
+    auto sampled = sample_rows_of_two({&halves_[kBase].resolved.request, &halves_[kOther].resolved.request},
+                                      keys, sample, grouping_, snapshot_);
     if (!sampled) {
       return with_hint(propagate(sampled), "look at fewer rows (among), or at no margins (margins=no)");
     }
-    half.sampled = std::move(*sampled);
-    half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
-    fill_whole(half.sampled, 0, all, half.whole_by_unit);
-    if (request_.measure == DiffMeasure::kRate) {
-      half.whole_by_unit.values = sample.sums(exposures(half.resolved, snapshot_));
-      for (double& exposure : half.whole_by_unit.values) {
-        exposure /= exposure_unit();
+    for (const size_t number : {kBase, kOther}) {
+      Half& half = halves_[number];
+      half.sampled = std::move((*sampled)[number]);
+      half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
+      fill_whole(half.sampled, 0, *all_, half.whole_by_unit);
+      if (request_.measure == DiffMeasure::kRate) {
+        half.whole_by_unit.values = sample.sums(exposures(half.resolved, snapshot_));
+        for (double& exposure : half.whole_by_unit.values) {
+          exposure /= exposure_unit();
+        }
       }
     }
     return {};
   }
 
-  void estimate(const Domain& all) {
+  statistics::Estimate estimate(size_t row, const Part& part) const {
     const auto statistic = request_.measure == DiffMeasure::kShare ? statistics::Statistic::kShare
                                                                    : statistics::Statistic::kRate;
     std::array<UnitColumn, 2> columns;
     const auto side = [&](size_t half) {
+      fill(halves_[half].sampled, row, 0, part.values, *all_, columns[half]);
       return statistics::Side{row_sums_of(columns[half], halves_[half].whole_by_unit),
                               halves_[half].machines};
     };
-    for (size_t row = 0; row < rows_.size(); ++row) {
-      for (const Part& part : kParts) {
-        for (const size_t half : {kBase, kOther}) {
-          fill(halves_[half].sampled, row, 0, part.values, all, columns[half]);
-        }
-        changes_.push_back({statistics::difference(statistic, all.design, side(kBase), side(kOther))});
-      }
-    }
+    return statistics::difference(statistic, all_->design, side(kBase), side(kOther));
   }
 
   void find_p_values(const MachineSample& sample) {
@@ -223,31 +214,33 @@ class DiffQuery {
         machine_windows({{{halves_[kBase].sampled, halves_[kBase].whole_by_unit.values},
                           {halves_[kOther].sampled, halves_[kOther].whole_by_unit.values}}},
                         sample);
-    const statistics::ChangesByChance by_chance = statistics::change_by_chance(
-        windows[kBase].window(), windows[kOther].window(), {.rows = changes_.size()});
-    for (size_t i = 0; i < changes_.size(); ++i) {
-      if (by_chance.units >= kLeastUnits) {
-        changes_[i].p_value = by_chance.p_values[i];
-      } else if (changes_[i].estimate.margin_kind == statistics::MarginKind::kWithinOneMachine) {
-        changes_[i].p_value = p_value_by_counts(changes_[i].estimate);
-      }
+    const size_t tests = rows_.size() * kParts.size();
+    const statistics::ChangesByChance by_chance =
+        statistics::change_by_chance(windows[kBase].window(), windows[kOther].window(), {.rows = tests});
+    for (size_t test = 0; test < tests; ++test) {
+      p_values_.push_back(
+          by_chance.units >= kLeastUnits
+              ? std::optional(by_chance.p_values[test])
+              : p_value_by_counts(estimate(test / kParts.size(), kParts[test % kParts.size()]), tests));
     }
   }
 
   // Of one machine, all that is known is the noise of its counts. By Bonferroni.
-  double p_value_by_counts(const statistics::Estimate& estimate) const {
+  static std::optional<double> p_value_by_counts(const statistics::Estimate& estimate, size_t tests) {
+    if (estimate.margin_kind != statistics::MarginKind::kWithinOneMachine) {
+      return std::nullopt;
+    }
     constexpr double kEndless = std::numeric_limits<double>::infinity();
     const double standard_error = *estimate.margin / statistics::student_t_quantile(0.975, kEndless);
     if (standard_error <= 0) {
       return 1;
     }
     const double deviations = std::abs(*estimate.value) / standard_error;
-    const double p_value = 2 * statistics::student_t_cdf(-deviations, kEndless);
-    return std::min(1.0, p_value * static_cast<double>(changes_.size()));
+    return std::min(1.0, 2 * statistics::student_t_cdf(-deviations, kEndless) * static_cast<double>(tests));
   }
 
   bool has_changed(size_t row, size_t part) const {
-    return !changes_.empty() && changes_[row * kParts.size() + part].p_value.value_or(1) < kChangeLevel;
+    return !p_values_.empty() && p_values_[row * kParts.size() + part].value_or(1) < kChangeLevel;
   }
 
   // Leaves in shown_ the rows to show, in their order.
@@ -256,16 +249,16 @@ class DiffQuery {
     std::iota(shown_.begin(), shown_.end(), 0);
     struct Key {
       int tier;
-      double self;
-      double total;
+      double first;
+      double second;
     };
     std::vector<Key> keys;
     for (size_t row = 0; row < rows_.size(); ++row) {
-      keys.push_back({has_changed(row, 0)   ? 0
-                      : has_changed(row, 1) ? 1
-                                            : 2,
-                      std::abs(change(rows_[row], &RowValues::self)),
-                      std::abs(change(rows_[row], &RowValues::total))});
+      const double self = std::abs(change(rows_[row], &RowValues::self));
+      const double total = std::abs(change(rows_[row], &RowValues::total));
+      keys.push_back(has_changed(row, 0)   ? Key{0, self, total}
+                     : has_changed(row, 1) ? Key{1, total, self}
+                                           : Key{2, self, total});
     }
     const auto last = shown_.begin() + static_cast<ptrdiff_t>(std::min(shown_.size(), request_.limit));
     std::ranges::partial_sort(shown_, last, [&](size_t a, size_t b) {
@@ -274,10 +267,10 @@ class DiffQuery {
       if (x.tier != y.tier) {
         return x.tier < y.tier;
       }
-      const bool by_total = x.tier == 1;
-      const std::array<double, 2> of_x{by_total ? x.total : x.self, by_total ? x.self : x.total};
-      const std::array<double, 2> of_y{by_total ? y.total : y.self, by_total ? y.self : y.total};
-      return of_x != of_y ? of_x > of_y : grouping_.less(rows_[a].key, rows_[b].key);
+      if (x.first != y.first) {
+        return x.first > y.first;
+      }
+      return x.second != y.second ? x.second > y.second : grouping_.less(rows_[a].key, rows_[b].key);
     });
     shown_.erase(last, shown_.end());
   }
@@ -324,20 +317,21 @@ class DiffQuery {
     values.emplace_back(measured(rows_[row], kBase, kParts[part].values));
     values.emplace_back(measured(rows_[row], kOther, kParts[part].values));
     values.emplace_back(difference);
-    if (changes_.empty()) {
+    if (!request_.margins) {
       values.resize(values.size() + 6);
       return;
     }
-    const auto& [estimate, p_value] = changes_[row * kParts.size() + part];
+    const statistics::Estimate estimate = this->estimate(row, kParts[part]);
     for (const std::optional<double>& value : {estimate.margin, estimate.low, estimate.high}) {
       values.push_back(or_absent(value));
     }
     values.emplace_back(std::string(statistics::margin_kind_name(estimate.margin_kind)));
+    const std::optional<double>& p_value = p_values_[row * kParts.size() + part];
     values.push_back(or_absent(p_value));
-    values.emplace_back(!p_value                  ? "cannot tell"
-                        : *p_value > kChangeLevel ? "may be chance"
-                        : difference > 0          ? "more"
-                                                  : "less");
+    values.emplace_back(!p_value                   ? "cannot tell"
+                        : *p_value >= kChangeLevel ? "may be chance"
+                        : difference > 0           ? "more"
+                                                   : "less");
   }
 
   std::string description(size_t number) const {
@@ -359,7 +353,7 @@ class DiffQuery {
       table.notes.push_back(
           fmt::format("{}: {:.0f} samples; {}", kNames[half], halves_[half].samples, description(half)));
     }
-    if (!changes_.empty()) {
+    if (request_.margins) {
       table.notes.push_back(
           fmt::format("p is the chance of any of the {} largest of {} rows changing so much without a cause; "
                       "under {} they are said "
@@ -399,9 +393,10 @@ class DiffQuery {
   Grouping grouping_{request_.by, snapshot_};
   SymbolCoverage symbols_{snapshot_};
   std::array<Half, 2> halves_;
-  std::map<RowKey, size_t> row_of_;
+  boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;
   std::vector<DiffRow> rows_;
-  std::vector<Change> changes_;  // row-major, by part; empty: not asked for
+  std::optional<Domain> all_;                    // the machines of either; absent: no margins are asked for
+  std::vector<std::optional<double>> p_values_;  // row-major, by part; likewise
   std::vector<size_t> shown_;
 };
 
