@@ -1,5 +1,6 @@
 #include "store/rows/block_aggregator.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -79,14 +80,15 @@ bool may_hold(const RowFilter& filter, const BlockZones& zones) {
 }
 
 Status BlockAggregator::add(const Segment& segment, size_t block) {
-  if (const Status read = segment.read_groups(block, groups_); !read) {
+  const BlockZones& zones = segment.zones(block);
+  if (const Status read = segment.read_groups(block, groups_, weighed_.wanted(zones)); !read) {
     return read;
   }
-  if (!weighed_.weigh(groups_, segment.zones(block))) {
-    return {};
-  }
   if (!needs_matrix()) {
-    return add_groups();
+    return add_groups(zones);
+  }
+  if (!weighed_.weigh(groups_, zones, 0, groups_.size)) {
+    return {};
   }
   if (weighed_.is_one_cell()) {
     return add_to_one_cell(segment, block);
@@ -127,19 +129,48 @@ Status BlockAggregator::add_to(uint64_t cell, size_t group, double hits) {
   return {};
 }
 
-// Neighbours mostly fall into the same cell, and an addition to memory waits for the one before it: runs of them are added up
-// in registers.
-Status BlockAggregator::add_groups() {
+// Some groups at a time, so that what is worked out about them stays in the nearest cache.
+Status BlockAggregator::add_groups(const BlockZones& zones) {
+  constexpr size_t kGroups = 1024;
+  for (size_t first = 0; first < groups_.size; first += kGroups) {
+    const size_t count = std::min(kGroups, groups_.size - first);
+    if (!weighed_.weigh(groups_, zones, first, count)) {
+      continue;
+    }
+    const std::span<const double> hits = std::span(groups_.hits).subspan(first, count);
+    if (sums_.is_dense() && weighed_.has_every_factor() && !has_long_runs()) {
+      add_groups_densely(hits);
+    } else if (Status added = add_groups(hits); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
+// Whether neighbours mostly fall into the same cell.
+bool BlockAggregator::has_long_runs() const {
+  constexpr size_t kLong = 4;
   const std::vector<uint64_t>& cell = weighed_.first_cell();
   const std::vector<uint32_t>& machine = weighed_.machine();
-  for (size_t from = 0; from < groups_.size;) {
+  size_t runs = 1;
+  for (size_t i = 1; i < weighed_.size(); ++i) {
+    runs += cell[i] != cell[i - 1] || machine[i] != machine[i - 1] ? 1 : 0;
+  }
+  return runs * kLong < weighed_.size();
+}
+
+// An addition to memory waits for the one before it to the same place: runs of them are added up in registers.
+Status BlockAggregator::add_groups(std::span<const double> hits) {
+  const std::vector<uint64_t>& cell = weighed_.first_cell();
+  const std::vector<uint32_t>& machine = weighed_.machine();
+  for (size_t from = 0; from < hits.size();) {
     size_t to = from + 1;
-    while (to < groups_.size && cell[to] == cell[from] && machine[to] == machine[from]) {
+    while (to < hits.size() && cell[to] == cell[from] && machine[to] == machine[from]) {
       ++to;
     }
     for (size_t m = 0; m < space_.measures(); ++m) {
-      const double sum = dot_product(std::span(weighed_.weights(m)).subspan(from, to - from),
-                                     std::span(groups_.hits).subspan(from, to - from));
+      const double sum =
+          dot_product(std::span(weighed_.weights(m)).subspan(from, to - from), hits.subspan(from, to - from));
       if (Status added = add_value(cell[from], m, machine[from], sum); !added) {
         return added;
       }
@@ -147,6 +178,23 @@ Status BlockAggregator::add_groups() {
     from = to;
   }
   return {};
+}
+
+// Of other places no addition waits, and many of them are under way at once, however far away the sums are.
+void BlockAggregator::add_groups_densely(std::span<const double> hits) {
+  const size_t width = space_.width();
+  const uint64_t* const cell = weighed_.first_cell().data();
+  const uint32_t* const machine = weighed_.machine().data();
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    const double* const weights = weighed_.weights(m).data();
+    double* const sums = sums_.sums() + m * space_.machine_groups();
+    for (size_t i = 0; i < hits.size(); ++i) {
+      sums[cell[i] * width + machine[i]] += weights[i] * hits[i];
+    }
+  }
+  for (size_t i = 0; i < hits.size(); ++i) {
+    sums_.touch(cell[i]);
+  }
 }
 
 // Where all groups count alike, which of them a stack was seen in need not be read.

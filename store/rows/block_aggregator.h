@@ -33,7 +33,10 @@ class BlockAggregator {
   bool needs_matrix() const {
     return request_.by_stack || !request_.stack_group.empty() || !request_.filter.stacks.empty();
   }
-  Status add_groups();
+  Status add_groups(const BlockZones& zones);
+  Status add_groups(std::span<const double> hits);
+  bool has_long_runs() const;
+  void add_groups_densely(std::span<const double> hits);
   Status add_to_one_cell(const Segment& segment, size_t block);
   bool find_common_weights();
   bool is_stack_selected(size_t place) const {

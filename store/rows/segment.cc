@@ -148,22 +148,24 @@ Result<Bytes> Segment::part(size_t block, bool is_matrix) const {
   return bytes;
 }
 
-Status Segment::read_groups(size_t block, BlockGroups& groups) const {
+Status Segment::read_groups(size_t block, BlockGroups& groups, GroupColumns wanted) const {
   const BlockEntry& entry = directory_[block];
+  const bool is_check = needs_check(block, false);
   const auto bytes = part(block, false);
   if (!bytes) {
     return propagate(bytes);
   }
   Columns columns(*bytes);
   groups.size = entry.groups;
-  for (auto* ids : {&groups.event, &groups.workload, &groups.origin, &groups.thread}) {
-    columns.read(entry.groups, *ids);
-  }
+  columns.read(entry.groups, groups.event, is_check || wanted.event);
+  columns.read(entry.groups, groups.workload, is_check || wanted.workload);
+  columns.read(entry.groups, groups.origin, is_check || wanted.origin);
+  columns.read(entry.groups, groups.thread, is_check || wanted.thread);
   columns.read(entry.groups, groups.hits);
   if (const Status read = columns.finish(); !read) {
     return damaged(block, read.error().message);
   }
-  if (needs_check(block, false)) {
+  if (is_check) {
     const BlockZones& zones = entry.zones;
     const auto fits = [&](const std::vector<uint32_t>& ids, Zone zone) {
       return all_within(std::span(ids).first(entry.groups), zone);

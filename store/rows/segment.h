@@ -50,6 +50,14 @@ struct BlockGroups {
   std::vector<double> hits;  // of all of a group's rows here
 };
 
+// Which columns of a block's groups are wanted, beside the hits.
+struct GroupColumns {
+  bool event = true;
+  bool workload = true;
+  bool origin = true;
+  bool thread = true;
+};
+
 // The matrix of a block. Where rows are few for the stacks they are on, each stands for itself; otherwise they stand stack by
 // stack: first the groups that were seen there once, then the others with their hits, each by ascending number.
 template <typename Hits>
@@ -91,8 +99,9 @@ class Segment {
     return directory_[block].group_bytes + directory_[block].matrix_bytes;
   }
 
-  // All IDs lie within the block's zones, all groups of the matrix within the groups. What the vectors held is replaced.
-  Status read_groups(size_t block, BlockGroups& groups) const;
+  // All IDs lie within the block's zones, all groups of the matrix within the groups. What the vectors held is replaced, or, of
+  // columns that are not wanted, left to be anything.
+  Status read_groups(size_t block, BlockGroups& groups, GroupColumns wanted = {}) const;
   Status read_matrix(size_t block, BlockMatrix<double>& matrix) const;
   Status read_matrix(size_t block, BlockMatrix<uint64_t>& matrix,
                      MatrixParts parts = MatrixParts::kAll) const;

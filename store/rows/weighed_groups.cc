@@ -5,17 +5,36 @@
 
 namespace plimsoll::store {
 
-bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones) {
-  size_ = groups.size;
-  select(groups, zones);
+GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
+  const auto differs = [](Zone zone) { return zone.min != zone.max; };
+  const RowFilter& filter = request_.filter;
+  // Factors are by event and origin.
+  return {
+      .event = differs(zones.event),
+      .workload = differs(zones.workload) && !(filter.workloads.empty() && request_.workload_group.empty()),
+      .origin = differs(zones.origin),
+      .thread = differs(zones.thread) && !(filter.threads.empty() && request_.thread_group.empty())};
+}
+
+bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count) {
+  const GroupColumns are_there = wanted(zones);
+  const auto column = [&](const std::vector<uint32_t>& ids, Zone zone, bool is_there) {
+    return Column{zone, is_there ? std::span(ids).subspan(first, count) : std::span<const uint32_t>()};
+  };
+  const Columns columns{column(groups.event, zones.event, are_there.event),
+                        column(groups.workload, zones.workload, are_there.workload),
+                        column(groups.origin, zones.origin, are_there.origin),
+                        column(groups.thread, zones.thread, are_there.thread)};
+  size_ = count;
+  select(columns);
   if (!is_any_selected_) {
     return false;
   }
   has_every_factor_ = true;
   for (size_t m = 0; m < weights_.size(); ++m) {
-    weigh(groups, zones, request_.measures[m], weights_[m]);
+    weigh(columns, request_.measures[m], weights_[m]);
   }
-  place(groups, zones);
+  place(columns);
   return true;
 }
 
@@ -34,48 +53,48 @@ std::unexpected<Error> WeighedGroups::missing_factor() const {
               without_factor_.event, without_factor_.origin);
 }
 
-void WeighedGroups::select(const BlockGroups& groups, const BlockZones& zones) {
+void WeighedGroups::select(const Columns& columns) {
   const RowFilter& filter = request_.filter;
   is_every_selected_ = true;
   is_any_selected_ = true;
-  select(filter.events, groups.event, zones.event);
-  select(filter.workloads, groups.workload, zones.workload);
-  select(filter.origins, groups.origin, zones.origin);
-  select(filter.threads, groups.thread, zones.thread);
+  select(filter.events, columns.event);
+  select(filter.workloads, columns.workload);
+  select(filter.origins, columns.origin);
+  select(filter.threads, columns.thread);
   if (!is_every_selected_) {
     is_any_selected_ = std::ranges::find(is_selected_, true) != is_selected_.end();
   }
 }
 
-void WeighedGroups::select(const std::vector<bool>& flags, const std::vector<uint32_t>& ids, Zone zone) {
+void WeighedGroups::select(const std::vector<bool>& flags, const Column& column) {
   // A block whose only ID is not selected is not read at all.
-  if (flags.empty() || zone.min == zone.max) {
+  if (flags.empty() || column.ids.empty()) {
     return;
   }
   if (is_every_selected_) {
     is_selected_.assign(size_, 1);
   }
   for (size_t group = 0; group < size_; ++group) {
-    is_selected_[group] = is_selected_[group] != 0 && RowFilter::selects(flags, ids[group]) ? 1 : 0;
+    is_selected_[group] = is_selected_[group] != 0 && RowFilter::selects(flags, column.ids[group]) ? 1 : 0;
   }
   is_every_selected_ = false;
 }
 
-void WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, const Factors& factors,
-                          std::vector<double>& weights) {
+void WeighedGroups::weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights) {
   weights.resize(size_);
-  const bool has_one_event = zones.event.min == zones.event.max;
-  if (is_every_selected_ && has_one_event && zones.event.min < factors.size() &&
-      zones.origin.max < factors[zones.event.min].size()) {
-    const std::vector<double>& factor = factors[zones.event.min];
+  const uint32_t only_event = columns.event.zone.min;
+  if (is_every_selected_ && columns.event.ids.empty() && !columns.origin.ids.empty() &&
+      only_event < factors.size() && columns.origin.zone.max < factors[only_event].size()) {
+    const double* const factor = factors[only_event].data();
+    const uint32_t* const origin = columns.origin.ids.data();
     for (size_t group = 0; group < size_; ++group) {
-      weights[group] = factor[groups.origin[group]];
+      weights[group] = factor[origin[group]];
     }
     return;
   }
   for (size_t group = 0; group < size_; ++group) {
-    const uint32_t event = groups.event[group];
-    const uint32_t origin = groups.origin[group];
+    const uint32_t event = columns.event[group];
+    const uint32_t origin = columns.origin[group];
     weights[group] = 0;
     if (!is_every_selected_ && is_selected_[group] == 0) {
       continue;
@@ -91,32 +110,31 @@ void WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, co
   }
 }
 
-void WeighedGroups::place(const BlockGroups& groups, const BlockZones& zones) {
+void WeighedGroups::place(const Columns& columns) {
   is_one_cell_ = true;
   has_places_ = false;
   first_cell_of_all_ = 0;
-  place(request_.event_group, groups.event, zones.event, space_.event_stride());
-  place(request_.origin_group, groups.origin, zones.origin, space_.origin_stride());
-  place(request_.workload_group, groups.workload, zones.workload, space_.workload_stride());
-  place(request_.thread_group, groups.thread, zones.thread, space_.thread_stride());
+  place(request_.event_group, columns.event, space_.event_stride());
+  place(request_.origin_group, columns.origin, space_.origin_stride());
+  place(request_.workload_group, columns.workload, space_.workload_stride());
+  place(request_.thread_group, columns.thread, space_.thread_stride());
   if (!has_places_) {
     first_cell_.assign(size_, first_cell_of_all_);
-  } else {
+  } else if (first_cell_of_all_ != 0) {
     for (uint64_t& cell : first_cell_) {
       cell += first_cell_of_all_;
     }
   }
-  place_machines(groups.origin, zones.origin);
+  place_machines(columns.origin);
 }
 
 // Adds a dimension's part to the groups' cells.
-void WeighedGroups::place(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
-                          uint64_t stride) {
+void WeighedGroups::place(const std::vector<uint32_t>& table, const Column& column, uint64_t stride) {
   if (table.empty()) {
     return;
   }
-  if (zone.min == zone.max) {
-    first_cell_of_all_ += group_number(table, zone.min) * stride;
+  if (column.ids.empty()) {
+    first_cell_of_all_ += group_number(table, column.zone.min) * stride;
     return;
   }
   if (!has_places_) {
@@ -124,28 +142,33 @@ void WeighedGroups::place(const std::vector<uint32_t>& table, const std::vector<
     has_places_ = true;
   }
   is_one_cell_ = false;
-  for_each_number(table, ids, zone,
+  for_each_number(table, column,
                   [&](size_t group, uint32_t number) { first_cell_[group] += number * stride; });
 }
 
-void WeighedGroups::place_machines(const std::vector<uint32_t>& origins, Zone zone) {
+void WeighedGroups::place_machines(const Column& origins) {
   if (request_.machine_group.empty()) {
     machine_.assign(size_, 0);
     return;
   }
+  if (origins.ids.empty()) {
+    machine_.assign(size_, group_number(request_.machine_group, origins.zone.min));
+    return;
+  }
   is_one_cell_ = false;
   machine_.resize(size_);
-  for_each_number(request_.machine_group, origins, zone,
+  for_each_number(request_.machine_group, origins,
                   [&](size_t group, uint32_t number) { machine_[group] = number; });
 }
 
 // Hands each group with its number in the table to `use`.
 template <typename Use>
-void WeighedGroups::for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids,
-                                    Zone zone, Use use) const {
-  if (zone.max < table.size()) {
+void WeighedGroups::for_each_number(const std::vector<uint32_t>& table, const Column& column, Use use) const {
+  const uint32_t* const ids = column.ids.data();
+  if (column.zone.max < table.size()) {
+    const uint32_t* const numbers = table.data();
     for (size_t group = 0; group < size_; ++group) {
-      use(group, table[ids[group]]);
+      use(group, numbers[ids[group]]);
     }
     return;
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "store/rows/aggregation.h"
@@ -12,14 +13,19 @@
 namespace plimsoll::store {
 
 // Works column by column, and only on those that a filter or a grouping asks for: a block has the same event throughout, often
-// the same workload. About 1 ns a group and column. Borrows request and space. One thread.
+// the same workload. About 1 ns a group and column, where they are few enough to stay in the cache. Borrows request and space. One
+// thread.
 class WeighedGroups {
  public:
   WeighedGroups(const AggregateRequest& request, const CellSpace& space)
       : request_(request), space_(space), weights_(request.measures.size()) {}
 
-  // Replaces what was there. False where no group is selected: then there is nothing else to ask for.
-  bool weigh(const BlockGroups& groups, const BlockZones& zones);
+  // What of a block's groups there is to be known, by its zones.
+  GroupColumns wanted(const BlockZones& zones) const;
+
+  // `count` of the block's groups, from `first` on, which are numbered from 0 below. Replaces what was there. False where none is
+  // selected: then there is nothing else to ask for.
+  bool weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count);
 
   size_t size() const { return size_; }
   // By group: the factor of its hits; 0 where it is not selected, NaN where it has none.
@@ -38,17 +44,25 @@ class WeighedGroups {
   std::unexpected<Error> missing_factor() const;
 
  private:
-  void select(const BlockGroups& groups, const BlockZones& zones);
-  void select(const std::vector<bool>& flags, const std::vector<uint32_t>& ids, Zone zone);
-  void weigh(const BlockGroups& groups, const BlockZones& zones, const Factors& factors,
-             std::vector<double>& weights);
-  void place(const BlockGroups& groups, const BlockZones& zones);
-  void place(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
-             uint64_t stride);
-  void place_machines(const std::vector<uint32_t>& origins, Zone zone);
+  // A column of the groups at hand: IDs where they differ.
+  struct Column {
+    Zone zone;
+    std::span<const uint32_t> ids;  // empty: the zone's only one throughout
+
+    uint32_t operator[](size_t group) const { return ids.empty() ? zone.min : ids[group]; }
+  };
+  struct Columns {
+    Column event, workload, origin, thread;
+  };
+
+  void select(const Columns& columns);
+  void select(const std::vector<bool>& flags, const Column& column);
+  void weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights);
+  void place(const Columns& columns);
+  void place(const std::vector<uint32_t>& table, const Column& column, uint64_t stride);
+  void place_machines(const Column& origins);
   template <typename Use>
-  void for_each_number(const std::vector<uint32_t>& table, const std::vector<uint32_t>& ids, Zone zone,
-                       Use use) const;
+  void for_each_number(const std::vector<uint32_t>& table, const Column& column, Use use) const;
 
   const AggregateRequest& request_;
   const CellSpace& space_;
