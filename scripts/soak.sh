@@ -4,7 +4,8 @@
 # tables; a million random operations on data directories, and five minutes of writers and readers of one; the sweeps that kill the
 # server, the daemon and what merges segments at random moments, a thousand times; and 100,000 random addresses of each of many
 # binaries, looked up by us and by llvm-symbolizer. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only,
-# --store-only, --crashes-only and --symbols-only leave out all else, and --only NAME, which may be repeated, all but that fuzz test.
+# --store-only, --crashes-only and --symbols-only leave out all else, and --only NAME, which may be repeated, all but that test
+# (a fuzz test, or one of those of the part that is left).
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -48,7 +49,7 @@ while (($#)); do
       shift
       ;;
     --only)
-      [[ ${2:-} ]] || die "--only needs the name of a fuzz test"
+      [[ ${2:-} ]] || die "--only needs the name of a test"
       only+=("$2")
       shift 2
       ;;
@@ -74,6 +75,11 @@ fuzz_tests() {
   local targets
   targets=$(cmake --build build-asan --target help)
   sed -nE 's/^(fuzz_[a-z0-9_]+_test):.*/\1/p' <<<"$targets" | sort -u
+}
+
+# is_wanted TEST: whether --only leaves it.
+is_wanted() {
+  ((${#only[@]} == 0)) || [[ " ${only[*]} " == *" $1 "* ]]
 }
 
 # soak_fuzz NAME
@@ -174,13 +180,14 @@ soak_all_tables() {
 
 soak_all_store() {
   step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test
-  soak_operations
-  soak_storm
+  ! is_wanted fuzz_operations_test || soak_operations
+  ! is_wanted store_storm_test || soak_storm
 }
 
 soak_all_crashes() {
   local sweep
   for sweep in crash_test daemon_crash_test compaction_crash_test; do
+    is_wanted "$sweep" || continue
     has_target build "$sweep" || die "there is no test program $sweep in this tree"
     step "build $sweep" cmake --build build --target "$sweep"
     soak_crashes "$sweep"
@@ -239,7 +246,7 @@ soak_all_symbols() {
 scripts/install.sh
 step "configure release" cmake --preset release
 [[ ! $with_fuzz ]] || soak_all_fuzz
-((${#only[@]} == 0)) || exit 0
+[[ ! $with_fuzz ]] || ((${#only[@]} == 0)) || exit 0
 [[ ! $with_fuzz ]] || soak_all_stacks
 [[ ! $with_fuzz ]] || soak_all_tables
 [[ ! $with_store ]] || soak_all_store
