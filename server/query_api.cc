@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "query/export/export.h"
 #include "query/sql/sql.h"
+#include "query/views/callers.h"
 #include "query/views/diff.h"
 #include "query/views/flame.h"
 #include "query/views/machines.h"
@@ -71,6 +72,10 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   const std::string json = "application/json";
   const std::string bytes = "application/octet-stream";
   routes.push_back(view_route("/api/v1/top", json, snapshots, query::parse_top, as_json(query::top)));
+  routes.push_back(
+      view_route("/api/v1/callers", json, snapshots, query::parse_callers, as_json(query::callers)));
+  routes.push_back(
+      view_route("/api/v1/callees", json, snapshots, query::parse_callees, as_json(query::callers)));
   routes.push_back(view_route("/api/v1/diff", json, snapshots, query::parse_diff, as_json(query::diff)));
   routes.push_back(view_route("/api/v1/flame", json, snapshots, query::parse_flame, as_json(query::flame)));
   routes.push_back(

@@ -8,6 +8,7 @@
 #include "bench/store/clock.h"
 #include "bench/store/generator.h"
 #include "bench/store/raw_profiles.h"
+#include "query/views/callers.h"
 #include "query/views/diff.h"
 #include "query/views/top.h"
 #include "store/compaction.h"
@@ -70,6 +71,11 @@ Result<query::Table> diff(const Parameters& parameters, const query::Snapshot& s
   return request ? query::diff(*request, snapshot) : propagate(request);
 }
 
+Result<query::Table> callers(const Parameters& parameters, const query::Snapshot& snapshot) {
+  const auto request = query::parse_callers(parameters, 0);
+  return request ? query::callers(*request, snapshot) : propagate(request);
+}
+
 struct Question {
   const char* name;
   View view;
@@ -119,6 +125,7 @@ Status measure_views(const Flags& flags, Report& report) {
       {"top_filtered_no_margins", top, {{"where", "job=~^job-1"}, {"margins", "no"}}},
       {"top_job", top, {{"by", "job"}}},
       {"top_job_function", top, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
+      {"callers", callers, {{"of", "binary=~7[.]so$"}, {"where", "job=~^job-1"}}},
       {"diff_jobs", diff, {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}}},
       {"diff_draws",
        diff,

@@ -18,6 +18,8 @@ struct TableOptions {
   query::Parameters parameters;
 };
 Status run_top(const TableOptions& options);
+Status run_callers(const TableOptions& options);
+Status run_callees(const TableOptions& options);
 Status run_diff(const TableOptions& options);
 Status run_machines(const TableOptions& options);
 

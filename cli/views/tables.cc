@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "cli/views/commands.h"
+#include "query/views/callers.h"
 #include "query/views/diff.h"
 #include "query/views/machines.h"
 #include "query/views/top.h"
@@ -41,6 +42,14 @@ Status run(const TableOptions& options, const char* path, Parse parse, View view
 
 Status run_top(const TableOptions& options) {
   return run(options, "/api/v1/top", query::parse_top, query::top);
+}
+
+Status run_callers(const TableOptions& options) {
+  return run(options, "/api/v1/callers", query::parse_callers, query::callers);
+}
+
+Status run_callees(const TableOptions& options) {
+  return run(options, "/api/v1/callees", query::parse_callees, query::callers);
 }
 
 Status run_diff(const TableOptions& options) {

@@ -84,6 +84,31 @@ void add_top(CLI::App& app, TableOptions& options) {
   command->footer(dimension_help());
 }
 
+// `callers` or `callees`.
+void add_callers(CLI::App& app, const std::string& name, const std::string& description,
+                 TableOptions& options) {
+  auto* command = app.add_subcommand(name, description);
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+  add_parameter(*command, "function", "function", options.parameters, "The function's name, as top shows it")
+      ->type_name("FUNCTION");
+  add_parameter(*command, "--of", "of", options.parameters,
+                "In its place, a filter on frames, for all functions that it matches: binary=libz.so.1, "
+                "function=~^sqlite3")
+      ->type_name("PREDICATE");
+  add_selection(*command, options.parameters);
+  add_limit(*command, options.parameters);
+  add_no_margins(*command, options.parameters);
+  command->footer(
+      "Shares are of all that the function and what it calls takes, and add up to it. Of a function that "
+      "calls itself, callers are those of "
+      "its\noutermost frame, callees those of its innermost.\n"
+      "Examples:\n"
+      "  plimsoll callers --data DIR memcpy                       who has memory copied\n"
+      "  plimsoll callees --data DIR parse --where job=search     what parsing spends its time in\n"
+      "  plimsoll callers --data DIR --of binary=libz.so.1        who compresses\n");
+}
+
 void add_diff(CLI::App& app, TableOptions& options) {
   auto* command =
       app.add_subcommand("diff", "What changed between two selections, and whether by more than chance");
@@ -219,7 +244,8 @@ Status check_source(std::string_view command, const AnswerSource& source) {
              : Status();
 }
 
-constexpr std::array<const char*, 6> kCommands{"top", "diff", "flame", "export", "machines", "sql"};
+constexpr std::array<const char*, 8> kCommands{"top",   "callers", "callees",  "diff",
+                                               "flame", "export",  "machines", "sql"};
 
 }  // namespace
 
@@ -241,6 +267,8 @@ CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std
 
 void add_view_commands(CLI::App& app, ViewOptions& options) {
   add_top(app, options.top);
+  add_callers(app, "callers", "Who calls a function, and for how much of its time", options.callers);
+  add_callers(app, "callees", "What a function calls, and how much of its time goes there", options.callees);
   add_diff(app, options.diff);
   add_flame(app, options.flame);
   add_export(app, options.exporting);
@@ -259,6 +287,12 @@ Status run_view_command(const CLI::App& app, const ViewOptions& options) {
   };
   if (app.got_subcommand("top")) {
     return ask("top", options.top, run_top);
+  }
+  if (app.got_subcommand("callers")) {
+    return ask("callers", options.callers, run_callers);
+  }
+  if (app.got_subcommand("callees")) {
+    return ask("callees", options.callees, run_callees);
   }
   if (app.got_subcommand("diff")) {
     return ask("diff", options.diff, run_diff);

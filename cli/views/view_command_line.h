@@ -1,4 +1,4 @@
-// The flags of the subcommands that ask: top, diff, flame, export, machines, sql.
+// The flags of the subcommands that ask: top, callers, callees, diff, flame, export, machines, sql.
 #pragma once
 
 #include "cli/views/commands.h"
@@ -12,6 +12,8 @@ namespace plimsoll::cli {
 // What they were told.
 struct ViewOptions {
   TableOptions top;
+  TableOptions callers;
+  TableOptions callees;
   TableOptions diff;
   TableOptions machines;
   FlameOptions flame;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "query/rows/neighbours.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/frame_keys.h"
 #include "query/snapshot/snapshot.h"
@@ -31,10 +32,11 @@ struct RowKey {
   friend size_t hash_value(const RowKey& key);
 };
 
-// One thread. Borrows both: the dimensions and the snapshot. Numbers are dense from 0.
+// One thread. Borrows all: the dimensions, the snapshot, the labels. Numbers are dense from 0.
 class Grouping {
  public:
-  Grouping(std::span<const Dimension> by, const Snapshot& snapshot);
+  // Dimensions whose source is kStack are of whole stacks as text; or, where there are any, of these labels.
+  Grouping(std::span<const Dimension> by, const Snapshot& snapshot, const StackLabels* labels = nullptr);
 
   // Sets the request's groups by origin, workload and thread; before any key is asked for its texts.
   void add_groups(store::AggregateRequest& request);
@@ -75,6 +77,7 @@ class Grouping {
 
   std::span<const Dimension> by_;
   const Snapshot& snapshot_;
+  const StackLabels* labels_;
   std::vector<size_t> place_;  // of each dimension among those of its source
   Entries origins_, workloads_, threads_;
   std::shared_ptr<const FrameKeys> frames_;

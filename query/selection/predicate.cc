@@ -72,6 +72,14 @@ Result<std::shared_ptr<const re2::RE2>> compile(std::string_view pattern) {
 
 }  // namespace
 
+Predicate Predicate::equal_to(std::string_view dimension, std::string_view value) {
+  Predicate predicate;
+  predicate.text_ = fmt::format("{}={}", dimension, value);
+  predicate.dimension_ = *find_dimension(dimension);
+  predicate.values_.emplace_back(value);
+  return predicate;
+}
+
 Result<Predicate> Predicate::parse(std::string_view text) {
   const size_t name_end = text.find_first_of("=! \t");
   if (name_end == std::string_view::npos || name_end == 0) {

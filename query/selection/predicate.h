@@ -21,6 +21,8 @@ namespace plimsoll::query {
 class Predicate {
  public:
   static Result<Predicate> parse(std::string_view text);
+  // Whatever the value is made of. The dimension must be one of dimensions().
+  static Predicate equal_to(std::string_view dimension, std::string_view value);
 
   const std::string& text() const { return text_; }  // as it was written
   const Dimension& dimension() const { return dimension_; }
@@ -29,9 +31,10 @@ class Predicate {
   // Whether the value meets the positive condition; the caller applies is_negated().
   bool matches(const std::string& value) const;
 
- private:
+  // Matches nothing.
   Predicate() = default;
 
+ private:
   std::string text_;
   Dimension dimension_{};
   bool negated_ = false;

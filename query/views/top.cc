@@ -3,6 +3,7 @@
 #include <array>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include "query/rows/grouping.h"
 #include "query/rows/row_estimates.h"
@@ -24,7 +25,9 @@ constexpr std::array<Part, 2> kParts{{{"self", &RowValues::self}, {"total", &Row
 
 class TopQuery {
  public:
-  TopQuery(const TopRequest& request, const Snapshot& snapshot) : request_(request), snapshot_(snapshot) {}
+  TopQuery(const TopRequest& request, std::span<const Part> parts, const StackLabels* labels,
+           const Snapshot& snapshot)
+      : request_(request), parts_(parts), snapshot_(snapshot), grouping_(request.by, snapshot, labels) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -83,7 +86,7 @@ class TopQuery {
     const Domain all = whole_domain(sample);
     RowEstimates estimates(*sampled);
     for (size_t row = 0; row < rows_.size(); ++row) {
-      for (const Part& part : kParts) {
+      for (const Part& part : parts_) {
         estimates_.push_back(estimates.share(row, part.values, all));
       }
     }
@@ -99,7 +102,7 @@ class TopQuery {
     symbols_.describe(table.coverage);
     table.columns = grouping_.columns();
     const std::string unit(unit_name(event.unit));
-    for (const Part& part : kParts) {
+    for (const Part& part : parts_) {
       table.columns.push_back({part.name, unit});
       for (const char* what : {"share", "share_margin", "share_low", "share_high"}) {
         table.columns.push_back({fmt::format("{}_{}", part.name, what), "share"});
@@ -109,11 +112,11 @@ class TopQuery {
     for (size_t row = 0; row < rows_.size(); ++row) {
       auto& values = table.rows.emplace_back();
       grouping_.add_texts(rows_.keys[row], values);
-      for (size_t part = 0; part < kParts.size(); ++part) {
-        const double value = rows_.of(row).*kParts[part].values;
+      for (size_t part = 0; part < parts_.size(); ++part) {
+        const double value = rows_.of(row).*parts_[part].values;
         values.emplace_back(value);
         values.emplace_back(sum_ == 0 ? 0 : value / sum_);
-        add_margin(estimates_.empty() ? nullptr : &estimates_[row * kParts.size() + part], values);
+        add_margin(estimates_.empty() ? nullptr : &estimates_[row * parts_.size() + part], values);
       }
     }
     return table;
@@ -135,8 +138,9 @@ class TopQuery {
   }
 
   const TopRequest& request_;
+  const std::span<const Part> parts_;
   const Snapshot& snapshot_;
-  Grouping grouping_{request_.by, snapshot_};
+  Grouping grouping_;
   SymbolCoverage symbols_{snapshot_};
   ResolvedSelection resolved_;
   SummedRows rows_;
@@ -194,9 +198,13 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
 
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot) {
   return request.ratio.empty()
-             ? TopQuery(request, snapshot).run()
+             ? TopQuery(request, kParts, nullptr, snapshot).run()
              : ratio_table({request.selection, request.ratio, request.by, request.limit, request.margins},
                            snapshot);
+}
+
+Result<Table> top_of_labels(const TopRequest& request, const StackLabels& labels, const Snapshot& snapshot) {
+  return TopQuery(request, std::span(kParts).last(1), &labels, snapshot).run();
 }
 
 }  // namespace plimsoll::query

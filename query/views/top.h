@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/rows/neighbours.h"
 #include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
@@ -33,5 +34,8 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 //
 // Of a ratio: the table of ratio.h.
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot);
+
+// The same where dimensions of whole stacks stand for labels of them: of no ratio, and of total alone, which self is equal to.
+Result<Table> top_of_labels(const TopRequest& request, const StackLabels& labels, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

@@ -213,6 +213,11 @@ struct Question {
   std::vector<std::string> by;
   std::vector<Condition> where;
 
+  bool selects(const Sample& sample) const {
+    return sample.event == event &&
+           std::ranges::all_of(where, [&](const Condition& condition) { return condition.holds(sample); });
+  }
+
   Parameters parameters() const {
     Parameters parameters{{"event", event}, {"limit", "1000000"}};
     for (const std::string& dimension : by) {
@@ -259,11 +264,7 @@ struct ExpectedTable {
 inline ExpectedTable expected_answer(const Question& question, const std::vector<Sample>& samples) {
   ExpectedTable table;
   for (const Sample& sample : samples) {
-    const bool is_selected = sample.event == question.event &&
-                             std::ranges::all_of(question.where, [&](const Condition& condition) {
-                               return condition.holds(sample);
-                             });
-    if (!is_selected) {
+    if (!question.selects(sample)) {
       continue;
     }
     add(sample, table.all);

@@ -1,0 +1,35 @@
+// `callers` and `callees`: who calls a function, and what it calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "query/rows/neighbours.h"
+#include "query/selection/parameters.h"
+#include "query/selection/selection.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
+
+namespace plimsoll::query {
+
+struct CallersRequest {
+  Selection selection;
+  Neighbour neighbour = Neighbour::kCaller;
+  Predicate of;
+  size_t limit = 20;
+  bool margins = true;
+};
+
+// Parameters: function (a name), or of (a filter on frames, of all functions that it matches: "binary=libz.so.1"); event, where, since, until,
+// limit, margins (yes or no).
+Result<CallersRequest> parse_callers(const Parameters& parameters, int64_t now_ns);
+Result<CallersRequest> parse_callees(const Parameters& parameters, int64_t now_ns);
+
+// Columns: caller or callee, a function's name, then as top() has them: total, and total_share (of all that the function and what it
+// calls takes) with its margin. They add up to the function's total: see rows/neighbours.h for what recursion counts as.
+//
+// kNotFound where no selected stack has the function; the hint says which name is near. Costs what top() does.
+Result<Table> callers(const CallersRequest& request, const Snapshot& snapshot);
+
+}  // namespace plimsoll::query
