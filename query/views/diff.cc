@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -164,7 +165,7 @@ class DiffQuery {
       either.origins[origin] = either.origins[origin] || other.origins[origin];
     }
     const MachineSample sample(snapshot_, either);
-    all_.emplace(whole_domain(sample));
+    all_ = std::make_unique<const Domain>(whole_domain(sample));
     if (auto split = split_by_machine(sample); !split) {
       return propagate(split);
     }
@@ -231,11 +232,12 @@ class DiffQuery {
       return std::nullopt;
     }
     constexpr double kEndless = std::numeric_limits<double>::infinity();
-    const double standard_error = *estimate.margin / statistics::student_t_quantile(0.975, kEndless);
+    const double standard_error =
+        estimate.margin.value_or(0) / statistics::student_t_quantile(0.975, kEndless);
     if (standard_error <= 0) {
       return 1;
     }
-    const double deviations = std::abs(*estimate.value) / standard_error;
+    const double deviations = std::abs(estimate.value.value_or(0)) / standard_error;
     return std::min(1.0, 2 * statistics::student_t_cdf(-deviations, kEndless) * static_cast<double>(tests));
   }
 
@@ -395,7 +397,7 @@ class DiffQuery {
   std::array<Half, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;
   std::vector<DiffRow> rows_;
-  std::optional<Domain> all_;                    // the machines of either; absent: no margins are asked for
+  std::unique_ptr<const Domain> all_;            // the machines of either; absent: no margins are asked for
   std::vector<std::optional<double>> p_values_;  // row-major, by part; likewise
   std::vector<size_t> shown_;
 };

@@ -59,7 +59,7 @@ class WindowPermutation::Builder {
     for (const auto& [key, of_key] : members) {
       count += of_key.size();
     }
-    bundle_ = (count + kPermutationUnits - 1) / kPermutationUnits;
+    bundle_ = std::max<size_t>(1, (count + kPermutationUnits - 1) / kPermutationUnits);
     permutation_.base_ = permutation_.observed_;
     for (auto& [key, of_key] : members) {
       if (key.second == Side::kBoth) {

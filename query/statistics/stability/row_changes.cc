@@ -67,7 +67,8 @@ std::vector<double> RowChanges::p_values(std::span<const double> observed) const
 std::vector<RowChanges::Scatter> RowChanges::scatters_with(std::span<const double> observed) const {
   std::vector<double> changes = changes_;
   changes.insert(changes.end(), observed.begin(), observed.end());
-  const double count = rows_ == 0 ? 0 : static_cast<double>(changes.size() / rows_);
+  const size_t measured = rows_ == 0 ? 0 : changes.size() / rows_;
+  const auto count = static_cast<double>(measured);
   std::vector<Scatter> scatters(rows_);
   for (size_t i = 0; i < changes.size(); ++i) {
     scatters[i % rows_].center += changes[i] / count;
