@@ -13,7 +13,7 @@ namespace plimsoll::query {
 // Stacks by what a view calls them.
 struct StackLabels {
   std::vector<uint32_t> label_of_stack;  // by stack ID: an index into texts
-  std::vector<std::string> texts;        // none twice; the first is of stacks that have no label
+  std::vector<std::string> texts;        // the first is of stacks that have no label
 };
 
 enum class Neighbour {
@@ -25,8 +25,7 @@ enum class Neighbour {
 };
 
 // Of all stacks, those without a match without a label; so that the labels' values add up to the function's total. `of` is a filter of a
-// dimension of frames that is not negated: the function is all frames that it matches, of a library say. Costs about 10 ns a stack, and
-// what the filter costs for each frame of each location.
+// dimension of frames that is not negated: the function is all frames that it matches, of a library say. Costs about 10 ns a stack.
 StackLabels neighbours(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

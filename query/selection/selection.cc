@@ -24,23 +24,25 @@ void apply(const Predicate& predicate, uint32_t first, size_t entries, std::vect
   }
 }
 
-bool location_matches(const Predicate& predicate, const Snapshot& snapshot, uint32_t location) {
-  for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
-    if (predicate.matches(frame_value(snapshot, predicate.dimension().name, {location, depth}))) {
-      return true;
-    }
+// By location: whether one of its frames matches. Names are looked at once each, however many locations have them.
+std::vector<bool> matching_locations(const Predicate& predicate, const Snapshot& snapshot) {
+  const auto frames = snapshot.frame_keys->of(snapshot, {predicate.dimension().name});
+  std::vector<bool> matching_key(frames->size());
+  for (uint32_t key = 0; key < matching_key.size(); ++key) {
+    matching_key[key] = predicate.matches(frames->text(key, 0));
   }
-  return false;
+  std::vector<bool> matching_location(snapshot.dictionaries.locations.size());
+  for (uint32_t location = 0; location < matching_location.size(); ++location) {
+    matching_location[location] =
+        std::ranges::any_of(frames->of_location(location), [&](uint32_t key) { return matching_key[key]; });
+  }
+  return matching_location;
 }
 
 // A filter on frames holds for stacks that contain a match; its negation for those that contain none.
 void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::vector<bool>& flags) {
   const auto& stacks = snapshot.dictionaries.stacks;
-  const size_t locations = snapshot.dictionaries.locations.size();
-  std::vector<bool> matching_location(locations);
-  for (uint32_t location = 1; location < locations; ++location) {
-    matching_location[location] = location_matches(predicate, snapshot, location);
-  }
+  const std::vector<bool> matching_location = matching_locations(predicate, snapshot);
   if (flags.empty()) {
     flags.assign(stacks.size(), true);
   }
@@ -49,7 +51,7 @@ void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::
     // Parents come first: their IDs are smaller.
     contains_match[id] = matching_location[stacks[id].location] || contains_match[stacks[id].parent];
   }
-  contains_match[0] = location_matches(predicate, snapshot, 0);  // the stand-in for no stack; nobody's parent
+  contains_match[0] = matching_location[0];  // the stand-in for no stack; nobody's parent
   for (size_t id = 0; id < stacks.size(); ++id) {
     if (contains_match[id] == predicate.is_negated()) {
       flags[id] = false;

@@ -17,14 +17,13 @@ constexpr size_t kMostKept = 6;
 }  // namespace
 
 FrameKeys::FrameKeys(const Snapshot& snapshot, const std::vector<std::string_view>& dimensions)
-    : dimensions_(dimensions.size()) {
+    : dimensions_(dimensions.size()), nodes_(snapshot.dictionaries.stacks) {
   using Texts = std::vector<std::string>;
   boost::unordered_flat_map<Texts, uint32_t, boost::hash<Texts>> numbers;
-  store::LocationKeys keys;
   const size_t locations = snapshot.dictionaries.locations.size();
-  keys.first.reserve(locations + 1);
+  locations_.first.reserve(locations + 1);
   for (uint32_t location = 0; location < locations; ++location) {
-    keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
+    locations_.first.push_back(static_cast<uint32_t>(locations_.keys.size()));
     const size_t frames = frames_of(snapshot, location);
     for (uint32_t depth = 0; depth < frames; ++depth) {
       Texts texts;
@@ -36,11 +35,16 @@ FrameKeys::FrameKeys(const Snapshot& snapshot, const std::vector<std::string_vie
       if (is_new) {
         texts_.insert(texts_.end(), entry->first.begin(), entry->first.end());
       }
-      keys.keys.push_back(entry->second);
+      locations_.keys.push_back(entry->second);
     }
   }
-  keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
-  stacks_ = std::make_unique<store::StackProjection>(snapshot.dictionaries.stacks, keys);
+  locations_.first.push_back(static_cast<uint32_t>(locations_.keys.size()));
+}
+
+const store::StackProjection& FrameKeys::stacks() const {
+  std::call_once(is_projected_,
+                 [&] { stacks_ = std::make_unique<store::StackProjection>(nodes_, locations_); });
+  return *stacks_;
 }
 
 std::shared_ptr<const FrameKeys> FrameKeysCache::of(const Snapshot& snapshot,

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,17 @@ namespace plimsoll::query {
 
 struct Snapshot;
 
-// Immutable: any number of threads. A key is the texts of its frames in each of the dimensions. Costs about 100 ns for each
-// frame of each location, and what a StackProjection does.
+// Any number of threads. A key is the texts of its frames in each of the dimensions. Costs about 100 ns for each frame of each location.
+// Borrows the snapshot.
 class FrameKeys {
  public:
   // Dimensions whose source is kFrame, at least one.
   FrameKeys(const Snapshot& snapshot, const std::vector<std::string_view>& dimensions);
 
-  const store::StackProjection& stacks() const { return *stacks_; }
+  // Of a location's frames, innermost first.
+  std::span<const uint32_t> of_location(uint32_t location) const { return locations_.of(location); }
+  // Made when it is first asked for; others then wait.
+  const store::StackProjection& stacks() const;
   size_t size() const { return texts_.size() / dimensions_; }
   // Of one of the dimensions, by its place among them.
   const std::string& text(uint32_t key, size_t dimension) const {
@@ -32,7 +36,10 @@ class FrameKeys {
  private:
   size_t dimensions_;
   std::vector<std::string> texts_;  // key-major
-  std::unique_ptr<store::StackProjection> stacks_;
+  store::LocationKeys locations_;
+  const std::vector<store::StackNode>& nodes_;
+  mutable std::once_flag is_projected_;
+  mutable std::unique_ptr<store::StackProjection> stacks_;  // protected by is_projected_
 };
 
 // Those that a snapshot was asked for, made at the first question. Any thread; one makes them while others wait.

@@ -4,6 +4,38 @@
 #include <limits>
 
 namespace plimsoll::store {
+namespace {
+
+// Entry 0 is of no origin.
+std::optional<double> common_factor(std::span<const double> by_origin) {
+  if (by_origin.size() < 2) {
+    return std::nullopt;
+  }
+  const double first = by_origin[1];
+  const bool is_common =
+      std::ranges::all_of(by_origin.subspan(1), [&](double factor) { return factor == first; });
+  return is_common ? std::optional(first) : std::nullopt;
+}
+
+}  // namespace
+
+WeighedGroups::WeighedGroups(const AggregateRequest& request, const CellSpace& space)
+    : request_(request), space_(space), weights_(request.measures.size()) {
+  for (const Factors& factors : request.measures) {
+    auto& of_measure = common_factors_.emplace_back();
+    for (const std::vector<double>& by_origin : factors) {
+      of_measure.push_back(store::common_factor(by_origin));
+    }
+  }
+}
+
+std::optional<double> WeighedGroups::common_factor(size_t measure, const BlockZones& zones) const {
+  const Factors& factors = request_.measures[measure];
+  const uint32_t event = zones.event.min;
+  const bool is_covered = event == zones.event.max && event < factors.size() && zones.origin.min > 0 &&
+                          zones.origin.max < factors[event].size();
+  return is_covered ? common_factors_[measure][event] : std::nullopt;
+}
 
 GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
   const auto differs = [](Zone zone) { return zone.min != zone.max; };
@@ -32,7 +64,11 @@ bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, si
   }
   has_every_factor_ = true;
   for (size_t m = 0; m < weights_.size(); ++m) {
-    weigh(columns, request_.measures[m], weights_[m]);
+    if (const auto common = common_factor(m, zones); common && is_every_selected_) {
+      weights_[m].assign(size_, *common);
+    } else {
+      weigh(columns, request_.measures[m], weights_[m]);
+    }
   }
   place(columns);
   return true;

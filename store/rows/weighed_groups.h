@@ -17,8 +17,9 @@ namespace plimsoll::store {
 // thread.
 class WeighedGroups {
  public:
-  WeighedGroups(const AggregateRequest& request, const CellSpace& space)
-      : request_(request), space_(space), weights_(request.measures.size()) {}
+  // Looks for factors that are the same for all origins of an event: of those nothing need be read for each row. Costs a pass over
+  // the factors, up to the first that differs.
+  WeighedGroups(const AggregateRequest& request, const CellSpace& space);
 
   // What of a block's groups there is to be known, by its zones.
   GroupColumns wanted(const BlockZones& zones) const;
@@ -55,6 +56,8 @@ class WeighedGroups {
     Column event, workload, origin, thread;
   };
 
+  // The factor of every origin in the zones, where they are of one event, and it is the same.
+  std::optional<double> common_factor(size_t measure, const BlockZones& zones) const;
   void select(const Columns& columns);
   void select(const std::vector<bool>& flags, const Column& column);
   void weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights);
@@ -66,6 +69,7 @@ class WeighedGroups {
 
   const AggregateRequest& request_;
   const CellSpace& space_;
+  std::vector<std::vector<std::optional<double>>> common_factors_;  // by measure and event
   size_t size_ = 0;
   bool is_any_selected_ = false;
   bool is_every_selected_ = false;
