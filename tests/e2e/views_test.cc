@@ -1,0 +1,89 @@
+// What a view says of a data directory, its server says too: as a document, as text, and as an error.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/durable_file.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/fleet.h"
+#include "tests/e2e/program.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Views : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (uint64_t seed = 1; seed <= 12; ++seed) {
+      const wire::RawProfile profile = make_profile(
+          {.seed = seed,
+           .machine = fmt::format("m{}", seed),
+           .job = "search",
+           .stacks = fmt::format(
+               "main;parse {}\nprocess=b main;parse;copy {}\nmain;lex 500\nprocess=b main;lex 300\n",
+               200 + seed, 500 - seed)});
+      const std::string path = folder_ / fmt::format("{}.profile", seed);
+      ASSERT_TRUE(write_file_durably(path, as_bytes(wire::encode(profile))));
+      paths_.push_back(path);
+    }
+    std::vector<std::string> import{"plimsoll", "import", "--data", data_};
+    import.insert(import.end(), paths_.begin(), paths_.end());
+    const Finished imported = run(import);
+    ASSERT_EQ(imported.status, 0) << imported.err;
+  }
+
+  TemporaryFolder folder_;
+  std::string data_ = folder_ / "data";
+  std::vector<std::string> paths_;
+};
+
+TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
+  struct View {
+    std::vector<std::string> command;
+    std::string says;
+  };
+  const std::vector<View> views{
+      {{"top"}, "lex"},
+      {{"callers", "copy"}, "parse"},
+      {{"callees", "parse"}, "[itself]"},
+      {{"callers", "--of", "function=~^(copy|lex)$"}, "main"},
+      {{"diff", "--base-where", "app=app", "--new-where", "app=b"}, "less"},
+      {{"diff", "--base-where", "app=app", "--new-where", "app=b", "--measure", "rate"}, "more"}};
+  std::vector<std::string> of_directory;
+  const std::vector<std::vector<std::string>> forms{{}, {"--json"}, {"--csv"}};
+  const auto ask = [](const View& view, const std::vector<std::string>& source,
+                      const std::vector<std::string>& form) {
+    std::vector<std::string> argv{"plimsoll"};
+    for (const auto* part : {&view.command, &source, &form}) {
+      argv.insert(argv.end(), part->begin(), part->end());
+    }
+    const Finished asked = run(argv);
+    EXPECT_EQ(asked.status, 0) << asked.err;
+    EXPECT_THAT(asked.out, HasSubstr(view.says));
+    return asked.out;
+  };
+  for (const View& view : views) {
+    for (const auto& form : forms) {
+      of_directory.push_back(ask(view, {"--data", data_}, form));
+    }
+  }
+  const TestServer server(data_);
+  ASSERT_TRUE(server.becomes_ready());
+  size_t asked = 0;
+  for (const View& view : views) {
+    for (const auto& form : forms) {
+      EXPECT_EQ(ask(view, {"--server", server.address()}, form), of_directory[asked++]);
+    }
+  }
+}
+
+TEST_F(Views, AFunctionThatIsNowhereIsAnErrorThatNamesTheNearest) {
+  const Finished asked = run({"plimsoll", "callers", "--data", data_, "coppy"});
+  EXPECT_EQ(asked.status, 1);
+  EXPECT_THAT(asked.err, HasSubstr("did you mean copy?"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
