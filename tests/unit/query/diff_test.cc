@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr int64_t kStartNs = ProfileSpec().from_ns;
+const int64_t kStartNs = ProfileSpec().from_ns;
 constexpr int64_t kHourNs = 3600 * kNsPerSecond;
 
 class DiffTest : public ::testing::Test {
