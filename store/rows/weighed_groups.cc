@@ -40,12 +40,18 @@ std::optional<double> WeighedGroups::common_factor(size_t measure, const BlockZo
 GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
   const auto differs = [](Zone zone) { return zone.min != zone.max; };
   const RowFilter& filter = request_.filter;
-  // Factors are by event and origin.
-  return {
-      .event = differs(zones.event),
-      .workload = differs(zones.workload) && !(filter.workloads.empty() && request_.workload_group.empty()),
-      .origin = differs(zones.origin),
-      .thread = differs(zones.thread) && !(filter.threads.empty() && request_.thread_group.empty())};
+  bool has_common_factors = true;
+  for (size_t m = 0; m < weights_.size(); ++m) {
+    has_common_factors = has_common_factors && common_factor(m, zones).has_value();
+  }
+  const bool asks_for_workloads = !(filter.workloads.empty() && request_.workload_group.empty());
+  const bool asks_for_threads = !(filter.threads.empty() && request_.thread_group.empty());
+  const bool asks_for_origins =
+      !(filter.origins.empty() && request_.origin_group.empty() && request_.machine_group.empty());
+  return {.event = differs(zones.event),  // factors are by event and origin
+          .workload = differs(zones.workload) && asks_for_workloads,
+          .origin = differs(zones.origin) && (asks_for_origins || !has_common_factors),
+          .thread = differs(zones.thread) && asks_for_threads};
 }
 
 bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count) {

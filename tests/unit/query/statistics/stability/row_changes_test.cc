@@ -29,6 +29,8 @@ TEST(RowChanges, ARowCountsByItsOwnScatterBesideTheLargestOfAnyRow) {
   // A deviation of sqrt(5), or of 10 times that.
   EXPECT_EQ(changes.p_values(std::vector{3.0, 10.0}), (std::vector{3.0 / 5, 1.0}));
   EXPECT_EQ(changes.p_values(std::vector{6.0, 60.0}), (std::vector{1.0 / 5, 1.0 / 5}));
+  // 4 is further from 0 than 3 is, but not from the center of all five: what was observed is one of them.
+  EXPECT_EQ(changes.p_values(std::vector{4.0, 40.0}), (std::vector{2.0 / 5, 2.0 / 5}));
 }
 
 TEST(RowChanges, ARowThatNeverMovesHasNotChanged) {
