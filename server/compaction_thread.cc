@@ -23,16 +23,22 @@ void CompactionThread::wake() {
 }
 
 void CompactionThread::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    {
-      std::unique_lock lock(mutex_);
-      if (!wake_.wait(lock, stop, [this] { return pending_; })) {
-        return;
-      }
-      pending_ = false;
-    }
+  while (wait(stop)) {
     merge(stop);
   }
+}
+
+bool CompactionThread::wait(const std::stop_token& stop) {
+  const auto is_pending = [this] { return pending_; };
+  while (!stop.stop_requested()) {
+    const auto due = compactor_->remove_due();
+    std::unique_lock lock(mutex_);
+    if (due ? wake_.wait_until(lock, stop, *due, is_pending) : wake_.wait(lock, stop, is_pending)) {
+      pending_ = false;
+      return true;
+    }
+  }
+  return false;
 }
 
 void CompactionThread::merge(const std::stop_token& stop) {

@@ -31,6 +31,8 @@ class CompactionThread {
  private:
   explicit CompactionThread(std::unique_ptr<store::Compactor> compactor);
   void run(const std::stop_token& stop);
+  // Until it is woken, which it returns, or stopped; removes replaced files meanwhile.
+  bool wait(const std::stop_token& stop);
   void merge(const std::stop_token& stop);
 
   const std::unique_ptr<store::Compactor> compactor_;

@@ -80,6 +80,10 @@ Result<std::unique_ptr<Compactor>> Compactor::open(Ingest& ingest, const Compact
   return std::unique_ptr<Compactor>(new Compactor(ingest, std::move(*catalogue), limits));
 }
 
+Compactor::~Compactor() {
+  remove_due_by(Clock::time_point::max());
+}
+
 std::string Compactor::path_of(const SegmentEntry& segment) const {
   return ingest_.directory().segments_path() + "/" + segment.file;
 }
@@ -184,14 +188,28 @@ Status Compactor::swap(const std::vector<SegmentEntry>& inputs, const SegmentEnt
     ::unlink(path_of(output).c_str());
     return swapped;
   }
+  const Clock::time_point now = Clock::now();
   for (const SegmentEntry& input : inputs) {
+    replaced_.push_back({path_of(input), now + limits_.keep_replaced});
+  }
+  remove_due_by(now);
+  return {};
+}
+
+std::optional<Compactor::Clock::time_point> Compactor::remove_due() {
+  const std::lock_guard lock(mutex_);
+  remove_due_by(Clock::now());
+  return replaced_.empty() ? std::nullopt : std::optional(replaced_.front().due);
+}
+
+void Compactor::remove_due_by(Clock::time_point now) {
+  for (; !replaced_.empty() && replaced_.front().due <= now; replaced_.pop_front()) {
+    const std::string& path = replaced_.front().path;
     // Not visible any more: a file that stays costs room, until the next start.
-    if (::unlink(path_of(input).c_str()) != 0 && errno != ENOENT) {
-      log_warning("removing {}, which was merged: {}", path_of(input),
-                  std::generic_category().message(errno));
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      log_warning("removing {}, which was merged: {}", path, std::generic_category().message(errno));
     }
   }
-  return {};
 }
 
 }  // namespace plimsoll::store

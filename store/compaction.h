@@ -1,14 +1,17 @@
 // Merges small segments into larger ones, so that their number grows like the logarithm of the rows.
 //
 // A merge reads, sorts and writes beside everything else: neither writers nor readers wait for it, except for the one
-// transaction of the catalogue that makes the new segment visible and its inputs invisible. After that the inputs'
-// files are removed; a reader that had read the list before, and finds a file gone, reads the list again. A crash
-// leaves the inputs visible, or the output, and files of the others, which are removed when the directory is next opened
-// for writing.
+// transaction of the catalogue that makes the new segment visible and its inputs invisible. The inputs' files are
+// removed some seconds later, so that a reader who has just read the list finds them however many merges follow; one who
+// was held up for longer, and finds a file gone, reads the list again. A crash leaves the inputs visible, or the output, and
+// files of the others, which are removed when the directory is next opened for writing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -36,8 +39,15 @@ struct CompactionReport {
 // Of a data directory that this process writes. Any thread; one merge at a time, others wait.
 class Compactor {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // `ingest` must outlive it.
   static Result<std::unique_ptr<Compactor>> open(Ingest& ingest, const CompactionLimits& limits);
+
+  Compactor(const Compactor&) = delete;
+  Compactor& operator=(const Compactor&) = delete;
+  // Removes all files that were replaced, due or not.
+  ~Compactor();
 
   // What the next call to merge_once() would merge.
   Result<std::vector<SegmentEntry>> pending();
@@ -49,6 +59,9 @@ class Compactor {
   // Until there is nothing to do, or `stop` is requested.
   Result<CompactionReport> merge_all(const std::stop_token& stop = {});
 
+  // Removes the replaced files that are due, as every merge does. When the next one will be; nothing: none is left.
+  std::optional<Clock::time_point> remove_due();
+
  private:
   Compactor(Ingest& ingest, Catalogue catalogue, const CompactionLimits& limits)
       : ingest_(ingest), limits_(limits), catalogue_(std::move(catalogue)) {}
@@ -57,13 +70,20 @@ class Compactor {
   Result<CompactionReport> merge(const std::vector<SegmentEntry>& inputs, const std::stop_token& stop);
   void leave(const SegmentEntry& damaged, const Error& error, CompactionReport& report);
   Status swap(const std::vector<SegmentEntry>& inputs, const SegmentEntry& output);
+  void remove_due_by(Clock::time_point now);
   std::string path_of(const SegmentEntry& segment) const;
+
+  struct Replaced {
+    std::string path;
+    Clock::time_point due;
+  };
 
   Ingest& ingest_;
   const CompactionLimits limits_;
   std::mutex mutex_;
-  Catalogue catalogue_;        // protected by mutex_; for reading
-  std::set<int64_t> damaged_;  // likewise; IDs of segments that could not be read
+  Catalogue catalogue_;            // protected by mutex_; for reading
+  std::set<int64_t> damaged_;      // likewise; IDs of segments that could not be read
+  std::deque<Replaced> replaced_;  // likewise; by time
 };
 
 }  // namespace plimsoll::store

@@ -5,6 +5,7 @@
 // eight times up to 64 million, and what stays is fewer than `least_inputs` segments a rank, and those that are full.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct CompactionLimits {
   size_t least_inputs = 8;
   // At once. Each is mapped while it is read.
   size_t most_inputs = 8;
+  // For so long the file of a segment that was merged stays, for readers who have read the list and not opened it yet.
+  std::chrono::seconds keep_replaced = std::chrono::seconds(10);
 
   // For somebody who waits: as few segments as the size permits.
   static CompactionLimits thorough(uint64_t max_rows) { return {max_rows, 2, 64}; }

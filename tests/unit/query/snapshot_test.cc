@@ -67,7 +67,8 @@ TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     fleet.add({.seed = seed, .stacks = "work 1\n"});
   }
-  const auto compactor = *store::Compactor::open(fleet.ingest(), {.least_inputs = 2, .most_inputs = 2});
+  const auto compactor = *store::Compactor::open(
+      fleet.ingest(), {.least_inputs = 2, .most_inputs = 2, .keep_replaced = std::chrono::seconds(0)});
   std::vector<size_t> lists;
   const auto snapshot = Snapshot::load(fleet.path(), [&](const std::vector<std::string>& paths) {
     lists.push_back(paths.size());

@@ -28,7 +28,7 @@ class CompactionTest : public ::testing::Test {
     compactor_.reset();
     ingest_.reset();
     ingest_ = *Ingest::open(path_);
-    compactor_ = *Compactor::open(*ingest_, {});
+    compactor_ = *Compactor::open(*ingest_, {.keep_replaced = keep_replaced_});
   }
 
   // A segment for each profile.
@@ -83,6 +83,7 @@ class CompactionTest : public ::testing::Test {
 
   plimsoll::testing::TemporaryDirectory folder_;
   std::string path_ = folder_ / "data";
+  std::chrono::seconds keep_replaced_ = std::chrono::seconds(0);
   std::unique_ptr<Ingest> ingest_;
   std::unique_ptr<Compactor> compactor_;
 };
@@ -136,7 +137,27 @@ TEST_F(CompactionTest, ASegmentThatWasMergedBetweenReadingTheListAndOpeningItIsR
   const auto opened = LocalRows::open({path_ + "/segments/" + list_before[0].file});
   merge_all();
   EXPECT_THAT(*read_rows(*opened), SizeIs(2));
+  EXPECT_EQ(compactor_->remove_due(), std::nullopt);
   EXPECT_EQ(LocalRows::open({path_ + "/segments/" + list_before[0].file}).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(CompactionTest, ReplacedFilesStayForReadersWhoHaveReadTheListUntilTheyAreDue) {
+  keep_replaced_ = std::chrono::hours(1);
+  open();
+  add_segments(1, 8);
+  const auto rows_before = rows();
+  std::vector<std::string> list_before;
+  for (const std::string& file : visible_files()) {
+    list_before.push_back(path_ + "/segments/" + file);
+  }
+  EXPECT_EQ(compactor_->remove_due(), std::nullopt) << "nothing was replaced yet";
+  merge_all();
+  EXPECT_THAT(visible_files(), ElementsAre("000000000008.1.rows"));
+  EXPECT_EQ(*read_rows(*LocalRows::open(list_before)), rows_before);
+  EXPECT_GT(compactor_->remove_due(), Compactor::Clock::now() + std::chrono::minutes(59));
+  EXPECT_THAT(files(), SizeIs(9));
+  compactor_.reset();
+  EXPECT_EQ(files(), visible_files()) << "who merged leaves no file behind";
 }
 
 // --- crashes and failures
