@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fair_mutex.h"
 #include "base/result.h"
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
@@ -94,7 +95,8 @@ class Ingest {
   std::mutex machines_mutex_;
   LiveMachines machines_;  // protected by machines_mutex_
 
-  std::mutex catalogue_mutex_;
+  // A builder with much to do takes it again at once; merges and names have their turns in between.
+  FairMutex catalogue_mutex_;
   Catalogue catalogue_;                             // protected by catalogue_mutex_
   std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
   int64_t last_built_ = 0;                          // likewise; archive sequence

@@ -40,6 +40,12 @@ struct Counts {
   std::atomic<uint64_t> snapshots = 0;
   std::atomic<uint64_t> most_seen = 0;  // profiles in a snapshot
   std::atomic<bool> failed = false;
+  std::atomic<uint64_t> news = 0;  // for the builder: profiles that were accepted, writers that ended
+
+  void tell_builder() {
+    ++news;
+    news.notify_one();
+  }
 };
 
 // Sends until `end`, now and then a profile that it sent before.
@@ -54,6 +60,7 @@ void write(store::Ingest& ingest, uint64_t writer, Deadline end, Counts& counts)
     const auto accepted = ingest.accept(as_bytes(sent.back()), {});
     ASSERT_TRUE(accepted) << accepted.error().text();
     ++counts.accepted;
+    counts.tell_builder();
     if (number % 7 == 0) {
       const auto again = ingest.accept(as_bytes(sent[number / 2]), {});
       ASSERT_TRUE(again) << again.error().text();
@@ -102,6 +109,7 @@ void build(store::Ingest& ingest, server::CompactionThread& compaction, const st
            Counts& counts) {
   bool is_last = false;
   while (!is_last && !counts.failed) {
+    const uint64_t news = counts.news;
     is_last = writing == 0;  // read before building, so that the last batch misses nothing
     uint64_t built = 0;
     do {
@@ -110,6 +118,9 @@ void build(store::Ingest& ingest, server::CompactionThread& compaction, const st
       built = report->profiles;
       compaction.wake();
     } while (built > 0 && !counts.failed);
+    if (!is_last) {
+      counts.news.wait(news);
+    }
   }
 }
 
@@ -139,6 +150,7 @@ TEST(StoreStorm, EverySnapshotHoldsEachProfileWholeAndOnceAndNoneIsLost) {
       start([&, writer] {
         write(*ingest, writer, end, counts);
         --writing;
+        counts.tell_builder();
       });
     }
     for (uint64_t reader = 0; reader < kReaders; ++reader) {

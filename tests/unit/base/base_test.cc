@@ -5,10 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/checksum.h"
 #include "base/durable_file.h"
+#include "base/fair_mutex.h"
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/lock_file.h"
@@ -19,6 +22,25 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+TEST(FairMutex, IsHeldByOneThreadAtATime) {
+  constexpr int kThreads = 4;
+  constexpr int kTurns = 5'000;
+  FairMutex mutex;
+  int turns = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        for (int turn = 0; turn < kTurns; ++turn) {
+          const std::lock_guard lock(mutex);
+          ++turns;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(turns, kThreads * kTurns);
+}
 
 TEST(ByteReader, ReadsInOrderAndFailsPastTheEnd) {
   ByteReader reader(as_bytes(std::string_view("\x01\x02\x03name\0rest", 12)));
