@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -128,6 +130,26 @@ std::optional<int64_t> parse_rfc3339_ns(std::string_view text) {
   return (seconds - *zone_s) * kNsPerSecond + *fraction_ns;
 }
 
+struct DurationUnit {
+  std::string_view name;
+  int64_t length_ns;
+};
+
+// The longest first; of two names the one to write is.
+constexpr std::array<DurationUnit, 8> kDurationUnits{{{"d", 86'400 * kNsPerSecond},
+                                                      {"h", 3'600 * kNsPerSecond},
+                                                      {"m", 60 * kNsPerSecond},
+                                                      {"min", 60 * kNsPerSecond},
+                                                      {"s", kNsPerSecond},
+                                                      {"ms", 1'000'000},
+                                                      {"us", 1'000},
+                                                      {"ns", 1}}};
+
+std::optional<int64_t> length_of_unit_ns(std::string_view name) {
+  const auto* const unit = std::ranges::find(kDurationUnits, name, &DurationUnit::name);
+  return unit == kDurationUnits.end() ? std::nullopt : std::optional(unit->length_ns);
+}
+
 }  // namespace
 
 int64_t wall_now_ns() {
@@ -166,28 +188,20 @@ std::optional<int64_t> parse_duration_ns(std::string_view text) {
     return std::nullopt;
   }
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  double unit_ns = 0;
-  if (unit == "ns") {
-    unit_ns = 1;
-  } else if (unit == "us") {
-    unit_ns = 1e3;
-  } else if (unit == "ms") {
-    unit_ns = 1e6;
-  } else if (unit.empty() || unit == "s") {
-    unit_ns = 1e9;
-  } else if (unit == "m" || unit == "min") {
-    unit_ns = 60e9;
-  } else if (unit == "h") {
-    unit_ns = 3600e9;
-  } else if (unit == "d") {
-    unit_ns = 86400e9;
-  } else {
+  const std::optional<int64_t> unit_ns = unit.empty() ? kNsPerSecond : length_of_unit_ns(unit);
+  if (!unit_ns) {
     return std::nullopt;
   }
   constexpr double kLongestNs = 100.0 * 365 * 86400e9;
-  const double nanoseconds = amount * unit_ns;
+  const double nanoseconds = amount * static_cast<double>(*unit_ns);
   return nanoseconds > kLongestNs ? std::nullopt
                                   : std::optional(static_cast<int64_t>(std::llround(nanoseconds)));
+}
+
+std::string format_duration(int64_t duration_ns) {
+  const auto* const unit = std::ranges::find_if(
+      kDurationUnits, [&](const DurationUnit& candidate) { return duration_ns % candidate.length_ns == 0; });
+  return duration_ns == 0 ? "0s" : fmt::format("{}{}", duration_ns / unit->length_ns, unit->name);
 }
 
 std::optional<int64_t> parse_time_ns(std::string_view text, int64_t now_ns) {

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
-#include "cli/views/parameter_flag.h"
+#include "cli/views/flags.h"
 #include "cli/views/view_command_line.h"
 
 namespace plimsoll::cli {
@@ -81,7 +81,7 @@ void add_demo(CLI::App& app, DemoOptions& options) {
 
 // What each subcommand was told.
 struct Options {
-  ViewOptions views;
+  ViewCommands views;
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
@@ -91,8 +91,8 @@ struct Options {
 
 int run_parsed(const CLI::App& app, const Options& options) {
   Status done;
-  if (gives_view_command(app)) {
-    done = run_view_command(app, options.views);
+  if (options.views.is_given()) {
+    done = options.views.run();
   } else if (app.got_subcommand("import")) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
@@ -135,7 +135,7 @@ int run(int argc, char** argv) {
       "command.");
   Options options;
   add_demo(app, options.demo);
-  add_view_commands(app, options.views);
+  options.views.add_to(app);
   add_import(app, options.import);
   add_server(app, options.server);
   add_store_command(app, options.store_compact);

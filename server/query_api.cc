@@ -9,6 +9,8 @@
 #include "query/views/diff.h"
 #include "query/views/flame.h"
 #include "query/views/machines.h"
+#include "query/views/series.h"
+#include "query/views/stability.h"
 #include "query/views/top.h"
 
 namespace plimsoll::server {
@@ -77,6 +79,10 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   routes.push_back(
       view_route("/api/v1/callees", json, snapshots, query::parse_callees, as_json(query::callers)));
   routes.push_back(view_route("/api/v1/diff", json, snapshots, query::parse_diff, as_json(query::diff)));
+  routes.push_back(
+      view_route("/api/v1/series", json, snapshots, query::parse_series, as_json(query::series)));
+  routes.push_back(
+      view_route("/api/v1/stability", json, snapshots, query::parse_stability, as_json(query::stability)));
   routes.push_back(view_route("/api/v1/flame", json, snapshots, query::parse_flame, as_json(query::flame)));
   routes.push_back(
       view_route("/api/v1/export/pprof", bytes, snapshots, query::parse_export, query::export_pprof));

@@ -5,6 +5,8 @@
 #include "query/views/callers.h"
 #include "query/views/diff.h"
 #include "query/views/machines.h"
+#include "query/views/series.h"
+#include "query/views/stability.h"
 #include "query/views/top.h"
 
 namespace plimsoll::cli {
@@ -54,6 +56,14 @@ Status run_callees(const TableOptions& options) {
 
 Status run_diff(const TableOptions& options) {
   return run(options, "/api/v1/diff", query::parse_diff, query::diff);
+}
+
+Status run_series(const TableOptions& options) {
+  return run(options, "/api/v1/series", query::parse_series, query::series);
+}
+
+Status run_stability(const TableOptions& options) {
+  return run(options, "/api/v1/stability", query::parse_stability, query::stability);
 }
 
 Status run_machines(const TableOptions& options) {

@@ -1,5 +1,9 @@
-// The flags of the subcommands that ask: top, callers, callees, diff, flame, export, machines, sql.
+// The subcommands that ask: tables (table_commands.h), flame, export, sql.
 #pragma once
+
+#include <deque>
+#include <functional>
+#include <vector>
 
 #include "cli/views/commands.h"
 
@@ -9,22 +13,32 @@ class App;
 
 namespace plimsoll::cli {
 
-// What they were told.
-struct ViewOptions {
-  TableOptions top;
-  TableOptions callers;
-  TableOptions callees;
-  TableOptions diff;
-  TableOptions machines;
-  FlameOptions flame;
-  ExportOptions exporting;
-  SqlOptions sql;
+// What they were told. Not to be moved while the app is there: it holds references.
+class ViewCommands {
+ public:
+  void add_to(CLI::App& app);
+
+  // Whether one of them was given; then it can be run.
+  bool is_given() const;
+  Status run() const;
+
+ private:
+  struct Command {
+    const CLI::App* parsed;
+    const AnswerSource* source;
+    std::function<Status()> run;
+  };
+
+  void add_tables(CLI::App& app);
+  void add_flame(CLI::App& app);
+  void add_export(CLI::App& app);
+  void add_sql(CLI::App& app);
+
+  std::deque<TableOptions> tables_;
+  FlameOptions flame_;
+  ExportOptions export_;
+  SqlOptions sql_;
+  std::vector<Command> commands_;
 };
-
-void add_view_commands(CLI::App& app, ViewOptions& options);
-
-// Whether one of them was given; then it can be run.
-bool gives_view_command(const CLI::App& app);
-Status run_view_command(const CLI::App& app, const ViewOptions& options);
 
 }  // namespace plimsoll::cli

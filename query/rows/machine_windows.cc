@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <span>
 
 namespace plimsoll::query {
 namespace {
 
 // Ascending; by number.
-std::map<uint32_t, uint32_t> strata_of_machines(const std::array<SampledSide, 2>& sides,
+std::map<uint32_t, uint32_t> strata_of_machines(std::span<const SampledSide> sides,
                                                 const MachineSample& sample) {
   std::map<uint32_t, uint32_t> strata;
   for (const SampledSide& side : sides) {
@@ -21,10 +23,11 @@ std::map<uint32_t, uint32_t> strata_of_machines(const std::array<SampledSide, 2>
 }
 
 MachineWindow window_of(const SampledSide& side, const MachineSample& sample,
-                        const std::map<uint32_t, uint32_t>& strata) {
+                        const std::map<uint32_t, uint32_t>& strata, WindowRows window_rows) {
   constexpr uint32_t kNone = UINT32_MAX;
-  const size_t columns = 2 * side.rows.rows.size() + 1;
+  const size_t parts = window_rows == WindowRows::kSelfAndTotal ? 2 : 1;
   MachineWindow window;
+  window.columns = parts * side.rows.rows.size() + 1;
   std::vector<uint32_t> place_of_unit(sample.units(), kNone);
   std::map<uint32_t, std::vector<uint32_t>> units_of_machine;
   for (uint32_t unit = 0; unit < sample.units(); ++unit) {
@@ -42,17 +45,25 @@ MachineWindow window_of(const SampledSide& side, const MachineSample& sample,
     window.strata.push_back(strata.at(machine));
     window.sizes.push_back(size);
   }
-  window.values.resize(window.machines.size() * columns);
+  window.values.resize(window.machines.size() * window.columns);
   for (size_t row = 0; row < side.rows.rows.size(); ++row) {
     for (const UnitValues& unit : side.rows.of(row)) {
       if (const uint32_t place = place_of_unit[unit.unit]; place != kNone) {
-        window.values[place * columns + 2 * row] += unit.value.self;
-        window.values[place * columns + 2 * row + 1] += unit.value.total;
+        double* const values = &window.values[place * window.columns + parts * row];
+        values[0] += unit.value.self;
+        if (window_rows == WindowRows::kSelfAndTotal) {
+          values[1] += unit.value.total;
+        }
       }
     }
   }
   for (size_t place = 0; place < window.machines.size(); ++place) {
-    window.values[(place + 1) * columns - 1] = window.sizes[place];
+    const std::span<double> profile =
+        std::span(window.values).subspan(place * window.columns, window.columns);
+    const double rows = std::accumulate(profile.begin(), profile.end(), 0.0);
+    // Of sums in another order, which may differ in their last digits, a rest is not negative.
+    profile.back() =
+        window_rows == WindowRows::kSelf ? std::max(0.0, window.sizes[place] - rows) : window.sizes[place];
   }
   return window;
 }
@@ -79,11 +90,15 @@ void join_one_sided_strata(std::array<MachineWindow, 2>& windows) {
 
 }  // namespace
 
+MachineWindow machine_window(const SampledSide& side, const MachineSample& sample, WindowRows window_rows) {
+  return window_of(side, sample, strata_of_machines({&side, 1}, sample), window_rows);
+}
+
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
-                                             const MachineSample& sample) {
+                                             const MachineSample& sample, WindowRows window_rows) {
   const std::map<uint32_t, uint32_t> strata = strata_of_machines(sides, sample);
-  std::array<MachineWindow, 2> windows{window_of(sides[0], sample, strata),
-                                       window_of(sides[1], sample, strata)};
+  std::array<MachineWindow, 2> windows{window_of(sides[0], sample, strata, window_rows),
+                                       window_of(sides[1], sample, strata, window_rows)};
   join_one_sided_strata(windows);
   return windows;
 }

@@ -1,4 +1,4 @@
-// The rows of two selections as windows of machines, for what permutations of machines make of them.
+// The rows of selections as windows of machines, for what permutations of machines make of them.
 #pragma once
 
 #include <array>
@@ -12,26 +12,35 @@
 
 namespace plimsoll::query {
 
-// One of the two: its rows by unit, and by unit what they are parts of.
+// A selection: its rows by unit, and by unit what they are parts of.
 struct SampledSide {
   const SampledRows& rows;
   std::span<const double> whole;
 };
 
+// What a window's profiles are made of.
+enum class WindowRows {
+  kSelfAndTotal,  // of each row both, then the whole
+  kSelf,          // of each row; then what they leave of the whole
+};
+
 struct MachineWindow {
   std::vector<uint32_t> machines;
   std::vector<uint32_t> strata;
-  // Machine by machine: of each row self and total (of the first event), then the whole.
-  std::vector<double> values;
-  std::vector<double> sizes;  // the whole
+  size_t columns = 0;
+  std::vector<double> values;  // machine by machine, `columns` each; of the first event
+  std::vector<double> sizes;   // the whole
 
   statistics::Window window() const { return {machines, strata, values, sizes}; }  // borrows
 };
 
-// Both sides must be of the same rows and of this sample. Machines that have nothing of a side are not in its window; one that was drawn
-// several times is one. Strata are the parts of the fleet whatever the draw; of those that only one side has (two platforms, each drawn
-// from separately) all are one stratum, since otherwise nobody could trade places.
+// Machines that have nothing of a side are not in its window; one that was drawn several times is one. Strata are the parts of the
+// fleet whatever the draw.
+MachineWindow machine_window(const SampledSide& side, const MachineSample& sample, WindowRows window_rows);
+
+// Of two sides, which must be of the same rows and of this sample. Of strata that only one side has (two platforms, each drawn from
+// separately) all are one stratum, since otherwise nobody could trade places.
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
-                                             const MachineSample& sample);
+                                             const MachineSample& sample, WindowRows window_rows);
 
 }  // namespace plimsoll::query

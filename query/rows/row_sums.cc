@@ -4,6 +4,8 @@
 #include <array>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -377,10 +379,8 @@ class RowSampling {
     if (sums.samples == RowValues() && sums.value == RowValues()) {
       touched_.push_back(row);
     }
-    sums.value.self += value.self;
-    sums.value.total += value.total;
-    sums.samples.self += samples.self;
-    sums.samples.total += samples.total;
+    sums.value += value;
+    sums.samples += samples;
   }
 
   void hand_out(uint32_t unit) {
@@ -413,10 +413,42 @@ class RowSampling {
   std::vector<size_t> touched_;
 };
 
+// Both ascend by unit, as their sum does.
+std::vector<UnitValues> sum_of(const std::vector<UnitValues>& a, const std::vector<UnitValues>& b) {
+  std::vector<UnitValues> sum;
+  std::ranges::merge(a, b, std::back_inserter(sum), {}, &UnitValues::unit, &UnitValues::unit);
+  size_t kept = 0;
+  for (const UnitValues& unit : sum) {
+    if (kept > 0 && sum[kept - 1].unit == unit.unit) {
+      sum[kept - 1].value += unit.value;
+      sum[kept - 1].samples += unit.samples;
+    } else {
+      sum[kept++] = unit;
+    }
+  }
+  sum.resize(kept);
+  return sum;
+}
+
 }  // namespace
 
 SummedRows sum_rows(const store::Cells& cells, size_t events, Grouping& grouping, const Snapshot& snapshot) {
   return RowSummation(cells, events, grouping, snapshot).run();
+}
+
+SampledRows sum_of(const SampledRows& a, const SampledRows& b) {
+  SampledRows sum = a;
+  const auto add = [](std::vector<std::vector<double>>& to, const std::vector<std::vector<double>>& from) {
+    for (size_t event = 0; event < to.size(); ++event) {
+      std::ranges::transform(to[event], from[event], to[event].begin(), std::plus<>());
+    }
+  };
+  add(sum.whole, b.whole);
+  add(sum.whole_samples, b.whole_samples);
+  for (size_t row = 0; row < sum.rows.size(); ++row) {
+    sum.rows[row] = sum_of(a.rows[row], b.rows[row]);
+  }
+  return sum;
 }
 
 SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size_t count,

@@ -23,6 +23,11 @@ struct RowValues {
   double self = 0;
   double total = 0;
 
+  RowValues& operator+=(const RowValues& other) {
+    self += other.self;
+    total += other.total;
+    return *this;
+  }
   friend bool operator==(const RowValues&, const RowValues&) = default;
 };
 
@@ -62,6 +67,9 @@ struct SampledRows {
 
   std::span<const UnitValues> of(size_t row, size_t event = 0) const { return rows[row * events + event]; }
 };
+
+// Of the same rows, events and sample: what both have together.
+SampledRows sum_of(const SampledRows& a, const SampledRows& b);
 
 // The rows called `keys`, of a request whose groups `grouping` has set, and whose measures are kValue and kSamples. One pass over the
 // stored rows; takes 48 bytes for each row, event and machine that has some of it. kTooLarge past the request's max_sums.

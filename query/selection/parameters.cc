@@ -89,6 +89,17 @@ Status set_flag(std::string_view name, std::string_view text, bool& flag) {
   return {};
 }
 
+Result<double> parse_number(std::string_view name, std::string_view text, double low, double high) {
+  double number = low;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  const bool is_within = number > low && number <= high;  // a NaN is not
+  if (parsed.ec != std::errc() || parsed.ptr != end || !is_within) {
+    return invalid_parameter(name, text, fmt::format("a number above {}, up to {}", low, high));
+  }
+  return number;
+}
+
 Result<double> parse_share(std::string_view name, std::string_view text) {
   std::string_view number = text;
   const bool is_percentage = number.ends_with('%');

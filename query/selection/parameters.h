@@ -35,6 +35,9 @@ Status set_count(std::string_view name, std::string_view text, size_t max, size_
 // "yes" or "no".
 Status set_flag(std::string_view name, std::string_view text, bool& flag);
 
+// A number above `low`, up to `high`.
+Result<double> parse_number(std::string_view name, std::string_view text, double low, double high);
+
 // A share, "0.5%" or "0.005", from 0 to 1.
 Result<double> parse_share(std::string_view name, std::string_view text);
 

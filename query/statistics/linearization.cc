@@ -69,6 +69,10 @@ Estimate ratio(const Design& design, const RowSums& row) {
   return estimate(Statistic::kRatio, design, row);
 }
 
+Estimate rate(const Design& design, const RowSums& row) {
+  return estimate(Statistic::kRate, design, row);
+}
+
 Estimate total(const Design& design, const RowSums& row) {
   return estimate(Statistic::kTotal, design, row);
 }

@@ -27,6 +27,8 @@ constexpr size_t kEnoughOfAMinority = 100;
 Estimate share(const Design& design, const RowSums& row);
 // The same of two events that are counted apart (IPC).
 Estimate ratio(const Design& design, const RowSums& row);
+// The same per unit of denominators that are known exactly (time); their samples are not looked at.
+Estimate rate(const Design& design, const RowSums& row);
 // The sum of numerators; denominators are not looked at.
 Estimate total(const Design& design, const RowSums& row);
 

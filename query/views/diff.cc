@@ -22,6 +22,7 @@
 #include "query/statistics/difference.h"
 #include "query/statistics/stability/row_changes.h"
 #include "query/statistics/student_t.h"
+#include "query/views/estimate_columns.h"
 
 namespace plimsoll::query {
 namespace {
@@ -88,11 +89,6 @@ class DiffQuery {
   static constexpr std::array<const char*, 2> kNames{"base", "new"};
 
   uint32_t event() const { return halves_[kOther].resolved.event; }
-  bool is_snapshot() const { return snapshot_.dictionaries.events[event()].kind == wire::SNAPSHOT; }
-
-  // Per machine and second, or per machine.
-  double exposure_unit() const { return is_snapshot() ? 1 : kNsPerSecond; }
-
   Status sum(size_t number) {
     Half& half = halves_[number];
     store::AggregateRequest request = half.resolved.request;
@@ -112,9 +108,9 @@ class DiffQuery {
                                   fmt::format("{}_where", kNames[number])),
                        "\"plimsoll top\" with the same filters and times shows what there is");
     }
-    if (request_.measure == DiffMeasure::kRate) {
-      const std::vector<double> by_origin = exposures(half.resolved, snapshot_);
-      half.whole = std::accumulate(by_origin.begin(), by_origin.end(), 0.0) / exposure_unit();
+    if (request_.measure == Measure::kRate) {
+      const std::vector<double> by_origin = rate_exposures(half.resolved, snapshot_);
+      half.whole = std::accumulate(by_origin.begin(), by_origin.end(), 0.0);
     }
     const SummedRows summed = sum_rows(*cells, 1, grouping_, snapshot_);
     for (size_t row = 0; row < summed.size(); ++row) {
@@ -188,33 +184,28 @@ class DiffQuery {
       half.sampled = std::move((*sampled)[number]);
       half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
       fill_whole(half.sampled, 0, *all_, half.whole_by_unit);
-      if (request_.measure == DiffMeasure::kRate) {
-        half.whole_by_unit.values = sample.sums(exposures(half.resolved, snapshot_));
-        for (double& exposure : half.whole_by_unit.values) {
-          exposure /= exposure_unit();
-        }
+      if (request_.measure == Measure::kRate) {
+        half.whole_by_unit.values = sample.sums(rate_exposures(half.resolved, snapshot_));
       }
     }
     return {};
   }
 
   statistics::Estimate estimate(size_t row, const Part& part) const {
-    const auto statistic = request_.measure == DiffMeasure::kShare ? statistics::Statistic::kShare
-                                                                   : statistics::Statistic::kRate;
     std::array<UnitColumn, 2> columns;
     const auto side = [&](size_t half) {
       fill(halves_[half].sampled, row, 0, part.values, *all_, columns[half]);
       return statistics::Side{row_sums_of(columns[half], halves_[half].whole_by_unit),
                               halves_[half].machines};
     };
-    return statistics::difference(statistic, all_->design, side(kBase), side(kOther));
+    return statistics::difference(statistic_of(request_.measure), all_->design, side(kBase), side(kOther));
   }
 
   void find_p_values(const MachineSample& sample) {
     const std::array<MachineWindow, 2> windows =
         machine_windows({{{halves_[kBase].sampled, halves_[kBase].whole_by_unit.values},
                           {halves_[kOther].sampled, halves_[kOther].whole_by_unit.values}}},
-                        sample);
+                        sample, WindowRows::kSelfAndTotal);
     const size_t tests = rows_.size() * kParts.size();
     const statistics::ChangesByChance by_chance =
         statistics::change_by_chance(windows[kBase].window(), windows[kOther].window(), {.rows = tests});
@@ -296,25 +287,20 @@ class DiffQuery {
   }
 
   void add_columns(const store::EventEntry& event, Table& table) const {
-    const bool is_share = request_.measure == DiffMeasure::kShare;
-    const std::string measure = is_share ? "share" : "rate";
-    const std::string unit =
-        is_share ? "share" : fmt::format("{}{}", unit_name(event.unit), is_snapshot() ? "" : "/s");
+    const TableColumn measure = measure_column(request_.measure, event);
     for (const Part& part : kParts) {
       for (const char* name : kNames) {
-        table.columns.push_back({fmt::format("{}_{}_{}", name, part.name, measure), unit});
+        table.columns.push_back({fmt::format("{}_{}_{}", name, part.name, measure.name), measure.unit});
       }
-      for (const char* what : {"", "_margin", "_low", "_high"}) {
-        table.columns.push_back({fmt::format("{}_{}_change{}", part.name, measure, what), unit});
-      }
-      table.columns.push_back({fmt::format("{}_{}_change_margin_kind", part.name, measure), ""});
+      const TableColumn change{fmt::format("{}_{}_change", part.name, measure.name), measure.unit};
+      table.columns.push_back(change);
+      add_estimate_columns(change, change.name + "_margin_kind", table.columns);
       table.columns.push_back({fmt::format("{}_p", part.name), "p"});
       table.columns.push_back({fmt::format("{}_verdict", part.name), ""});
     }
   }
 
   void add_values(size_t row, size_t part, std::vector<Value>& values) const {
-    const auto or_absent = [](std::optional<double> value) { return value ? Value(*value) : Value(); };
     const double difference = change(rows_[row], kParts[part].values);
     values.emplace_back(measured(rows_[row], kBase, kParts[part].values));
     values.emplace_back(measured(rows_[row], kOther, kParts[part].values));
@@ -324,12 +310,9 @@ class DiffQuery {
       return;
     }
     const statistics::Estimate estimate = this->estimate(row, kParts[part]);
-    for (const std::optional<double>& value : {estimate.margin, estimate.low, estimate.high}) {
-      values.push_back(or_absent(value));
-    }
-    values.emplace_back(std::string(statistics::margin_kind_name(estimate.margin_kind)));
+    add_estimate(&estimate, values);
     const std::optional<double>& p_value = p_values_[row * kParts.size() + part];
-    values.push_back(or_absent(p_value));
+    values.push_back(value_or_absent(p_value));
     values.emplace_back(!p_value                   ? "cannot tell"
                         : *p_value >= kChangeLevel ? "may be chance"
                         : difference > 0           ? "more"

@@ -11,21 +11,16 @@
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
+#include "query/views/measure.h"
 
 namespace plimsoll::query {
-
-// What is compared of a row.
-enum class DiffMeasure {
-  kShare,  // in all of its selection
-  kRate,   // per machine and second of its selection; of snapshots, per machine
-};
 
 struct DiffRequest {
   // Of the same event.
   Selection base;
   Selection other;
   std::vector<Dimension> by;  // at least one
-  DiffMeasure measure = DiffMeasure::kShare;
+  Measure measure = Measure::kShare;
   size_t limit = 20;
   // Rows that are looked at: so many of the largest self, and of the largest total, of both sides together. The fewer, the smaller
   // the changes that can be told from chance.

@@ -85,11 +85,9 @@ class DiffParameters {
       return set_flag(name, text, request_.margins);
     }
     if (name == "measure") {
-      if (text != "share" && text != "rate") {
-        return with_field(fail(ErrorCode::kInvalid, "measure is \"{}\", not share or rate", text), "measure");
-      }
-      request_.measure = text == "share" ? DiffMeasure::kShare : DiffMeasure::kRate;
-      return {};
+      const auto measure = parse_measure(text);
+      request_.measure = measure.value_or(Measure::kShare);
+      return measure ? Status() : propagate(measure);
     }
     if (name == "earlier") {
       earlier_ns_ = parse_duration_ns(text);

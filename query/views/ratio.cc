@@ -9,6 +9,7 @@
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/snapshot/event_lookup.h"
+#include "query/views/estimate_columns.h"
 
 namespace plimsoll::query {
 namespace {
@@ -138,29 +139,24 @@ class RatioQuery {
     table.notes = std::move(resolved_.notes);
     table.coverage = resolved_.coverage;
     table.columns = grouping_.columns();
-    for (const char* name : {"ratio", "ratio_margin", "ratio_low", "ratio_high"}) {
-      table.columns.push_back({name, table.event});
-    }
-    table.columns.push_back({"margin_kind", ""});
+    const TableColumn ratio{"ratio", table.event};
+    table.columns.push_back(ratio);
+    add_estimate_columns(ratio, "margin_kind", table.columns);
     table.columns.push_back({"numerator", std::string(unit_name(numerator_event.unit))});
     table.columns.push_back({"denominator", std::string(unit_name(denominator_event.unit))});
     table.columns.push_back({"machines", "count"});
-    const auto or_absent = [](std::optional<double> value) { return value ? Value(*value) : Value(); };
     for (size_t row = 0; row < rows_.size(); ++row) {
       const double over = rows_.of(row, kNumerator).self;
       const double under = rows_.of(row, denominator()).self;
       auto& values = table.rows.emplace_back();
       grouping_.add_texts(rows_.keys[row], values);
-      values.push_back(or_absent(over > 0 && under > 0 ? std::optional(over / under) : std::nullopt));
-      if (estimates_.empty()) {
-        values.insert(values.end(), {Value(), Value(), Value(), Value(), over, under, Value()});
-        continue;
-      }
-      const statistics::Estimate& estimate = estimates_[row];
-      values.insert(values.end(),
-                    {or_absent(estimate.margin), or_absent(estimate.low), or_absent(estimate.high),
-                     std::string(statistics::margin_kind_name(estimate.margin_kind)), over, under,
-                     static_cast<int64_t>(estimate.machines)});
+      values.push_back(value_or_absent(over > 0 && under > 0 ? std::optional(over / under) : std::nullopt));
+      const statistics::Estimate* const estimate = estimates_.empty() ? nullptr : &estimates_[row];
+      add_estimate(estimate, values);
+      values.emplace_back(over);
+      values.emplace_back(under);
+      values.push_back(
+          count_or_absent(estimate == nullptr ? std::nullopt : std::optional(estimate->machines)));
     }
     return table;
   }

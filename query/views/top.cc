@@ -2,13 +2,13 @@
 
 #include <array>
 #include <numeric>
-#include <optional>
 #include <span>
 
 #include "query/rows/grouping.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/views/estimate_columns.h"
 #include "query/views/ratio.h"
 
 namespace plimsoll::query {
@@ -104,10 +104,9 @@ class TopQuery {
     const std::string unit(unit_name(event.unit));
     for (const Part& part : parts_) {
       table.columns.push_back({part.name, unit});
-      for (const char* what : {"share", "share_margin", "share_low", "share_high"}) {
-        table.columns.push_back({fmt::format("{}_{}", part.name, what), "share"});
-      }
-      table.columns.push_back({fmt::format("{}_margin_kind", part.name), ""});
+      const TableColumn share{fmt::format("{}_share", part.name), "share"};
+      table.columns.push_back(share);
+      add_estimate_columns(share, fmt::format("{}_margin_kind", part.name), table.columns);
     }
     for (size_t row = 0; row < rows_.size(); ++row) {
       auto& values = table.rows.emplace_back();
@@ -116,25 +115,10 @@ class TopQuery {
         const double value = rows_.of(row).*parts_[part].values;
         values.emplace_back(value);
         values.emplace_back(sum_ == 0 ? 0 : value / sum_);
-        add_margin(estimates_.empty() ? nullptr : &estimates_[row * parts_.size() + part], values);
+        add_estimate(estimates_.empty() ? nullptr : &estimates_[row * parts_.size() + part], values);
       }
     }
     return table;
-  }
-
-  static void add_margin(const statistics::Estimate* estimate, std::vector<Value>& row) {
-    if (estimate == nullptr) {
-      row.resize(row.size() + 4);
-      return;
-    }
-    for (const std::optional<double>& value : {estimate->margin, estimate->low, estimate->high}) {
-      if (value) {
-        row.emplace_back(*value);
-      } else {
-        row.emplace_back();
-      }
-    }
-    row.emplace_back(std::string(statistics::margin_kind_name(estimate->margin_kind)));
   }
 
   const TopRequest& request_;

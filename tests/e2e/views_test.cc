@@ -50,7 +50,10 @@ TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
       {{"callees", "parse"}, "[itself]"},
       {{"callers", "--of", "function=~^(copy|lex)$"}, "main"},
       {{"diff", "--base-where", "app=app", "--new-where", "app=b"}, "less"},
-      {{"diff", "--base-where", "app=app", "--new-where", "app=b", "--measure", "rate"}, "more"}};
+      {{"diff", "--base-where", "app=app", "--new-where", "app=b", "--measure", "rate"}, "more"},
+      {{"series", "--bucket", "1h"}, "lex"},
+      {{"series", "--by", "job", "--measure", "rate"}, "search"},
+      {{"stability"}, "halves of the machines"}};
   std::vector<std::string> of_directory;
   const std::vector<std::vector<std::string>> forms{{}, {"--json"}, {"--csv"}};
   const auto ask = [](const View& view, const std::vector<std::string>& source,

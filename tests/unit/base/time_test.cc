@@ -5,6 +5,21 @@
 namespace plimsoll {
 namespace {
 
+TEST(Time, DurationsAreWrittenInTheLongestUnitThatTheyAreAWholeNumberOf) {
+  const std::pair<int64_t, const char*> cases[] = {{86'400'000'000'000, "1d"},
+                                                   {90'000'000'000, "90s"},
+                                                   {5'400'000'000'000, "90m"},
+                                                   {7'200'000'000'000, "2h"},
+                                                   {1'500'000'000, "1500ms"},
+                                                   {1'500'000, "1500us"},
+                                                   {7, "7ns"},
+                                                   {0, "0s"}};
+  for (const auto& [duration_ns, text] : cases) {
+    EXPECT_EQ(format_duration(duration_ns), text);
+    EXPECT_EQ(parse_duration_ns(text), duration_ns);
+  }
+}
+
 constexpr int64_t kNow = 1'800'000'000 * kNsPerSecond;
 
 TEST(Time, FormatsAsRfc3339WithAFractionOnlyWhereThereIsOne) {

@@ -1,0 +1,47 @@
+#include "cli/views/flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace plimsoll::cli {
+
+CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std::string& name,
+                           query::Parameters& parameters, const std::string& help) {
+  return command
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [&parameters, name](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              parameters.emplace_back(name, text);
+            }
+          },
+          help)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_source(CLI::App& command, AnswerSource& source) {
+  auto* server = command.add_option("--server", source.server, "Ask this server")->type_name("ADDR");
+  auto* data = command.add_option("--data", source.data_dir, "Read this data directory")->type_name("DIR");
+  server->excludes(data);
+}
+
+void add_forms(CLI::App& command, query::TableForm& form) {
+  auto* json =
+      command.add_flag_callback("--json", [&form] { form = query::TableForm::kJson; }, "As a JSON document");
+  auto* csv = command.add_flag_callback("--csv", [&form] { form = query::TableForm::kCsv; }, "As CSV");
+  json->excludes(csv);
+}
+
+void add_selection(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--event", "event", parameters, "Event (default: cycles, or cpu-clock)")
+      ->type_name("EVENT");
+  add_parameter(
+      command, "--where", "where", parameters,
+      "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
+      ->type_name("PREDICATE");
+  add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
+      ->type_name("TIME");
+  add_parameter(command, "--until", "until", parameters, "End, likewise")->type_name("TIME");
+}
+
+}  // namespace plimsoll::cli

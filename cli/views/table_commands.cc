@@ -1,0 +1,195 @@
+#include "cli/views/table_commands.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+
+#include "cli/views/flags.h"
+#include "query/snapshot/dimension.h"
+
+namespace plimsoll::cli {
+namespace {
+
+void add_by(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--by", "by", parameters, "Dimensions to group by (default: function)")
+      ->type_name("DIM,...");
+}
+
+void add_limit(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--limit", "limit", parameters, "Rows to show (default 20)")->type_name("N");
+}
+
+void add_measure(CLI::App& command, const std::string& help, query::Parameters& parameters) {
+  add_parameter(command, "--measure", "measure", parameters, help)->type_name("WHAT");
+}
+
+void add_no_margins(CLI::App& command, query::Parameters& parameters) {
+  command.add_flag_callback(
+      "--no-margins", [&parameters] { parameters.emplace_back("margins", "no"); },
+      "Without margins of error, which take a second pass over the rows");
+}
+
+void add_top_flags(CLI::App& command, query::Parameters& parameters) {
+  add_selection(command, parameters);
+  add_parameter(
+      command, "--ratio", "ratio", parameters,
+      "Instead of one event, the ratio of two (instructions/cycles), or ipc, cpi, exact-ipc, exact-cpi")
+      ->type_name("NUM/DEN");
+  add_by(command, parameters);
+  add_limit(command, parameters);
+  add_no_margins(command, parameters);
+}
+
+std::string top_footer() {
+  std::string help = "Dimensions (for --by and --where):\n";
+  for (const query::Dimension& dimension : query::dimensions()) {
+    help += fmt::format("  {:<14}{}\n", dimension.name, dimension.meaning);
+  }
+  return help +
+         "Examples:\n"
+         "  plimsoll top --data DIR                             the hot functions\n"
+         "  plimsoll top --data DIR --by app                    by application\n"
+         "  plimsoll top --data DIR --where app=gzip --by function,file\n"
+         "  plimsoll top --data DIR --ratio ipc --by job        instructions per cycle, with its margin\n"
+         "  plimsoll top --server 127.0.0.1:7070 --since 1h --where 'function=~^sqlite3' --by binary "
+         "--json\n";
+}
+
+void add_neighbour_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "function", "function", parameters, "The function's name, as top shows it")
+      ->type_name("FUNCTION");
+  add_parameter(command, "--of", "of", parameters,
+                "In its place, a filter on frames, for all functions that it matches: binary=libz.so.1, "
+                "function=~^sqlite3")
+      ->type_name("PREDICATE");
+  add_selection(command, parameters);
+  add_limit(command, parameters);
+  add_no_margins(command, parameters);
+}
+
+std::string neighbour_footer() {
+  return "Shares are of all that the function and what it calls takes, and add up to it. Of a function that "
+         "calls itself, callers are those of "
+         "its\noutermost frame, callees those of its innermost.\n"
+         "Examples:\n"
+         "  plimsoll callers --data DIR memcpy                       who has memory copied\n"
+         "  plimsoll callees --data DIR parse --where job=search     what parsing spends its time in\n"
+         "  plimsoll callers --data DIR --of binary=libz.so.1        who compresses\n";
+}
+
+void add_diff_flags(CLI::App& command, query::Parameters& parameters) {
+  add_selection(command, parameters);
+  add_parameter(command, "--base-where", "base_where", parameters,
+                "Filter of the base side alone; may be repeated")
+      ->type_name("PREDICATE");
+  add_parameter(command, "--new-where", "new_where", parameters,
+                "Filter of the new side alone; may be repeated")
+      ->type_name("PREDICATE");
+  add_parameter(command, "--base-since", "base_since", parameters, "Start of the base side")
+      ->type_name("TIME");
+  add_parameter(command, "--base-until", "base_until", parameters, "End of the base side")->type_name("TIME");
+  add_parameter(command, "--new-since", "new_since", parameters, "Start of the new side")->type_name("TIME");
+  add_parameter(command, "--new-until", "new_until", parameters, "End of the new side")->type_name("TIME");
+  add_parameter(command, "--earlier", "earlier", parameters,
+                "The base is the same so much earlier (with --since)")
+      ->type_name("DURATION");
+  add_measure(command, "What is compared: share (default), or rate: per machine and second", parameters);
+  add_by(command, parameters);
+  add_limit(command, parameters);
+  add_parameter(command, "--among", "among", parameters,
+                "Rows that are looked at, the largest of both sides together (default 100); of fewer, "
+                "smaller changes are told from chance")
+      ->type_name("N");
+  add_no_margins(command, parameters);
+}
+
+std::string diff_footer() {
+  return "Examples:\n"
+         "  plimsoll diff --data DIR --since 1h --earlier 1d                        the last hour and the "
+         "same "
+         "a day before\n"
+         "  plimsoll diff --data DIR --base-where revision=41 --new-where revision=42 --where job=search\n"
+         "  plimsoll diff --data DIR --base-until 2026-11-21T12:00:00Z --new-since 2026-11-21T12:00:00Z "
+         "--measure rate\n";
+}
+
+void add_series_flags(CLI::App& command, query::Parameters& parameters) {
+  add_selection(command, parameters);
+  add_parameter(command, "--bucket", "bucket", parameters,
+                "Length of a step of time (default: so that there are a few dozen at most)")
+      ->type_name("DURATION");
+  add_measure(command, "What is shown: share (default), or rate: per machine and second", parameters);
+  add_by(command, parameters);
+  add_parameter(command, "--limit", "limit", parameters,
+                "Rows to follow, the largest of all of the time (default 5)")
+      ->type_name("N");
+}
+
+std::string series_footer() {
+  return "Examples:\n"
+         "  plimsoll series --data DIR --since 1d --bucket 1h                   the five hottest functions, "
+         "hour "
+         "by hour\n"
+         "  plimsoll series --data DIR --by job --measure rate                  what each job takes of a "
+         "machine\n"
+         "  plimsoll series --data DIR --by event --measure rate --csv          all of it, to draw\n";
+}
+
+void add_stability_flags(CLI::App& command, query::Parameters& parameters) {
+  add_selection(command, parameters);
+  add_by(command, parameters);
+  add_parameter(command, "--top", "top", parameters,
+                "Distances are over so many of the largest rows of either half (default 20)")
+      ->type_name("N");
+  add_parameter(command, "--tolerance", "tolerance", parameters,
+                "Manhattan distance that does not matter, from 0 to 2 (default 0.1: a twentieth of the time "
+                "is spent elsewhere)")
+      ->type_name("DISTANCE");
+  add_parameter(command, "--permutations", "permutations", parameters,
+                "Permutations of machines to know chance by (default 1000)")
+      ->type_name("N");
+}
+
+std::string stability_footer() {
+  return "Verdicts: stable; noisy (chance alone moves it by more than is tolerated: more machines, or a "
+         "longer "
+         "time, help as the\ntable says); moved (the halves differ by more than chance: no number of "
+         "machines "
+         "changes that); too few machines.\n"
+         "Examples:\n"
+         "  plimsoll stability --data DIR --since 1d\n"
+         "  plimsoll stability --data DIR --where job=search --by function --tolerance 0.05\n";
+}
+
+void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--by", "by", parameters,
+                "machine (default), or instance: quotas and CPU time of each instance")
+      ->type_name("WHAT");
+}
+
+std::string no_footer() {
+  return {};
+}
+
+constexpr std::array<TableCommand, 7> kCommands{{
+    {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
+    {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
+     run_callers},
+    {"callees", "What a function calls, and how much of its time goes there", add_neighbour_flags,
+     neighbour_footer, run_callees},
+    {"diff", "What changed between two selections, and whether by more than chance", add_diff_flags,
+     diff_footer, run_diff},
+    {"series", "How the largest rows go over time", add_series_flags, series_footer, run_series},
+    {"stability", "Whether another look would say the same; if not, what would help", add_stability_flags,
+     stability_footer, run_stability},
+    {"machines", "The machines, and what runs on them", add_machines_flags, no_footer, run_machines},
+}};
+
+}  // namespace
+
+std::span<const TableCommand> table_commands() {
+  return kCommands;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,304 @@
+#include "query/views/stability.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "query/rows/grouping.h"
+#include "query/rows/machine_windows.h"
+#include "query/rows/row_estimates.h"
+#include "query/rows/row_sums.h"
+#include "query/rows/symbol_coverage.h"
+#include "query/statistics/jackknife.h"
+#include "query/statistics/stability/comparison.h"
+#include "query/statistics/stability/entropy.h"
+#include "query/statistics/stability/sampling_noise.h"
+#include "query/views/estimate_columns.h"
+
+namespace plimsoll::query {
+namespace {
+
+constexpr size_t kMaxTop = 1000;
+constexpr size_t kMaxPermutations = 100'000;
+// Any: the same question is to have the same answer.
+constexpr uint64_t kSeed = 1;
+
+// Two halves of the selection, beside each other.
+struct Halved {
+  const char* name;
+  std::array<size_t, 2> machines;
+  std::optional<statistics::Comparison> comparison;  // absent: one of them is empty
+};
+
+class StabilityQuery {
+ public:
+  StabilityQuery(const StabilityRequest& request, const Snapshot& snapshot)
+      : request_(request), snapshot_(snapshot), grouping_(request.by, snapshot) {}
+
+  Result<Table> run() {
+    auto resolved = resolve(request_.selection, snapshot_);
+    if (!resolved) {
+      return propagate(resolved);
+    }
+    resolved_ = std::move(*resolved);
+    grouping_.add_groups(resolved_.request);
+    if (auto summed = sum(); !summed) {
+      return propagate(summed);
+    }
+    const MachineSample sample(snapshot_, resolved_.request.filter);
+    const auto halves = halves_of_time(sample);
+    if (!halves) {
+      return propagate(halves);
+    }
+    all_ = sum_of((*halves)[0], (*halves)[1]);
+    return make_table(sample, {by_machine(sample), by_time(*halves, sample)});
+  }
+
+ private:
+  // Leaves the largest rows.
+  Status sum() {
+    store::AggregateRequest request = resolved_.request;
+    request.by_stack = true;  // the share without symbols needs the leaves in any case
+    const auto cells = snapshot_.rows->aggregate(request);
+    if (!cells) {
+      return propagate(cells);
+    }
+    for (size_t i = 0; i < cells->size(); ++i) {
+      symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    }
+    symbols_.describe(resolved_.coverage);
+    if (resolved_.coverage.samples == 0) {
+      return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
+                       "\"plimsoll top\" with the same filters and times shows what there is");
+    }
+    const SummedRows rows = sum_rows(*cells, 1, grouping_, snapshot_);
+    std::vector<uint32_t> places(rows.size());
+    std::iota(places.begin(), places.end(), 0);
+    std::erase_if(places, [&](uint32_t place) { return rows.of(place).self == 0; });
+    rows_with_samples_ = places.size();
+    rows_ = first_rows(rows, std::move(places), kLargestRows, [&](uint32_t a, uint32_t b) {
+      const double x = rows.of(a).self;
+      const double y = rows.of(b).self;
+      return x != y ? x > y : grouping_.less(rows.keys[a], rows.keys[b]);
+    });
+    return {};
+  }
+
+  Result<std::array<SampledRows, 2>> halves_of_time(const MachineSample& sample) {
+    const Coverage& coverage = resolved_.coverage;
+    middle_ns_ = std::midpoint(coverage.from_ns, coverage.to_ns);
+    store::AggregateRequest first = resolved_.request;
+    store::AggregateRequest second = resolved_.request;
+    for (size_t id = 1; id < first.filter.origins.size(); ++id) {
+      const store::OriginEntry& origin = snapshot_.dictionaries.origins[id];
+      const bool is_first = std::midpoint(origin.from_ns, origin.to_ns) < middle_ns_;
+      first.filter.origins[id] = first.filter.origins[id] && is_first;
+      second.filter.origins[id] = second.filter.origins[id] && !is_first;
+    }
+    auto sampled = sample_rows_of_two({&first, &second}, rows_.keys, sample, grouping_, snapshot_);
+    if (!sampled) {
+      return with_hint(propagate(sampled), "look at less at once: fewer dimensions, or a shorter time");
+    }
+    return sampled;
+  }
+
+  Halved by_machine(const MachineSample& sample) const {
+    const MachineWindow all = machine_window({all_, all_.whole[0]}, sample, WindowRows::kSelf);
+    const statistics::Halves halves(all.window(), all.columns, kSeed);
+    return compared("halves of the machines", halves.first(), halves.second(), all.columns);
+  }
+
+  Halved by_time(const std::array<SampledRows, 2>& halves, const MachineSample& sample) const {
+    const std::array<MachineWindow, 2> windows = machine_windows(
+        {{{halves[0], halves[0].whole[0]}, {halves[1], halves[1].whole[0]}}}, sample, WindowRows::kSelf);
+    return compared("halves of the time", windows[0].window(), windows[1].window(), windows[0].columns);
+  }
+
+  Halved compared(const char* name, const statistics::Window& first, const statistics::Window& second,
+                  size_t columns) const {
+    Halved halved{name, {first.machines.size(), second.machines.size()}, std::nullopt};
+    if (!first.machines.empty() && !second.machines.empty()) {
+      halved.comparison = statistics::compare(
+          first, second,
+          {.rows = columns, .top = request_.top, .permutations = request_.permutations, .seed = kSeed});
+    }
+    return halved;
+  }
+
+  statistics::SamplingNoise noise_of(const Domain& all) const {
+    const size_t shown = std::min(request_.top, rows_.size());
+    std::vector<UnitColumn> columns(shown);
+    UnitColumn whole;
+    fill_whole(all_, 0, all, whole);
+    std::vector<statistics::RowSums> sums;
+    for (size_t row = 0; row < shown; ++row) {
+      fill(all_, row, 0, &RowValues::self, all, columns[row]);
+      sums.push_back(row_sums_of(columns[row], whole));
+    }
+    return {all.design, sums};
+  }
+
+  statistics::Estimate entropy_of(const Domain& all) const {
+    const statistics::Jackknife jackknife(all.design, kSeed);
+    std::vector<double> sums((rows_.size() + 1) * jackknife.cells());
+    const std::span<double> rest = std::span(sums).last(jackknife.cells());
+    for (size_t unit = 0; unit < all.units.size(); ++unit) {
+      rest[jackknife.cell_of(unit)] += all_.whole[0][all.units[unit]];
+    }
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      for (const UnitValues& unit : all_.of(row)) {
+        const uint32_t cell = jackknife.cell_of(unit.unit);
+        sums[row * jackknife.cells() + cell] += unit.value.self;
+        rest[cell] -= unit.value.self;
+      }
+    }
+    for (double& sum : rest) {
+      sum = std::max(0.0, sum);  // what sums in another order leave of nothing
+    }
+    return statistics::entropy(jackknife, sums, rows_.size() + 1);
+  }
+
+  Table make_table(const MachineSample& sample, const std::array<Halved, 2>& comparisons) const {
+    Table table;
+    table.event = snapshot_.dictionaries.events[resolved_.event].name;
+    table.coverage = resolved_.coverage;
+    add_notes(table);
+    add_columns(table);
+    const Domain all = whole_domain(sample);
+    const statistics::SamplingNoise noise = noise_of(all);
+    const statistics::Estimate entropy = entropy_of(all);
+    for (const Halved& halved : comparisons) {
+      add_row(halved, noise, entropy, table);
+    }
+    return table;
+  }
+
+  void add_notes(Table& table) const {
+    table.notes = resolved_.notes;
+    table.notes.push_back(
+        fmt::format("stable: two draws of as many machines are at most {} apart by chance, in Manhattan "
+                    "distance over the "
+                    "{} largest (half of it is the part of the time that was spent elsewhere); the halves of "
+                    "the time meet "
+                    "at {}",
+                    request_.tolerance.distance, request_.top, format_time(middle_ns_)));
+    if (rows_with_samples_ > rows_.size()) {
+      table.notes.push_back(fmt::format("the largest {} of {} rows; all others count as one", rows_.size(),
+                                        rows_with_samples_));
+    }
+  }
+
+  static void add_columns(Table& table) {
+    table.columns = {{"comparison", ""},          {"verdict", ""},
+                     {"distance", "distance"},    {"distance_by_chance", "distance"},
+                     {"distance_p", "p"},         {"noise", "distance"},
+                     {"more_machines", "count"},  {"times_as_long", "times"},
+                     {"entropy_change", "bits"},  {"entropy_change_by_chance", "bits"},
+                     {"entropy_change_p", "p"},   {"first_machines", "count"},
+                     {"second_machines", "count"}};
+    const TableColumn entropy{"entropy", "bits"};
+    table.columns.push_back(entropy);
+    add_estimate_columns(entropy, "entropy_margin_kind", table.columns);
+  }
+
+  void add_row(const Halved& halved, const statistics::SamplingNoise& noise,
+               const statistics::Estimate& entropy, Table& table) const {
+    auto& row = table.rows.emplace_back();
+    row.emplace_back(halved.name);
+    if (halved.comparison) {
+      add_comparison(*halved.comparison, noise, row);
+    } else {
+      row.emplace_back("one half is empty");
+      row.resize(row.size() + 9);
+    }
+    for (const size_t machines : halved.machines) {
+      row.emplace_back(static_cast<int64_t>(machines));
+    }
+    row.push_back(value_or_absent(entropy.value));
+    add_estimate(&entropy, row);
+  }
+
+  void add_comparison(const statistics::Comparison& comparison, const statistics::SamplingNoise& noise,
+                      std::vector<Value>& row) const {
+    const statistics::Verdict verdict = statistics::judge(comparison, noise, request_.tolerance);
+    const bool can_tell = verdict.stability != statistics::Stability::kTooFewMachines;
+    const auto where = [](bool is_known, double value) {
+      return value_or_absent(is_known ? std::optional(value) : std::nullopt);
+    };
+    row.emplace_back(std::string(statistics::stability_name(verdict.stability)));
+    row.emplace_back(comparison.distance.observed);
+    row.push_back(where(can_tell, comparison.distance.expected));
+    row.push_back(where(can_tell, comparison.distance.p_value));
+    row.push_back(where(can_tell, verdict.noise));
+    row.push_back(count_or_absent(verdict.more_machines));
+    row.push_back(value_or_absent(verdict.times_as_long));
+    row.emplace_back(comparison.entropy_change.observed);
+    row.push_back(where(can_tell, comparison.entropy_change.expected));
+    row.push_back(where(can_tell, comparison.entropy_change.p_value));
+  }
+
+  const StabilityRequest& request_;
+  const Snapshot& snapshot_;
+  Grouping grouping_;
+  SymbolCoverage symbols_{snapshot_};
+  ResolvedSelection resolved_;
+  SummedRows rows_;
+  size_t rows_with_samples_ = 0;
+  int64_t middle_ns_ = 0;
+  SampledRows all_;
+};
+
+Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
+                     StabilityRequest& request) {
+  const auto taken = add_to_selection(name, text, now_ns, request.selection);
+  if (!taken) {
+    return propagate(taken);
+  }
+  if (*taken) {
+    return {};
+  }
+  if (name == "by") {
+    return add_dimensions(text, request.by);
+  }
+  if (name == "top") {
+    return set_count(name, text, kMaxTop, request.top);
+  }
+  if (name == "permutations") {
+    return set_count(name, text, kMaxPermutations, request.permutations);
+  }
+  if (name == "tolerance") {
+    const auto tolerance = parse_number(name, text, 0, 2);
+    request.tolerance.distance = tolerance.value_or(0);
+    return tolerance ? Status() : propagate(tolerance);
+  }
+  constexpr std::array<std::string_view, 8> kKnown{"event", "where", "since",     "until",
+                                                   "by",    "top",   "tolerance", "permutations"};
+  return unknown_parameter(name, kKnown);
+}
+
+}  // namespace
+
+Result<StabilityRequest> parse_stability(const Parameters& parameters, int64_t now_ns) {
+  StabilityRequest request;
+  for (const auto& [name, text] : parameters) {
+    if (auto added = add_parameter(name, text, now_ns, request); !added) {
+      return propagate(added);
+    }
+  }
+  if (request.by.empty()) {
+    request.by.push_back(*find_dimension("function"));
+  }
+  if (auto checked = check_selection(request.selection); !checked) {
+    return propagate(checked);
+  }
+  return request;
+}
+
+Result<Table> stability(const StabilityRequest& request, const Snapshot& snapshot) {
+  return StabilityQuery(request, snapshot).run();
+}
+
+}  // namespace plimsoll::query
