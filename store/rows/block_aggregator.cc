@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace plimsoll::store {
 namespace {
@@ -19,7 +20,21 @@ bool may_hold(const std::vector<bool>& flags, Zone zone) {
   return false;
 }
 
-// Four sums, because each addition waits for the one before it.
+// Several sums, because each addition waits for the one before it.
+double sum_of(std::span<const double> values) {
+  std::array<double, 8> sums{};
+  size_t i = 0;
+  for (; i + sums.size() <= values.size(); i += sums.size()) {
+    for (size_t lane = 0; lane < sums.size(); ++lane) {
+      sums[lane] += values[i + lane];
+    }
+  }
+  for (; i < values.size(); ++i) {
+    sums[0] += values[i];
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
 double dot_product(std::span<const double> a, std::span<const double> b) {
   std::array<double, 4> sums{};
   size_t i = 0;
@@ -138,9 +153,11 @@ Status BlockAggregator::add_groups(const BlockZones& zones) {
       continue;
     }
     const std::span<const double> hits = std::span(groups_.hits).subspan(first, count);
-    if (sums_.is_dense() && weighed_.has_every_factor() && !has_long_runs()) {
+    if (!weighed_.is_one_cell() && sums_.is_dense() && weighed_.has_every_factor() && !has_long_runs()) {
       add_groups_densely(hits);
-    } else if (Status added = add_groups(hits); !added) {
+      continue;
+    }
+    if (Status added = weighed_.is_one_cell() ? add_to_one_cell(hits) : add_groups(hits); !added) {
       return added;
     }
   }
@@ -180,6 +197,17 @@ Status BlockAggregator::add_groups(std::span<const double> hits) {
   return {};
 }
 
+Status BlockAggregator::add_to_one_cell(std::span<const double> hits) {
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    const std::vector<double>& weights = weighed_.weights(m);
+    const double sum = weighed_.is_one_weight() ? weights[0] * sum_of(hits) : dot_product(weights, hits);
+    if (Status added = add_value(weighed_.first_cell()[0], m, weighed_.machine()[0], sum); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
 // Of other places no addition waits, and many of them are under way at once, however far away the sums are.
 void BlockAggregator::add_groups_densely(std::span<const double> hits) {
   const size_t width = space_.width();
@@ -199,39 +227,27 @@ void BlockAggregator::add_groups_densely(std::span<const double> hits) {
 
 // Where all groups count alike, which of them a stack was seen in need not be read.
 Status BlockAggregator::add_to_one_cell(const Segment& segment, size_t block) {
-  const bool has_common_weights = find_common_weights();
-  const Status read = has_common_weights ? segment.read_matrix(block, counts_, MatrixParts::kHits)
-                                         : segment.read_matrix(block, matrix_);
+  const bool is_one_weight = weighed_.is_one_weight();
+  const Status read = is_one_weight ? segment.read_matrix(block, counts_, MatrixParts::kHits)
+                                    : segment.read_matrix(block, matrix_);
   if (!read) {
     return read;
   }
-  if (has_common_weights) {
+  if (is_one_weight) {
     number_stacks(std::span(counts_.stack).first(counts_.size));
     sum_hits_by_place();
   } else {
     number_stacks(std::span(matrix_.stack).first(matrix_.size));
   }
   for (size_t m = 0; m < space_.measures(); ++m) {
-    if (!has_common_weights) {
+    if (!is_one_weight) {
       sum_values_by_place(m);
     }
-    if (Status added = add_values(m, has_common_weights ? common_weights_[m] : 1); !added) {
+    if (Status added = add_values(m, is_one_weight ? weighed_.weights(m)[0] : 1); !added) {
       return added;
     }
   }
   return {};
-}
-
-bool BlockAggregator::find_common_weights() {
-  common_weights_.clear();
-  for (size_t m = 0; m < space_.measures(); ++m) {
-    const auto weight = weighed_.common_weight(m);
-    if (!weight) {
-      return false;
-    }
-    common_weights_.push_back(*weight);
-  }
-  return true;
 }
 
 void BlockAggregator::number_stacks(std::span<const uint32_t> stacks) {

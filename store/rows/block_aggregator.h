@@ -35,10 +35,10 @@ class BlockAggregator {
   }
   Status add_groups(const BlockZones& zones);
   Status add_groups(std::span<const double> hits);
+  Status add_to_one_cell(std::span<const double> hits);
   bool has_long_runs() const;
   void add_groups_densely(std::span<const double> hits);
   Status add_to_one_cell(const Segment& segment, size_t block);
-  bool find_common_weights();
   bool is_stack_selected(size_t place) const {
     return is_stack_selected_.empty() || is_stack_selected_[place] != 0;
   }
@@ -60,7 +60,6 @@ class BlockAggregator {
   WeighedGroups weighed_;
   BlockMatrix<double> matrix_;
   BlockMatrix<uint64_t> counts_;            // in its place, where the groups of its entries are not needed
-  std::vector<double> common_weights_;      // by measure, where all groups have the same
   std::vector<uint32_t> numbers_;           // by place, unless they are its stacks' IDs
   std::span<const uint32_t> stack_number_;  // by place: the group of its stack
   std::vector<uint8_t> is_stack_selected_;  // by place; empty: all are

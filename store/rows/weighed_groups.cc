@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace plimsoll::store {
 namespace {
@@ -34,7 +35,11 @@ std::optional<double> WeighedGroups::common_factor(size_t measure, const BlockZo
   const uint32_t event = zones.event.min;
   const bool is_covered = event == zones.event.max && event < factors.size() && zones.origin.min > 0 &&
                           zones.origin.max < factors[event].size();
-  return is_covered ? common_factors_[measure][event] : std::nullopt;
+  if (!is_covered) {
+    return std::nullopt;
+  }
+  return zones.origin.min == zones.origin.max ? std::optional(factors[event][zones.origin.min])
+                                              : common_factors_[measure][event];
 }
 
 GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
@@ -57,7 +62,7 @@ GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
 bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count) {
   const GroupColumns are_there = wanted(zones);
   const auto column = [&](const std::vector<uint32_t>& ids, Zone zone, bool is_there) {
-    return Column{zone, is_there ? std::span(ids).subspan(first, count) : std::span<const uint32_t>()};
+    return is_there ? Column::of(std::span(ids).subspan(first, count), zone) : Column{zone, {}};
   };
   const Columns columns{column(groups.event, zones.event, are_there.event),
                         column(groups.workload, zones.workload, are_there.workload),
@@ -68,26 +73,37 @@ bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, si
   if (!is_any_selected_) {
     return false;
   }
+  place(columns);
+  weigh(columns, zones);
+  return true;
+}
+
+// Neighbours are mostly of one workload: then nothing about it need be worked out for each.
+WeighedGroups::Column WeighedGroups::Column::of(std::span<const uint32_t> ids, Zone zone) {
+  if (ids.empty()) {
+    return {zone, {}};
+  }
+  uint32_t differences = 0;  // no early end, so that it is a few vector instructions
+  for (const uint32_t id : ids) {
+    differences |= id ^ ids[0];
+  }
+  return differences == 0 ? Column{{ids[0], ids[0]}, {}} : Column{zone, ids};
+}
+
+void WeighedGroups::weigh(const Columns& columns, const BlockZones& zones) {
   has_every_factor_ = true;
+  is_one_weight_ = is_one_cell_ && is_every_selected_;
   for (size_t m = 0; m < weights_.size(); ++m) {
-    if (const auto common = common_factor(m, zones); common && is_every_selected_) {
-      weights_[m].assign(size_, *common);
+    is_one_weight_ = is_one_weight_ && common_factor(m, zones).has_value();
+  }
+  for (size_t m = 0; m < weights_.size(); ++m) {
+    const auto common = common_factor(m, zones);
+    if (common && is_every_selected_) {
+      weights_[m].assign(is_one_weight_ ? 1 : size_, *common);
     } else {
       weigh(columns, request_.measures[m], weights_[m]);
     }
   }
-  place(columns);
-  return true;
-}
-
-std::optional<double> WeighedGroups::common_weight(size_t measure) const {
-  const std::vector<double>& weights = weights_[measure];
-  for (size_t group = 1; group < size_; ++group) {
-    if (weights[group] != weights[0]) {
-      return std::nullopt;
-    }
-  }
-  return weights[0];
 }
 
 std::unexpected<Error> WeighedGroups::missing_factor() const {
@@ -103,14 +119,17 @@ void WeighedGroups::select(const Columns& columns) {
   select(filter.workloads, columns.workload);
   select(filter.origins, columns.origin);
   select(filter.threads, columns.thread);
-  if (!is_every_selected_) {
+  if (is_any_selected_ && !is_every_selected_) {
     is_any_selected_ = std::ranges::find(is_selected_, true) != is_selected_.end();
   }
 }
 
 void WeighedGroups::select(const std::vector<bool>& flags, const Column& column) {
-  // A block whose only ID is not selected is not read at all.
-  if (flags.empty() || column.ids.empty()) {
+  if (flags.empty()) {
+    return;
+  }
+  if (column.ids.empty()) {
+    is_any_selected_ = is_any_selected_ && RowFilter::selects(flags, column.zone.min);
     return;
   }
   if (is_every_selected_) {
@@ -160,14 +179,14 @@ void WeighedGroups::place(const Columns& columns) {
   place(request_.origin_group, columns.origin, space_.origin_stride());
   place(request_.workload_group, columns.workload, space_.workload_stride());
   place(request_.thread_group, columns.thread, space_.thread_stride());
+  place_machines(columns.origin);
   if (!has_places_) {
-    first_cell_.assign(size_, first_cell_of_all_);
+    first_cell_.assign(is_one_cell_ ? 1 : size_, first_cell_of_all_);
   } else if (first_cell_of_all_ != 0) {
     for (uint64_t& cell : first_cell_) {
       cell += first_cell_of_all_;
     }
   }
-  place_machines(columns.origin);
 }
 
 // Adds a dimension's part to the groups' cells.
@@ -189,12 +208,9 @@ void WeighedGroups::place(const std::vector<uint32_t>& table, const Column& colu
 }
 
 void WeighedGroups::place_machines(const Column& origins) {
-  if (request_.machine_group.empty()) {
-    machine_.assign(size_, 0);
-    return;
-  }
-  if (origins.ids.empty()) {
-    machine_.assign(size_, group_number(request_.machine_group, origins.zone.min));
+  if (request_.machine_group.empty() || origins.ids.empty()) {
+    // No groups, or one of them: entry 0 of no groups is 0.
+    machine_.assign(is_one_cell_ ? 1 : size_, group_number(request_.machine_group, origins.zone.min));
     return;
   }
   is_one_cell_ = false;

@@ -29,17 +29,17 @@ class WeighedGroups {
   bool weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count);
 
   size_t size() const { return size_; }
-  // By group: the factor of its hits; 0 where it is not selected, NaN where it has none.
-  const std::vector<double>& weights(size_t measure) const { return weights_[measure]; }
   bool has_every_factor() const { return has_every_factor_; }
-  // The factor of all groups, where that is the same.
-  std::optional<double> common_weight(size_t measure) const;
+  // Whether all groups fall into the same cells and machine group: then the first stands for all.
+  bool is_one_cell() const { return is_one_cell_; }
+  // Whether they have the same factor in each measure besides.
+  bool is_one_weight() const { return is_one_weight_; }
 
-  // By group: the first of its cells (a stack's number is to be added), and the machine group.
+  // By group: the factor of its hits; 0 where it is not selected, NaN where it has none. Of one weight, its first entry alone.
+  const std::vector<double>& weights(size_t measure) const { return weights_[measure]; }
+  // By group: the first of its cells (a stack's number is to be added), and the machine group. Of one cell, its first entry alone.
   const std::vector<uint64_t>& first_cell() const { return first_cell_; }
   const std::vector<uint32_t>& machine() const { return machine_; }
-  // Whether those are the same for all.
-  bool is_one_cell() const { return is_one_cell_; }
 
   // Of a group without a factor. kCorrupt.
   std::unexpected<Error> missing_factor() const;
@@ -48,7 +48,9 @@ class WeighedGroups {
   // A column of the groups at hand: IDs where they differ.
   struct Column {
     Zone zone;
-    std::span<const uint32_t> ids;  // empty: the zone's only one throughout
+    std::span<const uint32_t> ids;  // empty: the zone's only one throughout, or nobody asks
+
+    static Column of(std::span<const uint32_t> ids, Zone zone);
 
     uint32_t operator[](size_t group) const { return ids.empty() ? zone.min : ids[group]; }
   };
@@ -60,6 +62,7 @@ class WeighedGroups {
   std::optional<double> common_factor(size_t measure, const BlockZones& zones) const;
   void select(const Columns& columns);
   void select(const std::vector<bool>& flags, const Column& column);
+  void weigh(const Columns& columns, const BlockZones& zones);
   void weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights);
   void place(const Columns& columns);
   void place(const std::vector<uint32_t>& table, const Column& column, uint64_t stride);
@@ -81,6 +84,7 @@ class WeighedGroups {
   } without_factor_;  // one that has none
   std::vector<std::vector<double>> weights_;
   bool is_one_cell_ = false;
+  bool is_one_weight_ = false;
   bool has_places_ = false;         // groups differ in their cells
   uint64_t first_cell_of_all_ = 0;  // what the cells of all groups have in common
   std::vector<uint64_t> first_cell_;
