@@ -6,6 +6,7 @@
 #include "query/export/export.h"
 #include "query/sql/sql.h"
 #include "query/views/callers.h"
+#include "query/views/compare.h"
 #include "query/views/diff.h"
 #include "query/views/flame.h"
 #include "query/views/machines.h"
@@ -93,6 +94,12 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
     const auto fleet = query::LiveFleet::load(snapshots.data_dir());
     return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
   };
+  const auto compare = [&snapshots](const query::CompareRequest& request,
+                                    const query::Snapshot& snapshot) -> Result<query::Table> {
+    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+    return fleet ? query::compare(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+  };
+  routes.push_back(view_route("/api/v1/compare", json, snapshots, query::parse_compare, as_json(compare)));
   routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines, as_json(machines)));
   const auto sql = [&snapshots](const query::SqlRequest& request, const query::Snapshot& snapshot) {
     return query::sql(request, snapshot, [&] { return query::LiveFleet::load(snapshots.data_dir()); });

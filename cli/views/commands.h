@@ -21,6 +21,7 @@ Status run_top(const TableOptions& options);
 Status run_callers(const TableOptions& options);
 Status run_callees(const TableOptions& options);
 Status run_diff(const TableOptions& options);
+Status run_compare(const TableOptions& options);
 Status run_series(const TableOptions& options);
 Status run_stability(const TableOptions& options);
 Status run_machines(const TableOptions& options);

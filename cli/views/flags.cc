@@ -32,9 +32,12 @@ void add_forms(CLI::App& command, query::TableForm& form) {
   json->excludes(csv);
 }
 
-void add_selection(CLI::App& command, query::Parameters& parameters) {
+void add_event(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--event", "event", parameters, "Event (default: cycles, or cpu-clock)")
       ->type_name("EVENT");
+}
+
+void add_filters(CLI::App& command, query::Parameters& parameters) {
   add_parameter(
       command, "--where", "where", parameters,
       "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
@@ -42,6 +45,11 @@ void add_selection(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
       ->type_name("TIME");
   add_parameter(command, "--until", "until", parameters, "End, likewise")->type_name("TIME");
+}
+
+void add_selection(CLI::App& command, query::Parameters& parameters) {
+  add_event(command, parameters);
+  add_filters(command, parameters);
 }
 
 }  // namespace plimsoll::cli

@@ -22,7 +22,11 @@ CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std
 void add_source(CLI::App& command, AnswerSource& source);
 // --json, --csv
 void add_forms(CLI::App& command, query::TableForm& form);
-// --event, --where, --since, --until
+// --event
+void add_event(CLI::App& command, query::Parameters& parameters);
+// --where, --since, --until
+void add_filters(CLI::App& command, query::Parameters& parameters);
+// All of these.
 void add_selection(CLI::App& command, query::Parameters& parameters);
 
 }  // namespace plimsoll::cli

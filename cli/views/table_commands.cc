@@ -78,8 +78,8 @@ std::string neighbour_footer() {
          "  plimsoll callers --data DIR --of binary=libz.so.1        who compresses\n";
 }
 
-void add_diff_flags(CLI::App& command, query::Parameters& parameters) {
-  add_selection(command, parameters);
+// What tells two selections apart.
+void add_sides(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--base-where", "base_where", parameters,
                 "Filter of the base side alone; may be repeated")
       ->type_name("PREDICATE");
@@ -94,6 +94,12 @@ void add_diff_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--earlier", "earlier", parameters,
                 "The base is the same so much earlier (with --since)")
       ->type_name("DURATION");
+}
+
+void add_diff_flags(CLI::App& command, query::Parameters& parameters) {
+  add_event(command, parameters);
+  add_filters(command, parameters);
+  add_sides(command, parameters);
   add_measure(command, "What is compared: share (default), or rate: per machine and second", parameters);
   add_by(command, parameters);
   add_limit(command, parameters);
@@ -112,6 +118,34 @@ std::string diff_footer() {
          "  plimsoll diff --data DIR --base-where revision=41 --new-where revision=42 --where job=search\n"
          "  plimsoll diff --data DIR --base-until 2026-11-21T12:00:00Z --new-since 2026-11-21T12:00:00Z "
          "--measure rate\n";
+}
+
+void add_compare_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(
+      command, "--ratio", "ratio", parameters,
+      "What is compared: two events (instructions/cycles), or ipc (default), cpi, exact-ipc, exact-cpi")
+      ->type_name("NUM/DEN");
+  add_filters(command, parameters);
+  add_sides(command, parameters);
+  add_parameter(command, "--by", "by", parameters, "What stays the same on both sides (default: job)")
+      ->type_name("DIM,...");
+  add_limit(command, parameters);
+  add_parameter(command, "--margin", "margin", parameters,
+                "Margin that is wanted: more_machines says what it takes (default 1%)")
+      ->type_name("SHARE");
+}
+
+std::string compare_footer() {
+  return "The first row is the mean over the jobs that both sides run, each by what it was on the base side, "
+         "weighted "
+         "by CPU quotas:\na change of the mix of jobs does not move it. The second is all over all, which it "
+         "moves.\n"
+         "Examples:\n"
+         "  plimsoll compare --data DIR --base-where platform=skylake --new-where platform=rome\n"
+         "  plimsoll compare --data DIR --base-where revision=41 --new-where revision=42 --where job=search "
+         "--ratio "
+         "cpi\n"
+         "  plimsoll compare --data DIR --since 1d --earlier 7d --ratio LLC-load-misses/instructions\n";
 }
 
 void add_series_flags(CLI::App& command, query::Parameters& parameters) {
@@ -172,7 +206,7 @@ std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 7> kCommands{{
+constexpr std::array<TableCommand, 8> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -180,6 +214,8 @@ constexpr std::array<TableCommand, 7> kCommands{{
      neighbour_footer, run_callees},
     {"diff", "What changed between two selections, and whether by more than chance", add_diff_flags,
      diff_footer, run_diff},
+    {"compare", "By how much IPC or another ratio differs, on the jobs that both sides run",
+     add_compare_flags, compare_footer, run_compare},
     {"series", "How the largest rows go over time", add_series_flags, series_footer, run_series},
     {"stability", "Whether another look would say the same; if not, what would help", add_stability_flags,
      stability_footer, run_stability},

@@ -3,6 +3,7 @@
 #include "base/time.h"
 #include "cli/views/commands.h"
 #include "query/views/callers.h"
+#include "query/views/compare.h"
 #include "query/views/diff.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
@@ -40,6 +41,15 @@ Status run(const TableOptions& options, const char* path, Parse parse, View view
   return {};
 }
 
+// Of a view that asks what heartbeats have told as well.
+template <typename View>
+auto with_fleet(const TableOptions& options, View view) {
+  return [&options, view](const auto& request, const query::Snapshot& snapshot) -> Result<query::Table> {
+    const auto fleet = query::LiveFleet::load(options.source.data_dir);
+    return fleet ? view(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+  };
+}
+
 }  // namespace
 
 Status run_top(const TableOptions& options) {
@@ -66,13 +76,12 @@ Status run_stability(const TableOptions& options) {
   return run(options, "/api/v1/stability", query::parse_stability, query::stability);
 }
 
+Status run_compare(const TableOptions& options) {
+  return run(options, "/api/v1/compare", query::parse_compare, with_fleet(options, query::compare));
+}
+
 Status run_machines(const TableOptions& options) {
-  const auto view = [&](const query::MachinesRequest& request,
-                        const query::Snapshot& snapshot) -> Result<query::Table> {
-    const auto fleet = query::LiveFleet::load(options.source.data_dir);
-    return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
-  };
-  return run(options, "/api/v1/machines", query::parse_machines, view);
+  return run(options, "/api/v1/machines", query::parse_machines, with_fleet(options, query::machines));
 }
 
 }  // namespace plimsoll::cli

@@ -16,6 +16,14 @@ Domain domain_of(const MachineSample& sample, std::vector<uint32_t> units) {
   return {std::move(units), statistics::Design(machines)};
 }
 
+// Each once.
+std::vector<uint32_t> ascending(std::vector<uint32_t> units) {
+  std::ranges::sort(units);
+  const auto repeated = std::ranges::unique(units);
+  units.erase(repeated.begin(), repeated.end());
+  return units;
+}
+
 void pick(const std::vector<double>& values, const std::vector<uint32_t>& units,
           std::vector<double>& picked) {
   picked.clear();
@@ -32,6 +40,17 @@ Domain whole_domain(const MachineSample& sample) {
   return domain_of(sample, std::move(units));
 }
 
+Domain domain_of_origins(const MachineSample& sample, const std::vector<bool>& origins) {
+  std::vector<uint32_t> units;
+  for (size_t origin = 0; origin < origins.size(); ++origin) {
+    if (const uint32_t unit = sample.unit_of_origin()[origin];
+        origins[origin] && unit != MachineSample::kNone) {
+      units.push_back(unit);
+    }
+  }
+  return domain_of(sample, ascending(std::move(units)));
+}
+
 std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<uint32_t>& origin_group) {
   std::vector<Domain> domains;
   if (origin_group.empty()) {
@@ -45,10 +64,7 @@ std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<ui
     }
   }
   for (std::vector<uint32_t>& of_group : units) {
-    std::ranges::sort(of_group);
-    const auto repeated = std::ranges::unique(of_group);
-    of_group.erase(repeated.begin(), repeated.end());
-    domains.push_back(domain_of(sample, std::move(of_group)));
+    domains.push_back(domain_of(sample, ascending(std::move(of_group))));
   }
   return domains;
 }

@@ -474,8 +474,8 @@ Result<SampledRows> sample_rows(const store::AggregateRequest& request, std::spa
 
 Result<std::array<SampledRows, 2>> sample_rows_of_two(
     const std::array<const store::AggregateRequest*, 2>& requests, std::span<const RowKey> keys,
-    const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot) {
-  RowSampling sampling(keys, 1, sample, grouping, snapshot);
+    size_t events, const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot) {
+  RowSampling sampling(keys, events, sample, grouping, snapshot);
   std::array<SampledRows, 2> sampled;
   for (size_t i = 0; i < requests.size(); ++i) {
     auto of_one = sampling.run(*requests[i]);

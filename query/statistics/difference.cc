@@ -64,11 +64,7 @@ class Difference {
   // Likewise of machines.
   MarginKind margin_kind(size_t contributors, const Side& side) const {
     const size_t expected = contributors * side.machines / (base_side_.machines + other_side_.machines);
-    if (expected < std::min(side.machines, kLeastContributors)) {
-      return MarginKind::kTooFewMachines;
-    }
-    const size_t enough = expected * 2 < side.machines ? kEnoughOfAMinority : kEnoughContributors;
-    return expected < enough ? MarginKind::kFewMachines : MarginKind::kBetweenMachines;
+    return kind_between_machines(expected, side.machines);
   }
 
   Spread spread() const {

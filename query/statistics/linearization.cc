@@ -22,12 +22,7 @@ MarginKind margin_kind(const Design& design, const LinearizedRow& row, size_t co
     }
     return is_alone ? MarginKind::kWithinOneMachine : MarginKind::kWithinMachines;
   }
-  if (contributors < std::min(design.machines(), kLeastContributors)) {
-    return MarginKind::kTooFewMachines;
-  }
-  // What a minority of machines has is some job's, and sizes of jobs differ more than those of machines.
-  const size_t enough = contributors * 2 < design.machines() ? kEnoughOfAMinority : kEnoughContributors;
-  return contributors < enough ? MarginKind::kFewMachines : MarginKind::kBetweenMachines;
+  return kind_between_machines(contributors, design.machines());
 }
 
 Spread spread_of(const Design& design, const LinearizedRow& row) {
@@ -60,6 +55,15 @@ Estimate estimate(Statistic statistic, const Design& design, const RowSums& sums
 }
 
 }  // namespace
+
+MarginKind kind_between_machines(size_t contributors, size_t machines) {
+  if (contributors < std::min(machines, kLeastContributors)) {
+    return MarginKind::kTooFewMachines;
+  }
+  // What a minority of machines has is some job's, and sizes of jobs differ more than those of machines.
+  const size_t enough = contributors * 2 < machines ? kEnoughOfAMinority : kEnoughContributors;
+  return contributors < enough ? MarginKind::kFewMachines : MarginKind::kBetweenMachines;
+}
 
 Estimate share(const Design& design, const RowSums& row) {
   return estimate(Statistic::kShare, design, row);

@@ -19,6 +19,9 @@ constexpr size_t kLeastContributors = 12;
 constexpr size_t kEnoughContributors = 40;
 constexpr size_t kEnoughOfAMinority = 100;
 
+// What a margin is that rests on so many machines with samples, of all those that were looked at.
+MarginKind kind_between_machines(size_t contributors, size_t machines);
+
 // Each costs some passes over the machines, and a quantile (10 us). An estimate's machines are those with samples of the row; of a
 // share, those with samples of all else, where they are fewer.
 //

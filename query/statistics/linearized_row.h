@@ -43,6 +43,8 @@ class LinearizedRow {
   // The variance of that by the noise of the machine's counts alone.
   double within(size_t machine) const;
 
+  // Whether the machine has samples of the row.
+  bool contributes(size_t machine) const { return sums_.numerator_samples[machine] > 0; }
   // Machines that have samples of the row; of a share, of all the rest.
   size_t contributors() const;
   size_t contributors_of_rest() const;

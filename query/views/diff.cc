@@ -175,7 +175,7 @@ class DiffQuery {
       keys.push_back(row.key);
     }
     auto sampled = sample_rows_of_two({&halves_[kBase].resolved.request, &halves_[kOther].resolved.request},
-                                      keys, sample, grouping_, snapshot_);
+                                      keys, 1, sample, grouping_, snapshot_);
     if (!sampled) {
       return with_hint(propagate(sampled), "look at fewer rows (among), or at no margins (margins=no)");
     }

@@ -168,6 +168,18 @@ Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now
   return request;
 }
 
+std::map<std::string, double, std::less<>> LiveFleet::quotas_by_job() const {
+  std::map<std::string, double, std::less<>> quotas;
+  for (const store::Census& census : censuses) {
+    for (const wire::InstanceUsage& usage : census.instances) {
+      if (usage.quota_cpus() > 0) {
+        quotas[usage.job()] += usage.quota_cpus();
+      }
+    }
+  }
+  return quotas;
+}
+
 Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
   if (!directory) {

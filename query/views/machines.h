@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,9 @@ Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now
 struct LiveFleet {
   std::vector<store::LiveMachine> machines;
   std::vector<store::Census> censuses;
+
+  // CPUs that each job may have, by the newest census of each machine; jobs without a quota are not there.
+  std::map<std::string, double, std::less<>> quotas_by_job() const;
 
   // Empty where nobody has registered. Opens live.db beside its writer.
   static Result<LiveFleet> load(const std::string& data_dir);

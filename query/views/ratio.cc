@@ -1,6 +1,5 @@
 #include "query/views/ratio.h"
 
-#include <array>
 #include <cmath>
 #include <optional>
 
@@ -8,43 +7,11 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
-#include "query/snapshot/event_lookup.h"
+#include "query/snapshot/event_pair.h"
 #include "query/views/estimate_columns.h"
 
 namespace plimsoll::query {
 namespace {
-
-struct EventPair {
-  uint32_t numerator = 0;
-  uint32_t denominator = 0;
-};
-
-// Names of events may have slashes of their own ("cpu/event=0x3c/"): every one is tried.
-Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
-  std::optional<Error> failure;
-  for (size_t slash = ratio.find('/'); slash != std::string_view::npos; slash = ratio.find('/', slash + 1)) {
-    if (slash == 0 || slash + 1 == ratio.size()) {
-      continue;
-    }
-    const auto numerator = find_event(std::string(ratio.substr(0, slash)), snapshot);
-    const auto denominator = find_event(std::string(ratio.substr(slash + 1)), snapshot);
-    if (numerator && denominator) {
-      return EventPair{*numerator, *denominator};
-    }
-    if (!failure || numerator) {
-      failure = !numerator ? numerator.error() : denominator.error();
-    }
-  }
-  if (!failure) {
-    return fail(ErrorCode::kInvalid, "\"{}\" is no ratio: two events with a slash between them are", ratio);
-  }
-  Error error = *std::move(failure);
-  error.field = "ratio";
-  error.hint +=
-      "; where a machine lets nobody count an event (\"plimsolld probe\" says so: no PMU, as in many virtual "
-      "machines), the ratio is absent, not zero";
-  return std::unexpected(std::move(error));
-}
 
 class RatioQuery {
  public:
@@ -56,7 +23,7 @@ class RatioQuery {
 
   Result<Table> run() {
     grouping_.add_groups(resolved_.request);
-    resolved_.request.event_group = event_groups();
+    resolved_.request.event_group = events_.groups_of(snapshot_.dictionaries.events.size());
     if (auto summed = sum(); !summed) {
       return propagate(summed);
     }
@@ -84,16 +51,8 @@ class RatioQuery {
     return {};
   }
 
-  // Groups of events. An event over itself is both.
-  static constexpr uint32_t kNumerator = 0;
-  uint32_t denominator() const { return events_.numerator == events_.denominator ? kNumerator : 1; }
-
-  std::vector<uint32_t> event_groups() const {
-    std::vector<uint32_t> groups(snapshot_.dictionaries.events.size());
-    groups[events_.numerator] = kNumerator;
-    groups[events_.denominator] = denominator();
-    return groups;
-  }
+  static constexpr uint32_t kNumerator = EventPair::kNumeratorGroup;
+  uint32_t denominator() const { return events_.denominator_group(); }
 
   Status sum() {
     store::AggregateRequest request = resolved_.request;
@@ -112,7 +71,7 @@ class RatioQuery {
     }
     symbols.describe(resolved_.coverage);
     resolved_.coverage.samples = std::llround(samples);
-    rows_ = sum_rows(*cells, denominator() + 1, grouping_, snapshot_);
+    rows_ = sum_rows(*cells, events_.groups(), grouping_, snapshot_);
     return {};
   }
 
@@ -171,27 +130,6 @@ class RatioQuery {
 };
 
 }  // namespace
-
-Result<std::string> parse_ratio(std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 4> kAliases{
-      {{"ipc", "instructions/cycles"},
-       {"cpi", "cycles/instructions"},
-       {"exact-ipc", "exact-instructions/exact-cycles"},
-       {"exact-cpi", "exact-cycles/exact-instructions"}}};
-  for (const auto& [alias, ratio] : kAliases) {
-    if (text == alias) {
-      return ratio;
-    }
-  }
-  const size_t slash = text.find('/', 1);
-  if (text.empty() || slash == std::string_view::npos || slash + 1 == text.size()) {
-    return with_field(
-        fail(ErrorCode::kInvalid,
-             "ratio is \"{}\", not two events (instructions/cycles), ipc, cpi, exact-ipc or exact-cpi", text),
-        "ratio");
-  }
-  return std::string(text);
-}
 
 Result<Table> ratio_table(const RatioRequest& request, const Snapshot& snapshot) {
   const auto events = find_pair(request.ratio, snapshot);

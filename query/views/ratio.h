@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -20,10 +19,6 @@ struct RatioRequest {
   size_t limit = 20;
   bool margins = true;
 };
-
-// "NUMERATOR/DENOMINATOR" of itself, or of "ipc", "cpi", "exact-ipc" and "exact-cpi"; kInvalid for other texts. Whether the events exist is seen when they
-// are asked for: their names may contain slashes.
-Result<std::string> parse_ratio(std::string_view text);
 
 // Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles"; the 95 % interval, and half of its
 // width), margin_kind (what it is made of, or why there is none: query/statistics/estimate.h), numerator, denominator (self, in their

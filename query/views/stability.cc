@@ -98,7 +98,7 @@ class StabilityQuery {
       first.filter.origins[id] = first.filter.origins[id] && is_first;
       second.filter.origins[id] = second.filter.origins[id] && !is_first;
     }
-    auto sampled = sample_rows_of_two({&first, &second}, rows_.keys, sample, grouping_, snapshot_);
+    auto sampled = sample_rows_of_two({&first, &second}, rows_.keys, 1, sample, grouping_, snapshot_);
     if (!sampled) {
       return with_hint(propagate(sampled), "look at less at once: fewer dimensions, or a shorter time");
     }

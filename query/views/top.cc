@@ -8,6 +8,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/snapshot/event_pair.h"
 #include "query/views/estimate_columns.h"
 #include "query/views/ratio.h"
 

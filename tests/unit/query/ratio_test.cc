@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "query/snapshot/event_pair.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {

@@ -1,0 +1,66 @@
+#include "query/snapshot/event_pair.h"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "query/snapshot/event_lookup.h"
+
+namespace plimsoll::query {
+
+std::vector<uint32_t> EventPair::groups_of(size_t events) const {
+  std::vector<uint32_t> groups(events);
+  groups[numerator] = kNumeratorGroup;
+  groups[denominator] = denominator_group();
+  return groups;
+}
+
+Result<std::string> parse_ratio(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 4> kAliases{
+      {{"ipc", "instructions/cycles"},
+       {"cpi", "cycles/instructions"},
+       {"exact-ipc", "exact-instructions/exact-cycles"},
+       {"exact-cpi", "exact-cycles/exact-instructions"}}};
+  for (const auto& [alias, ratio] : kAliases) {
+    if (text == alias) {
+      return ratio;
+    }
+  }
+  const size_t slash = text.find('/', 1);
+  if (text.empty() || slash == std::string_view::npos || slash + 1 == text.size()) {
+    return with_field(
+        fail(ErrorCode::kInvalid,
+             "ratio is \"{}\", not two events (instructions/cycles), ipc, cpi, exact-ipc or exact-cpi", text),
+        "ratio");
+  }
+  return std::string(text);
+}
+
+// Names of events may have slashes of their own ("cpu/event=0x3c/"): every one is tried.
+Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
+  std::optional<Error> failure;
+  for (size_t slash = ratio.find('/'); slash != std::string_view::npos; slash = ratio.find('/', slash + 1)) {
+    if (slash == 0 || slash + 1 == ratio.size()) {
+      continue;
+    }
+    const auto numerator = find_event(std::string(ratio.substr(0, slash)), snapshot);
+    const auto denominator = find_event(std::string(ratio.substr(slash + 1)), snapshot);
+    if (numerator && denominator) {
+      return EventPair{*numerator, *denominator};
+    }
+    if (!failure || numerator) {
+      failure = !numerator ? numerator.error() : denominator.error();
+    }
+  }
+  if (!failure) {
+    return fail(ErrorCode::kInvalid, "\"{}\" is no ratio: two events with a slash between them are", ratio);
+  }
+  Error error = *std::move(failure);
+  error.field = "ratio";
+  error.hint +=
+      "; where a machine lets nobody count an event (\"plimsolld probe\" says so: no PMU, as in many virtual "
+      "machines), the ratio is absent, not zero";
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace plimsoll::query

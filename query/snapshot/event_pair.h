@@ -1,0 +1,34 @@
+// Two events over each other: IPC is instructions over cycles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/snapshot/snapshot.h"
+
+namespace plimsoll::query {
+
+// IDs of dictionary entries.
+struct EventPair {
+  uint32_t numerator = 0;
+  uint32_t denominator = 0;
+
+  // The groups that an AggregateRequest is to sum them by. An event over itself is both.
+  static constexpr uint32_t kNumeratorGroup = 0;
+  uint32_t denominator_group() const { return numerator == denominator ? kNumeratorGroup : 1; }
+  size_t groups() const { return denominator_group() + 1; }
+  std::vector<uint32_t> groups_of(size_t events) const;
+};
+
+// "NUMERATOR/DENOMINATOR" of itself, or of "ipc", "cpi", "exact-ipc" and "exact-cpi"; kInvalid for other texts. Whether the events exist is
+// seen when they are looked up: their names may contain slashes.
+Result<std::string> parse_ratio(std::string_view text);
+
+// Of a text that parse_ratio() gave. kNotFound, with the field "ratio", where the snapshot lacks an event.
+Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot);
+
+}  // namespace plimsoll::query
