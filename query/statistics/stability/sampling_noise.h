@@ -26,7 +26,11 @@ class SamplingNoise {
   // chance: the Manhattan distance over the rows.
   double distance(double machines, double time) const;
 
-  // The fewest machines that bring it down to `distance`; nothing where all that there are do not.
+  // How far the estimate of that distance is off, relatively: the standard error that comes of these machines being the ones drawn.
+  double relative_error() const { return relative_error_; }
+
+  // The fewest machines, these among them, of which it will be found, in 95 of 100 cases, that they bring it down to `distance`: more
+  // than it takes if this estimate is right. Nothing where all that there are do not.
   std::optional<size_t> machines_for(double distance) const;
   // By what the time is to be multiplied to bring it down; at least 1; nothing where no time does, as what is left lies
   // between machines.
@@ -41,6 +45,7 @@ class SamplingNoise {
 
   size_t machines_;
   double fleet_ = 0;
+  double relative_error_ = 0;
   std::vector<Row> rows_;
 };
 
