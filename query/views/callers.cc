@@ -1,13 +1,11 @@
 #include "query/views/callers.h"
 
-#include <algorithm>
 #include <array>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/suggest.h"
+#include "query/selection/empty_selection.h"
 #include "query/snapshot/dimension.h"
 #include "query/views/top.h"
 
@@ -77,25 +75,11 @@ Result<CallersRequest> parse(Neighbour neighbour, const Parameters& parameters, 
 
 // Where the function is on no stack: is there one with a name like it?
 std::unexpected<Error> not_found(const CallersRequest& request, const Snapshot& snapshot) {
-  std::set<std::string> values;
-  for (uint32_t location = 0; location < snapshot.dictionaries.locations.size(); ++location) {
-    for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
-      values.insert(frame_value(snapshot, request.of.dimension().name, {location, depth}));
-    }
-  }
-  const bool is_known =
-      std::ranges::any_of(values, [&](const std::string& value) { return request.of.matches(value); });
-  const auto failure =
-      with_field(fail(ErrorCode::kNotFound, "no selected stack has {}", request.of.text()), "function");
-  if (is_known) {
-    return with_hint(failure, "other stacks do: look at the filters (where) and times (since, until)");
-  }
-  const std::vector<std::string_view> known(values.begin(), values.end());
-  const std::string& text = request.of.text();
-  const auto nearest = nearest_word(std::string_view(text).substr(text.find_first_of("=~ ") + 1), known);
-  return with_hint(failure,
-                   nearest ? fmt::format("did you mean {}?", *nearest)
-                           : "\"plimsoll top\" shows which there are; function=~NAME finds a part of a name");
+  const auto why = why_no_match(request.of, snapshot);
+  return with_hint(
+      with_field(fail(ErrorCode::kNotFound, "no selected stack has {}", request.of.text()), "function"),
+      why ? *why + "; \"plimsoll top\" shows which there are, function=~NAME finds a part of a name"
+          : "other stacks do: look at the filters (where) and times (since, until)");
 }
 
 }  // namespace

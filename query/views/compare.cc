@@ -17,6 +17,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/empty_selection.h"
 #include "query/snapshot/event_pair.h"
 #include "query/statistics/linearization.h"
 #include "query/statistics/relative_change.h"
@@ -118,7 +119,7 @@ class CompareQuery {
       return with_hint(with_field(fail(ErrorCode::kNotFound, "the {} side has no samples of {}",
                                        kNames[number], request_.ratio),
                                   fmt::format("{}_where", kNames[number])),
-                       "\"plimsoll top --ratio\" with the same filters and times shows what there is");
+                       why_empty(number == kBase ? request_.sides.base : request_.sides.other, snapshot_));
     }
     return {};
   }

@@ -19,6 +19,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/empty_selection.h"
 #include "query/statistics/difference.h"
 #include "query/statistics/stability/row_changes.h"
 #include "query/statistics/student_t.h"
@@ -106,7 +107,7 @@ class DiffQuery {
       return with_hint(with_field(fail(ErrorCode::kNotFound, "the {} side has no samples: {}", kNames[number],
                                        description(number)),
                                   fmt::format("{}_where", kNames[number])),
-                       "\"plimsoll top\" with the same filters and times shows what there is");
+                       why_empty(*half.selection, snapshot_));
     }
     if (request_.measure == Measure::kRate) {
       const std::vector<double> by_origin = rate_exposures(half.resolved, snapshot_);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/empty_selection.h"
 #include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
@@ -30,6 +31,9 @@ class FlameQuery {
     flame_.event = event.name;
     flame_.unit = unit_name(event.unit);
     flame_.notes = std::move(resolved->notes);
+    if (cells->size() == 0) {
+      flame_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+    }
     flame_.coverage = resolved->coverage;
     // Not by add_node(): a function called "all" is another node, below this one.
     nodes_.push_back({0, number("all")});

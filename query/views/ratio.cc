@@ -7,6 +7,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/empty_selection.h"
 #include "query/snapshot/event_pair.h"
 #include "query/views/estimate_columns.h"
 
@@ -72,6 +73,9 @@ class RatioQuery {
     symbols.describe(resolved_.coverage);
     resolved_.coverage.samples = std::llround(samples);
     rows_ = sum_rows(*cells, events_.groups(), grouping_, snapshot_);
+    if (rows_.size() == 0) {
+      resolved_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+    }
     return {};
   }
 

@@ -11,6 +11,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/empty_selection.h"
 #include "query/statistics/linearization.h"
 #include "query/views/estimate_columns.h"
 
@@ -90,7 +91,7 @@ class SeriesQuery {
     symbols.describe(resolved_.coverage);
     if (resolved_.coverage.samples == 0) {
       return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
-                       "\"plimsoll top\" with the same filters and times shows what there is");
+                       why_empty(request_.selection, snapshot_));
     }
     const SummedRows rows = sum_rows(*cells, 1, grouping_, snapshot_);
     std::vector<uint32_t> places(rows.size());

@@ -8,6 +8,7 @@
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
+#include "query/selection/empty_selection.h"
 #include "query/snapshot/event_pair.h"
 #include "query/views/estimate_columns.h"
 #include "query/views/ratio.h"
@@ -60,6 +61,9 @@ class TopQuery {
       symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
     }
     rows_ = sum_rows(*cells, 1, grouping_, snapshot_);
+    if (rows_.size() == 0) {
+      resolved_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+    }
     return {};
   }
 

@@ -1,0 +1,97 @@
+#include "query/selection/empty_selection.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/suggest.h"
+#include "base/time.h"
+#include "query/snapshot/dimension.h"
+
+namespace plimsoll::query {
+namespace {
+
+template <typename ValueOf>
+std::set<std::string> values_from(uint32_t first, size_t entries, const ValueOf& value_of) {
+  std::set<std::string> values;
+  for (uint32_t id = first; id < entries; ++id) {
+    values.insert(value_of(id));
+  }
+  return values;
+}
+
+std::set<std::string> values_of(const Dimension& dimension, const Snapshot& snapshot) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  switch (dimension.source) {
+    case DimensionSource::kOrigin:
+      return values_from(1, dictionaries.origins.size(),
+                         [&](uint32_t id) { return origin_value(snapshot, dimension.name, id); });
+    case DimensionSource::kWorkload:
+      return values_from(1, dictionaries.workloads.size(),
+                         [&](uint32_t id) { return workload_value(snapshot, dimension.name, id); });
+    case DimensionSource::kThread:
+      return values_from(1, dictionaries.threads.size(),
+                         [&](uint32_t id) { return dictionaries.threads[id]; });
+    case DimensionSource::kFrame: {
+      const auto frames = snapshot.frame_keys->of(snapshot, {dimension.name});
+      return values_from(0, frames->size(), [&](uint32_t key) { return frames->text(key, 0); });
+    }
+    case DimensionSource::kStack:
+      break;
+  }
+  return {};
+}
+
+// Nothing: there are profiles of these times.
+std::optional<std::string> why_no_profiles(const Selection& selection, const Snapshot& snapshot) {
+  const auto& origins = snapshot.dictionaries.origins;
+  if (origins.size() <= 1) {
+    return "there are no profiles yet";
+  }
+  int64_t from_ns = INT64_MAX;
+  int64_t to_ns = INT64_MIN;
+  for (size_t id = 1; id < origins.size(); ++id) {
+    if (origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns) {
+      return std::nullopt;
+    }
+    from_ns = std::min(from_ns, origins[id].from_ns);
+    to_ns = std::max(to_ns, origins[id].to_ns);
+  }
+  return fmt::format("there are no profiles of these times, but from {} to {}", format_time(from_ns),
+                     format_time(to_ns));
+}
+
+}  // namespace
+
+std::optional<std::string> why_no_match(const Predicate& predicate, const Snapshot& snapshot) {
+  if (predicate.dimension().source == DimensionSource::kStack) {
+    return std::nullopt;  // whole stacks are too long to be misspelt, and to be gathered
+  }
+  const std::set<std::string> values = values_of(predicate.dimension(), snapshot);
+  const bool holds_for_some = std::ranges::any_of(
+      values, [&](const std::string& value) { return predicate.matches(value) != predicate.is_negated(); });
+  if (holds_for_some) {
+    return std::nullopt;
+  }
+  const std::vector<std::string_view> known(values.begin(), values.end());
+  const auto nearest = nearest_word(predicate.wanted(), known);
+  return fmt::format("nothing that there is meets {}{}", predicate.text(),
+                     nearest ? fmt::format(": did you mean {}?", *nearest) : "");
+}
+
+std::string why_empty(const Selection& selection, const Snapshot& snapshot) {
+  if (const auto why = why_no_profiles(selection, snapshot)) {
+    return *why;
+  }
+  for (const Predicate& predicate : selection.where) {
+    if (const auto why = why_no_match(predicate, snapshot)) {
+      return *why;
+    }
+  }
+  return selection.where.empty() ? "the profiles of these times have no samples of this event"
+                                 : "no sample of these times and this event meets all filters at once";
+}
+
+}  // namespace plimsoll::query
