@@ -13,21 +13,6 @@ using model::Condition;
 using model::Random;
 using model::Sample;
 
-// The frame next to the outermost match, on its outer side, or next to the innermost one, on its inner side.
-std::string neighbour_of(const Sample& sample, const Condition& of, Neighbour neighbour) {
-  std::vector<size_t> matches;
-  for (size_t i = 0; i < sample.frames.size(); ++i) {
-    if (model::text_of(sample, sample.frames[i], of.dimension) == of.value) {
-      matches.push_back(i);
-    }
-  }
-  if (neighbour == Neighbour::kCaller) {
-    return matches.back() + 1 == sample.frames.size() ? "[no caller]"
-                                                      : sample.frames[matches.back() + 1].function;
-  }
-  return matches.front() == 0 ? "[itself]" : sample.frames[matches.front() - 1].function;
-}
-
 class RandomCallers : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(RandomCallers, AgreeWithSumsOverTheRawProfiles) {
@@ -57,7 +42,7 @@ TEST_P(RandomCallers, AgreeWithSumsOverTheRawProfiles) {
     std::map<std::string, double> expected;
     for (const Sample& candidate : samples) {
       if (question.selects(candidate) && of.holds(candidate)) {
-        expected[neighbour_of(candidate, of, neighbour)] += candidate.value;
+        expected[model::neighbour_of(candidate, of, neighbour)] += candidate.value;
       }
     }
     Parameters parameters{{"event", question.event}, {"of", of.text()}, {"limit", "1000"}, {"margins", "no"}};

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "query/statistics/design.h"
 #include "tests/unit/query/fleet_fixture.h"
@@ -71,6 +72,7 @@ inline wire::RawProfile random_profile(Random& random, uint64_t seed) {
 
 struct Frame {
   std::string function, file, binary;
+  std::string line = {};
 };
 
 // A machine in a draw.
@@ -85,18 +87,55 @@ struct Sample {
   std::vector<Frame> frames;                 // innermost first; at least one
 };
 
-inline std::vector<Frame> frames_of_location(const wire::RawProfile& profile, int location) {
-  const auto address = static_cast<int>(profile.locations().address(location));
-  if (profile.locations().kind(location) == wire::ELF) {
-    const std::string& path = profile.binaries(static_cast<int>(profile.locations().owner(location))).path();
-    const std::string name = path.substr(path.rfind('/') + 1);
-    return {{"[no symbol in " + name + "]", "", name}};
+// Why there are no more callers; of other reasons no profile here has any.
+inline std::string reason_text(wire::StackProblem problem) {
+  switch (problem) {
+    case wire::NOT_IN_A_MAPPING:
+      return "a return address outside code";
+    case wire::TOO_DEEP:
+      return "too deep";
+    case wire::NO_USER_STACK:
+      return "no user stack";
+    default:
+      return "unknown reason";
   }
+}
+
+inline std::vector<Frame> named_frames(const wire::RawProfile& profile, uint64_t first,
+                                       const std::string& binary) {
   std::vector<Frame> frames;
-  for (int i = address; i == address || profile.frames(i - 1).inlined_into_next(); ++i) {
-    frames.push_back({profile.frames(i).function(), profile.frames(i).file(), ""});
+  for (auto i = static_cast<int>(first);; ++i) {
+    const wire::NamedFrame& frame = profile.frames(i);
+    frames.push_back({frame.function(), frame.file(), binary,
+                      frame.line() == 0 ? "" : fmt::format("{}:{}", frame.file(), frame.line())});
+    if (!frame.inlined_into_next()) {
+      return frames;
+    }
   }
-  return frames;
+}
+
+inline std::vector<Frame> frames_of_location(const wire::RawProfile& profile, int location) {
+  const uint64_t address = profile.locations().address(location);
+  const auto nameless = [](const std::string& binary) {
+    return std::vector<Frame>{{fmt::format("[no symbol in {}]", binary), "", binary}};
+  };
+  switch (profile.locations().kind(location)) {
+    case wire::NAMED:
+      return named_frames(profile, address, "");
+    case wire::BPF:
+      return named_frames(profile, address, "[bpf]");
+    case wire::JIT:
+      return nameless("[jit]");
+    case wire::UNRESOLVED:
+      return nameless("[unresolved]");
+    case wire::UNFINISHED:
+      return {
+          {fmt::format("[unfinished: {}]", reason_text(static_cast<wire::StackProblem>(address))), "", ""}};
+    default:
+      const std::string& path =
+          profile.binaries(static_cast<int>(profile.locations().owner(location))).path();
+      return nameless(path.substr(path.rfind('/') + 1));
+  }
 }
 
 inline std::vector<Frame> frames_of_stack(const wire::RawProfile& profile, uint32_t stack) {
@@ -108,7 +147,7 @@ inline std::vector<Frame> frames_of_stack(const wire::RawProfile& profile, uint3
     }
   }
   if (frames.empty()) {
-    frames.push_back({"[no stack]", "[no stack]", "[no stack]"});
+    frames.push_back({"[no stack]", "[no stack]", "[no stack]", "[no stack]"});
   }
   return frames;
 }
@@ -116,7 +155,7 @@ inline std::vector<Frame> frames_of_stack(const wire::RawProfile& profile, uint3
 inline std::string stack_text(const std::vector<Frame>& frames) {
   std::string text;
   for (const Frame& frame : frames) {
-    text = text.empty() ? frame.function : frame.function + ";" + text;
+    text = &frame == &frames.front() ? frame.function : frame.function + ";" + text;
   }
   return text;
 }
@@ -156,39 +195,100 @@ inline Unit unit_of(const wire::RawProfile& profile) {
   return {profile.assignment().draw().id(), profile.machine().id()};
 }
 
-inline void add_samples(const wire::RawProfile& profile, const ObservedTimes& observed,
-                        std::vector<Sample>& samples) {
-  for (const wire::SampleTable& table : profile.samples()) {
-    const wire::Event& event = profile.events(static_cast<int>(table.event(0)));
-    for (int i = 0; i < table.hits_size(); ++i) {
-      if (table.hits(i) == 0) {
-        continue;
-      }
-      const wire::Thread& thread = profile.threads(static_cast<int>(table.thread(i)));
-      const wire::Process& process = profile.processes(static_cast<int>(thread.process()));
-      Sample& sample = samples.emplace_back();
-      sample.event = event.name();
-      sample.unit = unit_of(profile);
-      sample.hits = static_cast<double>(table.hits(i));
-      sample.value = static_cast<double>(table.hits(i)) * event.counter_total() /
-                     static_cast<double>(event.hits()) * weight(profile, event.name(), observed);
-      sample.frames = frames_of_stack(profile, table.stack(i));
-      sample.texts = {{"machine", profile.machine().id()},
-                      {"draw", profile.assignment().draw().id()},
-                      {"job", process.job()},
-                      {"app", process.comm()},
-                      {"thread", thread.name()},
-                      {"stack", stack_text(sample.frames)}};
+// What one hit stands for in its own profile.
+inline double scale(const wire::Event& event) {
+  const auto hits = static_cast<double>(event.hits());
+  const double produced = hits + static_cast<double>(event.lost());
+  const double busy =
+      event.ticks_due() == 0 ? 1 : std::min(1.0, produced / static_cast<double>(event.ticks_due()));
+  const double turns = event.time_running_ns() == 0 ? 1
+                                                    : static_cast<double>(event.time_enabled_ns()) /
+                                                          static_cast<double>(event.time_running_ns());
+  return event.counter_total() * turns * busy / hits;
+}
+
+// Of some hits, where some samples stand for several.
+inline double samples_behind(const wire::Event& event, uint64_t hits) {
+  const uint64_t samples = event.samples() == 0 ? event.hits() : event.samples();
+  return static_cast<double>(hits) * static_cast<double>(samples) / static_cast<double>(event.hits());
+}
+
+// Of all profiles of a machine in a draw.
+inline std::map<std::string, std::string> origin_texts(const wire::RawProfile& profile) {
+  return {{"machine", profile.machine().id()},
+          {"draw", profile.assignment().draw().id()},
+          {"hostname", profile.machine().hostname()},
+          {"platform", profile.machine().platform()}};
+}
+
+inline std::string app_of(const wire::Process& process) {
+  const std::string& executable = process.executable();
+  return executable.empty() ? process.comm() : executable.substr(executable.rfind('/') + 1);
+}
+
+inline void add_sample(const wire::RawProfile& profile, const wire::Event& event, uint32_t thread_index,
+                       uint64_t hits, std::vector<Frame> frames, const ObservedTimes& observed,
+                       std::vector<Sample>& samples) {
+  if (hits == 0) {
+    return;
+  }
+  const wire::Thread& thread = profile.threads(static_cast<int>(thread_index));
+  const wire::Process& process = profile.processes(static_cast<int>(thread.process()));
+  Sample& sample = samples.emplace_back();
+  sample.event = event.name();
+  sample.unit = unit_of(profile);
+  sample.hits = samples_behind(event, hits);
+  sample.value = static_cast<double>(hits) * scale(event) * weight(profile, event.name(), observed);
+  sample.frames = std::move(frames);
+  sample.texts = origin_texts(profile);
+  sample.texts["job"] = process.job();
+  sample.texts["app"] = app_of(process);
+  sample.texts["thread"] = thread.name();
+  sample.texts["stack"] = stack_text(sample.frames);
+}
+
+// A branch is a stack of two: where it led to, called by where it came from.
+inline void add_branches(const wire::RawProfile& profile, const wire::BranchTable& table,
+                         const ObservedTimes& observed, std::vector<Sample>& samples) {
+  for (int i = 0; i < table.hits_size(); ++i) {
+    std::vector<Frame> frames = frames_of_location(profile, static_cast<int>(table.to_location(i)));
+    for (const Frame& frame : frames_of_location(profile, static_cast<int>(table.from_location(i)))) {
+      frames.push_back(frame);
+    }
+    add_sample(profile, profile.events(static_cast<int>(table.event())), table.thread(i), table.hits(i),
+               frames, observed, samples);
+    if (table.mispredicted_event_plus_1() != 0) {
+      add_sample(profile, profile.events(static_cast<int>(table.mispredicted_event_plus_1() - 1)),
+                 table.thread(i), table.mispredicted(i), frames, observed, samples);
     }
   }
 }
 
+inline void add_samples(const wire::RawProfile& profile, const ObservedTimes& observed,
+                        std::vector<Sample>& samples) {
+  for (const wire::SampleTable& table : profile.samples()) {
+    for (int i = 0; i < table.hits_size(); ++i) {
+      const int row = i / table.event_size();
+      const auto event = static_cast<int>(table.event(i % table.event_size()));
+      add_sample(profile, profile.events(event), table.thread(row), table.hits(i),
+                 frames_of_stack(profile, table.stack(row)), observed, samples);
+    }
+  }
+  for (const wire::BranchTable& table : profile.branches()) {
+    add_branches(profile, table, observed, samples);
+  }
+}
+
 inline std::string text_of(const Sample& sample, const Frame& frame, const std::string& dimension) {
-  if (dimension == "function") {
+  // Raw profiles do not tell names as linked.
+  if (dimension == "function" || dimension == "linkage_name") {
     return frame.function;
   }
   if (dimension == "file") {
     return frame.file;
+  }
+  if (dimension == "line") {
+    return frame.line;
   }
   return dimension == "binary" ? frame.binary : sample.texts.at(dimension);
 }
@@ -286,6 +386,21 @@ inline ExpectedTable expected_answer(const Question& question, const std::vector
   return table;
 }
 
+// The frame next to the outermost match, on its outer side, or next to the innermost one, on its inner side.
+inline std::string neighbour_of(const Sample& sample, const Condition& of, Neighbour neighbour) {
+  std::vector<size_t> matches;
+  for (size_t i = 0; i < sample.frames.size(); ++i) {
+    if (text_of(sample, sample.frames[i], of.dimension) == of.value) {
+      matches.push_back(i);
+    }
+  }
+  if (neighbour == Neighbour::kCaller) {
+    return matches.back() + 1 == sample.frames.size() ? "[no caller]"
+                                                      : sample.frames[matches.back() + 1].function;
+  }
+  return matches.front() == 0 ? "[itself]" : sample.frames[matches.front() - 1].function;
+}
+
 inline const std::vector<std::string> kDimensions{"machine", "draw",     "job",  "app",   "thread",
                                                   "stack",   "function", "file", "binary"};
 
@@ -306,8 +421,13 @@ inline Question random_question(Random& random, const std::vector<Sample>& sampl
   return question;
 }
 
-// The machines that the question is about, whether they have samples or not: each draw is a stratum, in the order in which they
-// began.
+inline bool has_event(const wire::RawProfile& profile, const std::string& name) {
+  return std::ranges::any_of(profile.events(),
+                             [&](const wire::Event& event) { return event.name() == name; });
+}
+
+// The machines that the question is about (of no event: of any), whether they have samples or not. Each part of
+// the fleet in each draw is a stratum; the same part in successive draws stands side by side.
 inline std::map<Unit, statistics::SampledMachine> sampled_machines(
     const Question& question, const std::vector<wire::RawProfile>& profiles) {
   std::map<std::string, int64_t> starts_ns;
@@ -316,9 +436,12 @@ inline std::map<Unit, statistics::SampledMachine> sampled_machines(
         starts_ns.try_emplace(profile.assignment().draw().id(), profile.window().start().wall_ns());
     entry->second = std::min(entry->second, profile.window().start().wall_ns());
   }
-  std::map<std::pair<int64_t, std::string>, uint32_t> strata;
-  for (const auto& [draw, start_ns] : starts_ns) {
-    strata[{start_ns, draw}];
+  const auto stratum_of = [&](const wire::Draw& draw) {
+    return std::tuple(draw.stratum(), starts_ns.at(draw.id()), draw.id());
+  };
+  std::map<std::tuple<std::string, int64_t, std::string>, uint32_t> strata;
+  for (const wire::RawProfile& profile : profiles) {
+    strata[stratum_of(profile.assignment().draw())];
   }
   uint32_t number = 0;
   for (auto& [key, stratum] : strata) {
@@ -326,19 +449,20 @@ inline std::map<Unit, statistics::SampledMachine> sampled_machines(
   }
   std::map<Unit, statistics::SampledMachine> machines;
   for (const wire::RawProfile& profile : profiles) {
-    const auto& [draw, machine] = unit_of(profile);
-    const std::map<std::string, std::string> texts{{"draw", draw}, {"machine", machine}};
-    const bool is_asked_about = std::ranges::all_of(question.where, [&](const Condition& condition) {
-      const auto text = texts.find(condition.dimension);
-      return text == texts.end() || (text->second == condition.value) != condition.negated;
-    });
+    const wire::Draw& draw = profile.assignment().draw();
+    const std::map<std::string, std::string> texts = origin_texts(profile);
+    const bool is_asked_about =
+        (question.event.empty() || has_event(profile, question.event)) &&
+        std::ranges::all_of(question.where, [&](const Condition& condition) {
+          const auto text = texts.find(condition.dimension);
+          return text == texts.end() || (text->second == condition.value) != condition.negated;
+        });
     if (!is_asked_about) {
       continue;
     }
-    const auto probability =
-        draw.empty() ? std::nullopt : std::optional(profile.assignment().draw().inclusion_probability());
+    const auto probability = draw.id().empty() ? std::nullopt : std::optional(draw.inclusion_probability());
     const auto [entry, is_new] = machines.try_emplace(
-        {draw, machine}, statistics::SampledMachine{strata.at({starts_ns.at(draw), draw}), probability});
+        unit_of(profile), statistics::SampledMachine{strata.at(stratum_of(draw)), probability});
     if (entry->second.inclusion_probability != probability) {
       entry->second.inclusion_probability.reset();
     }
