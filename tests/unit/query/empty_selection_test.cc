@@ -36,7 +36,9 @@ TEST_F(EmptyAnswer, NamesTheFilterThatNothingMeetsAndTheNearestValue) {
             "nothing: nothing that there is meets job=serach: did you mean search?");
   EXPECT_EQ(why({{"where", "machine=rome-71"}, {"where", "job=mail"}}),
             "nothing: nothing that there is meets machine=rome-71: did you mean rome-17?");
-  EXPECT_EQ(why({{"where", "thread=i0"}}), "nothing: nothing that there is meets thread=i0");
+  EXPECT_EQ(why({{"where", "thread=i0"}}),
+            "nothing: nothing that there is meets thread=i0: did you mean io?");
+  EXPECT_EQ(why({{"where", "thread=worker"}}), "nothing: nothing that there is meets thread=worker");
   EXPECT_EQ(why({{"where", "function=rendr"}}),
             "nothing: nothing that there is meets function=rendr: did you mean render?");
   EXPECT_EQ(why({{"where", "job in serach,mial"}}),
