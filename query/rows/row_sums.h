@@ -78,7 +78,7 @@ Result<SampledRows> sample_rows(const store::AggregateRequest& request, std::spa
                                 const Snapshot& snapshot);
 // The same in two selections, which share what is worked out about the keys.
 Result<std::array<SampledRows, 2>> sample_rows_of_two(
-    const std::array<const store::AggregateRequest*, 2>& requests, std::span<const RowKey> keys, size_t events,
-    const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot);
+    const std::array<const store::AggregateRequest*, 2>& requests, std::span<const RowKey> keys,
+    size_t events, const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

@@ -90,8 +90,8 @@ std::string why_empty(const Selection& selection, const Snapshot& snapshot) {
       return *why;
     }
   }
-  return selection.where.empty() ? "the profiles of these times have no samples of this event"
-                                 : "no sample of these times and this event meets all filters at once";
+  return selection.where.empty() ? "no profile of these times that can be used has samples of it"
+                                 : "no sample of these times meets all filters at once";
 }
 
 }  // namespace plimsoll::query

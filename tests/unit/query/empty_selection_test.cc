@@ -49,9 +49,9 @@ TEST_F(EmptyAnswer, NamesTheFilterThatNothingMeetsAndTheNearestValue) {
 
 TEST_F(EmptyAnswer, SaysThatFiltersExcludeEachOther) {
   EXPECT_EQ(why({{"where", "job=search"}, {"where", "function=render"}}),
-            "nothing: no sample of these times and this event meets all filters at once");
+            "nothing: no sample of these times meets all filters at once");
   EXPECT_EQ(why({{"where", "stack=main;lex"}}),
-            "nothing: no sample of these times and this event meets all filters at once");
+            "nothing: no sample of these times meets all filters at once");
 }
 
 TEST_F(EmptyAnswer, SaysWhenThereAreProfiles) {
@@ -61,7 +61,8 @@ TEST_F(EmptyAnswer, SaysWhenThereAreProfiles) {
 }
 
 TEST_F(EmptyAnswer, SaysThatTheEventWasNotSeen) {
-  EXPECT_EQ(why({{"event", "faults"}}), "nothing: the profiles of these times have no samples of this event");
+  EXPECT_EQ(why({{"event", "faults"}}),
+            "nothing: no profile of these times that can be used has samples of it");
 }
 
 TEST_F(EmptyAnswer, OfRatiosSaysSoToo) {

@@ -175,7 +175,7 @@ TEST(Ratio, NoProfileWithBothIsAnEmptyTableThatSaysWhy) {
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_THAT(table->rows, IsEmpty());
   EXPECT_EQ(table->coverage.samples, 0);
-  EXPECT_THAT(table->notes, ElementsAre(HasSubstr("2 of 2 profiles")));
+  EXPECT_THAT(table->notes, ElementsAre(HasSubstr("2 of 2 profiles"), HasSubstr("nothing: no profile")));
 }
 
 TEST(Ratio, WhereNobodyCountsAnEventTheErrorSaysWhatThereIs) {

@@ -119,7 +119,8 @@ TEST_F(Series, RefusesMoreBucketsThanItCanTell) {
   const auto refused = ask(fleet_, {{"bucket", "1s"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text(),
-            "2001 buckets of time, more than 2000 (field: bucket); ask for longer buckets, or a shorter time (since, until)");
+            "2001 buckets of time, more than 2000 (field: bucket); ask for longer buckets, or a shorter time "
+            "(since, until)");
   EXPECT_TRUE(ask(fleet_, {{"bucket", "2s"}}));
 }
 
