@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// The length of the valid UTF-8 sequence at the front of `text`; 0 where there is none.
+// The length of the valid UTF-8 sequence at the front of `text`; 0 where there is none or it is a control character.
 size_t utf8_sequence_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) {
@@ -27,7 +27,9 @@ size_t utf8_sequence_length(std::string_view text) {
   }
   constexpr std::array<uint32_t, 5> kSmallest{0, 0, 0x80, 0x800, 0x10000};
   const bool is_surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  return code_point >= kSmallest[length] && code_point <= 0x10FFFF && !is_surrogate ? length : 0;
+  const bool is_c1_control = code_point >= 0x80 && code_point < 0xA0;
+  return !is_c1_control && code_point >= kSmallest[length] && code_point <= 0x10FFFF && !is_surrogate ? length
+                                                                                                      : 0;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// Valid UTF-8, with '?' for each byte that is none and for control characters: names of processes, functions and paths
+// Valid UTF-8, with '?' for each byte that is none and for control characters (C0, DEL, C1): names of processes, functions and paths
 // may hold any byte, protocol strings may not.
 std::string printable(std::string_view bytes);
 

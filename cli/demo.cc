@@ -13,6 +13,7 @@
 #include "cli/child_process.h"
 #include "cli/commands.h"
 #include "cli/symbol_tables.h"
+#include "cli/views/terminal.h"
 #include "config/server_config.h"
 #include "query/views/top.h"
 #include "server/server.h"
@@ -116,7 +117,7 @@ Status print_top(const std::string& data_dir, std::string_view title,
   if (!table) {
     return propagate(table);
   }
-  fmt::print("\n{}\n{}", title, query::to_text(*table));
+  fmt::print("\n{}\n{}", title, query::to_text(*table, style_of_output()));
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "cli/views/commands.h"
+#include "cli/views/terminal.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -28,7 +29,7 @@ Result<query::Flame> flame_of_server(const AnswerSource& source, const query::Pa
 Result<std::string> in_form(const query::Flame& flame, FlameForm form) {
   switch (form) {
     case FlameForm::kText:
-      return query::to_text(flame);
+      return query::to_text(flame, style_of_output());
     case FlameForm::kFolded:
       return query::to_folded(flame);
     case FlameForm::kJson:

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "base/time.h"
 #include "cli/views/commands.h"
+#include "cli/views/terminal.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -43,7 +44,7 @@ Status run_sql(const SqlOptions& options) {
   for (const std::string& note : answer->notes) {
     fmt::print(stderr, "note: {}\n", printable(note));
   }
-  fmt::print("{}", query::to_form(*answer, options.form));
+  fmt::print("{}", query::to_form(*answer, options.form, style_of_output()));
   return {};
 }
 

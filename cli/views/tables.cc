@@ -2,6 +2,7 @@
 
 #include "base/time.h"
 #include "cli/views/commands.h"
+#include "cli/views/terminal.h"
 #include "query/views/callers.h"
 #include "query/views/compare.h"
 #include "query/views/diff.h"
@@ -37,7 +38,7 @@ Status run(const TableOptions& options, const char* path, Parse parse, View view
   if (!table) {
     return propagate(table);
   }
-  fmt::print("{}", query::to_form(*table, options.form));
+  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
   return {};
 }
 

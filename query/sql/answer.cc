@@ -1,6 +1,5 @@
 #include "query/sql/answer.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
@@ -48,52 +47,20 @@ std::string cell_text(const Value& value) {
   return real == nullptr ? "-" : fmt::format("{:.12g}", *real);
 }
 
-// Characters, not bytes: those that do not continue a UTF-8 sequence.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
-}
-
-struct TextColumn {
-  size_t width = 0;
-  bool is_text = false;
-};
-
-void append_line(const std::vector<std::string>& cells, const std::vector<TextColumn>& columns,
-                 std::string& text) {
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const bool is_last = i + 1 == cells.size();
-    const std::string spaces(columns[i].width - width_of(cells[i]), ' ');
-    text += columns[i].is_text ? cells[i] + (is_last ? "" : spaces) : spaces + cells[i];
-    text += is_last ? "\n" : "  ";
-  }
-}
-
 }  // namespace
 
-std::string to_text(const SqlAnswer& answer) {
-  std::vector<TextColumn> columns(answer.columns.size());
-  std::vector<std::vector<std::string>> lines(1);
+std::string to_text(const SqlAnswer& answer, const TextStyle& style) {
+  std::vector<GridColumn> columns;
   for (const std::string& name : answer.columns) {
-    lines[0].push_back(printable(name));
+    columns.push_back({.header = {printable(name), Emphasis::kBold}, .cells = {}});
   }
   for (const auto& row : answer.rows) {
-    auto& line = lines.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
-      line.push_back(cell_text(row[i]));
+      columns[i].cells.push_back({cell_text(row[i])});
       columns[i].is_text |= std::holds_alternative<std::string>(row[i]);
     }
   }
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      columns[i].width = std::max(columns[i].width, width_of(line[i]));
-    }
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    append_line(line, columns, text);
-  }
-  return text;
+  return to_grid(std::move(columns), style, GridFit::kEveryColumn).text;
 }
 
 std::string to_csv(const SqlAnswer& answer) {
@@ -118,10 +85,10 @@ std::string to_json(const SqlAnswer& answer) {
   return text + "]}\n";
 }
 
-std::string to_form(const SqlAnswer& answer, TableForm form) {
+std::string to_form(const SqlAnswer& answer, TableForm form, const TextStyle& style) {
   switch (form) {
     case TableForm::kText:
-      return to_text(answer);
+      return to_text(answer, style);
     case TableForm::kJson:
       return to_json(answer);
     case TableForm::kCsv:

@@ -16,13 +16,13 @@ struct SqlAnswer {
   std::vector<std::vector<Value>> rows;
 };
 
-// For a terminal: aligned, in the order of the statement, NULL as "-".
-std::string to_text(const SqlAnswer& answer);
+// For people: aligned, in the order of the statement, NULL as "-"; every column stays, however narrow the terminal.
+std::string to_text(const SqlAnswer& answer, const TextStyle& style = {});
 // RFC 4180, with a header line; values unrounded.
 std::string to_csv(const SqlAnswer& answer);
 // {"notes": [], "columns": [name], "rows": [[value]]}
 std::string to_json(const SqlAnswer& answer);
-std::string to_form(const SqlAnswer& answer, TableForm form);
+std::string to_form(const SqlAnswer& answer, TableForm form, const TextStyle& style = {});
 
 // The inverse of to_json(); for answers of a server.
 Result<SqlAnswer> sql_answer_from_json(std::string_view text);

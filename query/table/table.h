@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/table/text_grid.h"
 
 namespace plimsoll::query {
 
@@ -61,15 +62,16 @@ std::string readable(double value, std::string_view unit);
 // where some were taken so, and where symbols are missing "no symbols for: gzip 19.2 % (build ID ...), ..."; each with a line end.
 std::string coverage_text(std::string_view event, const Coverage& coverage);
 
-// For a terminal: aligned, shares as percentages, values with readable units, and, where the table is about an event, a
-// line about the coverage. A column X_margin stands behind its X ("12.30 % ±0.41"), X_low and X_high are left out, and columns
-// ..._margin_kind are summed up in a line below. Columns X_change have a sign.
-std::string to_text(const Table& table);
+// For people: aligned, shares as percentages, values with readable units, and, where the table is about an event, a line
+// about the coverage. A column X_margin stands behind its X ("12.30 % ±0.41"), X_low and X_high are left out, and columns
+// ..._margin_kind are summed up in a line below. Columns X_change have a sign. On a terminal the first share has bars, unless
+// the table compares, and a line below names the columns that did not fit.
+std::string to_text(const Table& table, const TextStyle& style = {});
 // RFC 4180, with a header line; values unrounded.
 std::string to_csv(const Table& table);
 // {"event", "notes", "columns": [{"name", "unit"}], "rows": [{column: value}], "coverage": {...}}
 std::string to_json(const Table& table);
-std::string to_form(const Table& table, TableForm form);
+std::string to_form(const Table& table, TableForm form, const TextStyle& style = {});
 
 // The inverse of to_json(); for answers of a server.
 Result<Table> from_json(std::string_view text);

@@ -51,8 +51,8 @@ Result<Flame> flame(const FlameRequest& request, const Snapshot& snapshot);
 // counts where it was cut. ';' in a name becomes ':', a control character a space. Lines that round to 0 are left out.
 // kTooLarge where the lines of very deep stacks would take over a gigabyte.
 Result<std::string> to_folded(const Flame& flame);
-// For a terminal: a line for each node, indented by its depth.
-std::string to_text(const Flame& flame);
+// For people: a line for each node, indented by its depth, cut where a terminal ends.
+std::string to_text(const Flame& flame, const TextStyle& style = {});
 // {"event", "unit", "notes", "coverage": {...}, "tree": {"name", "self", "total", "children": [...]}}
 std::string to_json(const Flame& flame);
 

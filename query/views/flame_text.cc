@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/printable.h"
 #include "query/views/flame.h"
 
 namespace plimsoll::query {
@@ -9,7 +10,7 @@ namespace {
 constexpr uint64_t kMaxFoldedBytes = uint64_t{1} << 30;
 
 // Deeper nodes stand at the same place and say how deep they are, so that a line stays readable.
-constexpr uint32_t kDeepestIndent = 40;
+constexpr size_t kDeepestIndent = 40;
 
 std::string folded_name(std::string name) {
   for (char& c : name) {
@@ -91,20 +92,23 @@ Result<std::string> to_folded(const Flame& flame) {
   return sorted_text(std::move(lines));
 }
 
-std::string to_text(const Flame& flame) {
+std::string to_text(const Flame& flame, const TextStyle& style) {
   std::string text;
   for (const std::string& note : flame.notes) {
-    text += "note: " + note + "\n";
+    text += "note: " + printable(note) + "\n";
   }
   text += coverage_text(flame.event, flame.coverage);
-  text += fmt::format("{:>12}  {:>8}  {:>8}\n", "total", "", "self");
+  text += emphasized(fmt::format("{:>12}  {:>8}  {:>8}", "total", "", "self"), Emphasis::kBold, style) + "\n";
   const double sum = flame.nodes.empty() ? 0 : flame.nodes.front().total;
   const auto share = [&](double value) { return readable(sum == 0 ? 0 : value / sum, "share"); };
+  const size_t deepest_indent = style.width == 0 ? kDeepestIndent : std::min(kDeepestIndent, style.width / 6);
   for (const FlameNode& node : flame.nodes) {
-    text += fmt::format("{:>12}  {:>8}  {:>8}  {:{}}{}{}\n", readable(node.total, flame.unit),
-                        share(node.total), share(node.self), "", 2 * std::min(node.depth, kDeepestIndent),
-                        node.depth > kDeepestIndent ? fmt::format("{}: ", node.depth) : "",
-                        folded_name(flame.names[node.name]));
+    const std::string line =
+        fmt::format("{:>12}  {:>8}  {:>8}  {:{}}{}{}", readable(node.total, flame.unit), share(node.total),
+                    share(node.self), "", 2 * std::min<size_t>(node.depth, deepest_indent),
+                    node.depth > deepest_indent ? fmt::format("{}: ", node.depth) : "",
+                    folded_name(flame.names[node.name]));
+    text += (style.width == 0 ? line : clipped(line, style.width)) + "\n";
   }
   return text;
 }

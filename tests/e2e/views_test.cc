@@ -6,12 +6,14 @@
 #include "proto/profile_codec.h"
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
+#include "tests/places.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Views : public ::testing::Test {
  protected:
@@ -86,6 +88,36 @@ TEST_F(Views, AFunctionThatIsNowhereIsAnErrorThatNamesTheNearest) {
   const Finished asked = run({"plimsoll", "callers", "--data", data_, "coppy"});
   EXPECT_EQ(asked.status, 1);
   EXPECT_THAT(asked.err, HasSubstr("did you mean copy?"));
+}
+
+// script(1) gives the program a terminal, of as many columns as stty(1) says.
+std::string on_a_terminal(int columns, const std::string& command) {
+  const Finished seen =
+      run({"/usr/bin/env", "TERM=xterm", "NO_COLOR=", "script", "-qec",
+           fmt::format("stty cols {}; exec '{}' {}", columns, built_file("plimsoll"), command), "/dev/null"});
+  EXPECT_EQ(seen.status, 0) << seen.err;
+  return seen.out;
+}
+
+TEST_F(Views, OnATerminalFitIntoIt) {
+  const std::string top = "top --by function,machine --data " + data_;
+  const std::string wide = on_a_terminal(200, top);
+  EXPECT_THAT(wide, HasSubstr("█"));
+  EXPECT_THAT(wide, HasSubstr("\x1b[1m")) << "in colour";
+  const std::string narrow = on_a_terminal(30, top);
+  EXPECT_THAT(narrow, HasSubstr("not shown, for want of width: "));
+  EXPECT_THAT(narrow, Not(HasSubstr("█")));
+  const Finished piped = run({"plimsoll", "top", "--by", "function,machine", "--data", data_});
+  EXPECT_THAT(piped.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(piped.out, Not(HasSubstr("█")));
+}
+
+TEST_F(Views, AreWithoutColourWhereNoColorIsSet) {
+  const Finished seen = run({"/usr/bin/env", "TERM=xterm", "NO_COLOR=1", "script", "-qec",
+                             fmt::format("'{}' top --data {}", built_file("plimsoll"), data_), "/dev/null"});
+  EXPECT_EQ(seen.status, 0) << seen.err;
+  EXPECT_THAT(seen.out, HasSubstr("█"));
+  EXPECT_THAT(seen.out, Not(HasSubstr("\x1b")));
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+#include "cli/views/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace plimsoll::cli {
+namespace {
+
+std::string_view environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string_view() : value;
+}
+
+size_t terminal_width() {
+  constexpr size_t kUsualWidth = 80;
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualWidth;
+}
+
+}  // namespace
+
+query::TextStyle style_of_output() {
+  if (::isatty(STDOUT_FILENO) != 1) {
+    return {};
+  }
+  const std::string_view terminal = environment("TERM");
+  return {.width = terminal_width(),
+          .has_colors = environment("NO_COLOR").empty() && !terminal.empty() && terminal != "dumb"};
+}
+
+}  // namespace plimsoll::cli
