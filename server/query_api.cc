@@ -11,6 +11,7 @@
 #include "query/views/flame.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
+#include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
 
@@ -82,6 +83,8 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   routes.push_back(view_route("/api/v1/diff", json, snapshots, query::parse_diff, as_json(query::diff)));
   routes.push_back(
       view_route("/api/v1/series", json, snapshots, query::parse_series, as_json(query::series)));
+  routes.push_back(
+      view_route("/api/v1/shared", json, snapshots, query::parse_shared, as_json(query::shared)));
   routes.push_back(
       view_route("/api/v1/stability", json, snapshots, query::parse_stability, as_json(query::stability)));
   routes.push_back(view_route("/api/v1/flame", json, snapshots, query::parse_flame, as_json(query::flame)));

@@ -24,6 +24,7 @@ Status run_diff(const TableOptions& options);
 Status run_compare(const TableOptions& options);
 Status run_series(const TableOptions& options);
 Status run_stability(const TableOptions& options);
+Status run_shared(const TableOptions& options);
 Status run_machines(const TableOptions& options);
 
 enum class FlameForm { kText, kFolded, kJson };

@@ -196,6 +196,30 @@ std::string stability_footer() {
          "  plimsoll stability --data DIR --where job=search --by function --tolerance 0.05\n";
 }
 
+void add_shared_flags(CLI::App& command, query::Parameters& parameters) {
+  add_selection(command, parameters);
+  add_parameter(command, "--by", "by", parameters, "The code: function (default), file, binary, ...")
+      ->type_name("DIM,...");
+  add_parameter(command, "--across", "across", parameters, "Who runs it: job (default), app, machine, ...")
+      ->type_name("DIM");
+  add_parameter(command, "--part", "part", parameters, "self (default), or total: with what the code calls")
+      ->type_name("PART");
+  add_parameter(command, "--below", "below", parameters,
+                "Leave out code that surely takes a larger share of one job (default 5%)")
+      ->type_name("SHARE");
+  add_limit(command, parameters);
+  add_no_margins(command, parameters);
+}
+
+std::string shared_footer() {
+  return "No job's owner would look at this code, and all of them pay for it.\n"
+         "Examples:\n"
+         "  plimsoll shared --data DIR                                   functions\n"
+         "  plimsoll shared --data DIR --by binary --below 20%           libraries, by all of their "
+         "functions\n"
+         "  plimsoll shared --data DIR --part total --where binary=libprotobuf.so.32\n";
+}
+
 void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--by", "by", parameters,
                 "machine (default), or instance: quotas and CPU time of each instance")
@@ -206,7 +230,7 @@ std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 8> kCommands{{
+constexpr std::array<TableCommand, 9> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -216,6 +240,8 @@ constexpr std::array<TableCommand, 8> kCommands{{
      diff_footer, run_diff},
     {"compare", "By how much IPC or another ratio differs, on the jobs that both sides run",
      add_compare_flags, compare_footer, run_compare},
+    {"shared", "Code that is important in no job, and large in all of them together", add_shared_flags,
+     shared_footer, run_shared},
     {"series", "How the largest rows go over time", add_series_flags, series_footer, run_series},
     {"stability", "Whether another look would say the same; if not, what would help", add_stability_flags,
      stability_footer, run_stability},

@@ -8,6 +8,7 @@
 #include "query/views/diff.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
+#include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
 
@@ -75,6 +76,10 @@ Status run_series(const TableOptions& options) {
 
 Status run_stability(const TableOptions& options) {
   return run(options, "/api/v1/stability", query::parse_stability, query::stability);
+}
+
+Status run_shared(const TableOptions& options) {
+  return run(options, "/api/v1/shared", query::parse_shared, query::shared);
 }
 
 Status run_compare(const TableOptions& options) {

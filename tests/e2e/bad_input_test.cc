@@ -180,7 +180,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
       "plimsoll",
       {
           {{},
-           "say what to do: demo, top, callers, callees, diff, compare, series, stability, machines, "
+           "say what to do: demo, top, callers, callees, diff, compare, shared, series, stability, machines, "
            "flame, export, sql, import, "
            "server"},
           {{"tpo"}, "not expected: tpo"},

@@ -55,6 +55,7 @@ TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
       {{"diff", "--base-where", "app=app", "--new-where", "app=b", "--measure", "rate"}, "more"},
       {{"series", "--bucket", "1h"}, "lex"},
       {{"series", "--by", "job", "--measure", "rate"}, "search"},
+      {{"shared", "--across", "machine", "--below", "60%"}, "copy"},
       {{"stability"}, "halves of the machines"}};
   std::vector<std::string> of_directory;
   const std::vector<std::vector<std::string>> forms{{}, {"--json"}, {"--csv"}};

@@ -8,6 +8,7 @@
 #include "query/views/flame.h"
 #include "query/views/top.h"
 #include "tests/unit/query/real_fleet.h"
+#include "tests/unit/query/shared_model.h"
 
 namespace plimsoll::query::real {
 namespace {
@@ -145,6 +146,25 @@ TEST_F(RealTop, OfATimeIsTheNaiveSumOfItsProfiles) {
   }
   EXPECT_GT(compared_.rows, 300);
   EXPECT_GT(compared_.margins, 50);
+}
+
+TEST_F(OnRealProfiles, WhatIsSharedIsTheNaiveSum) {
+  for (const std::string& event : fleet_->events()) {
+    for (const char* across : {"app", "thread", "machine"}) {
+      for (const bool is_total : {false, true}) {
+        const model::SharedQuestion asked{.question = {.event = event, .by = {"function"}, .where = {}},
+                                          .across = across,
+                                          .is_total = is_total,
+                                          .below = 0.2};
+        SCOPED_TRACE(text_of(asked.parameters()));
+        const auto request = parse_shared(asked.parameters(), 0);
+        ASSERT_TRUE(request) << request.error().text();
+        compared_.rows += model::expect_shared(through_json(shared(*request, fleet_->snapshot())), asked,
+                                               model::expected_shared(asked, fleet_->samples()));
+      }
+    }
+  }
+  EXPECT_GT(compared_.rows, 400);
 }
 
 class RealRatio : public RealTop {
