@@ -7,6 +7,7 @@
 #include "query/sql/sql.h"
 #include "query/views/callers.h"
 #include "query/views/compare.h"
+#include "query/views/coverage.h"
 #include "query/views/diff.h"
 #include "query/views/flame.h"
 #include "query/views/machines.h"
@@ -92,18 +93,19 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
       view_route("/api/v1/export/pprof", bytes, snapshots, query::parse_export, query::export_pprof));
   routes.push_back(view_route("/api/v1/export/gperftools", bytes, snapshots, query::parse_export,
                               query::export_gperftools));
-  const auto machines = [&snapshots](const query::MachinesRequest& request,
-                                     const query::Snapshot& snapshot) -> Result<query::Table> {
-    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
-    return fleet ? query::machines(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+  // Of views that ask what heartbeats have told as well.
+  const auto with_fleet = [&snapshots](auto view) {
+    return [&snapshots, view](const auto& request, const query::Snapshot& snapshot) -> Result<query::Table> {
+      const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+      return fleet ? view(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
+    };
   };
-  const auto compare = [&snapshots](const query::CompareRequest& request,
-                                    const query::Snapshot& snapshot) -> Result<query::Table> {
-    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
-    return fleet ? query::compare(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
-  };
-  routes.push_back(view_route("/api/v1/compare", json, snapshots, query::parse_compare, as_json(compare)));
-  routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines, as_json(machines)));
+  routes.push_back(view_route("/api/v1/compare", json, snapshots, query::parse_compare,
+                              as_json(with_fleet(query::compare))));
+  routes.push_back(view_route("/api/v1/coverage", json, snapshots, query::parse_coverage,
+                              as_json(with_fleet(query::coverage))));
+  routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines,
+                              as_json(with_fleet(query::machines))));
   const auto sql = [&snapshots](const query::SqlRequest& request, const query::Snapshot& snapshot) {
     return query::sql(request, snapshot, [&] { return query::LiveFleet::load(snapshots.data_dir()); });
   };

@@ -25,6 +25,7 @@ Status run_compare(const TableOptions& options);
 Status run_series(const TableOptions& options);
 Status run_stability(const TableOptions& options);
 Status run_shared(const TableOptions& options);
+Status run_coverage(const TableOptions& options);
 Status run_machines(const TableOptions& options);
 
 enum class FlameForm { kText, kFolded, kJson };

@@ -220,6 +220,22 @@ std::string shared_footer() {
          "  plimsoll shared --data DIR --part total --where binary=libprotobuf.so.32\n";
 }
 
+void add_coverage_flags(CLI::App& command, query::Parameters& parameters) {
+  add_selection(command, parameters);
+  add_parameter(command, "--by", "by", parameters,
+                "Parts of the fleet: platform (default), cluster, kernel, machine, ...")
+      ->type_name("DIM,...");
+  add_limit(command, parameters);
+}
+
+std::string coverage_footer() {
+  return "Examples:\n"
+         "  plimsoll coverage --data DIR --since 1d                      whom today's answers stand on\n"
+         "  plimsoll coverage --data DIR --by machine --where cluster=eu-1\n"
+         "  plimsoll coverage --data DIR --by daemon_version             who samples, and whose stacks have "
+         "names\n";
+}
+
 void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--by", "by", parameters,
                 "machine (default), or instance: quotas and CPU time of each instance")
@@ -230,7 +246,7 @@ std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 9> kCommands{{
+constexpr std::array<TableCommand, 10> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -245,6 +261,8 @@ constexpr std::array<TableCommand, 9> kCommands{{
     {"series", "How the largest rows go over time", add_series_flags, series_footer, run_series},
     {"stability", "Whether another look would say the same; if not, what would help", add_stability_flags,
      stability_footer, run_stability},
+    {"coverage", "Which part of the fleet, and of its CPU time, answers stand on", add_coverage_flags,
+     coverage_footer, run_coverage},
     {"machines", "The machines, and what runs on them", add_machines_flags, no_footer, run_machines},
 }};
 

@@ -5,6 +5,7 @@
 #include "cli/views/terminal.h"
 #include "query/views/callers.h"
 #include "query/views/compare.h"
+#include "query/views/coverage.h"
 #include "query/views/diff.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
@@ -84,6 +85,10 @@ Status run_shared(const TableOptions& options) {
 
 Status run_compare(const TableOptions& options) {
   return run(options, "/api/v1/compare", query::parse_compare, with_fleet(options, query::compare));
+}
+
+Status run_coverage(const TableOptions& options) {
+  return run(options, "/api/v1/coverage", query::parse_coverage, with_fleet(options, query::coverage));
 }
 
 Status run_machines(const TableOptions& options) {

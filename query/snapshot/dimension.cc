@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/suggest.h"
+#include "query/snapshot/machine_attributes.h"
 
 namespace plimsoll::query {
 namespace {
@@ -37,26 +38,6 @@ constexpr std::array<Dimension, 27> kDimensions{{
     {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
     {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
     {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
-}};
-
-// Dimensions of origins that are their machine's; the one that is left is the draw.
-struct MachineAttribute {
-  std::string_view dimension;
-  std::string store::MachineEntry::* member;
-};
-
-constexpr std::array<MachineAttribute, 11> kMachineAttributes{{
-    {"machine", &store::MachineEntry::machine_id},
-    {"hostname", &store::MachineEntry::hostname},
-    {"datacenter", &store::MachineEntry::datacenter},
-    {"cluster", &store::MachineEntry::cluster},
-    {"platform", &store::MachineEntry::platform},
-    {"cpu_model", &store::MachineEntry::cpu_model},
-    {"architecture", &store::MachineEntry::architecture},
-    {"kernel", &store::MachineEntry::kernel},
-    {"kernel_build_id", &store::MachineEntry::kernel_build_id},
-    {"os", &store::MachineEntry::os},
-    {"daemon_version", &store::MachineEntry::daemon_version},
 }};
 
 bool has_binary(const store::LocationEntry& location) {
@@ -162,10 +143,8 @@ Result<Dimension> find_dimension(std::string_view name) {
 
 std::string origin_value(const Snapshot& snapshot, std::string_view dimension, uint32_t origin) {
   const store::OriginEntry& entry = snapshot.dictionaries.origins[origin];
-  const auto attribute = std::ranges::find(kMachineAttributes, dimension, &MachineAttribute::dimension);
-  return attribute == kMachineAttributes.end()
-             ? entry.draw
-             : snapshot.dictionaries.machines[entry.machine].*attribute->member;
+  const auto attribute = machine_value(snapshot.dictionaries.machines[entry.machine], dimension);
+  return attribute ? std::string(*attribute) : entry.draw;
 }
 
 std::string workload_value(const Snapshot& snapshot, std::string_view dimension, uint32_t workload) {

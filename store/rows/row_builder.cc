@@ -173,24 +173,8 @@ class Builder {
     return {};
   }
 
-  MachineEntry machine_entry() const {
-    const wire::Machine& machine = profile_.machine();
-    return {.machine_id = machine.id(),
-            .hostname = machine.hostname(),
-            .datacenter = machine.datacenter(),
-            .cluster = machine.cluster(),
-            .platform = machine.platform(),
-            .architecture = machine.architecture(),
-            .kernel = machine.kernel_release(),
-            .cores = machine.cores(),
-            .cpu_model = machine.cpu_model(),
-            .kernel_build_id = to_hex(machine.kernel_build_id()),
-            .os = machine.os(),
-            .daemon_version = machine.daemon_version()};
-  }
-
   Status add_origin(int64_t archive_sequence) {
-    const auto machine_id = dictionaries_.machine(machine_entry());
+    const auto machine_id = dictionaries_.machine(machine_entry(profile_.machine()));
     if (!machine_id) {
       return propagate(machine_id);
     }
@@ -287,6 +271,21 @@ class Builder {
 
 std::string build_id_text(wire::IdentityKind kind, std::string_view identity) {
   return (kind == wire::CONTENT_HASH ? "xxh3:" : "") + to_hex(identity);
+}
+
+MachineEntry machine_entry(const wire::Machine& machine) {
+  return {.machine_id = machine.id(),
+          .hostname = machine.hostname(),
+          .datacenter = machine.datacenter(),
+          .cluster = machine.cluster(),
+          .platform = machine.platform(),
+          .architecture = machine.architecture(),
+          .kernel = machine.kernel_release(),
+          .cores = machine.cores(),
+          .cpu_model = machine.cpu_model(),
+          .kernel_build_id = to_hex(machine.kernel_build_id()),
+          .os = machine.os(),
+          .daemon_version = machine.daemon_version()};
 }
 
 Result<BuiltProfile> build_rows(const wire::RawProfile& profile, int64_t archive_sequence,

@@ -29,6 +29,9 @@ struct BuiltProfile {
 Result<BuiltProfile> build_rows(const wire::RawProfile& profile, int64_t archive_sequence,
                                 sqlite::Database& database, DictionaryWriter& dictionaries);
 
+// A machine's attributes as rows have them.
+MachineEntry machine_entry(const wire::Machine& machine);
+
 // How a binary's identity is shown and filtered: hexadecimal, a content hash with "xxh3:" before it.
 std::string build_id_text(wire::IdentityKind kind, std::string_view identity);
 

@@ -176,43 +176,43 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
   const std::string data = folder / "data";
   write(folder / "good", wire::encode(make_profile({.seed = 1})));
   ASSERT_EQ(run({"plimsoll", "import", "--data", data, folder / "good"}).status, 0);
-  expect_refused(
-      "plimsoll",
-      {
-          {{},
-           "say what to do: demo, top, callers, callees, diff, compare, shared, series, stability, machines, "
-           "flame, export, sql, import, "
-           "server"},
-          {{"tpo"}, "not expected: tpo"},
-          {{"imprt", "file"}, "Did you mean import?"},
-          {{"--frobnicate"}, "--frobnicate"},
-          {{"top"}, "--server ADDR or --data DIR"},
-          {{"top", "--data", data, "--server", "127.0.0.1:1"}, "--server excludes --data"},
-          {{"top", "--data", data, "--frobnicate"}, "--frobnicate"},
-          {{"top", "--data", data, "--by"}, "--by"},
-          {{"top", "--data", data, "--by", "fucntion"}, "did you mean function?"},
-          {{"diff", "--data", data}, "the two sides of the comparison are the same"},
-          {{"diff", "--data", data, "--new-where", "jib=a"}, "did you mean job?"},
-          {{"callers", "--data", data}, "say of which function"},
-          {{"top", "--data", data, "--by", "app,"}, "there is no dimension \"\""},
-          {{"top", "--data", data, "--where", "app"}, "write dim=value"},
-          {{"top", "--data", data, "--where", "ap=x"}, "did you mean app?"},
-          {{"top", "--data", data, "--where", "function=~["}, "not a regular expression"},
-          {{"top", "--data", data, "--since", "yesterday"}, "(field: since)"},
-          {{"top", "--data", data, "--until", "25:00"}, "(field: until)"},
-          {{"top", "--data", data, "--since", "1h", "--until", "2h"}, "the time range is empty"},
-          {{"top", "--data", data, "--limit", "0"}, "(field: limit)"},
-          {{"top", "--data", data, "--limit", "many"}, "(field: limit)"},
-          {{"top", "--data", data, "--json", "--csv"}, "--json excludes --csv"},
-          {{"top", "--data", data, "--event", "cycels"}, "there are samples of cycles", 1},
-          {{"top", "--data", folder / "none"}, folder / "none", 1},
-          {{"top", "--server", "ftp://127.0.0.1:1"}, "http://"},
-          {{"top", "--server", free_address()}, "check that the server runs", 1},
-          {{"import", folder / "good"}, "--data is required"},
-          {{"server"}, "(field: --data)"},
-          {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},
-          {{"demo", "--seconds", "1"}, "not in range"},
-      });
+  expect_refused("plimsoll",
+                 {
+                     {{},
+                      "say what to do: demo, top, callers, callees, diff, compare, shared, series, "
+                      "stability, coverage, machines, "
+                      "flame, export, sql, import, "
+                      "server"},
+                     {{"tpo"}, "not expected: tpo"},
+                     {{"imprt", "file"}, "Did you mean import?"},
+                     {{"--frobnicate"}, "--frobnicate"},
+                     {{"top"}, "--server ADDR or --data DIR"},
+                     {{"top", "--data", data, "--server", "127.0.0.1:1"}, "--server excludes --data"},
+                     {{"top", "--data", data, "--frobnicate"}, "--frobnicate"},
+                     {{"top", "--data", data, "--by"}, "--by"},
+                     {{"top", "--data", data, "--by", "fucntion"}, "did you mean function?"},
+                     {{"diff", "--data", data}, "the two sides of the comparison are the same"},
+                     {{"diff", "--data", data, "--new-where", "jib=a"}, "did you mean job?"},
+                     {{"callers", "--data", data}, "say of which function"},
+                     {{"top", "--data", data, "--by", "app,"}, "there is no dimension \"\""},
+                     {{"top", "--data", data, "--where", "app"}, "write dim=value"},
+                     {{"top", "--data", data, "--where", "ap=x"}, "did you mean app?"},
+                     {{"top", "--data", data, "--where", "function=~["}, "not a regular expression"},
+                     {{"top", "--data", data, "--since", "yesterday"}, "(field: since)"},
+                     {{"top", "--data", data, "--until", "25:00"}, "(field: until)"},
+                     {{"top", "--data", data, "--since", "1h", "--until", "2h"}, "the time range is empty"},
+                     {{"top", "--data", data, "--limit", "0"}, "(field: limit)"},
+                     {{"top", "--data", data, "--limit", "many"}, "(field: limit)"},
+                     {{"top", "--data", data, "--json", "--csv"}, "--json excludes --csv"},
+                     {{"top", "--data", data, "--event", "cycels"}, "there are samples of cycles", 1},
+                     {{"top", "--data", folder / "none"}, folder / "none", 1},
+                     {{"top", "--server", "ftp://127.0.0.1:1"}, "http://"},
+                     {{"top", "--server", free_address()}, "check that the server runs", 1},
+                     {{"import", folder / "good"}, "--data is required"},
+                     {{"server"}, "(field: --data)"},
+                     {{"server", "--data", folder / "new", "--listen", "nonsense"}, "write HOST:PORT"},
+                     {{"demo", "--seconds", "1"}, "not in range"},
+                 });
 }
 
 // Questions by HTTP are refused as those on the command line are.

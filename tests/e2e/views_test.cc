@@ -56,6 +56,7 @@ TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
       {{"series", "--bucket", "1h"}, "lex"},
       {{"series", "--by", "job", "--measure", "rate"}, "search"},
       {{"shared", "--across", "machine", "--below", "60%"}, "copy"},
+      {{"coverage", "--by", "machine"}, "m12"},
       {{"stability"}, "halves of the machines"}};
   std::vector<std::string> of_directory;
   const std::vector<std::vector<std::string>> forms{{}, {"--json"}, {"--csv"}};
