@@ -117,7 +117,7 @@ class CoverageQuery {
     for (const auto& [id, machine] : machines_) {
       Group group;
       for (const Dimension& dimension : request_.by) {
-        group.emplace_back(*machine_value(machine.attributes, dimension.name));
+        group.emplace_back(machine_value(machine.attributes, dimension.name).value_or(""));
       }
       for (Part* part : {&parts_[group], &all_}) {
         ++part->machines;

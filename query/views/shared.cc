@@ -51,7 +51,7 @@ class SharedQuery {
       : request_(request),
         snapshot_(snapshot),
         code_(request.by, snapshot),
-        by_runner_dimensions_(joined(request.by, *request.across)),
+        by_runner_dimensions_(joined(request.by, request.across)),
         by_runner_(by_runner_dimensions_, snapshot),
         part_(request.part == CodePart::kSelf ? &RowValues::self : &RowValues::total) {}
 
@@ -183,7 +183,7 @@ class SharedQuery {
 
   void add_notes(Table& table) const {
     table.notes = resolved_.notes;
-    const std::string_view across = request_.across->name;
+    const std::string_view across = request_.across.name;
     if (sum_ == 0) {
       table.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
       return;
@@ -265,7 +265,7 @@ Status set_part(const std::string& text, CodePart& part) {
   return {};
 }
 
-Status set_across(const std::string& text, std::optional<Dimension>& across) {
+Status set_across(const std::string& text, Dimension& across) {
   const auto dimension = find_dimension(text);
   if (!dimension) {
     return with_field(propagate(dimension), "across");
@@ -322,10 +322,10 @@ Status check_dimensions(const SharedRequest& request) {
           "by");
     }
   }
-  if (is_of_code(*request.across) || request.across->source == DimensionSource::kStack) {
+  if (is_of_code(request.across) || request.across.source == DimensionSource::kStack) {
     return with_field(
         fail(ErrorCode::kInvalid, "{} runs no code: across takes job, app, machine and the like",
-             request.across->name),
+             request.across.name),
         "across");
   }
   return {};
@@ -334,7 +334,7 @@ Status check_dimensions(const SharedRequest& request) {
 }  // namespace
 
 Result<SharedRequest> parse_shared(const Parameters& parameters, int64_t now_ns) {
-  SharedRequest request;
+  SharedRequest request{.selection = {}, .by = {}, .across = *find_dimension("job")};
   for (const auto& [name, text] : parameters) {
     if (auto added = add_parameter(name, text, now_ns, request); !added) {
       return propagate(added);
@@ -342,9 +342,6 @@ Result<SharedRequest> parse_shared(const Parameters& parameters, int64_t now_ns)
   }
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("function"));
-  }
-  if (!request.across) {
-    request.across = *find_dimension("job");
   }
   if (auto checked = check_dimensions(request); !checked) {
     return propagate(checked);

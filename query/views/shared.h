@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -19,8 +18,8 @@ enum class CodePart { kSelf, kTotal };
 
 struct SharedRequest {
   Selection selection;
-  std::vector<Dimension> by;        // of frames: the code; at least one
-  std::optional<Dimension> across;  // who runs it: not of frames or stacks; always set by parse_shared()
+  std::vector<Dimension> by;  // of frames: the code; at least one
+  Dimension across = {};      // who runs it: not of frames or stacks
   CodePart part = CodePart::kSelf;
   double below = 0.05;  // code that takes a larger share of one of them, beyond doubt, is important there
   size_t limit = 20;
