@@ -10,7 +10,9 @@
 #include "bench/store/raw_profiles.h"
 #include "query/views/callers.h"
 #include "query/views/diff.h"
+#include "query/views/flame.h"
 #include "query/views/series.h"
+#include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
 #include "store/compaction.h"
@@ -62,16 +64,30 @@ Status fill(const std::string& data_dir, uint32_t machines, uint32_t windows) {
   return merged ? Status() : propagate(merged);
 }
 
-using View = Result<query::Table> (*)(const Parameters& parameters, const query::Snapshot& snapshot);
+size_t size_of(const query::Table& table) {
+  return table.rows.size();
+}
+size_t size_of(const query::Flame& flame) {
+  return flame.nodes.size();
+}
+
+// How many rows or nodes the answer has.
+using View = Result<size_t> (*)(const Parameters& parameters, const query::Snapshot& snapshot);
 
 template <auto parse, auto view>
-Result<query::Table> ask(const Parameters& parameters, const query::Snapshot& snapshot) {
+Result<size_t> ask(const Parameters& parameters, const query::Snapshot& snapshot) {
   const auto request = parse(parameters, 0);
-  return request ? view(*request, snapshot) : propagate(request);
+  if (!request) {
+    return propagate(request);
+  }
+  const auto answer = view(*request, snapshot);
+  return answer ? Result<size_t>(size_of(*answer)) : propagate(answer);
 }
 constexpr View top = ask<query::parse_top, query::top>;
 constexpr View callers = ask<query::parse_callers, query::callers>;
 constexpr View diff = ask<query::parse_diff, query::diff>;
+constexpr View flame = ask<query::parse_flame, query::flame>;
+constexpr View shared = ask<query::parse_shared, query::shared>;
 constexpr View series = ask<query::parse_series, query::series>;
 constexpr View stability = ask<query::parse_stability, query::stability>;
 
@@ -84,11 +100,11 @@ struct Question {
 
 Result<double> time_ms(const query::Snapshot& snapshot, View view, const Parameters& parameters) {
   const double start_s = now_s();
-  const auto table = view(parameters, snapshot);
-  if (!table) {
-    return propagate(table);
+  const auto size = view(parameters, snapshot);
+  if (!size) {
+    return propagate(size);
   }
-  if (table->rows.empty()) {
+  if (*size == 0) {
     return fail(ErrorCode::kInvalid, "a question of the benchmark selects nothing");
   }
   return (now_s() - start_s) * 1e3;
@@ -125,11 +141,13 @@ Status measure_views(const Flags& flags, Report& report) {
       {"top_filtered_no_margins", top, {{"where", "job=~^job-1"}, {"margins", "no"}}},
       {"top_job", top, {{"by", "job"}}},
       {"top_job_function", top, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
+      {"flame", flame, {{"where", "job=~^job-1"}}},
       {"callers", callers, {{"of", "binary=~7[.]so$"}, {"where", "job=~^job-1"}}},
       {"diff_jobs", diff, {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}}},
       {"diff_draws",
        diff,
        {{"where", "job=~^job-1"}, {"base_where", "draw=draw-0"}, {"new_where", "draw=draw-1"}}},
+      {"shared", shared, {{"where", "job=~^job-1"}, {"below", "100%"}}},
       {"series", series, {{"where", "job=~^job-1"}}},
       {"stability", stability, {}, kGoalStabilityMs},
       {"stability_filtered", stability, {{"where", "job=~^job-1"}}, kGoalStabilityMs},

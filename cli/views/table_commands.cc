@@ -36,6 +36,9 @@ void add_top_flags(CLI::App& command, query::Parameters& parameters) {
       command, "--ratio", "ratio", parameters,
       "Instead of one event, the ratio of two (instructions/cycles), or ipc, cpi, exact-ipc, exact-cpi")
       ->type_name("NUM/DEN");
+  add_parameter(command, "--beside", "beside", parameters,
+                "Another event beside --event, and over it, of profiles with both; may be repeated")
+      ->type_name("EVENT");
   add_by(command, parameters);
   add_limit(command, parameters);
   add_no_margins(command, parameters);
@@ -52,6 +55,7 @@ std::string top_footer() {
          "  plimsoll top --data DIR --by app                    by application\n"
          "  plimsoll top --data DIR --where app=gzip --by function,file\n"
          "  plimsoll top --data DIR --ratio ipc --by job        instructions per cycle, with its margin\n"
+         "  plimsoll top --data DIR --event instructions --beside cache-misses --beside branch-misses\n"
          "  plimsoll top --server 127.0.0.1:7070 --since 1h --where 'function=~^sqlite3' --by binary "
          "--json\n";
 }

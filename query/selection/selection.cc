@@ -267,9 +267,8 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
     complete += count == wanted.size() ? 1 : 0;
   }
   if (complete < counted.size()) {
-    resolved.notes.push_back(
-        fmt::format("{} of {} profiles are left out: they have one of the events without the other",
-                    counted.size() - complete, counted.size()));
+    resolved.notes.push_back(fmt::format("{} of {} profiles are left out: they lack one of the events",
+                                         counted.size() - complete, counted.size()));
   }
 }
 

@@ -15,6 +15,10 @@ std::vector<uint32_t> EventPair::groups_of(size_t events) const {
   return groups;
 }
 
+std::vector<uint32_t> EventPair::distinct() const {
+  return numerator == denominator ? std::vector{numerator} : std::vector{numerator, denominator};
+}
+
 Result<std::string> parse_ratio(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, const char*>, 4> kAliases{
       {{"ipc", "instructions/cycles"},

@@ -22,6 +22,8 @@ struct EventPair {
   uint32_t denominator_group() const { return numerator == denominator ? kNumeratorGroup : 1; }
   size_t groups() const { return denominator_group() + 1; }
   std::vector<uint32_t> groups_of(size_t events) const;
+  // The events by group.
+  std::vector<uint32_t> distinct() const;
 };
 
 // "NUMERATOR/DENOMINATOR" of itself, or of "ipc", "cpi", "exact-ipc" and "exact-cpi"; kInvalid for other texts. Whether the events exist is

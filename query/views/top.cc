@@ -12,6 +12,7 @@
 #include "query/snapshot/event_pair.h"
 #include "query/views/estimate_columns.h"
 #include "query/views/ratio.h"
+#include "query/views/side_by_side.h"
 
 namespace plimsoll::query {
 namespace {
@@ -137,6 +138,18 @@ class TopQuery {
   double sum_ = 0;
 };
 
+// Commas may be part of an event's name ("cpu/event=0x3c,umask=1/").
+Status add_beside(const std::string& text, std::vector<std::string>& beside) {
+  if (text.empty() || beside.size() == kMaxBeside) {
+    return with_field(text.empty()
+                          ? fail(ErrorCode::kInvalid, "beside names no event")
+                          : fail(ErrorCode::kInvalid, "at most {} events stand beside the first", kMaxBeside),
+                      "beside");
+  }
+  beside.push_back(text);
+  return {};
+}
+
 Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns, TopRequest& request) {
   const auto taken = add_to_selection(name, text, now_ns, request.selection);
   if (!taken) {
@@ -159,8 +172,11 @@ Status add_parameter(const std::string& name, const std::string& text, int64_t n
     request.ratio = ratio.value_or(std::string());
     return ratio ? Status() : propagate(ratio);
   }
-  constexpr std::array<std::string_view, 8> kKnown{"event", "ratio", "where", "by",
-                                                   "since", "until", "limit", "margins"};
+  if (name == "beside") {
+    return add_beside(text, request.beside);
+  }
+  constexpr std::array<std::string_view, 9> kKnown{"event", "ratio", "beside", "where",  "by",
+                                                   "since", "until", "limit",  "margins"};
   return unknown_parameter(name, kKnown);
 }
 
@@ -179,6 +195,10 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   if (!request.ratio.empty() && !request.selection.event.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "a ratio names its events: leave event out"), "event");
   }
+  if (!request.ratio.empty() && !request.beside.empty()) {
+    return with_field(
+        fail(ErrorCode::kInvalid, "beside a ratio stands nothing: beside has ratios of its own"), "beside");
+  }
   if (auto checked = check_selection(request.selection); !checked) {
     return propagate(checked);
   }
@@ -186,6 +206,10 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
 }
 
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot) {
+  if (!request.beside.empty()) {
+    return side_by_side({request.selection, request.beside, request.by, request.limit, request.margins},
+                        snapshot);
+  }
   return request.ratio.empty()
              ? TopQuery(request, kParts, nullptr, snapshot).run()
              : ratio_table({request.selection, request.ratio, request.by, request.limit, request.margins},

@@ -16,14 +16,15 @@ namespace plimsoll::query {
 
 struct TopRequest {
   Selection selection;
-  std::string ratio;          // "NUMERATOR/DENOMINATOR", two events; empty: of one event, the selection's
-  std::vector<Dimension> by;  // at least one
+  std::string ratio;  // "NUMERATOR/DENOMINATOR", two events; empty: of one event, the selection's
+  std::vector<std::string> beside = {};  // further events beside the selection's; not with a ratio
+  std::vector<Dimension> by;             // at least one
   size_t limit = 20;
   bool margins = true;
 };
 
-// From names and texts as they stand on a command line or in a URL's query: event, ratio, where, by, since, until,
-// limit, margins (yes or no). An unknown name, or a text that does not fit, is kInvalid with that field.
+// From names and texts as they stand on a command line or in a URL's query: event, ratio, beside (may be repeated), where,
+// by, since, until, limit, margins (yes or no). An unknown name, or a text that does not fit, is kInvalid with that field.
 Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions; then of self, and of total, its value, share, and the share's margin, low, high (its 95 % interval, which
@@ -32,7 +33,7 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 // self and total are those of row_sums.h. Shares are of the selection's sum. Sorted by self, then total, then the dimensions; cut at
 // the limit. Costs two passes over the rows, one without margins: kTooLarge where machines x rows shown are too many.
 //
-// Of a ratio: the table of ratio.h.
+// Of a ratio: the table of ratio.h; of events beside each other: that of side_by_side.h.
 Result<Table> top(const TopRequest& request, const Snapshot& snapshot);
 
 // The same where dimensions of whole stacks stand for labels of them: of no ratio, and of total alone, which self is equal to.

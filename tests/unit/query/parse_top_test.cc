@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrorCase{"limit", "99999999999999999999999", "limit", "not a number"},
                       ErrorCase{"limits", "10", "limits", "did you mean limit?"},
                       ErrorCase{"colour", "red", "colour",
-                                "the parameters are event, ratio, where, by, since, until, limit"}));
+                                "the parameters are event, ratio, beside, where, by, since, until, limit"}));
 
 TEST(ParseTop, ARangeThatEndsBeforeItBeginsIsAnError) {
   for (const char* until : {"2h", "3h"}) {

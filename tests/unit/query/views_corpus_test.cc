@@ -148,6 +148,40 @@ TEST_F(RealTop, OfATimeIsTheNaiveSumOfItsProfiles) {
   EXPECT_GT(compared_.margins, 50);
 }
 
+// Each of which is compared with naive sums on its own.
+TEST_F(RealTop, EventsSideBySideAreThatOfEachRatio) {
+  for (const By& by : {By{"function"}, By{"line"}, By{"stack"}, By{"app", "thread"}, By{"machine"}}) {
+    const std::string by_text = fmt::format("{}", fmt::join(by, ","));
+    const auto together = [&](const std::vector<std::string>& events) {
+      Parameters parameters{{"event", "cycles"}, {"by", by_text}, {"limit", "1000000"}};
+      for (const std::string& event : events) {
+        parameters.emplace_back("beside", event);
+      }
+      return ask(parameters);
+    };
+    for (const std::string event : {"instructions", "cache-misses", "branch-misses"}) {
+      const Table table = together({event});
+      const Table ratio = ask({{"ratio", event + "/cycles"}, {"by", by_text}, {"limit", "1000000"}});
+      ASSERT_EQ(table.rows.size(), ratio.rows.size());
+      for (size_t row = 0; row < table.rows.size(); ++row) {
+        const auto same = [&](const std::string& column, const std::string& of_ratio) {
+          EXPECT_EQ(table.rows[row][column_of(table, column)], ratio.rows[row][column_of(ratio, of_ratio)])
+              << column;
+        };
+        for (const std::string part : {"", "_margin", "_low", "_high"}) {
+          same(event + "/cycles" + part, "ratio" + part);
+        }
+        same(event + "/cycles_margin_kind", "margin_kind");
+        same(event, "numerator");
+        same("cycles", "denominator");
+        ++compared_.rows;
+      }
+    }
+    EXPECT_GT(together({"instructions", "branch-misses"}).rows.size(), 0U);
+  }
+  EXPECT_GT(compared_.rows, 300);
+}
+
 TEST_F(OnRealProfiles, WhatIsSharedIsTheNaiveSum) {
   for (const std::string& event : fleet_->events()) {
     for (const char* across : {"app", "thread", "machine"}) {
