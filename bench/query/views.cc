@@ -83,13 +83,13 @@ Result<size_t> ask(const Parameters& parameters, const query::Snapshot& snapshot
   const auto answer = view(*request, snapshot);
   return answer ? Result<size_t>(size_of(*answer)) : propagate(answer);
 }
-constexpr View top = ask<query::parse_top, query::top>;
-constexpr View callers = ask<query::parse_callers, query::callers>;
-constexpr View diff = ask<query::parse_diff, query::diff>;
-constexpr View flame = ask<query::parse_flame, query::flame>;
-constexpr View shared = ask<query::parse_shared, query::shared>;
-constexpr View series = ask<query::parse_series, query::series>;
-constexpr View stability = ask<query::parse_stability, query::stability>;
+constexpr View kTop = ask<query::parse_top, query::top>;
+constexpr View kCallers = ask<query::parse_callers, query::callers>;
+constexpr View kDiff = ask<query::parse_diff, query::diff>;
+constexpr View kFlame = ask<query::parse_flame, query::flame>;
+constexpr View kShared = ask<query::parse_shared, query::shared>;
+constexpr View kSeries = ask<query::parse_series, query::series>;
+constexpr View kStability = ask<query::parse_stability, query::stability>;
 
 struct Question {
   const char* name;
@@ -122,7 +122,7 @@ Status measure_views(const Flags& flags, Report& report) {
   }
   const double start_s = now_s();
   const auto snapshot = query::Snapshot::load(*folder / "data");
-  const auto first = snapshot ? time_ms(**snapshot, top, {}) : propagate(snapshot);
+  const auto first = snapshot ? time_ms(**snapshot, kTop, {}) : propagate(snapshot);
   if (!first) {
     return propagate(first);
   }
@@ -136,21 +136,21 @@ Status measure_views(const Flags& flags, Report& report) {
            machines * windows, machines, (*snapshot)->dictionaries.stacks.size(),
            (now_s() - start_s) * 1e3 - *first)});
   const std::vector<Question> questions{
-      {"top", top, {}},
-      {"top_filtered", top, {{"where", "job=~^job-1"}}},
-      {"top_filtered_no_margins", top, {{"where", "job=~^job-1"}, {"margins", "no"}}},
-      {"top_job", top, {{"by", "job"}}},
-      {"top_job_function", top, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
-      {"flame", flame, {{"where", "job=~^job-1"}}},
-      {"callers", callers, {{"of", "binary=~7[.]so$"}, {"where", "job=~^job-1"}}},
-      {"diff_jobs", diff, {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}}},
+      {"top", kTop, {}},
+      {"top_filtered", kTop, {{"where", "job=~^job-1"}}},
+      {"top_filtered_no_margins", kTop, {{"where", "job=~^job-1"}, {"margins", "no"}}},
+      {"top_job", kTop, {{"by", "job"}}},
+      {"top_job_function", kTop, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
+      {"flame", kFlame, {{"where", "job=~^job-1"}}},
+      {"callers", kCallers, {{"of", "binary=~7[.]so$"}, {"where", "job=~^job-1"}}},
+      {"diff_jobs", kDiff, {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}}},
       {"diff_draws",
-       diff,
+       kDiff,
        {{"where", "job=~^job-1"}, {"base_where", "draw=draw-0"}, {"new_where", "draw=draw-1"}}},
-      {"shared", shared, {{"where", "job=~^job-1"}, {"below", "100%"}}},
-      {"series", series, {{"where", "job=~^job-1"}}},
-      {"stability", stability, {}, kGoalStabilityMs},
-      {"stability_filtered", stability, {{"where", "job=~^job-1"}}, kGoalStabilityMs},
+      {"shared", kShared, {{"where", "job=~^job-1"}, {"below", "100%"}}},
+      {"series", kSeries, {{"where", "job=~^job-1"}}},
+      {"stability", kStability, {}, kGoalStabilityMs},
+      {"stability_filtered", kStability, {{"where", "job=~^job-1"}}, kGoalStabilityMs},
   };
   for (const Question& question : questions) {
     std::vector<double> times_ms;
