@@ -3,6 +3,8 @@
 #include <memory>
 #include <span>
 
+#include "query/selection/frame_matches.h"
+
 namespace plimsoll::query {
 namespace {
 
@@ -25,14 +27,9 @@ class Labelling {
     for (uint32_t key = 0; key < functions_->size(); ++key) {
       labels_.texts.push_back(functions_->text(key, 0));
     }
-    const auto names = snapshot.frame_keys->of(snapshot, {of.dimension().name});
-    std::vector<bool> matching_name(names->size());
-    for (uint32_t key = 0; key < names->size(); ++key) {
-      matching_name[key] = of.matches(names->text(key, 0));
-    }
+    const FrameMatches matches(of, snapshot);
     for (uint32_t location = 0; location < snapshot.dictionaries.locations.size(); ++location) {
-      locations_.push_back(
-          read(names->of_location(location), functions_->of_location(location), matching_name));
+      locations_.push_back(read(matches, location, functions_->of_location(location)));
     }
   }
 
@@ -56,19 +53,19 @@ class Labelling {
   static constexpr uint32_t kItself = 2;
   static constexpr uint32_t kFirstFunction = 3;
 
-  static LocationNeighbours read(std::span<const uint32_t> names, std::span<const uint32_t> functions,
-                                 const std::vector<bool>& matching_name) {
+  static LocationNeighbours read(const FrameMatches& matches, uint32_t location_id,
+                                 std::span<const uint32_t> functions) {
     const auto label = [&](size_t depth) { return kFirstFunction + functions[depth]; };
     LocationNeighbours location{.innermost = label(0), .outermost = label(functions.size() - 1)};
-    for (size_t depth = 0; depth < names.size(); ++depth) {
-      if (!matching_name[names[depth]]) {
+    for (size_t depth = 0; depth < functions.size(); ++depth) {
+      if (!matches.matches(location_id, depth)) {
         continue;
       }
       if (!location.matches) {
         location.callee = depth == 0 ? 0 : label(depth - 1);
       }
       location.matches = true;
-      location.caller = depth + 1 == names.size() ? 0 : label(depth + 1);
+      location.caller = depth + 1 == functions.size() ? 0 : label(depth + 1);
     }
     return location;
   }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "query/selection/frame_matches.h"
 #include "query/snapshot/event_lookup.h"
 
 namespace plimsoll::query {
@@ -24,25 +25,14 @@ void apply(const Predicate& predicate, uint32_t first, size_t entries, std::vect
   }
 }
 
-// By location: whether one of its frames matches. Names are looked at once each, however many locations have them.
-std::vector<bool> matching_locations(const Predicate& predicate, const Snapshot& snapshot) {
-  const auto frames = snapshot.frame_keys->of(snapshot, {predicate.dimension().name});
-  std::vector<bool> matching_key(frames->size());
-  for (uint32_t key = 0; key < matching_key.size(); ++key) {
-    matching_key[key] = predicate.matches(frames->text(key, 0));
-  }
-  std::vector<bool> matching_location(snapshot.dictionaries.locations.size());
-  for (uint32_t location = 0; location < matching_location.size(); ++location) {
-    matching_location[location] =
-        std::ranges::any_of(frames->of_location(location), [&](uint32_t key) { return matching_key[key]; });
-  }
-  return matching_location;
-}
-
 // A filter on frames holds for stacks that contain a match; its negation for those that contain none.
 void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::vector<bool>& flags) {
   const auto& stacks = snapshot.dictionaries.stacks;
-  const std::vector<bool> matching_location = matching_locations(predicate, snapshot);
+  const FrameMatches frames(predicate, snapshot);
+  std::vector<bool> matching_location(snapshot.dictionaries.locations.size());
+  for (uint32_t location = 0; location < matching_location.size(); ++location) {
+    matching_location[location] = frames.matches_any(location);
+  }
   if (flags.empty()) {
     flags.assign(stacks.size(), true);
   }

@@ -1,0 +1,32 @@
+// Which frames a filter on frames matches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "query/selection/predicate.h"
+#include "query/snapshot/frame_keys.h"
+#include "query/snapshot/snapshot.h"
+
+namespace plimsoll::query {
+
+// Of a filter of a dimension of frames, by its positive condition. Names are looked at once each, however many locations have
+// them. Immutable; borrows the snapshot.
+class FrameMatches {
+ public:
+  FrameMatches(const Predicate& predicate, const Snapshot& snapshot);
+
+  // `depth` counts from the innermost frame of the location.
+  bool matches(uint32_t location, size_t depth) const {
+    return is_match_[names_->of_location(location)[depth]];
+  }
+  bool matches_any(uint32_t location) const;
+
+ private:
+  std::shared_ptr<const FrameKeys> names_;
+  std::vector<bool> is_match_;  // by key
+};
+
+}  // namespace plimsoll::query
