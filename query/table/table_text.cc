@@ -183,7 +183,7 @@ GridCell grid_cell(const Table& table, size_t column, const Value& value) {
 
 GridColumn grid_column(const Table& table, size_t column) {
   const bool margin = is_margin(table, column);
-  GridColumn made{.header = {margin ? "±" : table.columns[column].name, Emphasis::kBold},
+  GridColumn made{.header = {margin ? "±" : printable(table.columns[column].name), Emphasis::kBold},
                   .cells = {},
                   .is_text = table.columns[column].unit.empty(),
                   .is_margin = margin};

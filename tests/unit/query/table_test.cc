@@ -37,6 +37,8 @@ TEST(TableText, NamesDoNotCommandTheTerminal) {
   EXPECT_THAT(text, HasSubstr("?[2Jma?in?"));
   EXPECT_THAT(text, HasSubstr("no symbols for: b?[31m 50.0 %"));
   EXPECT_EQ(text.find_first_of("\x1b\a\x7f"), std::string::npos);
+  table.columns[1].name = "cpu\x1b[2J/";  // events beside each other are columns
+  EXPECT_THAT(to_text(table), HasSubstr("cpu?[2J/"));
 }
 
 TEST(TableText, IsAlignedWithNumbersFirstAndWithoutAbsentColumns) {
