@@ -143,7 +143,10 @@ Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& input
   if (!report.damaged.empty()) {
     return report;
   }
-  SegmentMerge merge(segments);
+  if (auto added = order_.add_workloads_of(catalogue_.database()); !added) {
+    return propagate(added, "merging segments");
+  }
+  SegmentMerge merge(segments, order_);
   const auto merged = merge.run(stop);
   if (!merged && !is_damage(merged.error())) {
     return propagate(merged, "merging segments");

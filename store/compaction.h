@@ -82,6 +82,7 @@ class Compactor {
   const CompactionLimits limits_;
   std::mutex mutex_;
   Catalogue catalogue_;            // protected by mutex_; for reading
+  RowOrder order_;                 // likewise
   std::set<int64_t> damaged_;      // likewise; IDs of segments that could not be read
   std::deque<Replaced> replaced_;  // likewise; by time
 };

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/rows/segment.h"
+#include "store/rows/segment_cursor.h"
 #include "store/rows/segment_version_1.h"
 
 namespace plimsoll::store {
@@ -19,13 +21,44 @@ namespace {
 
 // No other segment is ever named so: neither those of batches ("000000000012.rows") nor merged ones ("000000000012.3.rows").
 std::string converted_name(std::string_view file) {
-  return fmt::format("{}.format5.rows", file.substr(0, file.rfind(".rows")));
+  return fmt::format("{}.format6.rows", file.substr(0, file.rfind(".rows")));
+}
+
+Result<std::vector<Row>> read_segment_of_version_2(const std::string& path, uint64_t expected_rows) {
+  auto segment = Segment::open_version_2(path);
+  if (!segment) {
+    return propagate(segment);
+  }
+  // What a batch had twice is one row of its file.
+  if (segment->rows() > expected_rows) {
+    return fail(ErrorCode::kCorrupt, "segment {} is damaged: it has {} rows, more than {}", path,
+                segment->rows(), expected_rows);
+  }
+  SegmentCursor cursor({std::make_shared<const Segment>(std::move(*segment))}, {});
+  std::vector<Row> rows;
+  while (true) {
+    const auto batch = cursor.next();
+    if (!batch) {
+      return propagate(batch);
+    }
+    if (batch->empty()) {
+      return rows;
+    }
+    rows.insert(rows.end(), batch->begin(), batch->end());
+  }
+}
+
+Result<std::vector<Row>> read_older_segment(const std::string& path, uint64_t expected_rows) {
+  auto rows = read_segment_of_version_2(path, expected_rows);
+  return rows || rows.error().code != ErrorCode::kUnsupported
+             ? rows
+             : read_segment_of_version_1(path, expected_rows);
 }
 
 class Conversion {
  public:
-  Conversion(sqlite::Database& catalogue, const std::string& folder)
-      : catalogue_(catalogue), folder_(folder) {}
+  Conversion(sqlite::Database& catalogue, const std::string& folder, const RowOrder& order)
+      : catalogue_(catalogue), folder_(folder), order_(order) {}
 
   Status convert(const SegmentEntry& segment) {
     const std::string path = path_of(segment);
@@ -33,11 +66,11 @@ class Conversion {
     if (todays || todays.error().code != ErrorCode::kUnsupported) {
       return todays ? Status() : propagate(todays);
     }
-    auto rows = read_segment_of_version_1(path, segment.rows);
+    auto rows = read_older_segment(path, segment.rows);
     if (!rows) {
       return propagate(rows);
     }
-    const std::string content = encode_segment(std::move(*rows));
+    const std::string content = encode_segment(std::move(*rows), order_);
     SegmentEntry converted = segment;
     converted.file = converted_name(segment.file);
     converted.bytes = content.size();
@@ -66,6 +99,7 @@ class Conversion {
 
   sqlite::Database& catalogue_;
   const std::string& folder_;
+  const RowOrder& order_;
 };
 
 bool is_damage(const Error& error) {
@@ -84,7 +118,11 @@ Status convert_segments(const std::string& catalogue_path, const std::string& se
   if (!segments) {
     return propagate(segments);
   }
-  Conversion conversion(catalogue->database(), segments_path);
+  RowOrder order;
+  if (auto added = order.add_workloads_of(catalogue->database()); !added) {
+    return added;
+  }
+  Conversion conversion(catalogue->database(), segments_path, order);
   std::vector<std::string> damaged;
   for (const SegmentEntry& segment : *segments) {
     const auto converted = conversion.convert(segment);

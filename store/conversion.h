@@ -7,7 +7,7 @@
 
 namespace plimsoll::store {
 
-// Rewrites the visible segments that are of version 1 as of today's, one by one: each under a name that was never used, which
+// Rewrites the visible segments of older versions as of today's, one by one: each under a name that was never used, which
 // takes the old one's place in the catalogue in one transaction. A crash leaves some converted, and the next call does the
 // rest. Readers of an older program that have a file open keep it.
 // What cannot be read stays as it is, and the failure (kCorrupt) names all of it.

@@ -13,7 +13,7 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 5;
+constexpr int kFormat = 6;
 // Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
 constexpr int kOldestConvertible = 2;
 // Formats whose rows mean what today's do, in segments of an older version.

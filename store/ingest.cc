@@ -158,6 +158,7 @@ Result<BuildReport> Ingest::build_pending() {
   if (!report) {
     // Nothing was committed: memory must forget what the database has rolled back.
     dictionaries_.reset();
+    order_ = {};
     last_built_ = last_built_before;
     if (!segment_path.empty()) {
       ::unlink(segment_path.c_str());
@@ -241,7 +242,11 @@ Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
     segment.from_ns = std::min(segment.from_ns, origin.from_ns);
     segment.to_ns = std::max(segment.to_ns, origin.to_ns);
   }
-  const std::string content = encode_segment(std::move(rows));
+  const std::vector<WorkloadEntry>& workloads = dictionaries_->entries().workloads;
+  for (size_t id = order_.workloads(); id < workloads.size(); ++id) {
+    order_.add_workload(workloads[id].job);
+  }
+  const std::string content = encode_segment(std::move(rows), order_);
   segment.bytes = content.size();
   segment_path = directory_.segments_path() + "/" + segment.file;
   if (auto written = write_file_durably(segment_path, as_bytes(content)); !written) {

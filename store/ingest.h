@@ -23,6 +23,7 @@
 #include "store/live/live_machines.h"
 #include "store/rows/dictionaries.h"
 #include "store/rows/row.h"
+#include "store/rows/row_order.h"
 
 namespace plimsoll::store {
 
@@ -99,6 +100,7 @@ class Ingest {
   FairMutex catalogue_mutex_;
   Catalogue catalogue_;                             // protected by catalogue_mutex_
   std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
+  RowOrder order_;                                  // likewise; of the workloads in them
   int64_t last_built_ = 0;                          // likewise; archive sequence
 };
 

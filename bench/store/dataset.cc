@@ -93,7 +93,8 @@ class Writer {
     if (parts_.empty()) {
       return {};
     }
-    const auto merged = store::SegmentMerge(parts_).run({});
+    const store::RowOrder by_id;  // workloads are jobs
+    const auto merged = store::SegmentMerge(parts_, by_id).run({});
     const auto segment = merged ? write(merged->content) : propagate(merged);
     if (!segment) {
       return propagate(segment);

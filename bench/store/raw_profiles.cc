@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <random>
@@ -15,6 +16,8 @@ namespace {
 constexpr uint32_t kProcesses = 8;
 constexpr uint32_t kThreadsOfProcess = 4;
 constexpr uint32_t kLocationsOfBinary = 200;
+constexpr uint64_t kFirstAddress = 0x1000;
+constexpr uint64_t kBytesOfLocation = 64;
 constexpr int64_t kFirstWindowNs = 1'700'000'000'000'000'000;
 constexpr int64_t kWindowNs = 600'000'000'000;
 
@@ -105,7 +108,7 @@ class Writer {
     if (is_new) {
       locations.add_kind(wire::ELF);
       locations.add_owner(binary_of(id));
-      locations.add_address(0x1000 + id % kLocationsOfBinary * 64);
+      locations.add_address(kFirstAddress + id % kLocationsOfBinary * kBytesOfLocation);
     }
     return known->second;
   }
@@ -164,6 +167,12 @@ class Writer {
 };
 
 }  // namespace
+
+uint32_t RawProfiles::location_of(std::string_view build_id, uint64_t address) {
+  uint32_t binary = 0;
+  std::from_chars(build_id.data(), build_id.data() + build_id.size(), binary);
+  return binary * kLocationsOfBinary + static_cast<uint32_t>((address - kFirstAddress) / kBytesOfLocation);
+}
 
 wire::RawProfile RawProfiles::generate(uint32_t machine, uint32_t window) const {
   return Writer(tree_, machine, window).write();

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <string_view>
 
 #include "bench/store/stack_tree.h"
 #include "proto/profile.pb.h"
@@ -20,6 +20,9 @@ class RawProfiles {
 
   // Of one machine in one window of time; what runs on a machine stays the same.
   wire::RawProfile generate(uint32_t machine, uint32_t window) const;
+
+  // The tree's location that is at an address of one of those binaries.
+  static uint32_t location_of(std::string_view build_id, uint64_t address);
 
  private:
   const StackTree& tree_;

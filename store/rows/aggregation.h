@@ -23,11 +23,11 @@ struct RowFilter {
     return flags.empty() || (id < flags.size() && flags[id]);
   }
 
-  std::vector<bool> events;
-  std::vector<bool> workloads;
-  std::vector<bool> origins;
-  std::vector<bool> threads;
-  std::vector<bool> stacks;
+  std::vector<bool> events = {};
+  std::vector<bool> workloads = {};
+  std::vector<bool> origins = {};
+  std::vector<bool> threads = {};
+  std::vector<bool> stacks = {};
 };
 
 // factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the inner vector may be
@@ -38,6 +38,31 @@ using Factors = std::vector<std::vector<double>>;
 inline uint32_t group_number(const std::vector<uint32_t>& table, uint32_t id) {
   return id < table.size() ? table[id] : 0;
 }
+
+// The groups that a cell stands for.
+struct CellKey {
+  uint32_t event = 0;
+  uint32_t origin = 0;
+  uint32_t workload = 0;
+  uint32_t thread = 0;
+  uint32_t stack = 0;
+
+  auto operator<=>(const CellKey&) const = default;
+};
+
+// Any number of groups for each stack, as one list: those of stack s go from first[s] up to first[s + 1]. Stacks beyond the end have
+// none.
+struct StackGroups {
+  std::vector<uint32_t> first = {};
+  std::vector<uint32_t> groups = {};
+
+  bool empty() const { return first.empty(); }
+  std::span<const uint32_t> of(uint32_t stack) const {
+    return size_t{stack} + 1 < first.size()
+               ? std::span(groups).subspan(first[stack], first[stack + 1] - first[stack])
+               : std::span<const uint32_t>();
+  }
+};
 
 struct AggregateRequest {
   RowFilter filter;
@@ -50,6 +75,12 @@ struct AggregateRequest {
   std::vector<uint32_t> thread_group;
   std::vector<uint32_t> stack_group;
   bool by_stack = false;  // every stack is a group of its own, numbered by its ID; stack_group is empty then
+  // In place of both: a row counts in each of its stack's groups, and nowhere if it has none.
+  StackGroups stack_groups = {};
+
+  // Which cells, whatever their event and origin (which are 0 here), in ascending order and none twice: rows of others count nowhere.
+  // Empty: all. Few of many possible ones are so far cheaper.
+  std::vector<CellKey> wanted = {};
 
   // Splits every sum, for margins of error: by origin, dense from 0; empty: one.
   std::vector<uint32_t> machine_group;
@@ -59,17 +90,6 @@ struct AggregateRequest {
 
   // An answer of more sums (cells x measures x machine groups) is refused (kTooLarge).
   uint64_t max_sums = 64'000'000;
-};
-
-// The groups that a cell stands for.
-struct CellKey {
-  uint32_t event = 0;
-  uint32_t origin = 0;
-  uint32_t workload = 0;
-  uint32_t thread = 0;
-  uint32_t stack = 0;
-
-  auto operator<=>(const CellKey&) const = default;
 };
 
 // Cells with a sum other than 0, in ascending order of their keys.

@@ -8,18 +8,6 @@
 namespace plimsoll::store {
 namespace {
 
-bool may_hold(const std::vector<bool>& flags, Zone zone) {
-  if (flags.empty()) {
-    return true;
-  }
-  for (size_t id = zone.min; id <= zone.max && id < flags.size(); ++id) {
-    if (flags[id]) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // Several sums, because each addition waits for the one before it.
 double sum_of(std::span<const double> values) {
   std::array<double, 8> sums{};
@@ -49,23 +37,30 @@ double dot_product(std::span<const double> a, std::span<const double> b) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Goes through a matrix: start(place), add(group, hits) for each of its entries, end(place). The loop that most of the time
-// goes to: everything that it needs stays in registers.
+// Goes through a matrix: start(place), add(group, hits) for each of its entries, end(place); those of a place whose start says false
+// are passed over. The loop that most of the time goes to: everything that it needs stays in registers.
 template <typename Start, typename Add, typename End>
 void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End end) {
   const double* hits = matrix.hits.data();
   if (!matrix.is_by_stack) {
     for (size_t i = 0; i < matrix.size; ++i) {
-      start(i);
-      add(matrix.group[i], hits[i]);
-      end(i);
+      if (start(i)) {
+        add(matrix.group[i], hits[i]);
+        end(i);
+      }
     }
     return;
   }
   const uint32_t* first = matrix.first.data();
   const uint32_t* gap = matrix.gap.data();
   for (size_t i = 0; i < matrix.size; ++i) {
-    start(i);
+    if (!start(i)) {
+      const uint32_t runs = (matrix.singles[i] > 0 ? 1 : 0) + (matrix.multiples[i] > 0 ? 1 : 0);
+      first += runs;
+      gap += matrix.singles[i] + matrix.multiples[i] - runs;
+      hits += matrix.multiples[i];
+      continue;
+    }
     if (const uint32_t length = matrix.singles[i]; length > 0) {
       uint32_t group = *first++;
       add(group, 1.0);
@@ -88,12 +83,6 @@ void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End
 
 }  // namespace
 
-bool may_hold(const RowFilter& filter, const BlockZones& zones) {
-  return may_hold(filter.events, zones.event) && may_hold(filter.workloads, zones.workload) &&
-         may_hold(filter.origins, zones.origin) && may_hold(filter.threads, zones.thread) &&
-         may_hold(filter.stacks, zones.stack);
-}
-
 Status BlockAggregator::add(const Segment& segment, size_t block) {
   const BlockZones& zones = segment.zones(block);
   if (const Status read = segment.read_groups(block, groups_, weighed_.wanted(zones)); !read) {
@@ -115,12 +104,18 @@ Status BlockAggregator::add(const Segment& segment, size_t block) {
   if (!sums_.is_dense() || !weighed_.has_every_factor()) {
     return add_one_by_one();
   }
-  add_densely();
+  if (request_.stack_groups.empty() && !space_.has_wanted()) {
+    add_densely();
+  } else {
+    add_lists_densely();
+  }
   return {};
 }
 
-Status BlockAggregator::add_value(uint64_t cell, size_t measure, uint32_t machine_group, double value) {
-  if (value == 0) {
+Status BlockAggregator::add_value(uint64_t possible_cell, size_t measure, uint32_t machine_group,
+                                  double value) {
+  const uint64_t cell = space_.wanted(possible_cell);
+  if (value == 0 || cell == CellSpace::kUnwanted) {
     return {};
   }
   if (std::isnan(value)) {
@@ -153,7 +148,8 @@ Status BlockAggregator::add_groups(const BlockZones& zones) {
       continue;
     }
     const std::span<const double> hits = std::span(groups_.hits).subspan(first, count);
-    if (!weighed_.is_one_cell() && sums_.is_dense() && weighed_.has_every_factor() && !has_long_runs()) {
+    if (!weighed_.is_one_cell() && sums_.is_dense() && weighed_.has_every_factor() &&
+        !space_.has_wanted() && !has_long_runs()) {
       add_groups_densely(hits);
       continue;
     }
@@ -256,7 +252,7 @@ void BlockAggregator::number_stacks(std::span<const uint32_t> stacks) {
   for (size_t i = 0; !selected.empty() && i < stacks.size(); ++i) {
     is_stack_selected_.push_back(RowFilter::selects(selected, stacks[i]) ? 1 : 0);
   }
-  if (request_.by_stack) {
+  if (request_.by_stack || !request_.stack_groups.empty()) {
     stack_number_ = stacks;
     return;
   }
@@ -297,8 +293,12 @@ void BlockAggregator::sum_values_by_place(size_t measure) {
   double* values = values_.data();
   double sum = 0;
   for_each_entry(
-      matrix_, [&](size_t) { sum = 0; }, [&](uint32_t group, double hits) { sum += weights[group] * hits; },
-      [&](size_t i) { values[i] = sum; });
+      matrix_,
+      [&](size_t i) {
+        values[i] = sum = 0;
+        return is_stack_selected(i);
+      },
+      [&](uint32_t group, double hits) { sum += weights[group] * hits; }, [&](size_t i) { values[i] = sum; });
 }
 
 // The values, each times `factor`, to the one cell of all groups.
@@ -310,20 +310,28 @@ Status BlockAggregator::add_values(size_t measure, double factor) {
       if (!is_stack_selected(i)) {
         continue;
       }
-      if (Status added = add_value(first_cell + stack_number_[i], measure, machine, values_[i] * factor);
-          !added) {
-        return added;
+      for (const uint32_t number : numbers_of(i)) {
+        if (Status added = add_value(first_cell + number, measure, machine, values_[i] * factor); !added) {
+          return added;
+        }
       }
     }
     return {};
   }
   const size_t width = space_.width();
-  double* const sums = sums_.sums() + first_cell * width + measure * space_.machine_groups() + machine;
+  const uint64_t first_of_part = space_.first_of_part(first_cell);
+  const uint64_t within_part = space_.within_part(first_cell);
+  double* const sums = sums_.sums() + measure * space_.machine_groups() + machine;
   for (size_t i = 0; i < values_.size(); ++i) {
-    if (is_stack_selected(i)) {
-      const uint32_t number = stack_number_[i];
-      sums[number * width] += values_[i] * factor;
-      sums_.touch(first_cell + number);
+    if (!is_stack_selected(i) || values_[i] == 0) {
+      continue;
+    }
+    for (const uint32_t number : numbers_of(i)) {
+      if (const uint64_t place = space_.place(within_part + number); place != CellSpace::kUnwanted) {
+        const uint64_t cell = first_of_part + place;
+        sums[cell * width] += values_[i] * factor;
+        sums_.touch(cell);
+      }
     }
   }
   return {};
@@ -343,29 +351,82 @@ void BlockAggregator::add_densely() {
     double* sums = nullptr;  // of the stack at hand, where it is selected
     for_each_entry(
         matrix_,
-        [&](size_t i) { sums = is_stack_selected(i) ? all_sums + stack_number_[i] * width : nullptr; },
-        [&](uint32_t group, double hits) {
-          if (sums != nullptr) {
-            sums[first_sum[group]] += weights[group] * hits;
-          }
+        [&](size_t i) {
+          sums = all_sums + stack_number_[i] * width;
+          return is_stack_selected(i);
         },
-        [](size_t) {});
+        [&](uint32_t group, double hits) { sums[first_sum[group]] += weights[group] * hits; }, [](size_t) {});
+  }
+}
+
+// What the entries of a stack come to is worked out once, for all of its groups.
+void BlockAggregator::add_lists_densely() {
+  const size_t groups = weighed_.size();
+  first_sum_.resize(groups);
+  within_part_.resize(groups);
+  for (size_t group = 0; group < groups; ++group) {
+    const uint64_t first_cell = weighed_.first_cell()[group];
+    first_sum_[group] = space_.first_of_part(first_cell) * space_.width() + weighed_.machine()[group];
+    within_part_[group] = space_.within_part(first_cell);
+  }
+  // A group is seen on a stack once; in a file that says otherwise, once among each of two runs.
+  entry_group_.resize(2 * groups);
+  entry_hits_.resize(2 * groups);
+  values_.resize(2 * groups);
+  sums_.touch_all();
+  size_t entries = 0;
+  for_each_entry(
+      matrix_,
+      [&](size_t i) {
+        entries = 0;
+        return is_stack_selected(i) && !numbers_of(i).empty();
+      },
+      [&](uint32_t group, double hits) {
+        entry_group_[entries] = group;
+        entry_hits_[entries++] = hits;
+      },
+      [&](size_t i) { add_entries(entries, numbers_of(i)); });
+}
+
+void BlockAggregator::add_entries(size_t entries, std::span<const uint32_t> numbers) {
+  const size_t width = space_.width();
+  const uint32_t* const group = entry_group_.data();
+  for (size_t m = 0; m < space_.measures(); ++m) {
+    const double* const weights = weighed_.weights(m).data();
+    double* const sums = sums_.sums() + m * space_.machine_groups();
+    for (size_t i = 0; i < entries; ++i) {
+      values_[i] = weights[group[i]] * entry_hits_[i];
+    }
+    for (const uint32_t number : numbers) {
+      if (!space_.has_wanted()) {
+        double* const sums_of_number = sums + number * width;
+        for (size_t i = 0; i < entries; ++i) {
+          sums_of_number[first_sum_[group[i]]] += values_[i];
+        }
+        continue;
+      }
+      for (size_t i = 0; i < entries; ++i) {
+        const uint64_t place = space_.place(within_part_[group[i]] + number);
+        if (place != CellSpace::kUnwanted) {
+          sums[first_sum_[group[i]] + place * width] += values_[i];
+        }
+      }
+    }
   }
 }
 
 Status BlockAggregator::add_one_by_one() {
   Status status;
-  uint32_t number = 0;
-  bool is_selected = false;
+  std::span<const uint32_t> numbers;
   for_each_entry(
       matrix_,
       [&](size_t i) {
-        number = stack_number_[i];
-        is_selected = is_stack_selected(i);
+        numbers = numbers_of(i);
+        return is_stack_selected(i) && !numbers.empty();
       },
       [&](uint32_t group, double hits) {
-        if (is_selected && status) {
-          status = add_to(weighed_.first_cell()[group] + number, group, hits);
+        for (size_t i = 0; i < numbers.size() && status; ++i) {
+          status = add_to(weighed_.first_cell()[group] + numbers[i], group, hits);
         }
       },
       [](size_t) {});

@@ -15,6 +15,7 @@ constexpr uint64_t kDensePerRow = 4;
 constexpr uint64_t kPageSums = 512;  // 4 KiB
 
 constexpr uint64_t kMaxCells = INT64_MAX;
+constexpr uint64_t kMaxPlaces = uint64_t{1} << 20U;  // 8 MiB
 
 uint64_t group_count(const std::vector<uint32_t>& groups) {
   return groups.empty() ? 1 : uint64_t{std::ranges::max(groups)} + 1;
@@ -32,20 +33,50 @@ Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_st
   space.origins_ = group_count(request.origin_group);
   space.workloads_ = group_count(request.workload_group);
   space.threads_ = group_count(request.thread_group);
-  space.stacks_ = request.by_stack ? uint64_t{max_stack} + 1 : group_count(request.stack_group);
+  space.stacks_ = request.by_stack ? uint64_t{max_stack} + 1
+                                   : std::max(group_count(request.stack_group),
+                                              group_count(request.stack_groups.groups));
   space.measures_ = request.measures.size();
   space.machine_groups_ = group_count(request.machine_group);
   for (const uint64_t groups :
        {group_count(request.event_group), space.origins_, space.workloads_, space.threads_, space.stacks_}) {
-    if (space.cells_ > kMaxCells / groups) {
+    if (space.possible_ > kMaxCells / groups) {
       return too_many_sums(request.max_sums);
     }
-    space.cells_ *= groups;
+    space.possible_ *= groups;
+  }
+  if (!request.wanted.empty()) {
+    space.number(request.wanted);
   }
   return space;
 }
 
+void CellSpace::number(std::span<const CellKey> wanted) {
+  has_wanted_ = true;
+  for (const CellKey& key : wanted) {
+    // Of groups that there are not, no row has a cell.
+    if (key.workload < workloads_ && key.thread < threads_ && key.stack < stacks_) {
+      wanted_.push_back(key.workload * workload_stride() + key.thread * thread_stride() + key.stack);
+    }
+  }
+  if (per_part() <= kMaxPlaces) {
+    places_.assign(per_part(), kUnwanted);
+  }
+  for (size_t place = 0; place < wanted_.size(); ++place) {
+    if (places_.empty()) {
+      place_of_.emplace(wanted_[place], place);
+    } else {
+      places_[wanted_[place]] = place;
+    }
+  }
+}
+
 CellKey CellSpace::key(uint64_t cell) const {
+  return possible_key(has_wanted_ ? cell / wanted_.size() * per_part() + wanted_[cell % wanted_.size()]
+                                  : cell);
+}
+
+CellKey CellSpace::possible_key(uint64_t cell) const {
   CellKey key;
   const auto take = [&](uint64_t groups) {
     if (groups == 1) {

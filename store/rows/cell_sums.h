@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,27 +14,58 @@
 
 namespace plimsoll::store {
 
-// All possible cells of a request, numbered in the order of their keys: the product of the numbers of groups.
+// All possible cells of a request, numbered in the order of their keys: the product of the numbers of groups; and the cells that are
+// wanted, in the same order.
 class CellSpace {
  public:
   // `max_stack` is the largest stack ID in the rows. kTooLarge where the numbers would not fit 63 bits.
   static Result<CellSpace> of(const AggregateRequest& request, uint32_t max_stack);
 
-  uint64_t cells() const { return cells_; }
+  // That are wanted: numbered part by part, a part being an event and an origin, without gaps.
+  uint64_t cells() const { return has_wanted_ ? parts() * wanted_.size() : possible_; }
+  // Of a possible cell's number, that among the wanted ones is first_of_part() + place(within_part()), or it is not wanted. The first
+  // two cost a division each, the last a look-up.
+  static constexpr uint64_t kUnwanted = UINT64_MAX;
+  uint64_t first_of_part(uint64_t possible) const {
+    return has_wanted_ ? possible / per_part() * wanted_.size() : possible;
+  }
+  uint64_t within_part(uint64_t possible) const { return has_wanted_ ? possible % per_part() : 0; }
+  uint64_t place(uint64_t within_part) const {
+    return !has_wanted_                     ? within_part
+           : within_part < places_.size()   ? places_[within_part]
+           : place_of_.contains(within_part) ? place_of_.at(within_part)
+                                            : kUnwanted;
+  }
+  uint64_t wanted(uint64_t possible) const {
+    const uint64_t place = this->place(within_part(possible));
+    return place == kUnwanted ? kUnwanted : first_of_part(possible) + place;
+  }
+  bool has_wanted() const { return has_wanted_; }
   size_t measures() const { return measures_; }
   size_t machine_groups() const { return machine_groups_; }
   // Sums of a cell.
   size_t width() const { return measures_ * machine_groups_; }
 
-  // A cell's number is the sum of its groups' numbers, each times its stride; that of a stack is 1.
+  // A possible cell's number is the sum of its groups' numbers, each times its stride; that of a stack is 1.
   uint64_t thread_stride() const { return stacks_; }
   uint64_t workload_stride() const { return thread_stride() * threads_; }
   uint64_t origin_stride() const { return workload_stride() * workloads_; }
   uint64_t event_stride() const { return origin_stride() * origins_; }
+  // Of a wanted cell.
   CellKey key(uint64_t cell) const;
 
  private:
-  uint64_t cells_ = 1;
+  uint64_t per_part() const { return origin_stride(); }  // possible cells of an event and origin
+  uint64_t parts() const { return possible_ / per_part(); }
+  CellKey possible_key(uint64_t cell) const;
+  void number(std::span<const CellKey> wanted);
+
+  uint64_t possible_ = 1;
+  bool has_wanted_ = false;
+  std::vector<uint64_t> wanted_;  // their numbers within a part
+  // Their places among them: by number where the possible ones are few, else by hash.
+  std::vector<uint64_t> places_;
+  boost::unordered_flat_map<uint64_t, uint64_t> place_of_;
   uint64_t origins_ = 1, workloads_ = 1, threads_ = 1, stacks_ = 1;
   uint64_t measures_ = 1;
   uint64_t machine_groups_ = 1;
@@ -48,7 +80,7 @@ class CellSums {
 
   bool is_dense() const { return dense_ != nullptr; }
 
-  // Where the cell's sums begin in sums(); valid for good. kNone once there are more sums than permitted: then the answer
+  // Where the wanted cell's sums begin in sums(); valid for good. kNone once there are more sums than permitted: then the answer
   // is refused.
   static constexpr size_t kNone = SIZE_MAX;
   size_t place(uint64_t cell) {

@@ -5,6 +5,7 @@
 
 #include "store/rows/block_aggregator.h"
 #include "store/rows/segment_cursor.h"
+#include "store/rows/zone_filter.h"
 
 namespace plimsoll::store {
 namespace {
@@ -27,10 +28,11 @@ struct Work {
 };
 
 Work select_blocks(const std::vector<std::shared_ptr<const Segment>>& segments, const RowFilter& filter) {
+  const ZoneFilter zone_filter(filter);
   Work work;
   for (const auto& segment : segments) {
     for (size_t block = 0; block < segment->blocks(); ++block) {
-      if (may_hold(filter, segment->zones(block))) {
+      if (zone_filter.may_hold(segment->zones(block))) {
         work.blocks.push_back({segment.get(), block});
         work.rows += segment->rows_in_block(block);
         work.max_stack = std::max(work.max_stack, segment->zones(block).stack.max);

@@ -75,6 +75,14 @@ bool runs_fit(const BlockMatrix<Hits>& matrix, size_t rows, size_t groups, size_
 }  // namespace
 
 Result<Segment> Segment::open(const std::string& path) {
+  return open(path, kSegmentVersion);
+}
+
+Result<Segment> Segment::open_version_2(const std::string& path) {
+  return open(path, 2);
+}
+
+Result<Segment> Segment::open(const std::string& path, uint32_t version) {
   auto file = MappedFile::open(path, kMaxSegmentBytes);
   if (!file) {
     return propagate(file, "opening a segment");
@@ -87,9 +95,9 @@ Result<Segment> Segment::open(const std::string& path) {
   if (!reader.ok() || header.magic != kSegmentMagic) {
     return damaged("it has no segment header");
   }
-  if (header.version != kSegmentVersion) {
-    return fail(ErrorCode::kUnsupported, "segment {} has version {}; this program reads version {}", path,
-                header.version, kSegmentVersion);
+  if (header.version != version) {
+    return fail(ErrorCode::kUnsupported, "segment {} has version {}; expected is version {}", path,
+                header.version, version);
   }
   if (header.header_checksum != checksum_of(header)) {
     return damaged("the checksum of its header does not match");

@@ -18,14 +18,15 @@
 #include "base/result.h"
 #include "store/rows/packed_column.h"
 #include "store/rows/row.h"
+#include "store/rows/row_order.h"
 
 namespace plimsoll::store {
 
 inline constexpr size_t kBlockRows = 65'536;
 
-// The bytes of a segment file. Sorts the rows, and sums the hits of rows with equal keys; without hits there is no row. Takes about 100 ns a row, and twice
-// the rows' memory.
-std::string encode_segment(std::vector<Row> rows);
+// The bytes of a segment file. Sorts the rows, and sums the hits of rows with equal keys; without hits there is no row. Takes about
+// 100 ns a row, and twice the rows' memory.
+std::string encode_segment(std::vector<Row> rows, const RowOrder& order = {});
 
 // Smallest and largest ID of a column in a block.
 struct Zone {
@@ -86,6 +87,9 @@ enum class MatrixParts {
 class Segment {
  public:
   static Result<Segment> open(const std::string& path);
+  // One of version 2, which is laid out alike, and whose rows are in order of their IDs: to convert it. kUnsupported where it is of
+  // another version.
+  static Result<Segment> open_version_2(const std::string& path);
 
   const std::string& path() const { return path_; }
   uint64_t rows() const { return rows_; }
@@ -108,6 +112,7 @@ class Segment {
 
  private:
   friend class SegmentWriter;
+  static Result<Segment> open(const std::string& path, uint32_t version);
 
   struct BlockEntry {
     uint64_t offset;  // of the groups; the matrix follows

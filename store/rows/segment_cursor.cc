@@ -1,7 +1,5 @@
 #include "store/rows/segment_cursor.h"
 
-#include "store/rows/block_aggregator.h"
-
 namespace plimsoll::store {
 Result<std::span<const Row>> SegmentCursor::next() {
   rows_.clear();
@@ -15,7 +13,7 @@ Result<std::span<const Row>> SegmentCursor::next() {
       block_ = 0;
       continue;
     }
-    if (may_hold(filter_, segment.zones(block_))) {
+    if (zone_filter_.may_hold(segment.zones(block_))) {
       if (auto read = read_block(segment); !read) {
         return propagate(read);
       }

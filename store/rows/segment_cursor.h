@@ -1,4 +1,4 @@
-// The rows of segments, block by block: those of each segment ascend, if it keeps its promise.
+// The rows of segments, block by block: those of each segment are in the order of a RowOrder, if it keeps its promise.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "store/rows/aggregation.h"
 #include "store/rows/segment.h"
+#include "store/rows/zone_filter.h"
 
 namespace plimsoll::store {
 
@@ -13,7 +14,7 @@ namespace plimsoll::store {
 class SegmentCursor : public RowCursor {
  public:
   SegmentCursor(std::vector<std::shared_ptr<const Segment>> segments, RowFilter filter)
-      : segments_(std::move(segments)), filter_(std::move(filter)) {}
+      : segments_(std::move(segments)), filter_(std::move(filter)), zone_filter_(filter_) {}
 
   Result<std::span<const Row>> next() override;
 
@@ -33,6 +34,7 @@ class SegmentCursor : public RowCursor {
 
   std::vector<std::shared_ptr<const Segment>> segments_;
   RowFilter filter_;
+  ZoneFilter zone_filter_;
   size_t segment_ = 0;
   size_t block_ = 0;
   BlockGroups groups_;

@@ -10,7 +10,7 @@
 namespace plimsoll::store {
 
 inline constexpr std::array<char, 8> kSegmentMagic{'P', 'L', 'I', 'M', 'S', 'E', 'G', 'M'};
-inline constexpr uint32_t kSegmentVersion = 2;
+inline constexpr uint32_t kSegmentVersion = 3;
 
 struct SegmentHeader {
   std::array<char, 8> magic;

@@ -4,12 +4,16 @@
 
 namespace plimsoll::store {
 
-SegmentMerge::SegmentMerge(const std::vector<std::shared_ptr<const Segment>>& inputs)
-    : inputs_(inputs.begin(), inputs.end()) {}
+SegmentMerge::SegmentMerge(const std::vector<std::shared_ptr<const Segment>>& inputs, const RowOrder& order)
+    : order_(order) {
+  for (const auto& input : inputs) {
+    inputs_.emplace_back(input, order);
+  }
+}
 
 Result<MergedSegment> SegmentMerge::run(const std::stop_token& stop) {
   std::vector<size_t> heap;  // of the inputs that have rows, the one with the smallest first
-  const auto is_later = [&](size_t a, size_t b) { return inputs_[b].row() < inputs_[a].row(); };
+  const auto is_later = [&](size_t a, size_t b) { return order_(inputs_[b].row(), inputs_[a].row()); };
   const auto push = [&](size_t input) {
     if (!inputs_[input].at_end()) {
       heap.push_back(input);
@@ -54,7 +58,7 @@ Status SegmentMerge::write_run(size_t input, const SortedRows* next) {
     if (Status advanced = advance(input); !advanced) {
       return advanced;
     }
-    if (rows.at_end() || (next != nullptr && next->row() < rows.row())) {
+    if (rows.at_end() || (next != nullptr && order_(next->row(), rows.row()))) {
       break;
     }
   }

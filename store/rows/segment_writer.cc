@@ -1,6 +1,7 @@
 #include "store/rows/segment_writer.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/checksum.h"
 #include "store/rows/segment_layout.h"
@@ -179,8 +180,8 @@ std::string SegmentWriter::finish() {
   return file;
 }
 
-std::string encode_segment(std::vector<Row> rows) {
-  std::ranges::sort(rows);
+std::string encode_segment(std::vector<Row> rows, const RowOrder& order) {
+  std::ranges::sort(rows, std::cref(order));
   SegmentWriter writer;
   for (size_t i = 0; i < rows.size();) {
     Row sum = rows[i];

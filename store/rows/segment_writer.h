@@ -9,7 +9,7 @@
 
 namespace plimsoll::store {
 
-// Takes rows in ascending order and without two of the same key; keeps the encoded blocks and one block of rows in memory.
+// Takes rows in the order of a RowOrder and without two of the same key; keeps the encoded blocks and one block of rows in memory.
 class SegmentWriter {
  public:
   void add(const Row& row);

@@ -1,6 +1,7 @@
 #include "store/rows/sorted_rows.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace plimsoll::store {
 
@@ -14,10 +15,11 @@ Status SortedRows::next_batch() {
   }
   batch_ = *batch;
   at_ = 0;
-  const bool ascends = batch_.empty() || (last_ < batch_.front() && std::ranges::is_sorted(batch_));
-  return ascends
-             ? Status()
-             : fail(ErrorCode::kCorrupt, "segment {} is damaged: its rows do not ascend", segment_->path());
+  const bool is_in_order = batch_.empty() || ((*order_)(last_, batch_.front()) &&
+                                              std::ranges::is_sorted(batch_, std::cref(*order_)));
+  return is_in_order ? Status()
+                     : fail(ErrorCode::kCorrupt, "segment {} is damaged: its rows are not in order",
+                            segment_->path());
 }
 
 }  // namespace plimsoll::store

@@ -10,12 +10,12 @@
 
 namespace plimsoll::store {
 
-// For merging: as a segment promises that its rows ascend, and what comes out of a merge promises it again, each step is checked.
-// Shares the segment. Memory: a block of rows (5 MiB). One thread.
+// For merging: as a segment promises that its rows are in order, and what comes out of a merge promises it again, each step is
+// checked. Shares the segment, borrows the order. Memory: a block of rows (5 MiB). One thread.
 class SortedRows {
  public:
-  explicit SortedRows(const std::shared_ptr<const Segment>& segment)
-      : segment_(segment), cursor_({segment}, {}) {}
+  SortedRows(const std::shared_ptr<const Segment>& segment, const RowOrder& order)
+      : segment_(segment), order_(&order), cursor_({segment}, {}) {}
 
   // To the next row, at first to the first one. kCorrupt where the segment is damaged.
   Status advance() { return ++at_ < batch_.size() ? Status() : next_batch(); }
@@ -27,6 +27,7 @@ class SortedRows {
   Status next_batch();
 
   std::shared_ptr<const Segment> segment_;
+  const RowOrder* order_;
   SegmentCursor cursor_;
   std::span<const Row> batch_;
   size_t at_ = 0;

@@ -127,6 +127,8 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
   workload.renumber(narrowed.workload_group);
   thread.renumber(narrowed.thread_group);
   stack.renumber(narrowed.stack_group);
+  stack.renumber(narrowed.stack_groups.groups);
+  narrowed.wanted.clear();  // by numbers that are no longer; the largest cells are among them
   if (narrowed.by_stack) {
     narrowed.by_stack = false;
     narrowed.stack_group = stack.table();

@@ -25,10 +25,26 @@ inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
   return id < groups.size() ? groups[id] : 0;
 }
 
-inline store::CellKey key_of(const store::AggregateRequest& request, const store::Row& row) {
-  return {group_of(request.event_group, row.event), group_of(request.origin_group, row.origin),
-          group_of(request.workload_group, row.workload), group_of(request.thread_group, row.thread),
-          request.by_stack ? row.stack : group_of(request.stack_group, row.stack)};
+
+inline bool is_wanted(const store::AggregateRequest& request, store::CellKey key) {
+  key.event = key.origin = 0;
+  return request.wanted.empty() || std::ranges::binary_search(request.wanted, key);
+}
+
+// Calls `use` with each cell that a row counts in.
+template <typename Use>
+void for_each_cell(const store::AggregateRequest& request, const store::Row& row, Use use) {
+  store::CellKey key{group_of(request.event_group, row.event), group_of(request.origin_group, row.origin),
+                     group_of(request.workload_group, row.workload),
+                     group_of(request.thread_group, row.thread),
+                     request.by_stack ? row.stack : group_of(request.stack_group, row.stack)};
+  const std::span<const uint32_t> one(&key.stack, 1);
+  for (const uint32_t stack : request.stack_groups.empty() ? one : request.stack_groups.of(row.stack)) {
+    key.stack = stack;
+    if (is_wanted(request, key)) {
+      use(key);
+    }
+  }
 }
 
 class MemoryRows : public store::RowSource {
@@ -46,15 +62,22 @@ class MemoryRows : public store::RowSource {
       if (!is_selected(request.filter, row)) {
         continue;
       }
-      auto& cell = sums[key_of(request, row)];
-      cell.resize(cells.measures * cells.machine_groups);
-      for (size_t m = 0; m < cells.measures; ++m) {
-        const store::Factors& factors = request.measures[m];
-        if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
-          return fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", row.event, row.origin);
+      Status status;
+      for_each_cell(request, row, [&](const store::CellKey& key) {
+        auto& cell = sums[key];
+        cell.resize(cells.measures * cells.machine_groups);
+        for (size_t m = 0; m < cells.measures && status; ++m) {
+          const store::Factors& factors = request.measures[m];
+          if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
+            status = fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", row.event, row.origin);
+            return;
+          }
+          cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
+              static_cast<double>(row.hits) * factors[row.event][row.origin];
         }
-        cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
-            static_cast<double>(row.hits) * factors[row.event][row.origin];
+      });
+      if (!status) {
+        return propagate(status);
       }
     }
     for (const auto& [key, cell] : sums) {

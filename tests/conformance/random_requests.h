@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "store/rows/aggregation.h"
@@ -38,6 +39,22 @@ class Random {
       flags.push_back(below(8) < selected_in_8);
     }
     return flags;
+  }
+
+  // None twice for a stack.
+  store::StackGroups stack_groups(uint32_t stacks) {
+    const uint32_t groups = 1 + below(one_in(2) ? 4 : stacks);
+    store::StackGroups lists;
+    lists.first.push_back(0);
+    for (uint32_t stack = length_for(stacks); stack > 0; --stack) {
+      std::set<uint32_t> of_stack;
+      for (uint32_t draws = below(5); draws > 0; --draws) {
+        of_stack.insert(below(groups));
+      }
+      lists.groups.insert(lists.groups.end(), of_stack.begin(), of_stack.end());
+      lists.first.push_back(static_cast<uint32_t>(lists.groups.size()));
+    }
+    return lists;
   }
 
   std::vector<uint32_t> groups(uint32_t count, uint32_t groups) {
@@ -107,6 +124,26 @@ inline store::RowFilter random_filter(Random& random, const Cardinalities& ids) 
   return filter;
 }
 
+// Some that there may be, and some that there are not.
+inline std::vector<store::CellKey> random_cells(Random& random, const store::AggregateRequest& request,
+                                                const Cardinalities& ids) {
+  const auto group = [&](const std::vector<uint32_t>& groups) {
+    return groups.empty() ? random.below(2) * random.below(2) : random.below(std::ranges::max(groups) + 2);
+  };
+  std::vector<store::CellKey> cells;
+  for (uint32_t count = 1 + random.below(30); count > 0; --count) {
+    cells.push_back({.workload = group(request.workload_group),
+                     .thread = group(request.thread_group),
+                     .stack = request.by_stack                ? random.below(ids.stacks)
+                              : request.stack_groups.empty() ? group(request.stack_group)
+                                                             : group(request.stack_groups.groups)});
+  }
+  std::ranges::sort(cells);
+  const auto repeated = std::ranges::unique(cells);
+  cells.erase(repeated.begin(), repeated.end());
+  return cells;
+}
+
 inline store::AggregateRequest random_request(Random& random, const Cardinalities& ids) {
   store::AggregateRequest request;
   request.filter = random_filter(random, ids);
@@ -120,9 +157,18 @@ inline store::AggregateRequest random_request(Random& random, const Cardinalitie
   maybe(request.workload_group, ids.workloads);
   maybe(request.thread_group, ids.threads);
   maybe(request.machine_group, ids.origins);
-  request.by_stack = random.one_in(3);
-  if (!request.by_stack) {
-    maybe(request.stack_group, ids.stacks);
+  switch (random.below(4)) {
+    case 0:
+      request.by_stack = true;
+      break;
+    case 1:
+      request.stack_groups = random.stack_groups(ids.stacks);
+      break;
+    default:
+      maybe(request.stack_group, ids.stacks);
+  }
+  if (random.one_in(3)) {
+    request.wanted = random_cells(random, request, ids);
   }
   for (uint32_t measures = 1 + random.below(3); measures > 0; --measures) {
     request.measures.push_back(random_factors(random, ids, request.filter.events));

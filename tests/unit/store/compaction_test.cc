@@ -75,6 +75,18 @@ class CompactionTest : public ::testing::Test {
     return *read_rows(*LocalRows::open(paths));
   }
 
+  // In the order of the file.
+  std::vector<uint32_t> workloads_in(const std::string& file) {
+    std::vector<uint32_t> workloads;
+    const auto rows = *scan_rows(path_ + "/segments/" + file);
+    for (const Row& row : rows) {
+      if (workloads.empty() || workloads.back() != row.workload) {
+        workloads.push_back(row.workload);
+      }
+    }
+    return workloads;
+  }
+
   CompactionReport merge_all() {
     const auto report = compactor_->merge_all();
     EXPECT_TRUE(report) << report.error().text();
@@ -104,6 +116,27 @@ TEST_F(CompactionTest, EightSegmentsBecomeOneWithTheSameRows) {
   EXPECT_EQ(made.from_ns, 1'000'000'000);
   EXPECT_EQ(made.to_ns, 9'000'000'000);
   EXPECT_EQ(merge_all().merged, 0);
+}
+
+// Machines take turns: each brings an instance of one of two jobs.
+TEST_F(CompactionTest, RowsOfAJobStandTogether) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto profile = make_profile({.seed = seed,
+                                       .machine = fmt::format("m{}", seed),
+                                       .process = fmt::format("p{}", seed),
+                                       .job = seed % 2 == 0 ? "web" : "batch",
+                                       .stacks = "main;work 1\nmain 1\n"});
+    ASSERT_TRUE(ingest_->accept(as_bytes(wire::encode(profile)), {}));
+    if (seed % 2 == 0) {
+      ASSERT_TRUE(ingest_->build_pending());
+    }
+    if (seed == 4) {
+      EXPECT_EQ(workloads_in(visible_files()[0]), (std::vector<uint32_t>{1, 2}));
+    }
+  }
+  compactor_ = *Compactor::open(*ingest_, CompactionLimits::thorough(1000));
+  merge_all();
+  EXPECT_EQ(workloads_in(visible_files()[0]), (std::vector<uint32_t>{1, 3, 5, 7, 9, 2, 4, 6, 8, 10}));
 }
 
 TEST_F(CompactionTest, NamesAndIdsAreNeverUsedTwice) {

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <random>
 
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/data_directory.h"
+#include "store/rows/segment_layout.h"
 #include "store/rows/segment_version_1.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
@@ -38,7 +40,18 @@ std::vector<Row> random_rows(size_t count) {
   return rows;
 }
 
-// A data directory whose segments are of version 1.
+// As segments of today but for the order of rows.
+std::string encode_segment_of_version_2(const std::vector<Row>& rows) {
+  std::string bytes = encode_segment(rows);
+  SegmentHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  header.version = 2;
+  header.header_checksum = checksum_of(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+// A data directory whose segments are of older versions.
 class ConversionTest : public ::testing::Test {
  protected:
   ConversionTest() {
@@ -87,22 +100,52 @@ TEST_F(ConversionTest, AWriterFindsTheSameRowsInSegmentsOfToday) {
   add_segment("000000000009.2.rows", many_rows);
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "5\n");
-  EXPECT_THAT(visible_files(), ElementsAre("000000000001.format5.rows", "000000000009.2.format5.rows"));
-  EXPECT_EQ(rows_of("000000000001.format5.rows"), kFewRows);
-  EXPECT_EQ(rows_of("000000000009.2.format5.rows"), many_rows);
+  EXPECT_EQ(format(), "6\n");
+  EXPECT_THAT(visible_files(), ElementsAre("000000000001.format6.rows", "000000000009.2.format6.rows"));
+  EXPECT_EQ(rows_of("000000000001.format6.rows"), kFewRows);
+  EXPECT_EQ(rows_of("000000000009.2.format6.rows"), many_rows);
   EXPECT_FALSE(std::filesystem::exists(folder_of_segments_ + "/000000000001.rows"));
 }
 
+TEST_F(ConversionTest, RowsOfAJobStandTogetherAfterwards) {
+  const std::vector<Row> by_id{{1, 1, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1}, {1, 3, 1, 1, 1, 1}};
+  write_bytes(path_ + "/FORMAT", "5\n");
+  {
+    auto catalogue = *Catalogue::open(catalogue_, sqlite::OpenMode::kReadWrite);
+    ASSERT_TRUE(catalogue.database().run(
+        "INSERT INTO workload (id, job, instance, app, image, build_id, revision, compiler, builder) VALUES "
+        "(1, 'web', 'a', '', '', '', '', '', ''), (2, 'batch', 'b', '', '', '', '', '', ''), "
+        "(3, 'web', 'c', '', '', '', '', '', '')"));
+  }
+  add_segment("000000000001.rows", by_id, encode_segment_of_version_2(by_id));
+  add_segment("000000000002.rows", by_id, encode_segment_of_version_1(by_id));
+  const auto opened = DataDirectory::open_for_writing(path_);
+  ASSERT_TRUE(opened) << opened.error().text();
+  EXPECT_EQ(format(), "6\n");
+  for (const char* file : {"000000000001.format6.rows", "000000000002.format6.rows"}) {
+    const auto rows = scan_rows(folder_of_segments_ + "/" + file);
+    ASSERT_TRUE(rows) << rows.error().text();
+    EXPECT_EQ(*rows, (std::vector<Row>{by_id[0], by_id[2], by_id[1]})) << file;
+  }
+}
+
+TEST_F(ConversionTest, ASegmentOfVersion2WithMoreRowsThanTheCatalogueSaysIsDamaged) {
+  add_segment("000000000001.rows", {kFewRows[0]}, encode_segment_of_version_2(kFewRows));
+  const auto refused = DataDirectory::open_for_writing(path_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(refused.error().message, HasSubstr("2 rows, more than 1"));
+}
+
 TEST_F(ConversionTest, GoesOnAfterACrash) {
-  add_segment("000000000001.format5.rows", kFewRows, encode_segment(kFewRows));
+  add_segment("000000000001.format6.rows", kFewRows, encode_segment(kFewRows));
   add_segment("000000000002.rows", kFewRows);
   // Written, but not yet visible.
-  write_bytes(folder_of_segments_ + "/000000000002.format5.rows", "half of it");
+  write_bytes(folder_of_segments_ + "/000000000002.format6.rows", "half of it");
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-  EXPECT_THAT(visible_files(), ElementsAre("000000000001.format5.rows", "000000000002.format5.rows"));
-  EXPECT_EQ(rows_of("000000000001.format5.rows"), kFewRows);
-  EXPECT_EQ(rows_of("000000000002.format5.rows"), kFewRows);
+  EXPECT_THAT(visible_files(), ElementsAre("000000000001.format6.rows", "000000000002.format6.rows"));
+  EXPECT_EQ(rows_of("000000000001.format6.rows"), kFewRows);
+  EXPECT_EQ(rows_of("000000000002.format6.rows"), kFewRows);
 }
 
 TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
@@ -119,12 +162,12 @@ TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
                                              HasSubstr("000000000003.rows"), Not(HasSubstr("000000000002"))));
   EXPECT_THAT(refused.error().hint, HasSubstr("catalogue.db"));
   EXPECT_EQ(format(), "4\n");
-  EXPECT_EQ(rows_of("000000000002.format5.rows"), kFewRows);
+  EXPECT_EQ(rows_of("000000000002.format6.rows"), kFewRows);
 
   write_bytes(folder_of_segments_ + "/000000000001.rows", encode_segment_of_version_1(kFewRows));
   write_bytes(folder_of_segments_ + "/000000000003.rows", encode_segment_of_version_1(kFewRows));
   EXPECT_TRUE(DataDirectory::open_for_writing(path_)) << "from a copy";
-  EXPECT_EQ(format(), "5\n");
+  EXPECT_EQ(format(), "6\n");
 }
 
 TEST_F(ConversionTest, EveryFlippedBitIsFoundAndNamed) {

@@ -25,7 +25,7 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "5\n");
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "6\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->segments_path()));
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
@@ -62,13 +62,13 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 5")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 6")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
 
 TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) {
-  for (const std::string_view format : {"2\n", "3\n", "4\n"}) {
+  for (const std::string_view format : {"2\n", "3\n", "4\n", "5\n"}) {
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
     write_bytes(path_ + "/FORMAT", format);
     const auto refused = DataDirectory::open_for_reading(path_);
@@ -76,7 +76,7 @@ TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) 
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
     EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "5\n");
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "6\n");
     EXPECT_TRUE(DataDirectory::open_for_reading(path_));
   }
 }

@@ -19,8 +19,7 @@ inline void write_bytes(const std::string& path, std::string_view bytes) {
   ASSERT_TRUE(file.flush()) << path;
 }
 
-// In ascending order.
-inline Result<std::vector<Row>> read_rows(const RowSource& source, RowFilter filter = {}) {
+inline Result<std::vector<Row>> scan_rows(const RowSource& source, RowFilter filter = {}) {
   std::vector<Row> rows;
   const auto cursor = source.scan(std::move(filter));
   while (true) {
@@ -33,13 +32,27 @@ inline Result<std::vector<Row>> read_rows(const RowSource& source, RowFilter fil
     }
     rows.insert(rows.end(), batch->begin(), batch->end());
   }
-  std::ranges::sort(rows);
+  return rows;
+}
+
+// In ascending order.
+inline Result<std::vector<Row>> read_rows(const RowSource& source, RowFilter filter = {}) {
+  auto rows = scan_rows(source, std::move(filter));
+  if (rows) {
+    std::ranges::sort(*rows);
+  }
   return rows;
 }
 
 inline Result<std::vector<Row>> read_rows(const std::string& path) {
   const auto opened = LocalRows::open({path});
   return opened ? read_rows(*opened) : propagate(opened);
+}
+
+// In the order of the file.
+inline Result<std::vector<Row>> scan_rows(const std::string& path) {
+  const auto opened = LocalRows::open({path});
+  return opened ? scan_rows(*opened) : propagate(opened);
 }
 
 }  // namespace plimsoll::store

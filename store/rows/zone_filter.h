@@ -1,0 +1,33 @@
+// A filter as blocks are passed over by it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "store/rows/aggregation.h"
+#include "store/rows/segment.h"
+
+namespace plimsoll::store {
+
+// Making one costs a pass over the filter's flags, and 4 bytes for each; a block then costs the same however wide its zones are.
+class ZoneFilter {
+ public:
+  explicit ZoneFilter(const RowFilter& filter);
+
+  // Whether any row of a block may be selected.
+  bool may_hold(const BlockZones& zones) const;
+
+ private:
+  class Column {
+   public:
+    explicit Column(const std::vector<bool>& flags);
+    bool may_hold(Zone zone) const;
+
+   private:
+    std::vector<uint32_t> selected_below_;  // by ID, up to the one behind the last flag; empty: all are selected
+  };
+
+  Column events_, workloads_, origins_, threads_, stacks_;
+};
+
+}  // namespace plimsoll::store

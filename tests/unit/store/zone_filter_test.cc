@@ -1,0 +1,54 @@
+#include "store/rows/zone_filter.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace plimsoll::store {
+namespace {
+
+BlockZones stacks(uint32_t min, uint32_t max) {
+  return {.event = {1, 1}, .workload = {1, 1}, .origin = {1, 1}, .thread = {1, 1}, .stack = {min, max}};
+}
+
+TEST(ZoneFilterTest, PassesOverBlocksOfWhichNoIdIsSelected) {
+  const ZoneFilter filter({.stacks = {false, false, true, false, true}});
+  EXPECT_FALSE(filter.may_hold(stacks(0, 1)));
+  EXPECT_TRUE(filter.may_hold(stacks(0, 2)));
+  EXPECT_FALSE(filter.may_hold(stacks(3, 3)));
+  EXPECT_TRUE(filter.may_hold(stacks(3, 100)));
+  EXPECT_FALSE(filter.may_hold(stacks(5, UINT32_MAX))) << "beyond the flags";
+}
+
+TEST(ZoneFilterTest, EveryColumnMustHoldSome) {
+  const BlockZones zones{{1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
+  EXPECT_TRUE(ZoneFilter({}).may_hold(zones));
+  for (std::vector<bool> RowFilter::* column :
+       {&RowFilter::events, &RowFilter::workloads, &RowFilter::origins, &RowFilter::threads, &RowFilter::stacks}) {
+    RowFilter filter;
+    filter.*column = {true, false, false, true};
+    EXPECT_FALSE(ZoneFilter(filter).may_hold(zones));
+    (filter.*column)[2] = true;
+    EXPECT_TRUE(ZoneFilter(filter).may_hold(zones));
+  }
+}
+
+TEST(ZoneFilterTest, RandomZonesHoldWhatAScanFinds) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<bool> flags(1 + random() % 40);
+    for (size_t id = 0; id < flags.size(); ++id) {
+      flags[id] = random() % 8 == 0;
+    }
+    const auto min = static_cast<uint32_t>(random() % 50);
+    const auto max = static_cast<uint32_t>(min + random() % 10);
+    bool is_any = false;
+    for (uint32_t id = min; id <= max; ++id) {
+      is_any = is_any || RowFilter::selects(flags, id);
+    }
+    ASSERT_EQ(ZoneFilter({.stacks = flags}).may_hold(stacks(min, max)), is_any);
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::store
