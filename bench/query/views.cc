@@ -49,8 +49,8 @@ Result<std::vector<store::Binding>> bindings_of(const StackTree& tree, const std
     const uint32_t in_tree =
         RawProfiles::location_of(dictionaries.binaries[location.owner].identity, location.address);
     for (const uint32_t function : tree.functions_of(in_tree)) {
-      binding.frames.push_back({.function = fmt::format("library{}::function_{}", function % 97, function),
-                                .is_inlined = true});
+      binding.frames.push_back(
+          {.function = fmt::format("library{}::function_{}", function % 97, function), .is_inlined = true});
     }
     binding.frames.back().is_inlined = false;
   }

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "query/rows/grouping.h"
 #include "query/rows/row_sums.h"
+#include "query/rows/sampled_rows.h"
 #include "query/selection/machine_sample.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/dimension.h"

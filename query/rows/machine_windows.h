@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "query/rows/row_sums.h"
+#include "query/rows/sampled_rows.h"
 #include "query/selection/machine_sample.h"
 #include "query/statistics/stability/permutation.h"
 

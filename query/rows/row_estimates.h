@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "query/rows/row_sums.h"
+#include "query/rows/sampled_rows.h"
 #include "query/selection/machine_sample.h"
 #include "query/statistics/design.h"
 #include "query/statistics/estimate.h"

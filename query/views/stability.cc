@@ -11,6 +11,7 @@
 #include "query/rows/machine_windows.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
+#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/statistics/jackknife.h"

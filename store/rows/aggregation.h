@@ -50,17 +50,19 @@ struct CellKey {
   auto operator<=>(const CellKey&) const = default;
 };
 
-// Any number of groups for each stack, as one list: those of stack s go from first[s] up to first[s + 1]. Stacks beyond the end have
-// none.
+// Any number of groups for each stack, as lists that stacks share.
 struct StackGroups {
-  std::vector<uint32_t> first = {};
-  std::vector<uint32_t> groups = {};
+  std::vector<uint32_t> list_of_stack = {};  // by stack ID; those beyond the end have no groups
+  std::vector<uint32_t> first = {0};         // those of list i go from first[i] up to first[i + 1]
+  std::vector<uint32_t> groups = {};         // of a list, none twice
 
-  bool empty() const { return first.empty(); }
+  bool empty() const { return list_of_stack.empty(); }
   std::span<const uint32_t> of(uint32_t stack) const {
-    return size_t{stack} + 1 < first.size()
-               ? std::span(groups).subspan(first[stack], first[stack + 1] - first[stack])
-               : std::span<const uint32_t>();
+    if (stack >= list_of_stack.size()) {
+      return {};
+    }
+    const uint32_t list = list_of_stack[stack];
+    return std::span(groups).subspan(first[list], first[list + 1] - first[list]);
   }
 };
 

@@ -148,8 +148,8 @@ Status BlockAggregator::add_groups(const BlockZones& zones) {
       continue;
     }
     const std::span<const double> hits = std::span(groups_.hits).subspan(first, count);
-    if (!weighed_.is_one_cell() && sums_.is_dense() && weighed_.has_every_factor() &&
-        !space_.has_wanted() && !has_long_runs()) {
+    if (!weighed_.is_one_cell() && sums_.is_dense() && weighed_.has_every_factor() && !space_.has_wanted() &&
+        !has_long_runs()) {
       add_groups_densely(hits);
       continue;
     }

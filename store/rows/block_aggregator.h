@@ -64,9 +64,10 @@ class BlockAggregator {
   BlockGroups groups_;
   WeighedGroups weighed_;
   BlockMatrix<double> matrix_;
-  BlockMatrix<uint64_t> counts_;            // in its place, where the groups of its entries are not needed
-  std::vector<uint32_t> numbers_;           // by place, unless they are its stacks' IDs
-  std::span<const uint32_t> stack_number_;  // by place: the group of its stack; or the stack, where it has several
+  BlockMatrix<uint64_t> counts_;   // in its place, where the groups of its entries are not needed
+  std::vector<uint32_t> numbers_;  // by place, unless they are its stacks' IDs
+  std::span<const uint32_t>
+      stack_number_;  // by place: the group of its stack; or the stack, where it has several
   std::vector<uint8_t> is_stack_selected_;  // by place; empty: all are
   std::vector<double> values_;              // by place: to be added up
   std::vector<size_t> first_sum_;           // by group: where its sums are, from those of the stack on

@@ -33,9 +33,9 @@ Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_st
   space.origins_ = group_count(request.origin_group);
   space.workloads_ = group_count(request.workload_group);
   space.threads_ = group_count(request.thread_group);
-  space.stacks_ = request.by_stack ? uint64_t{max_stack} + 1
-                                   : std::max(group_count(request.stack_group),
-                                              group_count(request.stack_groups.groups));
+  space.stacks_ = request.by_stack
+                      ? uint64_t{max_stack} + 1
+                      : std::max(group_count(request.stack_group), group_count(request.stack_groups.groups));
   space.measures_ = request.measures.size();
   space.machine_groups_ = group_count(request.machine_group);
   for (const uint64_t groups :

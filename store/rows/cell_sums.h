@@ -31,10 +31,10 @@ class CellSpace {
   }
   uint64_t within_part(uint64_t possible) const { return has_wanted_ ? possible % per_part() : 0; }
   uint64_t place(uint64_t within_part) const {
-    return !has_wanted_                     ? within_part
-           : within_part < places_.size()   ? places_[within_part]
+    return !has_wanted_                      ? within_part
+           : within_part < places_.size()    ? places_[within_part]
            : place_of_.contains(within_part) ? place_of_.at(within_part)
-                                            : kUnwanted;
+                                             : kUnwanted;
   }
   uint64_t wanted(uint64_t possible) const {
     const uint64_t place = this->place(within_part(possible));

@@ -24,7 +24,8 @@ class ZoneFilter {
     bool may_hold(Zone zone) const;
 
    private:
-    std::vector<uint32_t> selected_below_;  // by ID, up to the one behind the last flag; empty: all are selected
+    std::vector<uint32_t>
+        selected_below_;  // by ID, up to the one behind the last flag; empty: all are selected
   };
 
   Column events_, workloads_, origins_, threads_, stacks_;

@@ -25,7 +25,6 @@ inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
   return id < groups.size() ? groups[id] : 0;
 }
 
-
 inline bool is_wanted(const store::AggregateRequest& request, store::CellKey key) {
   key.event = key.origin = 0;
   return request.wanted.empty() || std::ranges::binary_search(request.wanted, key);

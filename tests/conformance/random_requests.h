@@ -41,19 +41,18 @@ class Random {
     return flags;
   }
 
-  // None twice for a stack.
   store::StackGroups stack_groups(uint32_t stacks) {
     const uint32_t groups = 1 + below(one_in(2) ? 4 : stacks);
     store::StackGroups lists;
-    lists.first.push_back(0);
-    for (uint32_t stack = length_for(stacks); stack > 0; --stack) {
-      std::set<uint32_t> of_stack;
+    for (uint32_t list = 1 + below(20); list > 0; --list) {
+      std::set<uint32_t> of_list;
       for (uint32_t draws = below(5); draws > 0; --draws) {
-        of_stack.insert(below(groups));
+        of_list.insert(below(groups));
       }
-      lists.groups.insert(lists.groups.end(), of_stack.begin(), of_stack.end());
+      lists.groups.insert(lists.groups.end(), of_list.begin(), of_list.end());
       lists.first.push_back(static_cast<uint32_t>(lists.groups.size()));
     }
+    lists.list_of_stack = this->groups(stacks, static_cast<uint32_t>(lists.first.size() - 1));
     return lists;
   }
 
@@ -134,7 +133,7 @@ inline std::vector<store::CellKey> random_cells(Random& random, const store::Agg
   for (uint32_t count = 1 + random.below(30); count > 0; --count) {
     cells.push_back({.workload = group(request.workload_group),
                      .thread = group(request.thread_group),
-                     .stack = request.by_stack                ? random.below(ids.stacks)
+                     .stack = request.by_stack               ? random.below(ids.stacks)
                               : request.stack_groups.empty() ? group(request.stack_group)
                                                              : group(request.stack_groups.groups)});
   }

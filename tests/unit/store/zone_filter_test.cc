@@ -24,7 +24,8 @@ TEST(ZoneFilterTest, EveryColumnMustHoldSome) {
   const BlockZones zones{{1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
   EXPECT_TRUE(ZoneFilter({}).may_hold(zones));
   for (std::vector<bool> RowFilter::* column :
-       {&RowFilter::events, &RowFilter::workloads, &RowFilter::origins, &RowFilter::threads, &RowFilter::stacks}) {
+       {&RowFilter::events, &RowFilter::workloads, &RowFilter::origins, &RowFilter::threads,
+        &RowFilter::stacks}) {
     RowFilter filter;
     filter.*column = {true, false, false, true};
     EXPECT_FALSE(ZoneFilter(filter).may_hold(zones));
