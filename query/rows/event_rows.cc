@@ -64,7 +64,8 @@ Status EventRows::sum(size_t ranking, size_t limit) {
 }
 
 Result<SampledRows> EventRows::sample(const MachineSample& sample) {
-  auto sampled = sample_rows(resolved_.request, rows_.keys, events_, sample, grouping_, snapshot_);
+  auto sampled = RowSplitter(rows_.keys, events_, grouping_, snapshot_)
+                     .split(resolved_.request, sample.units_of_origins());
   return sampled ? std::move(sampled)
                  : with_hint(propagate(sampled),
                              "ask for fewer rows (limit), or for none of their margins (margins=no)");

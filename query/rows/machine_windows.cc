@@ -8,47 +8,24 @@
 namespace plimsoll::query {
 namespace {
 
-// Ascending; by number.
-std::map<uint32_t, uint32_t> strata_of_machines(std::span<const SampledSide> sides,
-                                                const MachineSample& sample) {
-  std::map<uint32_t, uint32_t> strata;
-  for (const SampledSide& side : sides) {
-    for (size_t unit = 0; unit < sample.units(); ++unit) {
-      if (side.whole[unit] > 0) {
-        strata.try_emplace(sample.machine_of_unit()[unit], sample.part_of_unit()[unit]);
-      }
-    }
-  }
-  return strata;
-}
-
-MachineWindow window_of(const SampledSide& side, const MachineSample& sample,
-                        const std::map<uint32_t, uint32_t>& strata, WindowRows window_rows) {
+MachineWindow window_of(const SampledSide& side, const MachineSample& sample, WindowRows window_rows) {
   constexpr uint32_t kNone = UINT32_MAX;
   const size_t parts = window_rows == WindowRows::kSelfAndTotal ? 2 : 1;
   MachineWindow window;
   window.columns = parts * side.rows.rows.size() + 1;
-  std::vector<uint32_t> place_of_unit(sample.units(), kNone);
-  std::map<uint32_t, std::vector<uint32_t>> units_of_machine;
-  for (uint32_t unit = 0; unit < sample.units(); ++unit) {
-    if (side.whole[unit] > 0) {
-      units_of_machine[sample.machine_of_unit()[unit]].push_back(unit);
+  std::vector<uint32_t> place_of_machine(side.whole.size(), kNone);
+  for (uint32_t machine = 0; machine < side.whole.size(); ++machine) {
+    if (side.whole[machine] > 0) {
+      place_of_machine[machine] = static_cast<uint32_t>(window.machines.size());
+      window.machines.push_back(machine);
+      window.strata.push_back(sample.part_of_machine()[machine]);
+      window.sizes.push_back(side.whole[machine]);
     }
-  }
-  for (const auto& [machine, units] : units_of_machine) {
-    double size = 0;
-    for (const uint32_t unit : units) {
-      place_of_unit[unit] = static_cast<uint32_t>(window.machines.size());
-      size += side.whole[unit];
-    }
-    window.machines.push_back(machine);
-    window.strata.push_back(strata.at(machine));
-    window.sizes.push_back(size);
   }
   window.values.resize(window.machines.size() * window.columns);
   for (size_t row = 0; row < side.rows.rows.size(); ++row) {
     for (const UnitValues& unit : side.rows.of(row)) {
-      if (const uint32_t place = place_of_unit[unit.unit]; place != kNone) {
+      if (const uint32_t place = place_of_machine[unit.unit]; place != kNone) {
         double* const values = &window.values[place * window.columns + parts * row];
         values[0] += unit.value.self;
         if (window_rows == WindowRows::kSelfAndTotal) {
@@ -91,14 +68,13 @@ void join_one_sided_strata(std::array<MachineWindow, 2>& windows) {
 }  // namespace
 
 MachineWindow machine_window(const SampledSide& side, const MachineSample& sample, WindowRows window_rows) {
-  return window_of(side, sample, strata_of_machines({&side, 1}, sample), window_rows);
+  return window_of(side, sample, window_rows);
 }
 
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
                                              const MachineSample& sample, WindowRows window_rows) {
-  const std::map<uint32_t, uint32_t> strata = strata_of_machines(sides, sample);
-  std::array<MachineWindow, 2> windows{window_of(sides[0], sample, strata, window_rows),
-                                       window_of(sides[1], sample, strata, window_rows)};
+  std::array<MachineWindow, 2> windows{window_of(sides[0], sample, window_rows),
+                                       window_of(sides[1], sample, window_rows)};
   join_one_sided_strata(windows);
   return windows;
 }

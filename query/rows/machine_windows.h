@@ -13,7 +13,7 @@
 
 namespace plimsoll::query {
 
-// A selection: its rows by unit, and by unit what they are parts of.
+// A selection: its rows by machine, as MachineSample::machines_of_origins() numbers them, and by machine what they are parts of.
 struct SampledSide {
   const SampledRows& rows;
   std::span<const double> whole;
@@ -35,8 +35,7 @@ struct MachineWindow {
   statistics::Window window() const { return {machines, strata, values, sizes}; }  // borrows
 };
 
-// Machines that have nothing of a side are not in its window; one that was drawn several times is one. Strata are the parts of the
-// fleet whatever the draw.
+// Machines that have nothing of a side are not in its window. Strata are the parts of the fleet whatever the draw.
 MachineWindow machine_window(const SampledSide& side, const MachineSample& sample, WindowRows window_rows);
 
 // Of two sides, which must be of the same rows and of this sample. Of strata that only one side has (two platforms, each drawn from

@@ -70,11 +70,30 @@ class Codes {
   boost::unordered_flat_map<uint64_t, uint32_t> numbers_;
 };
 
-class RowSampling {
+// Both ascend by unit, as their sum does.
+std::vector<UnitValues> sum_of(const std::vector<UnitValues>& a, const std::vector<UnitValues>& b) {
+  std::vector<UnitValues> sum;
+  std::ranges::merge(a, b, std::back_inserter(sum), {}, &UnitValues::unit, &UnitValues::unit);
+  size_t kept = 0;
+  for (const UnitValues& unit : sum) {
+    if (kept > 0 && sum[kept - 1].unit == unit.unit) {
+      sum[kept - 1].value += unit.value;
+      sum[kept - 1].samples += unit.samples;
+    } else {
+      sum[kept++] = unit;
+    }
+  }
+  sum.resize(kept);
+  return sum;
+}
+
+}  // namespace
+
+class RowSplitter::Impl {
  public:
-  RowSampling(std::span<const RowKey> keys, size_t events, const MachineSample& sample, Grouping& grouping,
-              const Snapshot& snapshot)
-      : sample_(sample), grouping_(grouping), snapshot_(snapshot), rows_(keys.size()), events_(events) {
+  Impl(std::span<const RowKey> keys, size_t events, Grouping& grouping, const Snapshot& snapshot,
+       RowMeasures measures)
+      : grouping_(grouping), snapshot_(snapshot), measures_(measures), rows_(keys.size()), events_(events) {
     by_row_.resize(rows_ * events);
     for (uint32_t row = 0; row < rows_; ++row) {
       const RowKey& key = keys[row];
@@ -90,16 +109,19 @@ class RowSampling {
     }
   }
 
-  // May be called for several requests, one after the other.
-  Result<SampledRows> run(const store::AggregateRequest& request) {
+  Result<SampledRows> split(store::AggregateRequest request, const OriginUnits& units) {
+    units_ = &units;
     sampled_ = {.events = events_,
                 .rows = std::vector<std::vector<UnitValues>>(rows_ * events_),
-                .whole = std::vector(events_, std::vector<double>(sample_.units())),
-                .whole_samples = std::vector(events_, std::vector<double>(sample_.units()))};
+                .whole = std::vector(events_, std::vector<double>(units.count)),
+                .whole_samples = std::vector(events_, std::vector<double>(units.count))};
+    if (!measures_.samples) {
+      request.measures.resize(kValue + 1);
+    }
     if (const Status summed = sum_whole(request); !summed) {
       return propagate(summed, "summing up by machine, for margins");
     }
-    if (const Status summed = sum_rows(request); !summed) {
+    if (const Status summed = sum_rows(std::move(request)); !summed) {
       return propagate(summed, "splitting rows by machine for their margins");
     }
     return std::move(sampled_);
@@ -135,9 +157,9 @@ class RowSampling {
     }
     for (size_t i = 0; i < cells->size(); ++i) {
       const store::CellKey& cell = cells->keys[i];
-      if (const uint32_t unit = parts_[cell.origin].unit; unit != MachineSample::kNone) {
+      if (const uint32_t unit = parts_[cell.origin].unit; unit != OriginUnits::kNone) {
         sampled_.whole[cell.event][unit] += cells->sum(i, kValue);
-        sampled_.whole_samples[cell.event][unit] += cells->sum(i, kSamples);
+        sampled_.whole_samples[cell.event][unit] += samples_of(*cells, i);
       }
     }
     return {};
@@ -160,7 +182,7 @@ class RowSampling {
     }
     for (size_t i = 0; i < cells->size(); ++i) {
       const store::CellKey& cell = cells->keys[i];
-      add(cell, cells->sum(i, kValue), cells->sum(i, kSamples));
+      add(cell, cells->sum(i, kValue), samples_of(*cells, i));
       // Groups of origins ascend by unit.
       const uint32_t unit = parts_[cell.origin].unit;
       if (i + 1 == cells->size() || parts_[cells->keys[i + 1].origin].unit != unit) {
@@ -170,8 +192,12 @@ class RowSampling {
     return {};
   }
 
+  double samples_of(const store::Cells& cells, size_t cell) const {
+    return measures_.samples ? cells.sum(cell, kSamples) : 0;
+  }
+
   void split_by_unit(std::vector<uint32_t>& origin_group) {
-    const std::vector<uint32_t>& units = sample_.unit_of_origin();
+    const std::vector<uint32_t>& units = units_->of_origin;
     const auto part_of = [&](size_t origin) {
       return Part{units[origin], origin_group.empty() ? kOnlyPlace : origin_group[origin]};
     };
@@ -192,8 +218,8 @@ class RowSampling {
   void list_codes() {
     const FrameKeys* const frames = grouping_.frames();
     const size_t stacks = snapshot_.dictionaries.stacks.size();
-    const store::KeyTree tree =
-        frames == nullptr ? store::KeyTree{} : frames->stacks().key_tree(frames_.numbers());
+    const bool has_tree = frames != nullptr && measures_.totals;
+    const store::KeyTree tree = has_tree ? frames->stacks().key_tree(frames_.numbers()) : store::KeyTree{};
     const std::vector<uint32_t> place_of_key = frames_.by_number(frames == nullptr ? 0 : frames->size());
     std::vector<uint32_t> text_place(grouping_.groups_by_stack() ? stacks : 0);
     for (const auto& [stack, number] : grouping_.stack_numbers()) {
@@ -206,7 +232,7 @@ class RowSampling {
     std::vector<uint32_t> plain_list(std::max<size_t>(1, tree.classes.size()), kNone);
     groups_of_stacks_.list_of_stack.resize(stacks);
     for (size_t stack = 0; stack < stacks; ++stack) {
-      const uint32_t tree_class = frames == nullptr ? 0 : tree.class_of_stack[stack];
+      const uint32_t tree_class = has_tree ? tree.class_of_stack[stack] : 0;
       const uint32_t leaf = frames == nullptr ? 0 : place_of_key[frames->stacks().self_keys()[stack]];
       const uint32_t text = text_place.empty() ? kOnlyPlace : text_place[stack];
       // Most stacks have a list that their tree alone decides; those need not be looked up.
@@ -264,7 +290,7 @@ class RowSampling {
 
   void add(const store::CellKey& cell, double value, double samples) {
     const Part& part = parts_[cell.origin];
-    if (part.unit == MachineSample::kNone) {
+    if (part.unit == OriginUnits::kNone) {
       return;  // its event never ran: there are no hits
     }
     const std::vector<CodeRow>& rows =
@@ -312,9 +338,9 @@ class RowSampling {
     touched_.clear();
   }
 
-  const MachineSample& sample_;
   Grouping& grouping_;
   const Snapshot& snapshot_;
+  const RowMeasures measures_;
   const size_t rows_;
   const size_t events_;
   Places origins_, workloads_, threads_, frames_, texts_;
@@ -325,30 +351,12 @@ class RowSampling {
   store::StackGroups groups_of_stacks_;              // where rows are of stacks
   bool has_workloads_ = false;                       // rows are by dimensions of them
   bool has_threads_ = false;
-  std::vector<Part> parts_;  // by group of origins
+  const OriginUnits* units_ = nullptr;  // of the request at hand
+  std::vector<Part> parts_;             // by group of origins
   SampledRows sampled_;
   std::vector<UnitValues> by_row_;  // of the unit at hand; as in SampledRows
   std::vector<size_t> touched_;
 };
-
-// Both ascend by unit, as their sum does.
-std::vector<UnitValues> sum_of(const std::vector<UnitValues>& a, const std::vector<UnitValues>& b) {
-  std::vector<UnitValues> sum;
-  std::ranges::merge(a, b, std::back_inserter(sum), {}, &UnitValues::unit, &UnitValues::unit);
-  size_t kept = 0;
-  for (const UnitValues& unit : sum) {
-    if (kept > 0 && sum[kept - 1].unit == unit.unit) {
-      sum[kept - 1].value += unit.value;
-      sum[kept - 1].samples += unit.samples;
-    } else {
-      sum[kept++] = unit;
-    }
-  }
-  sum.resize(kept);
-  return sum;
-}
-
-}  // namespace
 
 SampledRows sum_of(const SampledRows& a, const SampledRows& b) {
   SampledRows sum = a;
@@ -365,25 +373,16 @@ SampledRows sum_of(const SampledRows& a, const SampledRows& b) {
   return sum;
 }
 
-Result<SampledRows> sample_rows(const store::AggregateRequest& request, std::span<const RowKey> keys,
-                                size_t events, const MachineSample& sample, Grouping& grouping,
-                                const Snapshot& snapshot) {
-  return RowSampling(keys, events, sample, grouping, snapshot).run(request);
-}
+RowSplitter::RowSplitter(std::span<const RowKey> keys, size_t events, Grouping& grouping,
+                         const Snapshot& snapshot, RowMeasures measures)
+    : impl_(std::make_unique<Impl>(keys, events, grouping, snapshot, measures)) {}
 
-Result<std::array<SampledRows, 2>> sample_rows_of_two(
-    const std::array<const store::AggregateRequest*, 2>& requests, std::span<const RowKey> keys,
-    size_t events, const MachineSample& sample, Grouping& grouping, const Snapshot& snapshot) {
-  RowSampling sampling(keys, events, sample, grouping, snapshot);
-  std::array<SampledRows, 2> sampled;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    auto of_one = sampling.run(*requests[i]);
-    if (!of_one) {
-      return propagate(of_one);
-    }
-    sampled[i] = std::move(*of_one);
-  }
-  return sampled;
+RowSplitter::RowSplitter(RowSplitter&&) noexcept = default;
+
+RowSplitter::~RowSplitter() = default;
+
+Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request, const OriginUnits& units) {
+  return impl_->split(request, units);
 }
 
 }  // namespace plimsoll::query

@@ -20,7 +20,9 @@ std::vector<bool> origins_with_events(const store::Dictionaries& dictionaries,
 MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& filter) {
   const OriginIndex& index = snapshot.origins;
   const std::vector<bool> selected = origins_with_events(snapshot.dictionaries, filter);
-  unit_of_origin_.assign(selected.size(), kNone);
+  std::vector<uint32_t>& unit_of_origin = units_of_origins_.of_origin;
+  unit_of_origin.assign(selected.size(), kNone);
+  part_of_machine_.assign(index.machines, kNone);
   std::vector<uint32_t> place_of_unit(index.units.size(), kNone);
   for (uint32_t id = 1; id < selected.size(); ++id) {
     if (!selected[id]) {
@@ -34,18 +36,28 @@ MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& f
       place = static_cast<uint32_t>(machines_.size());
       machines_.push_back({.stratum = unit.stratum, .inclusion_probability = probability});
       machine_of_unit_.push_back(unit.machine);
-      part_of_unit_.push_back(unit.part);
+      uint32_t& part = part_of_machine_[unit.machine];
+      part = part == kNone ? unit.part : part;
     } else if (machines_[place].inclusion_probability != probability) {
       machines_[place].inclusion_probability.reset();
     }
-    unit_of_origin_[id] = place;
+    unit_of_origin[id] = place;
   }
+  units_of_origins_.count = machines_.size();
 }
 
-std::vector<double> MachineSample::sums(const std::vector<double>& by_origin) const {
-  std::vector<double> sums(units());
+OriginUnits MachineSample::machines_of_origins() const {
+  OriginUnits machines{units_of_origins_.of_origin, part_of_machine_.size()};
+  for (uint32_t& unit : machines.of_origin) {
+    unit = unit == kNone ? kNone : machine_of_unit_[unit];
+  }
+  return machines;
+}
+
+std::vector<double> OriginUnits::sums(const std::vector<double>& by_origin) const {
+  std::vector<double> sums(count);
   for (size_t origin = 0; origin < by_origin.size(); ++origin) {
-    if (const uint32_t unit = unit_of_origin_[origin]; unit != kNone) {
+    if (const uint32_t unit = of_origin[origin]; unit != kNone) {
       sums[unit] += by_origin[origin];
     }
   }

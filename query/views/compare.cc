@@ -156,13 +156,13 @@ class CompareQuery {
     for (const Compared& job : jobs_) {
       keys.push_back(job.key);
     }
-    auto sampled = sample_rows_of_two({&halves_[kBase].resolved.request, &halves_[kOther].resolved.request},
-                                      keys, events_.groups(), sample, grouping_, snapshot_);
-    if (!sampled) {
-      return with_hint(propagate(sampled), "look at less at once: fewer jobs (where), or a shorter time");
-    }
+    RowSplitter splitter(keys, events_.groups(), grouping_, snapshot_);
     for (const size_t half : {kBase, kOther}) {
-      halves_[half].sampled = std::move((*sampled)[half]);
+      auto sampled = splitter.split(halves_[half].resolved.request, sample.units_of_origins());
+      if (!sampled) {
+        return with_hint(propagate(sampled), "look at less at once: fewer jobs (where), or a shorter time");
+      }
+      halves_[half].sampled = std::move(*sampled);
       halves_[half].domain = std::make_unique<const Domain>(
           domain_of_origins(sample, halves_[half].resolved.request.filter.origins));
     }

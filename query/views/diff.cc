@@ -42,7 +42,7 @@ struct Half {
   ResolvedSelection resolved;
   double samples = 0;
   double whole = 0;  // what values are divided by
-  // By unit of the joint sample, where margins are asked for.
+  // By unit of the joint sample, of the rows that margins are asked for.
   SampledRows sampled;
   UnitColumn whole_by_unit;
   size_t machines = 0;
@@ -82,6 +82,11 @@ class DiffQuery {
       }
     }
     rank();
+    if (request_.margins) {
+      if (auto estimated = estimate(shown_); !estimated) {
+        return propagate(estimated);
+      }
+    }
     return make_table(rows);
   }
 
@@ -156,67 +161,106 @@ class DiffQuery {
     rows_ = std::move(kept);
   }
 
+  // Of which rows more than chance is seen; and where the machines are too few for that, margins of all rows.
   Status judge() {
     store::RowFilter either = halves_[kBase].resolved.request.filter;
     const store::RowFilter& other = halves_[kOther].resolved.request.filter;
     for (size_t origin = 0; origin < either.origins.size(); ++origin) {
       either.origins[origin] = either.origins[origin] || other.origins[origin];
     }
-    const MachineSample sample(snapshot_, either);
-    all_ = std::make_unique<const Domain>(whole_domain(sample));
-    if (auto split = split_by_machine(sample); !split) {
-      return propagate(split);
+    sample_ = std::make_unique<const MachineSample>(snapshot_, either);
+    all_ = std::make_unique<const Domain>(whole_domain(*sample_));
+    const auto windows = windows_of_machines();
+    if (!windows) {
+      return propagate(windows);
     }
-    find_p_values(sample);
+    const size_t tests = rows_.size() * kParts.size();
+    const statistics::ChangesByChance by_chance = statistics::change_by_chance(
+        (*windows)[kBase].window(), (*windows)[kOther].window(), {.rows = tests});
+    if (by_chance.units >= kLeastUnits) {
+      p_values_.assign(by_chance.p_values.begin(), by_chance.p_values.end());
+      return {};
+    }
+    std::vector<size_t> all(rows_.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (auto estimated = estimate(all); !estimated) {
+      return propagate(estimated);
+    }
+    for (size_t test = 0; test < tests; ++test) {
+      p_values_.push_back(p_value_by_counts(estimates_[test / kParts.size()][test % kParts.size()], tests));
+    }
     return {};
   }
 
-  Status split_by_machine(const MachineSample& sample) {
+  std::vector<RowKey> keys_of(std::span<const size_t> rows) const {
+    std::vector<RowKey> keys;
+    for (const size_t row : rows) {
+      keys.push_back(rows_[row].key);
+    }
+    return keys;
+  }
+
+  // By how much the halves' machines differ in all rows.
+  Result<std::array<MachineWindow, 2>> windows_of_machines() {
     std::vector<RowKey> keys;
     for (const DiffRow& row : rows_) {
       keys.push_back(row.key);
     }
-    auto sampled = sample_rows_of_two({&halves_[kBase].resolved.request, &halves_[kOther].resolved.request},
-                                      keys, 1, sample, grouping_, snapshot_);
-    if (!sampled) {
-      return with_hint(propagate(sampled), "look at fewer rows (among), or at no margins (margins=no)");
-    }
+    const OriginUnits machines = sample_->machines_of_origins();
+    RowSplitter splitter(keys, 1, grouping_, snapshot_, {.samples = false});
+    std::array<SampledRows, 2> sampled;
+    std::array<std::vector<double>, 2> whole;
     for (const size_t number : {kBase, kOther}) {
-      Half& half = halves_[number];
-      half.sampled = std::move((*sampled)[number]);
+      const Half& half = halves_[number];
+      auto split = splitter.split(half.resolved.request, machines);
+      if (!split) {
+        return with_hint(propagate(split), "look at fewer rows (among), or at no margins (margins=no)");
+      }
+      sampled[number] = std::move(*split);
+      whole[number] = request_.measure == Measure::kRate
+                          ? machines.sums(rate_exposures(half.resolved, snapshot_))
+                          : sampled[number].whole[0];
+    }
+    return machine_windows({{{sampled[kBase], whole[kBase]}, {sampled[kOther], whole[kOther]}}}, *sample_,
+                           WindowRows::kSelfAndTotal);
+  }
+
+  // Fills estimates_ of `rows`, where that has not been done.
+  Status estimate(std::span<const size_t> rows) {
+    if (!estimates_.empty()) {
+      return {};
+    }
+    RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_);
+    for (Half& half : halves_) {
+      auto sampled = splitter.split(half.resolved.request, sample_->units_of_origins());
+      if (!sampled) {
+        return with_hint(propagate(sampled), "ask for fewer rows (limit), or for no margins (margins=no)");
+      }
+      half.sampled = std::move(*sampled);
       half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
       fill_whole(half.sampled, 0, *all_, half.whole_by_unit);
       if (request_.measure == Measure::kRate) {
-        half.whole_by_unit.values = sample.sums(rate_exposures(half.resolved, snapshot_));
+        half.whole_by_unit.values =
+            sample_->units_of_origins().sums(rate_exposures(half.resolved, snapshot_));
+      }
+    }
+    estimates_.resize(rows_.size());
+    for (size_t place = 0; place < rows.size(); ++place) {
+      for (size_t part = 0; part < kParts.size(); ++part) {
+        estimates_[rows[place]][part] = estimate(place, kParts[part]);
       }
     }
     return {};
   }
 
-  statistics::Estimate estimate(size_t row, const Part& part) const {
+  statistics::Estimate estimate(size_t place, const Part& part) const {
     std::array<UnitColumn, 2> columns;
     const auto side = [&](size_t half) {
-      fill(halves_[half].sampled, row, 0, part.values, *all_, columns[half]);
+      fill(halves_[half].sampled, place, 0, part.values, *all_, columns[half]);
       return statistics::Side{row_sums_of(columns[half], halves_[half].whole_by_unit),
                               halves_[half].machines};
     };
     return statistics::difference(statistic_of(request_.measure), all_->design, side(kBase), side(kOther));
-  }
-
-  void find_p_values(const MachineSample& sample) {
-    const std::array<MachineWindow, 2> windows =
-        machine_windows({{{halves_[kBase].sampled, halves_[kBase].whole_by_unit.values},
-                          {halves_[kOther].sampled, halves_[kOther].whole_by_unit.values}}},
-                        sample, WindowRows::kSelfAndTotal);
-    const size_t tests = rows_.size() * kParts.size();
-    const statistics::ChangesByChance by_chance =
-        statistics::change_by_chance(windows[kBase].window(), windows[kOther].window(), {.rows = tests});
-    for (size_t test = 0; test < tests; ++test) {
-      p_values_.push_back(
-          by_chance.units >= kLeastUnits
-              ? std::optional(by_chance.p_values[test])
-              : p_value_by_counts(estimate(test / kParts.size(), kParts[test % kParts.size()]), tests));
-    }
   }
 
   // Of one machine, all that is known is the noise of its counts. By Bonferroni.
@@ -311,8 +355,7 @@ class DiffQuery {
       values.resize(values.size() + 6);
       return;
     }
-    const statistics::Estimate estimate = this->estimate(row, kParts[part]);
-    add_estimate(&estimate, values);
+    add_estimate(&estimates_[row][part], values);
     const std::optional<double>& p_value = p_values_[row * kParts.size() + part];
     values.push_back(value_or_absent(p_value));
     values.emplace_back(!p_value                   ? "cannot tell"
@@ -382,8 +425,11 @@ class DiffQuery {
   std::array<Half, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;
   std::vector<DiffRow> rows_;
-  std::unique_ptr<const Domain> all_;            // the machines of either; absent: no margins are asked for
-  std::vector<std::optional<double>> p_values_;  // row-major, by part; likewise
+  // The machines of either; absent: no margins are asked for.
+  std::unique_ptr<const MachineSample> sample_;
+  std::unique_ptr<const Domain> all_;
+  std::vector<std::optional<double>> p_values_;                             // row-major, by part; likewise
+  std::vector<std::array<statistics::Estimate, kParts.size()>> estimates_;  // by row, of those that are shown
   std::vector<size_t> shown_;
 };
 

@@ -68,8 +68,9 @@ class SeriesQuery {
       exposures_ = rate_exposures(resolved_, snapshot_);
     }
     start_table();
+    RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_);
     for (const auto& [start_ns, origins] : origins_of_bucket_) {
-      if (auto added = add_bucket(start_ns, origins); !added) {
+      if (auto added = add_bucket(start_ns, origins, splitter); !added) {
         return propagate(added, "the bucket of {}", format_time(start_ns));
       }
     }
@@ -147,14 +148,14 @@ class SeriesQuery {
     }
   }
 
-  Status add_bucket(int64_t start_ns, const std::vector<uint32_t>& origins) {
+  Status add_bucket(int64_t start_ns, const std::vector<uint32_t>& origins, RowSplitter& splitter) {
     std::vector<bool>& selected = resolved_.request.filter.origins;
     selected.assign(selected.size(), false);
     for (const uint32_t origin : origins) {
       selected[origin] = true;
     }
     const MachineSample sample(snapshot_, resolved_.request.filter);
-    const auto sampled = sample_rows(resolved_.request, rows_.keys, 1, sample, grouping_, snapshot_);
+    const auto sampled = splitter.split(resolved_.request, sample.units_of_origins());
     if (!sampled) {
       return with_hint(propagate(sampled), "ask for fewer rows (limit)");
     }
@@ -162,7 +163,7 @@ class SeriesQuery {
     UnitColumn whole;
     fill_whole(*sampled, 0, all, whole);
     if (request_.measure == Measure::kRate) {
-      whole.values = exposures_of(origins, sample);
+      whole.values = sample.units_of_origins().sums(exposures_);
     }
     for (size_t row = 0; row < rows_.size(); ++row) {
       auto& values = table_.rows.emplace_back();
@@ -176,14 +177,6 @@ class SeriesQuery {
       }
     }
     return {};
-  }
-
-  std::vector<double> exposures_of(const std::vector<uint32_t>& origins, const MachineSample& sample) const {
-    std::vector<double> by_unit(sample.units());
-    for (const uint32_t origin : origins) {
-      by_unit[sample.unit_of_origin()[origin]] += exposures_[origin];
-    }
-    return by_unit;
   }
 
   void add_values(const Domain& all, const UnitColumn& column, const UnitColumn& whole,

@@ -161,7 +161,7 @@ class SharedQuery {
     const MachineSample sample(snapshot_, resolved_.request.filter);
     store::AggregateRequest request = resolved_.request;
     code_.add_groups(request);
-    const auto sampled = sample_rows(request, keys_, 1, sample, code_, snapshot_);
+    const auto sampled = RowSplitter(keys_, 1, code_, snapshot_).split(request, sample.units_of_origins());
     if (!sampled) {
       return with_hint(propagate(sampled),
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");

@@ -51,12 +51,17 @@ class StabilityQuery {
       return propagate(summed);
     }
     const MachineSample sample(snapshot_, resolved_.request.filter);
-    const auto halves = halves_of_time(sample);
-    if (!halves) {
-      return propagate(halves);
+    const auto comparisons = compare_halves(sample);
+    if (!comparisons) {
+      return propagate(comparisons);
     }
-    all_ = sum_of((*halves)[0], (*halves)[1]);
-    return make_table(sample, {by_machine(sample), by_time(*halves, sample)});
+    const Domain all = whole_domain(sample);
+    const auto noise = noise_of(all, sample);
+    const auto entropy = entropy_of(all, sample);
+    if (!noise || !entropy) {
+      return !noise ? propagate(noise) : propagate(entropy);
+    }
+    return make_table(*comparisons, *noise, *entropy);
   }
 
  private:
@@ -89,26 +94,41 @@ class StabilityQuery {
     return {};
   }
 
-  Result<std::array<SampledRows, 2>> halves_of_time(const MachineSample& sample) {
-    const Coverage& coverage = resolved_.coverage;
-    middle_ns_ = std::midpoint(coverage.from_ns, coverage.to_ns);
-    store::AggregateRequest first = resolved_.request;
-    store::AggregateRequest second = resolved_.request;
-    for (size_t id = 1; id < first.filter.origins.size(); ++id) {
-      const store::OriginEntry& origin = snapshot_.dictionaries.origins[id];
-      const bool is_first = std::midpoint(origin.from_ns, origin.to_ns) < middle_ns_;
-      first.filter.origins[id] = first.filter.origins[id] && is_first;
-      second.filter.origins[id] = second.filter.origins[id] && !is_first;
+  // By machine: the halves of the time, of which the halves of the machines are made too.
+  Result<std::array<Halved, 2>> compare_halves(const MachineSample& sample) {
+    const OriginUnits machines = sample.machines_of_origins();
+    RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .samples = false});
+    std::array<SampledRows, 2> halves;
+    const std::array<store::AggregateRequest, 2> requests = halves_of_time();
+    for (size_t half = 0; half < halves.size(); ++half) {
+      auto split = splitter.split(requests[half], machines);
+      if (!split) {
+        return too_large(split);
+      }
+      halves[half] = std::move(*split);
     }
-    auto sampled = sample_rows_of_two({&first, &second}, rows_.keys, 1, sample, grouping_, snapshot_);
-    if (!sampled) {
-      return with_hint(propagate(sampled), "look at less at once: fewer dimensions, or a shorter time");
-    }
-    return sampled;
+    return std::array<Halved, 2>{by_machine(sum_of(halves[0], halves[1]), sample), by_time(halves, sample)};
   }
 
-  Halved by_machine(const MachineSample& sample) const {
-    const MachineWindow all = machine_window({all_, all_.whole[0]}, sample, WindowRows::kSelf);
+  template <typename Failure>
+  static std::unexpected<Error> too_large(const Failure& failure) {
+    return with_hint(propagate(failure), "look at less at once: fewer dimensions, or a shorter time");
+  }
+
+  std::array<store::AggregateRequest, 2> halves_of_time() {
+    const Coverage& coverage = resolved_.coverage;
+    middle_ns_ = std::midpoint(coverage.from_ns, coverage.to_ns);
+    std::array<store::AggregateRequest, 2> halves{resolved_.request, resolved_.request};
+    for (size_t id = 1; id < resolved_.request.filter.origins.size(); ++id) {
+      const store::OriginEntry& origin = snapshot_.dictionaries.origins[id];
+      const bool is_first = std::midpoint(origin.from_ns, origin.to_ns) < middle_ns_;
+      halves[is_first ? 1 : 0].filter.origins[id] = false;
+    }
+    return halves;
+  }
+
+  Halved by_machine(const SampledRows& rows, const MachineSample& sample) const {
+    const MachineWindow all = machine_window({rows, rows.whole[0]}, sample, WindowRows::kSelf);
     const statistics::Halves halves(all.window(), all.columns, kSeed);
     return compared("halves of the machines", halves.first(), halves.second(), all.columns);
   }
@@ -130,31 +150,44 @@ class StabilityQuery {
     return halved;
   }
 
-  statistics::SamplingNoise noise_of(const Domain& all) const {
-    const size_t shown = std::min(request_.top, rows_.size());
-    std::vector<UnitColumn> columns(shown);
+  // Of the rows that distances are of.
+  Result<statistics::SamplingNoise> noise_of(const Domain& all, const MachineSample& sample) {
+    const std::span<const RowKey> shown =
+        std::span(rows_.keys).first(std::min(request_.top, rows_.keys.size()));
+    const auto rows = RowSplitter(shown, 1, grouping_, snapshot_, {.totals = false})
+                          .split(resolved_.request, sample.units_of_origins());
+    if (!rows) {
+      return too_large(rows);
+    }
+    std::vector<UnitColumn> columns(shown.size());
     UnitColumn whole;
-    fill_whole(all_, 0, all, whole);
+    fill_whole(*rows, 0, all, whole);
     std::vector<statistics::RowSums> sums;
-    for (size_t row = 0; row < shown; ++row) {
-      fill(all_, row, 0, &RowValues::self, all, columns[row]);
+    for (size_t row = 0; row < shown.size(); ++row) {
+      fill(*rows, row, 0, &RowValues::self, all, columns[row]);
       sums.push_back(row_sums_of(columns[row], whole));
     }
-    return {all.design, sums};
+    return statistics::SamplingNoise(all.design, sums);
   }
 
-  statistics::Estimate entropy_of(const Domain& all) const {
+  Result<statistics::Estimate> entropy_of(const Domain& all, const MachineSample& sample) {
     const statistics::Jackknife jackknife(all.design, kSeed);
+    OriginUnits cells{sample.unit_of_origin(), jackknife.cells()};
+    for (uint32_t& unit : cells.of_origin) {
+      unit = unit == OriginUnits::kNone ? unit : jackknife.cell_of(unit);
+    }
+    const auto rows = RowSplitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .samples = false})
+                          .split(resolved_.request, cells);
+    if (!rows) {
+      return too_large(rows);
+    }
     std::vector<double> sums((rows_.size() + 1) * jackknife.cells());
     const std::span<double> rest = std::span(sums).last(jackknife.cells());
-    for (size_t unit = 0; unit < all.units.size(); ++unit) {
-      rest[jackknife.cell_of(unit)] += all_.whole[0][all.units[unit]];
-    }
+    std::ranges::copy(rows->whole[0], rest.begin());
     for (size_t row = 0; row < rows_.size(); ++row) {
-      for (const UnitValues& unit : all_.of(row)) {
-        const uint32_t cell = jackknife.cell_of(unit.unit);
-        sums[row * jackknife.cells() + cell] += unit.value.self;
-        rest[cell] -= unit.value.self;
+      for (const UnitValues& cell : rows->of(row)) {
+        sums[row * jackknife.cells() + cell.unit] = cell.value.self;
+        rest[cell.unit] -= cell.value.self;
       }
     }
     for (double& sum : rest) {
@@ -163,15 +196,13 @@ class StabilityQuery {
     return statistics::entropy(jackknife, sums, rows_.size() + 1);
   }
 
-  Table make_table(const MachineSample& sample, const std::array<Halved, 2>& comparisons) const {
+  Table make_table(const std::array<Halved, 2>& comparisons, const statistics::SamplingNoise& noise,
+                   const statistics::Estimate& entropy) const {
     Table table;
     table.event = snapshot_.dictionaries.events[resolved_.event].name;
     table.coverage = resolved_.coverage;
     add_notes(table);
     add_columns(table);
-    const Domain all = whole_domain(sample);
-    const statistics::SamplingNoise noise = noise_of(all);
-    const statistics::Estimate entropy = entropy_of(all);
     for (const Halved& halved : comparisons) {
       add_row(halved, noise, entropy, table);
     }
@@ -250,7 +281,6 @@ class StabilityQuery {
   SummedRows rows_;
   size_t rows_with_samples_ = 0;
   int64_t middle_ns_ = 0;
-  SampledRows all_;
 };
 
 Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,

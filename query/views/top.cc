@@ -85,7 +85,8 @@ class TopQuery {
 
   Status sample() {
     const MachineSample sample(snapshot_, resolved_.request.filter);
-    const auto sampled = sample_rows(resolved_.request, rows_.keys, 1, sample, grouping_, snapshot_);
+    const auto sampled =
+        RowSplitter(rows_.keys, 1, grouping_, snapshot_).split(resolved_.request, sample.units_of_origins());
     if (!sampled) {
       return with_hint(propagate(sampled),
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");
