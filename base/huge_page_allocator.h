@@ -1,15 +1,16 @@
-// Memory for large tables that are read at random.
+// Memory for large tables.
 #pragma once
 
 #include <sys/mman.h>
 
 #include <cstddef>
 #include <new>
+#include <vector>
 
 namespace plimsoll {
 
 // As std::allocator; what takes a huge page or more is asked for in huge pages, so that a read that misses the caches does not
-// look for its page as well. A kernel without them gives others.
+// look for its page as well, and filling it takes few faults. A kernel without them gives others.
 template <typename T>
 class HugePageAllocator {
  public:
@@ -43,5 +44,9 @@ class HugePageAllocator {
   static constexpr size_t kHugePageBytes = size_t{2} << 20;
   static constexpr std::align_val_t kAlignment{kHugePageBytes};
 };
+
+// For as much as an answer may have; reserve before filling it, since growing copies.
+template <typename T>
+using LargeVector = std::vector<T, HugePageAllocator<T>>;
 
 }  // namespace plimsoll

@@ -160,7 +160,8 @@ store::Cells Asker::totals(const store::Cells& by_stack) const {
     values[by_stack.keys[cell].stack] = by_stack.sums[cell];
   }
   store::Cells functions;
-  functions.sums = projection_.total(values);
+  const std::vector<double> totals = projection_.total(values);
+  functions.sums.assign(totals.begin(), totals.end());
   for (uint32_t function = 0; function < functions.sums.size(); ++function) {
     functions.keys.emplace_back().stack = function;
   }

@@ -8,39 +8,25 @@
 namespace plimsoll::query {
 namespace {
 
-MachineWindow window_of(const SampledSide& side, const MachineSample& sample, WindowRows window_rows) {
-  constexpr uint32_t kNone = UINT32_MAX;
-  const size_t parts = window_rows == WindowRows::kSelfAndTotal ? 2 : 1;
+MachineWindow window_of(const SampledSide& side, const MachineSample& sample) {
   MachineWindow window;
-  window.columns = parts * side.rows.rows.size() + 1;
-  std::vector<uint32_t> place_of_machine(side.whole.size(), kNone);
+  window.columns = side.rows.columns;
   for (uint32_t machine = 0; machine < side.whole.size(); ++machine) {
     if (side.whole[machine] > 0) {
-      place_of_machine[machine] = static_cast<uint32_t>(window.machines.size());
       window.machines.push_back(machine);
       window.strata.push_back(sample.part_of_machine()[machine]);
       window.sizes.push_back(side.whole[machine]);
     }
   }
-  window.values.resize(window.machines.size() * window.columns);
-  for (size_t row = 0; row < side.rows.rows.size(); ++row) {
-    for (const UnitValues& unit : side.rows.of(row)) {
-      if (const uint32_t place = place_of_machine[unit.unit]; place != kNone) {
-        double* const values = &window.values[place * window.columns + parts * row];
-        values[0] += unit.value.self;
-        if (window_rows == WindowRows::kSelfAndTotal) {
-          values[1] += unit.value.total;
-        }
-      }
-    }
-  }
+  window.values.reserve(window.machines.size() * window.columns);
   for (size_t place = 0; place < window.machines.size(); ++place) {
-    const std::span<double> profile =
-        std::span(window.values).subspan(place * window.columns, window.columns);
+    const auto profile =
+        std::span(side.rows.values).subspan(window.machines[place] * window.columns, window.columns);
+    window.values.insert(window.values.end(), profile.begin(), profile.end());
     const double rows = std::accumulate(profile.begin(), profile.end(), 0.0);
     // Of sums in another order, which may differ in their last digits, a rest is not negative.
-    profile.back() =
-        window_rows == WindowRows::kSelf ? std::max(0.0, window.sizes[place] - rows) : window.sizes[place];
+    window.values.back() =
+        side.rows.has_totals ? window.sizes[place] : std::max(0.0, window.sizes[place] - rows);
   }
   return window;
 }
@@ -67,14 +53,13 @@ void join_one_sided_strata(std::array<MachineWindow, 2>& windows) {
 
 }  // namespace
 
-MachineWindow machine_window(const SampledSide& side, const MachineSample& sample, WindowRows window_rows) {
-  return window_of(side, sample, window_rows);
+MachineWindow machine_window(const SampledSide& side, const MachineSample& sample) {
+  return window_of(side, sample);
 }
 
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
-                                             const MachineSample& sample, WindowRows window_rows) {
-  std::array<MachineWindow, 2> windows{window_of(sides[0], sample, window_rows),
-                                       window_of(sides[1], sample, window_rows)};
+                                             const MachineSample& sample) {
+  std::array<MachineWindow, 2> windows{window_of(sides[0], sample), window_of(sides[1], sample)};
   join_one_sided_strata(windows);
   return windows;
 }

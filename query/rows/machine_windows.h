@@ -15,32 +15,28 @@ namespace plimsoll::query {
 
 // A selection: its rows by machine, as MachineSample::machines_of_origins() numbers them, and by machine what they are parts of.
 struct SampledSide {
-  const SampledRows& rows;
+  const UnitTable& rows;
   std::span<const double> whole;
-};
-
-// What a window's profiles are made of.
-enum class WindowRows {
-  kSelfAndTotal,  // of each row both, then the whole
-  kSelf,          // of each row; then what they leave of the whole
 };
 
 struct MachineWindow {
   std::vector<uint32_t> machines;
   std::vector<uint32_t> strata;
   size_t columns = 0;
-  std::vector<double> values;  // machine by machine, `columns` each; of the first event
-  std::vector<double> sizes;   // the whole
+  // Machine by machine, `columns` each: of each row its self and its total, then the whole; or of tables without totals its self, then
+  // what is left of the whole.
+  LargeVector<double> values;
+  std::vector<double> sizes;  // the whole
 
   statistics::Window window() const { return {machines, strata, values, sizes}; }  // borrows
 };
 
 // Machines that have nothing of a side are not in its window. Strata are the parts of the fleet whatever the draw.
-MachineWindow machine_window(const SampledSide& side, const MachineSample& sample, WindowRows window_rows);
+MachineWindow machine_window(const SampledSide& side, const MachineSample& sample);
 
 // Of two sides, which must be of the same rows and of this sample. Of strata that only one side has (two platforms, each drawn from
 // separately) all are one stratum, since otherwise nobody could trade places.
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
-                                             const MachineSample& sample, WindowRows window_rows);
+                                             const MachineSample& sample);
 
 }  // namespace plimsoll::query

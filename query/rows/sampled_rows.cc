@@ -4,7 +4,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
-#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -70,23 +70,6 @@ class Codes {
   boost::unordered_flat_map<uint64_t, uint32_t> numbers_;
 };
 
-// Both ascend by unit, as their sum does.
-std::vector<UnitValues> sum_of(const std::vector<UnitValues>& a, const std::vector<UnitValues>& b) {
-  std::vector<UnitValues> sum;
-  std::ranges::merge(a, b, std::back_inserter(sum), {}, &UnitValues::unit, &UnitValues::unit);
-  size_t kept = 0;
-  for (const UnitValues& unit : sum) {
-    if (kept > 0 && sum[kept - 1].unit == unit.unit) {
-      sum[kept - 1].value += unit.value;
-      sum[kept - 1].samples += unit.samples;
-    } else {
-      sum[kept++] = unit;
-    }
-  }
-  sum.resize(kept);
-  return sum;
-}
-
 }  // namespace
 
 class RowSplitter::Impl {
@@ -109,22 +92,52 @@ class RowSplitter::Impl {
     }
   }
 
-  Result<SampledRows> split(store::AggregateRequest request, const OriginUnits& units) {
-    units_ = &units;
-    sampled_ = {.events = events_,
-                .rows = std::vector<std::vector<UnitValues>>(rows_ * events_),
-                .whole = std::vector(events_, std::vector<double>(units.count)),
-                .whole_samples = std::vector(events_, std::vector<double>(units.count))};
-    if (!measures_.samples) {
-      request.measures.resize(kValue + 1);
+  Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units) {
+    SampledRows sampled{.events = events_,
+                        .rows = std::vector<std::vector<UnitValues>>(rows_ * events_),
+                        .whole = std::vector(events_, std::vector<double>(units.count)),
+                        .whole_samples = std::vector(events_, std::vector<double>(units.count))};
+    const auto add_whole = [&](uint32_t unit, uint32_t event, double value, double samples) {
+      sampled.whole[event][unit] += value;
+      sampled.whole_samples[event][unit] += samples;
+    };
+    uint32_t last_unit = 0;
+    const auto add = [&](uint32_t unit, const Place& place, double value, double samples) {
+      if (unit != last_unit) {
+        hand_out(last_unit, sampled);
+        last_unit = unit;
+      }
+      UnitValues& sums = touched(place.row * events_ + place.event);
+      sums.value += place.of(value);
+      sums.samples += place.of(samples);
+    };
+    if (const Status added = add_all(request, units, add_whole, add); !added) {
+      return propagate(added);
     }
-    if (const Status summed = sum_whole(request); !summed) {
-      return propagate(summed, "summing up by machine, for margins");
-    }
-    if (const Status summed = sum_rows(std::move(request)); !summed) {
-      return propagate(summed, "splitting rows by machine for their margins");
-    }
-    return std::move(sampled_);
+    hand_out(last_unit, sampled);
+    return sampled;
+  }
+
+  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units) {
+    const size_t parts = measures_.totals ? 2 : 1;
+    UnitTable table;
+    table.columns = parts * rows_ + 1;
+    table.has_totals = measures_.totals;
+    table.values.resize(units.count * table.columns);
+    table.whole.resize(units.count);
+    const auto add_whole = [&](uint32_t unit, uint32_t /*event*/, double value, double /*samples*/) {
+      table.whole[unit] += value;
+    };
+    const auto add = [&](uint32_t unit, const Place& place, double value, double /*samples*/) {
+      double* const values = &table.values[unit * table.columns + place.row * parts];
+      const RowValues of_row = place.of(value);
+      values[0] += of_row.self;
+      if (parts == 2) {
+        values[1] += of_row.total;
+      }
+    };
+    const Status added = add_all(request, units, add_whole, add);
+    return added ? Result<UnitTable>(std::move(table)) : propagate(added);
   }
 
  private:
@@ -142,11 +155,37 @@ class RowSplitter::Impl {
     auto operator<=>(const Part&) const = default;
   };
 
+  // What a cell counts for.
+  struct Place {
+    uint32_t row = 0;
+    uint32_t event = 0;
+    bool is_self = false;
+    bool is_total = false;
+
+    RowValues of(double value) const { return {is_self ? value : 0, is_total ? value : 0}; }
+  };
+
   // Where rows are of frames, a code has two groups of stacks: those whose leaf it is, and those that it is on.
   static uint32_t self_group(uint32_t code) { return 2 * code; }
   static uint32_t total_group(uint32_t code) { return 2 * code + 1; }
 
-  Status sum_whole(store::AggregateRequest request) {
+  // Units ascend.
+  template <typename AddWhole, typename Add>
+  Status add_all(store::AggregateRequest request, const OriginUnits& units, const AddWhole& add_whole,
+                 const Add& add) {
+    units_ = &units;
+    if (!measures_.samples) {
+      request.measures.resize(kValue + 1);
+    }
+    if (const Status summed = sum_whole(request, add_whole); !summed) {
+      return propagate(summed, "summing up by machine, for margins");
+    }
+    const Status summed = sum_rows(std::move(request), add);
+    return summed ? summed : propagate(summed, "splitting rows by machine for their margins");
+  }
+
+  template <typename AddWhole>
+  Status sum_whole(store::AggregateRequest request, const AddWhole& add_whole) {
     request.origin_group.clear();
     split_by_unit(request.origin_group);
     request.workload_group.clear();
@@ -158,14 +197,14 @@ class RowSplitter::Impl {
     for (size_t i = 0; i < cells->size(); ++i) {
       const store::CellKey& cell = cells->keys[i];
       if (const uint32_t unit = parts_[cell.origin].unit; unit != OriginUnits::kNone) {
-        sampled_.whole[cell.event][unit] += cells->sum(i, kValue);
-        sampled_.whole_samples[cell.event][unit] += samples_of(*cells, i);
+        add_whole(unit, cell.event, cells->sum(i, kValue), samples_of(*cells, i));
       }
     }
     return {};
   }
 
-  Status sum_rows(store::AggregateRequest request) {
+  template <typename Add>
+  Status sum_rows(store::AggregateRequest request, const Add& add) {
     has_workloads_ = !request.workload_group.empty();
     has_threads_ = !request.thread_group.empty();
     origins_.apply(request.origin_group);
@@ -182,11 +221,10 @@ class RowSplitter::Impl {
     }
     for (size_t i = 0; i < cells->size(); ++i) {
       const store::CellKey& cell = cells->keys[i];
-      add(cell, cells->sum(i, kValue), samples_of(*cells, i));
-      // Groups of origins ascend by unit.
       const uint32_t unit = parts_[cell.origin].unit;
-      if (i + 1 == cells->size() || parts_[cells->keys[i + 1].origin].unit != unit) {
-        hand_out(unit);
+      const std::optional<Place> place = place_of(cell);
+      if (place && unit != OriginUnits::kNone) {  // else its event never ran: there are no hits
+        add(unit, *place, cells->sum(i, kValue), samples_of(*cells, i));
       }
     }
     return {};
@@ -288,26 +326,19 @@ class RowSplitter::Impl {
     return {cells.begin(), cells.end()};
   }
 
-  void add(const store::CellKey& cell, double value, double samples) {
-    const Part& part = parts_[cell.origin];
-    if (part.unit == OriginUnits::kNone) {
-      return;  // its event never ran: there are no hits
-    }
+  // Absent: of no row.
+  std::optional<Place> place_of(const store::CellKey& cell) {
     const std::vector<CodeRow>& rows =
-        rows_of({part.origin_place, has_workloads_ ? cell.workload : kOnlyPlace,
+        rows_of({parts_[cell.origin].origin_place, has_workloads_ ? cell.workload : kOnlyPlace,
                  has_threads_ ? cell.thread : kOnlyPlace});
-    const bool has_codes = grouping_.needs_stacks();
-    const uint32_t code = has_codes ? cell.stack / 2 : 0;
+    const uint32_t code = grouping_.needs_stacks() ? cell.stack / 2 : 0;
     const auto row = std::ranges::lower_bound(rows, code, {}, &CodeRow::code);
     if (row == rows.end() || row->code != code) {
-      return;
+      return std::nullopt;
     }
     const bool has_frames = grouping_.frames() != nullptr;
-    const bool is_self = !has_frames || cell.stack == self_group(code);
-    const bool is_total = !has_frames || cell.stack == total_group(code);
-    UnitValues& sums = touched(row->row * events_ + cell.event);
-    sums.value += {is_self ? value : 0, is_total ? value : 0};
-    sums.samples += {is_self ? samples : 0, is_total ? samples : 0};
+    return Place{row->row, cell.event, !has_frames || cell.stack == self_group(code),
+                 !has_frames || cell.stack == total_group(code)};
   }
 
   // Cells with the same groups stand together.
@@ -329,11 +360,11 @@ class RowSplitter::Impl {
     return sums;
   }
 
-  void hand_out(uint32_t unit) {
+  void hand_out(uint32_t unit, SampledRows& sampled) {
     for (const size_t row : touched_) {
       UnitValues values = std::exchange(by_row_[row], {});
       values.unit = unit;
-      sampled_.rows[row].push_back(values);
+      sampled.rows[row].push_back(values);
     }
     touched_.clear();
   }
@@ -353,23 +384,14 @@ class RowSplitter::Impl {
   bool has_threads_ = false;
   const OriginUnits* units_ = nullptr;  // of the request at hand
   std::vector<Part> parts_;             // by group of origins
-  SampledRows sampled_;
-  std::vector<UnitValues> by_row_;  // of the unit at hand; as in SampledRows
+  std::vector<UnitValues> by_row_;      // of the unit at hand; as in SampledRows
   std::vector<size_t> touched_;
 };
 
-SampledRows sum_of(const SampledRows& a, const SampledRows& b) {
-  SampledRows sum = a;
-  const auto add = [](std::vector<std::vector<double>>& to, const std::vector<std::vector<double>>& from) {
-    for (size_t event = 0; event < to.size(); ++event) {
-      std::ranges::transform(to[event], from[event], to[event].begin(), std::plus<>());
-    }
-  };
-  add(sum.whole, b.whole);
-  add(sum.whole_samples, b.whole_samples);
-  for (size_t row = 0; row < sum.rows.size(); ++row) {
-    sum.rows[row] = sum_of(a.rows[row], b.rows[row]);
-  }
+UnitTable sum_of(const UnitTable& a, const UnitTable& b) {
+  UnitTable sum = a;
+  std::ranges::transform(sum.values, b.values, sum.values.begin(), std::plus<>());
+  std::ranges::transform(sum.whole, b.whole, sum.whole.begin(), std::plus<>());
   return sum;
 }
 
@@ -383,6 +405,10 @@ RowSplitter::~RowSplitter() = default;
 
 Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request, const OriginUnits& units) {
   return impl_->split(request, units);
+}
+
+Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request, const OriginUnits& units) {
+  return impl_->tabulate(request, units);
 }
 
 }  // namespace plimsoll::query

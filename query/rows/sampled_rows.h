@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_page_allocator.h"
 #include "base/result.h"
 #include "query/rows/grouping.h"
 #include "query/rows/row_sums.h"
@@ -36,8 +37,17 @@ struct SampledRows {
   std::span<const UnitValues> of(size_t row, size_t event = 0) const { return rows[row * events + event]; }
 };
 
-// Of the same rows, events and sample: what both have together.
-SampledRows sum_of(const SampledRows& a, const SampledRows& b);
+// The same without samples, of one event, as a table with a place for each unit and row: what permutations of units need.
+struct UnitTable {
+  // Unit by unit: of each row its self, or its self and its total; then one more, 0, for what is not in rows.
+  LargeVector<double> values;
+  size_t columns = 1;
+  bool has_totals = false;
+  std::vector<double> whole;  // of all that was selected, by unit
+};
+
+// Of the same rows and units: what both have together.
+UnitTable sum_of(const UnitTable& a, const UnitTable& b);
 
 // What is asked for of each row.
 struct RowMeasures {
@@ -57,6 +67,8 @@ class RowSplitter {
   // Of a request whose groups `grouping` has set, and whose measures are kValue and kSamples. One pass over the stored rows, and one
   // over their groups alone; takes 48 bytes for each row, event and unit that has some of it. kTooLarge past the request's max_sums.
   Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units);
+  // Likewise of a request for one event; takes 8 bytes for each row and unit, or 16 with totals.
+  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units);
 
  private:
   class Impl;

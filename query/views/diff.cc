@@ -208,21 +208,20 @@ class DiffQuery {
     }
     const OriginUnits machines = sample_->machines_of_origins();
     RowSplitter splitter(keys, 1, grouping_, snapshot_, {.samples = false});
-    std::array<SampledRows, 2> sampled;
+    std::array<UnitTable, 2> sampled;
     std::array<std::vector<double>, 2> whole;
     for (const size_t number : {kBase, kOther}) {
       const Half& half = halves_[number];
-      auto split = splitter.split(half.resolved.request, machines);
+      auto split = splitter.tabulate(half.resolved.request, machines);
       if (!split) {
         return with_hint(propagate(split), "look at fewer rows (among), or at no margins (margins=no)");
       }
       sampled[number] = std::move(*split);
       whole[number] = request_.measure == Measure::kRate
                           ? machines.sums(rate_exposures(half.resolved, snapshot_))
-                          : sampled[number].whole[0];
+                          : sampled[number].whole;
     }
-    return machine_windows({{{sampled[kBase], whole[kBase]}, {sampled[kOther], whole[kOther]}}}, *sample_,
-                           WindowRows::kSelfAndTotal);
+    return machine_windows({{{sampled[kBase], whole[kBase]}, {sampled[kOther], whole[kOther]}}}, *sample_);
   }
 
   // Fills estimates_ of `rows`, where that has not been done.

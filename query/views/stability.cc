@@ -98,10 +98,10 @@ class StabilityQuery {
   Result<std::array<Halved, 2>> compare_halves(const MachineSample& sample) {
     const OriginUnits machines = sample.machines_of_origins();
     RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .samples = false});
-    std::array<SampledRows, 2> halves;
+    std::array<UnitTable, 2> halves;
     const std::array<store::AggregateRequest, 2> requests = halves_of_time();
     for (size_t half = 0; half < halves.size(); ++half) {
-      auto split = splitter.split(requests[half], machines);
+      auto split = splitter.tabulate(requests[half], machines);
       if (!split) {
         return too_large(split);
       }
@@ -127,15 +127,15 @@ class StabilityQuery {
     return halves;
   }
 
-  Halved by_machine(const SampledRows& rows, const MachineSample& sample) const {
-    const MachineWindow all = machine_window({rows, rows.whole[0]}, sample, WindowRows::kSelf);
+  Halved by_machine(const UnitTable& rows, const MachineSample& sample) const {
+    const MachineWindow all = machine_window({rows, rows.whole}, sample);
     const statistics::Halves halves(all.window(), all.columns, kSeed);
     return compared("halves of the machines", halves.first(), halves.second(), all.columns);
   }
 
-  Halved by_time(const std::array<SampledRows, 2>& halves, const MachineSample& sample) const {
-    const std::array<MachineWindow, 2> windows = machine_windows(
-        {{{halves[0], halves[0].whole[0]}, {halves[1], halves[1].whole[0]}}}, sample, WindowRows::kSelf);
+  Halved by_time(const std::array<UnitTable, 2>& halves, const MachineSample& sample) const {
+    const std::array<MachineWindow, 2> windows =
+        machine_windows({{{halves[0], halves[0].whole}, {halves[1], halves[1].whole}}}, sample);
     return compared("halves of the time", windows[0].window(), windows[1].window(), windows[0].columns);
   }
 
@@ -177,21 +177,21 @@ class StabilityQuery {
       unit = unit == OriginUnits::kNone ? unit : jackknife.cell_of(unit);
     }
     const auto rows = RowSplitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .samples = false})
-                          .split(resolved_.request, cells);
+                          .tabulate(resolved_.request, cells);
     if (!rows) {
       return too_large(rows);
     }
-    std::vector<double> sums((rows_.size() + 1) * jackknife.cells());
-    const std::span<double> rest = std::span(sums).last(jackknife.cells());
-    std::ranges::copy(rows->whole[0], rest.begin());
-    for (size_t row = 0; row < rows_.size(); ++row) {
-      for (const UnitValues& cell : rows->of(row)) {
-        sums[row * jackknife.cells() + cell.unit] = cell.value.self;
-        rest[cell.unit] -= cell.value.self;
+    // By row, then what they leave.
+    std::vector<double> sums(rows->columns * jackknife.cells());
+    for (size_t cell = 0; cell < jackknife.cells(); ++cell) {
+      double rest = rows->whole[cell];
+      for (size_t row = 0; row < rows_.size(); ++row) {
+        const double self = rows->values[cell * rows->columns + row];
+        sums[row * jackknife.cells() + cell] = self;
+        rest -= self;
       }
-    }
-    for (double& sum : rest) {
-      sum = std::max(0.0, sum);  // what sums in another order leave of nothing
+      // What sums in another order leave of nothing is not negative.
+      sums[rows_.size() * jackknife.cells() + cell] = std::max(0.0, rest);
     }
     return statistics::entropy(jackknife, sums, rows_.size() + 1);
   }

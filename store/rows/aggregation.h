@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_page_allocator.h"
 #include "base/result.h"
 #include "base/stop_check.h"
 #include "store/rows/row.h"
@@ -96,10 +97,10 @@ struct AggregateRequest {
 
 // Cells with a sum other than 0, in ascending order of their keys.
 struct Cells {
-  std::vector<CellKey> keys;
+  LargeVector<CellKey> keys;
   size_t measures = 1;
   size_t machine_groups = 1;
-  std::vector<double> sums;  // cell-major, then by measure, then by machine group
+  LargeVector<double> sums;  // cell-major, then by measure, then by machine group
 
   size_t size() const { return keys.size(); }
   std::span<const double> by_machine_group(size_t cell, size_t measure = 0) const {

@@ -101,8 +101,8 @@ CellSums::CellSums(const CellSpace& space, uint64_t max_sums, uint64_t expected_
   if (space.cells() > limit) {
     return;
   }
-  // The kernel clears what is touched, when it is touched.
-  dense_.reset(static_cast<double*>(std::calloc(space.cells() * space.width(), sizeof(double))));
+  dense_memory_.emplace(space.cells() * space.width() * sizeof(double));
+  dense_ = static_cast<double*>(dense_memory_->data());
   page_shift_ = static_cast<unsigned>(std::bit_width(std::max(uint64_t{1}, kPageSums / space.width())) - 1);
   is_touched_.resize((space.cells() >> page_shift_) + 1);
 }
@@ -154,39 +154,49 @@ std::pair<uint64_t, uint64_t> CellSums::cells_of_page(uint64_t page) const {
   return {page << page_shift_, std::min(space_->cells(), (page + 1) << page_shift_)};
 }
 
-Result<Cells> CellSums::cells() const {
+template <typename Use>
+void CellSums::for_each_cell(Use use) const {
   const size_t width = space_->width();
-  Cells cells;
-  cells.measures = space_->measures();
-  cells.machine_groups = space_->machine_groups();
-  bool is_refused = false;
-  const auto append = [&](uint64_t cell, const double* sums) {
-    if (std::all_of(sums, sums + width, [](double sum) { return sum == 0; })) {
-      return;
-    }
-    is_refused = is_refused || cells.sums.size() + width > max_sums_;
-    if (!is_refused) {
-      cells.keys.push_back(space_->key(cell));
-      cells.sums.insert(cells.sums.end(), sums, sums + width);
+  const auto use_unless_zero = [&](uint64_t cell, const double* sums) {
+    if (!std::all_of(sums, sums + width, [](double sum) { return sum == 0; })) {
+      use(cell, sums);
     }
   };
   if (is_dense()) {
     for (uint64_t page = 0; page < is_touched_.size(); ++page) {
       const auto [first, last] = cells_of_page(page);
       for (uint64_t cell = first; is_touched_[page] != 0 && cell < last; ++cell) {
-        append(cell, dense_.get() + cell * width);
+        use_unless_zero(cell, dense_ + cell * width);
       }
     }
-  } else {
-    std::vector<std::pair<uint64_t, size_t>> ordered(places_.begin(), places_.end());
-    std::ranges::sort(ordered);
-    cells.keys.reserve(ordered.size());
-    cells.sums.reserve(ordered.size() * width);
-    for (const auto& [cell, place] : ordered) {
-      append(cell, sparse_.data() + place);
-    }
+    return;
   }
-  return is_refused ? Result<Cells>(too_many_sums(max_sums_)) : cells;
+  std::vector<std::pair<uint64_t, size_t>> ordered(places_.begin(), places_.end());
+  std::ranges::sort(ordered);
+  for (const auto& [cell, place] : ordered) {
+    use_unless_zero(cell, sparse_.data() + place);
+  }
+}
+
+Result<Cells> CellSums::cells() const {
+  const size_t width = space_->width();
+  size_t count = places_.size();
+  if (is_dense()) {
+    for_each_cell([&](uint64_t /*cell*/, const double* /*sums*/) { ++count; });
+  }
+  if (is_dense() && count * width > max_sums_) {
+    return too_many_sums(max_sums_);
+  }
+  Cells cells;
+  cells.measures = space_->measures();
+  cells.machine_groups = space_->machine_groups();
+  cells.keys.reserve(count);
+  cells.sums.reserve(count * width);
+  for_each_cell([&](uint64_t cell, const double* sums) {
+    cells.keys.push_back(space_->key(cell));
+    cells.sums.insert(cells.sums.end(), sums, sums + width);
+  });
+  return cells;
 }
 
 }  // namespace plimsoll::store

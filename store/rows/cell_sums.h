@@ -3,13 +3,13 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "base/zeroed_memory.h"
 #include "store/rows/aggregation.h"
 
 namespace plimsoll::store {
@@ -90,7 +90,7 @@ class CellSums {
     touch(cell);
     return cell * space_->width();
   }
-  double* sums() { return is_dense() ? dense_.get() : sparse_.data(); }
+  double* sums() { return is_dense() ? dense_ : sparse_.data(); }
 
   // Dense sums may be added to without place(), but then whoever does so says where: what is not touched counts as 0.
   void touch(uint64_t cell) { is_touched_[cell >> page_shift_] = 1; }
@@ -103,16 +103,16 @@ class CellSums {
   Result<Cells> cells() const;
 
  private:
-  struct Free {
-    void operator()(double* sums) const { std::free(sums); }
-  };
-
+  // Calls `use` with the number and the sums of each cell that has one other than 0, in ascending order.
+  template <typename Use>
+  void for_each_cell(Use use) const;
   size_t sparse_place(uint64_t cell);
   std::pair<uint64_t, uint64_t> cells_of_page(uint64_t page) const;  // the first, and the one behind the last
 
   const CellSpace* space_;
   uint64_t max_sums_;
-  std::unique_ptr<double[], Free> dense_;
+  std::optional<ZeroedMemory> dense_memory_;
+  double* dense_ = nullptr;          // in it; absent where sums are by hash
   unsigned page_shift_ = 0;          // of a cell's number, to that of its page
   std::vector<uint8_t> is_touched_;  // by page
   std::vector<double> sparse_;

@@ -75,7 +75,7 @@ class SegmentDamageTest : public ::testing::Test {
   std::string bytes_ = encode_segment(few_rows());
   std::vector<Row> healthy_rows_ = {
       {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 4, .hits = 5}};
-  std::vector<double> sums_;  // of both, undamaged
+  LargeVector<double> sums_;  // of both, undamaged
 };
 
 TEST_F(SegmentDamageTest, EveryFlippedBitIsFoundAndNamed) {
