@@ -177,6 +177,39 @@ SummedRows sum_rows(const store::Cells& cells, size_t events, Grouping& grouping
   return RowSummation(cells, events, grouping, snapshot).run();
 }
 
+Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t events,
+                                      uint32_t event_of_symbols, Grouping& grouping, const Snapshot& snapshot,
+                                      SymbolCoverage& symbols) {
+  SummedSelection summed;
+  if (!grouping.needs_stacks()) {
+    const auto cells = snapshot.rows->aggregate(request);
+    if (!cells) {
+      return propagate(cells);
+    }
+    summed.rows = sum_rows(*cells, events, grouping, snapshot);
+    // The share without symbols needs the leaves in any case: not for each of the groups.
+    request.origin_group.clear();
+    request.workload_group.clear();
+    request.thread_group.clear();
+  }
+  request.by_stack = true;
+  const auto cells = snapshot.rows->aggregate(request);
+  if (!cells) {
+    return propagate(cells);
+  }
+  for (size_t i = 0; i < cells->size(); ++i) {
+    if (const store::CellKey& key = cells->keys[i]; key.event == event_of_symbols) {
+      summed.value += cells->sum(i, kValue);
+      summed.samples += cells->sum(i, kSamples);
+      symbols.add(key.stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    }
+  }
+  if (grouping.needs_stacks()) {
+    summed.rows = sum_rows(*cells, events, grouping, snapshot);
+  }
+  return summed;
+}
+
 SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size_t count,
                       const std::function<bool(uint32_t, uint32_t)>& before) {
   const auto last = places.begin() + static_cast<ptrdiff_t>(std::min(places.size(), count));

@@ -6,7 +6,9 @@
 #include <functional>
 #include <vector>
 
+#include "base/result.h"
 #include "query/rows/grouping.h"
+#include "query/rows/symbol_coverage.h"
 #include "query/snapshot/snapshot.h"
 #include "store/rows/aggregation.h"
 
@@ -39,6 +41,19 @@ struct SummedRows {
 // The first measure of cells that were grouped by `grouping`, and by stack where it needs that (else by whatever). Costs about 5 ns for
 // each frame of each cell, of few cells; of many, 2 ns for each node of the stacks.
 SummedRows sum_rows(const store::Cells& cells, size_t events, Grouping& grouping, const Snapshot& snapshot);
+
+struct SummedSelection {
+  SummedRows rows;
+  // Of all that was selected, of one event.
+  double value = 0;
+  double samples = 0;
+};
+
+// Sums what a request selects, whose groups `grouping` has set, and hands the symbols of its event number `event_of_symbols`, to which
+// the whole belongs, to `symbols`. One pass over the stored rows, and where rows are not of stacks one over their groups.
+Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t events,
+                                      uint32_t event_of_symbols, Grouping& grouping, const Snapshot& snapshot,
+                                      SymbolCoverage& symbols);
 
 // The first `count` of the rows at `places`, in the order that `before` gives any two places.
 SummedRows first_rows(const SummedRows& rows, std::vector<uint32_t> places, size_t count,

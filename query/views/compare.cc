@@ -93,17 +93,12 @@ class CompareQuery {
  private:
   Status sum(size_t number) {
     store::AggregateRequest request = halves_[number].resolved.request;
-    request.by_stack = true;  // the share without symbols needs the leaves in any case
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells, "summing up the {} side", kNames[number]);
+    const auto summed = sum_selection(std::move(request), events_.groups(), events_.denominator_group(),
+                                      grouping_, snapshot_, symbols_);
+    if (!summed) {
+      return propagate(summed, "summing up the {} side", kNames[number]);
     }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      if (cells->keys[i].event == events_.denominator_group()) {
-        symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
-      }
-    }
-    const SummedRows rows = sum_rows(*cells, events_.groups(), grouping_, snapshot_);
+    const SummedRows& rows = summed->rows;
     double all = 0;
     for (size_t row = 0; row < rows.size(); ++row) {
       const double denominator = rows.of(row, events_.denominator_group()).self;

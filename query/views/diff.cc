@@ -98,17 +98,12 @@ class DiffQuery {
   uint32_t event() const { return halves_[kOther].resolved.event; }
   Status sum(size_t number) {
     Half& half = halves_[number];
-    store::AggregateRequest request = half.resolved.request;
-    request.by_stack = true;  // the share without symbols needs the leaves in any case
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells, "summing up the {} side", kNames[number]);
+    auto summed = sum_selection(half.resolved.request, 1, 0, grouping_, snapshot_, symbols_);
+    if (!summed) {
+      return propagate(summed, "summing up the {} side", kNames[number]);
     }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      half.whole += cells->sum(i, kValue);
-      half.samples += cells->sum(i, kSamples);
-      symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
-    }
+    half.whole = summed->value;
+    half.samples = summed->samples;
     if (half.whole <= 0) {
       return with_hint(with_field(fail(ErrorCode::kNotFound, "the {} side has no samples: {}", kNames[number],
                                        description(number)),
@@ -119,13 +114,13 @@ class DiffQuery {
       const std::vector<double> by_origin = rate_exposures(half.resolved, snapshot_);
       half.whole = std::accumulate(by_origin.begin(), by_origin.end(), 0.0);
     }
-    const SummedRows summed = sum_rows(*cells, 1, grouping_, snapshot_);
-    for (size_t row = 0; row < summed.size(); ++row) {
-      const auto [entry, is_new] = row_of_.try_emplace(summed.keys[row], rows_.size());
+    const SummedRows& rows = summed->rows;
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const auto [entry, is_new] = row_of_.try_emplace(rows.keys[row], rows_.size());
       if (is_new) {
-        rows_.push_back({summed.keys[row], {}});
+        rows_.push_back({rows.keys[row], {}});
       }
-      rows_[entry->second].values[number] = summed.of(row);
+      rows_[entry->second].values[number] = rows.of(row);
     }
     return {};
   }

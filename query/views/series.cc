@@ -80,22 +80,17 @@ class SeriesQuery {
  private:
   // Leaves the rows to show, in their order.
   Status sum() {
-    store::AggregateRequest request = resolved_.request;
-    request.by_stack = true;  // the share without symbols needs the leaves in any case
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells);
-    }
     SymbolCoverage symbols(snapshot_);
-    for (size_t i = 0; i < cells->size(); ++i) {
-      symbols.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    auto summed = sum_selection(resolved_.request, 1, 0, grouping_, snapshot_, symbols);
+    if (!summed) {
+      return propagate(summed);
     }
     symbols.describe(resolved_.coverage);
     if (resolved_.coverage.samples == 0) {
       return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
                        why_empty(request_.selection, snapshot_));
     }
-    const SummedRows rows = sum_rows(*cells, 1, grouping_, snapshot_);
+    const SummedRows& rows = summed->rows;
     std::vector<uint32_t> places(rows.size());
     std::iota(places.begin(), places.end(), 0);
     rows_ = first_rows(rows, std::move(places), request_.limit, [&](uint32_t a, uint32_t b) {

@@ -67,21 +67,16 @@ class StabilityQuery {
  private:
   // Leaves the largest rows.
   Status sum() {
-    store::AggregateRequest request = resolved_.request;
-    request.by_stack = true;  // the share without symbols needs the leaves in any case
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells);
-    }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    auto summed = sum_selection(resolved_.request, 1, 0, grouping_, snapshot_, symbols_);
+    if (!summed) {
+      return propagate(summed);
     }
     symbols_.describe(resolved_.coverage);
     if (resolved_.coverage.samples == 0) {
       return with_hint(fail(ErrorCode::kNotFound, "the selection has no samples"),
                        why_empty(request_.selection, snapshot_));
     }
-    const SummedRows rows = sum_rows(*cells, 1, grouping_, snapshot_);
+    const SummedRows& rows = summed->rows;
     std::vector<uint32_t> places(rows.size());
     std::iota(places.begin(), places.end(), 0);
     std::erase_if(places, [&](uint32_t place) { return rows.of(place).self == 0; });

@@ -52,17 +52,12 @@ class TopQuery {
 
  private:
   Status sum() {
-    store::AggregateRequest request = resolved_.request;
-    request.by_stack = true;  // the share without symbols needs the leaves in any case
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells);
+    auto summed = sum_selection(resolved_.request, 1, 0, grouping_, snapshot_, symbols_);
+    if (!summed) {
+      return propagate(summed);
     }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      sum_ += cells->sum(i, kValue);
-      symbols_.add(cells->keys[i].stack, cells->sum(i, kValue), cells->sum(i, kSamples));
-    }
-    rows_ = sum_rows(*cells, 1, grouping_, snapshot_);
+    sum_ = summed->value;
+    rows_ = std::move(summed->rows);
     if (rows_.size() == 0) {
       resolved_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
     }
