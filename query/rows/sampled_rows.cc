@@ -344,10 +344,9 @@ class RowSplitter::Impl {
   // Cells with the same groups stand together.
   const std::vector<CodeRow>& rows_of(const Groups& groups) {
     if (last_rows_ == nullptr || groups != last_groups_) {
-      static const std::vector<CodeRow> kNoRows;
       const auto found = rows_of_.find(groups);
       last_groups_ = groups;
-      last_rows_ = found == rows_of_.end() ? &kNoRows : &found->second;
+      last_rows_ = found == rows_of_.end() ? &no_rows_ : &found->second;
     }
     return *last_rows_;
   }
@@ -377,6 +376,7 @@ class RowSplitter::Impl {
   Places origins_, workloads_, threads_, frames_, texts_;
   Codes codes_;
   boost::unordered_flat_map<Groups, std::vector<CodeRow>, boost::hash<Groups>> rows_of_;  // by code
+  const std::vector<CodeRow> no_rows_;
   Groups last_groups_{};
   const std::vector<CodeRow>* last_rows_ = nullptr;  // of last_groups_
   store::StackGroups groups_of_stacks_;              // where rows are of stacks
