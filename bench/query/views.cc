@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
+#include <functional>
 
 #include "bench/harness/scratch_folder.h"
 #include "bench/harness/statistics.h"
 #include "bench/query/parts.h"
+#include "bench/query/views_peer.h"
 #include "bench/store/clock.h"
 #include "bench/store/generator.h"
 #include "bench/store/raw_profiles.h"
@@ -127,6 +130,7 @@ struct Question {
   View view;
   Parameters parameters;
   double goal_ms = kGoalMs;
+  std::string sql = {};  // the same without margins, for a peer; empty: not asked
 };
 
 Result<double> time_ms(const query::Snapshot& snapshot, View view, const Parameters& parameters) {
@@ -139,6 +143,77 @@ Result<double> time_ms(const query::Snapshot& snapshot, View view, const Paramet
     return fail(ErrorCode::kInvalid, "a question of the benchmark selects nothing");
   }
   return (now_s() - start_s) * 1e3;
+}
+
+// `peer` may be absent.
+std::vector<Question> questions_beside(const ViewsPeer* peer) {
+  const Parameters filtered{{"where", "job=~^job-1"}};
+  const auto jobs = [&](char digit) {
+    return peer == nullptr ? std::string() : peer->jobs([digit](std::string_view job) {
+      return job.starts_with("job-") && job[4] == digit;
+    });
+  };
+  std::vector<Question> questions{
+      {"top", kTop, {}, kGoalMs, ViewsPeer::top_functions("true")},
+      {"top_filtered", kTop, filtered, kGoalMs, ViewsPeer::top_functions(jobs('1'))},
+      {"top_filtered_no_margins", kTop, {{"where", "job=~^job-1"}, {"margins", "no"}}},
+      {"top_job", kTop, {{"by", "job"}}, kGoalMs, ViewsPeer::top_jobs()},
+      {"top_job_function", kTop, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
+      {"flame", kFlame, {{"where", "job=~^job-1"}, {"min_share", "0.5%"}}},  // as the command line asks
+      {"flame_whole", kFlame, filtered},
+      {"callers", kCallers, {{"of", "binary=~7[.]so$"}, {"where", "job=~^job-1"}}},
+      {"diff_jobs",
+       kDiff,
+       {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}},
+       kGoalMs,
+       ViewsPeer::diff_functions(jobs('1'), jobs('2'))},
+      {"diff_draws",
+       kDiff,
+       {{"where", "job=~^job-1"}, {"base_where", "draw=draw-0"}, {"new_where", "draw=draw-1"}}},
+      {"shared", kShared, {{"where", "job=~^job-1"}, {"below", "100%"}}},
+      {"series", kSeries, filtered},
+      {"stability", kStability, {}, kGoalStabilityMs},
+      {"stability_filtered", kStability, filtered, kGoalStabilityMs},
+  };
+  for (Question& question : questions) {
+    question.sql = peer == nullptr ? "" : question.sql;
+  }
+  return questions;
+}
+
+// Whether the peer says what the view does.
+Status check(const Question& question, const query::Snapshot& snapshot, ViewsPeer& peer) {
+  if (question.sql.empty() || question.view != kTop) {
+    return {};
+  }
+  const auto request = query::parse_top(question.parameters, 0);
+  const auto table = request ? query::top(*request, snapshot) : propagate(request);
+  return table ? peer.expect_same(question.sql, *table) : propagate(table);
+}
+
+// The medians of interleaved runs; the peer's is 0 where it is not asked.
+Result<std::array<double, 2>> measure(const Question& question, const query::Snapshot& snapshot,
+                                      ViewsPeer* peer, int rounds) {
+  Status status;
+  const auto kept = [&](const Result<double>& took_ms) {
+    status = took_ms || !status ? status : propagate(took_ms, "asking {}", question.name);
+    return took_ms.value_or(0);
+  };
+  std::vector<std::function<double()>> contenders{
+      [&] { return kept(time_ms(snapshot, question.view, question.parameters)); }};
+  if (!question.sql.empty()) {
+    if (const Status checked = check(question, snapshot, *peer); !checked) {
+      return propagate(checked, "asking {}", question.name);
+    }
+    const auto order = peer->fastest_order(question.sql);
+    if (!order) {
+      return propagate(order, "asking {}", question.name);
+    }
+    contenders.emplace_back([&, order = *order] { return kept(peer->time_ms(question.sql, order)); });
+  }
+  const std::vector<double> medians = interleaved_medians(rounds, contenders);
+  return status ? Result<std::array<double, 2>>({medians[0], medians.size() > 1 ? medians[1] : 0})
+                : propagate(status);
 }
 
 }  // namespace
@@ -166,33 +241,23 @@ Status measure_views(const Flags& flags, Report& report) {
            "from a closed data directory: {} profiles of {} machines, {} stack nodes; loading {:.0f} ms",
            machines * windows, machines, (*snapshot)->dictionaries.stacks.size(),
            (now_s() - start_s) * 1e3 - *first)});
-  const std::vector<Question> questions{
-      {"top", kTop, {}},
-      {"top_filtered", kTop, {{"where", "job=~^job-1"}}},
-      {"top_filtered_no_margins", kTop, {{"where", "job=~^job-1"}, {"margins", "no"}}},
-      {"top_job", kTop, {{"by", "job"}}},
-      {"top_job_function", kTop, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
-      {"flame", kFlame, {{"where", "job=~^job-1"}}},
-      {"callers", kCallers, {{"of", "binary=~7[.]so$"}, {"where", "job=~^job-1"}}},
-      {"diff_jobs", kDiff, {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}}},
-      {"diff_draws",
-       kDiff,
-       {{"where", "job=~^job-1"}, {"base_where", "draw=draw-0"}, {"new_where", "draw=draw-1"}}},
-      {"shared", kShared, {{"where", "job=~^job-1"}, {"below", "100%"}}},
-      {"series", kSeries, {{"where", "job=~^job-1"}}},
-      {"stability", kStability, {}, kGoalStabilityMs},
-      {"stability_filtered", kStability, {{"where", "job=~^job-1"}}, kGoalStabilityMs},
-  };
-  for (const Question& question : questions) {
-    std::vector<double> times_ms;
-    for (int run = 0; run < (flags.quick ? 3 : 7); ++run) {
-      const auto taken_ms = time_ms(**snapshot, question.view, question.parameters);
-      if (!taken_ms) {
-        return propagate(taken_ms, "asking {}", question.name);
-      }
-      times_ms.push_back(*taken_ms);
+  auto peer = ViewsPeer::start(**snapshot, *folder);
+  if (!peer && peer.error().code != ErrorCode::kNotFound) {
+    return propagate(peer);
+  }
+  for (const Question& question : questions_beside(peer ? &*peer : nullptr)) {
+    const auto took_ms = measure(question, **snapshot, peer ? &*peer : nullptr, flags.quick ? 3 : 7);
+    if (!took_ms) {
+      return propagate(took_ms);
     }
-    report.add({.name = question.name, .value = median(times_ms), .unit = "ms", .goal = question.goal_ms});
+    const bool has_peer = !question.sql.empty();
+    report.add({.name = question.name,
+                .value = (*took_ms)[0],
+                .unit = "ms",
+                .peer = has_peer ? peer->name() : "",
+                .peer_value = (*took_ms)[1],
+                .goal = question.goal_ms,
+                .note = peer ? (has_peer ? "the peer without margins" : "") : peer.error().text()});
   }
   return {};
 }

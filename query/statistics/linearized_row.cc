@@ -7,6 +7,9 @@
 namespace plimsoll::statistics {
 namespace {
 
+// By which sums of the same samples in another order may differ: no rest of whole samples is so small a part.
+constexpr double kRounding = 1e-11;
+
 double sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -80,7 +83,9 @@ double LinearizedRow::exposure() const {
 }
 
 double LinearizedRow::rest_samples(size_t machine) const {
-  return std::max(0.0, sums_.denominator_samples[machine] - sums_.numerator_samples[machine]);
+  const double all = sums_.denominator_samples[machine];
+  const double rest = all - sums_.numerator_samples[machine];
+  return rest > kRounding * all ? rest : 0;
 }
 
 }  // namespace plimsoll::statistics

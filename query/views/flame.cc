@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
@@ -12,10 +16,173 @@
 namespace plimsoll::query {
 namespace {
 
+// The stacks below each, and what they come to.
+class StackTree {
+ public:
+  // `values` by stack. Parents have smaller IDs than their children; 0 is the root, and also stands for no stack.
+  StackTree(const std::vector<store::StackNode>& stacks, std::vector<double> values)
+      : values_(std::move(values)), totals_(values_), first_(stacks.size() + 1) {
+    for (size_t stack = stacks.size(); stack-- > 1;) {
+      if (totals_[stack] != 0) {
+        ++first_[stacks[stack].parent + 1];
+        if (stacks[stack].parent != 0) {
+          totals_[stacks[stack].parent] += totals_[stack];
+        }
+      }
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    children_.resize(first_.back());
+    std::vector<uint32_t> next(first_.begin(), first_.end() - 1);
+    for (uint32_t stack = 1; stack < stacks.size(); ++stack) {
+      if (totals_[stack] != 0) {
+        children_[next[stacks[stack].parent]++] = stack;
+      }
+    }
+  }
+
+  double value(uint32_t stack) const { return values_[stack]; }
+  // Its own, and those of all below it; of stack 0 its own.
+  double total(uint32_t stack) const { return totals_[stack]; }
+  // Of which any has a value, or is above one that has.
+  std::span<const uint32_t> children(uint32_t stack) const {
+    return std::span(children_).subspan(first_[stack], first_[stack + 1] - first_[stack]);
+  }
+
+ private:
+  std::vector<double> values_;
+  std::vector<double> totals_;
+  std::vector<uint32_t> first_;
+  std::vector<uint32_t> children_;
+};
+
+// Stacks merged by what their frames are called, from the root down and the largest node first: what is cut is never looked at.
+class MergedTree {
+ public:
+  struct Node {
+    uint32_t parent = 0;
+    uint32_t name = 0;  // key of the frames; of the root: nothing
+    double self = 0;
+    double total = 0;
+  };
+
+  MergedTree(const Snapshot& snapshot, const FrameKeys& frames, StackTree stacks)
+      : stacks_(snapshot.dictionaries.stacks), frames_(frames), tree_(std::move(stacks)) {}
+
+  // The nodes of at least `min_share` of the root's total, `limit` at most, in descending order of their totals; parents come before
+  // their children.
+  std::vector<Node> merge(double min_share, size_t limit) {
+    find_outermost();
+    Node root;
+    for (const Child& child : children_) {
+      root.total += tree_.total(child.place.stack);
+    }
+    const double least = min_share * root.total;
+    std::vector<Node> merged{root};
+    add_children(0, least);
+    while (!pending_.empty() && merged.size() < limit) {
+      std::pop_heap(pending_.begin(), pending_.end());
+      Pending next = std::move(pending_.back());
+      pending_.pop_back();
+      for (const Place& at : next.places) {
+        next.node.self += at.frames_left == 0 ? tree_.value(at.stack) : 0;
+      }
+      merged.push_back(next.node);
+      find_below(next.places);
+      add_children(static_cast<uint32_t>(merged.size() - 1), least);
+    }
+    return merged;
+  }
+
+  // Of nodes that merge() left out.
+  bool is_cut() const { return is_cut_ || !pending_.empty(); }
+
+ private:
+  // A frame of a stack's leaf: how many others of its location were inlined into it.
+  struct Place {
+    uint32_t stack = 0;
+    uint32_t frames_left = 0;
+  };
+  struct Pending {
+    Node node;
+    int64_t number = 0;  // of the order in which they were found
+    std::vector<Place> places;
+
+    bool operator<(const Pending& other) const {
+      return node.total != other.node.total ? node.total < other.node.total : number > other.number;
+    }
+  };
+  struct Child {
+    uint32_t name = 0;
+    Place place;
+  };
+
+  std::span<const uint32_t> names_of(uint32_t stack) const {
+    return frames_.of_location(stack == 0 ? 0 : stacks_[stack].location);
+  }
+  // The outermost frame of a stack's leaf.
+  Child outermost(uint32_t stack) const {
+    const auto names = names_of(stack);
+    return {names.back(), {stack, static_cast<uint32_t>(names.size() - 1)}};
+  }
+
+  // Leaves in children_ what is below the root.
+  void find_outermost() {
+    children_.clear();
+    if (tree_.value(0) != 0) {
+      children_.push_back(outermost(0));
+    }
+    for (const uint32_t stack : tree_.children(0)) {
+      children_.push_back(outermost(stack));
+    }
+  }
+
+  // Likewise below a node.
+  void find_below(const std::vector<Place>& places) {
+    children_.clear();
+    for (const auto& [stack, frames_left] : places) {
+      if (frames_left > 0) {
+        children_.push_back({names_of(stack)[frames_left - 1], {stack, frames_left - 1}});
+      } else if (stack != 0) {  // where no stack was recorded, there is nothing below
+        for (const uint32_t child : tree_.children(stack)) {
+          children_.push_back(outermost(child));
+        }
+      }
+    }
+  }
+
+  // Merges children_ by their names.
+  void add_children(uint32_t parent, double least) {
+    std::ranges::sort(children_, {},
+                      [](const Child& child) { return std::pair(child.name, child.place.stack); });
+    for (size_t first = 0; first < children_.size();) {
+      Pending child{
+          .node = {.parent = parent, .name = children_[first].name}, .number = found_++, .places = {}};
+      for (; first < children_.size() && children_[first].name == child.node.name; ++first) {
+        child.node.total += tree_.total(children_[first].place.stack);
+        child.places.push_back(children_[first].place);
+      }
+      if (child.node.total < least) {
+        is_cut_ = true;
+      } else {
+        pending_.push_back(std::move(child));
+        std::push_heap(pending_.begin(), pending_.end());
+      }
+    }
+  }
+
+  const std::vector<store::StackNode>& stacks_;
+  const FrameKeys& frames_;
+  const StackTree tree_;
+  std::vector<Pending> pending_;  // a heap, the largest node first
+  std::vector<Child> children_;
+  int64_t found_ = 0;
+  bool is_cut_ = false;
+};
+
 class FlameQuery {
  public:
   FlameQuery(const FlameRequest& request, const Snapshot& snapshot)
-      : request_(request), snapshot_(snapshot), stacks_(snapshot.dictionaries.stacks) {}
+      : request_(request), snapshot_(snapshot), frames_(snapshot.frame_keys->of(snapshot, {"function"})) {}
 
   Result<Flame> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -35,96 +202,21 @@ class FlameQuery {
       flame_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
     }
     flame_.coverage = resolved->coverage;
-    // Not by add_node(): a function called "all" is another node, below this one.
-    nodes_.push_back({0, number("all")});
-    if (auto merged = merge(*cells); !merged) {
-      return propagate(merged);
-    }
-    sum_totals();
     set_coverage(*cells);
-    cut_and_order();
+    std::vector<double> values(snapshot_.dictionaries.stacks.size());
+    for (size_t i = 0; i < cells->size(); ++i) {
+      values[cells->keys[i].stack] += cells->sum(i, kValue);
+    }
+    MergedTree tree(snapshot_, *frames_, StackTree(snapshot_.dictionaries.stacks, std::move(values)));
+    const std::vector<MergedTree::Node> nodes = tree.merge(request_.min_share, request_.limit);
+    if (tree.is_cut()) {
+      note_cut(nodes);
+    }
+    add_in_preorder(nodes);
     return std::move(flame_);
   }
 
  private:
-  struct Node {
-    uint32_t parent;
-    uint32_t name;
-    double self = 0;
-    double total = 0;
-  };
-
-  uint32_t number(const std::string& name) {
-    const auto [entry, is_new] = numbers_.try_emplace(name, static_cast<uint32_t>(flame_.names.size()));
-    if (is_new) {
-      flame_.names.push_back(name);
-    }
-    return entry->second;
-  }
-
-  uint32_t add_node(uint32_t parent, uint32_t name) {
-    const uint64_t key = uint64_t{parent} << 32U | name;
-    const auto [entry, is_new] = children_.try_emplace(key, static_cast<uint32_t>(nodes_.size()));
-    if (is_new) {
-      nodes_.push_back({parent, name});
-    }
-    return entry->second;
-  }
-
-  // The names of a location's frames, outermost first.
-  const std::vector<uint32_t>& names_of(uint32_t location) {
-    auto& names = location_names_[location];
-    if (names.empty()) {
-      for (auto depth = static_cast<uint32_t>(frames_of(snapshot_, location)); depth-- > 0;) {
-        names.push_back(number(frame_value(snapshot_, "function", {location, depth})));
-      }
-    }
-    return names;
-  }
-
-  uint32_t descend(uint32_t node, uint32_t location) {
-    for (const uint32_t name : names_of(location)) {
-      node = add_node(node, name);
-    }
-    return node;
-  }
-
-  Status merge(const store::Cells& cells) {
-    std::vector<bool> is_needed(stacks_.size());
-    for (const store::CellKey& cell : cells.keys) {
-      for (uint32_t id = cell.stack; id != 0 && !is_needed[id]; id = stacks_[id].parent) {
-        is_needed[id] = true;
-      }
-    }
-    std::vector<uint32_t> node_of(stacks_.size());
-    // Parents come first: their IDs are smaller.
-    for (uint32_t id = 1; id < stacks_.size(); ++id) {
-      if (is_needed[id]) {
-        node_of[id] = descend(node_of[stacks_[id].parent], stacks_[id].location);
-      }
-      if (nodes_.size() > kMaxFlameNodes) {
-        return with_hint(
-            fail(ErrorCode::kTooLarge, "the tree of these stacks has over {} nodes", kMaxFlameNodes),
-            "select less: with a filter (where), or a shorter time (since, until)");
-      }
-    }
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const uint32_t stack = cells.keys[i].stack;
-      nodes_[stack == 0 ? descend(0, 0) : node_of[stack]].self += cells.sum(i, kValue);
-    }
-    return {};
-  }
-
-  void sum_totals() {
-    // Children come later than their parents.
-    for (size_t i = nodes_.size(); i-- > 0;) {
-      nodes_[i].total += nodes_[i].self;
-      if (i > 0) {
-        nodes_[nodes_[i].parent].total += nodes_[i].total;
-      }
-    }
-  }
-
   void set_coverage(const store::Cells& cells) {
     SymbolCoverage symbols(snapshot_);
     for (size_t i = 0; i < cells.size(); ++i) {
@@ -133,40 +225,39 @@ class FlameQuery {
     symbols.describe(flame_.coverage);
   }
 
-  // The nodes that stay, largest total first: no node comes before its parent, whose total is no smaller.
-  std::vector<uint32_t> kept() {
-    std::vector<uint32_t> order(nodes_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::sort(order, [&](uint32_t a, uint32_t b) {
-      return nodes_[a].total != nodes_[b].total ? nodes_[a].total > nodes_[b].total : a < b;
-    });
-    const double least = request_.min_share * nodes_[0].total;
-    const auto first_cut =
-        std::ranges::find_if(order, [&](uint32_t node) { return node != 0 && nodes_[node].total < least; });
-    order.resize(std::min(static_cast<size_t>(first_cut - order.begin()), request_.limit));
-    return order;
+  void note_cut(const std::vector<MergedTree::Node>& nodes) {
+    const double shown = std::transform_reduce(nodes.begin(), nodes.end(), 0.0, std::plus<>(),
+                                               std::mem_fn(&MergedTree::Node::self));
+    const double cut = std::max(0.0, 1 - shown / nodes.front().total);
+    flame_.notes.push_back(
+        fmt::format("the {} largest nodes are shown; {:.3g} % of the total falls to others, which are cut",
+                    nodes.size(), 100 * cut));
   }
 
-  void cut_and_order() {
-    const std::vector<uint32_t> order = kept();
-    if (order.size() < nodes_.size()) {
-      flame_.notes.push_back(fmt::format("{} of {} nodes are shown", order.size(), nodes_.size()));
+  uint32_t number(uint32_t name) {
+    const auto [entry, is_new] = numbers_.try_emplace(name, static_cast<uint32_t>(flame_.names.size()));
+    if (is_new) {
+      flame_.names.push_back(frames_->text(name, 0));
     }
-    std::vector<std::vector<uint32_t>> children(nodes_.size());
-    for (const uint32_t node : order) {
-      if (node != 0) {
-        children[nodes_[node].parent].push_back(node);
-      }
+    return entry->second;
+  }
+
+  void add_in_preorder(const std::vector<MergedTree::Node>& nodes) {
+    flame_.names.emplace_back("all");  // a function of that name is another node, below this one
+    std::vector<uint32_t> names{0};
+    std::vector<std::vector<uint32_t>> children(nodes.size());
+    for (uint32_t node = 1; node < nodes.size(); ++node) {
+      names.push_back(number(nodes[node].name));
+      children[nodes[node].parent].push_back(node);
     }
     std::vector<std::pair<uint32_t, uint32_t>> pending{{0, 0}};  // node and depth
     while (!pending.empty()) {
       const auto [node, depth] = pending.back();
       pending.pop_back();
-      flame_.nodes.push_back({nodes_[node].name, nodes_[node].self, nodes_[node].total, depth});
+      flame_.nodes.push_back({names[node], nodes[node].self, nodes[node].total, depth});
       std::ranges::sort(children[node], [&](uint32_t a, uint32_t b) {
-        return nodes_[a].total != nodes_[b].total
-                   ? nodes_[a].total < nodes_[b].total
-                   : flame_.names[nodes_[a].name] > flame_.names[nodes_[b].name];
+        return nodes[a].total != nodes[b].total ? nodes[a].total < nodes[b].total
+                                                : flame_.names[names[a]] > flame_.names[names[b]];
       });
       for (const uint32_t child : children[node]) {
         pending.emplace_back(child, depth + 1);
@@ -176,12 +267,9 @@ class FlameQuery {
 
   const FlameRequest& request_;
   const Snapshot& snapshot_;
-  const std::vector<store::StackNode>& stacks_;
+  const std::shared_ptr<const FrameKeys> frames_;  // by function
   Flame flame_;
-  std::vector<Node> nodes_;
-  boost::unordered_flat_map<uint64_t, uint32_t> children_;  // parent << 32 | name
-  boost::unordered_flat_map<std::string, uint32_t> numbers_;
-  boost::unordered_flat_map<uint32_t, std::vector<uint32_t>> location_names_;
+  boost::unordered_flat_map<uint32_t, uint32_t> numbers_;  // of names in the answer, by key
 };
 
 Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,

@@ -13,7 +13,7 @@
 
 namespace plimsoll::query {
 
-// A tree with more nodes is refused before it is built; one takes about 100 bytes.
+// No answer has more nodes; one takes about 100 bytes.
 inline constexpr size_t kMaxFlameNodes = 2'000'000;
 
 struct FlameRequest {
@@ -44,7 +44,8 @@ struct Flame {
 };
 
 // Each frame is a node, inlined ones included. Locations without a name stand as "[no symbol in BINARY]", samples
-// without a stack as "[no stack]". kTooLarge past kMaxFlameNodes.
+// without a stack as "[no stack]". Costs a pass over the rows, and what is shown: nodes that are cut are not built, and a note says
+// what falls to them.
 Result<Flame> flame(const FlameRequest& request, const Snapshot& snapshot);
 
 // "main;parse;lex 1200": a line for each stack, sorted, its self value rounded to the event's unit. What a cut took off

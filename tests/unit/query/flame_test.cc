@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 
@@ -27,14 +29,40 @@ std::string folded(const Result<Flame>& flame) {
   return flame ? to_folded(*flame).value_or("too large") : flame.error().text();
 }
 
-// "all 10/0": a line for each node, indented by its depth: name, total, self.
+// "all 10/0": name, total, self, indented by its depth.
+std::string line_of(const Flame& flame, const FlameNode& node) {
+  return fmt::format("{:{}}{} {}/{}\n", "", node.depth, flame.names[node.name], node.total, node.self);
+}
+
+// A line for each node.
 std::string brief(const Result<Flame>& flame) {
   if (!flame) {
     return flame.error().text();
   }
   std::string text;
   for (const FlameNode& node : flame->nodes) {
-    text += fmt::format("{:{}}{} {}/{}\n", "", node.depth, flame->names[node.name], node.total, node.self);
+    text += line_of(*flame, node);
+  }
+  return text;
+}
+
+// Stacks of up to six of three functions; each with 1 to 9 hits.
+std::map<std::string, uint64_t> random_stacks(std::mt19937_64& random, int lines) {
+  std::map<std::string, uint64_t> stacks;
+  for (int line = 0; line < lines; ++line) {
+    std::string stack(1, static_cast<char>('a' + random() % 3));
+    for (auto depth = random() % 6; depth > 0; --depth) {
+      stack += fmt::format(";{}", static_cast<char>('a' + random() % 3));
+    }
+    stacks[stack] += 1 + random() % 9;
+  }
+  return stacks;
+}
+
+std::string text_of(const std::map<std::string, uint64_t>& stacks) {
+  std::string text;
+  for (const auto& [stack, hits] : stacks) {
+    text += fmt::format("{} {}\n", stack, hits);
   }
   return text;
 }
@@ -112,10 +140,52 @@ TEST(Flame, WhatIsCutStaysInTheTotals) {
   fleet.add({.stacks = "main;hot 90\nmain;warm;deep 8\nmain;cold 2\n"});
   const auto cut = ask(fleet, {{"min_share", "5%"}});
   EXPECT_EQ(brief(cut), "all 100/0\n main 100/0\n  hot 90/90\n  warm 8/0\n   deep 8/8\n");
-  EXPECT_THAT(cut->notes, ElementsAre("5 of 6 nodes are shown"));
+  EXPECT_THAT(cut->notes,
+              ElementsAre("the 5 largest nodes are shown; 2 % of the total falls to others, which are cut"));
   EXPECT_EQ(folded(cut), "main 2\nmain;hot 90\nmain;warm;deep 8\n");
   EXPECT_EQ(brief(ask(fleet, {{"limit", "3"}})), "all 100/0\n main 100/0\n  hot 90/90\n");
   EXPECT_EQ(folded(ask(fleet, {{"limit", "1"}})), "[cut off] 100\n");
+}
+
+// Of three callers of one function, whose parts are small each: merged they are large.
+TEST(Flame, WhatIsCutIsJudgedMerged) {
+  Fleet fleet;
+  fleet.add(
+      {.stacks = "main;step@a.cc:1 2\nmain;step@a.cc:2 2\nmain;step@a.cc:3;leaf 2\nmain;other 3\nidle 91\n"});
+  EXPECT_EQ(brief(ask(fleet, {{"min_share", "5%"}})), "all 100/0\n idle 91/91\n main 9/0\n  step 6/4\n");
+}
+
+// Every cut of random trees: the whole tree without what is too small, and without all but the largest.
+TEST(Flame, ACutTreeIsTheLargestPartOfTheWhole) {
+  std::mt19937_64 random(7);
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Fleet fleet;
+    fleet.add({.seed = seed, .stacks = text_of(random_stacks(random, 60))});
+    const auto whole = ask(fleet);
+    for (const double share : {0.01, 0.05, 0.2}) {
+      std::string expected;
+      for (const FlameNode& node : whole->nodes) {
+        if (node.total >= share * whole->nodes[0].total) {
+          expected += line_of(*whole, node);
+        }
+      }
+      ASSERT_EQ(brief(ask(fleet, {{"min_share", fmt::format("{}", share)}})), expected) << "seed " << seed;
+    }
+    std::vector<double> totals;
+    for (const FlameNode& node : whole->nodes) {
+      totals.push_back(node.total);
+    }
+    std::ranges::sort(totals, std::greater<>());
+    for (const size_t limit : {1, 2, 5, 20}) {
+      const auto cut = ask(fleet, {{"limit", fmt::format("{}", limit)}});
+      std::vector<double> shown;
+      for (const FlameNode& node : cut->nodes) {
+        shown.push_back(node.total);
+      }
+      std::ranges::sort(shown, std::greater<>());
+      ASSERT_EQ(shown, std::vector(totals.begin(), totals.begin() + std::min(limit, totals.size())));
+    }
+  }
 }
 
 TEST(Flame, SharesAreFractionsOrPercentages) {
@@ -189,24 +259,10 @@ TEST(Flame, JsonOfAnotherShapeIsRefused) {
 TEST(Flame, AgreesWithAMapOfStacks) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
-    std::map<std::string, uint64_t> expected;
-    std::string stacks;
-    for (int line = 0; line < 40; ++line) {
-      std::string stack(1, static_cast<char>('a' + random() % 3));
-      for (auto depth = random() % 6; depth > 0; --depth) {
-        stack += fmt::format(";{}", static_cast<char>('a' + random() % 3));
-      }
-      const uint64_t hits = 1 + random() % 9;
-      expected[stack] += hits;
-      stacks += fmt::format("{} {}\n", stack, hits);
-    }
-    std::string text;
-    for (const auto& [stack, hits] : expected) {
-      text += fmt::format("{} {}\n", stack, hits);
-    }
+    const auto stacks = random_stacks(random, 40);
     Fleet fleet;
-    fleet.add({.seed = seed, .stacks = stacks});
-    EXPECT_EQ(folded(ask(fleet)), text) << "seed " << seed;
+    fleet.add({.seed = seed, .stacks = text_of(stacks)});
+    EXPECT_EQ(folded(ask(fleet)), text_of(stacks)) << "seed " << seed;
   }
 }
 

@@ -155,6 +155,21 @@ TEST(Share, OfNothingIsAbsentAndNothingOfAllIsZero) {
   EXPECT_FALSE(Row({{}, {}}).ask(share).value);
 }
 
+// Sums of the same samples, added up in another order.
+TEST(Share, ARestThatIsRoundingIsNone) {
+  Row row = varied(60);
+  row.numerator_samples = row.denominator_samples;
+  EXPECT_EQ(row.ask(share).margin_kind, MarginKind::kTooFewMachines);
+  for (size_t i = 0; i < row.numerator_samples.size(); ++i) {
+    row.denominator_samples[i] *= i % 2 == 0 ? 1 + 1e-14 : 1 - 1e-14;
+  }
+  EXPECT_EQ(row.ask(share).margin_kind, MarginKind::kTooFewMachines);
+  for (double& samples : row.denominator_samples) {
+    samples += 1;
+  }
+  EXPECT_NE(row.ask(share).margin_kind, MarginKind::kTooFewMachines);
+}
+
 TEST(Share, ALargerPartOfTheFleetIsSurer) {
   double last = 1;
   for (const double probability : {0.01, 0.3, 0.7, 0.95}) {
