@@ -156,7 +156,12 @@ std::vector<Question> questions_beside(const ViewsPeer* peer) {
   std::vector<Question> questions{
       {"top", kTop, {}, kGoalMs, ViewsPeer::top_functions("true")},
       {"top_filtered", kTop, filtered, kGoalMs, ViewsPeer::top_functions(jobs('1'))},
-      {"top_filtered_no_margins", kTop, {{"where", "job=~^job-1"}, {"margins", "no"}}},
+      {"top_no_margins", kTop, {{"margins", "no"}}, kGoalMs, ViewsPeer::top_functions("true")},
+      {"top_filtered_no_margins",
+       kTop,
+       {{"where", "job=~^job-1"}, {"margins", "no"}},
+       kGoalMs,
+       ViewsPeer::top_functions(jobs('1'))},
       {"top_job", kTop, {{"by", "job"}}, kGoalMs, ViewsPeer::top_jobs()},
       {"top_job_function", kTop, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
       {"flame", kFlame, {{"where", "job=~^job-1"}, {"min_share", "0.5%"}}},  // as the command line asks

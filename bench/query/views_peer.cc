@@ -146,9 +146,8 @@ std::string ViewsPeer::top_functions(std::string_view where) {
 }
 
 std::string ViewsPeer::top_jobs() {
-  return "select job, sum(hits) / (select sum(hits) from {0}.samples) as part, part from {0}.samples group "
-         "by "
-         "job order by part desc limit 20";
+  return "select job, part, part from (select job, sum(hits) / (select sum(hits) from {0}.samples) as part "
+         "from {0}.samples group by job) order by part desc limit 20";
 }
 
 std::string ViewsPeer::diff_functions(std::string_view base, std::string_view other) {

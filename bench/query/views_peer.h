@@ -29,7 +29,7 @@ class ViewsPeer {
 
   // Functions by self: their numbers, self and total as shares of all that `where` selects; the largest 20.
   static std::string top_functions(std::string_view where);
-  // Jobs, with their share of all.
+  // Jobs, with their share of all, twice as top has it.
   static std::string top_jobs();
   // Functions by how much their share of self differs between the two selections; the largest 20.
   static std::string diff_functions(std::string_view base, std::string_view other);

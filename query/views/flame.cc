@@ -81,13 +81,15 @@ class MergedTree {
     add_children(0, least);
     while (!pending_.empty() && merged.size() < limit) {
       std::pop_heap(pending_.begin(), pending_.end());
-      Pending next = std::move(pending_.back());
+      const Found next = found_[static_cast<size_t>(-pending_.back().second)];
       pending_.pop_back();
-      for (const Place& at : next.places) {
-        next.node.self += at.frames_left == 0 ? tree_.value(at.stack) : 0;
+      const auto places = std::span(places_).subspan(next.first_place, next.places);
+      double self = 0;
+      for (const Place& at : places) {
+        self += at.frames_left == 0 ? tree_.value(at.stack) : 0;
       }
-      merged.push_back(next.node);
-      find_below(next.places);
+      merged.push_back({next.parent, next.name, self, next.total});
+      find_below(places);
       add_children(static_cast<uint32_t>(merged.size() - 1), least);
     }
     return merged;
@@ -102,14 +104,12 @@ class MergedTree {
     uint32_t stack = 0;
     uint32_t frames_left = 0;
   };
-  struct Pending {
-    Node node;
-    int64_t number = 0;  // of the order in which they were found
-    std::vector<Place> places;
-
-    bool operator<(const Pending& other) const {
-      return node.total != other.node.total ? node.total < other.node.total : number > other.number;
-    }
+  struct Found {
+    uint32_t parent = 0;
+    uint32_t name = 0;
+    double total = 0;
+    size_t first_place = 0;
+    size_t places = 0;
   };
   struct Child {
     uint32_t name = 0;
@@ -137,7 +137,7 @@ class MergedTree {
   }
 
   // Likewise below a node.
-  void find_below(const std::vector<Place>& places) {
+  void find_below(std::span<const Place> places) {
     children_.clear();
     for (const auto& [stack, frames_left] : places) {
       if (frames_left > 0) {
@@ -155,27 +155,31 @@ class MergedTree {
     std::ranges::sort(children_, {},
                       [](const Child& child) { return std::pair(child.name, child.place.stack); });
     for (size_t first = 0; first < children_.size();) {
-      Pending child{
-          .node = {.parent = parent, .name = children_[first].name}, .number = found_++, .places = {}};
-      for (; first < children_.size() && children_[first].name == child.node.name; ++first) {
-        child.node.total += tree_.total(children_[first].place.stack);
-        child.places.push_back(children_[first].place);
+      Found child{parent, children_[first].name, 0, places_.size(), 0};
+      for (; first < children_.size() && children_[first].name == child.name; ++first) {
+        child.total += tree_.total(children_[first].place.stack);
+        places_.push_back(children_[first].place);
       }
-      if (child.node.total < least) {
+      child.places = places_.size() - child.first_place;
+      if (child.total < least) {
         is_cut_ = true;
-      } else {
-        pending_.push_back(std::move(child));
-        std::push_heap(pending_.begin(), pending_.end());
+        places_.resize(child.first_place);
+        continue;
       }
+      pending_.emplace_back(child.total, -static_cast<int64_t>(found_.size()));
+      std::push_heap(pending_.begin(), pending_.end());
+      found_.push_back(child);
     }
   }
 
   const std::vector<store::StackNode>& stacks_;
   const FrameKeys& frames_;
   const StackTree tree_;
-  std::vector<Pending> pending_;  // a heap, the largest node first
+  std::vector<Found> found_;   // nodes, in the order in which they were found
+  std::vector<Place> places_;  // of all of them
+  std::vector<std::pair<double, int64_t>>
+      pending_;  // a heap: total, and less its number, the largest first and of those the first
   std::vector<Child> children_;
-  int64_t found_ = 0;
   bool is_cut_ = false;
 };
 
