@@ -1,13 +1,9 @@
 #include "query/rows/row_sums.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
-#include <iterator>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "query/selection/selection.h"

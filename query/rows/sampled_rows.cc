@@ -123,6 +123,10 @@ class RowSplitter::Impl {
     UnitTable table;
     table.columns = parts * rows_ + 1;
     table.has_totals = measures_.totals;
+    if (units.count > request.max_sums / table.columns) {
+      return fail(ErrorCode::kTooLarge, "a table of {} rows by {} machines has more than {} sums", rows_,
+                  units.count, request.max_sums);
+    }
     table.values.resize(units.count * table.columns);
     table.whole.resize(units.count);
     const auto add_whole = [&](uint32_t unit, uint32_t /*event*/, double value, double /*samples*/) {

@@ -67,7 +67,8 @@ class RowSplitter {
   // Of a request whose groups `grouping` has set, and whose measures are kValue and kSamples. One pass over the stored rows, and one
   // over their groups alone; takes 48 bytes for each row, event and unit that has some of it. kTooLarge past the request's max_sums.
   Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units);
-  // Likewise of a request for one event; takes 8 bytes for each row and unit, or 16 with totals.
+  // Likewise of a request for one event; takes 8 bytes for each row and unit, or 16 with totals. kTooLarge where those are more than
+  // max_sums.
   Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units);
 
  private:
