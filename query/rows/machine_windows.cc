@@ -8,29 +8,6 @@
 namespace plimsoll::query {
 namespace {
 
-MachineWindow window_of(const SampledSide& side, const MachineSample& sample) {
-  MachineWindow window;
-  window.columns = side.rows.columns;
-  for (uint32_t machine = 0; machine < side.whole.size(); ++machine) {
-    if (side.whole[machine] > 0) {
-      window.machines.push_back(machine);
-      window.strata.push_back(sample.part_of_machine()[machine]);
-      window.sizes.push_back(side.whole[machine]);
-    }
-  }
-  window.values.reserve(window.machines.size() * window.columns);
-  for (size_t place = 0; place < window.machines.size(); ++place) {
-    const auto profile =
-        std::span(side.rows.values).subspan(window.machines[place] * window.columns, window.columns);
-    window.values.insert(window.values.end(), profile.begin(), profile.end());
-    const double rows = std::accumulate(profile.begin(), profile.end(), 0.0);
-    // Of sums in another order, which may differ in their last digits, a rest is not negative.
-    window.values.back() =
-        side.rows.has_totals ? window.sizes[place] : std::max(0.0, window.sizes[place] - rows);
-  }
-  return window;
-}
-
 void join_one_sided_strata(std::array<MachineWindow, 2>& windows) {
   const auto has = [](const MachineWindow& window, uint32_t stratum) {
     return std::ranges::find(window.strata, stratum) != window.strata.end();
@@ -54,12 +31,31 @@ void join_one_sided_strata(std::array<MachineWindow, 2>& windows) {
 }  // namespace
 
 MachineWindow machine_window(const SampledSide& side, const MachineSample& sample) {
-  return window_of(side, sample);
+  MachineWindow window;
+  window.columns = side.rows.columns;
+  for (uint32_t machine = 0; machine < side.whole.size(); ++machine) {
+    if (side.whole[machine] > 0) {
+      window.machines.push_back(machine);
+      window.strata.push_back(sample.part_of_machine()[machine]);
+      window.sizes.push_back(side.whole[machine]);
+    }
+  }
+  window.values.reserve(window.machines.size() * window.columns);
+  for (size_t place = 0; place < window.machines.size(); ++place) {
+    const auto profile =
+        std::span(side.rows.values).subspan(window.machines[place] * window.columns, window.columns);
+    window.values.insert(window.values.end(), profile.begin(), profile.end());
+    const double rows = std::accumulate(profile.begin(), profile.end(), 0.0);
+    // Of sums in another order, which may differ in their last digits, a rest is not negative.
+    window.values.back() =
+        side.rows.has_totals ? window.sizes[place] : std::max(0.0, window.sizes[place] - rows);
+  }
+  return window;
 }
 
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
                                              const MachineSample& sample) {
-  std::array<MachineWindow, 2> windows{window_of(sides[0], sample), window_of(sides[1], sample)};
+  std::array<MachineWindow, 2> windows{machine_window(sides[0], sample), machine_window(sides[1], sample)};
   join_one_sided_strata(windows);
   return windows;
 }

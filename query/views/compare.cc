@@ -92,9 +92,8 @@ class CompareQuery {
 
  private:
   Status sum(size_t number) {
-    store::AggregateRequest request = halves_[number].resolved.request;
-    const auto summed = sum_selection(std::move(request), events_.groups(), events_.denominator_group(),
-                                      grouping_, snapshot_, symbols_);
+    const auto summed = sum_selection(halves_[number].resolved.request, events_.groups(),
+                                      events_.denominator_group(), grouping_, snapshot_, symbols_);
     if (!summed) {
       return propagate(summed, "summing up the {} side", kNames[number]);
     }

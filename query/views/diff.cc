@@ -165,7 +165,9 @@ class DiffQuery {
     }
     sample_ = std::make_unique<const MachineSample>(snapshot_, either);
     all_ = std::make_unique<const Domain>(whole_domain(*sample_));
-    const auto windows = windows_of_machines();
+    std::vector<size_t> all(rows_.size());
+    std::iota(all.begin(), all.end(), 0);
+    const auto windows = windows_of_machines(all);
     if (!windows) {
       return propagate(windows);
     }
@@ -176,8 +178,6 @@ class DiffQuery {
       p_values_.assign(by_chance.p_values.begin(), by_chance.p_values.end());
       return {};
     }
-    std::vector<size_t> all(rows_.size());
-    std::iota(all.begin(), all.end(), 0);
     if (auto estimated = estimate(all); !estimated) {
       return propagate(estimated);
     }
@@ -195,14 +195,10 @@ class DiffQuery {
     return keys;
   }
 
-  // By how much the halves' machines differ in all rows.
-  Result<std::array<MachineWindow, 2>> windows_of_machines() {
-    std::vector<RowKey> keys;
-    for (const DiffRow& row : rows_) {
-      keys.push_back(row.key);
-    }
+  // By how much the halves' machines differ in these rows.
+  Result<std::array<MachineWindow, 2>> windows_of_machines(std::span<const size_t> rows) {
     const OriginUnits machines = sample_->machines_of_origins();
-    RowSplitter splitter(keys, 1, grouping_, snapshot_, {.samples = false});
+    RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_, {.samples = false});
     std::array<UnitTable, 2> sampled;
     std::array<std::vector<double>, 2> whole;
     for (const size_t number : {kBase, kOther}) {

@@ -96,7 +96,7 @@ Result<Segment> Segment::open(const std::string& path, uint32_t version) {
     return damaged("it has no segment header");
   }
   if (header.version != version) {
-    return fail(ErrorCode::kUnsupported, "segment {} has version {}; expected is version {}", path,
+    return fail(ErrorCode::kUnsupported, "segment {} has version {}; this program reads version {}", path,
                 header.version, version);
   }
   if (header.header_checksum != checksum_of(header)) {
