@@ -42,6 +42,14 @@ void add_filters(CLI::App& command, query::Parameters& parameters) {
       command, "--where", "where", parameters,
       "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
       ->type_name("PREDICATE");
+  add_parameter(command, "--focus", "focus", parameters,
+                "Only stacks with a frame whose function, file or binary this matches, as pprof's focus")
+      ->type_name("REGEX");
+  add_parameter(command, "--ignore", "ignore", parameters, "Without stacks that have such a frame")
+      ->type_name("REGEX");
+  add_parameter(command, "--hide", "hide", parameters,
+                "Without such frames, which are left out of their stacks")
+      ->type_name("REGEX");
   add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
       ->type_name("TIME");
   add_parameter(command, "--until", "until", parameters, "End, likewise")->type_name("TIME");

@@ -24,7 +24,7 @@ void add_source(CLI::App& command, AnswerSource& source);
 void add_forms(CLI::App& command, query::TableForm& form);
 // --event
 void add_event(CLI::App& command, query::Parameters& parameters);
-// --where, --since, --until
+// --where, --focus, --ignore, --hide, --since, --until
 void add_filters(CLI::App& command, query::Parameters& parameters);
 // All of these.
 void add_selection(CLI::App& command, query::Parameters& parameters);

@@ -1,28 +1,22 @@
 #include "query/export/export.h"
 
 #include <algorithm>
-#include <array>
 
 namespace plimsoll::query {
 
 Result<ExportRequest> parse_export(const Parameters& parameters, int64_t now_ns) {
   ExportRequest request;
-  for (const auto& [name, text] : parameters) {
-    if (name == "event") {
-      if (std::ranges::find(request.events, text) != request.events.end()) {
-        return with_field(fail(ErrorCode::kInvalid, "event {} is asked for twice", text), "event");
-      }
-      request.events.push_back(text);
-      continue;
-    }
-    const auto taken = add_to_selection(name, text, now_ns, request.selection);
-    if (!taken) {
-      return propagate(taken);
-    }
-    if (!*taken) {
-      constexpr std::array<std::string_view, 4> kKnown{"event", "where", "since", "until"};
-      return unknown_parameter(name, kKnown);
-    }
+  std::vector<Parameter> known = filter_parameters(now_ns, request.selection);
+  known.push_back({"event", [&request](const std::string& text) -> Status {
+                     if (std::ranges::find(request.events, text) != request.events.end()) {
+                       return with_field(fail(ErrorCode::kInvalid, "event {} is asked for twice", text),
+                                         "event");
+                     }
+                     request.events.push_back(text);
+                     return {};
+                   }});
+  if (auto read = read_parameters(parameters, known); !read) {
+    return propagate(read);
   }
   if (auto checked = check_selection(request.selection); !checked) {
     return propagate(checked);

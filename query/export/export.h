@@ -16,7 +16,7 @@ struct ExportRequest {
   std::vector<std::string> events;  // none: the default event, as top picks it
 };
 
-// Parameters: event (may be repeated), where, since, until.
+// Parameters: event (may be repeated) and the filters of a selection (query/selection/parameters.h).
 Result<ExportRequest> parse_export(const Parameters& parameters, int64_t now_ns);
 
 // pprof's format, gzipped. Values are those that top shows, rounded to the event's unit, one sample type for each event.

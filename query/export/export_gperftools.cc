@@ -8,12 +8,15 @@ namespace plimsoll::query {
 namespace {
 
 // Leaf first, each inlined frame before the one that it was inlined into.
-std::vector<std::string> names_of(const Snapshot& snapshot, uint32_t stack) {
+std::vector<std::string> names_of(const ExportSamples& samples, const Snapshot& snapshot, uint32_t stack) {
+  const std::vector<store::StackNode>& stacks = stacks_of(samples, snapshot);
   std::vector<std::string> names;
-  for (uint32_t node = stack; node != 0; node = snapshot.dictionaries.stacks[node].parent) {
-    const uint32_t location = snapshot.dictionaries.stacks[node].location;
+  for (uint32_t node = stack; node != 0; node = stacks[node].parent) {
+    const uint32_t location = stacks[node].location;
     for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
-      names.push_back(frame_value(snapshot, "function", {location, depth}));
+      if (is_shown(samples, {location, depth})) {
+        names.push_back(frame_value(snapshot, "function", {location, depth}));
+      }
     }
   }
   if (names.empty()) {
@@ -36,7 +39,7 @@ Result<std::string> export_gperftools(const ExportRequest& request, const Snapsh
   }
   formats::GperftoolsWriter writer;
   for (const SampleValue& sample : samples->values) {
-    const auto names = names_of(snapshot, sample.key.stack);
+    const auto names = names_of(*samples, snapshot, sample.key.stack);
     const std::vector<std::string_view> views(names.begin(), names.end());
     writer.add_sample(views, static_cast<uint64_t>(std::max(0LL, std::llround(sample.value))));
   }

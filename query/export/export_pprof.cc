@@ -19,7 +19,10 @@ std::string_view pprof_unit(wire::Unit unit) {
 class PprofExport {
  public:
   PprofExport(const ExportSamples& samples, const Snapshot& snapshot)
-      : samples_(samples), snapshot_(snapshot), dictionaries_(snapshot.dictionaries) {}
+      : samples_(samples),
+        snapshot_(snapshot),
+        dictionaries_(snapshot.dictionaries),
+        stacks_(stacks_of(samples, snapshot)) {}
 
   Result<std::string> run() {
     add_header();
@@ -86,8 +89,8 @@ class PprofExport {
     std::set<uint32_t> stacks;
     for (const SampleValue& sample : samples_.values) {
       for (uint32_t node = sample.key.stack; node != 0 && stacks.insert(node).second;
-           node = dictionaries_.stacks[node].parent) {
-        const uint32_t location = dictionaries_.stacks[node].location;
+           node = stacks_[node].parent) {
+        const uint32_t location = stacks_[node].location;
         if (binary_id_of(snapshot_, location) && frame_value(snapshot_, "binary", {location, 0}) == app) {
           mapping_of(location);
           return;
@@ -122,8 +125,13 @@ class PprofExport {
       return known->second;
     }
     std::vector<formats::PprofLine> lines;
-    for (const auto& frame : snapshot_.bindings.of(location)) {
-      const store::Bindings& bindings = snapshot_.bindings;
+    const store::Bindings& bindings = snapshot_.bindings;
+    const auto frames = bindings.of(location);
+    for (uint32_t depth = 0; depth < frames.size(); ++depth) {
+      if (!is_shown(samples_, {location, depth})) {
+        continue;
+      }
+      const auto& frame = frames[depth];
       lines.push_back({bindings.functions[frame.function], bindings.files[frame.file], frame.line,
                        bindings.linkage_names[frame.function]});
     }
@@ -145,8 +153,8 @@ class PprofExport {
       values[samples_.values[next].event] = std::llround(samples_.values[next].value);
     }
     std::vector<uint64_t> locations;
-    for (uint32_t node = key.stack; node != 0; node = dictionaries_.stacks[node].parent) {
-      locations.push_back(location_of(dictionaries_.stacks[node].location));
+    for (uint32_t node = key.stack; node != 0; node = stacks_[node].parent) {
+      locations.push_back(location_of(stacks_[node].location));
     }
     if (locations.empty()) {
       locations.push_back(location_of(0));
@@ -168,6 +176,7 @@ class PprofExport {
   const ExportSamples& samples_;
   const Snapshot& snapshot_;
   const store::Dictionaries& dictionaries_;
+  const std::vector<store::StackNode>& stacks_;  // without what is hidden
   formats::PprofWriter writer_;
   std::map<std::pair<std::string, uint32_t>, uint64_t>
       mappings_;  // by owner, and a name where that is no binary

@@ -28,9 +28,18 @@ std::vector<uint32_t> number_entries(size_t entries, std::vector<Value>& values,
 
 }  // namespace
 
+const std::vector<store::StackNode>& stacks_of(const ExportSamples& samples, const Snapshot& snapshot) {
+  return samples.hidden == nullptr ? snapshot.dictionaries.stacks : samples.hidden->stacks();
+}
+
+bool is_shown(const ExportSamples& samples, FramePlace place) {
+  return samples.hidden == nullptr || !samples.hidden->is_hidden(place);
+}
+
 Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   ExportSamples samples;
+  samples.hidden = hidden_frames(request.selection.hide, snapshot);
   const auto machine_group = number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
     return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
   });

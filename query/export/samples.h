@@ -3,12 +3,15 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "query/export/export.h"
+#include "query/snapshot/frame_place.h"
+#include "query/snapshot/hidden_frames.h"
 
 namespace plimsoll::query {
 
@@ -29,6 +32,8 @@ struct SampleValue {
 };
 
 struct ExportSamples {
+  // Frames that are not to be written; absent: none.
+  std::shared_ptr<const HiddenFrames> hidden;
   std::vector<uint32_t> events;  // dictionary IDs
   std::vector<std::string> machines{""};
   std::vector<std::pair<std::string, std::string>> programs{{}};  // job and app
@@ -36,6 +41,10 @@ struct ExportSamples {
   std::vector<Coverage> coverages;                                // by event
   std::vector<std::string> notes;
 };
+
+// The stacks by ID, without what is hidden.
+const std::vector<store::StackNode>& stacks_of(const ExportSamples& samples, const Snapshot& snapshot);
+bool is_shown(const ExportSamples& samples, FramePlace place);
 
 // kTooLarge past 5 million (event, machine, program, thread, stack); one takes about 100 bytes.
 Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot);

@@ -13,14 +13,15 @@ size_t hash_value(const RowKey& key) {
   return seed;
 }
 
-Grouping::Grouping(std::span<const Dimension> by, const Snapshot& snapshot, const StackLabels* labels)
-    : by_(by), snapshot_(snapshot), labels_(labels) {
+Grouping::Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFrames> hidden,
+                   const Snapshot& snapshot, const StackLabels* labels)
+    : by_(by), hidden_(std::move(hidden)), snapshot_(snapshot), labels_(labels) {
   std::map<DimensionSource, size_t> used;
   for (const Dimension& dimension : by_) {
     place_.push_back(used[dimension.source]++);
   }
   if (groups_by(DimensionSource::kFrame)) {
-    frames_ = snapshot.frame_keys->of(snapshot, names_of(DimensionSource::kFrame));
+    frames_ = snapshot.frame_keys->of(snapshot, names_of(DimensionSource::kFrame), hidden_);
   }
 }
 
@@ -77,11 +78,13 @@ void Grouping::add_groups(store::AggregateRequest& request) {
 }
 
 uint32_t Grouping::stack_number(uint32_t stack) {
+  const std::lock_guard lock(mutex_);
   const auto [entry, is_new] = stack_numbers_.try_emplace(stack, 0);
   if (is_new) {
-    const auto [text, is_new_text] = number_of_text_.try_emplace(
-        labels_ == nullptr ? stack_value(snapshot_, stack) : labels_->texts[labels_->label_of_stack[stack]],
-        static_cast<uint32_t>(stack_texts_.size()));
+    const auto [text, is_new_text] =
+        number_of_text_.try_emplace(labels_ == nullptr ? stack_value(snapshot_, stack, hidden_.get())
+                                                       : labels_->texts[labels_->label_of_stack[stack]],
+                                    static_cast<uint32_t>(stack_texts_.size()));
     if (is_new_text) {
       stack_texts_.push_back(text->first);
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "query/rows/neighbours.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/frame_keys.h"
+#include "query/snapshot/hidden_frames.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
 #include "store/rows/aggregation.h"
@@ -32,11 +34,13 @@ struct RowKey {
   friend size_t hash_value(const RowKey& key);
 };
 
-// One thread. Borrows all: the dimensions, the snapshot, the labels. Numbers are dense from 0.
+// One thread, but for stack_number(). Borrows all: the dimensions, the snapshot, the labels. Numbers are dense from 0.
 class Grouping {
  public:
-  // Dimensions whose source is kStack are of whole stacks as text; or, where there are any, of these labels.
-  Grouping(std::span<const Dimension> by, const Snapshot& snapshot, const StackLabels* labels = nullptr);
+  // Frames that are hidden are in no row. Dimensions whose source is kStack are of whole stacks as text; or, where there are any, of
+  // these labels.
+  Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFrames> hidden,
+           const Snapshot& snapshot, const StackLabels* labels = nullptr);
 
   // Sets the request's groups by origin, workload and thread; before any key is asked for its texts.
   void add_groups(store::AggregateRequest& request);
@@ -46,7 +50,7 @@ class Grouping {
   // Absent where no dimension is of frames.
   const FrameKeys* frames() const { return frames_.get(); }
   bool groups_by_stack() const { return groups_by(DimensionSource::kStack); }
-  // The number of a whole stack's text.
+  // The number of a whole stack's text. Any thread; nothing else meanwhile.
   uint32_t stack_number(uint32_t stack);
   // The texts that there are numbers of, by stack: of those that were asked for.
   const std::map<uint32_t, uint32_t>& stack_numbers() const { return stack_numbers_; }
@@ -76,11 +80,14 @@ class Grouping {
   const std::string& text(const RowKey& key, size_t column) const;
 
   std::span<const Dimension> by_;
+  const std::shared_ptr<const HiddenFrames> hidden_;
   const Snapshot& snapshot_;
   const StackLabels* labels_;
   std::vector<size_t> place_;  // of each dimension among those of its source
   Entries origins_, workloads_, threads_;
   std::shared_ptr<const FrameKeys> frames_;
+  std::mutex mutex_;
+  // Protected by mutex_ while stacks are numbered.
   std::map<uint32_t, uint32_t> stack_numbers_;
   std::map<std::string, uint32_t> number_of_text_;  // of whole stacks
   std::vector<std::string> stack_texts_;

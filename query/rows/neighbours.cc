@@ -19,15 +19,16 @@ struct LocationNeighbours {
 
 class Labelling {
  public:
-  Labelling(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot)
+  Labelling(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot,
+            const std::shared_ptr<const HiddenFrames>& hidden)
       : neighbour_(neighbour),
-        stacks_(snapshot.dictionaries.stacks),
-        functions_(snapshot.frame_keys->of(snapshot, {"function"})) {
+        functions_(snapshot.frame_keys->of(snapshot, {"function"}, hidden)),
+        stacks_(functions_->nodes()) {
     labels_.texts = {"", "[no caller]", "[itself]"};
     for (uint32_t key = 0; key < functions_->size(); ++key) {
       labels_.texts.push_back(functions_->text(key, 0));
     }
-    const FrameMatches matches(of, snapshot);
+    const FrameMatches matches(of, snapshot, hidden);
     for (uint32_t location = 0; location < snapshot.dictionaries.locations.size(); ++location) {
       locations_.push_back(read(matches, location, functions_->of_location(location)));
     }
@@ -55,6 +56,9 @@ class Labelling {
 
   static LocationNeighbours read(const FrameMatches& matches, uint32_t location_id,
                                  std::span<const uint32_t> functions) {
+    if (functions.empty()) {
+      return {};  // all hidden: no stack leads here
+    }
     const auto label = [&](size_t depth) { return kFirstFunction + functions[depth]; };
     LocationNeighbours location{.innermost = label(0), .outermost = label(functions.size() - 1)};
     for (size_t depth = 0; depth < functions.size(); ++depth) {
@@ -89,16 +93,17 @@ class Labelling {
   }
 
   const Neighbour neighbour_;
-  const std::vector<store::StackNode>& stacks_;
   const std::shared_ptr<const FrameKeys> functions_;
+  const std::vector<store::StackNode>& stacks_;
   StackLabels labels_;
   std::vector<LocationNeighbours> locations_;
 };
 
 }  // namespace
 
-StackLabels neighbours(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot) {
-  return Labelling(neighbour, of, snapshot).run();
+StackLabels neighbours(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot,
+                       const std::shared_ptr<const HiddenFrames>& hidden) {
+  return Labelling(neighbour, of, snapshot, hidden).run();
 }
 
 }  // namespace plimsoll::query

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "query/selection/predicate.h"
+#include "query/snapshot/hidden_frames.h"
 #include "query/snapshot/snapshot.h"
 
 namespace plimsoll::query {
@@ -25,7 +27,9 @@ enum class Neighbour {
 };
 
 // Of all stacks, those without a match without a label; so that the labels' values add up to the function's total. `of` is a filter of a
-// dimension of frames that is not negated: the function is all frames that it matches, of a library say. Costs about 10 ns a stack.
-StackLabels neighbours(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot);
+// dimension of frames that is not negated: the function is all frames that it matches, of a library say. Hidden frames are no neighbours,
+// and no matches. Costs about 10 ns a stack.
+StackLabels neighbours(Neighbour neighbour, const Predicate& of, const Snapshot& snapshot,
+                       const std::shared_ptr<const HiddenFrames>& hidden = nullptr);
 
 }  // namespace plimsoll::query

@@ -22,8 +22,9 @@ std::set<std::string> values_from(uint32_t first, size_t entries, const ValueOf&
   return values;
 }
 
-std::set<std::string> values_of(const Dimension& dimension, const Snapshot& snapshot) {
+std::set<std::string> values_of(const Predicate& predicate, const Snapshot& snapshot) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  const Dimension& dimension = predicate.dimension();
   switch (dimension.source) {
     case DimensionSource::kOrigin:
       return values_from(1, dictionaries.origins.size(),
@@ -35,8 +36,13 @@ std::set<std::string> values_of(const Dimension& dimension, const Snapshot& snap
       return values_from(1, dictionaries.threads.size(),
                          [&](uint32_t id) { return dictionaries.threads[id]; });
     case DimensionSource::kFrame: {
-      const auto frames = snapshot.frame_keys->of(snapshot, {dimension.name});
-      return values_from(0, frames->size(), [&](uint32_t key) { return frames->text(key, 0); });
+      const auto frames =
+          snapshot.frame_keys->of(snapshot, {predicate.names().begin(), predicate.names().end()});
+      std::set<std::string> values;
+      for (size_t name = 0; name < predicate.names().size(); ++name) {
+        values.merge(values_from(0, frames->size(), [&](uint32_t key) { return frames->text(key, name); }));
+      }
+      return values;
     }
     case DimensionSource::kStack:
       break;
@@ -69,7 +75,7 @@ std::optional<std::string> why_no_match(const Predicate& predicate, const Snapsh
   if (predicate.dimension().source == DimensionSource::kStack) {
     return std::nullopt;  // whole stacks are too long to be misspelt, and to be gathered
   }
-  const std::set<std::string> values = values_of(predicate.dimension(), snapshot);
+  const std::set<std::string> values = values_of(predicate, snapshot);
   const bool holds_for_some = std::ranges::any_of(
       values, [&](const std::string& value) { return predicate.matches(value) != predicate.is_negated(); });
   if (holds_for_some) {
@@ -89,6 +95,9 @@ std::string why_empty(const Selection& selection, const Snapshot& snapshot) {
     if (const auto why = why_no_match(predicate, snapshot)) {
       return *why;
     }
+  }
+  if (!selection.hide.empty()) {
+    return "no sample of these times meets all filters and has frames that are not hidden";
   }
   return selection.where.empty() ? "no profile of these times that can be used has samples of it"
                                  : "no sample of these times meets all filters at once";

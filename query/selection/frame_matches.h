@@ -8,6 +8,7 @@
 
 #include "query/selection/predicate.h"
 #include "query/snapshot/frame_keys.h"
+#include "query/snapshot/hidden_frames.h"
 #include "query/snapshot/snapshot.h"
 
 namespace plimsoll::query {
@@ -16,7 +17,9 @@ namespace plimsoll::query {
 // them. Immutable; borrows the snapshot.
 class FrameMatches {
  public:
-  FrameMatches(const Predicate& predicate, const Snapshot& snapshot);
+  // `hidden`: frames that are passed over, and do not count where depths are counted.
+  FrameMatches(const Predicate& predicate, const Snapshot& snapshot,
+               const std::shared_ptr<const HiddenFrames>& hidden = nullptr);
 
   // `depth` counts from the innermost frame of the location.
   bool matches(uint32_t location, size_t depth) const {

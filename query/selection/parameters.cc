@@ -2,7 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <optional>
 
 #include "base/suggest.h"
 #include "base/time.h"
@@ -10,36 +13,196 @@
 namespace plimsoll::query {
 namespace {
 
+std::unexpected<Error> unknown_parameter(std::string_view name, std::span<const Parameter> known) {
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : known) {
+    names.push_back(parameter.name);
+  }
+  const auto nearest = nearest_word(name, names);
+  return with_hint(
+      with_field(fail(ErrorCode::kInvalid, "there is no parameter \"{}\"", name), std::string(name)),
+      nearest ? fmt::format("did you mean {}?", *nearest)
+              : fmt::format("the parameters are {}", fmt::join(names, ", ")));
+}
+
+Parameter time_parameter(std::string_view name, int64_t now_ns, int64_t& time_ns) {
+  return {name, [name, now_ns, &time_ns](const std::string& text) -> Status {
+            const auto parsed_ns = parse_time_ns(text, now_ns);
+            if (!parsed_ns) {
+              return invalid_parameter(name, text, "a time (RFC 3339, or relative such as 2h)");
+            }
+            time_ns = *parsed_ns;
+            return {};
+          }};
+}
+
+// An expression on the names of frames.
+Parameter frames_parameter(std::string_view name, bool negated, std::vector<Predicate>& predicates) {
+  return {name, [name, negated, &predicates](const std::string& text) -> Status {
+            const auto predicate = Predicate::of_frames(name, text, negated);
+            if (!predicate) {
+              return propagate(predicate);
+            }
+            predicates.push_back(*predicate);
+            return {};
+          }};
+}
+
+// All of the text; nothing where it is not a number.
+template <typename Number>
+std::optional<Number> parse(std::string_view text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 std::unexpected<Error> invalid_parameter(std::string_view name, std::string_view text,
                                          std::string_view wanted) {
   return with_field(fail(ErrorCode::kInvalid, "{} is \"{}\", not {}", name, text, wanted), std::string(name));
 }
 
-}  // namespace
+Status read_parameters(const Parameters& parameters, std::span<const Parameter> known) {
+  for (const auto& [name, text] : parameters) {
+    const auto parameter = std::ranges::find(known, name, &Parameter::name);
+    if (parameter == known.end()) {
+      return unknown_parameter(name, known);
+    }
+    if (auto read = parameter->read(text); !read) {
+      return read;
+    }
+  }
+  return {};
+}
 
-Result<bool> add_to_selection(std::string_view name, const std::string& text, int64_t now_ns,
-                              Selection& selection) {
-  if (name == "event") {
-    selection.event = text;
-    return true;
+Status read_parameters(const Parameters& parameters, int64_t now_ns, Selection& selection,
+                       const std::vector<Parameter>& own) {
+  std::vector<Parameter> known = selection_parameters(now_ns, selection);
+  std::ranges::copy(own, std::back_inserter(known));
+  if (auto read = read_parameters(parameters, known); !read) {
+    return read;
   }
-  if (name == "where") {
-    const auto predicate = Predicate::parse(text);
-    if (!predicate) {
-      return propagate(predicate);
-    }
-    selection.where.push_back(*predicate);
-    return true;
-  }
-  if (name == "since" || name == "until") {
-    const auto time_ns = parse_time_ns(text, now_ns);
-    if (!time_ns) {
-      return invalid_parameter(name, text, "a time (RFC 3339, or relative such as 2h)");
-    }
-    (name == "since" ? selection.since_ns : selection.until_ns) = *time_ns;
-    return true;
-  }
-  return false;
+  return check_selection(selection);
+}
+
+std::vector<Parameter> selection_parameters(int64_t now_ns, Selection& selection) {
+  std::vector<Parameter> parameters = filter_parameters(now_ns, selection);
+  parameters.insert(parameters.begin(), text_parameter("event", selection.event));
+  return parameters;
+}
+
+std::vector<Parameter> filter_parameters(int64_t now_ns, Selection& selection) {
+  return {where_parameter(selection),
+          frames_parameter("focus", false, selection.where),
+          frames_parameter("ignore", true, selection.where),
+          frames_parameter("hide", false, selection.hide),
+          since_parameter(now_ns, selection),
+          until_parameter(now_ns, selection)};
+}
+
+Parameter where_parameter(Selection& selection) {
+  return {"where", [&selection](const std::string& text) -> Status {
+            const auto predicate = Predicate::parse(text);
+            if (!predicate) {
+              return propagate(predicate);
+            }
+            selection.where.push_back(*predicate);
+            return {};
+          }};
+}
+
+Parameter since_parameter(int64_t now_ns, Selection& selection) {
+  return time_parameter("since", now_ns, selection.since_ns);
+}
+
+Parameter until_parameter(int64_t now_ns, Selection& selection) {
+  return time_parameter("until", now_ns, selection.until_ns);
+}
+
+Parameter text_parameter(std::string_view name, std::string& text) {
+  return {name, [&text](const std::string& given) -> Status {
+            text = given;
+            return {};
+          }};
+}
+
+Parameter by_parameter(std::vector<Dimension>& by) {
+  return {"by", [&by](const std::string& text) -> Status {
+            std::string_view list = text;
+            while (true) {
+              const size_t comma = list.find(',');
+              const auto dimension = find_dimension(list.substr(0, comma));
+              if (!dimension) {
+                return with_field(propagate(dimension), "by");
+              }
+              by.push_back(*dimension);
+              if (comma == std::string_view::npos) {
+                return {};
+              }
+              list.remove_prefix(comma + 1);
+            }
+          }};
+}
+
+Parameter count_parameter(std::string_view name, size_t max, size_t& count) {
+  return {name, [name, max, &count](const std::string& text) -> Status {
+            const auto parsed = parse<size_t>(text);
+            if (parsed.value_or(0) == 0 || *parsed > max) {
+              return invalid_parameter(name, text, fmt::format("a number from 1 to {}", max));
+            }
+            count = *parsed;
+            return {};
+          }};
+}
+
+Parameter flag_parameter(std::string_view name, bool& flag) {
+  return {name, [name, &flag](const std::string& text) -> Status {
+            if (text != "yes" && text != "no") {
+              return invalid_parameter(name, text, "yes or no");
+            }
+            flag = text == "yes";
+            return {};
+          }};
+}
+
+Parameter number_parameter(std::string_view name, double low, double high, double& number) {
+  return {name, [name, low, high, &number](const std::string& text) -> Status {
+            const auto parsed = parse<double>(text);
+            const bool is_within = parsed && *parsed > low && *parsed <= high;  // a NaN is not
+            if (!is_within) {
+              return invalid_parameter(name, text, fmt::format("a number above {}, up to {}", low, high));
+            }
+            number = *parsed;
+            return {};
+          }};
+}
+
+Parameter share_parameter(std::string_view name, double& share) {
+  return {name, [name, &share](const std::string& text) -> Status {
+            std::string_view number = text;
+            const bool is_percentage = number.ends_with('%');
+            number.remove_suffix(is_percentage ? 1 : 0);
+            const double parsed = parse<double>(number).value_or(-1) / (is_percentage ? 100 : 1);
+            const bool is_share = parsed >= 0 && parsed <= 1;  // a NaN is none
+            if (!is_share) {
+              return invalid_parameter(name, text, "a share, such as 0.5% or 0.005");
+            }
+            share = parsed;
+            return {};
+          }};
+}
+
+Parameter duration_parameter(std::string_view name, int64_t& duration_ns) {
+  return {name, [name, &duration_ns](const std::string& text) -> Status {
+            const int64_t parsed_ns = parse_duration_ns(text).value_or(0);
+            if (parsed_ns <= 0) {
+              return invalid_parameter(name, text, "a duration such as 5m, 1h or 1d");
+            }
+            duration_ns = parsed_ns;
+            return {};
+          }};
 }
 
 Status check_selection(const Selection& selection) {
@@ -48,79 +211,6 @@ Status check_selection(const Selection& selection) {
                       "since");
   }
   return {};
-}
-
-Status add_dimensions(std::string_view list, std::vector<Dimension>& by) {
-  while (true) {
-    const size_t comma = list.find(',');
-    const auto dimension = find_dimension(list.substr(0, comma));
-    if (!dimension) {
-      return with_field(propagate(dimension), "by");
-    }
-    by.push_back(*dimension);
-    if (comma == std::string_view::npos) {
-      return {};
-    }
-    list.remove_prefix(comma + 1);
-  }
-}
-
-Result<size_t> parse_count(std::string_view name, std::string_view text, size_t max) {
-  size_t count = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, count);
-  if (parsed.ec != std::errc() || parsed.ptr != end || count == 0 || count > max) {
-    return invalid_parameter(name, text, fmt::format("a number from 1 to {}", max));
-  }
-  return count;
-}
-
-Status set_count(std::string_view name, std::string_view text, size_t max, size_t& count) {
-  const auto parsed = parse_count(name, text, max);
-  count = parsed.value_or(count);
-  return parsed ? Status() : propagate(parsed);
-}
-
-Status set_flag(std::string_view name, std::string_view text, bool& flag) {
-  if (text != "yes" && text != "no") {
-    return invalid_parameter(name, text, "yes or no");
-  }
-  flag = text == "yes";
-  return {};
-}
-
-Result<double> parse_number(std::string_view name, std::string_view text, double low, double high) {
-  double number = low;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  const bool is_within = number > low && number <= high;  // a NaN is not
-  if (parsed.ec != std::errc() || parsed.ptr != end || !is_within) {
-    return invalid_parameter(name, text, fmt::format("a number above {}, up to {}", low, high));
-  }
-  return number;
-}
-
-Result<double> parse_share(std::string_view name, std::string_view text) {
-  std::string_view number = text;
-  const bool is_percentage = number.ends_with('%');
-  number.remove_suffix(is_percentage ? 1 : 0);
-  double share = -1;
-  const char* const end = number.data() + number.size();
-  const auto parsed = std::from_chars(number.data(), end, share);
-  share /= is_percentage ? 100 : 1;
-  const bool is_share = share >= 0 && share <= 1;  // a NaN is none
-  if (parsed.ec != std::errc() || parsed.ptr != end || !is_share) {
-    return invalid_parameter(name, text, "a share, such as 0.5% or 0.005");
-  }
-  return share;
-}
-
-std::unexpected<Error> unknown_parameter(std::string_view name, std::span<const std::string_view> known) {
-  const auto nearest = nearest_word(name, known);
-  return with_hint(
-      with_field(fail(ErrorCode::kInvalid, "there is no parameter \"{}\"", name), std::string(name)),
-      nearest ? fmt::format("did you mean {}?", *nearest)
-              : fmt::format("the parameters are {}", fmt::join(known, ", ")));
 }
 
 }  // namespace plimsoll::query

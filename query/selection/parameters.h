@@ -1,8 +1,9 @@
 // What views have in common: the parameters that say what a view is about, as they stand on a command line or in a URL's
-// query.
+// query; and how any of them are read.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,31 +18,47 @@ namespace plimsoll::query {
 // Names and texts in the order in which they came; a name may come more than once.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-// Takes one of event, where, since, until: true. False for any other name; kInvalid, with that field, for a text that
-// does not fit. Relative times count from `now_ns`.
-Result<bool> add_to_selection(std::string_view name, const std::string& text, int64_t now_ns,
-                              Selection& selection);
+// One that a view takes: what it is called, and what is done with a text that it is given. That gives kInvalid, with the parameter as its
+// field, where the text does not fit.
+struct Parameter {
+  std::string_view name;
+  std::function<Status(const std::string& text)> read;
+};
+
+// Hands each text to the parameter of that name; kInvalid with the nearest name, or all, where there is none.
+Status read_parameters(const Parameters& parameters, std::span<const Parameter> known);
+
+// The same with those of a selection before a view's own. kInvalid where the time range is empty.
+Status read_parameters(const Parameters& parameters, int64_t now_ns, Selection& selection,
+                       const std::vector<Parameter>& own);
+
+// Parameters that set what is borrowed here. Relative times count from `now_ns`. Of a selection: event, and its filters: where, focus,
+// ignore, hide, since, until.
+std::vector<Parameter> selection_parameters(int64_t now_ns, Selection& selection);
+std::vector<Parameter> filter_parameters(int64_t now_ns, Selection& selection);
+Parameter where_parameter(Selection& selection);
+Parameter since_parameter(int64_t now_ns, Selection& selection);
+Parameter until_parameter(int64_t now_ns, Selection& selection);
+// Any text.
+Parameter text_parameter(std::string_view name, std::string& text);
+// "by": dimensions, "function,file".
+Parameter by_parameter(std::vector<Dimension>& by);
+// A whole number from 1 to `max`.
+Parameter count_parameter(std::string_view name, size_t max, size_t& count);
+// "yes" or "no".
+Parameter flag_parameter(std::string_view name, bool& flag);
+// A number above `low`, up to `high`.
+Parameter number_parameter(std::string_view name, double low, double high, double& number);
+// A share, "0.5%" or "0.005", from 0 to 1.
+Parameter share_parameter(std::string_view name, double& share);
+// "5m", "1h"; more than none.
+Parameter duration_parameter(std::string_view name, int64_t& duration_ns);
 
 // kInvalid where the time range is empty.
 Status check_selection(const Selection& selection);
 
-// Appends the dimensions of a list, "function,file".
-Status add_dimensions(std::string_view list, std::vector<Dimension>& by);
-
-// A whole number from 1 to `max`.
-Result<size_t> parse_count(std::string_view name, std::string_view text, size_t max);
-Status set_count(std::string_view name, std::string_view text, size_t max, size_t& count);
-
-// "yes" or "no".
-Status set_flag(std::string_view name, std::string_view text, bool& flag);
-
-// A number above `low`, up to `high`.
-Result<double> parse_number(std::string_view name, std::string_view text, double low, double high);
-
-// A share, "0.5%" or "0.005", from 0 to 1.
-Result<double> parse_share(std::string_view name, std::string_view text);
-
-// For a name that is none of `known`: names the nearest, or all.
-std::unexpected<Error> unknown_parameter(std::string_view name, std::span<const std::string_view> known);
+// kInvalid, with the parameter as its field.
+std::unexpected<Error> invalid_parameter(std::string_view name, std::string_view text,
+                                         std::string_view wanted);
 
 }  // namespace plimsoll::query

@@ -8,6 +8,9 @@
 namespace plimsoll::query {
 namespace {
 
+// What pprof's expressions look at.
+constexpr std::array<std::string_view, 3> kNamesOfFrames{"function", "file", "binary"};
+
 constexpr size_t kMaxPatternBytes = 500;
 constexpr int64_t kMaxPatternMemoryBytes = int64_t{1} << 20;
 
@@ -53,10 +56,10 @@ std::unexpected<Error> malformed(std::string_view text) {
                    "write dim=value, dim!=value, dim=~regex, dim!~regex or \"dim in a,b\"");
 }
 
-Result<std::shared_ptr<const re2::RE2>> compile(std::string_view pattern) {
+Result<std::shared_ptr<const re2::RE2>> compile(std::string_view parameter, std::string_view pattern) {
   if (pattern.size() > kMaxPatternBytes) {
     return with_field(fail(ErrorCode::kInvalid, "a regular expression of over {} bytes", kMaxPatternBytes),
-                      "where");
+                      std::string(parameter));
   }
   re2::RE2::Options options(re2::RE2::Quiet);
   options.set_max_mem(kMaxPatternMemoryBytes);
@@ -65,7 +68,7 @@ Result<std::shared_ptr<const re2::RE2>> compile(std::string_view pattern) {
   if (!compiled->ok()) {
     return with_field(
         fail(ErrorCode::kInvalid, "\"{}\" is not a regular expression: {}", pattern, compiled->error()),
-        "where");
+        std::string(parameter));
   }
   return compiled;
 }
@@ -77,6 +80,20 @@ Predicate Predicate::equal_to(std::string_view dimension, std::string_view value
   predicate.text_ = fmt::format("{}={}", dimension, value);
   predicate.dimension_ = *find_dimension(dimension);
   predicate.values_.emplace_back(value);
+  return predicate;
+}
+
+Result<Predicate> Predicate::of_frames(std::string_view parameter, std::string_view pattern, bool negated) {
+  auto compiled = compile(parameter, pattern);
+  if (!compiled) {
+    return propagate(compiled);
+  }
+  Predicate predicate;
+  predicate.text_ = fmt::format("{}={}", parameter, pattern);
+  predicate.dimension_ = *find_dimension(kNamesOfFrames.front());
+  predicate.looks_at_all_names_ = true;
+  predicate.negated_ = negated;
+  predicate.pattern_ = std::move(*compiled);
   return predicate;
 }
 
@@ -108,7 +125,7 @@ Result<Predicate> Predicate::parse(std::string_view text) {
       predicate.values_ = split_list(operand);
       break;
     case Comparison::kMatch: {
-      auto pattern = compile(operand);
+      auto pattern = compile("where", operand);
       if (!pattern) {
         return propagate(pattern);
       }
@@ -117,6 +134,11 @@ Result<Predicate> Predicate::parse(std::string_view text) {
     }
   }
   return predicate;
+}
+
+std::span<const std::string_view> Predicate::names() const {
+  return looks_at_all_names_ ? std::span<const std::string_view>(kNamesOfFrames)
+                             : std::span(&dimension_.name, 1);
 }
 
 bool Predicate::matches(const std::string& value) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +22,17 @@ namespace plimsoll::query {
 class Predicate {
  public:
   static Result<Predicate> parse(std::string_view text);
+  // A regular expression that matches anywhere in a frame's function, source file or binary, as pprof's focus; negated as its ignore.
+  // `parameter` is what it is called in texts and errors.
+  static Result<Predicate> of_frames(std::string_view parameter, std::string_view pattern, bool negated);
   // Whatever the value is made of. The dimension must be one of dimensions().
   static Predicate equal_to(std::string_view dimension, std::string_view value);
 
   const std::string& text() const { return text_; }  // as it was written
+  // Of what is looked at, the first.
   const Dimension& dimension() const { return dimension_; }
+  // Which of a frame's names are looked at: a match of one will do. One, the dimension, unless it is of_frames().
+  std::span<const std::string_view> names() const;
   // The filter is an exclusion. For dimensions of frames it then holds for stacks in which no frame matches.
   bool is_negated() const { return negated_; }
   // Whether the value meets the positive condition; the caller applies is_negated().
@@ -40,6 +47,7 @@ class Predicate {
  private:
   std::string text_;
   Dimension dimension_{};
+  bool looks_at_all_names_ = false;
   bool negated_ = false;
   std::vector<std::string> values_;
   std::shared_ptr<const re2::RE2> pattern_;  // of =~ and !~

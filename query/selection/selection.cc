@@ -75,6 +75,13 @@ void apply(const Predicate& predicate, const Snapshot& snapshot, store::Aggregat
   }
 }
 
+void leave_out_gone(const HiddenFrames& hidden, std::vector<bool>& stacks) {
+  stacks.resize(hidden.stacks().size(), stacks.empty());
+  for (uint32_t stack = 0; stack < stacks.size(); ++stack) {
+    stacks[stack] = stacks[stack] && !hidden.is_gone(stack);
+  }
+}
+
 // What an event has on each of some things, by number: sparse, since most events are of few of them.
 template <typename Value>
 class ByEvent {
@@ -238,6 +245,9 @@ store::AggregateRequest filters_of(const Selection& selection, const Snapshot& s
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);
   }
+  if (const auto hidden = hidden_frames(selection.hide, snapshot)) {
+    leave_out_gone(*hidden, request.filter.stacks);
+  }
   return request;
 }
 
@@ -263,6 +273,23 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
 }
 
 }  // namespace
+
+std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hide, const Snapshot& snapshot) {
+  if (hide.empty()) {
+    return nullptr;
+  }
+  std::vector<FrameMatches> matches;
+  std::string text;
+  for (const Predicate& predicate : hide) {
+    matches.emplace_back(predicate, snapshot);
+    text += fmt::format("{}\n", predicate.text());
+  }
+  const auto is_hidden = [&](FramePlace place) {
+    return std::ranges::any_of(
+        matches, [&](const FrameMatches& match) { return match.matches(place.location, place.depth); });
+  };
+  return std::make_shared<const HiddenFrames>(std::move(text), is_hidden, snapshot);
+}
 
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot) {
   const store::RowFilter& filter = selection.request.filter;

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "query/selection/predicate.h"
+#include "query/snapshot/hidden_frames.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
 #include "store/rows/aggregation.h"
@@ -20,14 +23,20 @@ struct Selection {
   int64_t since_ns = INT64_MIN;  // wall clock; windows that overlap the range go in
   int64_t until_ns = INT64_MAX;
   std::vector<Predicate> where;
+  // Frames that any of these matches (of frames, and not negated) are left out of all stacks, after `where` has looked at them; stacks of
+  // which nothing is left are not selected.
+  std::vector<Predicate> hide;
 };
 
-// A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
-// but the share without symbols.
+// What `hide` leaves out; absent where it is empty. Costs a pass over locations and stacks.
+std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hide, const Snapshot& snapshot);
+
 // The sums that a resolved selection asks for, as measures of its request.
 inline constexpr size_t kValue = 0;    // in the event's unit
 inline constexpr size_t kSamples = 1;  // behind it
 
+// A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
+// but the share without symbols.
 struct ResolvedSelection {
   uint32_t event = 0;
   store::AggregateRequest request;

@@ -209,12 +209,15 @@ std::string frame_value(const Snapshot& snapshot, std::string_view dimension, Fr
   return frame.line == 0 ? std::string() : fmt::format("{}:{}", file, frame.line);
 }
 
-std::string stack_value(const Snapshot& snapshot, uint32_t stack) {
+std::string stack_value(const Snapshot& snapshot, uint32_t stack, const HiddenFrames* hidden) {
+  const auto& stacks = hidden == nullptr ? snapshot.dictionaries.stacks : hidden->stacks();
   std::vector<std::string> names;
-  for (uint32_t node = stack; node != 0; node = snapshot.dictionaries.stacks[node].parent) {
-    const uint32_t location = snapshot.dictionaries.stacks[node].location;
-    for (uint32_t depth = 0; depth < frames_of(snapshot, location); ++depth) {
-      names.push_back(function_name(snapshot, {location, depth}));
+  for (uint32_t node = stack; node != 0; node = stacks[node].parent) {
+    const uint32_t location = stacks[node].location;
+    for (uint32_t depth = 0; location != 0 && depth < frames_of(snapshot, location); ++depth) {
+      if (hidden == nullptr || !hidden->is_hidden({location, depth})) {
+        names.push_back(function_name(snapshot, {location, depth}));
+      }
     }
   }
   std::ranges::reverse(names);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "query/snapshot/frame_place.h"
 #include "query/snapshot/snapshot.h"
 
 namespace plimsoll::query {
@@ -36,13 +37,6 @@ Result<Dimension> find_dimension(std::string_view name);
 std::string origin_value(const Snapshot& snapshot, std::string_view dimension, uint32_t origin);
 std::string workload_value(const Snapshot& snapshot, std::string_view dimension, uint32_t workload);
 
-// One frame of a location: `depth` counts from the innermost inlined one. Where a location has no frames, depth 0 is
-// a stand-in named after its binary.
-struct FramePlace {
-  uint32_t location = 0;  // 0: no stack was recorded
-  uint32_t depth = 0;
-};
-
 // The dictionary entry of the binary that a location is in; nothing for code of no file.
 std::optional<uint32_t> binary_id_of(const Snapshot& snapshot, uint32_t location);
 
@@ -52,7 +46,7 @@ std::string_view file_name_of(const store::BinaryEntry& binary);
 std::string frame_value(const Snapshot& snapshot, std::string_view dimension, FramePlace place);
 size_t frames_of(const Snapshot& snapshot, uint32_t location);  // at least 1
 
-// "main;parse;lex", outermost first.
-std::string stack_value(const Snapshot& snapshot, uint32_t stack);
+// "main;parse;lex", outermost first; without the frames that are hidden.
+std::string stack_value(const Snapshot& snapshot, uint32_t stack, const HiddenFrames* hidden = nullptr);
 
 }  // namespace plimsoll::query

@@ -64,11 +64,9 @@ std::string coverage_note(const Coverage& coverage) {
 
 Result<SqlRequest> parse_sql(const Parameters& parameters, int64_t now_ns) {
   SqlRequest request{.now_ns = now_ns};
-  for (const auto& [name, text] : parameters) {
-    if (name != "q") {
-      return unknown_parameter(name, std::array<std::string_view, 1>{"q"});
-    }
-    request.statement = text;
+  const Parameter statement = text_parameter("q", request.statement);
+  if (auto read = read_parameters(parameters, std::span(&statement, 1)); !read) {
+    return propagate(read);
   }
   return request;
 }

@@ -14,62 +14,44 @@ namespace {
 
 constexpr size_t kMaxLimit = 1'000'000;
 
-Status set_function(const std::string& name, const std::string& text, std::optional<Predicate>& of) {
-  if (of) {
-    return with_field(fail(ErrorCode::kInvalid, "one function, or one filter, can be asked for"), name);
-  }
-  const auto predicate =
-      name == "function" ? Result<Predicate>(Predicate::equal_to("function", text)) : Predicate::parse(text);
-  if (!predicate) {
-    return with_field(propagate(predicate), name);
-  }
-  if (predicate->dimension().source != DimensionSource::kFrame || predicate->is_negated()) {
-    return with_field(
-        fail(ErrorCode::kInvalid, "{} is \"{}\", which says of no frame that it is meant", name, text), name);
-  }
-  of = *predicate;
-  return {};
-}
-
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
-                     CallersRequest& request, std::optional<Predicate>& of) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "function" || name == "of") {
-    return set_function(name, text, of);
-  }
-  if (name == "limit") {
-    return set_count(name, text, kMaxLimit, request.limit);
-  }
-  if (name == "margins") {
-    return set_flag(name, text, request.margins);
-  }
-  constexpr std::array<std::string_view, 8> kKnown{"function", "of",    "event", "where",
-                                                   "since",    "until", "limit", "margins"};
-  return unknown_parameter(name, kKnown);
+// Either of them says which function.
+Parameter function_parameter(std::string_view name, std::optional<Predicate>& of) {
+  return {name, [name, &of](const std::string& text) -> Status {
+            if (of) {
+              return with_field(fail(ErrorCode::kInvalid, "one function, or one filter, can be asked for"),
+                                std::string(name));
+            }
+            const auto predicate = name == "function"
+                                       ? Result<Predicate>(Predicate::equal_to("function", text))
+                                       : Predicate::parse(text);
+            if (!predicate) {
+              return with_field(propagate(predicate), std::string(name));
+            }
+            if (predicate->dimension().source != DimensionSource::kFrame || predicate->is_negated()) {
+              return with_field(fail(ErrorCode::kInvalid,
+                                     "{} is \"{}\", which says of no frame that it is meant", name, text),
+                                std::string(name));
+            }
+            of = *predicate;
+            return {};
+          }};
 }
 
 Result<CallersRequest> parse(Neighbour neighbour, const Parameters& parameters, int64_t now_ns) {
   CallersRequest request{.selection = {}, .neighbour = neighbour, .of = {}};
   std::optional<Predicate> of;
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request, of); !added) {
-      return propagate(added);
-    }
+  const auto read = read_parameters(
+      parameters, now_ns, request.selection,
+      {function_parameter("function", of), function_parameter("of", of),
+       count_parameter("limit", kMaxLimit, request.limit), flag_parameter("margins", request.margins)});
+  if (!read) {
+    return propagate(read);
   }
   if (!of) {
     return with_field(
         fail(ErrorCode::kInvalid, "say of which function: its name, or a filter on frames (of)"), "function");
   }
   request.of = *of;
-  if (auto checked = check_selection(request.selection); !checked) {
-    return propagate(checked);
-  }
   return request;
 }
 
@@ -93,13 +75,13 @@ Result<CallersRequest> parse_callees(const Parameters& parameters, int64_t now_n
 }
 
 Result<Table> callers(const CallersRequest& request, const Snapshot& snapshot) {
-  const StackLabels labels = neighbours(request.neighbour, request.of, snapshot);
+  const StackLabels labels =
+      neighbours(request.neighbour, request.of, snapshot, hidden_frames(request.selection.hide, snapshot));
   TopRequest top{.selection = request.selection,
                  .ratio = {},
                  .by = {},
                  .limit = request.limit,
                  .margins = request.margins};
-  top.selection.where.push_back(request.of);
   top.by.push_back(
       {request.neighbour == Neighbour::kCaller ? "caller" : "callee", DimensionSource::kStack, ""});
   auto table = top_of_labels(top, labels, snapshot);

@@ -21,8 +21,8 @@ struct CallersRequest {
   bool margins = true;
 };
 
-// Parameters: function (a name), or of (a filter on frames, of all functions that it matches: "binary=libz.so.1"); event, where, since, until,
-// limit, margins (yes or no).
+// Parameters: those of a selection (query/selection/parameters.h); function (a name), or of (a filter on frames, of all functions that it
+// matches: "binary=libz.so.1"); limit, margins (yes or no).
 Result<CallersRequest> parse_callers(const Parameters& parameters, int64_t now_ns);
 Result<CallersRequest> parse_callees(const Parameters& parameters, int64_t now_ns);
 

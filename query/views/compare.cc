@@ -23,6 +23,7 @@
 #include "query/statistics/linearization.h"
 #include "query/statistics/relative_change.h"
 #include "query/views/estimate_columns.h"
+#include "query/views/ratio.h"
 
 namespace plimsoll::query {
 namespace {
@@ -363,7 +364,7 @@ class CompareQuery {
   const EventPair events_;
   const Snapshot& snapshot_;
   const LiveFleet& fleet_;
-  Grouping grouping_{request_.by, snapshot_};
+  Grouping grouping_{request_.by, hidden_frames(request_.sides.base.hide, snapshot_), snapshot_};
   SymbolCoverage symbols_{snapshot_};
   std::array<Half, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> job_of_;
@@ -374,48 +375,25 @@ class CompareQuery {
   Compared mixed_;
 };
 
-Status add_own(const std::string& name, const std::string& text, CompareRequest& request) {
-  if (name == "by") {
-    return add_dimensions(text, request.by);
-  }
-  if (name == "limit") {
-    return set_count(name, text, kMaxLimit, request.limit);
-  }
-  if (name == "ratio") {
-    const auto ratio = parse_ratio(text);
-    request.ratio = ratio.value_or(std::string());
-    return ratio ? Status() : propagate(ratio);
-  }
-  if (name == "margin") {
-    const auto margin = parse_share(name, text);
-    request.margin = margin.value_or(0);
-    return !margin ? propagate(margin)
-                   : (request.margin > 0 ? Status()
-                                         : with_field(fail(ErrorCode::kInvalid,
-                                                           "margin is 0: no number of "
-                                                           "machines gives that"),
-                                                      "margin"));
-  }
-  std::vector<std::string_view> known{"ratio", "by", "limit", "margin"};
-  known.insert(known.begin(), SidesParser::kNames.begin() + 1, SidesParser::kNames.end());
-  return unknown_parameter(name, known);
+// No number of machines gives a margin of 0.
+Parameter margin_parameter(double& margin) {
+  return {"margin", [&margin](const std::string& text) -> Status {
+            if (auto read = share_parameter("margin", margin).read(text); !read || margin > 0) {
+              return read;
+            }
+            return with_field(fail(ErrorCode::kInvalid, "margin is 0: no number of machines gives that"),
+                              "margin");
+          }};
 }
 
 }  // namespace
 
 Result<CompareRequest> parse_compare(const Parameters& parameters, int64_t now_ns) {
   CompareRequest request;
-  SidesParser parser(now_ns);
-  for (const auto& [name, text] : parameters) {
-    const auto taken = name == "event" ? Result<bool>(false) : parser.add(name, text);
-    if (!taken) {
-      return propagate(taken);
-    }
-    if (auto added = *taken ? Status() : add_own(name, text, request); !added) {
-      return propagate(added);
-    }
-  }
-  auto sides = parser.sides();
+  auto sides =
+      read_sides(parameters, now_ns,
+                 {ratio_parameter(request.ratio), by_parameter(request.by),
+                  count_parameter("limit", kMaxLimit, request.limit), margin_parameter(request.margin)});
   if (!sides) {
     return propagate(sides);
   }

@@ -23,7 +23,7 @@ struct CompareRequest {
   double margin = 0.01;  // that is wanted: more_machines says what it takes
 };
 
-// Parameters: those of query/selection/sides.h but event; ratio (two events, or ipc, cpi, ...), by (default: job), limit, margin (a share).
+// Parameters: those of query/selection/sides.h; ratio (two events, or ipc, cpi, ...), by (default: job), limit, margin (a share).
 Result<CompareRequest> parse_compare(const Parameters& parameters, int64_t now_ns);
 
 // Two rows about all, then one for each job (or whatever `by` says), those of the largest weight first:

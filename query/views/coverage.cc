@@ -46,7 +46,10 @@ struct Part {
 class CoverageQuery {
  public:
   CoverageQuery(const CoverageRequest& request, const Snapshot& snapshot, const LiveFleet& fleet)
-      : request_(request), snapshot_(snapshot), fleet_(fleet), grouping_(request.by, snapshot) {}
+      : request_(request),
+        snapshot_(snapshot),
+        fleet_(fleet),
+        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -227,33 +230,15 @@ class CoverageQuery {
   Part all_;
 };
 
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
-                     CoverageRequest& request) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "by") {
-    return add_dimensions(text, request.by);
-  }
-  if (name == "limit") {
-    return set_count(name, text, kMaxLimit, request.limit);
-  }
-  constexpr std::array<std::string_view, 6> kKnown{"event", "where", "since", "until", "by", "limit"};
-  return unknown_parameter(name, kKnown);
-}
-
 }  // namespace
 
 Result<CoverageRequest> parse_coverage(const Parameters& parameters, int64_t now_ns) {
   CoverageRequest request{.selection = {}, .by = {}, .now_ns = now_ns};
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request); !added) {
-      return propagate(added);
-    }
+  const auto read =
+      read_parameters(parameters, now_ns, request.selection,
+                      {by_parameter(request.by), count_parameter("limit", kMaxLimit, request.limit)});
+  if (!read) {
+    return propagate(read);
   }
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("platform"));
@@ -266,9 +251,6 @@ Result<CoverageRequest> parse_coverage(const Parameters& parameters, int64_t now
                dimension.name),
           "by");
     }
-  }
-  if (auto checked = check_selection(request.selection); !checked) {
-    return propagate(checked);
   }
   return request;
 }

@@ -22,7 +22,7 @@ struct CoverageRequest {
   int64_t now_ns = 0;  // wall clock: who is live
 };
 
-// From names and texts: event, where, since, until, by (platform), limit.
+// Parameters: those of a selection (query/selection/parameters.h); by (platform), limit.
 Result<CoverageRequest> parse_coverage(const Parameters& parameters, int64_t now_ns);
 
 // A row for each part of the fleet, the largest first. The fleet is the machines that are live or have profiles in the selection, and

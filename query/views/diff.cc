@@ -410,7 +410,7 @@ class DiffQuery {
 
   const DiffRequest& request_;
   const Snapshot& snapshot_;
-  Grouping grouping_{request_.by, snapshot_};
+  Grouping grouping_{request_.by, hidden_frames(request_.base.hide, snapshot_), snapshot_};
   SymbolCoverage symbols_{snapshot_};
   std::array<Half, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;

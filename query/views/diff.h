@@ -31,9 +31,7 @@ struct DiffRequest {
 // By chance alone, a table says that something has changed in fewer comparisons than this.
 inline constexpr double kChangeLevel = 0.02;
 
-// Parameters: event, where, since, until, which are for both sides; base_where, base_since, base_until and new_where, new_since,
-// new_until for one (a time in place of the common one, a filter beside the common ones); earlier (a duration: the base is the other
-// side so much earlier); by, measure (share, rate), limit, among, margins (yes or no). kInvalid where the two sides are the same.
+// Parameters: event and those of query/selection/sides.h; by (function), measure (share, rate), limit, among, margins (yes or no).
 Result<DiffRequest> parse_diff(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions; then of self, and of total, where M is share or rate:

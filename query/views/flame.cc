@@ -65,8 +65,8 @@ class MergedTree {
     double total = 0;
   };
 
-  MergedTree(const Snapshot& snapshot, const FrameKeys& frames, StackTree stacks)
-      : stacks_(snapshot.dictionaries.stacks), frames_(frames), tree_(std::move(stacks)) {}
+  MergedTree(const FrameKeys& frames, StackTree stacks)
+      : stacks_(frames.nodes()), frames_(frames), tree_(std::move(stacks)) {}
 
   // The nodes of at least `min_share` of the root's total, `limit` at most, in descending order of their totals; parents come before
   // their children.
@@ -186,7 +186,10 @@ class MergedTree {
 class FlameQuery {
  public:
   FlameQuery(const FlameRequest& request, const Snapshot& snapshot)
-      : request_(request), snapshot_(snapshot), frames_(snapshot.frame_keys->of(snapshot, {"function"})) {}
+      : request_(request),
+        snapshot_(snapshot),
+        frames_(snapshot.frame_keys->of(snapshot, {"function"},
+                                        hidden_frames(request.selection.hide, snapshot))) {}
 
   Result<Flame> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -211,7 +214,7 @@ class FlameQuery {
     for (size_t i = 0; i < cells->size(); ++i) {
       values[cells->keys[i].stack] += cells->sum(i, kValue);
     }
-    MergedTree tree(snapshot_, *frames_, StackTree(snapshot_.dictionaries.stacks, std::move(values)));
+    MergedTree tree(*frames_, StackTree(frames_->nodes(), std::move(values)));
     const std::vector<MergedTree::Node> nodes = tree.merge(request_.min_share, request_.limit);
     if (tree.is_cut()) {
       note_cut(nodes);
@@ -276,40 +279,15 @@ class FlameQuery {
   boost::unordered_flat_map<uint32_t, uint32_t> numbers_;  // of names in the answer, by key
 };
 
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
-                     FlameRequest& request) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "min_share") {
-    const auto share = parse_share(name, text);
-    request.min_share = share.value_or(0);
-    return share ? Status() : propagate(share);
-  }
-  if (name == "limit") {
-    const auto limit = parse_count(name, text, kMaxFlameNodes);
-    request.limit = limit.value_or(kMaxFlameNodes);
-    return limit ? Status() : propagate(limit);
-  }
-  constexpr std::array<std::string_view, 6> kKnown{"event", "where", "since", "until", "min_share", "limit"};
-  return unknown_parameter(name, kKnown);
-}
-
 }  // namespace
 
 Result<FlameRequest> parse_flame(const Parameters& parameters, int64_t now_ns) {
   FlameRequest request;
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request); !added) {
-      return propagate(added);
-    }
-  }
-  if (auto checked = check_selection(request.selection); !checked) {
-    return propagate(checked);
+  const auto read = read_parameters(parameters, now_ns, request.selection,
+                                    {share_parameter("min_share", request.min_share),
+                                     count_parameter("limit", kMaxFlameNodes, request.limit)});
+  if (!read) {
+    return propagate(read);
   }
   return request;
 }

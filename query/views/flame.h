@@ -22,7 +22,7 @@ struct FlameRequest {
   size_t limit = kMaxFlameNodes;  // nodes of the answer: those with the largest totals
 };
 
-// Parameters: event, where, since, until, min_share, limit.
+// Parameters: those of a selection (query/selection/parameters.h); min_share, limit.
 Result<FlameRequest> parse_flame(const Parameters& parameters, int64_t now_ns);
 
 struct FlameNode {

@@ -155,15 +155,15 @@ void add_coverage(const std::vector<MachineRow>& rows, Coverage& coverage) {
 
 Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns) {
   MachinesRequest request{.now_ns = now_ns};
-  for (const auto& [name, text] : parameters) {
-    if (name != "by") {
-      constexpr std::array<std::string_view, 1> kKnown{"by"};
-      return unknown_parameter(name, kKnown);
-    }
-    if (text != "machine" && text != "instance") {
-      return with_field(fail(ErrorCode::kInvalid, "by is \"{}\", not machine or instance", text), "by");
-    }
-    request.by_instance = text == "instance";
+  const Parameter by{"by", [&request](const std::string& text) -> Status {
+                       if (text != "machine" && text != "instance") {
+                         return invalid_parameter("by", text, "machine or instance");
+                       }
+                       request.by_instance = text == "instance";
+                       return {};
+                     }};
+  if (auto read = read_parameters(parameters, std::span(&by, 1)); !read) {
+    return propagate(read);
   }
   return request;
 }

@@ -11,14 +11,14 @@ bool is_snapshot(const store::EventEntry& event) {
 
 }  // namespace
 
-Result<Measure> parse_measure(std::string_view text) {
-  if (text == "share") {
-    return Measure::kShare;
-  }
-  if (text == "rate") {
-    return Measure::kRate;
-  }
-  return with_field(fail(ErrorCode::kInvalid, "measure is \"{}\", not share or rate", text), "measure");
+Parameter measure_parameter(Measure& measure) {
+  return {"measure", [&measure](const std::string& text) -> Status {
+            if (text != "share" && text != "rate") {
+              return invalid_parameter("measure", text, "share or rate");
+            }
+            measure = text == "rate" ? Measure::kRate : Measure::kShare;
+            return {};
+          }};
 }
 
 statistics::Statistic statistic_of(Measure measure) {

@@ -1,10 +1,9 @@
 // What a view tells of a row: its share of all, or how much of it there is per machine and second.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
 #include "query/statistics/linearized_row.h"
@@ -17,8 +16,8 @@ enum class Measure {
   kRate,   // per machine and second of its selection; of snapshots, per machine
 };
 
-// "share" or "rate"; kInvalid, with the field "measure", for anything else.
-Result<Measure> parse_measure(std::string_view text);
+// "measure": "share" or "rate".
+Parameter measure_parameter(Measure& measure);
 
 statistics::Statistic statistic_of(Measure measure);
 

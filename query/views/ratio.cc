@@ -86,6 +86,17 @@ class RatioQuery {
 
 }  // namespace
 
+Parameter ratio_parameter(std::string& ratio) {
+  return {"ratio", [&ratio](const std::string& text) -> Status {
+            const auto parsed = parse_ratio(text);
+            if (!parsed) {
+              return propagate(parsed);
+            }
+            ratio = *parsed;
+            return {};
+          }};
+}
+
 Result<Table> ratio_table(const RatioRequest& request, const Snapshot& snapshot) {
   const auto events = find_pair(request.ratio, snapshot);
   return events ? RatioQuery(request, *events, snapshot).run() : propagate(events);

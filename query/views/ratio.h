@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
@@ -19,6 +20,9 @@ struct RatioRequest {
   size_t limit = 20;
   bool margins = true;
 };
+
+// "ratio": two events, or ipc, cpi, exact-ipc, exact-cpi; sets what parse_ratio() makes of it.
+Parameter ratio_parameter(std::string& ratio);
 
 // Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles"; the 95 % interval, and half of its
 // width), margin_kind (what it is made of, or why there is none: query/statistics/estimate.h), numerator, denominator (self, in their

@@ -45,7 +45,9 @@ int64_t fitting_bucket_ns(int64_t span_ns) {
 class SeriesQuery {
  public:
   SeriesQuery(const SeriesRequest& request, const Snapshot& snapshot)
-      : request_(request), snapshot_(snapshot), grouping_(request.by, snapshot) {}
+      : request_(request),
+        snapshot_(snapshot),
+        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -198,52 +200,19 @@ class SeriesQuery {
   Table table_;
 };
 
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
-                     SeriesRequest& request) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "by") {
-    return add_dimensions(text, request.by);
-  }
-  if (name == "limit") {
-    return set_count(name, text, kMaxLimit, request.limit);
-  }
-  if (name == "measure") {
-    const auto measure = parse_measure(text);
-    request.measure = measure.value_or(Measure::kShare);
-    return measure ? Status() : propagate(measure);
-  }
-  if (name == "bucket") {
-    request.bucket_ns = parse_duration_ns(text).value_or(0);
-    return request.bucket_ns > 0 ? Status()
-                                 : with_field(fail(ErrorCode::kInvalid,
-                                                   "bucket is \"{}\", not a duration such as 5m or 1h", text),
-                                              "bucket");
-  }
-  constexpr std::array<std::string_view, 8> kKnown{"event", "where",   "since",  "until",
-                                                   "by",    "measure", "bucket", "limit"};
-  return unknown_parameter(name, kKnown);
-}
-
 }  // namespace
 
 Result<SeriesRequest> parse_series(const Parameters& parameters, int64_t now_ns) {
   SeriesRequest request;
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request); !added) {
-      return propagate(added);
-    }
+  const auto read = read_parameters(
+      parameters, now_ns, request.selection,
+      {by_parameter(request.by), measure_parameter(request.measure),
+       duration_parameter("bucket", request.bucket_ns), count_parameter("limit", kMaxLimit, request.limit)});
+  if (!read) {
+    return propagate(read);
   }
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("function"));
-  }
-  if (auto checked = check_selection(request.selection); !checked) {
-    return propagate(checked);
   }
   return request;
 }

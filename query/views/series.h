@@ -23,7 +23,7 @@ struct SeriesRequest {
   size_t limit = 5;       // rows, the largest of all of the time
 };
 
-// Parameters: event, where, since, until, by, measure (share, rate), bucket (a duration), limit.
+// Parameters: those of a selection (query/selection/parameters.h); by, measure (share, rate), bucket (a duration), limit.
 Result<SeriesRequest> parse_series(const Parameters& parameters, int64_t now_ns);
 
 // A row for each bucket of time that there are profiles of, in order, and in it each of the rows, the largest self of all of the time

@@ -51,9 +51,10 @@ class SharedQuery {
   SharedQuery(const SharedRequest& request, const Snapshot& snapshot)
       : request_(request),
         snapshot_(snapshot),
-        code_(request.by, snapshot),
+        hidden_(hidden_frames(request.selection.hide, snapshot)),
+        code_(request.by, hidden_, snapshot),
         by_runner_dimensions_(joined(request.by, request.across)),
-        by_runner_(by_runner_dimensions_, snapshot),
+        by_runner_(by_runner_dimensions_, hidden_, snapshot),
         part_(request.part == CodePart::kSelf ? &RowValues::self : &RowValues::total) {}
 
   Result<Table> run() {
@@ -244,6 +245,7 @@ class SharedQuery {
 
   const SharedRequest& request_;
   const Snapshot& snapshot_;
+  const std::shared_ptr<const HiddenFrames> hidden_;
   Grouping code_;
   const std::vector<Dimension> by_runner_dimensions_;
   Grouping by_runner_;  // the code by who runs it; frames have the same numbers as in code_
@@ -258,55 +260,25 @@ class SharedQuery {
   std::vector<statistics::Estimate> estimates_;  // of their shares; empty: not asked for
 };
 
-Status set_part(const std::string& text, CodePart& part) {
-  if (text != "self" && text != "total") {
-    return with_field(fail(ErrorCode::kInvalid, "part is \"{}\", not self or total", text), "part");
-  }
-  part = text == "self" ? CodePart::kSelf : CodePart::kTotal;
-  return {};
+Parameter part_parameter(CodePart& part) {
+  return {"part", [&part](const std::string& text) -> Status {
+            if (text != "self" && text != "total") {
+              return invalid_parameter("part", text, "self or total");
+            }
+            part = text == "self" ? CodePart::kSelf : CodePart::kTotal;
+            return {};
+          }};
 }
 
-Status set_across(const std::string& text, Dimension& across) {
-  const auto dimension = find_dimension(text);
-  if (!dimension) {
-    return with_field(propagate(dimension), "across");
-  }
-  across = *dimension;
-  return {};
-}
-
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
-                     SharedRequest& request) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "by") {
-    return add_dimensions(text, request.by);
-  }
-  if (name == "across") {
-    return set_across(text, request.across);
-  }
-  if (name == "part") {
-    return set_part(text, request.part);
-  }
-  if (name == "below") {
-    const auto below = parse_share(name, text);
-    request.below = below.value_or(0);
-    return below ? Status() : propagate(below);
-  }
-  if (name == "limit") {
-    return set_count(name, text, kMaxLimit, request.limit);
-  }
-  if (name == "margins") {
-    return set_flag(name, text, request.margins);
-  }
-  constexpr std::array<std::string_view, 10> kKnown{"event",  "where", "since", "until", "by",
-                                                    "across", "part",  "below", "limit", "margins"};
-  return unknown_parameter(name, kKnown);
+Parameter across_parameter(Dimension& across) {
+  return {"across", [&across](const std::string& text) -> Status {
+            const auto dimension = find_dimension(text);
+            if (!dimension) {
+              return with_field(propagate(dimension), "across");
+            }
+            across = *dimension;
+            return {};
+          }};
 }
 
 bool is_of_code(const Dimension& dimension) {
@@ -336,18 +308,18 @@ Status check_dimensions(const SharedRequest& request) {
 
 Result<SharedRequest> parse_shared(const Parameters& parameters, int64_t now_ns) {
   SharedRequest request{.selection = {}, .by = {}, .across = *find_dimension("job")};
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request); !added) {
-      return propagate(added);
-    }
+  const auto read = read_parameters(
+      parameters, now_ns, request.selection,
+      {by_parameter(request.by), across_parameter(request.across), part_parameter(request.part),
+       share_parameter("below", request.below), count_parameter("limit", kMaxLimit, request.limit),
+       flag_parameter("margins", request.margins)});
+  if (!read) {
+    return propagate(read);
   }
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("function"));
   }
   if (auto checked = check_dimensions(request); !checked) {
-    return propagate(checked);
-  }
-  if (auto checked = check_selection(request.selection); !checked) {
     return propagate(checked);
   }
   return request;

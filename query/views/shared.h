@@ -26,7 +26,7 @@ struct SharedRequest {
   bool margins = true;
 };
 
-// From names and texts: event, where, since, until, by (function), across (job), part (self or total), below, limit, margins.
+// Parameters: those of a selection (query/selection/parameters.h); by (function), across (job), part (self or total), below, limit, margins.
 Result<SharedRequest> parse_shared(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions; then, of the code's self or total (by the name of either), its value, share, and the share's

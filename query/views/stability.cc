@@ -38,7 +38,9 @@ struct Halved {
 class StabilityQuery {
  public:
   StabilityQuery(const StabilityRequest& request, const Snapshot& snapshot)
-      : request_(request), snapshot_(snapshot), grouping_(request.by, snapshot) {}
+      : request_(request),
+        snapshot_(snapshot),
+        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -278,48 +280,20 @@ class StabilityQuery {
   int64_t middle_ns_ = 0;
 };
 
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns,
-                     StabilityRequest& request) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "by") {
-    return add_dimensions(text, request.by);
-  }
-  if (name == "top") {
-    return set_count(name, text, kMaxTop, request.top);
-  }
-  if (name == "permutations") {
-    return set_count(name, text, kMaxPermutations, request.permutations);
-  }
-  if (name == "tolerance") {
-    const auto tolerance = parse_number(name, text, 0, 2);
-    request.tolerance.distance = tolerance.value_or(0);
-    return tolerance ? Status() : propagate(tolerance);
-  }
-  constexpr std::array<std::string_view, 8> kKnown{"event", "where", "since",     "until",
-                                                   "by",    "top",   "tolerance", "permutations"};
-  return unknown_parameter(name, kKnown);
-}
-
 }  // namespace
 
 Result<StabilityRequest> parse_stability(const Parameters& parameters, int64_t now_ns) {
   StabilityRequest request;
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request); !added) {
-      return propagate(added);
-    }
+  const auto read =
+      read_parameters(parameters, now_ns, request.selection,
+                      {by_parameter(request.by), count_parameter("top", kMaxTop, request.top),
+                       number_parameter("tolerance", 0, 2, request.tolerance.distance),
+                       count_parameter("permutations", kMaxPermutations, request.permutations)});
+  if (!read) {
+    return propagate(read);
   }
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("function"));
-  }
-  if (auto checked = check_selection(request.selection); !checked) {
-    return propagate(checked);
   }
   return request;
 }

@@ -22,7 +22,7 @@ struct StabilityRequest {
   size_t permutations = 1000;
 };
 
-// Parameters: event, where, since, until, by, top, tolerance (a Manhattan distance), permutations.
+// Parameters: those of a selection (query/selection/parameters.h); by, top, tolerance (a Manhattan distance), permutations.
 Result<StabilityRequest> parse_stability(const Parameters& parameters, int64_t now_ns);
 
 // Rows: "halves of the machines" (at random within each part of the fleet), "halves of the time" (before and after the middle;

@@ -31,7 +31,11 @@ class TopQuery {
  public:
   TopQuery(const TopRequest& request, std::span<const Part> parts, const StackLabels* labels,
            const Snapshot& snapshot)
-      : request_(request), parts_(parts), snapshot_(snapshot), grouping_(request.by, snapshot, labels) {}
+      : request_(request),
+        parts_(parts),
+        labels_(labels),
+        snapshot_(snapshot),
+        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot, labels) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);
@@ -39,6 +43,9 @@ class TopQuery {
       return propagate(resolved);
     }
     resolved_ = std::move(*resolved);
+    if (labels_ != nullptr) {
+      leave_out_unlabelled();
+    }
     grouping_.add_groups(resolved_.request);
     if (auto summed = sum(); !summed) {
       return propagate(summed);
@@ -51,6 +58,14 @@ class TopQuery {
   }
 
  private:
+  void leave_out_unlabelled() {
+    std::vector<bool>& stacks = resolved_.request.filter.stacks;
+    stacks.resize(labels_->label_of_stack.size(), stacks.empty());
+    for (size_t stack = 0; stack < stacks.size(); ++stack) {
+      stacks[stack] = stacks[stack] && labels_->label_of_stack[stack] != 0;
+    }
+  }
+
   Status sum() {
     auto summed = sum_selection(resolved_.request, 1, 0, grouping_, snapshot_, symbols_);
     if (!summed) {
@@ -126,6 +141,7 @@ class TopQuery {
 
   const TopRequest& request_;
   const std::span<const Part> parts_;
+  const StackLabels* const labels_;
   const Snapshot& snapshot_;
   Grouping grouping_;
   SymbolCoverage symbols_{snapshot_};
@@ -136,55 +152,29 @@ class TopQuery {
 };
 
 // Commas may be part of an event's name ("cpu/event=0x3c,umask=1/").
-Status add_beside(const std::string& text, std::vector<std::string>& beside) {
-  if (text.empty() || beside.size() == kMaxBeside) {
-    return with_field(text.empty()
-                          ? fail(ErrorCode::kInvalid, "beside names no event")
-                          : fail(ErrorCode::kInvalid, "at most {} events stand beside the first", kMaxBeside),
-                      "beside");
-  }
-  beside.push_back(text);
-  return {};
-}
-
-Status add_parameter(const std::string& name, const std::string& text, int64_t now_ns, TopRequest& request) {
-  const auto taken = add_to_selection(name, text, now_ns, request.selection);
-  if (!taken) {
-    return propagate(taken);
-  }
-  if (*taken) {
-    return {};
-  }
-  if (name == "by") {
-    return add_dimensions(text, request.by);
-  }
-  if (name == "limit") {
-    return set_count(name, text, kMaxLimit, request.limit);
-  }
-  if (name == "margins") {
-    return set_flag(name, text, request.margins);
-  }
-  if (name == "ratio") {
-    const auto ratio = parse_ratio(text);
-    request.ratio = ratio.value_or(std::string());
-    return ratio ? Status() : propagate(ratio);
-  }
-  if (name == "beside") {
-    return add_beside(text, request.beside);
-  }
-  constexpr std::array<std::string_view, 9> kKnown{"event", "ratio", "beside", "where",  "by",
-                                                   "since", "until", "limit",  "margins"};
-  return unknown_parameter(name, kKnown);
+Parameter beside_parameter(std::vector<std::string>& beside) {
+  return {"beside", [&beside](const std::string& text) -> Status {
+            if (text.empty() || beside.size() == kMaxBeside) {
+              return with_field(text.empty() ? fail(ErrorCode::kInvalid, "beside names no event")
+                                             : fail(ErrorCode::kInvalid,
+                                                    "at most {} events stand beside the first", kMaxBeside),
+                                "beside");
+            }
+            beside.push_back(text);
+            return {};
+          }};
 }
 
 }  // namespace
 
 Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   TopRequest request;
-  for (const auto& [name, text] : parameters) {
-    if (auto added = add_parameter(name, text, now_ns, request); !added) {
-      return propagate(added);
-    }
+  const auto read = read_parameters(
+      parameters, now_ns, request.selection,
+      {ratio_parameter(request.ratio), beside_parameter(request.beside), by_parameter(request.by),
+       count_parameter("limit", kMaxLimit, request.limit), flag_parameter("margins", request.margins)});
+  if (!read) {
+    return propagate(read);
   }
   if (request.by.empty()) {
     request.by.push_back(*find_dimension("function"));
@@ -195,9 +185,6 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   if (!request.ratio.empty() && !request.beside.empty()) {
     return with_field(
         fail(ErrorCode::kInvalid, "beside a ratio stands nothing: beside has ratios of its own"), "beside");
-  }
-  if (auto checked = check_selection(request.selection); !checked) {
-    return propagate(checked);
   }
   return request;
 }

@@ -23,8 +23,8 @@ struct TopRequest {
   bool margins = true;
 };
 
-// From names and texts as they stand on a command line or in a URL's query: event, ratio, beside (may be repeated), where,
-// by, since, until, limit, margins (yes or no). An unknown name, or a text that does not fit, is kInvalid with that field.
+// Parameters: those of a selection (query/selection/parameters.h); ratio, beside (may be repeated), by (function), limit, margins (yes or
+// no). An unknown name, or a text that does not fit, is kInvalid with that field.
 Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions; then of self, and of total, its value, share, and the share's margin, low, high (its 95 % interval, which

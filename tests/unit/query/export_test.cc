@@ -83,6 +83,14 @@ TEST(ExportPprof, SamplesCarryValuesAndLabels) {
             "main 5 app=web thread=web machine=m2\n");
 }
 
+TEST(ExportPprof, HiddenFramesAreNotWritten) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;wrap;read>checksum 3\nmain;wrap 2\nwrap 1\n"});
+  EXPECT_EQ(brief(export_of(fleet, {{"hide", "wrap|read"}})),
+            "main 2 app=app thread=app machine=m1\n"
+            "checksum;main 3 app=app thread=app machine=m1\n");
+}
+
 TEST(ExportPprof, FunctionsHaveTheirLinkageNames) {
   Fleet fleet;
   fleet.add({.stacks = "hot 20\n"});
@@ -166,7 +174,7 @@ TEST(ExportPprof, SelectsAsTopDoesAndNamesWhatItDoesNotKnow) {
   EXPECT_EQ(brief(export_of(fleet, {{"where", "app=db"}})), "read;main 4 app=db thread=db machine=m1\n");
   EXPECT_EQ(brief(export_of(fleet, {{"where", "app=nobody"}})), "");
   EXPECT_THAT(parse_export({{"by", "app"}}, 0).error().text(),
-              HasSubstr("the parameters are event, where, since, until"));
+              HasSubstr("the parameters are where, focus, ignore, hide, since, until, event"));
   EXPECT_THAT(parse_export({{"event", "a"}, {"event", "a"}}, 0).error().text(), HasSubstr("asked for twice"));
   const auto request = parse_export({{"event", "wait"}}, 0);
   EXPECT_THAT(export_pprof(*request, **Snapshot::load(fleet.path())).error().text(),

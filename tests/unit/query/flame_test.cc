@@ -118,8 +118,9 @@ TEST(Flame, SelectsAsTopDoes) {
   EXPECT_EQ(folded(ask(fleet, {{"where", "app=db"}})), "main;read 4\n");
   EXPECT_EQ(folded(ask(fleet, {{"where", "app=nobody"}})), "");
   EXPECT_THAT(folded(ask(fleet, {{"event", "wait"}})), HasSubstr("there are samples of cycles"));
-  EXPECT_THAT(folded(ask(fleet, {{"by", "app"}})),
-              HasSubstr("the parameters are event, where, since, until, min_share, limit"));
+  EXPECT_THAT(
+      folded(ask(fleet, {{"by", "app"}})),
+      HasSubstr("the parameters are event, where, focus, ignore, hide, since, until, min_share, limit"));
 }
 
 TEST(Flame, SamplesWithoutAStackAndLocationsWithoutANameHaveANode) {

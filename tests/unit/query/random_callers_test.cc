@@ -40,15 +40,13 @@ TEST_P(RandomCallers, AgreeWithSumsOverTheRawProfiles) {
         model::text_of(sample, sample.frames[model::below(random, sample.frames.size())], dimension)};
     const auto neighbour = i % 2 == 0 ? Neighbour::kCaller : Neighbour::kCallee;
     std::map<std::string, double> expected;
-    for (const Sample& candidate : samples) {
-      if (question.selects(candidate) && of.holds(candidate)) {
+    question.for_each(samples, [&](const Sample& candidate) {
+      if (of.holds(candidate)) {
         expected[model::neighbour_of(candidate, of, neighbour)] += candidate.value;
       }
-    }
+    });
     Parameters parameters{{"event", question.event}, {"of", of.text()}, {"limit", "1000"}, {"margins", "no"}};
-    for (const Condition& condition : question.where) {
-      parameters.emplace_back("where", condition.text());
-    }
+    question.add_filters(parameters);
     const auto request =
         neighbour == Neighbour::kCaller ? parse_callers(parameters, 0) : parse_callees(parameters, 0);
     ASSERT_TRUE(request) << request.error().text();

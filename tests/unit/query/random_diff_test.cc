@@ -35,6 +35,7 @@ struct Comparison {
         parameters.emplace_back(name, condition.text());
       }
     }
+    base.add_patterns(parameters);
     return parameters;
   }
 };
@@ -43,6 +44,7 @@ Comparison random_comparison(Random& random, const std::vector<model::Sample>& s
   Comparison comparison{model::random_question(random, samples), model::random_question(random, samples)};
   comparison.other.event = comparison.base.event;
   comparison.other.by = comparison.base.by;
+  comparison.other.patterns = comparison.base.patterns;
   return comparison;
 }
 

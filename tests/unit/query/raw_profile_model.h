@@ -308,14 +308,46 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+// focus, ignore or hide, with an expression that means itself.
+struct FramePattern {
+  std::string parameter;
+  std::string text;
+
+  bool matches(const Frame& frame) const {
+    return frame.function.contains(text) || frame.file.contains(text) || frame.binary.contains(text);
+  }
+  bool selects(const Sample& sample) const {
+    const bool contains =
+        std::ranges::any_of(sample.frames, [&](const Frame& frame) { return matches(frame); });
+    return parameter == "hide" || contains == (parameter == "focus");
+  }
+};
+
 struct Question {
   std::string event;
   std::vector<std::string> by;
   std::vector<Condition> where;
+  std::vector<FramePattern> patterns = {};
 
-  bool selects(const Sample& sample) const {
-    return sample.event == event &&
-           std::ranges::all_of(where, [&](const Condition& condition) { return condition.holds(sample); });
+  // Calls `use` with each sample that is selected, without the frames that are hidden.
+  template <typename Use>
+  void for_each(const std::vector<Sample>& samples, Use use) const {
+    const bool hides = std::ranges::find(patterns, "hide", &FramePattern::parameter) != patterns.end();
+    for (const Sample& sample : samples) {
+      if (!selects(sample)) {
+        continue;
+      }
+      if (!hides) {
+        use(sample);
+        continue;
+      }
+      Sample shown = sample;
+      std::erase_if(shown.frames, [&](const Frame& frame) { return is_hidden(frame); });
+      if (!shown.frames.empty()) {
+        shown.texts["stack"] = stack_text(shown.frames);
+        use(shown);
+      }
+    }
   }
 
   Parameters parameters() const {
@@ -323,10 +355,32 @@ struct Question {
     for (const std::string& dimension : by) {
       parameters.emplace_back("by", dimension);
     }
+    add_filters(parameters);
+    return parameters;
+  }
+  void add_filters(Parameters& parameters) const {
     for (const Condition& condition : where) {
       parameters.emplace_back("where", condition.text());
     }
-    return parameters;
+    add_patterns(parameters);
+  }
+  void add_patterns(Parameters& parameters) const {
+    for (const FramePattern& pattern : patterns) {
+      parameters.emplace_back(pattern.parameter, pattern.text);
+    }
+  }
+
+ private:
+  bool selects(const Sample& sample) const {
+    return sample.event == event &&
+           std::ranges::all_of(where, [&](const Condition& condition) { return condition.holds(sample); }) &&
+           std::ranges::all_of(patterns,
+                               [&](const FramePattern& pattern) { return pattern.selects(sample); });
+  }
+  bool is_hidden(const Frame& frame) const {
+    return std::ranges::any_of(patterns, [&](const FramePattern& pattern) {
+      return pattern.parameter == "hide" && pattern.matches(frame);
+    });
   }
 };
 
@@ -363,10 +417,7 @@ struct ExpectedTable {
 
 inline ExpectedTable expected_answer(const Question& question, const std::vector<Sample>& samples) {
   ExpectedTable table;
-  for (const Sample& sample : samples) {
-    if (!question.selects(sample)) {
-      continue;
-    }
+  question.for_each(samples, [&](const Sample& sample) {
     add(sample, table.all);
     std::set<std::vector<std::string>> groups;
     for (const Frame& frame : sample.frames) {
@@ -382,7 +433,7 @@ inline ExpectedTable expected_answer(const Question& question, const std::vector
     for (const auto& group : groups) {
       add(sample, table.rows[group].total);
     }
-  }
+  });
   return table;
 }
 
@@ -417,6 +468,11 @@ inline Question random_question(Random& random, const std::vector<Sample>& sampl
     const Sample& sample = samples[below(random, samples.size())];
     const Frame& frame = sample.frames[below(random, sample.frames.size())];
     question.where.push_back({dimension, below(random, 2) == 0, text_of(sample, frame, dimension)});
+  }
+  for (uint64_t i = below(random, 8); i > 5; --i) {
+    question.patterns.push_back(
+        {one_of(random, {"focus", "ignore", "hide", "hide"}),
+         one_of(random, {"main", "lex", "parse", "io.cc", "cc", "libz", "no s", "get"})});
   }
   return question;
 }

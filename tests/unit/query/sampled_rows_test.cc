@@ -19,7 +19,7 @@ class SampledRowsTest : public ::testing::Test {
     fleet_.add({.seed = 2, .machine = "m2", .stacks = "main;parse 1\nmain 5\n"});
     snapshot_ = *Snapshot::load(fleet_.path());
     resolved_ = *resolve({}, *snapshot_);
-    grouping_ = std::make_unique<Grouping>(by_, *snapshot_);
+    grouping_ = std::make_unique<Grouping>(by_, nullptr, *snapshot_);
     grouping_->add_groups(resolved_.request);
     for (uint32_t frame = 0; frame < grouping_->frames()->size(); ++frame) {
       keys_.push_back({.frame = frame});

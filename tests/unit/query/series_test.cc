@@ -126,7 +126,8 @@ TEST_F(Series, RefusesMoreBucketsThanItCanTell) {
 
 TEST_F(Series, WhatDoesNotFitIsSaid) {
   add(kMidnightNs, "lex 1\n");
-  EXPECT_THAT(lines({{"bucket", "soon"}}), HasSubstr("bucket is \"soon\", not a duration such as 5m or 1h"));
+  EXPECT_THAT(lines({{"bucket", "soon"}}),
+              HasSubstr("bucket is \"soon\", not a duration such as 5m, 1h or 1d"));
   EXPECT_THAT(lines({{"bukcet", "1h"}}), HasSubstr("did you mean bucket?"));
   EXPECT_THAT(lines({{"measure", "sum"}}), HasSubstr("measure is \"sum\", not share or rate"));
   EXPECT_THAT(lines({{"where", "job=none"}}), HasSubstr("the selection has no samples"));

@@ -51,10 +51,7 @@ struct ExpectedShared {
 
 inline ExpectedShared expected_shared(const SharedQuestion& asked, const std::vector<Sample>& samples) {
   ExpectedShared expected;
-  for (const Sample& sample : samples) {
-    if (!asked.question.selects(sample)) {
-      continue;
-    }
+  asked.question.for_each(samples, [&](const Sample& sample) {
     const std::string& runner = sample.texts.at(asked.across);
     expected.runners[runner].value += sample.value;
     expected.runners[runner].samples += sample.hits;
@@ -74,7 +71,7 @@ inline ExpectedShared expected_shared(const SharedQuestion& asked, const std::ve
       add(sample, code.sums);
       code.by_runner[runner] += sample.value;
     }
-  }
+  });
   return expected;
 }
 

@@ -318,9 +318,7 @@ class RealFlame : public OnRealProfiles {
  protected:
   static Flame ask(const Question& question) {
     Parameters parameters{{"event", question.event}};
-    for (const Condition& condition : question.where) {
-      parameters.emplace_back("where", condition.text());
-    }
+    question.add_filters(parameters);
     const auto request = parse_flame(parameters, 0);
     EXPECT_TRUE(request) << (request ? "" : request.error().text());
     const auto answer = flame(*request, fleet_->snapshot());
@@ -338,11 +336,7 @@ class RealFlame : public OnRealProfiles {
   void expect_tree(const Question& question) {
     SCOPED_TRACE(text_of(question.parameters()));
     Tree root;
-    for (const Sample& sample : fleet_->samples()) {
-      if (question.selects(sample)) {
-        root.add(sample);
-      }
-    }
+    question.for_each(fleet_->samples(), [&](const Sample& sample) { root.add(sample); });
     const Flame answer = ask(question);
     std::vector<const Tree*> path;
     std::set<const Tree*> seen;
@@ -394,6 +388,8 @@ TEST_F(RealFlame, UnderFiltersIsTheMergedTreeOfTheirStacks) {
       {.event = "cycles", .by = {}, .where = {{"binary", false, "[kernel]"}, {"app", true, "[kernel]"}}});
   expect_tree({.event = "cpu-clock", .by = {}, .where = {{"function", true, "start_thread"}}});
   expect_tree({.event = "cpu-clock", .by = {}, .where = {{"function", false, "tcp_sendmsg"}}});
+  expect_tree({.event = "cpu-clock", .by = {}, .where = {}, .patterns = {{"focus", "tcp"}, {"hide", "sys"}}});
+  expect_tree({.event = "cycles", .by = {}, .where = {}, .patterns = {{"hide", "kernel"}}});
   EXPECT_GT(nodes_, 200);
 }
 
@@ -432,9 +428,7 @@ class RealCallers : public OnRealProfiles {
 
   static Table ask(Neighbour neighbour, const Question& question, const Condition& of) {
     Parameters parameters{{"event", question.event}, {"of", of.text()}, {"limit", "1000000"}};
-    for (const Condition& condition : question.where) {
-      parameters.emplace_back("where", condition.text());
-    }
+    question.add_filters(parameters);
     const auto request =
         neighbour == Neighbour::kCaller ? parse_callers(parameters, 0) : parse_callees(parameters, 0);
     EXPECT_TRUE(request) << (request ? "" : request.error().text());
@@ -447,12 +441,12 @@ class RealCallers : public OnRealProfiles {
       SCOPED_TRACE(fmt::format("{} of {}:{}", name, of.text(), text_of(question.parameters())));
       std::map<std::string, Sampled> expected;
       Sampled all;
-      for (const Sample& sample : fleet_->samples()) {
-        if (question.selects(sample) && of.holds(sample)) {
+      question.for_each(fleet_->samples(), [&](const Sample& sample) {
+        if (of.holds(sample)) {
           model::add(sample, expected[model::neighbour_of(sample, of, neighbour)]);
           model::add(sample, all);
         }
-      }
+      });
       const Table table = ask(neighbour, question, of);
       EXPECT_EQ(table.rows.size(), expected.size());
       for (const auto& row : table.rows) {
@@ -485,6 +479,8 @@ TEST_F(RealCallers, OfALibraryUnderFiltersAreItsNeighboursOnTheStacks) {
                       {"binary", false, "[kernel]"});
   }
   expect_neighbours({.event = "cpu", .by = {}, .where = {}}, {"file", false, "/tmp/large/large.go"});
+  expect_neighbours({.event = "cpu", .by = {}, .where = {}, .patterns = {{"hide", "runtime"}}},
+                    {"file", false, "/tmp/large/large.go"});
   EXPECT_GT(compared_.rows, 20);
 }
 
