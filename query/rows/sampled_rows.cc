@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/run_both.h"
 #include "query/selection/selection.h"
 
 namespace plimsoll::query {
@@ -72,13 +73,17 @@ class Codes {
 
 }  // namespace
 
-class RowSplitter::Impl {
+// Immutable once made: any thread.
+class RowCells {
  public:
-  Impl(std::span<const RowKey> keys, size_t events, Grouping& grouping, const Snapshot& snapshot,
-       RowMeasures measures)
-      : grouping_(grouping), snapshot_(snapshot), measures_(measures), rows_(keys.size()), events_(events) {
-    by_row_.resize(rows_ * events);
-    for (uint32_t row = 0; row < rows_; ++row) {
+  RowCells(std::span<const RowKey> keys, size_t events, const Grouping& grouping, const Snapshot& snapshot,
+           RowMeasures measures)
+      : measures_(measures),
+        count_(keys.size()),
+        events_(events),
+        needs_stacks_(grouping.needs_stacks()),
+        has_frames_(grouping.frames() != nullptr) {
+    for (uint32_t row = 0; row < count_; ++row) {
       const RowKey& key = keys[row];
       const Groups groups{origins_.add(key.origin), workloads_.add(key.workload), threads_.add(key.thread)};
       const uint32_t code = codes_.add(frames_.add(key.frame), texts_.add(key.stack));
@@ -87,78 +92,21 @@ class RowSplitter::Impl {
     for (auto& [groups, rows] : rows_of_) {
       std::ranges::sort(rows, {}, &CodeRow::code);
     }
-    if (grouping.needs_stacks()) {
-      list_codes();
+    if (needs_stacks_) {
+      list_codes(grouping, snapshot);
     }
   }
 
-  Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units) {
-    SampledRows sampled{.events = events_,
-                        .rows = std::vector<std::vector<UnitValues>>(rows_ * events_),
-                        .whole = std::vector(events_, std::vector<double>(units.count)),
-                        .whole_samples = std::vector(events_, std::vector<double>(units.count))};
-    const auto add_whole = [&](uint32_t unit, uint32_t event, double value, double samples) {
-      sampled.whole[event][unit] += value;
-      sampled.whole_samples[event][unit] += samples;
-    };
-    uint32_t last_unit = 0;
-    const auto add = [&](uint32_t unit, const Place& place, double value, double samples) {
-      if (unit != last_unit) {
-        hand_out(last_unit, sampled);
-        last_unit = unit;
-      }
-      UnitValues& sums = touched(place.row * events_ + place.event);
-      sums.value += place.of(value);
-      sums.samples += place.of(samples);
-    };
-    if (const Status added = add_all(request, units, add_whole, add); !added) {
-      return propagate(added);
-    }
-    hand_out(last_unit, sampled);
-    return sampled;
-  }
-
-  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units) {
-    const size_t parts = measures_.totals ? 2 : 1;
-    UnitTable table;
-    table.columns = parts * rows_ + 1;
-    table.has_totals = measures_.totals;
-    if (units.count > request.max_sums / table.columns) {
-      return fail(ErrorCode::kTooLarge, "a table of {} rows by {} machines has more than {} sums", rows_,
-                  units.count, request.max_sums);
-    }
-    table.values.resize(units.count * table.columns);
-    table.whole.resize(units.count);
-    const auto add_whole = [&](uint32_t unit, uint32_t /*event*/, double value, double /*samples*/) {
-      table.whole[unit] += value;
-    };
-    const auto add = [&](uint32_t unit, const Place& place, double value, double /*samples*/) {
-      double* const values = &table.values[unit * table.columns + place.row * parts];
-      const RowValues of_row = place.of(value);
-      values[0] += of_row.self;
-      if (parts == 2) {
-        values[1] += of_row.total;
-      }
-    };
-    const Status added = add_all(request, units, add_whole, add);
-    return added ? Result<UnitTable>(std::move(table)) : propagate(added);
-  }
-
- private:
   // Of what no dimension is about: rows have number 0 there, all of them, so it is the first to get a place.
   static constexpr uint32_t kOnlyPlace = 1;
 
-  using Groups = std::array<uint32_t, 3>;  // places of origin, workload, thread
+  // Places of origin, workload, thread.
+  using Groups = std::array<uint32_t, 3>;
+  // A row of some groups; they ascend by their codes.
   struct CodeRow {
     uint32_t code = 0;
     uint32_t row = 0;
   };
-  struct Part {
-    uint32_t unit = 0;
-    uint32_t origin_place = 0;
-    auto operator<=>(const Part&) const = default;
-  };
-
   // What a cell counts for.
   struct Place {
     uint32_t row = 0;
@@ -169,102 +117,54 @@ class RowSplitter::Impl {
     RowValues of(double value) const { return {is_self ? value : 0, is_total ? value : 0}; }
   };
 
+  // Of a request's groups, leaves those of the rows apart.
+  void apply(store::AggregateRequest& request) const {
+    const bool has_workloads = !request.workload_group.empty();
+    const bool has_threads = !request.thread_group.empty();
+    origins_.apply(request.origin_group);
+    workloads_.apply(request.workload_group);
+    threads_.apply(request.thread_group);
+    if (needs_stacks_) {
+      request.stack_groups = groups_of_stacks_;
+      request.wanted = has_workloads || has_threads ? cells_of_rows(has_workloads, has_threads)
+                                                    : std::vector<store::CellKey>();
+    }
+  }
+
+  const std::vector<CodeRow>& of(const Groups& groups) const {
+    const auto found = rows_of_.find(groups);
+    return found == rows_of_.end() ? no_rows_ : found->second;
+  }
+
+  // Absent: of none of these rows.
+  std::optional<Place> place_of(const store::CellKey& cell, const std::vector<CodeRow>& rows) const {
+    const uint32_t code = needs_stacks_ ? cell.stack / 2 : 0;
+    const auto row = std::ranges::lower_bound(rows, code, {}, &CodeRow::code);
+    if (row == rows.end() || row->code != code) {
+      return std::nullopt;
+    }
+    return Place{row->row, cell.event, !has_frames_ || cell.stack == self_group(code),
+                 !has_frames_ || cell.stack == total_group(code)};
+  }
+
+  const RowMeasures& measures() const { return measures_; }
+  size_t count() const { return count_; }
+  size_t events() const { return events_; }
+
+ private:
   // Where rows are of frames, a code has two groups of stacks: those whose leaf it is, and those that it is on.
   static uint32_t self_group(uint32_t code) { return 2 * code; }
   static uint32_t total_group(uint32_t code) { return 2 * code + 1; }
 
-  // Units ascend.
-  template <typename AddWhole, typename Add>
-  Status add_all(store::AggregateRequest request, const OriginUnits& units, const AddWhole& add_whole,
-                 const Add& add) {
-    units_ = &units;
-    if (!measures_.samples) {
-      request.measures.resize(kValue + 1);
-    }
-    if (const Status summed = sum_whole(request, add_whole); !summed) {
-      return propagate(summed, "summing up by machine, for margins");
-    }
-    const Status summed = sum_rows(std::move(request), add);
-    return summed ? summed : propagate(summed, "splitting rows by machine for their margins");
-  }
-
-  template <typename AddWhole>
-  Status sum_whole(store::AggregateRequest request, const AddWhole& add_whole) {
-    request.origin_group.clear();
-    split_by_unit(request.origin_group);
-    request.workload_group.clear();
-    request.thread_group.clear();
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells);
-    }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      const store::CellKey& cell = cells->keys[i];
-      if (const uint32_t unit = parts_[cell.origin].unit; unit != OriginUnits::kNone) {
-        add_whole(unit, cell.event, cells->sum(i, kValue), samples_of(*cells, i));
-      }
-    }
-    return {};
-  }
-
-  template <typename Add>
-  Status sum_rows(store::AggregateRequest request, const Add& add) {
-    has_workloads_ = !request.workload_group.empty();
-    has_threads_ = !request.thread_group.empty();
-    origins_.apply(request.origin_group);
-    workloads_.apply(request.workload_group);
-    threads_.apply(request.thread_group);
-    split_by_unit(request.origin_group);
-    if (grouping_.needs_stacks()) {
-      request.stack_groups = groups_of_stacks_;
-      request.wanted = has_workloads_ || has_threads_ ? cells_of_rows() : std::vector<store::CellKey>();
-    }
-    const auto cells = snapshot_.rows->aggregate(request);
-    if (!cells) {
-      return propagate(cells);
-    }
-    for (size_t i = 0; i < cells->size(); ++i) {
-      const store::CellKey& cell = cells->keys[i];
-      const uint32_t unit = parts_[cell.origin].unit;
-      const std::optional<Place> place = place_of(cell);
-      if (place && unit != OriginUnits::kNone) {  // else its event never ran: there are no hits
-        add(unit, *place, cells->sum(i, kValue), samples_of(*cells, i));
-      }
-    }
-    return {};
-  }
-
-  double samples_of(const store::Cells& cells, size_t cell) const {
-    return measures_.samples ? cells.sum(cell, kSamples) : 0;
-  }
-
-  void split_by_unit(std::vector<uint32_t>& origin_group) {
-    const std::vector<uint32_t>& units = units_->of_origin;
-    const auto part_of = [&](size_t origin) {
-      return Part{units[origin], origin_group.empty() ? kOnlyPlace : origin_group[origin]};
-    };
-    std::set<Part> parts;
-    for (size_t origin = 0; origin < units.size(); ++origin) {
-      parts.insert(part_of(origin));
-    }
-    parts_.assign(parts.begin(), parts.end());
-    std::vector<uint32_t> group(units.size());
-    for (size_t origin = 0; origin < units.size(); ++origin) {
-      group[origin] =
-          static_cast<uint32_t>(std::ranges::lower_bound(parts_, part_of(origin)) - parts_.begin());
-    }
-    origin_group = std::move(group);
-  }
-
   // Of which codes each stack is. Stacks with the same shown frames in the same order, and leaf and text, share a list.
-  void list_codes() {
-    const FrameKeys* const frames = grouping_.frames();
-    const size_t stacks = snapshot_.dictionaries.stacks.size();
+  void list_codes(const Grouping& grouping, const Snapshot& snapshot) {
+    const FrameKeys* const frames = grouping.frames();
+    const size_t stacks = snapshot.dictionaries.stacks.size();
     const bool has_tree = frames != nullptr && measures_.totals;
     const store::KeyTree tree = has_tree ? frames->stacks().key_tree(frames_.numbers()) : store::KeyTree{};
     const std::vector<uint32_t> place_of_key = frames_.by_number(frames == nullptr ? 0 : frames->size());
-    std::vector<uint32_t> text_place(grouping_.groups_by_stack() ? stacks : 0);
-    for (const auto& [stack, number] : grouping_.stack_numbers()) {
+    std::vector<uint32_t> text_place(grouping.groups_by_stack() ? stacks : 0);
+    for (const auto& [stack, number] : grouping.stack_numbers()) {
       text_place[stack] = texts_.of(number);
     }
     using ListKey =
@@ -302,7 +202,7 @@ class RowSplitter::Impl {
         groups.push_back(group(code));
       }
     };
-    if (grouping_.frames() == nullptr) {
+    if (!has_frames_) {
       add(kOnlyPlace, total_group);
     } else if (leaf != 0) {
       add(leaf, self_group);
@@ -315,82 +215,190 @@ class RowSplitter::Impl {
   }
 
   // Without their origins.
-  std::vector<store::CellKey> cells_of_rows() const {
+  std::vector<store::CellKey> cells_of_rows(bool has_workloads, bool has_threads) const {
     std::set<store::CellKey> cells;
     for (const auto& [groups, rows] : rows_of_) {
       const auto [origin, workload, thread] = groups;
       for (const CodeRow& row : rows) {
         for (const uint32_t group : {self_group(row.code), total_group(row.code)}) {
-          cells.insert({.workload = has_workloads_ ? workload : 0,
-                        .thread = has_threads_ ? thread : 0,
-                        .stack = group});
+          cells.insert(
+              {.workload = has_workloads ? workload : 0, .thread = has_threads ? thread : 0, .stack = group});
         }
       }
     }
     return {cells.begin(), cells.end()};
   }
 
-  // Absent: of no row.
-  std::optional<Place> place_of(const store::CellKey& cell) {
-    const std::vector<CodeRow>& rows =
-        rows_of({parts_[cell.origin].origin_place, has_workloads_ ? cell.workload : kOnlyPlace,
-                 has_threads_ ? cell.thread : kOnlyPlace});
-    const uint32_t code = grouping_.needs_stacks() ? cell.stack / 2 : 0;
-    const auto row = std::ranges::lower_bound(rows, code, {}, &CodeRow::code);
-    if (row == rows.end() || row->code != code) {
-      return std::nullopt;
+  const RowMeasures measures_;
+  const size_t count_;
+  const size_t events_;
+  const bool needs_stacks_;
+  const bool has_frames_;
+  Places origins_, workloads_, threads_, frames_, texts_;
+  Codes codes_;
+  boost::unordered_flat_map<Groups, std::vector<CodeRow>, boost::hash<Groups>> rows_of_;
+  const std::vector<CodeRow> no_rows_;
+  store::StackGroups groups_of_stacks_;  // where rows are of stacks
+};
+
+namespace {
+
+// Sums a request by unit, and what it has of the rows by unit.
+class Splitting {
+ public:
+  Splitting(const RowCells& rows, const store::AggregateRequest& request, const OriginUnits& units,
+            const Snapshot& snapshot)
+      : rows_(rows), request_(request), units_(units), snapshot_(snapshot) {
+    if (!rows.measures().samples) {
+      request_.measures.resize(kValue + 1);
     }
-    const bool has_frames = grouping_.frames() != nullptr;
-    return Place{row->row, cell.event, !has_frames || cell.stack == self_group(code),
-                 !has_frames || cell.stack == total_group(code)};
   }
 
-  // Cells with the same groups stand together.
-  const std::vector<CodeRow>& rows_of(const Groups& groups) {
-    if (last_rows_ == nullptr || groups != last_groups_) {
-      const auto found = rows_of_.find(groups);
-      last_groups_ = groups;
-      last_rows_ = found == rows_of_.end() ? &no_rows_ : &found->second;
-    }
-    return *last_rows_;
+  // Two passes, at once.
+  Status run() {
+    std::array<Status, 2> done;
+    run_both([&] { done[0] = sum_whole(); }, [&] { done[1] = sum_rows(); });
+    return !done[0]   ? propagate(done[0], "summing up by machine, for margins")
+           : !done[1] ? propagate(done[1], "splitting rows by machine for their margins")
+                      : Status();
   }
 
-  UnitValues& touched(size_t row) {
-    UnitValues& sums = by_row_[row];
+  // Of all that was selected, what each unit has.
+  template <typename Add>
+  void for_each_whole(const Add& add) const {
+    for (size_t i = 0; i < whole_.size(); ++i) {
+      const store::CellKey& cell = whole_.keys[i];
+      if (const uint32_t unit = whole_parts_[cell.origin].unit; unit != OriginUnits::kNone) {
+        add(unit, cell.event, whole_.sum(i, kValue), samples_of(whole_, i));
+      }
+    }
+  }
+
+  // Of the rows; units ascend.
+  template <typename Add>
+  void for_each_place(const Add& add) const {
+    const bool has_workloads = !request_.workload_group.empty();
+    const bool has_threads = !request_.thread_group.empty();
+    RowCells::Groups last_groups{};  // of none: places begin with 1
+    const std::vector<RowCells::CodeRow>* rows = &rows_.of(last_groups);
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      const store::CellKey& cell = cells_.keys[i];
+      const Part& part = parts_[cell.origin];
+      const RowCells::Groups groups{part.origin_place, has_workloads ? cell.workload : RowCells::kOnlyPlace,
+                                    has_threads ? cell.thread : RowCells::kOnlyPlace};
+      // Cells with the same groups stand together.
+      if (groups != last_groups) {
+        rows = &rows_.of(groups);
+        last_groups = groups;
+      }
+      const auto place = rows_.place_of(cell, *rows);
+      if (place && part.unit != OriginUnits::kNone) {  // else its event never ran: there are no hits
+        add(part.unit, *place, cells_.sum(i, kValue), samples_of(cells_, i));
+      }
+    }
+  }
+
+ private:
+  // What origins are kept apart by.
+  struct Part {
+    uint32_t unit = 0;
+    uint32_t origin_place = 0;
+    auto operator<=>(const Part&) const = default;
+  };
+
+  Status sum_whole() {
+    store::AggregateRequest request = request_;
+    request.origin_group.clear();
+    whole_parts_ = split_by_unit(request.origin_group);
+    request.workload_group.clear();
+    request.thread_group.clear();
+    return aggregate(request, whole_);
+  }
+
+  Status sum_rows() {
+    store::AggregateRequest request = request_;
+    rows_.apply(request);
+    parts_ = split_by_unit(request.origin_group);
+    return aggregate(request, cells_);
+  }
+
+  Status aggregate(const store::AggregateRequest& request, store::Cells& into) const {
+    auto cells = snapshot_.rows->aggregate(request);
+    if (!cells) {
+      return propagate(cells);
+    }
+    into = std::move(*cells);
+    return {};
+  }
+
+  double samples_of(const store::Cells& cells, size_t cell) const {
+    return rows_.measures().samples ? cells.sum(cell, kSamples) : 0;
+  }
+
+  // The parts by the number that they have as groups.
+  std::vector<Part> split_by_unit(std::vector<uint32_t>& origin_group) const {
+    const std::vector<uint32_t>& units = units_.of_origin;
+    const auto part_of = [&](size_t origin) {
+      return Part{units[origin], origin_group.empty() ? RowCells::kOnlyPlace : origin_group[origin]};
+    };
+    std::set<Part> ordered;
+    for (size_t origin = 0; origin < units.size(); ++origin) {
+      ordered.insert(part_of(origin));
+    }
+    std::vector<Part> parts(ordered.begin(), ordered.end());
+    std::vector<uint32_t> group(units.size());
+    for (size_t origin = 0; origin < units.size(); ++origin) {
+      group[origin] = static_cast<uint32_t>(std::ranges::lower_bound(parts, part_of(origin)) - parts.begin());
+    }
+    origin_group = std::move(group);
+    return parts;
+  }
+
+  const RowCells& rows_;
+  store::AggregateRequest request_;
+  const OriginUnits& units_;
+  const Snapshot& snapshot_;
+  std::vector<Part> whole_parts_, parts_;  // by group of origins
+  store::Cells whole_, cells_;
+};
+
+// The sums of one unit at a time, on their way to the rows.
+class UnitSums {
+ public:
+  explicit UnitSums(SampledRows& sampled) : sampled_(sampled), sums_(sampled.rows.size()) {}
+
+  // Units ascend.
+  void add(uint32_t unit, size_t row, const RowValues& value, const RowValues& samples) {
+    if (unit != unit_) {
+      hand_out();
+      unit_ = unit;
+    }
+    UnitValues& sums = sums_[row];
     if (sums.samples == RowValues() && sums.value == RowValues()) {
       touched_.push_back(row);
     }
-    return sums;
+    sums.value += value;
+    sums.samples += samples;
   }
 
-  void hand_out(uint32_t unit, SampledRows& sampled) {
+  // After the last.
+  void hand_out() {
     for (const size_t row : touched_) {
-      UnitValues values = std::exchange(by_row_[row], {});
-      values.unit = unit;
-      sampled.rows[row].push_back(values);
+      UnitValues values = std::exchange(sums_[row], {});
+      values.unit = unit_;
+      sampled_.rows[row].push_back(values);
     }
     touched_.clear();
   }
 
-  Grouping& grouping_;
-  const Snapshot& snapshot_;
-  const RowMeasures measures_;
-  const size_t rows_;
-  const size_t events_;
-  Places origins_, workloads_, threads_, frames_, texts_;
-  Codes codes_;
-  boost::unordered_flat_map<Groups, std::vector<CodeRow>, boost::hash<Groups>> rows_of_;  // by code
-  const std::vector<CodeRow> no_rows_;
-  Groups last_groups_{};
-  const std::vector<CodeRow>* last_rows_ = nullptr;  // of last_groups_
-  store::StackGroups groups_of_stacks_;              // where rows are of stacks
-  bool has_workloads_ = false;                       // rows are by dimensions of them
-  bool has_threads_ = false;
-  const OriginUnits* units_ = nullptr;  // of the request at hand
-  std::vector<Part> parts_;             // by group of origins
-  std::vector<UnitValues> by_row_;      // of the unit at hand; as in SampledRows
+ private:
+  SampledRows& sampled_;
+  std::vector<UnitValues> sums_;  // as sampled_.rows
   std::vector<size_t> touched_;
+  uint32_t unit_ = 0;
 };
+
+}  // namespace
 
 UnitTable sum_of(const UnitTable& a, const UnitTable& b) {
   UnitTable sum = a;
@@ -399,20 +407,65 @@ UnitTable sum_of(const UnitTable& a, const UnitTable& b) {
   return sum;
 }
 
-RowSplitter::RowSplitter(std::span<const RowKey> keys, size_t events, Grouping& grouping,
+RowSplitter::RowSplitter(std::span<const RowKey> keys, size_t events, const Grouping& grouping,
                          const Snapshot& snapshot, RowMeasures measures)
-    : impl_(std::make_unique<Impl>(keys, events, grouping, snapshot, measures)) {}
-
-RowSplitter::RowSplitter(RowSplitter&&) noexcept = default;
+    : rows_(std::make_unique<const RowCells>(keys, events, grouping, snapshot, measures)),
+      snapshot_(snapshot) {}
 
 RowSplitter::~RowSplitter() = default;
 
-Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request, const OriginUnits& units) {
-  return impl_->split(request, units);
+Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request,
+                                       const OriginUnits& units) const {
+  Splitting splitting(*rows_, request, units, snapshot_);
+  if (const Status done = splitting.run(); !done) {
+    return propagate(done);
+  }
+  const size_t events = rows_->events();
+  SampledRows sampled{.events = events,
+                      .rows = std::vector<std::vector<UnitValues>>(rows_->count() * events),
+                      .whole = std::vector(events, std::vector<double>(units.count)),
+                      .whole_samples = std::vector(events, std::vector<double>(units.count))};
+  splitting.for_each_whole([&](uint32_t unit, uint32_t event, double value, double samples) {
+    sampled.whole[event][unit] += value;
+    sampled.whole_samples[event][unit] += samples;
+  });
+  UnitSums sums(sampled);
+  splitting.for_each_place([&](uint32_t unit, const RowCells::Place& place, double value, double samples) {
+    sums.add(unit, place.row * events + place.event, place.of(value), place.of(samples));
+  });
+  sums.hand_out();
+  return sampled;
 }
 
-Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request, const OriginUnits& units) {
-  return impl_->tabulate(request, units);
+Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
+                                        const OriginUnits& units) const {
+  const size_t parts = rows_->measures().totals ? 2 : 1;
+  UnitTable table;
+  table.columns = parts * rows_->count() + 1;
+  table.has_totals = rows_->measures().totals;
+  if (units.count > request.max_sums / table.columns) {
+    return fail(ErrorCode::kTooLarge, "a table of {} rows by {} machines has more than {} sums",
+                rows_->count(), units.count, request.max_sums);
+  }
+  Splitting splitting(*rows_, request, units, snapshot_);
+  if (const Status done = splitting.run(); !done) {
+    return propagate(done);
+  }
+  table.values.resize(units.count * table.columns);
+  table.whole.resize(units.count);
+  splitting.for_each_whole([&](uint32_t unit, uint32_t /*event*/, double value, double /*samples*/) {
+    table.whole[unit] += value;
+  });
+  splitting.for_each_place(
+      [&](uint32_t unit, const RowCells::Place& place, double value, double /*samples*/) {
+        double* const values = &table.values[unit * table.columns + place.row * parts];
+        const RowValues of_row = place.of(value);
+        values[0] += of_row.self;
+        if (parts == 2) {
+          values[1] += of_row.total;
+        }
+      });
+  return table;
 }
 
 }  // namespace plimsoll::query

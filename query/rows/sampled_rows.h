@@ -55,25 +55,27 @@ struct RowMeasures {
   bool samples = true;  // else values alone: all samples are 0
 };
 
-// Splits rows into what each unit of some origins brought. One thread; borrows the snapshot and the grouping.
+// Rows as what requests are to sum, and what their cells then count for: of this folder's sampled_rows.cc alone.
+class RowCells;
+
+// Splits rows into what each unit of some origins brought. Immutable: any number of threads may have it split. Borrows the snapshot.
 class RowSplitter {
  public:
   // Rows called `keys`, none twice. Costs about 20 ns for each node of the stacks, where rows are of frames.
-  RowSplitter(std::span<const RowKey> keys, size_t events, Grouping& grouping, const Snapshot& snapshot,
+  RowSplitter(std::span<const RowKey> keys, size_t events, const Grouping& grouping, const Snapshot& snapshot,
               RowMeasures measures = {});
-  RowSplitter(RowSplitter&&) noexcept;
   ~RowSplitter();
 
   // Of a request whose groups `grouping` has set, and whose measures are kValue and kSamples. One pass over the stored rows, and one
-  // over their groups alone; takes 48 bytes for each row, event and unit that has some of it. kTooLarge past the request's max_sums.
-  Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units);
+  // over their groups alone, at once; takes 48 bytes for each row, event and unit that has some of it. kTooLarge past the request's max_sums.
+  Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units) const;
   // Likewise of a request for one event; takes 8 bytes for each row and unit, or 16 with totals. kTooLarge where those are more than
   // max_sums.
-  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units);
+  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units) const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<const RowCells> rows_;
+  const Snapshot& snapshot_;
 };
 
 }  // namespace plimsoll::query

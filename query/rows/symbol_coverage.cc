@@ -50,6 +50,18 @@ void SymbolCoverage::add(uint32_t stack, double value, double samples) {
   stackless_samples_ += is_stackless ? samples : 0;
 }
 
+void SymbolCoverage::add(const SymbolCoverage& other) {
+  sum_ += other.sum_;
+  samples_ += other.samples_;
+  stackless_samples_ += other.stackless_samples_;
+  for (const auto& [binary, value] : other.by_binary_) {
+    by_binary_[binary] += value;
+  }
+  for (const auto& [leaf, value] : other.by_leaf_) {
+    by_leaf_[leaf] += value;
+  }
+}
+
 void SymbolCoverage::describe(Coverage& coverage) const {
   coverage.unsymbolized_share = 0;
   coverage.unsymbolized_by.clear();

@@ -15,6 +15,8 @@ class SymbolCoverage {
   explicit SymbolCoverage(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
   void add(uint32_t stack, double value, double samples);
+  // What another one of this snapshot was fed with.
+  void add(const SymbolCoverage& other);
 
   // Sets samples, stackless_share, unsymbolized_share and unsymbolized_by.
   void describe(Coverage& coverage) const;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "base/run_both.h"
 #include "base/time.h"
 #include "query/rows/grouping.h"
 #include "query/rows/machine_windows.h"
@@ -69,10 +70,8 @@ class DiffQuery {
       half.resolved = std::move(*resolved);
       grouping_.add_groups(half.resolved.request);
     }
-    for (const size_t half : {kBase, kOther}) {
-      if (auto summed = sum(half); !summed) {
-        return propagate(summed);
-      }
+    if (auto summed = sum(); !summed) {
+      return propagate(summed);
     }
     const size_t rows = rows_.size();
     if (request_.margins) {
@@ -96,14 +95,36 @@ class DiffQuery {
   static constexpr std::array<const char*, 2> kNames{"base", "new"};
 
   uint32_t event() const { return halves_[kOther].resolved.event; }
-  Status sum(size_t number) {
-    Half& half = halves_[number];
-    auto summed = sum_selection(half.resolved.request, 1, 0, grouping_, snapshot_, symbols_);
-    if (!summed) {
-      return propagate(summed, "summing up the {} side", kNames[number]);
+
+  // What `of_half` gives, or an error, of both halves, worked out at once.
+  template <typename OfHalf>
+  static auto of_both(const OfHalf& of_half) {
+    std::array<decltype(of_half(kBase)), 2> results;
+    run_both([&] { results[kBase] = of_half(kBase); }, [&] { results[kOther] = of_half(kOther); });
+    return results;
+  }
+
+  Status sum() {
+    std::array<SymbolCoverage, 2> symbols{SymbolCoverage(snapshot_), SymbolCoverage(snapshot_)};
+    auto summed = of_both([&](size_t half) {
+      return sum_selection(halves_[half].resolved.request, 1, 0, grouping_, snapshot_, symbols[half]);
+    });
+    for (const size_t half : {kBase, kOther}) {
+      symbols_.add(symbols[half]);
+      if (!summed[half]) {
+        return propagate(summed[half], "summing up the {} side", kNames[half]);
+      }
+      if (auto taken = take(half, *summed[half]); !taken) {
+        return taken;
+      }
     }
-    half.whole = summed->value;
-    half.samples = summed->samples;
+    return {};
+  }
+
+  Status take(size_t number, const SummedSelection& summed) {
+    Half& half = halves_[number];
+    half.whole = summed.value;
+    half.samples = summed.samples;
     if (half.whole <= 0) {
       return with_hint(with_field(fail(ErrorCode::kNotFound, "the {} side has no samples: {}", kNames[number],
                                        description(number)),
@@ -114,7 +135,7 @@ class DiffQuery {
       const std::vector<double> by_origin = rate_exposures(half.resolved, snapshot_);
       half.whole = std::accumulate(by_origin.begin(), by_origin.end(), 0.0);
     }
-    const SummedRows& rows = summed->rows;
+    const SummedRows& rows = summed.rows;
     for (size_t row = 0; row < rows.size(); ++row) {
       const auto [entry, is_new] = row_of_.try_emplace(rows.keys[row], rows_.size());
       if (is_new) {
@@ -198,21 +219,20 @@ class DiffQuery {
   // By how much the halves' machines differ in these rows.
   Result<std::array<MachineWindow, 2>> windows_of_machines(std::span<const size_t> rows) {
     const OriginUnits machines = sample_->machines_of_origins();
-    RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_, {.samples = false});
-    std::array<UnitTable, 2> sampled;
+    const RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_, {.samples = false});
+    const auto tables =
+        of_both([&](size_t half) { return splitter.tabulate(halves_[half].resolved.request, machines); });
     std::array<std::vector<double>, 2> whole;
-    for (const size_t number : {kBase, kOther}) {
-      const Half& half = halves_[number];
-      auto split = splitter.tabulate(half.resolved.request, machines);
-      if (!split) {
-        return with_hint(propagate(split), "look at fewer rows (among), or at no margins (margins=no)");
+    for (const size_t half : {kBase, kOther}) {
+      if (!tables[half]) {
+        return with_hint(propagate(tables[half]),
+                         "look at fewer rows (among), or at no margins (margins=no)");
       }
-      sampled[number] = std::move(*split);
-      whole[number] = request_.measure == Measure::kRate
-                          ? machines.sums(rate_exposures(half.resolved, snapshot_))
-                          : sampled[number].whole;
+      whole[half] = request_.measure == Measure::kRate
+                        ? machines.sums(rate_exposures(halves_[half].resolved, snapshot_))
+                        : tables[half]->whole;
     }
-    return machine_windows({{{sampled[kBase], whole[kBase]}, {sampled[kOther], whole[kOther]}}}, *sample_);
+    return machine_windows({{{*tables[kBase], whole[kBase]}, {*tables[kOther], whole[kOther]}}}, *sample_);
   }
 
   // Fills estimates_ of `rows`, where that has not been done.
@@ -220,13 +240,17 @@ class DiffQuery {
     if (!estimates_.empty()) {
       return {};
     }
-    RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_);
-    for (Half& half : halves_) {
-      auto sampled = splitter.split(half.resolved.request, sample_->units_of_origins());
-      if (!sampled) {
-        return with_hint(propagate(sampled), "ask for fewer rows (limit), or for no margins (margins=no)");
+    const RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_);
+    auto sampled = of_both([&](size_t half) {
+      return splitter.split(halves_[half].resolved.request, sample_->units_of_origins());
+    });
+    for (const size_t number : {kBase, kOther}) {
+      Half& half = halves_[number];
+      if (!sampled[number]) {
+        return with_hint(propagate(sampled[number]),
+                         "ask for fewer rows (limit), or for no margins (margins=no)");
       }
-      half.sampled = std::move(*sampled);
+      half.sampled = std::move(*sampled[number]);
       half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
       fill_whole(half.sampled, 0, *all_, half.whole_by_unit);
       if (request_.measure == Measure::kRate) {
@@ -235,11 +259,12 @@ class DiffQuery {
       }
     }
     estimates_.resize(rows_.size());
-    for (size_t place = 0; place < rows.size(); ++place) {
-      for (size_t part = 0; part < kParts.size(); ++part) {
+    const auto estimate_part = [&](size_t part) {
+      for (size_t place = 0; place < rows.size(); ++place) {
         estimates_[rows[place]][part] = estimate(place, kParts[part]);
       }
-    }
+    };
+    run_both([&] { estimate_part(0); }, [&] { estimate_part(1); });
     return {};
   }
 
