@@ -93,6 +93,12 @@ uint32_t Grouping::stack_number(uint32_t stack) {
   return entry->second;
 }
 
+void Grouping::make_ready() const {
+  if (frames_ != nullptr) {
+    frames_->stacks();
+  }
+}
+
 std::vector<TableColumn> Grouping::columns() const {
   std::vector<TableColumn> columns;
   for (const Dimension& dimension : by_) {

@@ -47,9 +47,12 @@ class Grouping {
 
   // Whether groups depend on frames or stacks: then cells must be by stack.
   bool needs_stacks() const { return frames_ != nullptr || groups_by_stack(); }
+  // Works out what sums by frames need of the stacks, unless an earlier question did. Any thread.
+  void make_ready() const;
   // Absent where no dimension is of frames.
   const FrameKeys* frames() const { return frames_.get(); }
   bool groups_by_stack() const { return groups_by(DimensionSource::kStack); }
+  bool groups_by(DimensionSource source) const;
   // The number of a whole stack's text. Any thread; nothing else meanwhile.
   uint32_t stack_number(uint32_t stack);
   // The texts that there are numbers of, by stack: of those that were asked for.
@@ -73,7 +76,6 @@ class Grouping {
   };
   using ValueOf = std::function<std::string(std::string_view dimension, uint32_t id)>;
 
-  bool groups_by(DimensionSource source) const;
   std::vector<std::string_view> names_of(DimensionSource source) const;
   Entries number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
                          const ValueOf& value_of) const;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/run_both.h"
 #include "query/selection/selection.h"
 
 namespace plimsoll::query {
@@ -189,7 +190,8 @@ Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t ev
     request.thread_group.clear();
   }
   request.by_stack = true;
-  const auto cells = snapshot.rows->aggregate(request);
+  Result<store::Cells> cells;
+  run_both([&] { cells = snapshot.rows->aggregate(request); }, [&] { grouping.make_ready(); });
   if (!cells) {
     return propagate(cells);
   }

@@ -29,10 +29,10 @@ struct Children {
 class NewKeys {
  public:
   NewKeys(std::span<const StackNode> stacks, const LocationKeys& keys, size_t key_count)
-      : stacks_(stacks), keys_(keys), children_(stacks), on_path_(key_count), by_node_(stacks.size()) {}
+      : stacks_(stacks), keys_(keys), children_(stacks), on_path_(key_count), found_(stacks.size()) {}
 
-  // By node. Iterative: stacks are as deep as programs make them.
-  std::vector<std::vector<uint32_t>> find() {
+  // Iterative: stacks are as deep as programs make them.
+  void find() {
     struct Visit {
       uint32_t node;
       uint32_t next_child;
@@ -49,20 +49,29 @@ class NewKeys {
       enter(child);
       path.push_back({child, children_.first[child]});
     }
-    const auto of_no_stack = keys_.of(0);
-    by_node_[0].assign(of_no_stack.begin(), of_no_stack.end());
-    std::ranges::sort(by_node_[0]);
-    by_node_[0].erase(std::ranges::unique(by_node_[0]).begin(), by_node_[0].end());
-    return std::move(by_node_);
+    enter(0);
   }
 
+  std::span<const uint32_t> of(uint32_t node) const {
+    return std::span(new_keys_).subspan(found_[node].first, found_[node].count);
+  }
+  size_t size() const { return new_keys_.size(); }
+
  private:
+  // Of a node, in new_keys_.
+  struct Found {
+    uint32_t first = 0;
+    uint32_t count = 0;
+  };
+
   void enter(uint32_t node) {
-    for (const uint32_t key : keys_.of(stacks_[node].location)) {
+    found_[node].first = static_cast<uint32_t>(new_keys_.size());
+    for (const uint32_t key : keys_.of(node == 0 ? 0 : stacks_[node].location)) {
       if (on_path_[key]++ == 0) {
-        by_node_[node].push_back(key);
+        new_keys_.push_back(key);
       }
     }
+    found_[node].count = static_cast<uint32_t>(new_keys_.size()) - found_[node].first;
   }
   void leave(uint32_t node) {
     for (const uint32_t key : node == 0 ? std::span<const uint32_t>() : keys_.of(stacks_[node].location)) {
@@ -74,18 +83,26 @@ class NewKeys {
   const LocationKeys& keys_;
   Children children_;
   std::vector<uint32_t> on_path_;
-  std::vector<std::vector<uint32_t>> by_node_;
+  std::vector<uint32_t> new_keys_;  // in the order in which nodes were entered
+  std::vector<Found> found_;        // by node
 };
 
 }  // namespace
 
 StackProjection::StackProjection(std::span<const StackNode> stacks, const LocationKeys& keys)
     : key_count_(keys.keys.empty() ? 0 : std::ranges::max(keys.keys) + 1) {
+  NewKeys found(stacks, keys, key_count_);
+  found.find();
+  new_keys_.reserve(found.size());
+  first_new_.reserve(stacks.size() + 1);
   first_new_.push_back(0);
-  for (const auto& of_node : NewKeys(stacks, keys, key_count_).find()) {
+  for (uint32_t node = 0; node < stacks.size(); ++node) {
+    const auto of_node = found.of(node);
     new_keys_.insert(new_keys_.end(), of_node.begin(), of_node.end());
     first_new_.push_back(static_cast<uint32_t>(new_keys_.size()));
   }
+  parents_.reserve(stacks.size());
+  self_keys_.reserve(stacks.size());
   for (const StackNode& node : stacks) {
     parents_.push_back(node.parent);
     self_keys_.push_back(keys.of(parents_.size() == 1 ? 0 : node.location).front());
