@@ -55,6 +55,12 @@ void add_filters(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--until", "until", parameters, "End, likewise")->type_name("TIME");
 }
 
+void add_no_margins(CLI::App& command, query::Parameters& parameters) {
+  command.add_flag_callback(
+      "--no-margins", [&parameters] { parameters.emplace_back("margins", "no"); },
+      "Without margins of error, which take a second pass over the rows");
+}
+
 void add_selection(CLI::App& command, query::Parameters& parameters) {
   add_event(command, parameters);
   add_filters(command, parameters);

@@ -26,7 +26,9 @@ void add_forms(CLI::App& command, query::TableForm& form);
 void add_event(CLI::App& command, query::Parameters& parameters);
 // --where, --focus, --ignore, --hide, --since, --until
 void add_filters(CLI::App& command, query::Parameters& parameters);
-// All of these.
+// --no-margins
+void add_no_margins(CLI::App& command, query::Parameters& parameters);
+// --event and the filters.
 void add_selection(CLI::App& command, query::Parameters& parameters);
 
 }  // namespace plimsoll::cli

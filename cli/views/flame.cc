@@ -47,6 +47,9 @@ Status run_flame(const FlameOptions& options) {
   if (options.form == FlameForm::kText && !says_share) {
     parameters.emplace_back("min_share", "0.5%");
   }
+  if (options.form == FlameForm::kFolded) {
+    parameters.emplace_back("margins", "no");  // there is no place for them
+  }
   const auto flame = options.source.server.empty() ? flame_of_directory(options.source, parameters)
                                                    : flame_of_server(options.source, parameters);
   if (!flame) {

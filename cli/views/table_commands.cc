@@ -24,12 +24,6 @@ void add_measure(CLI::App& command, const std::string& help, query::Parameters& 
   add_parameter(command, "--measure", "measure", parameters, help)->type_name("WHAT");
 }
 
-void add_no_margins(CLI::App& command, query::Parameters& parameters) {
-  command.add_flag_callback(
-      "--no-margins", [&parameters] { parameters.emplace_back("margins", "no"); },
-      "Without margins of error, which take a second pass over the rows");
-}
-
 void add_top_flags(CLI::App& command, query::Parameters& parameters) {
   add_selection(command, parameters);
   add_parameter(

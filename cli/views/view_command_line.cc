@@ -60,6 +60,7 @@ void ViewCommands::add_flame(CLI::App& app) {
       ->type_name("SHARE");
   add_parameter(*command, "--limit", "limit", options.parameters, "Nodes at most, the largest first")
       ->type_name("N");
+  add_no_margins(*command, options.parameters);
   command->footer(
       "Examples:\n"
       "  plimsoll flame --data DIR --where app=gzip              a tree for people\n"

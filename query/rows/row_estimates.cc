@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/run_both.h"
 #include "query/statistics/linearization.h"
 
 namespace plimsoll::query {
@@ -97,17 +98,31 @@ statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& d
   return {numerator.values, denominator.values, numerator.samples, denominator.samples};
 }
 
-statistics::Estimate RowEstimates::share(size_t row, double RowValues::* part, const Domain& domain) {
-  fill(rows_, row, 0, part, domain, numerator_);
-  fill_whole(rows_, 0, domain, denominator_);
-  return statistics::share(domain.design, row_sums_of(numerator_, denominator_));
+std::vector<statistics::Estimate> estimate_shares(const SampledRows& rows,
+                                                  std::span<double RowValues::* const> parts,
+                                                  const Domain& domain) {
+  UnitColumn whole;
+  fill_whole(rows, 0, domain, whole);
+  const size_t count = rows.rows.size() / rows.events * parts.size();
+  std::vector<statistics::Estimate> estimates(count);
+  const auto estimate = [&](size_t first, size_t last) {
+    UnitColumn column;
+    for (size_t i = first; i < last; ++i) {
+      fill(rows, i / parts.size(), 0, parts[i % parts.size()], domain, column);
+      estimates[i] = statistics::share(domain.design, row_sums_of(column, whole));
+    }
+  };
+  run_both([&] { estimate(0, count / 2); }, [&] { estimate(count / 2, count); });
+  return estimates;
 }
 
-statistics::Estimate RowEstimates::ratio(size_t row, size_t numerator, size_t denominator,
-                                         const Domain& domain) {
-  fill(rows_, row, numerator, &RowValues::self, domain, numerator_);
-  fill(rows_, row, denominator, &RowValues::self, domain, denominator_);
-  return statistics::ratio(domain.design, row_sums_of(numerator_, denominator_));
+statistics::Estimate estimate_ratio(const SampledRows& rows, size_t row, size_t numerator, size_t denominator,
+                                    const Domain& domain) {
+  UnitColumn over;
+  UnitColumn under;
+  fill(rows, row, numerator, &RowValues::self, domain, over);
+  fill(rows, row, denominator, &RowValues::self, domain, under);
+  return statistics::ratio(domain.design, row_sums_of(over, under));
 }
 
 }  // namespace plimsoll::query

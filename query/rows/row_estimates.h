@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "query/rows/row_sums.h"
@@ -38,20 +39,15 @@ void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::*
 // The same of all that was selected.
 void fill_whole(const SampledRows& rows, size_t event, const Domain& domain, UnitColumn& column);
 
-// Borrows the rows. An estimate costs some passes over the domain's units. One thread.
-class RowEstimates {
- public:
-  explicit RowEstimates(const SampledRows& rows) : rows_(rows) {}
+// The shares that rows' parts (self, total) have in all of the first event's value in the selection: row-major, by part. Costs some passes
+// over the domain's units for each, on two threads.
+std::vector<statistics::Estimate> estimate_shares(const SampledRows& rows,
+                                                  std::span<double RowValues::* const> parts,
+                                                  const Domain& domain);
 
-  // The row's self or total over all of the event's value in the selection.
-  statistics::Estimate share(size_t row, double RowValues::* part, const Domain& domain);
-  // The row's self of one event over its self of another.
-  statistics::Estimate ratio(size_t row, size_t numerator, size_t denominator, const Domain& domain);
-
- private:
-  const SampledRows& rows_;
-  UnitColumn numerator_, denominator_;
-};
+// The row's self of one event over its self of another.
+statistics::Estimate estimate_ratio(const SampledRows& rows, size_t row, size_t numerator, size_t denominator,
+                                    const Domain& domain);
 
 // For statistics over machines; borrows the columns.
 statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& denominator);

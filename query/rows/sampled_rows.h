@@ -17,6 +17,8 @@
 
 namespace plimsoll::query {
 
+class RowCells;
+
 // A row's part that one unit brought: a machine in a draw (of a MachineSample), a machine, or whatever else origins are put together
 // to.
 struct UnitValues {
@@ -55,9 +57,6 @@ struct RowMeasures {
   bool samples = true;  // else values alone: all samples are 0
 };
 
-// Rows as what requests are to sum, and what their cells then count for: of this folder's sampled_rows.cc alone.
-class RowCells;
-
 // Splits rows into what each unit of some origins brought. Immutable: any number of threads may have it split. Borrows the snapshot.
 class RowSplitter {
  public:
@@ -74,8 +73,19 @@ class RowSplitter {
   Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units) const;
 
  private:
+  store::AggregateRequest measured(store::AggregateRequest request) const;
+  store::AggregateRequest of_rows(store::AggregateRequest request) const;
+
   std::unique_ptr<const RowCells> rows_;
+  const size_t events_;
+  const RowMeasures measures_;
   const Snapshot& snapshot_;
 };
+
+// Likewise of the nodes of a merged tree: each node's total, by its deepest node on every stack. `parents` by node: they come before their
+// children, and the first is the root. Of a request for one event; its groups are not looked at.
+Result<SampledRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
+                               const store::AggregateRequest& request, const OriginUnits& units,
+                               const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

@@ -1,5 +1,7 @@
 #include "query/statistics/estimate.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "query/statistics/student_t.h"
@@ -33,6 +35,14 @@ std::string_view margin_kind_name(MarginKind kind) {
       return "no samples";
   }
   return "";
+}
+
+std::optional<MarginKind> margin_kind_called(std::string_view name) {
+  using enum MarginKind;
+  constexpr std::array kKinds{kBetweenMachines, kFewMachines,   kWithinMachines, kWithinOneMachine,
+                              kTooFewMachines,  kTooFewSamples, kNoSamples};
+  const auto found = std::ranges::find(kKinds, name, margin_kind_name);
+  return found == kKinds.end() ? std::nullopt : std::optional(*found);
 }
 
 bool has_margin(MarginKind kind) {

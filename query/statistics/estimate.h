@@ -22,6 +22,8 @@ enum class MarginKind {
 
 // "between machines", ...: as tables have it.
 std::string_view margin_kind_name(MarginKind kind);
+// The inverse; absent: no kind has that name.
+std::optional<MarginKind> margin_kind_called(std::string_view name);
 bool has_margin(MarginKind kind);
 
 struct Estimate {

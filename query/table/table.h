@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -58,6 +59,11 @@ enum class TableForm { kText, kJson, kCsv };
 
 // A value as people read it: "1.25 s", "3 MiB", "12.4 k", "2.50 %".
 std::string readable(double value, std::string_view unit);
+// Half of an interval's width behind its value: "±0.41" of a share in percent, "±1.2 ms" of a time.
+std::string margin_text(double margin, std::string_view unit);
+// Below values with margins: "±: 95 % margins; 38 between machines, 2 too few samples", with a line end. Counts by what the margins are
+// made of; of none, nothing.
+std::string margins_text(const std::map<std::string, size_t>& kinds);
 // "cycles: 8451 samples, 0 lost, of 1 of 1 machine, FROM to TO; 39.9 % without symbols", with "; 90.0 % without stacks, ..."
 // where some were taken so, and where symbols are missing "no symbols for: gzip 19.2 % (build ID ...), ..."; each with a line end.
 std::string coverage_text(std::string_view event, const Coverage& coverage);

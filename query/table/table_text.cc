@@ -80,16 +80,7 @@ std::string signed_text(const Value& value, std::string_view unit) {
   return (change != nullptr && *change > 0 ? "+" : "") + cell_text(value, unit);
 }
 
-std::string margin_text(const Value& value, std::string_view unit) {
-  const auto* margin = std::get_if<double>(&value);
-  if (margin == nullptr) {
-    return "";
-  }
-  return unit == "share" ? fmt::format("±{:.2f}", *margin * 100) : "±" + readable(*margin, unit);
-}
-
-// "±: 95 % margins; 38 between machines, 2 too few samples".
-std::string margins_text(const Table& table) {
+std::map<std::string, size_t> margin_kinds(const Table& table) {
   std::map<std::string, size_t> kinds;
   for (size_t column = 0; column < table.columns.size(); ++column) {
     for (const auto& row : table.rows) {
@@ -99,11 +90,7 @@ std::string margins_text(const Table& table) {
       }
     }
   }
-  std::vector<std::string> counts;
-  for (const auto& [kind, count] : kinds) {
-    counts.push_back(kinds.size() == 1 ? "all " + kind : fmt::format("{} {}", count, kind));
-  }
-  return counts.empty() ? "" : fmt::format("±: 95 % margins; {}\n", fmt::join(counts, ", "));
+  return kinds;
 }
 
 // Columns in which every row is absent say nothing to people. Text comes last, so that long names need no padding.
@@ -171,7 +158,8 @@ bool is_verdict(const Table& table, size_t column) {
 GridCell grid_cell(const Table& table, size_t column, const Value& value) {
   const std::string& unit = table.columns[column].unit;
   if (is_margin(table, column)) {
-    return {margin_text(value, unit), Emphasis::kFaint};
+    const auto* half_width = std::get_if<double>(&value);
+    return {half_width == nullptr ? "" : margin_text(*half_width, unit), Emphasis::kFaint};
   }
   if (is_change(table, column)) {
     return {signed_text(value, unit), Emphasis::kNone};
@@ -250,6 +238,18 @@ std::string readable(double value, std::string_view unit) {
   return fmt::format("{:.4g}{}", value / scale.factor, scale.suffix);
 }
 
+std::string margin_text(double margin, std::string_view unit) {
+  return unit == "share" ? fmt::format("±{:.2f}", margin * 100) : "±" + readable(margin, unit);
+}
+
+std::string margins_text(const std::map<std::string, size_t>& kinds) {
+  std::vector<std::string> counts;
+  for (const auto& [kind, count] : kinds) {
+    counts.push_back(kinds.size() == 1 ? "all " + kind : fmt::format("{} {}", count, kind));
+  }
+  return counts.empty() ? "" : fmt::format("±: 95 % margins; {}\n", fmt::join(counts, ", "));
+}
+
 std::string coverage_text(std::string_view event, const Coverage& coverage) {
   return fmt::format("{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols{}\n",
                      printable(event), coverage.samples, coverage.lost, coverage.machines_drawn,
@@ -281,6 +281,6 @@ std::string to_text(const Table& table, const TextStyle& style) {
     text += fmt::format("not shown, for want of width: {}; --csv and --json have every column\n",
                         fmt::join(grid.left_out, ", "));
   }
-  return text + margins_text(table);
+  return text + margins_text(margin_kinds(table));
 }
 }  // namespace plimsoll::query

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/result.h"
 #include "query/selection/parameters.h"
 #include "query/snapshot/snapshot.h"
+#include "query/statistics/estimate.h"
 #include "query/table/table.h"
 
 namespace plimsoll::query {
@@ -16,20 +18,28 @@ namespace plimsoll::query {
 // No answer has more nodes; one takes about 100 bytes.
 inline constexpr size_t kMaxFlameNodes = 2'000'000;
 
+// Nodes whose shares have margins: the largest, so many at most; and fewer, but no fewer than the other number, where they would come to more
+// than kMostFlameSums with a sum for each machine.
+inline constexpr size_t kMostFlameMargins = 500;
+inline constexpr size_t kFewestFlameMargins = 20;
+inline constexpr size_t kMostFlameSums = 2'000'000;
+
 struct FlameRequest {
   Selection selection;
   double min_share = 0;           // nodes with a smaller share of the total are cut
   size_t limit = kMaxFlameNodes;  // nodes of the answer: those with the largest totals
+  bool margins = true;
 };
 
-// Parameters: those of a selection (query/selection/parameters.h); min_share, limit.
+// Parameters: those of a selection (query/selection/parameters.h); min_share, limit, margins (yes or no).
 Result<FlameRequest> parse_flame(const Parameters& parameters, int64_t now_ns);
 
 struct FlameNode {
-  uint32_t name = 0;   // index into Flame::names
-  double self = 0;     // of samples whose leaf this is, in the event's unit
-  double total = 0;    // self and all that is above it, cut or not
-  uint32_t depth = 0;  // of the root: 0
+  uint32_t name = 0;                   // index into Flame::names
+  double self = 0;                     // of samples whose leaf this is, in the event's unit
+  double total = 0;                    // self and all that is above it, cut or not
+  uint32_t depth = 0;                  // of the root: 0
+  std::optional<uint32_t> share = {};  // index into Flame::shares
 };
 
 // Nodes stand in preorder: a node's children follow it, the largest total first, each with its own. No recursion is
@@ -41,11 +51,13 @@ struct Flame {
   Coverage coverage;
   std::vector<std::string> names;
   std::vector<FlameNode> nodes;  // the first is the root, "all"
+  // What parts of the root's total nodes' totals are, with their margins of error.
+  std::vector<statistics::Estimate> shares;
 };
 
 // Each frame is a node, inlined ones included. Locations without a name stand as "[no symbol in BINARY]", samples
 // without a stack as "[no stack]". Costs a pass over the rows, and what is shown: nodes that are cut are not built, and a note says
-// what falls to them.
+// what falls to them. With margins, a second pass.
 Result<Flame> flame(const FlameRequest& request, const Snapshot& snapshot);
 
 // "main;parse;lex 1200": a line for each stack, sorted, its self value rounded to the event's unit. What a cut took off
@@ -54,7 +66,9 @@ Result<Flame> flame(const FlameRequest& request, const Snapshot& snapshot);
 Result<std::string> to_folded(const Flame& flame);
 // For people: a line for each node, indented by its depth, cut where a terminal ends.
 std::string to_text(const Flame& flame, const TextStyle& style = {});
-// {"event", "unit", "notes", "coverage": {...}, "tree": {"name", "self", "total", "children": [...]}}
+// {"event", "unit", "notes", "coverage": {...}, "tree": {"name", "self", "total", "children": [...]}}; nodes whose share of the root's
+// total was estimated also have "total_share", "total_share_margin", "total_share_low", "total_share_high" (absent where there is no
+// margin) and "total_margin_kind", as tables do.
 std::string to_json(const Flame& flame);
 
 // The inverse of to_json(); for answers of a server.

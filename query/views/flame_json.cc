@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
 
 #include "query/table/coverage_json.h"
@@ -13,12 +14,22 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// A share's fields, each with a comma behind it.
+std::string share_text(const statistics::Estimate& share) {
+  const auto field = [](const char* name, const std::optional<double>& value) {
+    return value ? fmt::format(R"("{}":{},)", name, *value) : std::string();
+  };
+  return field("total_share", share.value) + field("total_share_margin", share.margin) +
+         field("total_share_low", share.low) + field("total_share_high", share.high) +
+         fmt::format(R"("total_margin_kind":"{}",)", statistics::margin_kind_name(share.margin_kind));
+}
+
 // nlohmann writes by recursion, which a stack of thousands of frames must not drive: the tree is written here.
 void append_tree(const Flame& flame, std::string& text) {
   for (size_t i = 0; i < flame.nodes.size(); ++i) {
     const FlameNode& node = flame.nodes[i];
-    text += fmt::format(R"({{"name":{},"self":{},"total":{},"children":[)", text_of(flame.names[node.name]),
-                        node.self, node.total);
+    text += fmt::format(R"({{"name":{},"self":{},"total":{},{}"children":[)", text_of(flame.names[node.name]),
+                        node.self, node.total, node.share ? share_text(flame.shares[*node.share]) : "");
     const uint32_t next_depth = i + 1 < flame.nodes.size() ? flame.nodes[i + 1].depth : 0;
     for (uint32_t depth = node.depth + 1; depth > next_depth; --depth) {
       text += "]}";
@@ -41,7 +52,7 @@ class TreeReader {
         return fail(ErrorCode::kCorrupt, "the answer's node {} is not one of a tree", flame_.nodes.size());
       }
       flame_.nodes.push_back({number((*json)["name"].get<std::string>()), (*json)["self"].get<double>(),
-                              (*json)["total"].get<double>(), depth});
+                              (*json)["total"].get<double>(), depth, read_share(*json)});
       const Json& children = (*json)["children"];
       for (auto child = children.rbegin(); child != children.rend(); ++child) {
         pending.emplace_back(&*child, depth + 1);
@@ -59,6 +70,27 @@ class TreeReader {
     return json.is_object() && has("name", [](const Json& value) { return value.is_string(); }) &&
            has("self", is_number) && has("total", is_number) &&
            has("children", [](const Json& value) { return value.is_array(); });
+  }
+
+  // Nothing: the node has none, or one of a kind that is not known here.
+  std::optional<uint32_t> read_share(const Json& json) {
+    const auto kind = json.contains("total_margin_kind") && json["total_margin_kind"].is_string()
+                          ? statistics::margin_kind_called(json["total_margin_kind"].get<std::string>())
+                          : std::nullopt;
+    if (!kind) {
+      return std::nullopt;
+    }
+    const auto field = [&](const char* name) {
+      return json.contains(name) && json[name].is_number() ? std::optional(json[name].get<double>())
+                                                           : std::nullopt;
+    };
+    statistics::Estimate& share = flame_.shares.emplace_back();
+    share.value = field("total_share");
+    share.margin = field("total_share_margin");
+    share.low = field("total_share_low");
+    share.high = field("total_share_high");
+    share.margin_kind = *kind;
+    return static_cast<uint32_t>(flame_.shares.size() - 1);
   }
 
   uint32_t number(const std::string& name) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/printable.h"
 #include "query/views/flame.h"
@@ -41,6 +42,35 @@ std::vector<double> line_values(const Flame& flame) {
   }
   return values;
 }
+
+// What stands behind shares; nothing at all where no node has a margin.
+class Margins {
+ public:
+  explicit Margins(const Flame& flame) : flame_(flame) {
+    for (const FlameNode& node : flame.nodes) {
+      if (node.share) {
+        const statistics::Estimate& estimate = flame.shares[*node.share];
+        ++kinds_[std::string(statistics::margin_kind_name(estimate.margin_kind))];
+        is_any_ = is_any_ || estimate.margin.has_value();
+      }
+    }
+  }
+
+  std::string header() const { return is_any_ ? column("±") : ""; }
+  std::string of(const FlameNode& node) const {
+    const bool has_margin = node.share && flame_.shares[*node.share].margin;
+    return !is_any_ ? "" : column(has_margin ? margin_text(*flame_.shares[*node.share].margin, "share") : "");
+  }
+  // How many shares have margins made of what.
+  const std::map<std::string, size_t>& kinds() const { return kinds_; }
+
+ private:
+  static std::string column(std::string_view text) { return fmt::format(" {:<6}", text); }
+
+  const Flame& flame_;
+  std::map<std::string, size_t> kinds_;
+  bool is_any_ = false;
+};
 
 struct Line {
   std::string stack;
@@ -98,19 +128,22 @@ std::string to_text(const Flame& flame, const TextStyle& style) {
     text += "note: " + printable(note) + "\n";
   }
   text += coverage_text(flame.event, flame.coverage);
-  text += emphasized(fmt::format("{:>12}  {:>8}  {:>8}", "total", "", "self"), Emphasis::kBold, style) + "\n";
+  const Margins margins(flame);
+  text += emphasized(fmt::format("{:>12}  {:>8}{}  {:>8}", "total", "", margins.header(), "self"),
+                     Emphasis::kBold, style) +
+          "\n";
   const double sum = flame.nodes.empty() ? 0 : flame.nodes.front().total;
   const auto share = [&](double value) { return readable(sum == 0 ? 0 : value / sum, "share"); };
   const size_t deepest_indent = style.width == 0 ? kDeepestIndent : std::min(kDeepestIndent, style.width / 6);
   for (const FlameNode& node : flame.nodes) {
     const std::string line =
-        fmt::format("{:>12}  {:>8}  {:>8}  {:{}}{}{}", readable(node.total, flame.unit), share(node.total),
-                    share(node.self), "", 2 * std::min<size_t>(node.depth, deepest_indent),
+        fmt::format("{:>12}  {:>8}{}  {:>8}  {:{}}{}{}", readable(node.total, flame.unit), share(node.total),
+                    margins.of(node), share(node.self), "", 2 * std::min<size_t>(node.depth, deepest_indent),
                     node.depth > deepest_indent ? fmt::format("{}: ", node.depth) : "",
                     folded_name(flame.names[node.name]));
     text += (style.width == 0 ? line : clipped(line, style.width)) + "\n";
   }
-  return text;
+  return text + margins_text(margins.kinds());
 }
 
 }  // namespace plimsoll::query

@@ -38,10 +38,9 @@ class RatioQuery {
     if (!sampled) {
       return propagate(sampled);
     }
-    RowEstimates estimates(*sampled);
     for (size_t row = 0; row < rows_.rows().size(); ++row) {
-      estimates_.push_back(estimates.ratio(row, kNumerator, events_.denominator_group(),
-                                           domains[rows_.rows().keys[row].origin]));
+      estimates_.push_back(estimate_ratio(*sampled, row, kNumerator, events_.denominator_group(),
+                                          domains[rows_.rows().keys[row].origin]));
     }
     return {};
   }

@@ -167,11 +167,7 @@ class SharedQuery {
       return with_hint(propagate(sampled),
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");
     }
-    const Domain all = whole_domain(sample);
-    RowEstimates estimates(*sampled);
-    for (size_t row = 0; row < keys_.size(); ++row) {
-      estimates_.push_back(estimates.share(row, part_, all));
-    }
+    estimates_ = estimate_shares(*sampled, std::span(&part_, 1), whole_domain(sample));
     return {};
   }
 

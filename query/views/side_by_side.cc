@@ -38,17 +38,18 @@ class SideBySideQuery {
   // Of a row its share of the first event, then each other event over that.
   Status sample() {
     const MachineSample sample(snapshot_, rows_.resolved().request.filter);
-    const Domain all = whole_domain(sample);
     const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.origin_group);
     const auto sampled = rows_.sample(sample);
     if (!sampled) {
       return propagate(sampled);
     }
-    RowEstimates estimates(*sampled);
+    constexpr std::array<double RowValues::*, 1> kParts{&RowValues::self};
+    const std::vector<statistics::Estimate> shares = estimate_shares(*sampled, kParts, whole_domain(sample));
     for (size_t row = 0; row < rows_.rows().size(); ++row) {
-      estimates_.push_back(estimates.share(row, &RowValues::self, all));
+      estimates_.push_back(shares[row]);
       for (size_t event = 1; event < rows_.events(); ++event) {
-        estimates_.push_back(estimates.ratio(row, event, kFirst, domains[rows_.rows().keys[row].origin]));
+        estimates_.push_back(
+            estimate_ratio(*sampled, row, event, kFirst, domains[rows_.rows().keys[row].origin]));
       }
     }
     return {};

@@ -101,13 +101,11 @@ class TopQuery {
       return with_hint(propagate(sampled),
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");
     }
-    const Domain all = whole_domain(sample);
-    RowEstimates estimates(*sampled);
-    for (size_t row = 0; row < rows_.size(); ++row) {
-      for (const Part& part : parts_) {
-        estimates_.push_back(estimates.share(row, part.values, all));
-      }
+    std::vector<double RowValues::*> parts;
+    for (const Part& part : parts_) {
+      parts.push_back(part.values);
     }
+    estimates_ = estimate_shares(*sampled, parts, whole_domain(sample));
     return {};
   }
 

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Result<Flame> ask(const Fleet& fleet, const Parameters& parameters = {}) {
   const auto request = parse_flame(parameters, 0);
@@ -214,6 +215,32 @@ TEST(Flame, TextShowsSharesAndIndents) {
   EXPECT_THAT(text, HasSubstr("           4  100.00 %    0.00 %  all\n"
                               "           4  100.00 %   25.00 %    main\n"
                               "           3   75.00 %   75.00 %      parse\n"));
+}
+
+TEST(Flame, MarginsStandBehindShares) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;parse 60\nmain 40\n"});
+  const std::string text = to_text(*ask(fleet));
+  EXPECT_THAT(text, HasSubstr("         100  100.00 %           0.00 %  all\n"));
+  EXPECT_THAT(text, HasSubstr("          60   60.00 % ±9.49    60.00 %      parse\n"));
+  EXPECT_THAT(text, HasSubstr("±: 95 % margins; 1 too few samples, 1 within one machine\n"));
+  EXPECT_THAT(to_text(*ask(fleet, {{"margins", "no"}})), Not(HasSubstr("±")));
+}
+
+TEST(Flame, OnlyTheLargestNodesHaveMargins) {
+  Fleet fleet;
+  std::string stacks;
+  for (size_t function = 0; function < 2 * kMostFlameMargins; ++function) {
+    stacks += fmt::format("f{} {}\n", function, function == 7 ? 500 : 100);
+  }
+  fleet.add({.stacks = stacks});
+  const auto answer = ask(fleet);
+  EXPECT_EQ(
+      std::ranges::count_if(answer->nodes, [](const FlameNode& node) { return node.share.has_value(); }),
+      kMostFlameMargins);
+  EXPECT_EQ(answer->names[answer->nodes[1].name], "f7");
+  EXPECT_TRUE(answer->nodes[1].share);
+  EXPECT_THAT(answer->notes, ElementsAre("margins are of the 500 largest nodes"));
 }
 
 TEST(Flame, StacksOfAnyDepthNeedNoDeepRecursion) {

@@ -1,33 +1,14 @@
 // Random questions to random fleets, against sums made straight from the raw profiles, and margins of those.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 
-#include "query/statistics/linearization.h"
 #include "tests/unit/query/raw_profile_model.h"
 
 namespace plimsoll::query {
 namespace {
 
 using namespace model;
-
-// The share's margin, by the library that the view uses, from these sums.
-statistics::Estimate expected_share(const std::map<Unit, statistics::SampledMachine>& machines,
-                                    const Sampled& row, const Sampled& all) {
-  std::vector<statistics::SampledMachine> sampled;
-  std::array<std::vector<double>, 4> columns;
-  for (const auto& [unit, machine] : machines) {
-    sampled.push_back(machine);
-    const Sums of_row = row.contains(unit) ? row.at(unit) : Sums();
-    const Sums of_all = all.contains(unit) ? all.at(unit) : Sums();
-    columns[0].push_back(of_row.value);
-    columns[1].push_back(of_all.value);
-    columns[2].push_back(of_row.samples);
-    columns[3].push_back(of_all.samples);
-  }
-  return statistics::share(statistics::Design(sampled), {columns[0], columns[1], columns[2], columns[3]});
-}
 
 void expect_close(const Value& value, double expected) {
   EXPECT_LE(std::abs(std::get<double>(value) - expected), 1e-9 * std::abs(expected))

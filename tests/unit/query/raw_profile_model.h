@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "query/statistics/design.h"
+#include "query/statistics/linearization.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query::model {
@@ -524,6 +525,23 @@ inline std::map<Unit, statistics::SampledMachine> sampled_machines(
     }
   }
   return machines;
+}
+
+// The share's margin, by the library that the view uses, from these sums.
+inline statistics::Estimate expected_share(const std::map<Unit, statistics::SampledMachine>& machines,
+                                           const Sampled& row, const Sampled& all) {
+  std::vector<statistics::SampledMachine> sampled;
+  std::array<std::vector<double>, 4> columns;
+  for (const auto& [unit, machine] : machines) {
+    sampled.push_back(machine);
+    const Sums of_row = row.contains(unit) ? row.at(unit) : Sums();
+    const Sums of_all = all.contains(unit) ? all.at(unit) : Sums();
+    columns[0].push_back(of_row.value);
+    columns[1].push_back(of_all.value);
+    columns[2].push_back(of_row.samples);
+    columns[3].push_back(of_all.samples);
+  }
+  return statistics::share(statistics::Design(sampled), {columns[0], columns[1], columns[2], columns[3]});
 }
 
 }  // namespace plimsoll::query::model

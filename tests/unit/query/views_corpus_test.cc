@@ -296,19 +296,19 @@ TEST_F(RealRatio, OfEventsRecordedTogetherIsThatOfTheNaiveSums) {
 // A tree merged from stacks, one by one.
 struct Tree {
   double self = 0;
-  double total = 0;
+  Sampled total;
   std::map<std::string, std::unique_ptr<Tree>> children;
 
   void add(const Sample& sample) {
     Tree* node = this;
-    node->total += sample.value;
+    model::add(sample, node->total);
     for (auto frame = sample.frames.rbegin(); frame != sample.frames.rend(); ++frame) {
       auto& child = node->children[frame->function];
       if (child == nullptr) {
         child = std::make_unique<Tree>();
       }
       node = child.get();
-      node->total += sample.value;
+      model::add(sample, node->total);
     }
     node->self += sample.value;
   }
@@ -332,12 +332,24 @@ class RealFlame : public OnRealProfiles {
     EXPECT_LE(std::abs(value - expected), 1e-9 * expected) << value << " is not " << expected;
   }
 
+  void expect_share(const statistics::Estimate& share, const statistics::Estimate& expected) {
+    EXPECT_EQ(share.margin_kind, expected.margin_kind);
+    ASSERT_EQ(share.margin.has_value(), expected.margin.has_value());
+    if (share.margin) {
+      expect_close(*share.margin, *expected.margin);
+      expect_close(*share.low, *expected.low);
+      expect_close(*share.high, *expected.high);
+      ++margins_;
+    }
+  }
+
   // Nodes are there, once each, and what they hold is right: then an equal number of them is all of them.
   void expect_tree(const Question& question) {
     SCOPED_TRACE(text_of(question.parameters()));
     Tree root;
     question.for_each(fleet_->samples(), [&](const Sample& sample) { root.add(sample); });
     const Flame answer = ask(question);
+    const Machines machines = fleet_->machines(question);
     std::vector<const Tree*> path;
     std::set<const Tree*> seen;
     for (const FlameNode& node : answer.nodes) {
@@ -351,7 +363,10 @@ class RealFlame : public OnRealProfiles {
       }
       EXPECT_TRUE(seen.insert(place).second) << name;
       expect_close(node.self, place->self);
-      expect_close(node.total, place->total);
+      expect_close(node.total, model::sum(place->total));
+      if (node.share) {
+        expect_share(answer.shares[*node.share], ByMachine(machines, place->total, root.total).share());
+      }
       deepest_ = std::max(deepest_, node.depth);
       kernel_nodes_ += name == "[no symbol in [kernel]]" ? 1 : 0;
       path.push_back(place);
@@ -369,6 +384,7 @@ class RealFlame : public OnRealProfiles {
   }
 
   size_t nodes_ = 0;
+  size_t margins_ = 0;
   size_t kernel_nodes_ = 0;
   uint32_t deepest_ = 0;
 };
@@ -378,6 +394,7 @@ TEST_F(RealFlame, OfEachEventIsTheMergedTreeOfTheStacks) {
     expect_tree({.event = event, .by = {}, .where = {}});
   }
   EXPECT_GT(nodes_, 100'000);
+  EXPECT_GT(margins_, 100);
   EXPECT_GT(kernel_nodes_, 200);
   EXPECT_GT(deepest_, 50);
 }

@@ -1,0 +1,34 @@
+#include "query/rows/unit_cells.h"
+
+#include <algorithm>
+
+namespace plimsoll::query {
+
+UnitCells::UnitCells(store::AggregateRequest request, const OriginUnits& units)
+    : request_(std::move(request)) {
+  std::vector<uint32_t>& group = request_.origin_group;
+  const auto part_of = [&](uint32_t origin) {
+    return Part{units.of_origin[origin], store::group_number(group, origin)};
+  };
+  for (uint32_t origin = 0; origin < units.of_origin.size(); ++origin) {
+    parts_.push_back(part_of(origin));
+  }
+  std::ranges::sort(parts_);
+  parts_.erase(std::ranges::unique(parts_).begin(), parts_.end());
+  std::vector<uint32_t> split(units.of_origin.size());
+  for (uint32_t origin = 0; origin < split.size(); ++origin) {
+    split[origin] = static_cast<uint32_t>(std::ranges::lower_bound(parts_, part_of(origin)) - parts_.begin());
+  }
+  group = std::move(split);
+}
+
+Status UnitCells::sum(const store::RowSource& rows) {
+  auto cells = rows.aggregate(request_);
+  if (!cells) {
+    return propagate(cells);
+  }
+  cells_ = std::move(*cells);
+  return {};
+}
+
+}  // namespace plimsoll::query
