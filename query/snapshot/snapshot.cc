@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/run_both.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/data_directory.h"
@@ -21,6 +22,7 @@ Result<int64_t> data_version(sqlite::Database& catalogue) {
 struct OpenDirectory {
   store::DataDirectory directory;
   store::Catalogue catalogue;
+  store::Catalogue beside;  // the same, for a second thread
   std::optional<store::LiveMachines> machines;
   store::LocalRows::Segments segments = {};  // of the newest snapshot
 
@@ -46,6 +48,31 @@ Result<store::LocalRows> open_rows(OpenDirectory& open, const BeforeOpening& bef
   return rows;
 }
 
+// Within a transaction of the catalogue's.
+Status load_dictionaries(OpenDirectory& open, Snapshot& snapshot) {
+  sqlite::Database& catalogue = open.catalogue.database();
+  const auto last_stack = store::Dictionaries::last_stack(catalogue);
+  if (!last_stack) {
+    return propagate(last_stack);
+  }
+  Result<store::Dictionaries> dictionaries;
+  Result<store::Bindings> bindings;
+  Result<std::vector<store::StackNode>> stacks;
+  run_both(
+      [&] {
+        dictionaries = store::Dictionaries::load_without_stacks(catalogue);
+        bindings = store::Bindings::load(catalogue);
+      },
+      [&] { stacks = store::Dictionaries::load_stacks(open.beside.database(), *last_stack); });
+  if (!dictionaries || !bindings || !stacks) {
+    return !dictionaries ? propagate(dictionaries) : !bindings ? propagate(bindings) : propagate(stacks);
+  }
+  snapshot.dictionaries = std::move(*dictionaries);
+  snapshot.dictionaries.stacks = std::move(*stacks);
+  snapshot.bindings = std::move(*bindings);
+  return {};
+}
+
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
 Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpening& before_opening) {
   sqlite::Database& catalogue = open.catalogue.database();
@@ -60,16 +87,9 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpe
   if (!rows) {
     return propagate(rows);
   }
-  auto dictionaries = store::Dictionaries::load(catalogue);
-  if (!dictionaries) {
-    return propagate(dictionaries);
+  if (const Status loaded = load_dictionaries(open, *snapshot); !loaded) {
+    return propagate(loaded);
   }
-  auto bindings = store::Bindings::load(catalogue);
-  if (!bindings) {
-    return propagate(bindings);
-  }
-  snapshot->dictionaries = std::move(*dictionaries);
-  snapshot->bindings = std::move(*bindings);
   snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
   snapshot->origins = OriginIndex(snapshot->dictionaries);
   snapshot->version = *version;
@@ -101,11 +121,16 @@ Result<OpenDirectory> open_directory(const std::string& data_dir) {
   if (!catalogue) {
     return propagate(catalogue);
   }
+  auto beside = store::Catalogue::open(directory->catalogue_path(), sqlite::OpenMode::kRead);
+  if (!beside) {
+    return propagate(beside);
+  }
   auto machines = store::LiveMachines::open_if_there(directory->live_path());
   if (!machines) {
     return propagate(machines);
   }
-  return OpenDirectory{std::move(*directory), std::move(*catalogue), std::move(*machines)};
+  return OpenDirectory{std::move(*directory), std::move(*catalogue), std::move(*beside),
+                       std::move(*machines)};
 }
 
 }  // namespace

@@ -6,9 +6,10 @@ namespace plimsoll::store {
 namespace {
 
 // Runs a query whose first column is a dense ID, and hands each row to `read`.
-template <typename Entry, typename Read>
-Status load_dense(sqlite::Database& database, std::string_view sql, std::vector<Entry>& entries, Read read) {
-  return sqlite::for_each_row(database.query(sql), [&](const sqlite::Statement& row) -> Status {
+template <typename Entry, typename Read, typename... Values>
+Status load_dense(sqlite::Database& database, std::string_view sql, std::vector<Entry>& entries, Read read,
+                  const Values&... values) {
+  return sqlite::for_each_row(database.query(sql, values...), [&](const sqlite::Statement& row) -> Status {
     if (row.integer(0) != static_cast<int64_t>(entries.size())) {
       return fail(ErrorCode::kCorrupt, "{}: the dictionary behind \"{}\" has no entry {}", database.path(),
                   sql, entries.size());
@@ -133,6 +134,17 @@ void index_entries(const std::vector<Entry>& entries, EntryIndex<Entry>& index) 
 }  // namespace
 
 Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
+  const auto last = last_stack(database);
+  auto loaded = last ? load_without_stacks(database) : propagate(last);
+  auto stacks = loaded ? load_stacks(database, *last) : propagate(loaded);
+  if (!stacks) {
+    return propagate(stacks);
+  }
+  loaded->stacks = std::move(*stacks);
+  return loaded;
+}
+
+Result<Dictionaries> Dictionaries::load_without_stacks(sqlite::Database& database) {
   Dictionaries loaded;
   for (const Status& status : {
            load_dense(
@@ -158,14 +170,32 @@ Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
                       loaded.binaries, read_binary),
            load_dense(database, "SELECT id, kind, owner, address, name FROM location ORDER BY id",
                       loaded.locations, read_location),
-           load_dense(database, "SELECT id, parent, location FROM stack ORDER BY id", loaded.stacks,
-                      read_stack),
        }) {
     if (!status) {
       return propagate(status, "loading dictionaries");
     }
   }
   return loaded;
+}
+
+Result<uint32_t> Dictionaries::last_stack(sqlite::Database& database) {
+  const auto last = database.integer("SELECT max(id) FROM stack", 0);
+  return last ? Result<uint32_t>(static_cast<uint32_t>(*last)) : propagate(last, "loading dictionaries");
+}
+
+Result<std::vector<StackNode>> Dictionaries::load_stacks(sqlite::Database& database, uint32_t last) {
+  std::vector<StackNode> stacks(1);
+  stacks.reserve(size_t{last} + 1);
+  const Status loaded = load_dense(
+      database, "SELECT id, parent, location FROM stack WHERE id <= ? ORDER BY id", stacks, read_stack, last);
+  if (!loaded) {
+    return propagate(loaded, "loading dictionaries");
+  }
+  if (stacks.size() != size_t{last} + 1) {
+    return fail(ErrorCode::kCorrupt, "{}: the stacks end with {}, not {}", database.path(), stacks.size() - 1,
+                last);
+  }
+  return stacks;
 }
 
 Result<DictionaryWriter> DictionaryWriter::open(sqlite::Database& database) {

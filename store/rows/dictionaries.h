@@ -97,6 +97,12 @@ struct Dictionaries {
   std::vector<StackNode> stacks{1};
 
   static Result<Dictionaries> load(sqlite::Database& database);
+
+  // The same in two parts, of which the larger is often the stacks. Entries are only ever added: another connection, whose state may be
+  // newer, has those up to `last` as they were.
+  static Result<Dictionaries> load_without_stacks(sqlite::Database& database);
+  static Result<uint32_t> last_stack(sqlite::Database& database);
+  static Result<std::vector<StackNode>> load_stacks(sqlite::Database& database, uint32_t last);
 };
 
 // Adds entries, to memory and to the database together, within the caller's transaction. If that is rolled back, this

@@ -119,6 +119,22 @@ TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
             std::tuple(1U, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap", "stratum"));
 }
 
+TEST_F(DictionariesTest, AnotherConnectionHasTheStacksOfAnOlderState) {
+  Catalogue catalogue = open();
+  auto writer = *DictionaryWriter::open(catalogue.database());
+  ASSERT_TRUE(writer.stack({0, 7}) && writer.stack({1, 8}));
+  const auto last = Dictionaries::last_stack(catalogue.database());
+  ASSERT_TRUE(last);
+  ASSERT_TRUE(writer.stack({2, 9}));
+  Catalogue other = open();
+  const auto stacks = Dictionaries::load_stacks(other.database(), *last);
+  ASSERT_TRUE(stacks) << stacks.error().text();
+  EXPECT_EQ(*stacks, (std::vector<StackNode>{{0, 0}, {0, 7}, {1, 8}}));
+  const auto missing = Dictionaries::load_stacks(other.database(), 4);
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("the stacks end with 3, not 4"));
+}
+
 TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {
   Catalogue catalogue = open();
   auto writer = *DictionaryWriter::open(catalogue.database());
