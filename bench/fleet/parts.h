@@ -1,0 +1,11 @@
+// What fleet_bench measures, one function a part.
+#pragma once
+
+#include "bench/harness/program.h"
+
+namespace plimsoll::bench {
+
+// The time of a draw over a million machines in a thousand strata.
+Status measure_draws(const Flags& flags, Report& report);
+
+}  // namespace plimsoll::bench
