@@ -48,7 +48,9 @@ TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
   };
   const std::vector<View> views{
       {{"top"}, "lex"},
+      {{"top", "--focus", "copy", "--hide", "^parse$"}, "copy"},
       {{"callers", "copy"}, "parse"},
+      {{"callers", "copy", "--hide", "parse"}, "main"},
       {{"callees", "parse"}, "[itself]"},
       {{"callers", "--of", "function=~^(copy|lex)$"}, "main"},
       {{"diff", "--base-where", "app=app", "--new-where", "app=b"}, "less"},
@@ -83,6 +85,22 @@ TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
     for (const auto& form : forms) {
       EXPECT_EQ(ask(view, {"--server", server.address()}, form), of_directory[asked++]);
     }
+  }
+}
+
+TEST_F(Views, FlamesAreTheSameWithTheirMargins) {
+  const TestServer server(data_);
+  ASSERT_TRUE(server.becomes_ready());
+  for (const std::vector<std::string>& form : {std::vector<std::string>{}, {"--json"}, {"--folded"}}) {
+    const auto ask = [&](const std::string& flag, const std::string& source) {
+      std::vector<std::string> argv{"plimsoll", "flame", flag, source, "--ignore", "lex"};
+      argv.insert(argv.end(), form.begin(), form.end());
+      return run(argv);
+    };
+    const Finished of_directory = ask("--data", data_);
+    EXPECT_EQ(of_directory.status, 0) << of_directory.err;
+    EXPECT_THAT(of_directory.out, HasSubstr(form.empty() ? " % ±0." : "parse"));
+    EXPECT_EQ(ask("--server", server.address()).out, of_directory.out);
   }
 }
 
