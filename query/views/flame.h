@@ -22,7 +22,7 @@ inline constexpr size_t kMaxFlameNodes = 2'000'000;
 // than kMostFlameSums with a sum for each machine.
 inline constexpr size_t kMostFlameMargins = 500;
 inline constexpr size_t kFewestFlameMargins = 20;
-inline constexpr size_t kMostFlameSums = 2'000'000;
+inline constexpr size_t kMostFlameSums = 1'000'000;
 
 struct FlameRequest {
   Selection selection;
