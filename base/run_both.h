@@ -1,6 +1,8 @@
 // Two pieces of work at once.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <thread>
 
 namespace plimsoll {
@@ -11,6 +13,14 @@ template <typename First, typename Second>
 void run_both(const First& first, const Second& second) {
   const std::jthread other(second);
   first();
+}
+
+// What `of` gives, or an error, for 0 and for 1, worked out at once.
+template <typename Of>
+auto both_of(const Of& of) {
+  std::array<decltype(of(size_t{0})), 2> results;
+  run_both([&] { results[0] = of(size_t{0}); }, [&] { results[1] = of(size_t{1}); });
+  return results;
 }
 
 }  // namespace plimsoll

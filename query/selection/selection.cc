@@ -282,7 +282,7 @@ std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hid
   std::string text;
   for (const Predicate& predicate : hide) {
     matches.emplace_back(predicate, snapshot);
-    text += fmt::format("{}\n", predicate.text());
+    text += fmt::format("{} {}\n", predicate.text().size(), predicate.text());
   }
   const auto is_hidden = [&](FramePlace place) {
     return std::ranges::any_of(

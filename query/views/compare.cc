@@ -19,6 +19,7 @@
 #include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
+#include "query/selection/joint_coverage.h"
 #include "query/snapshot/event_pair.h"
 #include "query/statistics/linearization.h"
 #include "query/statistics/relative_change.h"
@@ -227,7 +228,8 @@ class CompareQuery {
     Table table;
     table.event = request_.ratio;
     add_notes(table);
-    add_coverage(table.coverage);
+    table.coverage = joint_coverage(halves_[kBase].resolved, halves_[kOther].resolved, snapshot_);
+    symbols_.describe(table.coverage);
     table.columns = grouping_.columns();
     table.columns.push_back({"weight", "share"});
     for (const char* name : kNames) {
@@ -334,30 +336,6 @@ class CompareQuery {
     table.notes.push_back(
         fmt::format("more_machines: for margins of {:.2f} %; [as mixed] moves with the mix of jobs as well",
                     100 * request_.margin));
-  }
-
-  // Of both sides together; what is in both counts twice, but for machines.
-  void add_coverage(Coverage& coverage) const {
-    const Coverage& base = halves_[kBase].resolved.coverage;
-    coverage = halves_[kOther].resolved.coverage;
-    coverage.from_ns = std::min(coverage.from_ns, base.from_ns);
-    coverage.to_ns = std::max(coverage.to_ns, base.to_ns);
-    coverage.lost += base.lost;
-    coverage.machines_drawn = machines_of_either();
-    coverage.machines_live = std::max(snapshot_.machines_registered, coverage.machines_drawn);
-    symbols_.describe(coverage);
-  }
-
-  int64_t machines_of_either() const {
-    std::vector<bool> is_there(snapshot_.origins.machines);
-    for (const Half& half : halves_) {
-      for (uint32_t origin = 1; origin < half.resolved.request.filter.origins.size(); ++origin) {
-        if (half.resolved.request.filter.origins[origin]) {
-          is_there[snapshot_.origins.machine_of(origin)] = true;
-        }
-      }
-    }
-    return std::ranges::count(is_there, true);
   }
 
   const CompareRequest& request_;

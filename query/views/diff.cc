@@ -7,46 +7,30 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
 
 #include "base/run_both.h"
 #include "base/time.h"
+#include "query/rows/change_judgement.h"
 #include "query/rows/grouping.h"
-#include "query/rows/machine_windows.h"
-#include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
-#include "query/statistics/difference.h"
-#include "query/statistics/stability/row_changes.h"
-#include "query/statistics/student_t.h"
+#include "query/selection/joint_coverage.h"
 #include "query/views/estimate_columns.h"
 
 namespace plimsoll::query {
 namespace {
-
-// A row's part that is compared.
-struct Part {
-  const char* name;
-  double RowValues::* values;
-};
-constexpr std::array<Part, 2> kParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
 
 // One of the two selections.
 struct Half {
   const Selection* selection = nullptr;
   ResolvedSelection resolved;
   double samples = 0;
-  double whole = 0;  // what values are divided by
-  // By unit of the joint sample, of the rows that margins are asked for.
-  SampledRows sampled;
-  UnitColumn whole_by_unit;
-  size_t machines = 0;
+  double whole = 0;               // what values are divided by
+  std::vector<double> exposures;  // of rates: by origin, what that is made of
 };
 
 struct DiffRow {
@@ -74,17 +58,12 @@ class DiffQuery {
       return propagate(summed);
     }
     const size_t rows = rows_.size();
-    if (request_.margins) {
-      keep_largest();
-      if (auto judged = judge(); !judged) {
-        return propagate(judged);
-      }
+    if (auto judged = request_.margins ? judge() : Status(); !judged) {
+      return propagate(judged);
     }
     rank();
-    if (request_.margins) {
-      if (auto estimated = estimate(shown_); !estimated) {
-        return propagate(estimated);
-      }
+    if (auto estimated = request_.margins ? estimate() : Status(); !estimated) {
+      return propagate(estimated);
     }
     return make_table(rows);
   }
@@ -96,17 +75,9 @@ class DiffQuery {
 
   uint32_t event() const { return halves_[kOther].resolved.event; }
 
-  // What `of_half` gives, or an error, of both halves, worked out at once.
-  template <typename OfHalf>
-  static auto of_both(const OfHalf& of_half) {
-    std::array<decltype(of_half(kBase)), 2> results;
-    run_both([&] { results[kBase] = of_half(kBase); }, [&] { results[kOther] = of_half(kOther); });
-    return results;
-  }
-
   Status sum() {
     std::array<SymbolCoverage, 2> symbols{SymbolCoverage(snapshot_), SymbolCoverage(snapshot_)};
-    auto summed = of_both([&](size_t half) {
+    auto summed = both_of([&](size_t half) {
       return sum_selection(halves_[half].resolved.request, 1, 0, grouping_, snapshot_, symbols[half]);
     });
     for (const size_t half : {kBase, kOther}) {
@@ -132,8 +103,8 @@ class DiffQuery {
                        why_empty(*half.selection, snapshot_));
     }
     if (request_.measure == Measure::kRate) {
-      const std::vector<double> by_origin = rate_exposures(half.resolved, snapshot_);
-      half.whole = std::accumulate(by_origin.begin(), by_origin.end(), 0.0);
+      half.exposures = rate_exposures(half.resolved, snapshot_);
+      half.whole = std::accumulate(half.exposures.begin(), half.exposures.end(), 0.0);
     }
     const SummedRows& rows = summed.rows;
     for (size_t row = 0; row < rows.size(); ++row) {
@@ -156,7 +127,7 @@ class DiffQuery {
   // By what both sides have together, which says nothing of how they differ.
   void keep_largest() {
     std::vector<bool> is_kept(rows_.size());
-    for (const Part& part : kParts) {
+    for (const RowPart& part : kRowParts) {
       std::vector<uint32_t> places(rows_.size());
       std::iota(places.begin(), places.end(), 0);
       const auto size = [&](uint32_t place) {
@@ -177,124 +148,41 @@ class DiffQuery {
     rows_ = std::move(kept);
   }
 
-  // Of which rows more than chance is seen; and where the machines are too few for that, margins of all rows.
+  // Of which of the largest rows more than chance is seen.
   Status judge() {
-    store::RowFilter either = halves_[kBase].resolved.request.filter;
-    const store::RowFilter& other = halves_[kOther].resolved.request.filter;
-    for (size_t origin = 0; origin < either.origins.size(); ++origin) {
-      either.origins[origin] = either.origins[origin] || other.origins[origin];
+    keep_largest();
+    const auto side = [&](size_t half) {
+      return JudgedSide{halves_[half].resolved.request, halves_[half].exposures};
+    };
+    judgement_.emplace(statistic_of(request_.measure), std::array{side(kBase), side(kOther)}, grouping_,
+                       snapshot_);
+    std::vector<RowKey> keys;
+    for (const DiffRow& row : rows_) {
+      keys.push_back(row.key);
     }
-    sample_ = std::make_unique<const MachineSample>(snapshot_, either);
-    all_ = std::make_unique<const Domain>(whole_domain(*sample_));
-    std::vector<size_t> all(rows_.size());
-    std::iota(all.begin(), all.end(), 0);
-    const auto windows = windows_of_machines(all);
-    if (!windows) {
-      return propagate(windows);
+    auto p_values = judgement_->p_values(keys);
+    if (!p_values) {
+      return propagate(p_values);
     }
-    const size_t tests = rows_.size() * kParts.size();
-    const statistics::ChangesByChance by_chance = statistics::change_by_chance(
-        (*windows)[kBase].window(), (*windows)[kOther].window(), {.rows = tests});
-    if (by_chance.units >= kLeastUnits) {
-      p_values_.assign(by_chance.p_values.begin(), by_chance.p_values.end());
-      return {};
-    }
-    if (auto estimated = estimate(all); !estimated) {
-      return propagate(estimated);
-    }
-    for (size_t test = 0; test < tests; ++test) {
-      p_values_.push_back(p_value_by_counts(estimates_[test / kParts.size()][test % kParts.size()], tests));
-    }
+    p_values_ = std::move(*p_values);
     return {};
   }
 
-  std::vector<RowKey> keys_of(std::span<const size_t> rows) const {
+  Status estimate() {
     std::vector<RowKey> keys;
-    for (const size_t row : rows) {
+    for (const size_t row : shown_) {
       keys.push_back(rows_[row].key);
     }
-    return keys;
-  }
-
-  // By how much the halves' machines differ in these rows.
-  Result<std::array<MachineWindow, 2>> windows_of_machines(std::span<const size_t> rows) {
-    const OriginUnits machines = sample_->machines_of_origins();
-    const RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_, {.samples = false});
-    const auto tables =
-        of_both([&](size_t half) { return splitter.tabulate(halves_[half].resolved.request, machines); });
-    std::array<std::vector<double>, 2> whole;
-    for (const size_t half : {kBase, kOther}) {
-      if (!tables[half]) {
-        return with_hint(propagate(tables[half]),
-                         "look at fewer rows (among), or at no margins (margins=no)");
-      }
-      whole[half] = request_.measure == Measure::kRate
-                        ? machines.sums(rate_exposures(halves_[half].resolved, snapshot_))
-                        : tables[half]->whole;
+    auto estimates = judgement_->differences(keys);
+    if (!estimates) {
+      return propagate(estimates);
     }
-    return machine_windows({{{*tables[kBase], whole[kBase]}, {*tables[kOther], whole[kOther]}}}, *sample_);
-  }
-
-  // Fills estimates_ of `rows`, where that has not been done.
-  Status estimate(std::span<const size_t> rows) {
-    if (!estimates_.empty()) {
-      return {};
-    }
-    const RowSplitter splitter(keys_of(rows), 1, grouping_, snapshot_);
-    auto sampled = of_both([&](size_t half) {
-      return splitter.split(halves_[half].resolved.request, sample_->units_of_origins());
-    });
-    for (const size_t number : {kBase, kOther}) {
-      Half& half = halves_[number];
-      if (!sampled[number]) {
-        return with_hint(propagate(sampled[number]),
-                         "ask for fewer rows (limit), or for no margins (margins=no)");
-      }
-      half.sampled = std::move(*sampled[number]);
-      half.machines = MachineSample(snapshot_, half.resolved.request.filter).units();
-      fill_whole(half.sampled, 0, *all_, half.whole_by_unit);
-      if (request_.measure == Measure::kRate) {
-        half.whole_by_unit.values =
-            sample_->units_of_origins().sums(rate_exposures(half.resolved, snapshot_));
-      }
-    }
-    estimates_.resize(rows_.size());
-    const auto estimate_part = [&](size_t part) {
-      for (size_t place = 0; place < rows.size(); ++place) {
-        estimates_[rows[place]][part] = estimate(place, kParts[part]);
-      }
-    };
-    run_both([&] { estimate_part(0); }, [&] { estimate_part(1); });
+    estimates_ = std::move(*estimates);
     return {};
-  }
-
-  statistics::Estimate estimate(size_t place, const Part& part) const {
-    std::array<UnitColumn, 2> columns;
-    const auto side = [&](size_t half) {
-      fill(halves_[half].sampled, place, 0, part.values, *all_, columns[half]);
-      return statistics::Side{row_sums_of(columns[half], halves_[half].whole_by_unit),
-                              halves_[half].machines};
-    };
-    return statistics::difference(statistic_of(request_.measure), all_->design, side(kBase), side(kOther));
-  }
-
-  // Of one machine, all that is known is the noise of its counts. By Bonferroni.
-  static std::optional<double> p_value_by_counts(const statistics::Estimate& estimate, size_t tests) {
-    if (estimate.margin_kind != statistics::MarginKind::kWithinOneMachine) {
-      return std::nullopt;
-    }
-    constexpr double kEndless = std::numeric_limits<double>::infinity();
-    const double standard_error =
-        estimate.margin.value_or(0) / statistics::student_t_quantile(0.975, kEndless);
-    if (standard_error <= 0) {
-      return 1;
-    }
-    const double deviations = std::abs(estimate.value.value_or(0)) / standard_error;
-    return std::min(1.0, 2 * statistics::student_t_cdf(-deviations, kEndless) * static_cast<double>(tests));
   }
 
   bool has_changed(size_t row, size_t part) const {
-    return !p_values_.empty() && p_values_[row * kParts.size() + part].value_or(1) < kChangeLevel;
+    return !p_values_.empty() && p_values_[row * kRowParts.size() + part].value_or(1) < kChangeLevel;
   }
 
   // Leaves in shown_ the rows to show, in their order.
@@ -334,14 +222,15 @@ class DiffQuery {
     const store::EventEntry& event = snapshot_.dictionaries.events[this->event()];
     table.event = event.name;
     add_notes(rows, table);
-    add_coverage(table.coverage);
+    table.coverage = joint_coverage(halves_[kBase].resolved, halves_[kOther].resolved, snapshot_);
+    symbols_.describe(table.coverage);
     table.columns = grouping_.columns();
     add_columns(event, table);
-    for (const size_t row : shown_) {
+    for (size_t place = 0; place < shown_.size(); ++place) {
       auto& values = table.rows.emplace_back();
-      grouping_.add_texts(rows_[row].key, values);
-      for (size_t part = 0; part < kParts.size(); ++part) {
-        add_values(row, part, values);
+      grouping_.add_texts(rows_[shown_[place]].key, values);
+      for (size_t part = 0; part < kRowParts.size(); ++part) {
+        add_values(place, part, values);
       }
     }
     return table;
@@ -349,7 +238,7 @@ class DiffQuery {
 
   void add_columns(const store::EventEntry& event, Table& table) const {
     const TableColumn measure = measure_column(request_.measure, event);
-    for (const Part& part : kParts) {
+    for (const RowPart& part : kRowParts) {
       for (const char* name : kNames) {
         table.columns.push_back({fmt::format("{}_{}_{}", name, part.name, measure.name), measure.unit});
       }
@@ -361,17 +250,18 @@ class DiffQuery {
     }
   }
 
-  void add_values(size_t row, size_t part, std::vector<Value>& values) const {
-    const double difference = change(rows_[row], kParts[part].values);
-    values.emplace_back(measured(rows_[row], kBase, kParts[part].values));
-    values.emplace_back(measured(rows_[row], kOther, kParts[part].values));
+  void add_values(size_t place, size_t part, std::vector<Value>& values) const {
+    const size_t row = shown_[place];
+    const double difference = change(rows_[row], kRowParts[part].values);
+    values.emplace_back(measured(rows_[row], kBase, kRowParts[part].values));
+    values.emplace_back(measured(rows_[row], kOther, kRowParts[part].values));
     values.emplace_back(difference);
     if (!request_.margins) {
       values.resize(values.size() + 6);
       return;
     }
-    add_estimate(&estimates_[row][part], values);
-    const std::optional<double>& p_value = p_values_[row * kParts.size() + part];
+    add_estimate(&estimates_[place * kRowParts.size() + part], values);
+    const std::optional<double>& p_value = p_values_[row * kRowParts.size() + part];
     values.push_back(value_or_absent(p_value));
     values.emplace_back(!p_value                   ? "cannot tell"
                         : *p_value >= kChangeLevel ? "may be chance"
@@ -407,32 +297,6 @@ class DiffQuery {
     }
   }
 
-  // Of both sides together; what is in both counts twice, but for machines.
-  void add_coverage(Coverage& coverage) const {
-    const Coverage& base = halves_[kBase].resolved.coverage;
-    coverage = halves_[kOther].resolved.coverage;
-    coverage.from_ns = std::min(coverage.from_ns, base.from_ns);
-    coverage.to_ns = std::max(coverage.to_ns, base.to_ns);
-    coverage.lost += base.lost;
-    coverage.machines_drawn = static_cast<int64_t>(machines_of_either());
-    coverage.machines_live = std::max(snapshot_.machines_registered, coverage.machines_drawn);
-    symbols_.describe(coverage);
-  }
-
-  size_t machines_of_either() const {
-    std::vector<bool> is_there(snapshot_.origins.machines);
-    for (const store::OriginEventEntry& entry : snapshot_.dictionaries.origin_events) {
-      if (entry.event == event() && (halves_[kBase].resolved.request.filter.origins[entry.origin] ||
-                                     halves_[kOther].resolved.request.filter.origins[entry.origin])) {
-        is_there[snapshot_.origins.machine_of(entry.origin)] = true;
-      }
-    }
-    return static_cast<size_t>(std::ranges::count(is_there, true));
-  }
-
-  // Below, too few to tell chance by: of 7 pairs no permutation is rarer than 1 in 64.
-  static constexpr size_t kLeastUnits = 8;
-
   const DiffRequest& request_;
   const Snapshot& snapshot_;
   Grouping grouping_{request_.by, hidden_frames(request_.base.hide, snapshot_), snapshot_};
@@ -440,11 +304,9 @@ class DiffQuery {
   std::array<Half, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;
   std::vector<DiffRow> rows_;
-  // The machines of either; absent: no margins are asked for.
-  std::unique_ptr<const MachineSample> sample_;
-  std::unique_ptr<const Domain> all_;
-  std::vector<std::optional<double>> p_values_;                             // row-major, by part; likewise
-  std::vector<std::array<statistics::Estimate, kParts.size()>> estimates_;  // by row, of those that are shown
+  std::optional<ChangeJudgement> judgement_;     // absent: no margins are asked for; likewise empty:
+  std::vector<std::optional<double>> p_values_;  // row-major, by part
+  std::vector<statistics::Estimate> estimates_;  // likewise, of the rows that are shown
   std::vector<size_t> shown_;
 };
 
