@@ -10,6 +10,7 @@
 #include "query/views/coverage.h"
 #include "query/views/diff.h"
 #include "query/views/flame.h"
+#include "query/views/jobs.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
 #include "query/views/shared.h"
@@ -106,6 +107,8 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
                               as_json(with_fleet(query::coverage))));
   routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines,
                               as_json(with_fleet(query::machines))));
+  routes.push_back(
+      view_route("/api/v1/jobs", json, snapshots, query::parse_jobs, as_json(with_fleet(query::jobs))));
   const auto sql = [&snapshots](const query::SqlRequest& request, const query::Snapshot& snapshot) {
     return query::sql(request, snapshot, [&] { return query::LiveFleet::load(snapshots.data_dir()); });
   };

@@ -240,11 +240,21 @@ void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
       ->type_name("WHAT");
 }
 
+void add_jobs_flags(CLI::App& command, query::Parameters& parameters) {
+  add_limit(command, parameters);
+}
+
+std::string jobs_footer() {
+  return "Examples:\n"
+         "  plimsoll jobs --server 127.0.0.1:7070                  what uses most CPU time\n"
+         "  plimsoll jobs --data DIR --limit 1000000 --csv         all of them\n";
+}
+
 std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 10> kCommands{{
+constexpr std::array<TableCommand, 11> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -262,6 +272,8 @@ constexpr std::array<TableCommand, 10> kCommands{{
     {"coverage", "Which part of the fleet, and of its CPU time, answers stand on", add_coverage_flags,
      coverage_footer, run_coverage},
     {"machines", "The machines, and what runs on them", add_machines_flags, no_footer, run_machines},
+    {"jobs", "The jobs: on how many machines, their CPU quotas, what they use", add_jobs_flags, jobs_footer,
+     run_jobs},
 }};
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
 #include "query/views/diff.h"
+#include "query/views/jobs.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
 #include "query/views/shared.h"
@@ -93,6 +94,10 @@ Status run_coverage(const TableOptions& options) {
 
 Status run_machines(const TableOptions& options) {
   return run(options, "/api/v1/machines", query::parse_machines, with_fleet(options, query::machines));
+}
+
+Status run_jobs(const TableOptions& options) {
+  return run(options, "/api/v1/jobs", query::parse_jobs, with_fleet(options, query::jobs));
 }
 
 }  // namespace plimsoll::cli

@@ -102,6 +102,9 @@ TEST(MachinesOverHttp, ShowWhatAHeartbeatTold) {
     EXPECT_EQ(text(instances[0].at("instance")), "/db.service");
     EXPECT_EQ(number(instances[0].at("weight")), 200);
     EXPECT_EQ(number(instances[0].at("cpu_used")), 0.25);
+    auto jobs = std::vector<std::string>{"plimsoll", "jobs", "--csv"};
+    jobs.insert(jobs.end(), source.begin(), source.end());
+    EXPECT_THAT(run(jobs).out, HasSubstr("\r\ndb,1,1,1.5,0,0.25,1\r\n"));
   }
 
   wire::HeartbeatRequest nonsense = heartbeat();

@@ -1,0 +1,30 @@
+// `jobs`: what runs on the fleet, by the newest censuses of the machines that are there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "query/selection/parameters.h"
+#include "query/snapshot/snapshot.h"
+#include "query/table/table.h"
+#include "query/views/machines.h"
+
+namespace plimsoll::query {
+
+struct JobsRequest {
+  size_t limit = 20;
+  int64_t now_ns = 0;  // wall clock: who is live
+};
+
+// Parameters: limit.
+Result<JobsRequest> parse_jobs(const Parameters& parameters, int64_t now_ns);
+
+// A row for each job that runs on live machines, those that use most CPU time first, then by name:
+//   job, machines (that it has an instance on), instances
+//   cpu_quota: CPUs that all its instances may have together; absent: no instance has a limit. unlimited: instances without one
+//   cpu_used: CPUs that were busy with it; absent: no machine has had two censuses yet. cpu_used_share: of what all jobs use
+// Where there are none, a note says why. The snapshot is not looked at. The coverage counts the live machines, and those of them that have sent a census; its times are those of the censuses.
+Result<Table> jobs(const JobsRequest& request, const Snapshot& snapshot, const LiveFleet& fleet);
+
+}  // namespace plimsoll::query

@@ -1,0 +1,83 @@
+#include "query/views/jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kNowNs = 10'000'000'000;
+
+store::LiveMachine machine(const std::string& id, int64_t last_seen_ns = kNowNs) {
+  store::LiveMachine machine;
+  machine.attributes.set_id(id);
+  machine.last_seen_ns = last_seen_ns;
+  machine.heartbeat_ns = 1'000'000'000;
+  return machine;
+}
+
+wire::InstanceUsage usage(const std::string& job, double quota_cpus, int64_t cpu_time_ns) {
+  wire::InstanceUsage usage;
+  usage.set_job(job);
+  usage.set_instance(job + "/1");
+  usage.set_quota_cpus(quota_cpus);
+  usage.set_cpu_time_ns(cpu_time_ns);
+  return usage;
+}
+
+Result<Table> ask(const Parameters& parameters, const LiveFleet& live) {
+  const auto request = parse_jobs(parameters, kNowNs);
+  return request ? jobs(*request, Snapshot(), live) : Result<Table>(propagate(request));
+}
+
+// m1 and m2 are live, m3 is gone; m2 has not sent a second census.
+LiveFleet three_machines() {
+  return {{machine("m1"), machine("m2"), machine("m3", 1)},
+          {{"m1", kNowNs - 5, 1000, {usage("web", 2, 500), usage("web", 0, 250), usage("db", 0, 250)}},
+           {"m2", kNowNs - 7, 0, {usage("web", 1, 0), usage("new", 4, 0)}},
+           {"m3", 1, 1000, {usage("old", 1, 1000)}}}};
+}
+
+TEST(Jobs, AreSummedOverTheirInstancesOnLiveMachines) {
+  EXPECT_EQ(csv(ask({}, three_machines())),
+            "job,machines,instances,cpu_quota,unlimited,cpu_used,cpu_used_share\n"
+            "web,2,3,3,1,0.75,0.75\n"
+            "db,1,1,,1,0.25,0.25\n"
+            "new,1,1,4,0,,\n");
+}
+
+TEST(Jobs, TheLargestAreShownAndANoteCountsTheOthers) {
+  const auto table = ask({{"limit", "1"}}, three_machines());
+  EXPECT_THAT(csv(table), HasSubstr("\nweb,"));
+  EXPECT_EQ(table->rows.size(), 1);
+  EXPECT_THAT(table->notes, ElementsAre("1 of 3 jobs are shown"));
+}
+
+TEST(Jobs, TheCoverageCountsMachinesWithACensus) {
+  const auto table = ask({}, three_machines());
+  EXPECT_EQ(table->coverage.machines_live, 2);
+  EXPECT_EQ(table->coverage.machines_drawn, 2);
+  EXPECT_EQ(table->coverage.from_ns, kNowNs - 7);
+  EXPECT_EQ(table->coverage.to_ns, kNowNs - 5);
+}
+
+TEST(Jobs, NoneHasItsReason) {
+  EXPECT_THAT(ask({}, {})->notes, ElementsAre("nothing: no machine has registered"));
+  EXPECT_THAT(ask({}, {{machine("m1", 1)}, {}})->notes,
+              ElementsAre("nothing: none of the 1 machines that have registered is live"));
+  EXPECT_THAT(ask({}, {{machine("m1")}, {}})->notes,
+              ElementsAre("nothing: none of the 1 live machines has told what runs on it"));
+}
+
+TEST(Jobs, ParametersAreChecked) {
+  EXPECT_THAT(ask({{"limit", "0"}}, {}).error().text(), HasSubstr("limit is \"0\""));
+  EXPECT_THAT(ask({{"by", "job"}}, {}).error().text(), HasSubstr("there is no parameter \"by\""));
+}
+
+}  // namespace
+}  // namespace plimsoll::query
