@@ -251,7 +251,7 @@ class RandomSeries : public ::testing::TestWithParam<uint64_t> {
 
 TEST_P(RandomSeries, AgreesWithSumsOverTheRawProfilesOfEachBucket) {
   size_t rows = 0;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 30; ++i) {
     const model::Question question = model::random_question(random_, samples_);
     const bool is_share = i % 2 == 0;
     const std::string measure = is_share ? "share" : "rate";
