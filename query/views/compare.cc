@@ -152,7 +152,7 @@ class CompareQuery {
     for (const Compared& job : jobs_) {
       keys.push_back(job.key);
     }
-    RowSplitter splitter(keys, events_.groups(), grouping_, snapshot_);
+    const RowSplitter splitter(keys, events_.groups(), grouping_, snapshot_);
     for (const size_t half : {kBase, kOther}) {
       auto sampled = splitter.split(halves_[half].resolved.request, sample.units_of_origins());
       if (!sampled) {

@@ -7,6 +7,7 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -154,8 +155,8 @@ class DiffQuery {
     const auto side = [&](size_t half) {
       return JudgedSide{halves_[half].resolved.request, halves_[half].exposures};
     };
-    judgement_.emplace(statistic_of(request_.measure), std::array{side(kBase), side(kOther)}, grouping_,
-                       snapshot_);
+    judgement_ = std::make_unique<const ChangeJudgement>(
+        statistic_of(request_.measure), std::array{side(kBase), side(kOther)}, grouping_, snapshot_);
     std::vector<RowKey> keys;
     for (const DiffRow& row : rows_) {
       keys.push_back(row.key);
@@ -304,9 +305,9 @@ class DiffQuery {
   std::array<Half, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;
   std::vector<DiffRow> rows_;
-  std::optional<ChangeJudgement> judgement_;     // absent: no margins are asked for; likewise empty:
-  std::vector<std::optional<double>> p_values_;  // row-major, by part
-  std::vector<statistics::Estimate> estimates_;  // likewise, of the rows that are shown
+  std::unique_ptr<const ChangeJudgement> judgement_;  // absent: no margins are asked for; likewise empty:
+  std::vector<std::optional<double>> p_values_;       // row-major, by part
+  std::vector<statistics::Estimate> estimates_;       // likewise, of the rows that are shown
   std::vector<size_t> shown_;
 };
 

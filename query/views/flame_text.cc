@@ -58,8 +58,11 @@ class Margins {
 
   std::string header() const { return is_any_ ? column("±") : ""; }
   std::string of(const FlameNode& node) const {
-    const bool has_margin = node.share && flame_.shares[*node.share].margin;
-    return !is_any_ ? "" : column(has_margin ? margin_text(*flame_.shares[*node.share].margin, "share") : "");
+    if (!is_any_) {
+      return "";
+    }
+    const std::optional<double> margin = node.share ? flame_.shares[*node.share].margin : std::nullopt;
+    return column(margin ? margin_text(*margin, "share") : "");
   }
   // How many shares have margins made of what.
   const std::map<std::string, size_t>& kinds() const { return kinds_; }

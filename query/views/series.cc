@@ -70,7 +70,7 @@ class SeriesQuery {
       exposures_ = rate_exposures(resolved_, snapshot_);
     }
     start_table();
-    RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_);
+    const RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_);
     for (const auto& [start_ns, origins] : origins_of_bucket_) {
       if (auto added = add_bucket(start_ns, origins, splitter); !added) {
         return propagate(added, "the bucket of {}", format_time(start_ns));
@@ -145,7 +145,7 @@ class SeriesQuery {
     }
   }
 
-  Status add_bucket(int64_t start_ns, const std::vector<uint32_t>& origins, RowSplitter& splitter) {
+  Status add_bucket(int64_t start_ns, const std::vector<uint32_t>& origins, const RowSplitter& splitter) {
     std::vector<bool>& selected = resolved_.request.filter.origins;
     selected.assign(selected.size(), false);
     for (const uint32_t origin : origins) {

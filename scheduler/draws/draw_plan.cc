@@ -13,14 +13,16 @@ Status check(const DrawSize& size) {
   const auto refuse = [](const char* field, const auto& value, const char* wanted) {
     return with_field(fail(ErrorCode::kInvalid, "{} is {}, not {}", field, value, wanted), field);
   };
-  if (size.machines == 0 && !(size.fraction > 0 && size.fraction <= 1)) {
+  const bool is_fraction = size.fraction > 0 && size.fraction <= 1;  // a NaN is none
+  if (size.machines == 0 && !is_fraction) {
     return refuse("fraction", size.fraction, "above 0 and at most 1");
   }
   if (size.least_of_stratum == 0) {
     return refuse("least_of_stratum", size.least_of_stratum,
                   "at least 1: every machine must have its chance");
   }
-  if (!(size.least_of_job >= 0 && std::isfinite(size.least_of_job))) {
+  const bool is_number = size.least_of_job >= 0 && std::isfinite(size.least_of_job);
+  if (!is_number) {
     return refuse("least_of_job", size.least_of_job, "a number of machines");
   }
   return {};
