@@ -10,7 +10,7 @@
 namespace plimsoll::store {
 
 // The keys of each location's frames, innermost first, as one list: those of a location go from first[location] up to
-// first[location + 1]. Keys are dense from 0. A location has at least one key.
+// first[location + 1]. Keys are dense from 0. A location that a stack leads to has at least one key.
 struct LocationKeys {
   std::vector<uint32_t> first;
   std::vector<uint32_t> keys;

@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 
 #include "query/views/flame.h"
-#include "tests/unit/query/raw_profile_model.h"
+#include "tests/unit/query/tree_model.h"
 
 namespace plimsoll::query {
 namespace {
@@ -13,34 +12,7 @@ namespace {
 using model::Question;
 using model::Random;
 using model::Sample;
-using model::Sampled;
-
-// The merged tree as it is told.
-struct Tree {
-  double self = 0;
-  Sampled total;
-  std::map<std::string, std::unique_ptr<Tree>> children;
-
-  void add(const Sample& sample) {
-    Tree* node = this;
-    model::add(sample, node->total);
-    for (auto frame = sample.frames.rbegin(); frame != sample.frames.rend(); ++frame) {
-      auto& child = node->children[frame->function];
-      child = child == nullptr ? std::make_unique<Tree>() : std::move(child);
-      node = child.get();
-      model::add(sample, node->total);
-    }
-    node->self += sample.value;
-  }
-
-  size_t nodes() const {
-    size_t nodes = 1;
-    for (const auto& [name, child] : children) {
-      nodes += child->nodes();
-    }
-    return nodes;
-  }
-};
+using model::Tree;
 
 class RandomFlame : public ::testing::TestWithParam<uint64_t> {
  protected:

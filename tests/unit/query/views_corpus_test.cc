@@ -9,6 +9,7 @@
 #include "query/views/top.h"
 #include "tests/unit/query/real_fleet.h"
 #include "tests/unit/query/shared_model.h"
+#include "tests/unit/query/tree_model.h"
 
 namespace plimsoll::query::real {
 namespace {
@@ -17,6 +18,7 @@ using model::Condition;
 using model::ExpectedTable;
 using model::Question;
 using model::Sample;
+using model::Tree;
 using By = std::vector<std::string>;
 
 class RealTop : public OnRealProfiles {
@@ -293,27 +295,6 @@ TEST_F(RealRatio, OfEventsRecordedTogetherIsThatOfTheNaiveSums) {
   EXPECT_GT(compared_.kinds["few machines"], 10);
 }
 
-// A tree merged from stacks, one by one.
-struct Tree {
-  double self = 0;
-  Sampled total;
-  std::map<std::string, std::unique_ptr<Tree>> children;
-
-  void add(const Sample& sample) {
-    Tree* node = this;
-    model::add(sample, node->total);
-    for (auto frame = sample.frames.rbegin(); frame != sample.frames.rend(); ++frame) {
-      auto& child = node->children[frame->function];
-      if (child == nullptr) {
-        child = std::make_unique<Tree>();
-      }
-      node = child.get();
-      model::add(sample, node->total);
-    }
-    node->self += sample.value;
-  }
-};
-
 class RealFlame : public OnRealProfiles {
  protected:
   static Flame ask(const Question& question) {
@@ -371,16 +352,8 @@ class RealFlame : public OnRealProfiles {
       kernel_nodes_ += name == "[no symbol in [kernel]]" ? 1 : 0;
       path.push_back(place);
     }
-    EXPECT_EQ(seen.size(), nodes_of(root));
+    EXPECT_EQ(seen.size(), root.nodes());
     nodes_ += seen.size();
-  }
-
-  static size_t nodes_of(const Tree& tree) {
-    size_t nodes = 1;
-    for (const auto& [name, child] : tree.children) {
-      nodes += nodes_of(*child);
-    }
-    return nodes;
   }
 
   size_t nodes_ = 0;
