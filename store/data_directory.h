@@ -5,6 +5,7 @@
 //   archive.db    accepted raw profiles (store/archive)
 //   catalogue.db  dictionaries, segments, bindings (store/catalogue)
 //   live.db       registered machines and what runs on them (store/live)
+//   draws.db      draws, who was drawn, and what became of it (store/draws)
 //   segments/     rows (store/rows)
 //   symtab/       symbol tables by build (symbolizer/worker)
 //   quarantine/   files that were found damaged
@@ -30,6 +31,7 @@ class DataDirectory {
   std::string archive_path() const { return path_ + "/archive.db"; }
   std::string catalogue_path() const { return path_ + "/catalogue.db"; }
   std::string live_path() const { return path_ + "/live.db"; }
+  std::string draws_path() const { return path_ + "/draws.db"; }
   std::string segments_path() const { return path_ + "/segments"; }
 
  private:

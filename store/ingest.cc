@@ -116,16 +116,13 @@ Status Ingest::remove_orphans() {
   return error ? Status(fail_errno(error.value(), "listing {}", directory_.segments_path())) : removed;
 }
 
-Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits,
-                                const std::optional<std::string>& expected_id) {
+Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check) {
   const auto profile = wire::decode(encoded, limits);
   if (!profile) {
     return propagate(profile);
   }
-  if (expected_id && *expected_id != profile->profile_id()) {
-    return with_field(fail(ErrorCode::kInvalid, "the profile sent as {} says that it is {}",
-                           to_hex(*expected_id), to_hex(profile->profile_id())),
-                      "profile_id");
+  if (const Status checked = check ? check(*profile) : Status(); !checked) {
+    return propagate(checked);
   }
   const auto acceptance = archive_->accept(profile->profile_id(), encoded, wall_now_ns());
   if (!acceptance) {

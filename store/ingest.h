@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -43,9 +44,9 @@ class Ingest {
  public:
   static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir);
 
-  // Any thread. `expected_id` (16 bytes), where given, must be the profile's own.
-  Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits,
-                          const std::optional<std::string>& expected_id = std::nullopt);
+  // Any thread. `check`, where given, sees the decoded profile before it is stored, and can refuse it.
+  using Check = std::function<Status(const wire::RawProfile& profile)>;
+  Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
   // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending.
   Result<BuildReport> build_pending();

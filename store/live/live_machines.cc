@@ -172,4 +172,8 @@ Result<int64_t> LiveMachines::count() {
   return database_.integer("SELECT count(*) FROM machine", 0);
 }
 
+Result<int64_t> LiveMachines::last_heard_ns() {
+  return database_.integer("SELECT coalesce(max(last_seen_ns), 0) FROM machine", 0);
+}
+
 }  // namespace plimsoll::store

@@ -59,6 +59,8 @@ class LiveMachines {
   Result<std::vector<LiveMachine>> machines();  // by ID
   Result<std::vector<Census>> censuses();       // by machine ID
   Result<int64_t> count();
+  // When the newest sign of any machine came; 0: none ever did.
+  Result<int64_t> last_heard_ns();
 
  private:
   explicit LiveMachines(sqlite::Database database) : database_(std::move(database)) {}

@@ -302,15 +302,17 @@ TEST_F(IngestTest, TheSameIdWithOtherContentIsAConflict) {
   EXPECT_EQ(view(), (View{{"m1 cycles app app main", 7}}));
 }
 
-TEST_F(IngestTest, AProfileUnderAnotherNameIsRefused) {
+TEST_F(IngestTest, WhoeverHandsAProfileOnCanRefuseIt) {
   const auto ingest = open();
-  const std::string encoded = wire::encode(make_profile({.seed = 3}));
-  const auto refused = ingest->accept(as_bytes(encoded), {}, profile_id(4));
+  const std::string encoded = wire::encode(make_profile({.seed = 3, .machine = "m7"}));
+  const auto refused = ingest->accept(as_bytes(encoded), {}, [](const wire::RawProfile& profile) -> Status {
+    return with_field(fail(ErrorCode::kInvalid, "not from {}", profile.machine().id()), "machine");
+  });
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(refused.error().field, "profile_id");
+  EXPECT_EQ(refused.error().message, "not from m7");
+  EXPECT_EQ(refused.error().field, "machine");
   EXPECT_EQ(build(*ingest).profiles, 0);
-  EXPECT_TRUE(ingest->accept(as_bytes(encoded), {}, profile_id(3)));
+  EXPECT_TRUE(ingest->accept(as_bytes(encoded), {}, [](const wire::RawProfile&) { return Status(); }));
 }
 
 TEST_F(IngestTest, WhatIsNoValidProfileIsNotStored) {

@@ -1,0 +1,23 @@
+#include "store/draws/draw.h"
+
+namespace plimsoll::store {
+
+int64_t Draw::machines() const {
+  int64_t machines = 0;
+  for (const DrawStratum& stratum : strata) {
+    machines += stratum.machines;
+  }
+  return machines;
+}
+
+wire::Draw wire_draw(const Draw& draw, const DrawnMachine& machine) {
+  wire::Draw wire;
+  wire.set_id(draw.id);
+  wire.set_stratum(draw.strata[machine.stratum].name);
+  wire.set_inclusion_probability(machine.inclusion_probability);
+  wire.set_interval_start_ns(draw.interval_start_ns);
+  wire.set_interval_ns(draw.interval_ns);
+  return wire;
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,262 @@
+#include "store/draws/draw_store.h"
+
+#include <filesystem>
+
+#include "base/random.h"
+
+namespace plimsoll::store {
+namespace {
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE IF NOT EXISTS seed (value INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS draw (
+  id TEXT PRIMARY KEY,
+  made_ns INTEGER NOT NULL,
+  interval_start_ns INTEGER NOT NULL, interval_ns INTEGER NOT NULL,
+  window_start_ns INTEGER NOT NULL, window_ns INTEGER NOT NULL,
+  due_ns INTEGER NOT NULL,
+  seed INTEGER NOT NULL,  -- the bits of an unsigned number
+  policy TEXT NOT NULL,
+  collects BLOB NOT NULL  -- a plimsoll.wire.Assignment
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS draw_made ON draw(made_ns);
+CREATE INDEX IF NOT EXISTS draw_due ON draw(due_ns);
+CREATE TABLE IF NOT EXISTS draw_stratum (
+  draw TEXT NOT NULL REFERENCES draw(id), stratum INTEGER NOT NULL,
+  name TEXT NOT NULL, machines INTEGER NOT NULL, expected REAL NOT NULL, drawn INTEGER NOT NULL,
+  drawn_weight REAL NOT NULL,
+  PRIMARY KEY (draw, stratum)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS drawn_machine (
+  draw TEXT NOT NULL, machine_id TEXT NOT NULL, stratum INTEGER NOT NULL, inclusion_probability REAL NOT NULL,
+  window_start_ns INTEGER NOT NULL,  -- 0: withheld
+  told_ns INTEGER NOT NULL, reported_ns INTEGER NOT NULL, state INTEGER NOT NULL, detail TEXT NOT NULL,
+  answered_ns INTEGER NOT NULL, observed_ns INTEGER NOT NULL,
+  PRIMARY KEY (draw, machine_id),
+  FOREIGN KEY (draw, stratum) REFERENCES draw_stratum(draw, stratum)
+) WITHOUT ROWID;
+)sql";
+
+constexpr std::string_view kDrawColumns =
+    "SELECT id, made_ns, interval_start_ns, interval_ns, window_start_ns, window_ns, due_ns, seed, policy, "
+    "collects FROM draw ";
+
+constexpr std::string_view kMachineColumns =
+    "SELECT machine_id, stratum, inclusion_probability, window_start_ns, told_ns, reported_ns, state, "
+    "detail, "
+    "answered_ns, observed_ns FROM drawn_machine ";
+
+DrawnMachine read_machine(const sqlite::Statement& row) {
+  return {.machine_id = std::string(row.text(0)),
+          .stratum = static_cast<uint32_t>(row.integer(1)),
+          .inclusion_probability = row.real(2),
+          .window_start_ns = row.integer(3),
+          .told_ns = row.integer(4),
+          .reported_ns = row.integer(5),
+          .state = static_cast<wire::AssignmentState>(row.integer(6)),
+          .detail = std::string(row.text(7)),
+          .answered_ns = row.integer(8),
+          .observed_ns = row.integer(9)};
+}
+
+Status insert(sqlite::Database& database, const Draw& draw) {
+  const std::string collects = draw.collects.SerializeAsString();
+  auto added = database.execute("INSERT INTO draw VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", draw.id,
+                                draw.made_ns, draw.interval_start_ns, draw.interval_ns, draw.window_start_ns,
+                                draw.window_ns, draw.due_ns, draw.seed, draw.policy, as_bytes(collects));
+  for (size_t number = 0; added && number < draw.strata.size(); ++number) {
+    const DrawStratum& stratum = draw.strata[number];
+    added = database.execute("INSERT INTO draw_stratum VALUES (?, ?, ?, ?, ?, ?, ?)", draw.id, number,
+                             stratum.name, stratum.machines, stratum.expected, stratum.drawn,
+                             stratum.drawn_weight);
+  }
+  return added;
+}
+
+Status insert(sqlite::Database& database, std::string_view draw, const DrawnMachine& machine) {
+  return database.execute("INSERT INTO drawn_machine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", draw,
+                          machine.machine_id, machine.stratum, machine.inclusion_probability,
+                          machine.window_start_ns, machine.told_ns, machine.reported_ns, machine.state,
+                          machine.detail, machine.answered_ns, machine.observed_ns);
+}
+
+}  // namespace
+
+Result<DrawStore> DrawStore::open(const std::string& path, sqlite::OpenMode mode) {
+  auto database = sqlite::Database::open(path, mode);
+  if (!database) {
+    return propagate(database);
+  }
+  if (mode == sqlite::OpenMode::kReadWrite) {
+    // What became of machines may be lost with the power: add() alone waits for the disk.
+    if (auto created = database->run(std::string(kSchema) + "PRAGMA synchronous=NORMAL;"); !created) {
+      return propagate(created, "creating the tables of draws");
+    }
+  }
+  return DrawStore(std::move(*database));
+}
+
+Result<std::optional<DrawStore>> DrawStore::open_if_there(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) {
+    return std::nullopt;
+  }
+  auto store = open(path, sqlite::OpenMode::kRead);
+  return store ? Result<std::optional<DrawStore>>(std::move(*store)) : propagate(store);
+}
+
+Result<uint64_t> DrawStore::seed() {
+  const auto made = database_.execute("INSERT INTO seed SELECT ? WHERE NOT EXISTS (SELECT 1 FROM seed)",
+                                      plimsoll::random_seed());
+  const auto seed = made ? database_.integer("SELECT value FROM seed", 0) : propagate(made);
+  return seed ? Result<uint64_t>(static_cast<uint64_t>(*seed)) : propagate(seed);
+}
+
+Status DrawStore::add(const DrawWithMachines& draw) {
+  const auto there =
+      database_.integer("SELECT count(*) FROM draw WHERE id = ?", 0, std::string_view(draw.draw.id));
+  if (!there || *there > 0) {
+    return !there ? propagate(there) : fail(ErrorCode::kConflict, "there is a draw {} already", draw.draw.id);
+  }
+  if (auto waits = database_.run("PRAGMA synchronous=FULL"); !waits) {
+    return waits;
+  }
+  auto transaction = sqlite::Transaction::begin(database_);
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  auto added = insert(database_, draw.draw);
+  for (size_t i = 0; added && i < draw.machines.size(); ++i) {
+    added = insert(database_, draw.draw.id, draw.machines[i]);
+  }
+  if (added) {
+    added = transaction->commit();
+  }
+  const auto restored = added ? database_.run("PRAGMA synchronous=NORMAL") : Status();
+  return added ? restored : propagate(added, "keeping the draw {}", draw.draw.id);
+}
+
+Status DrawStore::update(std::string_view draw, const DrawnMachine& machine) {
+  return database_.execute(
+      "UPDATE drawn_machine SET told_ns = ?, reported_ns = ?, state = ?, detail = ?, answered_ns = ?, "
+      "observed_ns = ? WHERE draw = ? AND machine_id = ?",
+      machine.told_ns, machine.reported_ns, machine.state, machine.detail, machine.answered_ns,
+      machine.observed_ns, draw, machine.machine_id);
+}
+
+Status DrawStore::read_strata(Draw& draw) {
+  return sqlite::for_each_row(
+      database_.query("SELECT name, machines, expected, drawn, drawn_weight FROM draw_stratum WHERE draw = ? "
+                      "ORDER BY stratum",
+                      draw.id),
+      [&](const sqlite::Statement& row) {
+        draw.strata.push_back({.name = std::string(row.text(0)),
+                               .machines = row.integer(1),
+                               .expected = row.real(2),
+                               .drawn = row.integer(3),
+                               .drawn_weight = row.real(4)});
+      });
+}
+
+Status DrawStore::read_machines(DrawWithMachines& draw) {
+  return sqlite::for_each_row(
+      database_.query(std::string(kMachineColumns) + "WHERE draw = ? ORDER BY machine_id", draw.draw.id),
+      [&](const sqlite::Statement& row) { draw.machines.push_back(read_machine(row)); });
+}
+
+Result<std::vector<DrawWithMachines>> DrawStore::read_draws(Result<sqlite::Statement> rows) {
+  std::vector<DrawWithMachines> draws;
+  auto read = sqlite::for_each_row(std::move(rows), [&](const sqlite::Statement& row) -> Status {
+    Draw& draw = draws.emplace_back().draw;
+    draw.id = row.text(0);
+    draw.made_ns = row.integer(1);
+    draw.interval_start_ns = row.integer(2);
+    draw.interval_ns = row.integer(3);
+    draw.window_start_ns = row.integer(4);
+    draw.window_ns = row.integer(5);
+    draw.due_ns = row.integer(6);
+    draw.seed = static_cast<uint64_t>(row.integer(7));
+    draw.policy = row.text(8);
+    if (!draw.collects.ParseFromString(row.blob(9))) {
+      return fail(ErrorCode::kCorrupt, "the draw {} in {} is damaged", draw.id, database_.path());
+    }
+    return {};
+  });
+  for (size_t i = 0; read && i < draws.size(); ++i) {
+    read = read_strata(draws[i].draw);
+    if (read) {
+      read = read_machines(draws[i]);
+    }
+  }
+  return read ? Result<std::vector<DrawWithMachines>>(std::move(draws)) : propagate(read);
+}
+
+Result<std::optional<DrawWithMachines>> DrawStore::draw(std::string_view id) {
+  auto draws = read_draws(database_.query(std::string(kDrawColumns) + "WHERE id = ?", id));
+  if (!draws || draws->empty()) {
+    return draws ? Result<std::optional<DrawWithMachines>>(std::nullopt) : propagate(draws);
+  }
+  return std::move(draws->front());
+}
+
+Result<std::optional<DrawnMachine>> DrawStore::machine(std::string_view draw, std::string_view machine_id) {
+  std::optional<DrawnMachine> machine;
+  const auto read = sqlite::for_each_row(
+      database_.query(std::string(kMachineColumns) + "WHERE draw = ? AND machine_id = ?", draw, machine_id),
+      [&](const sqlite::Statement& row) { machine = read_machine(row); });
+  return read ? Result<std::optional<DrawnMachine>>(std::move(machine)) : propagate(read);
+}
+
+Result<std::optional<wire::Draw>> DrawStore::draw_of(std::string_view draw, std::string_view machine_id) {
+  std::optional<wire::Draw> found;
+  const auto read = sqlite::for_each_row(
+      database_.query("SELECT name, inclusion_probability, interval_start_ns, interval_ns FROM drawn_machine "
+                      "JOIN draw ON draw.id = drawn_machine.draw "
+                      "JOIN draw_stratum USING (draw, stratum) WHERE draw.id = ? AND machine_id = ?",
+                      draw, machine_id),
+      [&](const sqlite::Statement& row) {
+        Draw of;
+        of.id = draw;
+        of.strata.push_back({.name = std::string(row.text(0))});
+        of.interval_start_ns = row.integer(2);
+        of.interval_ns = row.integer(3);
+        found = wire_draw(of, {.machine_id = {}, .stratum = 0, .inclusion_probability = row.real(1)});
+      });
+  return read ? Result<std::optional<wire::Draw>>(std::move(found)) : propagate(read);
+}
+
+Result<std::vector<DrawWithMachines>> DrawStore::open_draws(int64_t now_ns) {
+  return read_draws(
+      database_.query(std::string(kDrawColumns) + "WHERE due_ns > ? ORDER BY made_ns, id", now_ns));
+}
+
+Result<std::vector<DrawWithMachines>> DrawStore::newest(size_t limit) {
+  return read_draws(
+      database_.query(std::string(kDrawColumns) + "ORDER BY made_ns DESC, id DESC LIMIT ?", limit));
+}
+
+Result<int64_t> DrawStore::count() {
+  return database_.integer("SELECT count(*) FROM draw", 0);
+}
+
+Result<int64_t> DrawStore::drawn_until_ns() {
+  return database_.integer("SELECT coalesce(max(interval_start_ns + interval_ns), 0) FROM draw", 0);
+}
+
+Result<std::vector<DrawnWeight>> DrawStore::drawn_weights() {
+  std::vector<DrawnWeight> weights;
+  const auto read = sqlite::for_each_row(
+      database_.query("SELECT draw, name, drawn, drawn_weight FROM draw_stratum ORDER BY draw, stratum"),
+      [&](const sqlite::Statement& row) {
+        weights.push_back({std::string(row.text(0)), std::string(row.text(1)),
+                           static_cast<size_t>(row.integer(2)), row.real(3)});
+      });
+  return read ? Result<std::vector<DrawnWeight>>(std::move(weights)) : propagate(read);
+}
+
+Status DrawStore::forget_machines(int64_t due_before_ns) {
+  return database_.execute("DELETE FROM drawn_machine WHERE draw IN (SELECT id FROM draw WHERE due_ns < ?)",
+                           due_before_ns);
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,71 @@
+// draws.db: the draws that were made, who was drawn, and what became of each.
+//
+// A database of its own, as live.db is, and for the same reasons: heartbeats and uploads write it, and must neither wait for rows that
+// are being built nor make readers of the catalogue load it anew. A draw itself is on disk before any machine hears of it; what became
+// of it is written without waiting for the disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/draws/draw.h"
+#include "store/sqlite/database.h"
+
+namespace plimsoll::store {
+
+// Those drawn of a stratum of a draw, for whom those that answered stand.
+struct DrawnWeight {
+  std::string draw;
+  std::string stratum;
+  size_t machines = 0;
+  double weight = 0;  // the sum of 1 / inclusion probability
+};
+
+// One connection: one thread at a time.
+class DrawStore {
+ public:
+  static Result<DrawStore> open(const std::string& path, sqlite::OpenMode mode);
+  // For reading; nothing where there is no file: its directory has had no writer that draws.
+  static Result<std::optional<DrawStore>> open_if_there(const std::string& path);
+
+  // That all draws of this directory follow from: made up when first asked for, then always the same.
+  Result<uint64_t> seed();
+
+  // All of it or nothing. kConflict where there is a draw of that ID.
+  Status add(const DrawWithMachines& draw);
+
+  // What became of a drawn machine: told_ns and all below it are kept. Machines that were not drawn are left alone.
+  Status update(std::string_view draw, const DrawnMachine& machine);
+
+  Result<std::optional<DrawWithMachines>> draw(std::string_view id);
+  Result<std::optional<DrawnMachine>> machine(std::string_view draw, std::string_view machine_id);
+  // What a profile of that machine says of the draw; nothing: it was not drawn.
+  Result<std::optional<wire::Draw>> draw_of(std::string_view draw, std::string_view machine_id);
+  // Those that are due after `now_ns`.
+  Result<std::vector<DrawWithMachines>> open_draws(int64_t now_ns);
+  // By when they were made, the newest first; `limit` at most.
+  Result<std::vector<DrawWithMachines>> newest(size_t limit);
+  Result<int64_t> count();
+  // The end of the latest interval that a draw speaks for; 0: there is none.
+  Result<int64_t> drawn_until_ns();
+
+  Result<std::vector<DrawnWeight>> drawn_weights();  // by draw, then in the order of its strata
+
+  // Machines of draws that were due before are forgotten; draws and strata are kept.
+  Status forget_machines(int64_t due_before_ns);
+
+ private:
+  explicit DrawStore(sqlite::Database database) : database_(std::move(database)) {}
+  Result<std::vector<DrawWithMachines>> read_draws(Result<sqlite::Statement> rows);
+  Status read_strata(Draw& draw);
+  Status read_machines(DrawWithMachines& draw);
+
+  sqlite::Database database_;
+};
+
+}  // namespace plimsoll::store
