@@ -1,8 +1,7 @@
 #include "scheduler/fleet_service.h"
 
 #include "base/hex.h"
-#include "base/time.h"
-#include "scheduler/census_check.h"
+#include "scheduler/heartbeat_check.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -48,8 +47,7 @@ Status check_id(std::string_view id, std::string_view field) {
 
 // Whether the machine is known.
 Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::HeartbeatRequest& request,
-                            int64_t heartbeat_ns) {
-  const int64_t now_ns = wall_now_ns();
+                            int64_t now_ns, int64_t heartbeat_ns) {
   auto seen = machines.machine_seen(request.machine_id(), request.boot_id(), now_ns, heartbeat_ns);
   if (!seen || !*seen || request.instances().empty()) {
     return seen;
@@ -61,10 +59,36 @@ Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::Heartbeat
   return kept ? Result<bool>(true) : propagate(kept);
 }
 
+// What is left to do for a profile once it is safe.
+struct SentProfile {
+  std::string draw;  // empty: none
+  std::string machine;
+  int64_t window_ns = 0;
+};
+
+SentProfile sent_profile(const wire::RawProfile& profile) {
+  return {profile.assignment().draw().id(), profile.machine().id(),
+          profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns()};
+}
+
+Status check_profile_id(const wire::RawProfile& profile, std::string_view expected_id) {
+  return profile.profile_id() == expected_id
+             ? Status()
+             : with_field(fail(ErrorCode::kInvalid, "the profile sent as {} says that it is {}",
+                               to_hex(expected_id), to_hex(profile.profile_id())),
+                          "profile_id");
+}
+
+Error unavailable(Error error) {
+  error.code = ErrorCode::kUnavailable;
+  return error;
+}
+
 }  // namespace
 
-FleetService::FleetService(store::Ingest& ingest, FleetOptions options, std::function<void()> accepted)
-    : ingest_(ingest), options_(std::move(options)), accepted_(std::move(accepted)) {}
+FleetService::FleetService(store::Ingest& ingest, FleetOptions options, Drawer* drawer,
+                           std::function<void()> accepted)
+    : ingest_(ingest), options_(std::move(options)), drawer_(drawer), accepted_(std::move(accepted)) {}
 
 std::vector<http::Route> FleetService::routes() {
   std::vector<http::Route> routes;
@@ -90,7 +114,7 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   if (auto checked = check_id(request.machine().id(), "machine.id"); !checked) {
     return propagate(checked);
   }
-  const int64_t now_ns = wall_now_ns();
+  const int64_t now_ns = options_.now_ns();
   const auto done = ingest_.with_machines([&](store::LiveMachines& machines) {
     return machines.register_machine(request.machine(), now_ns, options_.heartbeat_interval_ns);
   });
@@ -99,7 +123,7 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   }
   wire::RegisterReply reply;
   reply.set_format_version(wire::kFormatVersion);
-  reply.set_server_time_ns(wall_now_ns());  // now: the database may have been busy
+  reply.set_server_time_ns(options_.now_ns());  // now: the database may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
   // Once for each registration: machines with one kernel differ in the modules they have loaded.
   reply.set_wants_kernel_symbols(true);
@@ -110,24 +134,44 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
   if (auto checked = check_id(request.machine_id(), "machine_id"); !checked) {
     return propagate(checked);
   }
-  if (auto checked = check_census(request); !checked) {
-    return propagate(checked);
+  for (const auto check : {check_census, check_reports}) {
+    if (auto checked = check(request); !checked) {
+      return propagate(checked);
+    }
   }
+  const int64_t now_ns = options_.now_ns();
   const auto seen = ingest_.with_machines([&](store::LiveMachines& machines) {
-    return note_heartbeat(machines, request, options_.heartbeat_interval_ns);
+    return note_heartbeat(machines, request, now_ns, options_.heartbeat_interval_ns);
   });
   if (!seen) {
     return propagate(seen);
   }
   wire::HeartbeatReply reply;
   reply.set_format_version(wire::kFormatVersion);
-  reply.set_server_time_ns(wall_now_ns());  // now: the database may have been busy
+  reply.set_server_time_ns(options_.now_ns());  // now: the database may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
   reply.set_register_again(!*seen);
-  if (*seen) {
-    *reply.add_assignments() = options_.assignment;
+  const Status assigned = *seen ? assign(request, now_ns, reply) : Status();
+  return assigned ? Result<wire::HeartbeatReply>(std::move(reply)) : propagate(assigned);
+}
+
+Status FleetService::assign(const wire::HeartbeatRequest& request, int64_t now_ns,
+                            wire::HeartbeatReply& reply) {
+  if (drawer_ == nullptr) {
+    *reply.add_assignments() = options_.continuous;
+    return {};
   }
-  return reply;
+  const std::vector<wire::AssignmentReport> reports(request.assignments().begin(),
+                                                    request.assignments().end());
+  auto assignments = drawer_->heard_from(request.machine_id(), reports, now_ns);
+  if (!assignments) {
+    return propagate(assignments);
+  }
+  reply.set_lease_ns(drawer_->policy().lease_ns());
+  for (wire::Assignment& assignment : *assignments) {
+    *reply.add_assignments() = std::move(assignment);
+  }
+  return {};
 }
 
 Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Bytes encoded) {
@@ -137,13 +181,27 @@ Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Byte
         fail(ErrorCode::kInvalid, "\"{}\" is not a profile ID of 32 hexadecimal digits", profile_id),
         "profile_id");
   }
-  const auto accepted = ingest_.accept(encoded, options_.limits, id);
+  SentProfile sent;
+  const auto accepted =
+      ingest_.accept(encoded, options_.limits, [&](const wire::RawProfile& profile) -> Status {
+        sent = sent_profile(profile);
+        const Status is_own_id = check_profile_id(profile, *id);
+        return is_own_id && drawer_ != nullptr ? drawer_->check(profile) : is_own_id;
+      });
   if (!accepted) {
     return propagate(accepted);
   }
   const bool is_known = accepted->acceptance == store::Acceptance::kKnown;
   if (!is_known) {
     accepted_();
+  }
+  if (drawer_ != nullptr && !sent.draw.empty()) {
+    const Status noted =
+        drawer_->answered(sent.draw, sent.machine, sent.window_ns, is_known, options_.now_ns());
+    if (!noted) {
+      // The profile is safe; sent again, it will be noted.
+      return std::unexpected(unavailable(noted.error()));
+    }
   }
   wire::UploadReply reply;
   reply.set_format_version(wire::kFormatVersion);

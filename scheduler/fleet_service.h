@@ -3,40 +3,47 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "http/routes.h"
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
+#include "scheduler/assignments/drawer.h"
 #include "store/ingest.h"
 
 namespace plimsoll::scheduler {
 
 struct FleetOptions {
   int64_t heartbeat_interval_ns = 0;
-  // What every machine collects. Draws of random machines will stand in its place.
-  wire::Assignment assignment;
+  // What every machine collects where no machines are drawn.
+  wire::Assignment continuous;
   wire::ProfileLimits limits;
+  std::function<int64_t()> now_ns = wall_now_ns;  // the clock of the server
 };
 
-// Any thread may call. Borrows the ingest, which must outlive it.
+// Any thread may call. Borrows the ingest and the drawer, which must outlive it.
 class FleetService {
  public:
-  // `accepted` is called after each profile that is new and safe.
-  FleetService(store::Ingest& ingest, FleetOptions options, std::function<void()> accepted);
+  // Without a drawer (null) every machine collects continuously. `accepted` is called after each profile that is new and safe.
+  FleetService(store::Ingest& ingest, FleetOptions options, Drawer* drawer, std::function<void()> accepted);
 
   std::vector<http::Route> routes();
 
   Result<wire::RegisterReply> register_machine(const wire::RegisterRequest& request);
   Result<wire::HeartbeatReply> heartbeat(const wire::HeartbeatRequest& request);
   // `profile_id` in hexadecimal. Acknowledged only when the profile is on disk; the same upload again is acknowledged
-  // again.
+  // again. What says that it is of a draw must say of it what this server has drawn.
   Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded);
 
  private:
+  Status assign(const wire::HeartbeatRequest& request, int64_t now_ns, wire::HeartbeatReply& reply);
+
   store::Ingest& ingest_;
   const FleetOptions options_;
+  Drawer* const drawer_;  // null: nothing is drawn
   const std::function<void()> accepted_;
 };
 

@@ -13,7 +13,7 @@ namespace plimsoll::scheduler {
 namespace {
 
 // What the numbers of one draw are for, so that one says nothing of another.
-enum class Purpose : uint64_t { kMachines = 1, kWindow = 2, kEventSets = 3 };
+enum class Purpose : uint64_t { kMachines = 1, kWindow = 2, kEventSets = 3, kTurns = 4 };
 
 // SplitMix64's mixing (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014): every bit of the input moves every bit
 // of the output.
@@ -70,6 +70,7 @@ ScheduledDraw DrawSchedule::draw(int64_t number) const {
   draw.id = fmt::format("{}-{}", timing_.name, format_time(draw.interval_start_ns));
   draw.made_ns = draw.interval_start_ns - timing_.lead_ns;
   draw.seed = seed_of(timing_.seed, number, Purpose::kMachines);
+  draw.turns_seed = seed_of(timing_.seed, number, Purpose::kTurns);
   const auto places = static_cast<uint64_t>(timing_.interval_ns - timing_.window_ns) + 1;
   draw.window_start_ns =
       draw.interval_start_ns +

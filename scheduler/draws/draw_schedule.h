@@ -26,6 +26,7 @@ struct ScheduledDraw {
   int64_t number = 0;             // of its interval
   std::string id;                 // "fleet-2026-11-23T06:00:00Z": the interval's start
   uint64_t seed = 0;              // for DrawPlan::draw()
+  uint64_t turns_seed = 0;        // for who measures first, where not all may at once
   int64_t interval_start_ns = 0;  // wall clock, as all of these
   int64_t made_ns = 0;
   // Of the window, which is the same for all machines of the draw: anywhere within the interval, each place as likely as any other.

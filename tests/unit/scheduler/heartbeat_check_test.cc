@@ -1,4 +1,4 @@
-#include "scheduler/census_check.h"
+#include "scheduler/heartbeat_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +65,38 @@ TEST(CheckCensus, NonsenseIsBlamedOnItsField) {
               }
             }),
             "instances");
+}
+
+// Likewise of reports of assignments.
+std::string blamed_report(const std::function<void(wire::AssignmentReport&)>& damage) {
+  wire::HeartbeatRequest request;
+  wire::AssignmentReport& report = *request.add_assignments();
+  report.set_id("fleet-1");
+  report.set_state(wire::FAILED);
+  report.set_detail("no PMU");
+  damage(report);
+  const Status checked = check_reports(request);
+  return checked ? std::string() : checked.error().field;
+}
+
+TEST(CheckReports, NonsenseIsBlamedOnItsField) {
+  using Report = wire::AssignmentReport;
+  EXPECT_EQ(blamed_report([](Report&) {}), "");
+  EXPECT_EQ(blamed_report([](Report& report) { report.clear_detail(); }), "");
+  EXPECT_EQ(blamed_report([](Report& report) { report.clear_id(); }), "assignments[0].id");
+  EXPECT_EQ(blamed_report([](Report& report) { report.set_id("a\nb"); }), "assignments[0].id");
+  EXPECT_EQ(blamed_report([](Report& report) { report.clear_state(); }), "assignments[0].state");
+  EXPECT_EQ(blamed_report([](Report& report) { report.set_state(static_cast<wire::AssignmentState>(99)); }),
+            "assignments[0].state");
+  EXPECT_EQ(blamed_report([](Report& report) { report.set_detail(std::string(4097, 'x')); }),
+            "assignments[0].detail");
+  wire::HeartbeatRequest many;
+  for (int i = 0; i < 101; ++i) {
+    wire::AssignmentReport& report = *many.add_assignments();
+    report.set_id(std::to_string(i));
+    report.set_state(wire::DONE);
+  }
+  EXPECT_EQ(check_reports(many).error().field, "assignments");
 }
 
 }  // namespace

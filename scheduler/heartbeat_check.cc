@@ -1,4 +1,4 @@
-#include "scheduler/census_check.h"
+#include "scheduler/heartbeat_check.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@ namespace plimsoll::scheduler {
 namespace {
 
 constexpr int kMaxInstances = 10'000;
+constexpr int kMaxReports = 100;
 constexpr size_t kMaxNameBytes = 4096;
 constexpr double kMaxCpus = 100'000;
 constexpr double kMaxWeight = 1'000'000;
@@ -50,6 +51,28 @@ Status check_instance(const wire::InstanceUsage& usage, int64_t interval_ns) {
 }
 
 }  // namespace
+
+Status check_reports(const wire::HeartbeatRequest& request) {
+  if (request.assignments_size() > kMaxReports) {
+    return with_field(fail(ErrorCode::kInvalid, "reports of {} assignments, over {}",
+                           request.assignments_size(), kMaxReports),
+                      "assignments");
+  }
+  for (int i = 0; i < request.assignments_size(); ++i) {
+    const wire::AssignmentReport& report = request.assignments(i);
+    const char* const wrong =
+        report.id().empty() || !is_name(report.id()) ? "id"
+        : !wire::AssignmentState_IsValid(report.state()) || report.state() == wire::ASSIGNMENT_UNSPECIFIED
+            ? "state"
+        : !is_name(report.detail()) ? "detail"
+                                    : nullptr;
+    if (wrong != nullptr) {
+      return with_field(fail(ErrorCode::kInvalid, "the report of an assignment is out of bounds"),
+                        fmt::format("assignments[{}].{}", i, wrong));
+    }
+  }
+  return {};
+}
 
 Status check_census(const wire::HeartbeatRequest& request) {
   if (request.instances_size() > kMaxInstances) {

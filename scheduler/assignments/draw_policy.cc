@@ -1,0 +1,94 @@
+#include "scheduler/assignments/draw_policy.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+// Heartbeats that a draw is made ahead of its interval: one may be lost, and none comes at once.
+constexpr int64_t kHeartbeatsAhead = 3;
+constexpr int64_t kHeartbeatsOfLease = 3;
+// Between the windows of two turns: what machines' clocks differ by after they were corrected, and more.
+constexpr int64_t kLeastGapNs = kNsPerSecond / 2;
+
+}  // namespace
+
+Result<DrawPolicy> DrawPolicy::make(DrawSettings settings, uint64_t seed) {
+  if (settings.event_sets.empty()) {
+    settings.event_sets.emplace_back();
+  }
+  if (settings.heartbeat_ns <= 0 || settings.grace_ns < 0) {
+    return fail(ErrorCode::kInvalid, "a heartbeat of {} ns, {} ns of grace: of draws", settings.heartbeat_ns,
+                settings.grace_ns);
+  }
+  if (auto checked = check(settings.harm); !checked) {
+    return propagate(checked);
+  }
+  // Whether a size makes sense does not depend on the fleet.
+  if (const auto plan = DrawPlan::make({}, settings.size); !plan) {
+    return propagate(plan);
+  }
+  auto schedule =
+      DrawSchedule::make({.interval_ns = settings.interval_ns,
+                          .window_ns = settings.window_ns,
+                          .lead_ns = std::min(kHeartbeatsAhead * settings.heartbeat_ns, settings.interval_ns),
+                          .event_sets = settings.event_sets.size(),
+                          .seed = seed});
+  if (!schedule) {
+    return propagate(schedule);
+  }
+  auto stratification = Stratification::make(settings.strata);
+  if (!stratification) {
+    return propagate(stratification);
+  }
+  return DrawPolicy(std::move(settings), std::move(*schedule), std::move(*stratification));
+}
+
+wire::Assignment DrawPolicy::assignment(const ScheduledDraw& draw) const {
+  wire::Assignment assignment = settings_.collects;
+  assignment.clear_events();
+  for (const std::string& event : settings_.event_sets[draw.event_set]) {
+    assignment.add_events()->set_name(event);
+  }
+  assignment.set_duration_ns(settings_.window_ns);
+  return assignment;
+}
+
+std::vector<int64_t> DrawPolicy::turn_starts_ns(const ScheduledDraw& draw) const {
+  const int64_t step_ns = settings_.window_ns + settings_.window_ns / 10 + kLeastGapNs;
+  const int64_t last_ns = draw.interval_start_ns + settings_.interval_ns - settings_.window_ns;
+  std::vector<int64_t> starts_ns;
+  for (int64_t start_ns = draw.window_start_ns; start_ns <= last_ns; start_ns += step_ns) {
+    starts_ns.push_back(start_ns);
+  }
+  for (int64_t start_ns = draw.window_start_ns - step_ns; start_ns >= draw.interval_start_ns;
+       start_ns -= step_ns) {
+    starts_ns.push_back(start_ns);
+  }
+  return starts_ns;
+}
+
+int64_t DrawPolicy::lease_ns() const {
+  return kHeartbeatsOfLease * settings_.heartbeat_ns;
+}
+
+std::string DrawPolicy::text() const {
+  const DrawSize& size = settings_.size;
+  const std::string many = size.machines > 0 ? fmt::format("{} machines", size.machines)
+                                             : fmt::format("{:.4g} % of the machines", 100 * size.fraction);
+  const std::string strata =
+      settings_.strata.empty() ? std::string() : fmt::format(", by {}", fmt::join(settings_.strata, " and "));
+  const std::string jobs =
+      size.least_of_job > 0 ? fmt::format(", {:g} at least that run each job", size.least_of_job) : "";
+  return fmt::format(
+      "every {} for {}: {}{}, {} at least of each stratum{}; never more at once than {:.4g} % of a job's "
+      "instances or {:.4g} % of a platform's machines",
+      format_duration(settings_.interval_ns), format_duration(settings_.window_ns), many, strata,
+      size.least_of_stratum, jobs, 100 * settings_.harm.share_of_job, 100 * settings_.harm.share_of_platform);
+}
+
+}  // namespace plimsoll::scheduler

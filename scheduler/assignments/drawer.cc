@@ -1,0 +1,319 @@
+#include "scheduler/assignments/drawer.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "scheduler/draws/population.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+// Daemons try to reach a server that was away with growing pauses: until they had the time, those that lived when it went away live.
+constexpr int64_t kReturnNs = 300 * kNsPerSecond;
+// Longer than any profile waits in a spool by default.
+constexpr int64_t kRememberMachinesNs = int64_t{32} * 24 * 3600 * kNsPerSecond;
+
+bool is_over(wire::AssignmentState state) {
+  return state == wire::DONE || state == wire::REFUSED || state == wire::FAILED;
+}
+
+int64_t window_end_ns(const store::Draw& draw, const store::DrawnMachine& machine) {
+  return machine.window_start_ns + draw.window_ns;
+}
+
+std::map<std::string_view, std::vector<std::string_view>> jobs_by_machine(
+    const std::vector<store::Census>& censuses) {
+  std::map<std::string_view, std::vector<std::string_view>> jobs;
+  for (const store::Census& census : censuses) {
+    for (const wire::InstanceUsage& usage : census.instances) {
+      if (!usage.job().empty()) {
+        jobs[census.machine_id].push_back(usage.job());
+      }
+    }
+  }
+  return jobs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, DrawPolicy policy, int64_t now_ns,
+                                             int64_t last_heard_ns) {
+  std::unique_ptr<Drawer> drawer(new Drawer(std::move(store), std::move(policy), now_ns, last_heard_ns));
+  const auto opened = drawer->open_kept_draws(now_ns);
+  return opened ? Result<std::unique_ptr<Drawer>>(std::move(drawer)) : propagate(opened);
+}
+
+Drawer::Drawer(store::DrawStore store, DrawPolicy policy, int64_t now_ns, int64_t last_heard_ns)
+    : policy_(std::move(policy)),
+      started_ns_(now_ns),
+      last_heard_ns_(last_heard_ns),
+      store_(std::move(store)),
+      drawn_until_ns_(0),
+      next_number_(policy_.schedule().newest(now_ns).number),
+      // Until then whoever lives has been heard of.
+      not_before_ns_(now_ns + policy_.lease_ns()) {}
+
+Status Drawer::open_kept_draws(int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  auto draws = store_.open_draws(now_ns);
+  const auto drawn_until_ns = store_.drawn_until_ns();
+  if (!draws || !drawn_until_ns) {
+    return !draws ? propagate(draws) : propagate(drawn_until_ns);
+  }
+  drawn_until_ns_ = *drawn_until_ns;
+  for (store::DrawWithMachines& draw : *draws) {
+    keep_open(std::move(draw));
+  }
+  return {};
+}
+
+void Drawer::keep_open(store::DrawWithMachines draw) {
+  OpenDraw& open = open_.emplace_back(std::move(draw.draw));
+  for (store::DrawnMachine& machine : draw.machines) {
+    std::string id = machine.machine_id;
+    open.machines.emplace(std::move(id), std::move(machine));
+  }
+}
+
+int64_t Drawer::next_due_ns() const {
+  const std::lock_guard lock(mutex_);
+  return std::max(policy_.schedule().draw(next_number_).made_ns, not_before_ns_);
+}
+
+bool Drawer::is_candidate(const store::LiveMachine& machine, int64_t now_ns) const {
+  const bool was_live_before = machine.last_seen_ns < started_ns_ && machine.is_live(last_heard_ns_);
+  return machine.is_live(now_ns) || (was_live_before && now_ns - started_ns_ < kReturnNs);
+}
+
+bool Drawer::is_possible(const ScheduledDraw& draw, int64_t now_ns) const {
+  return draw.interval_start_ns >= drawn_until_ns_ &&
+         draw.window_start_ns >= now_ns + policy_.settings().heartbeat_ns;
+}
+
+Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
+  ScheduledDraw draw;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(open_, [&](const OpenDraw& open) { return open.draw.due_ns <= now_ns; });
+    draw = policy_.schedule().newest(now_ns);
+    if (draw.number < next_number_ || now_ns < not_before_ns_) {
+      return {};
+    }
+    if (!is_possible(draw, now_ns)) {
+      if (draw.interval_start_ns >= drawn_until_ns_) {
+        log_warning("no machines are drawn for the {} from {}: it is too late to tell them",
+                    format_duration(policy_.settings().interval_ns), format_time(draw.interval_start_ns));
+      }
+      next_number_ = draw.number + 1;
+      return {};
+    }
+  }
+  return make_and_keep(draw, now_ns, machines);
+}
+
+Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines) {
+  auto made = make(draw, now_ns, machines);
+  const std::lock_guard lock(mutex_);
+  not_before_ns_ = now_ns + policy_.settings().heartbeat_ns;
+  if (!made || !*made) {
+    return made ? Status() : propagate(made, "drawing machines");
+  }
+  store::DrawWithMachines& kept = **made;
+  if (auto added = store_.add(kept); !added) {
+    return added;
+  }
+  log_info("draw {}: {} of {} machines, from {}", kept.draw.id, kept.machines.size(), kept.draw.machines(),
+           format_time(kept.draw.window_start_ns));
+  drawn_until_ns_ = kept.draw.interval_start_ns + kept.draw.interval_ns;
+  next_number_ = draw.number + 1;
+  keep_open(std::move(kept));
+  return store_.forget_machines(now_ns - kRememberMachinesNs);
+}
+
+Result<std::optional<store::DrawWithMachines>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
+                                                            store::LiveMachines& machines) const {
+  const auto known = machines.machines();
+  const auto censuses = machines.censuses();
+  if (!known || !censuses) {
+    return !known ? propagate(known) : propagate(censuses);
+  }
+  auto jobs = jobs_by_machine(*censuses);
+  std::vector<Candidate> candidates;
+  for (const store::LiveMachine& machine : *known) {
+    if (is_candidate(machine, now_ns)) {
+      candidates.push_back({&machine.attributes, std::move(jobs[machine.attributes.id()])});
+    }
+  }
+  if (candidates.empty()) {
+    return std::nullopt;
+  }
+  const Population population = population_of(candidates, policy_.stratification());
+  const auto plan = DrawPlan::make(population, policy_.settings().size);
+  if (!plan) {
+    return propagate(plan);
+  }
+  store::DrawWithMachines made;
+  made.draw = {.id = draw.id,
+               .made_ns = now_ns,
+               .interval_start_ns = draw.interval_start_ns,
+               .interval_ns = policy_.settings().interval_ns,
+               .window_start_ns = draw.window_start_ns,
+               .window_ns = policy_.settings().window_ns,
+               .due_ns = 0,
+               .seed = draw.seed,
+               .policy = policy_.text(),
+               .collects = policy_.assignment(draw),
+               .strata = {}};
+  for (size_t stratum = 0; stratum < population.strata.size(); ++stratum) {
+    made.draw.strata.push_back({.name = population.strata[stratum],
+                                .machines = static_cast<int64_t>(plan->strata()[stratum].machines.size()),
+                                .expected = plan->strata()[stratum].expected});
+  }
+  const std::vector<DrawnMachine> drawn = plan->draw(draw.seed);
+  const auto starts_ns = window_starts_ns(draw, candidates, drawn, now_ns);
+  int64_t last_start_ns = draw.window_start_ns;
+  for (size_t place = 0; place < drawn.size(); ++place) {
+    const uint32_t stratum = population.stratum_of[drawn[place].machine];
+    made.draw.strata[stratum].drawn += 1;
+    made.draw.strata[stratum].drawn_weight += 1 / drawn[place].inclusion_probability;
+    made.machines.push_back({.machine_id = candidates[drawn[place].machine].machine->id(),
+                             .stratum = stratum,
+                             .inclusion_probability = drawn[place].inclusion_probability,
+                             .window_start_ns = starts_ns[place]});
+    last_start_ns = std::max(last_start_ns, starts_ns[place]);
+  }
+  made.draw.due_ns = last_start_ns + policy_.settings().window_ns + policy_.settings().grace_ns;
+  return made;
+}
+
+std::vector<int64_t> Drawer::window_starts_ns(const ScheduledDraw& draw,
+                                              std::span<const Candidate> candidates,
+                                              std::span<const DrawnMachine> drawn, int64_t now_ns) const {
+  std::vector<int64_t> turns_ns = policy_.turn_starts_ns(draw);
+  // Of a draw that is made late, not all can still be heard of in time.
+  std::erase_if(turns_ns,
+                [&](int64_t start_ns) { return start_ns < now_ns + policy_.settings().heartbeat_ns; });
+  std::vector<uint32_t> machines;
+  for (const DrawnMachine& machine : drawn) {
+    machines.push_back(machine.machine);
+  }
+  const LimitedGroups groups = limited_groups(candidates, machines, policy_.settings().harm);
+  const auto turns =
+      take_turns(groups.parts, groups.limits, static_cast<uint32_t>(turns_ns.size()), draw.turns_seed);
+  std::vector<int64_t> starts_ns;
+  for (const std::optional<uint32_t>& turn : turns) {
+    starts_ns.push_back(turn ? turns_ns[*turn] : 0);
+  }
+  return starts_ns;
+}
+
+Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
+                           int64_t now_ns) {
+  // What matters of when it was heard of is whether that was after its window (store::outcome_of).
+  const int64_t end_ns = window_end_ns(open.draw, machine);
+  const bool is_first_since_end = now_ns >= end_ns && machine.reported_ns < end_ns;
+  const bool is_news =
+      is_first_since_end || machine.state != report.state() || machine.detail != report.detail();
+  machine.reported_ns = now_ns;
+  machine.state = report.state();
+  machine.detail = report.detail();
+  return is_news ? store_.update(open.draw.id, machine) : Status();
+}
+
+Result<bool> Drawer::hand_out(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns) {
+  const bool is_too_late = machine.told_ns == 0 && now_ns >= window_end_ns(open.draw, machine);
+  if (machine.window_start_ns == 0 || is_over(machine.state) || is_too_late) {
+    return false;
+  }
+  if (machine.told_ns == 0) {
+    machine.told_ns = now_ns;
+    if (auto kept = store_.update(open.draw.id, machine); !kept) {
+      return propagate(kept);
+    }
+  }
+  return true;
+}
+
+Result<std::vector<wire::Assignment>> Drawer::heard_from(std::string_view machine_id,
+                                                         std::span<const wire::AssignmentReport> reports,
+                                                         int64_t now_ns) {
+  std::vector<wire::Assignment> assignments;
+  const std::lock_guard lock(mutex_);
+  for (OpenDraw& open : open_) {
+    const auto found = open.machines.find(std::string(machine_id));
+    if (found == open.machines.end() || now_ns >= open.draw.due_ns) {
+      continue;
+    }
+    store::DrawnMachine& machine = found->second;
+    const auto report = std::ranges::find(reports, open.draw.id, &wire::AssignmentReport::id);
+    const auto noted = report == reports.end() ? Status() : note_report(open, *report, machine, now_ns);
+    const auto told = noted ? hand_out(open, machine, now_ns) : propagate(noted);
+    if (!told) {
+      return propagate(told);
+    }
+    if (!*told) {
+      continue;
+    }
+    wire::Assignment& assignment = assignments.emplace_back(open.draw.collects);
+    assignment.set_id(open.draw.id);
+    assignment.set_start_ns(machine.window_start_ns);
+    *assignment.mutable_draw() = store::wire_draw(open.draw, machine);
+  }
+  return assignments;
+}
+
+Result<std::optional<store::DrawnMachine>> Drawer::drawn(std::string_view draw, std::string_view machine_id) {
+  const auto open = std::ranges::find(open_, draw, [](const OpenDraw& o) { return o.draw.id; });
+  if (open == open_.end()) {
+    return store_.machine(draw, machine_id);
+  }
+  const auto machine = open->machines.find(std::string(machine_id));
+  return machine == open->machines.end() ? std::nullopt : std::optional(machine->second);
+}
+
+Status Drawer::keep(std::string_view draw, const store::DrawnMachine& machine) {
+  const auto open = std::ranges::find(open_, draw, [](const OpenDraw& o) { return o.draw.id; });
+  if (open != open_.end()) {
+    open->machines.insert_or_assign(machine.machine_id, machine);
+  }
+  return store_.update(draw, machine);
+}
+
+Status Drawer::check(const wire::RawProfile& profile) {
+  const wire::Draw& said = profile.assignment().draw();
+  if (said.id().empty()) {
+    return {};
+  }
+  const std::lock_guard lock(mutex_);
+  const auto true_draw = store_.draw_of(said.id(), profile.machine().id());
+  if (!true_draw) {
+    return propagate(true_draw);
+  }
+  const std::optional<wire::Draw>& drawn = *true_draw;
+  const bool is_so = drawn && drawn->SerializeAsString() == said.SerializeAsString();
+  return is_so ? Status()
+               : with_field(fail(ErrorCode::kInvalid,
+                                 "what the profile says of draw {} is not what this server has drawn for {}",
+                                 said.id(), profile.machine().id()),
+                            "assignment.draw");
+}
+
+Status Drawer::answered(std::string_view draw, std::string_view machine_id, int64_t window_ns, bool is_known,
+                        int64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  auto found = drawn(draw, machine_id);
+  if (!found) {
+    return propagate(found);
+  }
+  std::optional<store::DrawnMachine>& machine = *found;
+  if (!machine || (is_known && machine->answered_ns != 0)) {
+    return {};
+  }
+  machine->answered_ns = machine->answered_ns == 0 ? now_ns : machine->answered_ns;
+  machine->observed_ns += std::max<int64_t>(0, window_ns);
+  return keep(draw, *machine);
+}
+
+}  // namespace plimsoll::scheduler

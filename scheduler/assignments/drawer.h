@@ -1,0 +1,97 @@
+// Makes the draws of a policy when their time has come, and follows what becomes of each drawn machine.
+//
+//   draw_if_due()   the next draw, from the machines that are live, kept in the store before anybody hears of it
+//   heard_from()    a heartbeat: what the machine says of its assignments, and what it should be running
+//   answered()      a profile
+//
+// A server that starts anew finds its open draws in the store and goes on with them; the next ones are those that the one before would
+// have made. docs/scheduling.md has the rules.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "proto/fleet.pb.h"
+#include "scheduler/assignments/draw_policy.h"
+#include "scheduler/draws/population.h"
+#include "store/draws/draw_store.h"
+#include "store/live/live_machines.h"
+
+namespace plimsoll::scheduler {
+
+// Any thread may call. All times are wall clock of the server, and come from the caller.
+class Drawer {
+ public:
+  // `now_ns`: from when on machines can be heard of. `last_heard_ns`: when the newest heartbeat before came; 0: none ever did. Owns the
+  // store.
+  static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, DrawPolicy policy, int64_t now_ns,
+                                              int64_t last_heard_ns);
+
+  const DrawPolicy& policy() const { return policy_; }
+
+  // When draw_if_due() has something to do again.
+  int64_t next_due_ns() const;
+  // Reads `machines`, a connection of the caller's, and takes its time (seconds for a million): heartbeats are answered meanwhile. One
+  // thread at a time. Where it fails, or nobody is there to be drawn, it is due again a heartbeat later.
+  Status draw_if_due(int64_t now_ns, store::LiveMachines& machines);
+
+  // Whoever is not drawn costs one look-up for each open draw.
+  Result<std::vector<wire::Assignment>> heard_from(std::string_view machine_id,
+                                                   std::span<const wire::AssignmentReport> reports,
+                                                   int64_t now_ns);
+
+  // Whether what a profile says of its draw is what was drawn; of none, always. kInvalid otherwise: nobody weighs himself.
+  Status check(const wire::RawProfile& profile);
+  // A profile of a draw is safe, with a window of this length. `is_known`: it came before, so that it counts only where that was not
+  // noted. Draws and machines that are not known are ignored.
+  Status answered(std::string_view draw, std::string_view machine_id, int64_t window_ns, bool is_known,
+                  int64_t now_ns);
+
+ private:
+  struct OpenDraw {
+    store::Draw draw;
+    boost::unordered_flat_map<std::string, store::DrawnMachine> machines;  // by ID
+  };
+
+  Drawer(store::DrawStore store, DrawPolicy policy, int64_t now_ns, int64_t last_heard_ns);
+  Status open_kept_draws(int64_t now_ns);
+  void keep_open(store::DrawWithMachines draw);
+  // Of an open draw or of one in the store.
+  Result<std::optional<store::DrawnMachine>> drawn(std::string_view draw, std::string_view machine_id);
+  Status keep(std::string_view draw, const store::DrawnMachine& machine);
+  bool is_candidate(const store::LiveMachine& machine, int64_t now_ns) const;
+  // Whether it can still be made: for an interval that no draw speaks for, in time for its machines to hear of it.
+  bool is_possible(const ScheduledDraw& draw, int64_t now_ns) const;
+  // Nothing: there is nobody to draw from.
+  Result<std::optional<store::DrawWithMachines>> make(const ScheduledDraw& draw, int64_t now_ns,
+                                                      store::LiveMachines& machines) const;
+  // When each of those drawn measures; 0: not at all.
+  std::vector<int64_t> window_starts_ns(const ScheduledDraw& draw, std::span<const Candidate> candidates,
+                                        std::span<const DrawnMachine> drawn, int64_t now_ns) const;
+  Status make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines);
+  Status note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
+                     int64_t now_ns);
+  // Whether the machine should be running its assignment, or wait for it; notes that it was told.
+  Result<bool> hand_out(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns);
+
+  const DrawPolicy policy_;
+  const int64_t started_ns_;
+  const int64_t last_heard_ns_;
+
+  mutable std::mutex mutex_;
+  store::DrawStore store_;      // protected by mutex_
+  std::vector<OpenDraw> open_;  // likewise: those whose results are not all due yet
+  int64_t drawn_until_ns_;      // likewise: no later draw speaks for an interval before this
+  int64_t next_number_;         // likewise: of the next draw
+  int64_t not_before_ns_;       // likewise: when it may be made
+};
+
+}  // namespace plimsoll::scheduler

@@ -1,0 +1,35 @@
+// What must not be measured all at once: the instances of a job, the machines of a platform.
+//
+// Pure: no I/O, no clock; any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "scheduler/draws/population.h"
+#include "scheduler/harm/spreading.h"
+
+namespace plimsoll::scheduler {
+
+// Shares of all that there are, above 0 and at most 1.
+struct HarmLimits {
+  double share_of_job = 0.1;       // of its instances
+  double share_of_platform = 0.1;  // of its machines
+};
+
+// kInvalid, with the field, for shares that are none.
+Status check(const HarmLimits& limits);
+
+struct LimitedGroups {
+  GroupLimits limits;
+  std::vector<std::vector<GroupPart>> parts;  // of each machine that was asked about, in that order
+};
+
+// Of some machines of a fleet, by their places in it. An instance of a job is named as often as the machine has one. Costs a look-up for each
+// instance in the fleet.
+LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
+                             const HarmLimits& limits);
+
+}  // namespace plimsoll::scheduler

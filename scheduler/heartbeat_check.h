@@ -1,0 +1,16 @@
+// What a heartbeat says of its machine comes from outside: bounds and sense. kInvalid names the field otherwise.
+#pragma once
+
+#include "base/result.h"
+#include "proto/fleet.pb.h"
+
+namespace plimsoll::scheduler {
+
+// At most 10,000 instances, names of printable characters up to 4,096 bytes, finite numbers that are not negative, CPU
+// times that 100,000 CPUs could have had.
+Status check_census(const wire::HeartbeatRequest& request);
+
+// At most 100 assignments, IDs and details of printable characters up to 4,096 bytes, states that there are.
+Status check_reports(const wire::HeartbeatRequest& request);
+
+}  // namespace plimsoll::scheduler

@@ -1,0 +1,444 @@
+#include "scheduler/assignments/drawer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/time.h"
+#include "store/draws/draw_outcome.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int64_t kSecond = kNsPerSecond;
+constexpr int64_t kHeartbeatNs = 5 * kSecond;
+constexpr int64_t kMinute = 60 * kSecond;
+// A whole number of intervals since 1970.
+constexpr int64_t kStart = 1'800'000'000 * kSecond;
+
+DrawSettings settings() {
+  DrawSettings settings;
+  settings.interval_ns = 10 * kMinute;
+  settings.window_ns = 10 * kSecond;
+  settings.grace_ns = kMinute;
+  settings.heartbeat_ns = kHeartbeatNs;
+  settings.size = {.fraction = 0.25, .least_of_stratum = 1};
+  settings.harm = {.share_of_job = 1, .share_of_platform = 1};
+  settings.strata = {"platform"};
+  settings.event_sets = {{"cycles", "instructions"}};
+  settings.collects.set_rate_hz(199);
+  return settings;
+}
+
+// A server's draws and its machines, over simulated time.
+class DrawerTest : public ::testing::Test {
+ protected:
+  void SetUp() override { start(settings(), kStart - kMinute); }
+
+  // Begins, or begins anew as after a restart.
+  void start(const DrawSettings& settings, int64_t now_ns) {
+    drawer_.reset();
+    const int64_t last_heard_ns = *machines_.last_heard_ns();
+    drawer_ = *Drawer::open(*store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite),
+                            *DrawPolicy::make(settings, 42), now_ns, last_heard_ns);
+  }
+
+  void add_machine(const std::string& id, const std::string& platform, int64_t now_ns,
+                   const std::vector<std::string>& jobs = {}) {
+    wire::Machine machine;
+    machine.set_id(id);
+    machine.set_platform(platform);
+    machine.set_boot_id("boot");
+    ASSERT_TRUE(machines_.register_machine(machine, now_ns, kHeartbeatNs));
+    store::Census census{.machine_id = id, .taken_ns = now_ns, .interval_ns = 0, .instances = {}};
+    for (const std::string& job : jobs) {
+      wire::InstanceUsage& usage = census.instances.emplace_back();
+      usage.set_job(job);
+      usage.set_instance(job + "/1");
+    }
+    ASSERT_TRUE(machines_.keep_census(census));
+  }
+  // Eight of platform "a", four of "b".
+  void add_machines(int64_t now_ns) {
+    for (int i = 0; i < 12; ++i) {
+      add_machine(fmt::format("m{:02}", i), i < 8 ? "a" : "b", now_ns);
+    }
+  }
+
+  void draw(int64_t now_ns) { ASSERT_TRUE(drawer_->draw_if_due(now_ns, machines_)); }
+
+  // The IDs of what the machine should be running.
+  std::vector<std::string> heard_from(const std::string& machine, int64_t now_ns,
+                                      const std::vector<wire::AssignmentReport>& reports = {}) {
+    std::vector<std::string> ids;
+    const auto assignments = drawer_->heard_from(machine, reports, now_ns);
+    EXPECT_TRUE(assignments);
+    for (const wire::Assignment& assignment : *assignments) {
+      ids.push_back(assignment.id());
+    }
+    return ids;
+  }
+  static wire::AssignmentReport report(const std::string& id, wire::AssignmentState state,
+                                       const std::string& detail = {}) {
+    wire::AssignmentReport report;
+    report.set_id(id);
+    report.set_state(state);
+    report.set_detail(detail);
+    return report;
+  }
+
+  // What was kept, as another process reads it.
+  std::vector<store::DrawWithMachines> kept() {
+    return *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kRead)->newest(1000);
+  }
+  // By machine.
+  std::map<std::string, std::string> outcomes(const store::DrawWithMachines& draw, int64_t now_ns) {
+    std::map<std::string, std::string> outcomes;
+    for (const store::DrawnMachine& machine : draw.machines) {
+      outcomes[machine.machine_id] = store::name_of(store::outcome_of(draw.draw, machine, now_ns));
+    }
+    return outcomes;
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  store::LiveMachines machines_ =
+      *store::LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite);
+  std::unique_ptr<Drawer> drawer_;
+};
+
+TEST_F(DrawerTest, DrawsFromEachStratumSomeHeartbeatsAhead) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs - 1);
+  EXPECT_EQ(drawer_->next_due_ns(), kStart - 3 * kHeartbeatNs);
+  EXPECT_THAT(kept(), IsEmpty());
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto draws = kept();
+  ASSERT_THAT(draws, SizeIs(1));
+  const store::Draw& draw = draws[0].draw;
+  EXPECT_EQ(draw.id, "fleet-" + format_time(kStart));
+  EXPECT_EQ(draw.interval_start_ns, kStart);
+  EXPECT_EQ(draw.interval_ns, 10 * kMinute);
+  EXPECT_GE(draw.window_start_ns, kStart);
+  EXPECT_LE(draw.window_start_ns + draw.window_ns, kStart + 10 * kMinute);
+  EXPECT_EQ(draw.due_ns, draw.window_start_ns + draw.window_ns + kMinute);
+  EXPECT_EQ(draw.policy,
+            "every 10m for 10s: 25 % of the machines, by platform, 1 at least of each stratum; never "
+            "more at once than 100 % of a job's instances or 100 % of a platform's machines");
+  ASSERT_THAT(draw.strata, SizeIs(2));
+  EXPECT_EQ(draw.strata[0].name, "platform=a");
+  EXPECT_EQ(draw.strata[0].machines, 8);
+  EXPECT_EQ(draw.strata[0].drawn, 2);
+  EXPECT_DOUBLE_EQ(draw.strata[0].drawn_weight, 8);
+  EXPECT_EQ(draw.strata[1].machines, 4);
+  EXPECT_EQ(draw.strata[1].drawn, 1);
+  EXPECT_THAT(draws[0].machines, SizeIs(3));
+  EXPECT_EQ(drawer_->next_due_ns(), kStart + 10 * kMinute - 3 * kHeartbeatNs);
+}
+
+TEST_F(DrawerTest, DrawnMachinesAreToldWhatToMeasureWhen) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto draw = kept()[0];
+  std::set<std::string> drawn;
+  for (const store::DrawnMachine& machine : draw.machines) {
+    drawn.insert(machine.machine_id);
+  }
+  for (int i = 0; i < 12; ++i) {
+    const std::string id = fmt::format("m{:02}", i);
+    EXPECT_THAT(heard_from(id, kStart - 1), SizeIs(drawn.contains(id) ? 1 : 0)) << id;
+  }
+  const auto assignment = (*drawer_->heard_from(*drawn.begin(), {}, kStart))[0];
+  EXPECT_EQ(assignment.start_ns(), draw.draw.window_start_ns);
+  EXPECT_EQ(assignment.duration_ns(), 10 * kSecond);
+  EXPECT_FALSE(assignment.continuous());
+  EXPECT_EQ(assignment.rate_hz(), 199);
+  ASSERT_EQ(assignment.events_size(), 2);
+  EXPECT_EQ(assignment.events(0).name(), "cycles");
+  EXPECT_EQ(assignment.draw().id(), draw.draw.id);
+  EXPECT_EQ(assignment.draw().stratum(), "platform=a");
+  EXPECT_EQ(assignment.draw().inclusion_probability(), 0.25);
+  EXPECT_EQ(assignment.draw().interval_start_ns(), kStart);
+  EXPECT_EQ(assignment.draw().interval_ns(), 10 * kMinute);
+}
+
+TEST_F(DrawerTest, OnlyWhoIsAliveIsDrawn) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  add_machine("silent", "c", kStart - 10 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  EXPECT_EQ(kept()[0].draw.machines(), 12);
+}
+
+TEST_F(DrawerTest, RareJobsAreSeenMoreOften) {
+  DrawSettings wanted = settings();
+  wanted.size.least_of_job = 2;
+  start(wanted, kStart - kMinute);
+  add_machines(kStart - 4 * kHeartbeatNs);
+  add_machine("x1", "a", kStart - 4 * kHeartbeatNs, {"rare", "common"});
+  add_machine("x2", "b", kStart - 4 * kHeartbeatNs, {"rare"});
+  draw(kStart - 3 * kHeartbeatNs);
+  std::map<std::string, double> probabilities;
+  const auto draws = kept();
+  for (const store::DrawnMachine& machine : draws[0].machines) {
+    probabilities[machine.machine_id] = machine.inclusion_probability;
+  }
+  EXPECT_EQ(probabilities["x1"], 1);
+  EXPECT_EQ(probabilities["x2"], 1);
+}
+
+TEST_F(DrawerTest, SetsOfEventsTakeTurns) {
+  DrawSettings wanted = settings();
+  wanted.event_sets = {{"cycles"}, {"cache-misses"}, {}};
+  start(wanted, kStart - kMinute);
+  std::multiset<std::string> events;
+  for (int64_t interval = 0; interval < 6; ++interval) {
+    const int64_t now_ns = kStart + interval * 10 * kMinute - 3 * kHeartbeatNs;
+    add_machines(now_ns);
+    draw(now_ns);
+  }
+  const auto draws = kept();
+  for (const store::DrawWithMachines& draw : draws) {
+    events.insert(draw.draw.collects.events().empty() ? "" : draw.draw.collects.events(0).name());
+  }
+  EXPECT_THAT(events, ElementsAre("", "", "cache-misses", "cache-misses", "cycles", "cycles"));
+}
+
+TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
+  DrawSettings everybody = settings();
+  everybody.size.fraction = 1;
+  start(everybody, kStart - kMinute);
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const store::Draw draw = kept()[0].draw;
+  const int64_t end_ns = draw.window_start_ns + draw.window_ns;
+  for (int i = 1; i < 12; ++i) {  // m00 is never heard of
+    EXPECT_THAT(heard_from(fmt::format("m{:02}", i), kStart - 1), ElementsAre(draw.id));
+  }
+  EXPECT_THAT(heard_from("m02", kStart, {report(draw.id, wire::REFUSED, "limits.max_window")}), IsEmpty());
+  EXPECT_THAT(heard_from("m03", kStart, {report(draw.id, wire::FAILED, "no PMU")}), IsEmpty());
+  EXPECT_THAT(heard_from("m04", end_ns - 1, {report(draw.id, wire::RUNNING)}), ElementsAre(draw.id));
+  EXPECT_THAT(heard_from("m05", end_ns - 1, {report(draw.id, wire::RUNNING)}), ElementsAre(draw.id));
+  EXPECT_THAT(heard_from("m05", end_ns + 1, {report(draw.id, wire::RUNNING)}), ElementsAre(draw.id));
+  EXPECT_THAT(heard_from("m06", end_ns + 1, {report(draw.id, wire::DONE)}), IsEmpty());
+  const auto answer = [&](const std::string& machine, int64_t window_ns, int64_t now_ns,
+                          bool is_known = false) {
+    ASSERT_TRUE(drawer_->answered(draw.id, machine, window_ns, is_known, now_ns));
+  };
+  answer("m07", 10 * kSecond, end_ns + 1);
+  answer("m08", 4 * kSecond, end_ns + 1);
+  answer("m09", 4 * kSecond, end_ns + 1);
+  answer("m09", 6 * kSecond, end_ns + 2);
+  answer("m10", 5 * kSecond, end_ns + 1);
+  answer("m10", 5 * kSecond, end_ns + 2, true);  // the same upload again
+  answer("m11", 10 * kSecond, draw.due_ns + 1);
+  answer("m01", 10 * kSecond, end_ns, true);  // accepted before a crash, noted after it
+  answer("was not drawn", 1, end_ns);
+  EXPECT_THAT(
+      outcomes(kept()[0], draw.due_ns),
+      (ElementsAre(std::pair("m00", "unreached"), std::pair("m01", "answered"), std::pair("m02", "refused"),
+                   std::pair("m03", "failed"), std::pair("m04", "vanished"), std::pair("m05", "lost"),
+                   std::pair("m06", "lost"), std::pair("m07", "answered"), std::pair("m08", "partial"),
+                   std::pair("m09", "answered"), std::pair("m10", "partial"), std::pair("m11", "late"))));
+}
+
+TEST_F(DrawerTest, WhoeverComesAfterTheWindowIsNotToldAnyMore) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto [draw, machines] = kept()[0];
+  const int64_t end_ns = draw.window_start_ns + draw.window_ns;
+  EXPECT_THAT(heard_from(machines[0].machine_id, end_ns - 1), SizeIs(1));
+  EXPECT_THAT(heard_from(machines[1].machine_id, end_ns), IsEmpty());
+  EXPECT_EQ(outcomes(kept()[0], draw.due_ns)[machines[1].machine_id], "unreached");
+}
+
+// Six of eight machines are drawn, and two may measure at once.
+TEST_F(DrawerTest, WhoFindsNoRoomMeasuresLaterInTheInterval) {
+  DrawSettings wanted = settings();
+  wanted.size.fraction = 0.75;
+  wanted.harm.share_of_platform = 0.25;
+  start(wanted, kStart - kMinute);
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto [draw, machines] = kept()[0];
+  std::map<int64_t, std::map<uint32_t, int>> at_once;  // machines by window and stratum
+  int64_t last_ns = 0;
+  for (const store::DrawnMachine& machine : machines) {
+    ++at_once[machine.window_start_ns][machine.stratum];
+    EXPECT_GE(machine.window_start_ns, kStart);
+    EXPECT_LE(machine.window_start_ns + draw.window_ns, kStart + 10 * kMinute);
+    last_ns = std::max(last_ns, machine.window_start_ns);
+    EXPECT_EQ((*drawer_->heard_from(machine.machine_id, {}, kStart - 1))[0].start_ns(),
+              machine.window_start_ns);
+  }
+  ASSERT_THAT(at_once, SizeIs(3));
+  EXPECT_THAT(at_once[draw.window_start_ns], ElementsAre(std::pair(0, 2), std::pair(1, 1)));
+  int64_t previous_ns = 0;
+  for (const auto& [start_ns, strata] : at_once) {
+    EXPECT_EQ(strata.at(0), 2);
+    EXPECT_EQ(strata.at(1), 1);
+    EXPECT_GT(start_ns, previous_ns + draw.window_ns);
+    previous_ns = start_ns;
+  }
+  EXPECT_EQ(draw.due_ns, last_ns + draw.window_ns + kMinute);
+}
+
+TEST_F(DrawerTest, WhoFindsNoRoomAtAllIsWithheld) {
+  DrawSettings wanted = settings();
+  wanted.window_ns = 5 * kMinute;  // one turn, or two
+  wanted.size.fraction = 1;
+  wanted.harm.share_of_job = 0.1;
+  start(wanted, kStart - kMinute);
+  for (int i = 0; i < 5; ++i) {
+    add_machine(fmt::format("m{}", i), "a", kStart - 4 * kHeartbeatNs, {"db", "db"});
+  }
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto [draw, machines] = kept()[0];
+  size_t withheld = 0;
+  for (const store::DrawnMachine& machine : machines) {
+    const bool is_withheld = machine.window_start_ns == 0;
+    withheld += is_withheld;
+    EXPECT_THAT(heard_from(machine.machine_id, kStart - 1), SizeIs(is_withheld ? 0 : 1));
+  }
+  EXPECT_GE(withheld, 3);
+  EXPECT_LE(withheld, 4) << "one always may";
+}
+
+TEST_F(DrawerTest, ARestartGoesOnWithTheSameDraw) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto [before, machines] = kept()[0];
+  EXPECT_THAT(heard_from(machines[0].machine_id, kStart - 1), ElementsAre(before.id));
+  start(settings(), kStart);
+  draw(kStart);
+  EXPECT_THAT(kept(), SizeIs(1));
+  EXPECT_THAT(heard_from(machines[0].machine_id, kStart), ElementsAre(before.id));
+  EXPECT_THAT(heard_from(machines[1].machine_id, kStart), ElementsAre(before.id));
+  ASSERT_TRUE(drawer_->answered(before.id, machines[1].machine_id, 10 * kSecond, false, before.due_ns - 1));
+  EXPECT_EQ(outcomes(kept()[0], before.due_ns)[machines[1].machine_id], "answered");
+}
+
+// Its machines come back one by one, as their pauses end: until then those that lived when it went count as alive.
+TEST_F(DrawerTest, AServerThatWasAwayDrawsFromTheFleetThatItKnew) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  add_machine("dead before", "c", kStart - 20 * kHeartbeatNs);
+  const int64_t back_ns = kStart + 40 * kMinute - 4 * kHeartbeatNs;
+  start(settings(), back_ns);
+  add_machine("m03", "a", back_ns + kSecond);
+  draw(back_ns + kSecond);
+  EXPECT_THAT(kept(), IsEmpty()) << "three heartbeats of a server's life are for being heard of";
+  draw(drawer_->next_due_ns());
+  ASSERT_THAT(kept(), SizeIs(1));
+  EXPECT_EQ(kept()[0].draw.machines(), 12);
+  const int64_t later_ns = kStart + 50 * kMinute - 3 * kHeartbeatNs;
+  add_machine("m03", "a", later_ns);
+  draw(later_ns);
+  EXPECT_EQ(kept()[0].draw.machines(), 1) << "by now whoever lives has been heard of";
+}
+
+TEST_F(DrawerTest, WhoeverIsDrawnCanHearOfItInTimeOrNobodyIsDrawn) {
+  add_machines(kStart + 9 * kMinute);
+  start(settings(), kStart + 9 * kMinute);
+  // Whatever the window, it is over, or one heartbeat away at most.
+  draw(kStart + 10 * kMinute - kHeartbeatNs - 11 * kSecond);
+  draw(kStart + 10 * kMinute - 3 * kHeartbeatNs - 1);
+  EXPECT_THAT(kept(), IsEmpty());
+  add_machines(kStart + 10 * kMinute - 4 * kHeartbeatNs);
+  draw(kStart + 10 * kMinute - 3 * kHeartbeatNs);
+  EXPECT_THAT(kept(), SizeIs(1));
+}
+
+TEST_F(DrawerTest, NoTwoDrawsSpeakForTheSameTime) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  DrawSettings shorter = settings();
+  shorter.interval_ns = 4 * kMinute;
+  start(shorter, kStart + kMinute);
+  for (int64_t now_ns = kStart + kMinute; now_ns < kStart + 20 * kMinute; now_ns += kHeartbeatNs) {
+    add_machines(now_ns);
+    draw(now_ns);
+  }
+  int64_t end_ns = INT64_MAX;
+  const auto draws = kept();
+  EXPECT_GE(draws.size(), 3);
+  for (const store::DrawWithMachines& draw : draws) {  // the newest first
+    EXPECT_LE(draw.draw.interval_start_ns + draw.draw.interval_ns, end_ns);
+    end_ns = draw.draw.interval_start_ns;
+  }
+}
+
+TEST_F(DrawerTest, AFleetWithoutMachinesIsTriedAgain) {
+  draw(kStart - 3 * kHeartbeatNs);
+  EXPECT_THAT(kept(), IsEmpty());
+  EXPECT_EQ(drawer_->next_due_ns(), kStart - 2 * kHeartbeatNs);
+  add_machine("m1", "a", kStart - 2 * kHeartbeatNs);
+  draw(kStart - 2 * kHeartbeatNs);
+  EXPECT_THAT(kept(), SizeIs(1));
+}
+
+TEST_F(DrawerTest, NobodyWeighsHimself) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto [draw, machines] = kept()[0];
+  wire::RawProfile profile;
+  EXPECT_TRUE(drawer_->check(profile)) << "of no draw";
+  profile.mutable_machine()->set_id(machines[0].machine_id);
+  *profile.mutable_assignment()->mutable_draw() = store::wire_draw(draw, machines[0]);
+  EXPECT_TRUE(drawer_->check(profile));
+  const auto forged = [&](const auto& change) {
+    wire::RawProfile other = profile;
+    change(other);
+    const Status checked = drawer_->check(other);
+    return checked ? std::string() : checked.error().field;
+  };
+  EXPECT_EQ(forged([](auto& p) { p.mutable_machine()->set_id("m99"); }), "assignment.draw");
+  EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_id("mine"); }),
+            "assignment.draw");
+  EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_inclusion_probability(1e-6); }),
+            "assignment.draw");
+  EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_interval_ns(kMinute * 1'000); }),
+            "assignment.draw");
+  EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_stratum("platform=b"); }),
+            "assignment.draw");
+}
+
+TEST(DrawPolicy, RefusesWhatMakesNoSense) {
+  const auto field = [](const auto& change) {
+    DrawSettings changed = settings();
+    change(changed);
+    const auto policy = DrawPolicy::make(changed, 1);
+    return policy ? std::string() : policy.error().field;
+  };
+  EXPECT_EQ(field([](auto&) {}), "");
+  EXPECT_EQ(field([](auto& s) { s.interval_ns = kSecond / 2; }), "interval");
+  EXPECT_EQ(field([](auto& s) { s.window_ns = 11 * kMinute; }), "window");
+  EXPECT_EQ(field([](auto& s) { s.size.fraction = 0; }), "fraction");
+  EXPECT_EQ(field([](auto& s) { s.size.least_of_stratum = 0; }), "least_of_stratum");
+  EXPECT_EQ(field([](auto& s) { s.strata = {"weather"}; }), "strata");
+  EXPECT_EQ(field([](auto& s) { s.harm.share_of_job = 0; }), "share_of_job");
+  EXPECT_EQ(field([](auto& s) { s.harm.share_of_platform = 1.5; }), "share_of_platform");
+}
+
+TEST(DrawPolicy, SaysWhatItIs) {
+  DrawSettings wanted = settings();
+  wanted.strata = {"platform", "datacenter"};
+  wanted.harm.share_of_job = 0.05;
+  wanted.size = {.machines = 40, .least_of_stratum = 2, .least_of_job = 3};
+  EXPECT_EQ(
+      DrawPolicy::make(wanted, 1)->text(),
+      "every 10m for 10s: 40 machines, by platform and datacenter, 2 at least of each stratum, 3 at least "
+      "that run each job; never more at once than 5 % of a job's instances or 100 % of a platform's "
+      "machines");
+  wanted.strata = {};
+  wanted.size = {.fraction = 0.001, .least_of_stratum = 1};
+  EXPECT_THAT(DrawPolicy::make(wanted, 1)->text(), HasSubstr("0.1 % of the machines, 1 at least of each"));
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler

@@ -1,0 +1,164 @@
+#include "scheduler/fleet_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/hex.h"
+#include "store/draws/draw_outcome.h"
+#include "tests/profile_fixture.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+using plimsoll::testing::make_profile;
+using plimsoll::testing::profile_id;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int64_t kSecond = kNsPerSecond;
+constexpr int64_t kHeartbeatNs = 5 * kSecond;
+constexpr int64_t kStart = 1'800'000'000 * kSecond;
+
+// A server of simulated time, without its network.
+class FleetServiceTest : public ::testing::Test {
+ protected:
+  void start(bool draws) {
+    if (draws) {
+      DrawSettings settings;
+      settings.interval_ns = 60 * kSecond;
+      settings.window_ns = kSecond;
+      settings.grace_ns = 10 * kSecond;
+      settings.heartbeat_ns = kHeartbeatNs;
+      settings.size = {.fraction = 1, .least_of_stratum = 1};
+      settings.harm = {.share_of_job = 1, .share_of_platform = 1};
+      auto store = store::DrawStore::open(ingest_->directory().draws_path(), sqlite::OpenMode::kReadWrite);
+      drawer_ = *Drawer::open(std::move(*store), *DrawPolicy::make(settings, 1), now_ns_, 0);
+    }
+    FleetOptions options;
+    options.heartbeat_interval_ns = kHeartbeatNs;
+    options.continuous.set_id("continuous");
+    options.continuous.set_continuous(true);
+    options.now_ns = [this] { return now_ns_; };
+    service_ =
+        std::make_unique<FleetService>(*ingest_, std::move(options), drawer_.get(), [this] { ++accepted_; });
+  }
+
+  void register_machine(const std::string& id) {
+    wire::RegisterRequest request;
+    request.mutable_machine()->set_id(id);
+    request.mutable_machine()->set_boot_id("boot");
+    ASSERT_TRUE(service_->register_machine(request));
+  }
+  wire::HeartbeatReply heartbeat(const std::string& id,
+                                 const std::vector<wire::AssignmentReport>& reports = {}) {
+    wire::HeartbeatRequest request;
+    request.set_machine_id(id);
+    request.set_boot_id("boot");
+    for (const wire::AssignmentReport& report : reports) {
+      *request.add_assignments() = report;
+    }
+    return service_->heartbeat(request).value_or(wire::HeartbeatReply());
+  }
+  // The next draw, of whom the server has heard of by now.
+  void draw() {
+    now_ns_ = kStart - 3 * kHeartbeatNs;
+    heartbeat("m1");
+    auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kRead);
+    ASSERT_TRUE(drawer_->draw_if_due(now_ns_, *machines));
+  }
+  Result<wire::UploadReply> upload(const wire::RawProfile& profile) {
+    return service_->upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)));
+  }
+  std::string outcome(const std::string& machine) {
+    const auto store =
+        store::DrawStore::open(ingest_->directory().draws_path(), sqlite::OpenMode::kRead)->newest(1);
+    for (const store::DrawnMachine& drawn : store->front().machines) {
+      if (drawn.machine_id == machine) {
+        return std::string(store::name_of(store::outcome_of(store->front().draw, drawn, now_ns_)));
+      }
+    }
+    return "not drawn";
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
+  int64_t now_ns_ = kStart - 40 * kSecond;
+  std::unique_ptr<Drawer> drawer_;
+  std::unique_ptr<FleetService> service_;
+  int accepted_ = 0;
+};
+
+TEST_F(FleetServiceTest, WithoutDrawsEveryMachineCollectsAllTheTime) {
+  start(false);
+  EXPECT_TRUE(heartbeat("m1").register_again());
+  register_machine("m1");
+  const wire::HeartbeatReply reply = heartbeat("m1");
+  EXPECT_FALSE(reply.register_again());
+  EXPECT_EQ(reply.server_time_ns(), now_ns_);
+  ASSERT_EQ(reply.assignments_size(), 1);
+  EXPECT_EQ(reply.assignments(0).id(), "continuous");
+  EXPECT_EQ(reply.lease_ns(), 0) << "it goes on while the server is away";
+}
+
+TEST_F(FleetServiceTest, ADrawnMachineIsToldToMeasureAndItsProfileIsItsAnswer) {
+  start(true);
+  register_machine("m1");
+  EXPECT_THAT(heartbeat("m1").assignments(), IsEmpty());
+  draw();
+  const wire::HeartbeatReply reply = heartbeat("m1");
+  EXPECT_EQ(reply.lease_ns(), 3 * kHeartbeatNs);
+  ASSERT_EQ(reply.assignments_size(), 1);
+  now_ns_ = reply.assignments(0).start_ns() + kSecond;
+  wire::RawProfile profile = make_profile({.seed = 5, .machine = "m1", .length_ns = kSecond});
+  *profile.mutable_assignment() = reply.assignments(0);
+  EXPECT_EQ(outcome("m1"), "pending");
+  const auto accepted = upload(profile);
+  ASSERT_TRUE(accepted) << accepted.error().text();
+  EXPECT_EQ(accepted_, 1);
+  EXPECT_EQ(outcome("m1"), "answered");
+  EXPECT_TRUE(upload(profile)->already_known());
+  EXPECT_EQ(accepted_, 1);
+}
+
+TEST_F(FleetServiceTest, AProfileOfAnotherDrawIsRefusedForGood) {
+  start(true);
+  register_machine("m1");
+  draw();
+  wire::RawProfile profile = make_profile({.seed = 5, .machine = "m1"});
+  *profile.mutable_assignment() = heartbeat("m1").assignments(0);
+  profile.mutable_assignment()->mutable_draw()->set_inclusion_probability(0.001);
+  const auto refused = upload(profile);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().field, "assignment.draw");
+  EXPECT_EQ(accepted_, 0);
+  // Applications' own profiles are of no draw.
+  EXPECT_TRUE(upload(make_profile({.seed = 6, .machine = "m1"})));
+}
+
+TEST_F(FleetServiceTest, AProfileUnderAnotherNameIsRefused) {
+  start(false);
+  const std::string encoded = wire::encode(make_profile({.seed = 3}));
+  const auto refused = service_->upload(to_hex(profile_id(4)), as_bytes(encoded));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().field, "profile_id");
+  EXPECT_TRUE(service_->upload(to_hex(profile_id(3)), as_bytes(encoded)));
+  EXPECT_FALSE(service_->upload("no ID", as_bytes(encoded)));
+}
+
+TEST_F(FleetServiceTest, AHeartbeatThatMakesNoSenseChangesNothing) {
+  start(true);
+  register_machine("m1");
+  wire::HeartbeatRequest request;
+  request.set_machine_id("m1");
+  request.set_boot_id("boot");
+  request.add_assignments()->set_id("a");
+  const auto refused = service_->heartbeat(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "assignments[0].state");
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler
