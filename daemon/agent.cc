@@ -117,9 +117,10 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, S
       heartbeat_interval_ns_(kNsPerSecond),
       collecting_(
           collector_options(setup, governor),
-          // Half a megabyte, and enough once: not while a profile that has them waits for a server.
-          [this] { return wants_kernel_symbols_ && !spool_.holds_kernel_symbols(); },
-          [this](wire::RawProfile profile) { hand_over(std::move(profile)); }),
+          {.server_now_ns = [this] { return wall_now_ns() + server_offset_ns_; },
+           // Half a megabyte, and enough once: not while a profile that has them waits for a server.
+           .wants_kernel_symbols = [this] { return wants_kernel_symbols_ && !spool_.holds_kernel_symbols(); },
+           .hand_over = [this](wire::RawProfile profile) { hand_over(std::move(profile)); }}),
       scraping_(setup.config, machine_, setup.rules,
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
@@ -216,8 +217,8 @@ Status Agent::heartbeat() {
   request.set_format_version(wire::kFormatVersion);
   request.set_machine_id(machine_.id());
   request.set_boot_id(machine_.boot_id());
-  if (const std::string running = collecting_.running(); !running.empty()) {
-    request.add_assignment_ids(running);
+  for (wire::AssignmentReport& report : collecting_.reports()) {
+    *request.add_assignments() = std::move(report);
   }
   fill_in_status(*request.mutable_status());
   add_census(request);
@@ -230,17 +231,20 @@ Status Agent::heartbeat() {
   if (!registered_) {
     return {};
   }
-  // The newest of several wins; running some side by side is the scheduler's future.
-  std::optional<wire::Assignment> wanted;
-  if (!reply->assignments().empty()) {
-    wanted = within_limits(*reply->assignments().rbegin(), limits_);
-  }
-  if (wanted && wanted->duration_ns() <= 0) {
-    log_warning("assignment {} is beyond this machine's limits, and not run", wanted->id());
-    wanted.reset();
+  std::vector<WantedAssignment> wanted;
+  for (const wire::Assignment& assignment : reply->assignments()) {
+    wanted.push_back(accept(assignment, limits_));
   }
   collecting_.assign(std::move(wanted));
+  lease_end_ns_ = reply->lease_ns() > 0 ? monotonic_now_ns() + reply->lease_ns() : INT64_MAX;
   return {};
+}
+
+void Agent::end_lease() {
+  if (monotonic_now_ns() >= lease_end_ns_) {
+    lease_end_ns_ = INT64_MAX;
+    collecting_.give_up("the server was not heard of for longer than assignments hold");
+  }
 }
 
 void Agent::hand_over(wire::RawProfile profile) {
@@ -289,13 +293,14 @@ void Agent::upload() {
 
 int64_t Agent::next_due_ns() const {
   const bool uploads = registered_ && spool_.waiting() > 0;
-  return uploads ? std::min(contact_due_ns_, uploader_.due_ns()) : contact_due_ns_;
+  return std::min({contact_due_ns_, lease_end_ns_, uploads ? uploader_.due_ns() : INT64_MAX});
 }
 
 void Agent::run() {
   bool woken = false;
   while (!woken) {
     keep_in_contact();
+    end_lease();
     upload();
     // First the wake-ups, then the look at the spool: what is pushed in between wakes us again.
     spool_.drain_wakeups();

@@ -57,6 +57,7 @@ class Agent {
   Status register_machine();
   Status heartbeat();
   void add_census(wire::HeartbeatRequest& request);
+  void end_lease();
   void fill_in_status(wire::DaemonStatus& status);
   void hand_over(wire::RawProfile profile);
   void learn_time(int64_t server_time_ns, int64_t sent_ns);
@@ -84,8 +85,9 @@ class Agent {
   bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
   int64_t heartbeat_interval_ns_;
-  int64_t contact_due_ns_ = 0;  // registering, or the next heartbeat
-  int64_t asked_pause_ns_ = 0;  // by the answer to the last call
+  int64_t contact_due_ns_ = 0;        // registering, or the next heartbeat
+  int64_t asked_pause_ns_ = 0;        // by the answer to the last call
+  int64_t lease_end_ns_ = INT64_MAX;  // until then what was assigned holds
   std::atomic<int64_t> server_offset_ns_ = 0;
   std::atomic<bool> wants_kernel_symbols_ = true;  // the server, as far as we know
   // Last: their threads use the members above.

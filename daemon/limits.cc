@@ -8,6 +8,8 @@ namespace plimsoll {
 
 namespace {
 
+constexpr int64_t kLatestStartNs = INT64_MAX / 2;  // in 2116; an end can be told
+
 // With a period of its own an event may be sampled as often as any: what holds then is the share of the stacks.
 uint32_t allowed_stack_rate_hz(const wire::Assignment& limited, const LocalLimits& limits) {
   const bool has_periods = std::ranges::any_of(
@@ -72,6 +74,18 @@ wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLi
     limit_period(event, limited, limits);
   }
   return limited;
+}
+
+WantedAssignment accept(const wire::Assignment& assignment, const LocalLimits& limits) {
+  WantedAssignment wanted{within_limits(assignment, limits)};
+  if (wanted.assignment.duration_ns() <= 0) {
+    wanted.refusal =
+        assignment.duration_ns() > 0 ? "limits.max_window permits no window at all" : "it has no duration";
+  } else if (!assignment.continuous() &&
+             (assignment.start_ns() <= 0 || assignment.start_ns() > kLatestStartNs)) {
+    wanted.refusal = "it has no start";
+  }
+  return wanted;
 }
 
 }  // namespace plimsoll

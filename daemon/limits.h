@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "daemon/assignments/assignment_queue.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll {
@@ -14,8 +15,11 @@ struct LocalLimits {
   int64_t max_window_ns = 0;
 };
 
-// The assignment within the limits: a lower rate, longer periods, fewer and shorter stacks, a shorter window. One without any
-// duration left is not to be run. Which events are allowed is for plan_events() to say, and to tell.
+// The assignment within the limits: a lower rate, longer periods, fewer and shorter stacks, a shorter window.
 wire::Assignment within_limits(const wire::Assignment& assignment, const LocalLimits& limits);
+
+// The same, refused where nothing would be left of its time, or it has none. Which events are allowed is for plan_events() to say, and
+// to tell.
+WantedAssignment accept(const wire::Assignment& assignment, const LocalLimits& limits);
 
 }  // namespace plimsoll

@@ -159,6 +159,27 @@ TEST(Limits, HoldForTheDefaultSizeOfStacks) {
   EXPECT_EQ(within_limits(assignment, {.max_stack_bytes = 8192}).stack_bytes(), 8192);
 }
 
+std::string refusal(const wire::Assignment& assignment) {
+  return accept(assignment, kLimits).refusal;
+}
+
+TEST(Limits, RefuseWhatCannotBeTimed) {
+  wire::Assignment assignment;
+  assignment.set_start_ns(5);
+  assignment.set_duration_ns(7);
+  EXPECT_EQ(refusal(assignment), "");
+  assignment.set_start_ns(0);
+  EXPECT_EQ(refusal(assignment), "it has no start");
+  assignment.set_start_ns(INT64_MAX - 3);
+  EXPECT_EQ(refusal(assignment), "it has no start") << "its end could not be told";
+  assignment.set_continuous(true);
+  EXPECT_EQ(refusal(assignment), "");
+  assignment.set_duration_ns(0);
+  EXPECT_EQ(refusal(assignment), "it has no duration");
+  assignment.set_duration_ns(7);
+  EXPECT_EQ(accept(assignment, {.max_window_ns = 0}).refusal, "limits.max_window permits no window at all");
+}
+
 TEST(Limits, LeaveTheRestAsItWas) {
   wire::Assignment assignment;
   assignment.set_id("a7");
