@@ -27,8 +27,46 @@ std::vector<Key> ServerConfig::keys() {
       {"collect.stack_bytes",
        "How much of a thread's stack is copied with a sample. Deeper stacks end unfinished.",
        SizeBytes{&collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
-      {"collect.window", "Length of one raw profile.", DurationNs{&collect_window_ns},
-       Range{100 * kMillisecondNs, kHourNs}},
+      {"collect.window", "Length of one raw profile: for how long a drawn machine measures.",
+       DurationNs{&collect_window_ns}, Range{100 * kMillisecondNs, kHourNs}},
+      {"draw.interval",
+       "How often random machines are drawn, in whole seconds; those measure once in the interval, as many "
+       "as may at the same time.\n"
+       "Default: 0, which means that every machine collects all the time.",
+       DurationNs{&draw_interval_ns}, Range{0, 7 * 24 * kHourNs}},
+      {"draw.percent", "Of the machines that are alive, how many are drawn, in percent.", &draw_percent,
+       Range{0, 100}},
+      {"draw.machines", "How many are drawn, in place of percent. Default: 0, which means by percent.",
+       &draw_machines, Range{0, 10'000'000}},
+      {"draw.strata",
+       "Attributes that part the fleet into strata, each of which is drawn from separately, so that rare "
+       "hardware is\n"
+       "there in every draw: platform, datacenter, cluster, architecture, cpu_model, kernel, os, "
+       "daemon_version.",
+       &draw_strata},
+      {"draw.least_of_stratum",
+       "Machines of each stratum that are drawn at least; all of one that has fewer.", &draw_least_of_stratum,
+       Range{1, 1'000'000}},
+      {"draw.least_of_job",
+       "Of the machines that run a job, how many are drawn at least, on average, for each job. Default: 0, "
+       "as they come.",
+       &draw_least_of_job, Range{0, 1'000'000}},
+      {"draw.most_of_job_percent",
+       "Of the instances of a job, how many may be measured at once, in percent; one always may. Machines "
+       "for which there is no room\n"
+       "measure later in the interval, or not at all.",
+       &draw_most_of_job_percent, Range{0, 100}},
+      {"draw.most_of_platform_percent", "The same of the machines of a platform.",
+       &draw_most_of_platform_percent, Range{0, 100}},
+      {"draw.event_sets",
+       "Sets of events that take turns over draws, each as names with spaces between, such as\n"
+       "[\"cycles instructions\", \"cache-misses branch-misses\"]. Default: none, which means collect.events "
+       "always.",
+       &draw_event_sets},
+      {"draw.grace",
+       "How long after its window a draw waits for profiles. Those that come later count as well, and are "
+       "called late.",
+       DurationNs{&draw_grace_ns}, Range{0, 24 * kHourNs}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
        Range{100 * kMillisecondNs, kHourNs / 6}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},

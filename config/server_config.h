@@ -21,6 +21,17 @@ struct ServerConfig {
   int64_t collect_stack_bytes = 16 << 10;
   int64_t collect_window_ns = 10'000'000'000;
 
+  int64_t draw_interval_ns = 0;  // 0: every machine collects continuously
+  double draw_percent = 1;
+  int64_t draw_machines = 0;  // 0: by draw_percent
+  std::vector<std::string> draw_strata = {"platform"};
+  int64_t draw_least_of_stratum = 2;
+  double draw_least_of_job = 0;
+  double draw_most_of_job_percent = 10;
+  double draw_most_of_platform_percent = 10;
+  std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
+  int64_t draw_grace_ns = 60'000'000'000;
+
   int64_t heartbeat_ns = 5'000'000'000;
   int64_t max_profile_bytes = int64_t{64} << 20;
   std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",

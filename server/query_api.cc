@@ -9,6 +9,7 @@
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
 #include "query/views/diff.h"
+#include "query/views/draws.h"
 #include "query/views/flame.h"
 #include "query/views/jobs.h"
 #include "query/views/machines.h"
@@ -38,7 +39,7 @@ Result<query::SqlRequest> parse_sql(const http::Request& request) {
   return parsed;
 }
 
-// A view over HTTP: parses the query, asks the newest snapshot, sends what the view has written down.
+// A view over HTTP: parses the query, asks the newest snapshot where it is about profiles, sends what the view has written down.
 template <typename Parse, typename View>
 http::Route view_route(std::string path, const std::string& content_type, query::SnapshotCache& snapshots,
                        Parse parse, View view) {
@@ -47,11 +48,12 @@ http::Route view_route(std::string path, const std::string& content_type, query:
     if (!parsed) {
       return propagate(parsed);
     }
-    const auto snapshot = snapshots.newest();
-    if (!snapshot) {
-      return propagate(snapshot);
+    if constexpr (std::is_invocable_v<View, decltype(*parsed)>) {
+      return view(*parsed);
+    } else {
+      const auto snapshot = snapshots.newest();
+      return snapshot ? view(*parsed, **snapshot) : Result<std::string>(propagate(snapshot));
     }
-    return view(*parsed, **snapshot);
   };
   return {"GET", std::move(path), false, 0, [answer, content_type](const http::Request& request) {
             auto body = answer(request);
@@ -107,8 +109,16 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
                               as_json(with_fleet(query::coverage))));
   routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines,
                               as_json(with_fleet(query::machines))));
-  routes.push_back(
-      view_route("/api/v1/jobs", json, snapshots, query::parse_jobs, as_json(with_fleet(query::jobs))));
+  const auto jobs = [&snapshots](const query::JobsRequest& request) -> Result<std::string> {
+    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+    return fleet ? query::to_json(query::jobs(request, *fleet)) : Result<std::string>(propagate(fleet));
+  };
+  routes.push_back(view_route("/api/v1/jobs", json, snapshots, query::parse_jobs, jobs));
+  const auto draws = [&snapshots](const query::DrawsRequest& request) -> Result<std::string> {
+    const auto known = query::KnownDraws::load(request, snapshots.data_dir());
+    return known ? query::to_json(query::draws(request, *known)) : Result<std::string>(propagate(known));
+  };
+  routes.push_back(view_route("/api/v1/draws", json, snapshots, query::parse_draws, draws));
   const auto sql = [&snapshots](const query::SqlRequest& request, const query::Snapshot& snapshot) {
     return query::sql(request, snapshot, [&] { return query::LiveFleet::load(snapshots.data_dir()); });
   };

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/time.h"
+#include "server/fleet_settings.h"
 #include "server/query_api.h"
 #include "server/row_pipeline.h"
 
@@ -15,23 +17,6 @@ constexpr std::chrono::milliseconds kGatherInterval{1000};
 // After a failure (disk full, say) it tries again this often.
 constexpr std::chrono::nanoseconds kRetryInterval = std::chrono::seconds(2);
 
-scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
-  scheduler::FleetOptions options;
-  options.heartbeat_interval_ns = config.heartbeat_ns;
-  options.limits.max_encoded_bytes = static_cast<uint64_t>(config.max_profile_bytes);
-  wire::Assignment& assignment = options.assignment;
-  assignment.set_id("continuous");
-  assignment.set_rate_hz(static_cast<uint32_t>(config.collect_rate_hz));
-  assignment.set_stack_rate_hz(static_cast<uint32_t>(config.collect_stack_rate_hz));
-  assignment.set_stack_bytes(static_cast<uint32_t>(config.collect_stack_bytes));
-  assignment.set_duration_ns(config.collect_window_ns);
-  assignment.set_continuous(true);
-  for (const std::string& event : config.collect_events) {
-    assignment.add_events()->set_name(event);
-  }
-  return options;
-}
-
 http::Response plain_text(unsigned status, std::string text) {
   http::Response response;
   response.status = status;
@@ -42,10 +27,12 @@ http::Response plain_text(unsigned status, std::string text) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config)
+Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Drawer> drawer,
+               const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       snapshots_(ingest_->directory().path()),
-      fleet_(*ingest_, fleet_options(config), [this] {
+      drawer_(std::move(drawer)),
+      fleet_(*ingest_, fleet_options(config), drawer_.get(), [this] {
         const std::lock_guard lock(mutex_);
         pending_ = true;
         wake_.notify_one();
@@ -60,7 +47,11 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
-  std::unique_ptr<Server> server(new Server(std::move(*ingest), config));
+  auto drawer = open_drawer(config, (*ingest)->directory(), wall_now_ns());
+  if (!drawer) {
+    return propagate(drawer, "reading the draws");
+  }
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*drawer), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
@@ -86,6 +77,13 @@ Status Server::start_threads(const config::ServerConfig& config, std::vector<std
     return propagate(compaction);
   }
   compaction_ = std::move(*compaction);
+  if (drawer_ != nullptr) {
+    auto draws = DrawThread::start(*drawer_, ingest_->directory().live_path());
+    if (!draws) {
+      return propagate(draws);
+    }
+    draws_ = std::move(*draws);
+  }
   auto naming = std::make_unique<NamingThread>(*ingest_, std::move(*symbolizer), std::move(searches),
                                                std::chrono::nanoseconds(config.symbol_retry_ns));
   {
@@ -155,6 +153,7 @@ void Server::stop() {
   }
   naming.reset();
   compaction_.reset();
+  draws_.reset();
   if (people_ != nullptr) {
     people_->stop();
   }

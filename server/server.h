@@ -15,13 +15,15 @@
 #include "query/snapshot/snapshot.h"
 #include "scheduler/fleet_service.h"
 #include "server/compaction_thread.h"
+#include "server/draw_thread.h"
 #include "server/naming_thread.h"
 #include "store/ingest.h"
 
 namespace plimsoll::server {
 
 // Runs from start() to stop(). Two listeners, one for people and one for daemons, both on loopback only; one thread
-// that turns accepted profiles into rows within seconds, one that looks up their names, and one that merges what these leave.
+// that turns accepted profiles into rows within seconds, one that looks up their names, one that merges what these leave, and, where
+// the configuration wants draws, one that makes them.
 class Server {
  public:
   // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
@@ -40,7 +42,8 @@ class Server {
   void stop();
 
  private:
-  Server(std::unique_ptr<store::Ingest> ingest, const config::ServerConfig& config);
+  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Drawer> drawer,
+         const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   Status start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker);
   std::vector<http::Route> people_routes();
@@ -52,6 +55,7 @@ class Server {
 
   const std::unique_ptr<store::Ingest> ingest_;
   query::SnapshotCache snapshots_;
+  const std::unique_ptr<scheduler::Drawer> drawer_;  // null: every machine collects continuously
   scheduler::FleetService fleet_;
   std::unique_ptr<http::Listener> people_;
   std::unique_ptr<http::Listener> daemons_;
@@ -63,6 +67,7 @@ class Server {
   Status build_status_;    // likewise: how the newest rows were built
   // Absent: they have not started, or have stopped.
   std::unique_ptr<CompactionThread> compaction_;
+  std::unique_ptr<DrawThread> draws_;
   std::unique_ptr<NamingThread> naming_;  // changes under mutex_, and while there is no builder
   std::thread builder_;
 };

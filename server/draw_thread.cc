@@ -1,0 +1,51 @@
+#include "server/draw_thread.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "base/time.h"
+
+namespace plimsoll::server {
+namespace {
+
+// A wall clock may be set while somebody waits for a time of it.
+constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
+
+}  // namespace
+
+Result<std::unique_ptr<DrawThread>> DrawThread::start(scheduler::Drawer& drawer,
+                                                      const std::string& live_path) {
+  auto machines = store::LiveMachines::open(live_path, sqlite::OpenMode::kRead);
+  return machines ? Result<std::unique_ptr<DrawThread>>(
+                        std::unique_ptr<DrawThread>(new DrawThread(drawer, std::move(*machines))))
+                  : propagate(machines);
+}
+
+DrawThread::DrawThread(scheduler::Drawer& drawer, store::LiveMachines machines)
+    : drawer_(drawer),
+      machines_(std::move(machines)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+bool DrawThread::wait(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    const int64_t left_ns = drawer_.next_due_ns() - wall_now_ns();
+    if (left_ns <= 0) {
+      return true;
+    }
+    wake_.wait_for(lock, stop, std::chrono::nanoseconds(std::min(left_ns, kLongestWaitNs)),
+                   [] { return false; });
+  }
+  return false;
+}
+
+void DrawThread::run(const std::stop_token& stop) {
+  while (wait(stop)) {
+    if (const Status drawn = drawer_.draw_if_due(wall_now_ns(), machines_); !drawn) {
+      log_error("{}", drawn.error().text());
+    }
+  }
+}
+
+}  // namespace plimsoll::server

@@ -1,0 +1,39 @@
+// Drawing machines in the background, when it is time.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "scheduler/assignments/drawer.h"
+#include "store/live/live_machines.h"
+
+namespace plimsoll::server {
+
+// One thread, which sleeps from draw to draw. What failed is logged, and tried again.
+class DrawThread {
+ public:
+  // Borrows the drawer, which must outlive it; reads the machines at `live_path` beside whoever writes them.
+  static Result<std::unique_ptr<DrawThread>> start(scheduler::Drawer& drawer, const std::string& live_path);
+
+  DrawThread(const DrawThread&) = delete;
+  DrawThread& operator=(const DrawThread&) = delete;
+  ~DrawThread() = default;
+
+ private:
+  DrawThread(scheduler::Drawer& drawer, store::LiveMachines machines);
+  void run(const std::stop_token& stop);
+  // Until a draw is due. False: stopped.
+  bool wait(const std::stop_token& stop);
+
+  scheduler::Drawer& drawer_;
+  store::LiveMachines machines_;  // the thread's
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it uses all else
+};
+
+}  // namespace plimsoll::server

@@ -1,0 +1,104 @@
+#include "server/fleet_settings.h"
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace plimsoll::server {
+namespace {
+
+// What drawn machines collect is the same as what all do, but for events and times.
+wire::Assignment collected(const config::ServerConfig& config) {
+  wire::Assignment assignment;
+  assignment.set_rate_hz(static_cast<uint32_t>(config.collect_rate_hz));
+  assignment.set_stack_rate_hz(static_cast<uint32_t>(config.collect_stack_rate_hz));
+  assignment.set_stack_bytes(static_cast<uint32_t>(config.collect_stack_bytes));
+  return assignment;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) {
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
+  scheduler::DrawSettings settings;
+  settings.interval_ns = config.draw_interval_ns;
+  settings.window_ns = config.collect_window_ns;
+  settings.grace_ns = config.draw_grace_ns;
+  settings.heartbeat_ns = config.heartbeat_ns;
+  settings.size = {.fraction = config.draw_percent / 100,
+                   .machines = static_cast<size_t>(config.draw_machines),
+                   .least_of_stratum = static_cast<size_t>(config.draw_least_of_stratum),
+                   .least_of_job = config.draw_least_of_job};
+  settings.harm = {.share_of_job = config.draw_most_of_job_percent / 100,
+                   .share_of_platform = config.draw_most_of_platform_percent / 100};
+  settings.strata = config.draw_strata;
+  for (const std::string& set : config.draw_event_sets) {
+    settings.event_sets.push_back(words(set));
+  }
+  if (settings.event_sets.empty()) {
+    settings.event_sets.push_back(config.collect_events);
+  }
+  settings.collects = collected(config);
+  return settings;
+}
+
+// The key of the configuration that a field of the policy comes from.
+Error of_key(Error error) {
+  static const std::map<std::string, std::string> keys{
+      {"window", "collect.window"},
+      {"fraction", "draw.percent"},
+      {"share_of_job", "draw.most_of_job_percent"},
+      {"share_of_platform", "draw.most_of_platform_percent"}};
+  const auto other = keys.find(error.field);
+  error.field = other == keys.end() ? "draw." + error.field : other->second;
+  return error;
+}
+
+}  // namespace
+
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
+  scheduler::FleetOptions options;
+  options.heartbeat_interval_ns = config.heartbeat_ns;
+  options.limits.max_encoded_bytes = static_cast<uint64_t>(config.max_profile_bytes);
+  options.continuous = collected(config);
+  options.continuous.set_id("continuous");
+  options.continuous.set_duration_ns(config.collect_window_ns);
+  options.continuous.set_continuous(true);
+  for (const std::string& event : config.collect_events) {
+    options.continuous.add_events()->set_name(event);
+  }
+  return options;
+}
+
+Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfig& config,
+                                                       const store::DataDirectory& directory,
+                                                       int64_t now_ns) {
+  if (config.draw_interval_ns == 0) {
+    return nullptr;
+  }
+  auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
+  if (!store) {
+    return propagate(store);
+  }
+  const auto seed = store->seed();
+  auto machines = store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead);
+  const auto last_heard_ns = machines ? machines->last_heard_ns() : propagate(machines);
+  if (!seed || !last_heard_ns) {
+    return !seed ? propagate(seed) : propagate(last_heard_ns);
+  }
+  auto policy = scheduler::DrawPolicy::make(draw_settings(config), *seed);
+  if (!policy) {
+    return std::unexpected(of_key(policy.error()));
+  }
+  return scheduler::Drawer::open(std::move(*store), std::move(*policy), now_ns, *last_heard_ns);
+}
+
+}  // namespace plimsoll::server

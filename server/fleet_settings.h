@@ -1,0 +1,21 @@
+// From the server's configuration to what daemons are told.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "config/server_config.h"
+#include "scheduler/assignments/drawer.h"
+#include "scheduler/fleet_service.h"
+#include "store/data_directory.h"
+
+namespace plimsoll::server {
+
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config);
+
+// Of the draws in this directory; null where the configuration wants none. kInvalid names the key that makes no sense.
+Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfig& config,
+                                                       const store::DataDirectory& directory, int64_t now_ns);
+
+}  // namespace plimsoll::server
