@@ -29,7 +29,11 @@ MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& f
       continue;
     }
     const store::OriginEntry& origin = snapshot.dictionaries.origins[id];
-    const auto probability = origin.draw.empty() ? std::nullopt : std::optional(origin.inclusion_probability);
+    // That it was drawn and answered.
+    const auto probability =
+        origin.draw.empty()
+            ? std::nullopt
+            : std::optional(origin.inclusion_probability / snapshot.response_of(id).weight_factor());
     const OriginIndex::Unit& unit = index.units[index.unit_of_origin[id]];
     uint32_t& place = place_of_unit[index.unit_of_origin[id]];
     if (place == kNone) {

@@ -169,8 +169,10 @@ class Weights {
   double of(const store::OriginEventEntry& entry) {
     const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
     // What there was at a moment does not grow with the time that it speaks for.
-    return snapshots_.is_snapshot(entry) ? 1 / origin.inclusion_probability / snapshots_.of(entry)
-                                         : weight_of(origin, observed_.of(entry));
+    const double weight = snapshots_.is_snapshot(entry)
+                              ? 1 / origin.inclusion_probability / snapshots_.of(entry)
+                              : weight_of(origin, observed_.of(entry));
+    return weight * snapshot_.response_of(entry.origin).weight_factor();
   }
 
   // How much of the machines' time the profile stands for, in ns; a snapshot, of the machines.
@@ -208,11 +210,29 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   }
 }
 
+// Of the parts of draws that a selection stands on.
+void note_missing(const Snapshot& snapshot, const std::set<uint32_t>& strata, ResolvedSelection& resolved) {
+  size_t drawn = 0;
+  size_t answered = 0;
+  for (const uint32_t stratum : strata) {
+    drawn += snapshot.responses[stratum].drawn;
+    answered += snapshot.responses[stratum].answered;
+  }
+  if (answered < drawn) {
+    resolved.notes.push_back(
+        fmt::format("{} of {} times that a machine was drawn it has not answered (draws says why); others of "
+                    "its stratum stand "
+                    "for it",
+                    drawn - answered, drawn));
+  }
+}
+
 void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   Coverage& coverage = resolved.coverage;
   std::vector<bool> is_drawn(snapshot.origins.machines);
   std::set<std::string> notes;
+  std::set<uint32_t> strata;
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
     if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
       continue;
@@ -225,12 +245,14 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
     const uint32_t machine = snapshot.origins.machine_of(entry.origin);
     coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
     is_drawn[machine] = true;
+    strata.insert(snapshot.origins.stratum_of(entry.origin));
     if (!entry.note.empty()) {
       notes.insert(entry.note);
     }
   }
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
   resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
+  note_missing(snapshot, strata, resolved);
 }
 
 // The rows of a selection, of whatever events.

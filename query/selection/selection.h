@@ -60,7 +60,8 @@ ResolvedSelection resolve_all(const Snapshot& snapshot);
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot);
 
 // weight = 1 / inclusion probability x interval / time observed: what one hit of a sampled machine stands for in the
-// fleet and in the draw's interval. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
+// fleet and in the draw's interval, had every machine answered that was drawn; Snapshot::responses says by how much more it stands for
+// where some have not. 1 for profiles that were not drawn. Of events that add up over time; a snapshot has
 // the first factor alone, and shares it with the others of its series.
 // `observed_ns` is how long the machine was observed for the draw: the sum of its windows, since a daemon may split its time
 // into several (docs/collecting.md).

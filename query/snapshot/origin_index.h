@@ -31,6 +31,7 @@ struct OriginIndex {
   size_t series = 0;
 
   uint32_t machine_of(uint32_t origin) const { return units[unit_of_origin[origin]].machine; }
+  uint32_t stratum_of(uint32_t origin) const { return units[unit_of_origin[origin]].stratum; }
 };
 
 }  // namespace plimsoll::query

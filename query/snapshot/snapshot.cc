@@ -3,9 +3,11 @@
 #include <optional>
 
 #include "base/run_both.h"
+#include "query/snapshot/responses.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/data_directory.h"
+#include "store/draws/draw_store.h"
 #include "store/live/live_machines.h"
 
 namespace plimsoll::query {
@@ -24,9 +26,13 @@ struct OpenDirectory {
   store::Catalogue catalogue;
   store::Catalogue beside;  // the same, for a second thread
   std::optional<store::LiveMachines> machines;
+  std::optional<store::DrawStore> draws;
   store::LocalRows::Segments segments = {};  // of the newest snapshot
 
   Result<int64_t> registered() { return machines ? machines->count() : 0; }
+  Result<std::vector<store::DrawnWeight>> drawn_weights() {
+    return draws ? draws->drawn_weights() : Result<std::vector<store::DrawnWeight>>();
+  }
 };
 
 Result<store::LocalRows> open_rows(OpenDirectory& open, const BeforeOpening& before_opening) {
@@ -90,8 +96,14 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpe
   if (const Status loaded = load_dictionaries(open, *snapshot); !loaded) {
     return propagate(loaded);
   }
+  // After the profiles: every draw is kept before its first profile comes.
+  const auto drawn = open.drawn_weights();
+  if (!drawn) {
+    return propagate(drawn);
+  }
   snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
   snapshot->origins = OriginIndex(snapshot->dictionaries);
+  snapshot->responses = responses(snapshot->origins, snapshot->dictionaries, *drawn);
   snapshot->version = *version;
   return snapshot;
 }
@@ -129,8 +141,12 @@ Result<OpenDirectory> open_directory(const std::string& data_dir) {
   if (!machines) {
     return propagate(machines);
   }
-  return OpenDirectory{std::move(*directory), std::move(*catalogue), std::move(*beside),
-                       std::move(*machines)};
+  auto draws = store::DrawStore::open_if_there(directory->draws_path());
+  if (!draws) {
+    return propagate(draws);
+  }
+  return OpenDirectory{std::move(*directory), std::move(*catalogue), std::move(*beside), std::move(*machines),
+                       std::move(*draws)};
 }
 
 }  // namespace

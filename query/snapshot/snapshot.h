@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "query/snapshot/frame_keys.h"
 #include "query/snapshot/origin_index.h"
+#include "query/statistics/response.h"
 #include "store/frames/bindings.h"
 #include "store/rows/dictionaries.h"
 #include "store/rows/local_rows.h"
@@ -26,6 +27,7 @@ struct Snapshot {
   store::Dictionaries dictionaries;
   store::Bindings bindings;
   OriginIndex origins;
+  std::vector<statistics::StratumResponse> responses;  // by stratum
   std::unique_ptr<store::RowSource> rows;
   // What was worked out about the stacks for one question, for the next one.
   std::unique_ptr<FrameKeysCache> frame_keys = std::make_unique<FrameKeysCache>();
@@ -33,6 +35,11 @@ struct Snapshot {
   // Of the catalogue when the snapshot was taken; another value means that something has been committed since. So does
   // another number of machines: those are in a database of their own, which every heartbeat writes.
   int64_t version = 0;
+
+  // Of the part of a draw that the origin belongs to.
+  const statistics::StratumResponse& response_of(uint32_t origin) const {
+    return responses[origins.stratum_of(origin)];
+  }
 
   // Opens beside a writer, in another process or this one. Where segments were merged and removed between reading their list
   // and opening them, the list is read again, a bounded number of times.

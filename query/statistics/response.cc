@@ -1,64 +1,28 @@
 #include "query/statistics/response.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace plimsoll::statistics {
-namespace {
 
-// Machines that there are, as estimated from those drawn.
-struct Weights {
-  double drawn = 0;
-  double answered = 0;
-};
-
-std::vector<Weights> weigh(std::span<const DrawnMachine> machines) {
-  std::vector<Weights> strata;
-  for (const DrawnMachine& machine : machines) {
-    strata.resize(std::max<size_t>(strata.size(), machine.stratum + 1));
-    const double weight = 1 / machine.inclusion_probability;
-    strata[machine.stratum].drawn += weight;
-    strata[machine.stratum].answered += machine.missing_by ? 0 : weight;
-  }
-  return strata;
+double StratumResponse::weight_factor() const {
+  return answered == 0 ? 0 : std::max(1.0, drawn_weight / answered_weight);
 }
 
-// Gives what nobody answered for to the stratum before, or the first with an answer.
-void hand_on(std::vector<Weights>& strata) {
-  const auto first =
-      std::ranges::find_if(strata, [](const Weights& stratum) { return stratum.answered > 0; });
-  if (first == strata.end()) {
+void hand_on_silent(std::span<StratumResponse> strata) {
+  const auto has_answer = [](const StratumResponse& stratum) { return stratum.answered > 0; };
+  auto last = std::ranges::find_if(strata, has_answer);
+  if (last == strata.end()) {
     return;
   }
-  auto last = first;
   for (auto stratum = strata.begin(); stratum != strata.end(); ++stratum) {
-    if (stratum->answered > 0) {
+    if (has_answer(*stratum)) {
       last = stratum;
     } else {
-      last->drawn += stratum->drawn;
+      last->drawn += std::exchange(stratum->drawn, 0);
+      last->drawn_weight += std::exchange(stratum->drawn_weight, 0);
     }
   }
-}
-
-}  // namespace
-
-Response account_for_response(std::span<const DrawnMachine> machines) {
-  Response response;
-  response.drawn = machines.size();
-  for (const DrawnMachine& machine : machines) {
-    if (!machine.missing_by) {
-      ++response.answered;
-      continue;
-    }
-    response.missing.resize(std::max<size_t>(response.missing.size(), *machine.missing_by + 1));
-    ++response.missing[*machine.missing_by];
-  }
-  std::vector<Weights> strata = weigh(machines);
-  hand_on(strata);
-  for (const Weights& stratum : strata) {
-    response.weight_factors.push_back(stratum.answered > 0 ? stratum.drawn / stratum.answered : 0);
-    response.silent_strata += stratum.drawn > 0 && stratum.answered == 0 ? 1 : 0;
-  }
-  return response;
 }
 
 }  // namespace plimsoll::statistics

@@ -1,34 +1,30 @@
-// Machines that were drawn and did not answer: who they are, and how those that did stand for them.
+// Machines that were drawn and did not answer: how those that did stand for them.
 //
 // Pure: no I/O, no state; any thread.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
-#include <vector>
 
 namespace plimsoll::statistics {
 
-struct DrawnMachine {
-  uint32_t stratum = 0;  // as in SampledMachine
-  double inclusion_probability = 1;
-  // Why nothing came, as the caller numbers causes (gone, refused, lost, ...), densely from 0; nothing: it answered.
-  std::optional<uint32_t> missing_by = {};
-};
-
-struct Response {
-  // By stratum: by what the weights of its machines are to be multiplied, and their inclusion probabilities divided; at least 1.
-  // 0 where nobody answered: the machines of the stratum before (else behind) that did then stand for it too.
-  std::vector<double> weight_factors;
-  std::vector<size_t> missing;  // machines by cause
-  size_t drawn = 0;
+// A part of the fleet that was drawn from separately.
+struct StratumResponse {
+  size_t drawn = 0;  // machines
   size_t answered = 0;
-  size_t silent_strata = 0;  // drawn from, and nobody answered
+  double drawn_weight =
+      0;  // of those drawn, the sum of 1 / inclusion probability: how many machines they stand for
+  double answered_weight = 0;
+
+  // By what the weights of those that answered are to be multiplied, and their inclusion probabilities divided, as if machines of a
+  // stratum failed to answer at random; at least 1. 0 where nobody answered.
+  double weight_factor() const;
+
+  bool operator==(const StratumResponse&) const = default;
 };
 
-// As if machines of a stratum failed to answer at random. Inclusion probabilities must be above 0.
-Response account_for_response(std::span<const DrawnMachine> machines);
+// Of the strata of one draw. Those where nobody answered are handed to the stratum before them, or else to the first that has an
+// answer: it then stands for their machines too, and they have none. Where no stratum has an answer nothing changes.
+void hand_on_silent(std::span<StratumResponse> strata);
 
 }  // namespace plimsoll::statistics

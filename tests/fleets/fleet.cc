@@ -66,22 +66,28 @@ std::vector<double> count_hits(const Fleet& fleet, uint32_t machine, Random& ran
   return hits;
 }
 
-// Leaves those that answer; the others are made up for by them.
+// Leaves those that answer; the others are made up for by them. By stratum, what that makes of weights.
 std::vector<double> answer(const Fleet& fleet, std::vector<uint32_t>& selected, Random& random) {
-  std::vector<statistics::DrawnMachine> drawn;
+  std::vector<statistics::StratumResponse> strata;
   std::vector<uint32_t> answering;
   for (const uint32_t i : selected) {
     const Machine& machine = fleet.machines[i];
-    drawn.push_back({machine.stratum, machine.inclusion_probability});
+    strata.resize(std::max<size_t>(strata.size(), machine.stratum + 1));
+    statistics::StratumResponse& stratum = strata[machine.stratum];
+    ++stratum.drawn;
+    stratum.drawn_weight += 1 / machine.inclusion_probability;
     if (machine.response_probability == 1 ||
         std::bernoulli_distribution(machine.response_probability)(random)) {
       answering.push_back(i);
-    } else {
-      drawn.back().missing_by = 0;
+      ++stratum.answered;
+      stratum.answered_weight += 1 / machine.inclusion_probability;
     }
   }
   selected = std::move(answering);
-  return statistics::account_for_response(drawn).weight_factors;
+  statistics::hand_on_silent(strata);
+  std::vector<double> factors;
+  std::ranges::transform(strata, std::back_inserter(factors), &statistics::StratumResponse::weight_factor);
+  return factors;
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ class SqlTest : public ::testing::Test {
     snapshot_.dictionaries = loaded_->dictionaries;
     snapshot_.bindings = loaded_->bindings;
     snapshot_.origins = loaded_->origins;
+    snapshot_.responses = loaded_->responses;
     snapshot_.rows = std::make_unique<CountingRows>(*loaded_->rows, rows_read_);
   }
 
