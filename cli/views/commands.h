@@ -28,6 +28,7 @@ Status run_shared(const TableOptions& options);
 Status run_coverage(const TableOptions& options);
 Status run_machines(const TableOptions& options);
 Status run_jobs(const TableOptions& options);
+Status run_draws(const TableOptions& options);
 
 enum class FlameForm { kText, kFolded, kJson };
 

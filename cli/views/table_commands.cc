@@ -250,11 +250,33 @@ std::string jobs_footer() {
          "  plimsoll jobs --data DIR --limit 1000000 --csv         all of them\n";
 }
 
+void add_draws_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "draw", "id", parameters, "The draw to explain, as the list names it")
+      ->type_name("ID");
+  add_parameter(command, "--by", "by", parameters,
+                "With an ID: machine (default), or stratum: the parts of the fleet that were drawn from")
+      ->type_name("WHAT");
+  add_limit(command, parameters);
+}
+
+std::string draws_footer() {
+  return "What becomes of a drawn machine: answered (of these partial: with less than the window; late), "
+         "pending, "
+         "withheld (too many of its kind\nwould measure at once), unreached (not heard of in time), refused "
+         "(by its own limits), failed, vanished (not heard of\nany more), "
+         "lost (no profile came).\n"
+         "Examples:\n"
+         "  plimsoll draws --server 127.0.0.1:7070                              the newest\n"
+         "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z                who was drawn, and what "
+         "came\n"
+         "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --by stratum   and from whom\n";
+}
+
 std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 11> kCommands{{
+constexpr std::array<TableCommand, 12> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -274,6 +296,8 @@ constexpr std::array<TableCommand, 11> kCommands{{
     {"machines", "The machines, and what runs on them", add_machines_flags, no_footer, run_machines},
     {"jobs", "The jobs: on how many machines, their CPU quotas, what they use", add_jobs_flags, jobs_footer,
      run_jobs},
+    {"draws", "When machines were drawn, who, and what became of each", add_draws_flags, draws_footer,
+     run_draws},
 }};
 
 }  // namespace

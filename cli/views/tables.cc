@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <type_traits>
+
 #include "base/time.h"
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
@@ -7,6 +9,7 @@
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
 #include "query/views/diff.h"
+#include "query/views/draws.h"
 #include "query/views/jobs.h"
 #include "query/views/machines.h"
 #include "query/views/series.h"
@@ -17,14 +20,19 @@
 namespace plimsoll::cli {
 namespace {
 
+// `view` takes the request, and a snapshot where it is about profiles.
 template <typename Parse, typename View>
 Result<query::Table> ask_directory(const TableOptions& options, Parse parse, View view) {
   const auto request = parse(options.parameters, wall_now_ns());
   if (!request) {
     return propagate(request);
   }
-  const auto snapshot = query::Snapshot::load(options.source.data_dir);
-  return snapshot ? view(*request, **snapshot) : Result<query::Table>(propagate(snapshot));
+  if constexpr (std::is_invocable_v<View, decltype(*request)>) {
+    return view(*request);
+  } else {
+    const auto snapshot = query::Snapshot::load(options.source.data_dir);
+    return snapshot ? view(*request, **snapshot) : Result<query::Table>(propagate(snapshot));
+  }
 }
 
 // `path`: of the server's API.
@@ -97,7 +105,19 @@ Status run_machines(const TableOptions& options) {
 }
 
 Status run_jobs(const TableOptions& options) {
-  return run(options, "/api/v1/jobs", query::parse_jobs, with_fleet(options, query::jobs));
+  return run(options, "/api/v1/jobs", query::parse_jobs,
+             [&options](const query::JobsRequest& request) -> Result<query::Table> {
+               const auto fleet = query::LiveFleet::load(options.source.data_dir);
+               return fleet ? query::jobs(request, *fleet) : Result<query::Table>(propagate(fleet));
+             });
+}
+
+Status run_draws(const TableOptions& options) {
+  return run(options, "/api/v1/draws", query::parse_draws,
+             [&options](const query::DrawsRequest& request) -> Result<query::Table> {
+               const auto known = query::KnownDraws::load(request, options.source.data_dir);
+               return known ? query::draws(request, *known) : Result<query::Table>(propagate(known));
+             });
 }
 
 }  // namespace plimsoll::cli

@@ -127,7 +127,7 @@ Result<JobsRequest> parse_jobs(const Parameters& parameters, int64_t now_ns) {
   return request;
 }
 
-Result<Table> jobs(const JobsRequest& request, const Snapshot& /*snapshot*/, const LiveFleet& fleet) {
+Table jobs(const JobsRequest& request, const LiveFleet& fleet) {
   return JobsQuery(request, fleet).run();
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/result.h"
 #include "query/selection/parameters.h"
-#include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
 #include "query/views/machines.h"
 
@@ -24,7 +23,7 @@ Result<JobsRequest> parse_jobs(const Parameters& parameters, int64_t now_ns);
 //   job, machines (that it has an instance on), instances
 //   cpu_quota: CPUs that all its instances may have together; absent: no instance has a limit. unlimited: instances without one
 //   cpu_used: CPUs that were busy with it; absent: no machine has had two censuses yet. cpu_used_share: of what all jobs use
-// Where there are none, a note says why. The snapshot is not looked at. The coverage counts the live machines, and those of them that have sent a census; its times are those of the censuses.
-Result<Table> jobs(const JobsRequest& request, const Snapshot& snapshot, const LiveFleet& fleet);
+// Where there are none, a note says why. The coverage counts the live machines, and those of them that have sent a census; its times are those of the censuses.
+Table jobs(const JobsRequest& request, const LiveFleet& fleet);
 
 }  // namespace plimsoll::query

@@ -95,14 +95,38 @@ Finished TestServer::crash() {
   return end(SIGKILL);
 }
 
-query::Table top(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"plimsoll", "top"});
+query::Table view(const std::string& name, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"plimsoll", name});
   arguments.emplace_back("--json");
   const Finished finished = run(arguments);
   EXPECT_EQ(finished.status, 0) << finished.err;
   auto table = query::from_json(finished.out);
   EXPECT_TRUE(table.has_value()) << finished.out;
   return table.value_or(query::Table());
+}
+
+query::Table top(std::vector<std::string> arguments) {
+  return view("top", std::move(arguments));
+}
+
+std::vector<Row> rows_of(const query::Table& table) {
+  std::vector<Row> rows;
+  for (const auto& cells : table.rows) {
+    Row& row = rows.emplace_back();
+    for (size_t i = 0; i < cells.size(); ++i) {
+      row[table.columns[i].name] = cells[i];
+    }
+  }
+  return rows;
+}
+
+double number(const query::Value& value) {
+  const auto* whole = std::get_if<int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+}
+
+std::string text(const query::Value& value) {
+  return std::get<std::string>(value);
 }
 
 std::map<std::string, double> self_of(const query::Table& table) {

@@ -44,8 +44,14 @@ class TestServer {
   std::unique_ptr<Background> process_;
 };
 
-// `plimsoll top ARGUMENTS --json`, which must succeed.
+// `plimsoll VIEW ARGUMENTS --json`, which must succeed.
+query::Table view(const std::string& name, std::vector<std::string> arguments);
 query::Table top(std::vector<std::string> arguments);
+// A row's cells by their column's name.
+using Row = std::map<std::string, query::Value>;
+std::vector<Row> rows_of(const query::Table& table);
+double number(const query::Value& value);
+std::string text(const query::Value& value);
 // The column `self` by the first one.
 std::map<std::string, double> self_of(const query::Table& table);
 

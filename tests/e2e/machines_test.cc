@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include "http/client.h"
 #include "proto/fleet.pb.h"
@@ -22,36 +21,8 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kProtobuf = "application/x-protobuf";
 
-query::Table machines(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"plimsoll", "machines", "--json"});
-  const Finished finished = run(arguments);
-  EXPECT_EQ(finished.status, 0) << finished.err;
-  const auto table = query::from_json(finished.out);
-  EXPECT_TRUE(table) << finished.out;
-  return table.value_or(query::Table());
-}
-
-// A row's cells by their column's name.
-using Row = std::map<std::string, query::Value>;
-
-std::vector<Row> rows_of(const query::Table& table) {
-  std::vector<Row> rows;
-  for (const auto& cells : table.rows) {
-    Row& row = rows.emplace_back();
-    for (size_t i = 0; i < cells.size(); ++i) {
-      row[table.columns[i].name] = cells[i];
-    }
-  }
-  return rows;
-}
-
-double number(const query::Value& value) {
-  const auto* whole = std::get_if<int64_t>(&value);
-  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
-}
-
-std::string text(const query::Value& value) {
-  return std::get<std::string>(value);
+query::Table machines(const std::vector<std::string>& arguments) {
+  return view("machines", arguments);
 }
 
 wire::HeartbeatRequest heartbeat() {

@@ -32,7 +32,7 @@ wire::InstanceUsage usage(const std::string& job, double quota_cpus, int64_t cpu
 
 Result<Table> ask(const Parameters& parameters, const LiveFleet& live) {
   const auto request = parse_jobs(parameters, kNowNs);
-  return request ? jobs(*request, Snapshot(), live) : Result<Table>(propagate(request));
+  return request ? jobs(*request, live) : Result<Table>(propagate(request));
 }
 
 // m1 and m2 are live, m3 is gone; m2 has not sent a second census.

@@ -1,0 +1,169 @@
+// Draws on their way from a server's schedule to real daemons and back: who was drawn measures, all at the same time, and nobody else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+
+#include "base/durable_file.h"
+#include "base/time.h"
+#include "tests/e2e/fleet.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+class Draws : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_sample_machine()) {
+      GTEST_SKIP() << "this user may not sample the machine";
+    }
+  }
+
+  // Every three seconds, for a fifth of one.
+  static std::string config(int percent) {
+    return fmt::format(
+        "[draw]\ninterval = \"3s\"\npercent = {}\nmost_of_job_percent = 100\nmost_of_platform_percent = "
+        "100\nleast_of_stratum = 1\ngrace = \"2s\"\nevent_sets = "
+        "[\"cpu-clock\", \"page-faults\"]\n[collect]\nwindow = \"200ms\"\n[fleet]\nheartbeat = \"200ms\"\n",
+        percent);
+  }
+
+  void start_daemons(const TestServer& server) {
+    for (const std::string id : {"m1", "m2", "m3"}) {
+      const std::string state = folder_ / ("state-" + id);
+      daemons_.push_back(std::make_unique<Background>(std::vector<std::string>{
+          "plimsolld", "--server", server.fleet_address(), "--machine-id", id, "--state-dir", state}));
+    }
+  }
+  void stop_daemons() {
+    for (const auto& daemon : daemons_) {
+      daemon->kill(SIGTERM);
+    }
+    for (const auto& daemon : daemons_) {
+      EXPECT_EQ(daemon->wait().status, 0) << daemon->err();
+    }
+    daemons_.clear();
+  }
+
+  // Draws from all three machines of which nothing is pending, the newest first.
+  static std::vector<Row> settled(const TestServer& server) {
+    std::vector<Row> draws = rows_of(view("draws", {"--server", server.address(), "--limit", "1000"}));
+    std::erase_if(draws, [](const Row& draw) {
+      return number(draw.at("pending")) > 0 || number(draw.at("machines")) < 3;
+    });
+    return draws;
+  }
+
+  TemporaryFolder folder_;
+  std::string data_dir_ = folder_ / "data";
+  std::vector<std::unique_ptr<Background>> daemons_;
+};
+
+TEST_F(Draws, WhoIsDrawnMeasuresWhenAllOthersDo) {
+  TestServer server(data_dir_, config(100));
+  ASSERT_TRUE(server.becomes_ready());
+  start_daemons(server);
+  const auto of_both_sets = [&] {
+    std::set<std::string> events;
+    for (const Row& draw : settled(server)) {
+      if (number(draw.at("answered")) == 3) {
+        events.insert(text(draw.at("events")));
+      }
+    }
+    return events.size() == 2;
+  };
+  ASSERT_TRUE(eventually(of_both_sets, std::chrono::milliseconds(100))) << daemons_[0]->err();
+  const auto draws = settled(server);
+  stop_daemons();
+  for (const wire::RawProfile& profile : archived_in(data_dir_)) {
+    const wire::Assignment& assignment = profile.assignment();
+    EXPECT_THAT(assignment.draw().id(), HasSubstr("fleet-2"));
+    EXPECT_EQ(assignment.draw().inclusion_probability(), 1);
+    EXPECT_EQ(assignment.draw().interval_ns(), 3 * kNsPerSecond);
+    EXPECT_THAT(assignment.draw().stratum(), HasSubstr("platform="));
+    EXPECT_GE(profile.window().start().wall_ns() + profile.window().server_offset_ns(),
+              assignment.start_ns());
+  }
+  const auto newest = text(draws.front().at("draw"));
+  const auto machines = rows_of(view("draws", {"--data", data_dir_, newest}));
+  std::vector<std::string> names;
+  for (const Row& machine : machines) {
+    names.push_back(text(machine.at("machine")));
+    EXPECT_EQ(number(machine.at("inclusion_probability")), 1);
+  }
+  EXPECT_THAT(names, UnorderedElementsAre("m1", "m2", "m3"));
+  const auto strata = rows_of(view("draws", {"--data", data_dir_, newest, "--by", "stratum"}));
+  ASSERT_EQ(strata.size(), 1);
+  EXPECT_EQ(number(strata[0].at("machines")), 3);
+  EXPECT_EQ(number(strata[0].at("expected")), 3);
+}
+
+TEST_F(Draws, WhoIsNotDrawnSendsNothing) {
+  TestServer server(data_dir_, config(1));
+  ASSERT_TRUE(server.becomes_ready());
+  start_daemons(server);
+  ASSERT_TRUE(eventually([&] { return settled(server).size() >= 3; }, std::chrono::milliseconds(100)));
+  stop_daemons();
+  server.stop();
+  // One machine in each draw, of the only stratum.
+  std::map<std::string, std::set<std::string>> machines_by_draw;
+  for (const wire::RawProfile& profile : archived_in(data_dir_)) {
+    machines_by_draw[profile.assignment().draw().id()].insert(profile.machine().id());
+  }
+  ASSERT_FALSE(machines_by_draw.empty());
+  for (const auto& [draw, machines] : machines_by_draw) {
+    EXPECT_EQ(machines.size(), 1) << draw;
+    const auto drawn = rows_of(view("draws", {"--data", data_dir_, draw}));
+    ASSERT_EQ(drawn.size(), 1);
+    EXPECT_EQ(text(drawn[0].at("machine")), *machines.begin());
+  }
+}
+
+TEST_F(Draws, AServerThatIsKilledGoesOnWithItsDraws) {
+  TestServer server(data_dir_, config(100));
+  ASSERT_TRUE(server.becomes_ready());
+  start_daemons(server);
+  const auto answered = [&] {
+    int64_t sum = 0;
+    for (const Row& draw : settled(server)) {
+      sum += static_cast<int64_t>(number(draw.at("answered")));
+    }
+    return sum;
+  };
+  ASSERT_TRUE(eventually([&] { return answered() >= 3; }, std::chrono::milliseconds(100)));
+  server.crash();
+  server.start();
+  ASSERT_TRUE(server.becomes_ready());
+  const int64_t before = answered();
+  ASSERT_TRUE(eventually([&] { return answered() >= before + 6; }, std::chrono::milliseconds(100)));
+  stop_daemons();
+  server.stop();
+  // Every interval has one draw at most, and no machine two profiles of the same time.
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const wire::RawProfile& profile : archived_in(data_dir_)) {
+    EXPECT_TRUE(seen.emplace(profile.assignment().draw().id(), profile.machine().id()).second)
+        << profile.machine().id() << " answered " << profile.assignment().draw().id() << " twice";
+  }
+}
+
+TEST(DrawSettings, ThatMakeNoSenseNameTheirKey) {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& config) {
+    EXPECT_TRUE(write_file_durably(folder / "server.toml", as_bytes(config)));
+    return run({"plimsoll", "server", "--data", folder / "data", "--config", folder / "server.toml"}).err;
+  };
+  EXPECT_THAT(refused("[draw]\ninterval = \"1min\"\nstrata = [\"platfrom\"]\n"),
+              AllOf(HasSubstr("draw.strata"), HasSubstr("did you mean platform?")));
+  EXPECT_THAT(refused("[draw]\ninterval = \"1min\"\n[collect]\nwindow = \"2min\"\n"),
+              HasSubstr("collect.window"));
+  EXPECT_THAT(refused("[draw]\ninterval = \"1min\"\npercent = 0\n"), HasSubstr("draw.percent"));
+  EXPECT_THAT(refused("[draw]\ninterval = \"1500ms\"\n"), HasSubstr("draw.interval"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing

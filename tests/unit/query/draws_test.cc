@@ -1,0 +1,138 @@
+#include "query/views/draws.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/temporary_directory.h"
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kStart = 1'800'000'000 * kSecond;  // 2027-01-15T08:00:00Z
+
+// Of one and ten minutes, from two strata; m1 has answered, m5 has failed, m7 was not heard of.
+store::DrawWithMachines draw(const std::string& id, int64_t start_ns) {
+  store::DrawWithMachines draw;
+  draw.draw = {.id = id,
+               .made_ns = start_ns - 15 * kSecond,
+               .interval_start_ns = start_ns,
+               .interval_ns = 600 * kSecond,
+               .window_start_ns = start_ns + 100 * kSecond,
+               .window_ns = 10 * kSecond,
+               .due_ns = start_ns + 170 * kSecond,
+               .seed = 7,
+               .policy = "every 10m",
+               .collects = {},
+               .strata = {{"platform=a", 6, 2, 2, 6}, {"platform=b", 3, 1.5, 1, 2}}};
+  draw.draw.collects.add_events()->set_name("cycles");
+  draw.draw.collects.add_events()->set_name("instructions");
+  draw.machines = {{.machine_id = "m1",
+                    .stratum = 0,
+                    .inclusion_probability = 1.0 / 3,
+                    .window_start_ns = start_ns + 100 * kSecond,
+                    .told_ns = start_ns,
+                    .answered_ns = start_ns + 111 * kSecond,
+                    .observed_ns = 10 * kSecond},
+                   {.machine_id = "m5",
+                    .stratum = 0,
+                    .inclusion_probability = 1.0 / 3,
+                    .window_start_ns = start_ns + 100 * kSecond,
+                    .told_ns = start_ns,
+                    .reported_ns = start_ns + 101 * kSecond,
+                    .state = wire::FAILED,
+                    .detail = "no PMU"},
+                   {.machine_id = "m7", .stratum = 1, .inclusion_probability = 0.5}};
+  draw.machines[2].window_start_ns = id == "withheld" ? 0 : start_ns + 120 * kSecond;
+  return draw;
+}
+
+class DrawsViewTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto ingest = store::Ingest::open(folder_ / "data");
+    ASSERT_TRUE(ingest);
+  }
+  void keep(const store::DrawWithMachines& draw) {
+    ASSERT_TRUE(store::DrawStore::open(folder_ / "data/draws.db", sqlite::OpenMode::kReadWrite)->add(draw));
+  }
+  Result<Table> ask(const Parameters& parameters, int64_t now_ns = kStart + 3600 * kSecond) {
+    const auto request = parse_draws(parameters, now_ns);
+    if (!request) {
+      return propagate(request);
+    }
+    const auto known = KnownDraws::load(*request, folder_ / "data");
+    return known ? draws(*request, *known) : Result<Table>(propagate(known));
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+};
+
+TEST_F(DrawsViewTest, AreListedTheNewestFirst) {
+  keep(draw("fleet-1", kStart));
+  keep(draw("fleet-2", kStart + 600 * kSecond));
+  const std::string columns =
+      "draw,made,window_start,window,events,machines,expected,drawn,answered,partial,late,pending,withheld,"
+      "unreached,"
+      "refused,failed,vanished,lost\n";
+  const std::string second =
+      "fleet-2,2027-01-15T08:09:45Z,2027-01-15T08:11:40Z,10000000000,cycles instructions,9,3.5,3,";
+  EXPECT_EQ(csv(ask({})),
+            columns + second + "1,0,0,0,0,1,0,1,0,0\n" +
+                "fleet-1,2027-01-15T07:59:45Z,2027-01-15T08:01:40Z,10000000000,cycles instructions,9,3.5,3,"
+                "1,0,0,0,0,1,0,1,0,0\n");
+  // While it is not due yet.
+  EXPECT_EQ(csv(ask({{"limit", "1"}}, kStart + 700 * kSecond)), columns + second + "1,0,0,1,0,0,0,1,0,0\n");
+  EXPECT_THAT(ask({{"limit", "1"}})->notes, ElementsAre("the newest 1 of 2 draws"));
+}
+
+TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
+  keep(draw("fleet-1", kStart));
+  const auto table = ask({{"id", "fleet-1"}});
+  EXPECT_EQ(csv(table),
+            "machine,stratum,inclusion_probability,window_start,outcome,detail,told,answered,observed\n"
+            "m1,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,answered,,2027-01-15T08:00:00Z,2027-01-"
+            "15T08:01:51Z,10000000000\n"
+            "m5,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,failed,no PMU,2027-01-15T08:00:00Z,,0\n"
+            "m7,platform=b,0.5,2027-01-15T08:02:00Z,unreached,,,,0\n");
+  EXPECT_THAT(
+      table->notes,
+      ElementsAre("policy: every 10m",
+                  "for 2027-01-15T08:00:00Z to 2027-01-15T08:10:00Z, measured from 2027-01-15T08:01:40Z "
+                  "to 2027-01-15T08:01:50Z; collects cycles instructions",
+                  "made 2027-01-15T07:59:45Z from 9 machines with seed 7"));
+  EXPECT_THAT(ask({{"id", "fleet-1"}, {"limit", "2"}})->notes, Contains("2 of 3 machines are shown"));
+}
+
+TEST_F(DrawsViewTest, OrStratumByStratum) {
+  keep(draw("fleet-1", kStart));
+  EXPECT_EQ(csv(ask({{"id", "fleet-1"}, {"by", "stratum"}})),
+            "stratum,machines,expected,drawn,answered,partial,late,pending,withheld,unreached,refused,failed,"
+            "vanished,lost\n"
+            "platform=a,6,2,2,1,0,0,0,0,0,0,1,0,0\n"
+            "platform=b,3,1.5,1,0,0,0,0,0,1,0,0,0,0\n");
+}
+
+TEST_F(DrawsViewTest, WhoWasWithheldHasNoWindow) {
+  keep(draw("withheld", kStart));
+  EXPECT_THAT(csv(ask({{"id", "withheld"}})), HasSubstr("m7,platform=b,0.5,,withheld,,,,0\n"));
+}
+
+TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {
+  EXPECT_THAT(ask({})->notes, ElementsAre(HasSubstr("no machines have been drawn")));
+  EXPECT_EQ(ask({{"id", "fleet-1"}}).error().code, ErrorCode::kNotFound);
+  keep(draw("fleet-1", kStart));
+  const auto misspelt = ask({{"id", "fleet-2"}});
+  EXPECT_EQ(misspelt.error().field, "id");
+  EXPECT_EQ(misspelt.error().hint, "did you mean fleet-1?");
+  EXPECT_EQ(ask({{"by", "stratum"}}).error().field, "by");
+  EXPECT_EQ(ask({{"id", "fleet-1"}, {"by", "weather"}}).error().field, "by");
+}
+
+}  // namespace
+}  // namespace plimsoll::query
