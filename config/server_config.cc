@@ -33,7 +33,7 @@ std::vector<Key> ServerConfig::keys() {
        "How often random machines are drawn, in whole seconds; those measure once in the interval, as many "
        "as may at the same time.\n"
        "Default: 0, which means that every machine collects all the time.",
-       DurationNs{&draw_interval_ns}, Range{0, 7 * 24 * kHourNs}},
+       DurationNs{&draw_interval_ns}, Range{0, 168 * kHourNs}},
       {"draw.percent", "Of the machines that are alive, how many are drawn, in percent.", &draw_percent,
        Range{0, 100}},
       {"draw.machines", "How many are drawn, in place of percent. Default: 0, which means by percent.",

@@ -117,8 +117,11 @@ Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::L
   auto made = make(draw, now_ns, machines);
   const std::lock_guard lock(mutex_);
   not_before_ns_ = now_ns + policy_.settings().heartbeat_ns;
-  if (!made || !*made) {
-    return made ? Status() : propagate(made, "drawing machines");
+  if (!made) {
+    return propagate(made, "drawing machines");
+  }
+  if (*made == nullptr) {
+    return {};
   }
   store::DrawWithMachines& kept = **made;
   if (auto added = store_.add(kept); !added) {
@@ -132,8 +135,8 @@ Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::L
   return store_.forget_machines(now_ns - kRememberMachinesNs);
 }
 
-Result<std::optional<store::DrawWithMachines>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
-                                                            store::LiveMachines& machines) const {
+Result<std::unique_ptr<store::DrawWithMachines>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
+                                                              store::LiveMachines& machines) const {
   const auto known = machines.machines();
   const auto censuses = machines.censuses();
   if (!known || !censuses) {
@@ -147,44 +150,44 @@ Result<std::optional<store::DrawWithMachines>> Drawer::make(const ScheduledDraw&
     }
   }
   if (candidates.empty()) {
-    return std::nullopt;
+    return nullptr;
   }
   const Population population = population_of(candidates, policy_.stratification());
   const auto plan = DrawPlan::make(population, policy_.settings().size);
   if (!plan) {
     return propagate(plan);
   }
-  store::DrawWithMachines made;
-  made.draw = {.id = draw.id,
-               .made_ns = now_ns,
-               .interval_start_ns = draw.interval_start_ns,
-               .interval_ns = policy_.settings().interval_ns,
-               .window_start_ns = draw.window_start_ns,
-               .window_ns = policy_.settings().window_ns,
-               .due_ns = 0,
-               .seed = draw.seed,
-               .policy = policy_.text(),
-               .collects = policy_.assignment(draw),
-               .strata = {}};
+  auto made = std::make_unique<store::DrawWithMachines>();
+  made->draw = {.id = draw.id,
+                .made_ns = now_ns,
+                .interval_start_ns = draw.interval_start_ns,
+                .interval_ns = policy_.settings().interval_ns,
+                .window_start_ns = draw.window_start_ns,
+                .window_ns = policy_.settings().window_ns,
+                .due_ns = 0,
+                .seed = draw.seed,
+                .policy = policy_.text(),
+                .collects = policy_.assignment(draw),
+                .strata = {}};
   for (size_t stratum = 0; stratum < population.strata.size(); ++stratum) {
-    made.draw.strata.push_back({.name = population.strata[stratum],
-                                .machines = static_cast<int64_t>(plan->strata()[stratum].machines.size()),
-                                .expected = plan->strata()[stratum].expected});
+    made->draw.strata.push_back({.name = population.strata[stratum],
+                                 .machines = static_cast<int64_t>(plan->strata()[stratum].machines.size()),
+                                 .expected = plan->strata()[stratum].expected});
   }
   const std::vector<DrawnMachine> drawn = plan->draw(draw.seed);
   const auto starts_ns = window_starts_ns(draw, candidates, drawn, now_ns);
   int64_t last_start_ns = draw.window_start_ns;
   for (size_t place = 0; place < drawn.size(); ++place) {
     const uint32_t stratum = population.stratum_of[drawn[place].machine];
-    made.draw.strata[stratum].drawn += 1;
-    made.draw.strata[stratum].drawn_weight += 1 / drawn[place].inclusion_probability;
-    made.machines.push_back({.machine_id = candidates[drawn[place].machine].machine->id(),
-                             .stratum = stratum,
-                             .inclusion_probability = drawn[place].inclusion_probability,
-                             .window_start_ns = starts_ns[place]});
+    made->draw.strata[stratum].drawn += 1;
+    made->draw.strata[stratum].drawn_weight += 1 / drawn[place].inclusion_probability;
+    made->machines.push_back({.machine_id = candidates[drawn[place].machine].machine->id(),
+                              .stratum = stratum,
+                              .inclusion_probability = drawn[place].inclusion_probability,
+                              .window_start_ns = starts_ns[place]});
     last_start_ns = std::max(last_start_ns, starts_ns[place]);
   }
-  made.draw.due_ns = last_start_ns + policy_.settings().window_ns + policy_.settings().grace_ns;
+  made->draw.due_ns = last_start_ns + policy_.settings().window_ns + policy_.settings().grace_ns;
   return made;
 }
 

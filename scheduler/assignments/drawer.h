@@ -70,9 +70,9 @@ class Drawer {
   bool is_candidate(const store::LiveMachine& machine, int64_t now_ns) const;
   // Whether it can still be made: for an interval that no draw speaks for, in time for its machines to hear of it.
   bool is_possible(const ScheduledDraw& draw, int64_t now_ns) const;
-  // Nothing: there is nobody to draw from.
-  Result<std::optional<store::DrawWithMachines>> make(const ScheduledDraw& draw, int64_t now_ns,
-                                                      store::LiveMachines& machines) const;
+  // Null: there is nobody to draw from.
+  Result<std::unique_ptr<store::DrawWithMachines>> make(const ScheduledDraw& draw, int64_t now_ns,
+                                                        store::LiveMachines& machines) const;
   // When each of those drawn measures; 0: not at all.
   std::vector<int64_t> window_starts_ns(const ScheduledDraw& draw, std::span<const Candidate> candidates,
                                         std::span<const DrawnMachine> drawn, int64_t now_ns) const;

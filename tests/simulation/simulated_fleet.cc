@@ -1,0 +1,135 @@
+#include "tests/simulation/simulated_fleet.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/hex.h"
+#include "proto/profile_codec.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::simulation {
+
+SimulatedFleet::SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour,
+                               SimulatedServer& server, int64_t heartbeat_ns, double most_at_once)
+    : behaviour_(std::move(behaviour)), server_(server), heartbeat_ns_(heartbeat_ns), watch_(most_at_once) {
+  for (SimulatedMachine& machine : machines) {
+    Daemon& daemon = daemons_.emplace_back();
+    daemon.members = machine.instances;
+    daemon.members["platform " + machine.attributes.platform()] = 1;
+    daemon.machine = std::move(machine);
+  }
+  for (const Daemon& daemon : daemons_) {
+    watch_.add_to_fleet(daemon.members);
+  }
+}
+
+void SimulatedFleet::run(int64_t from_ns, int64_t to_ns) {
+  const int64_t step_ns = heartbeat_ns_ / static_cast<int64_t>(daemons_.size());
+  for (int64_t round_ns = from_ns; round_ns < to_ns; round_ns += heartbeat_ns_) {
+    int64_t now_ns = round_ns;
+    for (Daemon& daemon : daemons_) {
+      server_.advance_to(now_ns);
+      visit(daemon, now_ns);
+      now_ns += step_ns;
+    }
+  }
+}
+
+void SimulatedFleet::visit(Daemon& daemon, int64_t now_ns) {
+  if (now_ns < daemon.silent_until_ns || !finish_tasks(daemon, now_ns) || !server_.is_up()) {
+    return;
+  }
+  if (!daemon.is_registered) {
+    register_machine(daemon, now_ns);
+  }
+  send_heartbeat(daemon, now_ns);
+}
+
+bool SimulatedFleet::finish_tasks(Daemon& daemon, int64_t now_ns) {
+  for (auto& [id, task] : daemon.tasks) {
+    const int64_t end_ns = task.assignment.start_ns() + task.assignment.duration_ns();
+    if (task.state != wire::WAITING || end_ns > now_ns) {
+      continue;
+    }
+    watch_.measured(task.from_ns, end_ns, daemon.members);
+    switch (behaviour_.fate(daemon.machine, task.assignment)) {
+      case Fate::kAnswers:
+        send_profile(daemon, task);
+        task.state = wire::DONE;
+        break;
+      case Fate::kFails:
+        task.state = wire::FAILED;
+        break;
+      case Fate::kLoses:
+        task.state = wire::DONE;
+        break;
+      case Fate::kVanishes:
+        daemon.silent_until_ns = now_ns + behaviour_.vanishes_for_ns;
+        daemon.is_registered = false;
+        daemon.tasks.clear();
+        return false;
+    }
+  }
+  return true;
+}
+
+void SimulatedFleet::send_profile(const Daemon& daemon, const Task& task) {
+  const int64_t end_ns = task.assignment.start_ns() + task.assignment.duration_ns();
+  wire::RawProfile profile = testing::make_profile({
+      .seed = ++profiles_,
+      .machine = daemon.machine.attributes.id(),
+      .from_ns = task.from_ns,
+      .length_ns = end_ns - task.from_ns,
+      .stacks = behaviour_.stacks(daemon.machine, task.from_ns, end_ns),
+  });
+  *profile.mutable_machine() = daemon.machine.attributes;
+  *profile.mutable_assignment() = task.assignment;
+  for (wire::Process& process : *profile.mutable_processes()) {
+    process.set_job(process.comm());
+  }
+  const auto sent = server_.service().upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)));
+  EXPECT_TRUE(sent) << sent.error().text();
+}
+
+void SimulatedFleet::register_machine(Daemon& daemon, int64_t /*now_ns*/) {
+  wire::RegisterRequest request;
+  *request.mutable_machine() = daemon.machine.attributes;
+  const auto registered = server_.service().register_machine(request);
+  EXPECT_TRUE(registered) << registered.error().text();
+  daemon.is_registered = registered.has_value();
+}
+
+void SimulatedFleet::send_heartbeat(Daemon& daemon, int64_t now_ns) {
+  wire::HeartbeatRequest request;
+  request.set_machine_id(daemon.machine.attributes.id());
+  request.set_boot_id(daemon.machine.attributes.boot_id());
+  for (const auto& [job, instances] : daemon.machine.instances) {
+    for (int i = 0; i < instances; ++i) {
+      wire::InstanceUsage& usage = *request.add_instances();
+      usage.set_job(job);
+      usage.set_instance(fmt::format("{}/{}", job, i));
+    }
+  }
+  for (const auto& [id, task] : daemon.tasks) {
+    wire::AssignmentReport& report = *request.add_assignments();
+    report.set_id(id);
+    report.set_state(task.state);
+  }
+  const auto reply = server_.service().heartbeat(request);
+  ASSERT_TRUE(reply) << reply.error().text();
+  daemon.is_registered = !reply->register_again();
+  std::map<std::string, Task> tasks;
+  for (const wire::Assignment& assignment : reply->assignments()) {
+    const auto known = daemon.tasks.find(assignment.id());
+    const bool is_over = assignment.start_ns() + assignment.duration_ns() <= now_ns;
+    tasks[assignment.id()] = known != daemon.tasks.end()
+                                 ? known->second
+                                 : Task{.assignment = assignment,
+                                        .from_ns = std::max(now_ns, assignment.start_ns()),
+                                        .state = is_over ? wire::FAILED : wire::WAITING};
+  }
+  daemon.tasks = std::move(tasks);
+}
+
+}  // namespace plimsoll::simulation

@@ -1,0 +1,81 @@
+// Machines that are made up, and talk to a server as daemons do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "proto/fleet.pb.h"
+#include "tests/simulation/measuring_watch.h"
+#include "tests/simulation/simulated_server.h"
+
+namespace plimsoll::simulation {
+
+using Random = std::mt19937_64;
+
+struct SimulatedMachine {
+  wire::Machine attributes;
+  std::map<std::string, int> instances;  // by job
+};
+
+// What a machine does with an assignment whose window is over.
+enum class Fate {
+  kAnswers,
+  kFails,     // says so, and sends nothing
+  kLoses,     // says that it is done, and sends nothing
+  kVanishes,  // is not heard of for a while: from its window on
+};
+
+struct FleetBehaviour {
+  // The stacks of a profile of that machine's window, as ProfileSpec has them; `process` is the job.
+  std::function<std::string(const SimulatedMachine& machine, int64_t from_ns, int64_t to_ns)> stacks;
+  std::function<Fate(const SimulatedMachine& machine, const wire::Assignment& assignment)> fate;
+  int64_t vanishes_for_ns = 0;
+};
+
+// One thread. Machines are heard of one after the other, each once in a heartbeat; what was measured is sent with the next.
+class SimulatedFleet {
+ public:
+  // Borrows the server.
+  SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour, SimulatedServer& server,
+                 int64_t heartbeat_ns, double most_at_once);
+
+  // Up to that time, from where it stands; first from the server's start on.
+  void run(int64_t from_ns, int64_t to_ns);
+
+  const MeasuringWatch& watch() const { return watch_; }
+  size_t profiles_sent() const { return profiles_; }
+
+ private:
+  struct Task {
+    wire::Assignment assignment;
+    int64_t from_ns = 0;  // when it began to measure
+    wire::AssignmentState state = wire::WAITING;
+  };
+  struct Daemon {
+    SimulatedMachine machine;
+    Members members;
+    bool is_registered = false;
+    int64_t silent_until_ns = 0;
+    std::map<std::string, Task> tasks;  // by ID
+  };
+
+  void visit(Daemon& daemon, int64_t now_ns);
+  // Whatever of its tasks is over by now. False: it has vanished with one.
+  bool finish_tasks(Daemon& daemon, int64_t now_ns);
+  void send_profile(const Daemon& daemon, const Task& task);
+  void register_machine(Daemon& daemon, int64_t now_ns);
+  void send_heartbeat(Daemon& daemon, int64_t now_ns);
+
+  std::vector<Daemon> daemons_;
+  const FleetBehaviour behaviour_;
+  SimulatedServer& server_;
+  const int64_t heartbeat_ns_;
+  MeasuringWatch watch_;
+  size_t profiles_ = 0;
+};
+
+}  // namespace plimsoll::simulation

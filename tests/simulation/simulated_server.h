@@ -1,0 +1,43 @@
+// The server of a simulated fleet: its real parts, without network and threads, at a time that the simulation sets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "scheduler/assignments/drawer.h"
+#include "scheduler/fleet_service.h"
+#include "store/ingest.h"
+
+namespace plimsoll::simulation {
+
+// Gives up the process where a part of it fails: the simulation rests on all of them.
+class SimulatedServer {
+ public:
+  SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed);
+
+  void start(int64_t now_ns);
+  void crash();  // until it is started again
+  bool is_up() const { return service_ != nullptr; }
+
+  // Its time goes on; a draw is made where one is due. Only forward.
+  void advance_to(int64_t now_ns);
+
+  scheduler::FleetService& service() { return *service_; }
+  scheduler::Drawer& drawer() { return *drawer_; }
+  // All profiles that were accepted become rows.
+  void build_rows();
+  const std::string& data_dir() const { return data_dir_; }
+
+ private:
+  const std::string data_dir_;
+  const scheduler::DrawSettings settings_;
+  const uint64_t seed_;
+  int64_t now_ns_ = 0;
+  std::unique_ptr<store::Ingest> ingest_;
+  std::unique_ptr<store::LiveMachines> machines_;
+  std::unique_ptr<scheduler::Drawer> drawer_;
+  std::unique_ptr<scheduler::FleetService> service_;
+};
+
+}  // namespace plimsoll::simulation
