@@ -67,6 +67,18 @@ std::vector<Key> ServerConfig::keys() {
        "How long after its window a draw waits for profiles. Those that come later count as well, and are "
        "called late.",
        DurationNs{&draw_grace_ns}, Range{0, 24 * kHourNs}},
+      {"draw.stop_percent",
+       "Of the machines told to measure within an hour, how many may fail, in percent. Where more do, the "
+       "event set, daemon version\n"
+       "or platform that fails is stopped, or everything if it spreads; plimsoll draws says so.",
+       &draw_stop_percent, Range{1, 100}},
+      {"draw.stop_least", "Failures that there must be at least, before anything is stopped.",
+       &draw_stop_least, Range{1, 1'000'000}},
+      {"draw.stop_pause",
+       "How long what was stopped is let alone before one machine of it is tried again, then a tenth, then "
+       "all. Doubles each\n"
+       "time that it fails again.",
+       DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kHourNs}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
        Range{100 * kMillisecondNs, kHourNs / 6}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},

@@ -31,6 +31,9 @@ struct ServerConfig {
   double draw_most_of_platform_percent = 10;
   std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
   int64_t draw_grace_ns = 60'000'000'000;
+  double draw_stop_percent = 20;
+  int64_t draw_stop_least = 5;
+  int64_t draw_stop_pause_ns = 3'600'000'000'000;
 
   int64_t heartbeat_ns = 5'000'000'000;
   int64_t max_profile_bytes = int64_t{64} << 20;

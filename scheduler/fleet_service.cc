@@ -86,9 +86,13 @@ Error unavailable(Error error) {
 
 }  // namespace
 
-FleetService::FleetService(store::Ingest& ingest, FleetOptions options, Drawer* drawer,
+FleetService::FleetService(store::Ingest& ingest, FleetOptions options, const Brake& brake, Drawer* drawer,
                            std::function<void()> accepted)
-    : ingest_(ingest), options_(std::move(options)), drawer_(drawer), accepted_(std::move(accepted)) {}
+    : ingest_(ingest),
+      options_(std::move(options)),
+      brake_(brake),
+      drawer_(drawer),
+      accepted_(std::move(accepted)) {}
 
 std::vector<http::Route> FleetService::routes() {
   std::vector<http::Route> routes;
@@ -158,7 +162,9 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
 Status FleetService::assign(const wire::HeartbeatRequest& request, int64_t now_ns,
                             wire::HeartbeatReply& reply) {
   if (drawer_ == nullptr) {
-    *reply.add_assignments() = options_.continuous;
+    if (!brake_.is_everything_stopped()) {
+      *reply.add_assignments() = options_.continuous;
+    }
     return {};
   }
   const std::vector<wire::AssignmentReport> reports(request.assignments().begin(),

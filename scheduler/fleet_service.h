@@ -24,11 +24,12 @@ struct FleetOptions {
   std::function<int64_t()> now_ns = wall_now_ns;  // the clock of the server
 };
 
-// Any thread may call. Borrows the ingest and the drawer, which must outlive it.
+// Any thread may call. Borrows the ingest, the brake and the drawer, which must outlive it.
 class FleetService {
  public:
   // Without a drawer (null) every machine collects continuously. `accepted` is called after each profile that is new and safe.
-  FleetService(store::Ingest& ingest, FleetOptions options, Drawer* drawer, std::function<void()> accepted);
+  FleetService(store::Ingest& ingest, FleetOptions options, const Brake& brake, Drawer* drawer,
+               std::function<void()> accepted);
 
   std::vector<http::Route> routes();
 
@@ -43,6 +44,7 @@ class FleetService {
 
   store::Ingest& ingest_;
   const FleetOptions options_;
+  const Brake& brake_;
   Drawer* const drawer_;  // null: nothing is drawn
   const std::function<void()> accepted_;
 };

@@ -78,9 +78,21 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
   return options;
 }
 
+Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig& config,
+                                                     const store::DataDirectory& directory) {
+  auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
+  if (!store) {
+    return propagate(store);
+  }
+  return scheduler::Brake::open(std::move(*store),
+                                {.limits = {.share = config.draw_stop_percent / 100,
+                                            .least = static_cast<size_t>(config.draw_stop_least)},
+                                 .pause_ns = config.draw_stop_pause_ns});
+}
+
 Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfig& config,
                                                        const store::DataDirectory& directory,
-                                                       int64_t now_ns) {
+                                                       scheduler::Brake& brake, int64_t now_ns) {
   if (config.draw_interval_ns == 0) {
     return nullptr;
   }
@@ -98,7 +110,7 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (!policy) {
     return std::unexpected(of_key(policy.error()));
   }
-  return scheduler::Drawer::open(std::move(*store), std::move(*policy), now_ns, *last_heard_ns);
+  return scheduler::Drawer::open(std::move(*store), std::move(*policy), brake, now_ns, *last_heard_ns);
 }
 
 }  // namespace plimsoll::server

@@ -14,8 +14,13 @@ namespace plimsoll::server {
 
 scheduler::FleetOptions fleet_options(const config::ServerConfig& config);
 
+// What is stopped in this directory, whether machines are drawn or not.
+Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig& config,
+                                                     const store::DataDirectory& directory);
+
 // Of the draws in this directory; null where the configuration wants none. kInvalid names the key that makes no sense.
 Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfig& config,
-                                                       const store::DataDirectory& directory, int64_t now_ns);
+                                                       const store::DataDirectory& directory,
+                                                       scheduler::Brake& brake, int64_t now_ns);
 
 }  // namespace plimsoll::server

@@ -39,21 +39,24 @@ Result<query::SqlRequest> parse_sql(const http::Request& request) {
   return parsed;
 }
 
-// A view over HTTP: parses the query, asks the newest snapshot where it is about profiles, sends what the view has written down.
+// A view is asked about the newest snapshot, or, where it is not about profiles, takes the request alone.
+template <typename View, typename Request>
+Result<std::string> ask(View view, const Request& request, query::SnapshotCache& snapshots) {
+  if constexpr (std::is_invocable_v<View, const Request&>) {
+    return view(request);
+  } else {
+    const auto snapshot = snapshots.newest();
+    return snapshot ? view(request, **snapshot) : Result<std::string>(propagate(snapshot));
+  }
+}
+
+// A view over HTTP: parses the query, asks, sends what the view has written down.
 template <typename Parse, typename View>
 http::Route view_route(std::string path, const std::string& content_type, query::SnapshotCache& snapshots,
                        Parse parse, View view) {
   const auto answer = [&snapshots, parse, view](const http::Request& request) -> Result<std::string> {
     const auto parsed = parsed_by(parse, request);
-    if (!parsed) {
-      return propagate(parsed);
-    }
-    if constexpr (std::is_invocable_v<View, decltype(*parsed)>) {
-      return view(*parsed);
-    } else {
-      const auto snapshot = snapshots.newest();
-      return snapshot ? view(*parsed, **snapshot) : Result<std::string>(propagate(snapshot));
-    }
+    return parsed ? ask(view, *parsed, snapshots) : Result<std::string>(propagate(parsed));
   };
   return {"GET", std::move(path), false, 0, [answer, content_type](const http::Request& request) {
             auto body = answer(request);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "server/collection_api.h"
 #include "server/fleet_settings.h"
 #include "server/query_api.h"
 #include "server/row_pipeline.h"
@@ -27,12 +28,13 @@ http::Response plain_text(unsigned status, std::string text) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Drawer> drawer,
-               const config::ServerConfig& config)
+Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Brake> brake,
+               std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       snapshots_(ingest_->directory().path()),
+      brake_(std::move(brake)),
       drawer_(std::move(drawer)),
-      fleet_(*ingest_, fleet_options(config), drawer_.get(), [this] {
+      fleet_(*ingest_, fleet_options(config), *brake_, drawer_.get(), [this] {
         const std::lock_guard lock(mutex_);
         pending_ = true;
         wake_.notify_one();
@@ -47,11 +49,16 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
-  auto drawer = open_drawer(config, (*ingest)->directory(), wall_now_ns());
+  auto brake = open_brake(config, (*ingest)->directory());
+  if (!brake) {
+    return propagate(brake, "reading what is stopped");
+  }
+  auto drawer = open_drawer(config, (*ingest)->directory(), **brake, wall_now_ns());
   if (!drawer) {
     return propagate(drawer, "reading the draws");
   }
-  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*drawer), config));
+  std::unique_ptr<Server> server(
+      new Server(std::move(*ingest), std::move(*brake), std::move(*drawer), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
@@ -116,6 +123,7 @@ Status Server::listen(const config::ServerConfig& config) {
 
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_);
+  std::ranges::move(collection_routes(*brake_, snapshots_.data_dir()), std::back_inserter(routes));
   routes.push_back(
       {"GET", "/healthz", false, 0, [](const http::Request&) { return plain_text(200, "ok\n"); }});
   routes.push_back({"GET", "/readyz", false, 0, [this](const http::Request&) {

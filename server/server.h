@@ -42,8 +42,8 @@ class Server {
   void stop();
 
  private:
-  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Drawer> drawer,
-         const config::ServerConfig& config);
+  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Brake> brake,
+         std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   Status start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker);
   std::vector<http::Route> people_routes();
@@ -55,6 +55,7 @@ class Server {
 
   const std::unique_ptr<store::Ingest> ingest_;
   query::SnapshotCache snapshots_;
+  const std::unique_ptr<scheduler::Brake> brake_;
   const std::unique_ptr<scheduler::Drawer> drawer_;  // null: every machine collects continuously
   scheduler::FleetService fleet_;
   std::unique_ptr<http::Listener> people_;

@@ -12,18 +12,22 @@ namespace {
 // A tree of two million nodes, or a profile of a day.
 constexpr size_t kMaxAnswerBytes = size_t{1} << 30;
 
-}  // namespace
-
-Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
-                               const std::vector<std::pair<std::string, std::string>>& parameters) {
+std::string with_query(std::string_view path,
+                       const std::vector<std::pair<std::string, std::string>>& parameters) {
   std::string path_and_query(path);
   char separator = '?';
   for (const auto& [name, text] : parameters) {
     path_and_query += separator + http::url_encode(name) + "=" + http::url_encode(text);
     separator = '&';
   }
-  http::Client client({.base_url = source.server, .max_response_bytes = kMaxAnswerBytes});
-  auto response = client.send("GET", path_and_query);
+  return path_and_query;
+}
+
+http::Client client_of(const AnswerSource& source) {
+  return http::Client({.base_url = source.server, .max_response_bytes = kMaxAnswerBytes});
+}
+
+Result<std::string> body_of(Result<http::Response> response, const AnswerSource& source) {
   if (!response) {
     return propagate(response, "asking {}", source.server);
   }
@@ -31,6 +35,23 @@ Result<std::string> ask_server(const AnswerSource& source, std::string_view path
     return std::unexpected(http::error_of(*response, "asking " + source.server));
   }
   return std::move(response->body);
+}
+
+}  // namespace
+
+Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
+                               const std::vector<std::pair<std::string, std::string>>& parameters) {
+  return body_of(client_of(source).send("GET", with_query(path, parameters)), source);
+}
+
+Result<std::string> order_server(const AnswerSource& source, std::string_view path,
+                                 const std::vector<std::pair<std::string, std::string>>& parameters) {
+  if (source.server.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid, "only a server takes orders"), "name it with --server");
+  }
+  // The server takes no orders of another type: those could come from a page of another site in somebody's browser.
+  return body_of(client_of(source).send("POST", with_query(path, parameters), "{}", "application/json"),
+                 source);
 }
 
 Status write_output(const std::string& path, std::string_view content) {

@@ -19,6 +19,10 @@ struct AnswerSource {
 Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
                                const std::vector<std::pair<std::string, std::string>>& parameters);
 
+// The same as a POST, for what changes something. kInvalid where the source is no server.
+Result<std::string> order_server(const AnswerSource& source, std::string_view path,
+                                 const std::vector<std::pair<std::string, std::string>>& parameters);
+
 // Writes all of `content` to a file, or to standard output where `path` is "-".
 Status write_output(const std::string& path, std::string_view content);
 

@@ -29,6 +29,8 @@ Status run_coverage(const TableOptions& options);
 Status run_machines(const TableOptions& options);
 Status run_jobs(const TableOptions& options);
 Status run_draws(const TableOptions& options);
+// Parameters: stop (a reason), or resume; without them it shows what is stopped.
+Status run_collection(const TableOptions& options);
 
 enum class FlameForm { kText, kFolded, kJson };
 

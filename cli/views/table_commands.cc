@@ -272,11 +272,34 @@ std::string draws_footer() {
          "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --by stratum   and from whom\n";
 }
 
+void add_collection_flags(CLI::App& command, query::Parameters& parameters) {
+  auto* stop =
+      add_parameter(command, "--stop", "stop", parameters,
+                    "Nothing is measured any more, from each machine's next heartbeat on, until --resume; "
+                    "the reason is shown to whoever asks")
+          ->type_name("REASON");
+  auto* resume = command.add_flag_callback(
+      "--resume", [&parameters] { parameters.emplace_back("resume", ""); },
+      "Ends what was stopped, by hand or for failures");
+  stop->excludes(resume);
+}
+
+std::string collection_footer() {
+  return "What fails too often is stopped by itself, and tried again step by step (draw.stop_percent in the "
+         "server's "
+         "configuration).\n"
+         "Examples:\n"
+         "  plimsoll collection --server 127.0.0.1:7070                               what is stopped, and "
+         "why\n"
+         "  plimsoll collection --server 127.0.0.1:7070 --stop \"latency of search\"   the kill switch\n"
+         "  plimsoll collection --server 127.0.0.1:7070 --resume\n";
+}
+
 std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 12> kCommands{{
+constexpr std::array<TableCommand, 13> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -298,6 +321,8 @@ constexpr std::array<TableCommand, 12> kCommands{{
      run_jobs},
     {"draws", "When machines were drawn, who, and what became of each", add_draws_flags, draws_footer,
      run_draws},
+    {"collection", "What is stopped, and the kill switch", add_collection_flags, collection_footer,
+     run_collection},
 }};
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
 #include "query/views/callers.h"
+#include "query/views/collection.h"
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
 #include "query/views/diff.h"
@@ -118,6 +119,24 @@ Status run_draws(const TableOptions& options) {
                const auto known = query::KnownDraws::load(request, options.source.data_dir);
                return known ? query::draws(request, *known) : Result<query::Table>(propagate(known));
              });
+}
+
+Status run_collection(const TableOptions& options) {
+  const auto show = [&options](const query::CollectionRequest&) -> Result<query::Table> {
+    const auto stops = query::load_stops(options.source.data_dir);
+    return stops ? query::collection(*stops) : Result<query::Table>(propagate(stops));
+  };
+  if (options.parameters.empty()) {
+    return run(options, "/api/v1/collection", query::parse_collection, show);
+  }
+  const auto& [order, reason] = options.parameters.back();
+  const auto body = order_server(options.source, "/api/v1/collection/" + order, {{"reason", reason}});
+  const auto table = body ? query::from_json(*body) : propagate(body);
+  if (!table) {
+    return propagate(table);
+  }
+  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
+  return {};
 }
 
 }  // namespace plimsoll::cli

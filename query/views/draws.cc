@@ -8,6 +8,7 @@
 
 #include "base/suggest.h"
 #include "base/time.h"
+#include "query/views/collection.h"
 #include "store/data_directory.h"
 #include "store/draws/draw_outcome.h"
 
@@ -76,6 +77,7 @@ void cover(const store::Draw& draw, Coverage& coverage) {
 
 Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
   Table table;
+  table.notes = stop_notes(known.stops);
   table.columns = {{"draw", ""},   {"made", ""},          {"window_start", ""},  {"window", "ns"},
                    {"events", ""}, {"machines", "count"}, {"expected", "count"}, {"drawn", "count"}};
   Outcomes::add_columns(table.columns);
@@ -209,12 +211,17 @@ Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::stri
     return request.id.empty() ? Result<KnownDraws>(known) : no_such_draw(request.id, {});
   }
   const auto count = store->count();
+  auto stops = store->stops();
   auto newest = store->newest(request.limit);
   auto one = request.id.empty() ? Result<std::optional<store::DrawWithMachines>>() : store->draw(request.id);
-  if (!count || !newest || !one) {
-    return !count ? propagate(count) : !newest ? propagate(newest) : propagate(one);
+  if (!count || !stops || !newest || !one) {
+    return !count    ? propagate(count)
+           : !stops  ? propagate(stops)
+           : !newest ? propagate(newest)
+                     : propagate(one);
   }
   known.count = *count;
+  known.stops = std::move(*stops);
   if (request.id.empty()) {
     known.draws = std::move(*newest);
     return known;

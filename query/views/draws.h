@@ -27,12 +27,13 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns);
 struct KnownDraws {
   std::vector<store::DrawWithMachines> draws;  // the newest first
   int64_t count = 0;                           // that there are
+  std::vector<store::Stop> stops = {};         // what is not measured for now
 
   // Those that the request is about. Opens draws.db beside its writer. kNotFound: there is no draw of that ID; the hint names the nearest.
   static Result<KnownDraws> load(const DrawsRequest& request, const std::string& data_dir);
 };
 
-// Without an ID a row for each draw, the newest first:
+// Without an ID a row for each draw, the newest first, and a note for whatever is stopped:
 //   draw, made, window_start, window, events ("default": the daemon's choice)
 //   machines: that there were; expected, drawn: how many of them on average, and this time
 //   answered: profiles came of so many of them; partial, late: of these, with less than the whole window, or after they were due

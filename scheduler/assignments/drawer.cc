@@ -38,15 +38,17 @@ std::map<std::string_view, std::vector<std::string_view>> jobs_by_machine(
 
 }  // namespace
 
-Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, DrawPolicy policy, int64_t now_ns,
-                                             int64_t last_heard_ns) {
-  std::unique_ptr<Drawer> drawer(new Drawer(std::move(store), std::move(policy), now_ns, last_heard_ns));
+Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, DrawPolicy policy, Brake& brake,
+                                             int64_t now_ns, int64_t last_heard_ns) {
+  std::unique_ptr<Drawer> drawer(
+      new Drawer(std::move(store), std::move(policy), brake, now_ns, last_heard_ns));
   const auto opened = drawer->open_kept_draws(now_ns);
   return opened ? Result<std::unique_ptr<Drawer>>(std::move(drawer)) : propagate(opened);
 }
 
-Drawer::Drawer(store::DrawStore store, DrawPolicy policy, int64_t now_ns, int64_t last_heard_ns)
+Drawer::Drawer(store::DrawStore store, DrawPolicy policy, Brake& brake, int64_t now_ns, int64_t last_heard_ns)
     : policy_(std::move(policy)),
+      brake_(brake),
       started_ns_(now_ns),
       last_heard_ns_(last_heard_ns),
       store_(std::move(store)),
@@ -79,7 +81,23 @@ void Drawer::keep_open(store::DrawWithMachines draw) {
 
 int64_t Drawer::next_due_ns() const {
   const std::lock_guard lock(mutex_);
-  return std::max(policy_.schedule().draw(next_number_).made_ns, not_before_ns_);
+  int64_t due_ns = std::max(policy_.schedule().draw(next_number_).made_ns, not_before_ns_);
+  for (const OpenDraw& open : open_) {
+    due_ns = std::min(due_ns, open.draw.due_ns);  // then it is known what came of it
+  }
+  return due_ns;
+}
+
+Status Drawer::judge(int64_t now_ns) {
+  const auto draws = store_.made_after(now_ns - brake_.settings().window_ns);
+  if (!draws) {
+    return propagate(draws);
+  }
+  std::vector<Attempt> attempts;
+  for (const store::DrawWithMachines& draw : *draws) {
+    std::ranges::move(attempts_of(draw, now_ns), std::back_inserter(attempts));
+  }
+  return brake_.judge(attempts, now_ns);
 }
 
 bool Drawer::is_candidate(const store::LiveMachine& machine, int64_t now_ns) const {
@@ -97,16 +115,24 @@ Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(open_, [&](const OpenDraw& open) { return open.draw.due_ns <= now_ns; });
+    if (auto judged = judge(now_ns); !judged) {
+      return propagate(judged, "judging what became of draws");
+    }
     draw = policy_.schedule().newest(now_ns);
     if (draw.number < next_number_ || now_ns < not_before_ns_) {
       return {};
     }
+    const bool is_stopped = brake_.is_everything_stopped();
     if (!is_possible(draw, now_ns)) {
-      if (draw.interval_start_ns >= drawn_until_ns_) {
+      if (draw.interval_start_ns >= drawn_until_ns_ && !is_stopped) {
         log_warning("no machines are drawn for the {} from {}: it is too late to tell them",
                     format_duration(policy_.settings().interval_ns), format_time(draw.interval_start_ns));
       }
       next_number_ = draw.number + 1;
+      return {};
+    }
+    if (is_stopped) {
+      not_before_ns_ = now_ns + policy_.settings().heartbeat_ns;
       return {};
     }
   }
@@ -175,41 +201,65 @@ Result<std::unique_ptr<store::DrawWithMachines>> Drawer::make(const ScheduledDra
                                  .expected = plan->strata()[stratum].expected});
   }
   const std::vector<DrawnMachine> drawn = plan->draw(draw.seed);
-  const auto starts_ns = window_starts_ns(draw, candidates, drawn, now_ns);
-  int64_t last_start_ns = draw.window_start_ns;
-  for (size_t place = 0; place < drawn.size(); ++place) {
-    const uint32_t stratum = population.stratum_of[drawn[place].machine];
+  for (const DrawnMachine& machine : drawn) {
+    const wire::Machine& attributes = *candidates[machine.machine].machine;
+    const uint32_t stratum = population.stratum_of[machine.machine];
     made->draw.strata[stratum].drawn += 1;
-    made->draw.strata[stratum].drawn_weight += 1 / drawn[place].inclusion_probability;
-    made->machines.push_back({.machine_id = candidates[drawn[place].machine].machine->id(),
+    made->draw.strata[stratum].drawn_weight += 1 / machine.inclusion_probability;
+    made->machines.push_back({.machine_id = attributes.id(),
                               .stratum = stratum,
-                              .inclusion_probability = drawn[place].inclusion_probability,
-                              .window_start_ns = starts_ns[place]});
-    last_start_ns = std::max(last_start_ns, starts_ns[place]);
+                              .inclusion_probability = machine.inclusion_probability,
+                              .platform = attributes.platform(),
+                              .daemon_version = attributes.daemon_version()});
   }
-  made->draw.due_ns = last_start_ns + policy_.settings().window_ns + policy_.settings().grace_ns;
+  set_windows(draw, candidates, drawn, *made);
   return made;
 }
 
-std::vector<int64_t> Drawer::window_starts_ns(const ScheduledDraw& draw,
-                                              std::span<const Candidate> candidates,
-                                              std::span<const DrawnMachine> drawn, int64_t now_ns) const {
+void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> candidates,
+                         std::span<const DrawnMachine> drawn, store::DrawWithMachines& made) const {
+  const DrawSettings& settings = policy_.settings();
   std::vector<int64_t> turns_ns = policy_.turn_starts_ns(draw);
   // Of a draw that is made late, not all can still be heard of in time.
   std::erase_if(turns_ns,
-                [&](int64_t start_ns) { return start_ns < now_ns + policy_.settings().heartbeat_ns; });
-  std::vector<uint32_t> machines;
-  for (const DrawnMachine& machine : drawn) {
-    machines.push_back(machine.machine);
+                [&](int64_t start_ns) { return start_ns < made.draw.made_ns + settings.heartbeat_ns; });
+  std::vector<Attempt> attempts;
+  for (const store::DrawnMachine& machine : made.machines) {
+    attempts.push_back({.event_set = event_set_of(made.draw.collects),
+                        .daemon_version = machine.daemon_version,
+                        .platform = machine.platform});
   }
-  const LimitedGroups groups = limited_groups(candidates, machines, policy_.settings().harm);
+  const std::vector<std::string> held_back = brake_.held_back(attempts);
+  std::vector<size_t> places;  // of those that may measure
+  std::vector<uint32_t> machines;
+  for (size_t place = 0; place < drawn.size(); ++place) {
+    if (held_back[place].empty()) {
+      places.push_back(place);
+      machines.push_back(drawn[place].machine);
+    } else {
+      made.machines[place].detail = held_back[place];
+    }
+  }
+  const LimitedGroups groups = limited_groups(candidates, machines, settings.harm);
   const auto turns =
       take_turns(groups.parts, groups.limits, static_cast<uint32_t>(turns_ns.size()), draw.turns_seed);
-  std::vector<int64_t> starts_ns;
-  for (const std::optional<uint32_t>& turn : turns) {
-    starts_ns.push_back(turn ? turns_ns[*turn] : 0);
+  int64_t last_start_ns = draw.window_start_ns;
+  for (size_t i = 0; i < places.size(); ++i) {
+    store::DrawnMachine& machine = made.machines[places[i]];
+    if (turns[i]) {
+      machine.window_start_ns = turns_ns[*turns[i]];
+      last_start_ns = std::max(last_start_ns, machine.window_start_ns);
+    } else {
+      machine.detail = "too many of its kind would have measured at once";
+    }
   }
-  return starts_ns;
+  made.draw.due_ns = last_start_ns + settings.window_ns + settings.grace_ns;
+}
+
+bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const {
+  return brake_.is_stopped({.event_set = event_set_of(open.draw.collects),
+                            .daemon_version = machine.daemon_version,
+                            .platform = machine.platform});
 }
 
 Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
@@ -225,10 +275,29 @@ Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report,
   return is_news ? store_.update(open.draw.id, machine) : Status();
 }
 
+// A daemon that crashed while it measured would crash again.
+Status Drawer::note_silence(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns) {
+  const bool may_have_begun = machine.told_ns > 0 && now_ns >= machine.window_start_ns;
+  const bool is_held_back = machine.window_start_ns == 0;
+  if (!may_have_begun || is_held_back || is_over(machine.state) || machine.answered_ns > 0) {
+    return {};
+  }
+  machine.state = wire::FAILED;
+  machine.detail = "the daemon does not know of it: it was started anew, or what told it was lost";
+  machine.reported_ns = now_ns;
+  return store_.update(open.draw.id, machine);
+}
+
 Result<bool> Drawer::hand_out(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns) {
   const bool is_too_late = machine.told_ns == 0 && now_ns >= window_end_ns(open.draw, machine);
   if (machine.window_start_ns == 0 || is_over(machine.state) || is_too_late) {
     return false;
+  }
+  if (is_stopped(open, machine)) {
+    machine.window_start_ns = 0;
+    machine.detail = "it was stopped meanwhile";
+    const Status kept = store_.update(open.draw.id, machine);
+    return kept ? Result<bool>(false) : propagate(kept);
   }
   if (machine.told_ns == 0) {
     machine.told_ns = now_ns;
@@ -251,7 +320,8 @@ Result<std::vector<wire::Assignment>> Drawer::heard_from(std::string_view machin
     }
     store::DrawnMachine& machine = found->second;
     const auto report = std::ranges::find(reports, open.draw.id, &wire::AssignmentReport::id);
-    const auto noted = report == reports.end() ? Status() : note_report(open, *report, machine, now_ns);
+    const auto noted = report == reports.end() ? note_silence(open, machine, now_ns)
+                                               : note_report(open, *report, machine, now_ns);
     const auto told = noted ? hand_out(open, machine, now_ns) : propagate(noted);
     if (!told) {
       return propagate(told);

@@ -22,6 +22,7 @@
 #include "proto/fleet.pb.h"
 #include "scheduler/assignments/draw_policy.h"
 #include "scheduler/draws/population.h"
+#include "scheduler/harm/brake.h"
 #include "store/draws/draw_store.h"
 #include "store/live/live_machines.h"
 
@@ -31,16 +32,17 @@ namespace plimsoll::scheduler {
 class Drawer {
  public:
   // `now_ns`: from when on machines can be heard of. `last_heard_ns`: when the newest heartbeat before came; 0: none ever did. Owns the
-  // store.
-  static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, DrawPolicy policy, int64_t now_ns,
-                                              int64_t last_heard_ns);
+  // store; borrows the brake, which must outlive it.
+  static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, DrawPolicy policy, Brake& brake,
+                                              int64_t now_ns, int64_t last_heard_ns);
 
   const DrawPolicy& policy() const { return policy_; }
 
   // When draw_if_due() has something to do again.
   int64_t next_due_ns() const;
-  // Reads `machines`, a connection of the caller's, and takes its time (seconds for a million): heartbeats are answered meanwhile. One
-  // thread at a time. Where it fails, or nobody is there to be drawn, it is due again a heartbeat later.
+  // Judges what became of earlier draws (Brake), then makes the next. Reads `machines`, a connection of the caller's, and takes its time
+  // (seconds for a million): heartbeats are answered meanwhile. One thread at a time. Where it fails, or nobody is there to be drawn, it is
+  // due again a heartbeat later.
   Status draw_if_due(int64_t now_ns, store::LiveMachines& machines);
 
   // Whoever is not drawn costs one look-up for each open draw.
@@ -61,7 +63,7 @@ class Drawer {
     boost::unordered_flat_map<std::string, store::DrawnMachine> machines;  // by ID
   };
 
-  Drawer(store::DrawStore store, DrawPolicy policy, int64_t now_ns, int64_t last_heard_ns);
+  Drawer(store::DrawStore store, DrawPolicy policy, Brake& brake, int64_t now_ns, int64_t last_heard_ns);
   Status open_kept_draws(int64_t now_ns);
   void keep_open(store::DrawWithMachines draw);
   // Of an open draw or of one in the store.
@@ -73,16 +75,20 @@ class Drawer {
   // Null: there is nobody to draw from.
   Result<std::unique_ptr<store::DrawWithMachines>> make(const ScheduledDraw& draw, int64_t now_ns,
                                                         store::LiveMachines& machines) const;
-  // When each of those drawn measures; 0: not at all.
-  std::vector<int64_t> window_starts_ns(const ScheduledDraw& draw, std::span<const Candidate> candidates,
-                                        std::span<const DrawnMachine> drawn, int64_t now_ns) const;
+  // Sets when each of those drawn measures, or why it does not.
+  void set_windows(const ScheduledDraw& draw, std::span<const Candidate> candidates,
+                   std::span<const DrawnMachine> drawn, store::DrawWithMachines& made) const;
+  Status judge(int64_t now_ns);
+  bool is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const;
   Status make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines);
   Status note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
                      int64_t now_ns);
+  Status note_silence(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns);
   // Whether the machine should be running its assignment, or wait for it; notes that it was told.
   Result<bool> hand_out(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns);
 
   const DrawPolicy policy_;
+  Brake& brake_;
   const int64_t started_ns_;
   const int64_t last_heard_ns_;
 

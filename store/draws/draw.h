@@ -25,8 +25,9 @@ struct DrawnMachine {
   std::string machine_id = {};
   uint32_t stratum = 0;  // an index into the draw's strata
   double inclusion_probability = 1;
-  int64_t window_start_ns =
-      0;  // when it is to measure; 0: not at all, since others of its kind do all the time (withheld)
+  std::string platform = {};  // as it was then
+  std::string daemon_version = {};
+  int64_t window_start_ns = 0;  // when it is to measure; 0: not at all (withheld; `detail` says why)
 
   int64_t told_ns = 0;      // when the assignment was first handed out; 0: not yet
   int64_t reported_ns = 0;  // when the machine last said how far it is; 0: never

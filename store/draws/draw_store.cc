@@ -29,12 +29,18 @@ CREATE TABLE IF NOT EXISTS draw_stratum (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS drawn_machine (
   draw TEXT NOT NULL, machine_id TEXT NOT NULL, stratum INTEGER NOT NULL, inclusion_probability REAL NOT NULL,
+  platform TEXT NOT NULL, daemon_version TEXT NOT NULL,
   window_start_ns INTEGER NOT NULL,  -- 0: withheld
   told_ns INTEGER NOT NULL, reported_ns INTEGER NOT NULL, state INTEGER NOT NULL, detail TEXT NOT NULL,
   answered_ns INTEGER NOT NULL, observed_ns INTEGER NOT NULL,
   PRIMARY KEY (draw, machine_id),
   FOREIGN KEY (draw, stratum) REFERENCES draw_stratum(draw, stratum)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stop (
+  scope INTEGER NOT NULL, value TEXT NOT NULL, reason TEXT NOT NULL, by_hand INTEGER NOT NULL,
+  step INTEGER NOT NULL, since_ns INTEGER NOT NULL, next_ns INTEGER NOT NULL, times INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS stop_log (at_ns INTEGER NOT NULL, what TEXT NOT NULL);
 )sql";
 
 constexpr std::string_view kDrawColumns =
@@ -42,7 +48,8 @@ constexpr std::string_view kDrawColumns =
     "collects FROM draw ";
 
 constexpr std::string_view kMachineColumns =
-    "SELECT machine_id, stratum, inclusion_probability, window_start_ns, told_ns, reported_ns, state, "
+    "SELECT machine_id, stratum, inclusion_probability, platform, daemon_version, window_start_ns, told_ns, "
+    "reported_ns, state, "
     "detail, "
     "answered_ns, observed_ns FROM drawn_machine ";
 
@@ -50,13 +57,15 @@ DrawnMachine read_machine(const sqlite::Statement& row) {
   return {.machine_id = std::string(row.text(0)),
           .stratum = static_cast<uint32_t>(row.integer(1)),
           .inclusion_probability = row.real(2),
-          .window_start_ns = row.integer(3),
-          .told_ns = row.integer(4),
-          .reported_ns = row.integer(5),
-          .state = static_cast<wire::AssignmentState>(row.integer(6)),
-          .detail = std::string(row.text(7)),
-          .answered_ns = row.integer(8),
-          .observed_ns = row.integer(9)};
+          .platform = std::string(row.text(3)),
+          .daemon_version = std::string(row.text(4)),
+          .window_start_ns = row.integer(5),
+          .told_ns = row.integer(6),
+          .reported_ns = row.integer(7),
+          .state = static_cast<wire::AssignmentState>(row.integer(8)),
+          .detail = std::string(row.text(9)),
+          .answered_ns = row.integer(10),
+          .observed_ns = row.integer(11)};
 }
 
 Status insert(sqlite::Database& database, const Draw& draw) {
@@ -74,10 +83,11 @@ Status insert(sqlite::Database& database, const Draw& draw) {
 }
 
 Status insert(sqlite::Database& database, std::string_view draw, const DrawnMachine& machine) {
-  return database.execute("INSERT INTO drawn_machine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", draw,
+  return database.execute("INSERT INTO drawn_machine VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", draw,
                           machine.machine_id, machine.stratum, machine.inclusion_probability,
-                          machine.window_start_ns, machine.told_ns, machine.reported_ns, machine.state,
-                          machine.detail, machine.answered_ns, machine.observed_ns);
+                          machine.platform, machine.daemon_version, machine.window_start_ns, machine.told_ns,
+                          machine.reported_ns, machine.state, machine.detail, machine.answered_ns,
+                          machine.observed_ns);
 }
 
 }  // namespace
@@ -112,12 +122,8 @@ Result<uint64_t> DrawStore::seed() {
   return seed ? Result<uint64_t>(static_cast<uint64_t>(*seed)) : propagate(seed);
 }
 
-Status DrawStore::add(const DrawWithMachines& draw) {
-  const auto there =
-      database_.integer("SELECT count(*) FROM draw WHERE id = ?", 0, std::string_view(draw.draw.id));
-  if (!there || *there > 0) {
-    return !there ? propagate(there) : fail(ErrorCode::kConflict, "there is a draw {} already", draw.draw.id);
-  }
+template <typename Write>
+Status DrawStore::write_durably(const Write& write) {
   if (auto waits = database_.run("PRAGMA synchronous=FULL"); !waits) {
     return waits;
   }
@@ -125,23 +131,34 @@ Status DrawStore::add(const DrawWithMachines& draw) {
   if (!transaction) {
     return propagate(transaction);
   }
-  auto added = insert(database_, draw.draw);
-  for (size_t i = 0; added && i < draw.machines.size(); ++i) {
-    added = insert(database_, draw.draw.id, draw.machines[i]);
+  const Status written = write();
+  const Status committed = written ? transaction->commit() : written;
+  return committed ? database_.run("PRAGMA synchronous=NORMAL") : committed;
+}
+
+Status DrawStore::add(const DrawWithMachines& draw) {
+  const auto there =
+      database_.integer("SELECT count(*) FROM draw WHERE id = ?", 0, std::string_view(draw.draw.id));
+  if (!there || *there > 0) {
+    return !there ? propagate(there) : fail(ErrorCode::kConflict, "there is a draw {} already", draw.draw.id);
   }
-  if (added) {
-    added = transaction->commit();
-  }
-  const auto restored = added ? database_.run("PRAGMA synchronous=NORMAL") : Status();
-  return added ? restored : propagate(added, "keeping the draw {}", draw.draw.id);
+  const auto added = write_durably([&] {
+    Status inserted = insert(database_, draw.draw);
+    for (size_t i = 0; inserted && i < draw.machines.size(); ++i) {
+      inserted = insert(database_, draw.draw.id, draw.machines[i]);
+    }
+    return inserted;
+  });
+  return added ? Status() : propagate(added, "keeping the draw {}", draw.draw.id);
 }
 
 Status DrawStore::update(std::string_view draw, const DrawnMachine& machine) {
   return database_.execute(
-      "UPDATE drawn_machine SET told_ns = ?, reported_ns = ?, state = ?, detail = ?, answered_ns = ?, "
+      "UPDATE drawn_machine SET window_start_ns = ?, told_ns = ?, reported_ns = ?, state = ?, detail = ?, "
+      "answered_ns = ?, "
       "observed_ns = ? WHERE draw = ? AND machine_id = ?",
-      machine.told_ns, machine.reported_ns, machine.state, machine.detail, machine.answered_ns,
-      machine.observed_ns, draw, machine.machine_id);
+      machine.window_start_ns, machine.told_ns, machine.reported_ns, machine.state, machine.detail,
+      machine.answered_ns, machine.observed_ns, draw, machine.machine_id);
 }
 
 Status DrawStore::read_strata(Draw& draw) {
@@ -225,6 +242,11 @@ Result<std::optional<wire::Draw>> DrawStore::draw_of(std::string_view draw, std:
   return read ? Result<std::optional<wire::Draw>>(std::move(found)) : propagate(read);
 }
 
+Result<std::vector<DrawWithMachines>> DrawStore::made_after(int64_t since_ns) {
+  return read_draws(
+      database_.query(std::string(kDrawColumns) + "WHERE made_ns > ? ORDER BY made_ns, id", since_ns));
+}
+
 Result<std::vector<DrawWithMachines>> DrawStore::open_draws(int64_t now_ns) {
   return read_draws(
       database_.query(std::string(kDrawColumns) + "WHERE due_ns > ? ORDER BY made_ns, id", now_ns));
@@ -252,6 +274,36 @@ Result<std::vector<DrawnWeight>> DrawStore::drawn_weights() {
                            static_cast<size_t>(row.integer(2)), row.real(3)});
       });
   return read ? Result<std::vector<DrawnWeight>>(std::move(weights)) : propagate(read);
+}
+
+Result<std::vector<Stop>> DrawStore::stops() {
+  std::vector<Stop> stops;
+  const auto read = sqlite::for_each_row(
+      database_.query("SELECT scope, value, reason, by_hand, step, since_ns, next_ns, times FROM stop"),
+      [&](const sqlite::Statement& row) {
+        stops.push_back({.scope = static_cast<StopScope>(row.integer(0)),
+                         .value = std::string(row.text(1)),
+                         .reason = std::string(row.text(2)),
+                         .by_hand = row.integer(3) != 0,
+                         .step = static_cast<StopStep>(row.integer(4)),
+                         .since_ns = row.integer(5),
+                         .next_ns = row.integer(6),
+                         .times = row.integer(7)});
+      });
+  return read ? Result<std::vector<Stop>>(std::move(stops)) : propagate(read);
+}
+
+Status DrawStore::replace_stops(const std::vector<Stop>& stops, int64_t now_ns, std::string_view log) {
+  return write_durably([&] {
+    Status written = database_.execute("DELETE FROM stop");
+    for (size_t i = 0; written && i < stops.size(); ++i) {
+      const Stop& stop = stops[i];
+      written = database_.execute("INSERT INTO stop VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                                  static_cast<int64_t>(stop.scope), stop.value, stop.reason, stop.by_hand,
+                                  static_cast<int64_t>(stop.step), stop.since_ns, stop.next_ns, stop.times);
+    }
+    return written ? database_.execute("INSERT INTO stop_log VALUES (?, ?)", now_ns, log) : written;
+  });
 }
 
 Status DrawStore::forget_machines(int64_t due_before_ns) {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "store/draws/draw.h"
+#include "store/draws/stop.h"
 #include "store/sqlite/database.h"
 
 namespace plimsoll::store {
@@ -39,13 +40,15 @@ class DrawStore {
   // All of it or nothing. kConflict where there is a draw of that ID.
   Status add(const DrawWithMachines& draw);
 
-  // What became of a drawn machine: told_ns and all below it are kept. Machines that were not drawn are left alone.
+  // What became of a drawn machine: window_start_ns and all below it are kept. Machines that were not drawn are left alone.
   Status update(std::string_view draw, const DrawnMachine& machine);
 
   Result<std::optional<DrawWithMachines>> draw(std::string_view id);
   Result<std::optional<DrawnMachine>> machine(std::string_view draw, std::string_view machine_id);
   // What a profile of that machine says of the draw; nothing: it was not drawn.
   Result<std::optional<wire::Draw>> draw_of(std::string_view draw, std::string_view machine_id);
+  // Those that were made after `since_ns`, in that order.
+  Result<std::vector<DrawWithMachines>> made_after(int64_t since_ns);
   // Those that are due after `now_ns`.
   Result<std::vector<DrawWithMachines>> open_draws(int64_t now_ns);
   // By when they were made, the newest first; `limit` at most.
@@ -56,11 +59,18 @@ class DrawStore {
 
   Result<std::vector<DrawnWeight>> drawn_weights();  // by draw, then in the order of its strata
 
+  Result<std::vector<Stop>> stops();
+  // In place of all that there were; on disk when it returns. `log` is kept, with its time: who did what, for whoever asks later.
+  Status replace_stops(const std::vector<Stop>& stops, int64_t now_ns, std::string_view log);
+
   // Machines of draws that were due before are forgotten; draws and strata are kept.
   Status forget_machines(int64_t due_before_ns);
 
  private:
   explicit DrawStore(sqlite::Database database) : database_(std::move(database)) {}
+  // All that `write` does is on disk when it returns, or none of it is there.
+  template <typename Write>
+  Status write_durably(const Write& write);
   Result<std::vector<DrawWithMachines>> read_draws(Result<sqlite::Statement> rows);
   Status read_strata(Draw& draw);
   Status read_machines(DrawWithMachines& draw);

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <set>
+#include <utility>
 
 #include "base/durable_file.h"
 #include "base/time.h"
@@ -149,6 +150,38 @@ TEST_F(Draws, AServerThatIsKilledGoesOnWithItsDraws) {
     EXPECT_TRUE(seen.emplace(profile.assignment().draw().id(), profile.machine().id()).second)
         << profile.machine().id() << " answered " << profile.assignment().draw().id() << " twice";
   }
+}
+
+// The kill switch, with real daemons that collect all the time.
+TEST_F(Draws, NobodyMeasuresWhileEverythingIsStopped) {
+  TestServer server(data_dir_, "[collect]\nwindow = \"200ms\"\n[fleet]\nheartbeat = \"200ms\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const std::vector<std::string> order{"plimsoll", "collection", "--server", server.address()};
+  const auto ordered = [&](const std::vector<std::string>& what) {
+    auto command = order;
+    command.insert(command.end(), what.begin(), what.end());
+    return run(command);
+  };
+  EXPECT_THAT(ordered({}).out, HasSubstr("nothing is stopped"));
+  EXPECT_EQ(ordered({"--stop", ""}).status, 2) << "not without a reason";
+  start_daemons(server);
+  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).accepted > 5; }));
+  EXPECT_THAT(ordered({"--stop", "latency of search"}).out, HasSubstr("latency of search"));
+  EXPECT_THAT(ordered({}).out, HasSubstr("everything"));
+  EXPECT_THAT(run({"plimsoll", "draws", "--data", data_dir_}).out +
+                  run({"plimsoll", "draws", "--data", data_dir_}).err,
+              HasSubstr("ALARM"));
+  // Each has heard of it with its next heartbeat; what was measured until then still comes.
+  server.crash();
+  server.start();
+  ASSERT_TRUE(server.becomes_ready());
+  int64_t accepted = -1;
+  ASSERT_TRUE(eventually([&] { return std::exchange(accepted, stored_in(data_dir_).accepted) == accepted; },
+                         std::chrono::seconds(1)));
+  EXPECT_EQ(ordered({"--resume"}).status, 0);
+  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).accepted > accepted + 5; }));
+  stop_daemons();
+  EXPECT_EQ(run({"plimsoll", "collection", "--data", data_dir_, "--stop", "x"}).status, 2);
 }
 
 TEST(DrawSettings, ThatMakeNoSenseNameTheirKey) {

@@ -8,22 +8,24 @@
 
 namespace plimsoll::simulation {
 
-// What must not all be measured at once, with how many of it a machine has: instances by job, itself by platform.
-using Members = std::map<std::string, int>;
+// What must not all be measured at once, with how many of it a machine has and the share of it that may: instances by job, itself by
+// platform.
+struct Membership {
+  int count = 0;
+  double share = 1;
+};
+using Members = std::map<std::string, Membership>;
 
 // Told of all that begins and ends, in any order of time.
 class MeasuringWatch {
  public:
-  // `share`: of all members of a kind, that may be measured at once; one machine always may.
-  explicit MeasuringWatch(double share) : share_(share) {}
-
   void add_to_fleet(const Members& members);
   void measured(int64_t from_ns, int64_t to_ns, const Members& members);
 
-  // "db: 7 of 20 at 5 s", for each kind of which too many were measured at once; looks at every instant.
+  // "db: 7 of 20 at 5 s", for each kind of which more than its share were measured at once by more than one machine; looks at every
+  // instant.
   std::vector<std::string> violations() const;
-  // The most of a kind that were measured at once.
-  std::map<std::string, int> most_at_once() const;
+  size_t measurements() const { return changes_.size() / 2; }
 
  private:
   struct Change {
@@ -31,10 +33,7 @@ class MeasuringWatch {
     int sign = 0;  // -1: an end, which comes before a beginning at the same instant
     const Members* members = nullptr;
   };
-  template <typename Visit>
-  void visit(Visit look) const;
 
-  double share_;
   std::map<std::string, int> fleet_;
   std::vector<Change> changes_;
 };

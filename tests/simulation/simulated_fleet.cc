@@ -11,12 +11,15 @@
 namespace plimsoll::simulation {
 
 SimulatedFleet::SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour,
-                               SimulatedServer& server, int64_t heartbeat_ns, double most_at_once)
-    : behaviour_(std::move(behaviour)), server_(server), heartbeat_ns_(heartbeat_ns), watch_(most_at_once) {
+                               SimulatedServer& server, int64_t heartbeat_ns,
+                               const scheduler::HarmLimits& limits)
+    : behaviour_(std::move(behaviour)), server_(server), heartbeat_ns_(heartbeat_ns) {
   for (SimulatedMachine& machine : machines) {
     Daemon& daemon = daemons_.emplace_back();
-    daemon.members = machine.instances;
-    daemon.members["platform " + machine.attributes.platform()] = 1;
+    for (const auto& [job, instances] : machine.instances) {
+      daemon.members[job] = {instances, limits.share_of_job};
+    }
+    daemon.members["platform " + machine.attributes.platform()] = {1, limits.share_of_platform};
     daemon.machine = std::move(machine);
   }
   for (const Daemon& daemon : daemons_) {
@@ -37,7 +40,7 @@ void SimulatedFleet::run(int64_t from_ns, int64_t to_ns) {
 }
 
 void SimulatedFleet::visit(Daemon& daemon, int64_t now_ns) {
-  if (now_ns < daemon.silent_until_ns || !finish_tasks(daemon, now_ns) || !server_.is_up()) {
+  if (now_ns < daemon.silent_until_ns || !server_.is_up() || !finish_tasks(daemon, now_ns)) {
     return;
   }
   if (!daemon.is_registered) {
@@ -64,6 +67,14 @@ bool SimulatedFleet::finish_tasks(Daemon& daemon, int64_t now_ns) {
       case Fate::kLoses:
         task.state = wire::DONE;
         break;
+      case Fate::kLies:
+        send_lies(daemon, task);
+        task.state = wire::DONE;
+        break;
+      case Fate::kCrashes:
+        daemon.tasks.clear();
+        daemon.is_registered = false;
+        return true;
       case Fate::kVanishes:
         daemon.silent_until_ns = now_ns + behaviour_.vanishes_for_ns;
         daemon.is_registered = false;
@@ -74,10 +85,10 @@ bool SimulatedFleet::finish_tasks(Daemon& daemon, int64_t now_ns) {
   return true;
 }
 
-void SimulatedFleet::send_profile(const Daemon& daemon, const Task& task) {
+wire::RawProfile SimulatedFleet::profile_of(const Daemon& daemon, const Task& task) {
   const int64_t end_ns = task.assignment.start_ns() + task.assignment.duration_ns();
   wire::RawProfile profile = testing::make_profile({
-      .seed = ++profiles_,
+      .seed = ++seed_,
       .machine = daemon.machine.attributes.id(),
       .from_ns = task.from_ns,
       .length_ns = end_ns - task.from_ns,
@@ -88,8 +99,30 @@ void SimulatedFleet::send_profile(const Daemon& daemon, const Task& task) {
   for (wire::Process& process : *profile.mutable_processes()) {
     process.set_job(process.comm());
   }
+  return profile;
+}
+
+void SimulatedFleet::send_profile(const Daemon& daemon, const Task& task) {
+  const wire::RawProfile profile = profile_of(daemon, task);
   const auto sent = server_.service().upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)));
   EXPECT_TRUE(sent) << sent.error().text();
+  profiles_ += sent.has_value();
+}
+
+void SimulatedFleet::send_lies(const Daemon& daemon, const Task& task) {
+  wire::RawProfile profile = profile_of(daemon, task);
+  profile.mutable_assignment()->mutable_draw()->set_inclusion_probability(1e-6);
+  const std::string id = to_hex(profile.profile_id());
+  EXPECT_FALSE(server_.service().upload(id, as_bytes(wire::encode(profile))));
+  profile.mutable_machine()->set_id("somebody else");
+  *profile.mutable_assignment() = task.assignment;
+  EXPECT_FALSE(server_.service().upload(id, as_bytes(wire::encode(profile))));
+  EXPECT_FALSE(server_.service().upload(id, as_bytes("no profile at all")));
+  wire::HeartbeatRequest heartbeat;
+  heartbeat.set_machine_id(daemon.machine.attributes.id());
+  heartbeat.set_boot_id("boot");
+  heartbeat.add_assignments()->set_id(std::string(5000, 'x'));
+  EXPECT_FALSE(server_.service().heartbeat(heartbeat));
 }
 
 void SimulatedFleet::register_machine(Daemon& daemon, int64_t /*now_ns*/) {

@@ -26,7 +26,9 @@ enum class Fate {
   kAnswers,
   kFails,     // says so, and sends nothing
   kLoses,     // says that it is done, and sends nothing
-  kVanishes,  // is not heard of for a while: from its window on
+  kVanishes,  // is not heard of for a while, from its window on
+  kCrashes,   // is started anew while it measures, and knows of nothing
+  kLies,      // sends profiles that say what was not drawn, and bytes that are none
 };
 
 struct FleetBehaviour {
@@ -41,13 +43,14 @@ class SimulatedFleet {
  public:
   // Borrows the server.
   SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour, SimulatedServer& server,
-                 int64_t heartbeat_ns, double most_at_once);
+                 int64_t heartbeat_ns, const scheduler::HarmLimits& limits);
 
   // Up to that time, from where it stands; first from the server's start on.
   void run(int64_t from_ns, int64_t to_ns);
 
   const MeasuringWatch& watch() const { return watch_; }
-  size_t profiles_sent() const { return profiles_; }
+  size_t profiles_sent() const { return profiles_; }  // that were accepted
+  size_t measured() const { return watch_.measurements(); }
 
  private:
   struct Task {
@@ -67,6 +70,8 @@ class SimulatedFleet {
   // Whatever of its tasks is over by now. False: it has vanished with one.
   bool finish_tasks(Daemon& daemon, int64_t now_ns);
   void send_profile(const Daemon& daemon, const Task& task);
+  void send_lies(const Daemon& daemon, const Task& task);
+  wire::RawProfile profile_of(const Daemon& daemon, const Task& task);
   void register_machine(Daemon& daemon, int64_t now_ns);
   void send_heartbeat(Daemon& daemon, int64_t now_ns);
 
@@ -75,6 +80,7 @@ class SimulatedFleet {
   SimulatedServer& server_;
   const int64_t heartbeat_ns_;
   MeasuringWatch watch_;
+  uint64_t seed_ = 0;  // of the newest profile
   size_t profiles_ = 0;
 };
 

@@ -18,8 +18,9 @@ Outcome must(Outcome outcome) {
 
 }  // namespace
 
-SimulatedServer::SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed)
-    : data_dir_(std::move(data_dir)), settings_(std::move(settings)), seed_(seed) {}
+SimulatedServer::SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed,
+                                 scheduler::BrakeSettings brake)
+    : data_dir_(std::move(data_dir)), settings_(std::move(settings)), seed_(seed), brake_settings_(brake) {}
 
 void SimulatedServer::start(int64_t now_ns) {
   now_ns_ = now_ns;
@@ -28,18 +29,23 @@ void SimulatedServer::start(int64_t now_ns) {
   machines_ = std::make_unique<store::LiveMachines>(
       *must(store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead)));
   const int64_t last_heard_ns = *must(machines_->last_heard_ns());
-  drawer_ = *must(scheduler::Drawer::open(
-      *must(store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite)),
-      *must(scheduler::DrawPolicy::make(settings_, seed_)), now_ns, last_heard_ns));
+  const auto open_store = [&] {
+    return std::move(*must(store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite)));
+  };
+  brake_ = *must(scheduler::Brake::open(open_store(), brake_settings_));
+  drawer_ = *must(scheduler::Drawer::open(open_store(), *must(scheduler::DrawPolicy::make(settings_, seed_)),
+                                          *brake_, now_ns, last_heard_ns));
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = settings_.heartbeat_ns;
   options.now_ns = [this] { return now_ns_; };
-  service_ = std::make_unique<scheduler::FleetService>(*ingest_, std::move(options), drawer_.get(), [] {});
+  service_ =
+      std::make_unique<scheduler::FleetService>(*ingest_, std::move(options), *brake_, drawer_.get(), [] {});
 }
 
 void SimulatedServer::crash() {
   service_.reset();
   drawer_.reset();
+  brake_.reset();
   machines_.reset();
   ingest_.reset();
 }

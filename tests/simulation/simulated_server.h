@@ -14,7 +14,8 @@ namespace plimsoll::simulation {
 // Gives up the process where a part of it fails: the simulation rests on all of them.
 class SimulatedServer {
  public:
-  SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed);
+  SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed,
+                  scheduler::BrakeSettings brake = {});
 
   void start(int64_t now_ns);
   void crash();  // until it is started again
@@ -24,7 +25,7 @@ class SimulatedServer {
   void advance_to(int64_t now_ns);
 
   scheduler::FleetService& service() { return *service_; }
-  scheduler::Drawer& drawer() { return *drawer_; }
+  scheduler::Brake& brake() { return *brake_; }
   // All profiles that were accepted become rows.
   void build_rows();
   const std::string& data_dir() const { return data_dir_; }
@@ -33,9 +34,11 @@ class SimulatedServer {
   const std::string data_dir_;
   const scheduler::DrawSettings settings_;
   const uint64_t seed_;
+  const scheduler::BrakeSettings brake_settings_;
   int64_t now_ns_ = 0;
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<store::LiveMachines> machines_;
+  std::unique_ptr<scheduler::Brake> brake_;
   std::unique_ptr<scheduler::Drawer> drawer_;
   std::unique_ptr<scheduler::FleetService> service_;
 };

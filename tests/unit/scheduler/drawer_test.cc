@@ -46,9 +46,12 @@ class DrawerTest : public ::testing::Test {
   // Begins, or begins anew as after a restart.
   void start(const DrawSettings& settings, int64_t now_ns) {
     drawer_.reset();
+    brake_ = *Brake::open(open_store(), {});
     const int64_t last_heard_ns = *machines_.last_heard_ns();
-    drawer_ = *Drawer::open(*store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite),
-                            *DrawPolicy::make(settings, 42), now_ns, last_heard_ns);
+    drawer_ = *Drawer::open(open_store(), *DrawPolicy::make(settings, 42), *brake_, now_ns, last_heard_ns);
+  }
+  store::DrawStore open_store() {
+    return *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
   }
 
   void add_machine(const std::string& id, const std::string& platform, int64_t now_ns,
@@ -111,6 +114,7 @@ class DrawerTest : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   store::LiveMachines machines_ =
       *store::LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite);
+  std::unique_ptr<Brake> brake_;
   std::unique_ptr<Drawer> drawer_;
 };
 

@@ -23,7 +23,11 @@ constexpr int64_t kStart = 1'800'000'000 * kSecond;
 // A server of simulated time, without its network.
 class FleetServiceTest : public ::testing::Test {
  protected:
+  store::DrawStore open_store() {
+    return *store::DrawStore::open(ingest_->directory().draws_path(), sqlite::OpenMode::kReadWrite);
+  }
   void start(bool draws) {
+    brake_ = *Brake::open(open_store(), {});
     if (draws) {
       DrawSettings settings;
       settings.interval_ns = 60 * kSecond;
@@ -32,16 +36,15 @@ class FleetServiceTest : public ::testing::Test {
       settings.heartbeat_ns = kHeartbeatNs;
       settings.size = {.fraction = 1, .least_of_stratum = 1};
       settings.harm = {.share_of_job = 1, .share_of_platform = 1};
-      auto store = store::DrawStore::open(ingest_->directory().draws_path(), sqlite::OpenMode::kReadWrite);
-      drawer_ = *Drawer::open(std::move(*store), *DrawPolicy::make(settings, 1), now_ns_, 0);
+      drawer_ = *Drawer::open(open_store(), *DrawPolicy::make(settings, 1), *brake_, now_ns_, 0);
     }
     FleetOptions options;
     options.heartbeat_interval_ns = kHeartbeatNs;
     options.continuous.set_id("continuous");
     options.continuous.set_continuous(true);
     options.now_ns = [this] { return now_ns_; };
-    service_ =
-        std::make_unique<FleetService>(*ingest_, std::move(options), drawer_.get(), [this] { ++accepted_; });
+    service_ = std::make_unique<FleetService>(*ingest_, std::move(options), *brake_, drawer_.get(),
+                                              [this] { ++accepted_; });
   }
 
   void register_machine(const std::string& id) {
@@ -84,6 +87,7 @@ class FleetServiceTest : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
   int64_t now_ns_ = kStart - 40 * kSecond;
+  std::unique_ptr<Brake> brake_;
   std::unique_ptr<Drawer> drawer_;
   std::unique_ptr<FleetService> service_;
   int accepted_ = 0;

@@ -158,7 +158,7 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
   };
   behaviour.vanishes_for_ns = 12 * kMinuteNs;
   server.start(kStart - 20 * kMinuteNs);
-  SimulatedFleet fleet(machines, behaviour, server, kHeartbeatNs, settings().harm.share_of_job);
+  SimulatedFleet fleet(machines, behaviour, server, kHeartbeatNs, settings().harm);
   fleet.run(kStart - 20 * kMinuteNs, kStart + kHours * kHourNs + 20 * kMinuteNs);
   server.build_rows();
 

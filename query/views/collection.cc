@@ -1,0 +1,100 @@
+#include "query/views/collection.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/time.h"
+#include "store/data_directory.h"
+#include "store/draws/draw_store.h"
+
+namespace plimsoll::query {
+namespace {
+
+using store::StopScope;
+using store::StopStep;
+
+std::string_view text_of(StopScope scope) {
+  switch (scope) {
+    case StopScope::kEventSet:
+      return "event set";
+    case StopScope::kDaemonVersion:
+      return "daemon version";
+    case StopScope::kPlatform:
+      return "platform";
+    case StopScope::kEverything:
+      return "everything";
+  }
+  return "everything";
+}
+
+std::string_view text_of(StopStep step) {
+  switch (step) {
+    case StopStep::kNothing:
+      return "nothing";
+    case StopStep::kOneMachine:
+      return "one machine";
+    case StopStep::kATenth:
+      return "a tenth";
+    case StopStep::kAll:
+      return "all";
+  }
+  return "all";
+}
+
+std::string time_text(int64_t wall_ns) {
+  return format_time(wall_ns / kNsPerSecond * kNsPerSecond);
+}
+
+}  // namespace
+
+Result<CollectionRequest> parse_collection(const Parameters& parameters, int64_t /*now_ns*/) {
+  const auto read = read_parameters(parameters, {});
+  return read ? Result<CollectionRequest>(CollectionRequest()) : propagate(read);
+}
+
+Result<std::vector<store::Stop>> load_stops(const std::string& data_dir) {
+  const auto directory = store::DataDirectory::open_for_reading(data_dir);
+  if (!directory) {
+    return propagate(directory);
+  }
+  auto opened = store::DrawStore::open_if_there(directory->draws_path());
+  if (!opened) {
+    return propagate(opened);
+  }
+  std::optional<store::DrawStore>& store = *opened;
+  return store ? store->stops() : Result<std::vector<store::Stop>>();
+}
+
+Table collection(const std::vector<store::Stop>& stops) {
+  Table table;
+  table.columns = {{"stopped", ""}, {"which", ""}, {"measured", ""}, {"by", ""},
+                   {"since", ""},   {"next", ""},  {"reason", ""}};
+  for (const store::Stop& stop : stops) {
+    if (stop.step == StopStep::kAll) {
+      continue;
+    }
+    table.rows.push_back({std::string(text_of(stop.scope)), stop.value, std::string(text_of(stop.step)),
+                          std::string(stop.by_hand ? "hand" : "failures"), time_text(stop.since_ns),
+                          stop.by_hand ? Value() : Value(time_text(stop.next_ns)), stop.reason});
+  }
+  if (table.rows.empty()) {
+    table.notes.emplace_back("nothing is stopped");
+  }
+  return table;
+}
+
+std::vector<std::string> stop_notes(const std::vector<store::Stop>& stops) {
+  std::vector<std::string> notes;
+  for (const store::Stop& stop : stops) {
+    if (stop.step == StopStep::kAll) {
+      continue;
+    }
+    const std::string which = stop.value.empty() ? "" : " " + stop.value;
+    notes.push_back(fmt::format("ALARM: of {}{} {} is measured since {}: {}", text_of(stop.scope), which,
+                                text_of(stop.step), time_text(stop.since_ns), stop.reason));
+  }
+  return notes;
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,44 @@
+#include "query/views/collection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr int64_t kStart = 1'800'000'000'000'000'000;  // 2027-01-15T08:00:00Z
+
+const std::vector<store::Stop>& stops() {
+  static const std::vector<store::Stop> stops{
+      {.reason = "latency", .by_hand = true, .since_ns = kStart},
+      {.scope = store::StopScope::kPlatform,
+       .value = "zen",
+       .reason = "7 of 10 machines failed",
+       .step = store::StopStep::kOneMachine,
+       .since_ns = kStart,
+       .next_ns = kStart + 60'000'000'000},
+      {.scope = store::StopScope::kEventSet, .value = "cycles", .step = store::StopStep::kAll},
+  };
+  return stops;
+}
+
+TEST(Collection, ShowsWhatIsHeldBack) {
+  EXPECT_EQ(csv(collection(stops())),
+            "stopped,which,measured,by,since,next,reason\n"
+            "everything,,nothing,hand,2027-01-15T08:00:00Z,,latency\n"
+            "platform,zen,one machine,failures,2027-01-15T08:00:00Z,2027-01-15T08:01:00Z,7 of 10 machines "
+            "failed\n");
+  EXPECT_THAT(collection({}).notes, ElementsAre("nothing is stopped"));
+  EXPECT_THAT(
+      stop_notes(stops()),
+      ElementsAre("ALARM: of everything nothing is measured since 2027-01-15T08:00:00Z: latency",
+                  "ALARM: of platform zen one machine is measured since 2027-01-15T08:00:00Z: 7 of 10 "
+                  "machines failed"));
+}
+
+}  // namespace
+}  // namespace plimsoll::query

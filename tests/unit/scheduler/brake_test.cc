@@ -1,0 +1,169 @@
+#include "scheduler/harm/brake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/time.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr int64_t kMinute = 60 * kNsPerSecond;
+constexpr int64_t kHour = 60 * kMinute;
+constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
+
+Attempt attempt(const std::string& platform, bool has_failed, int64_t told_ns) {
+  return {.event_set = "cycles",
+          .daemon_version = "1",
+          .platform = platform,
+          .told_ns = told_ns,
+          .has_failed = has_failed};
+}
+
+// Twenty machines of "good" that answer, and ten of "bad", of which so many fail.
+std::vector<Attempt> attempts(int failures, int64_t told_ns) {
+  std::vector<Attempt> attempts;
+  for (int i = 0; i < 20; ++i) {
+    attempts.push_back(attempt("good", false, told_ns));
+  }
+  for (int i = 0; i < 10; ++i) {
+    attempts.push_back(attempt("bad", i < failures, told_ns));
+  }
+  return attempts;
+}
+
+class BrakeTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Brake> open() {
+    return *Brake::open(*store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite),
+                        {.limits = {.share = 0.2, .least = 3}});
+  }
+  // "platform bad: 1", the steps of what is held back.
+  std::vector<std::string> stops() {
+    std::vector<std::string> texts;
+    for (const store::Stop& stop : brake_->stops()) {
+      texts.push_back(fmt::format("{}: {}", name_of(stop), static_cast<int>(stop.step)));
+    }
+    return texts;
+  }
+  void judge(const std::vector<Attempt>& attempts, int64_t now_ns) {
+    ASSERT_TRUE(brake_->judge(attempts, now_ns));
+  }
+  // Of twenty drawn of each platform, how many may measure.
+  std::pair<int, int> allowed() {
+    std::vector<Attempt> drawn;
+    for (int i = 0; i < 20; ++i) {
+      drawn.push_back(attempt("good", false, 0));
+      drawn.push_back(attempt("bad", false, 0));
+    }
+    const auto reasons = brake_->held_back(drawn);
+    std::pair<int, int> allowed;
+    for (size_t i = 0; i < drawn.size(); ++i) {
+      (drawn[i].platform == "good" ? allowed.first : allowed.second) += reasons[i].empty();
+    }
+    return allowed;
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::unique_ptr<Brake> brake_ = open();
+};
+
+TEST_F(BrakeTest, TheKillSwitchStopsEverythingUntilSomebodyResumes) {
+  EXPECT_FALSE(brake_->is_everything_stopped());
+  EXPECT_EQ(*brake_->resume("ann", kStart), false) << "there is nothing to resume";
+  ASSERT_TRUE(brake_->stop_everything("latency of search", "ann", kStart));
+  EXPECT_TRUE(brake_->is_everything_stopped());
+  EXPECT_TRUE(brake_->is_stopped(attempt("good", false, 0)));
+  EXPECT_EQ(allowed(), std::pair(0, 0));
+  judge({}, kStart + 100 * kHour);
+  EXPECT_THAT(stops(), ElementsAre("everything: 0")) << "time does not end it";
+  brake_.reset();
+  brake_ = open();
+  EXPECT_THAT(stops(), ElementsAre("everything: 0")) << "nor does a restart";
+  EXPECT_EQ(brake_->stops()[0].reason, "latency of search");
+  EXPECT_EQ(*brake_->resume("ann", kStart + 1), true);
+  EXPECT_FALSE(brake_->is_everything_stopped());
+  EXPECT_THAT(stops(), IsEmpty());
+}
+
+TEST_F(BrakeTest, WhatFailsIsStoppedAndNothingElse) {
+  judge(attempts(1, kStart), kStart + kMinute);
+  EXPECT_THAT(stops(), IsEmpty());
+  judge(attempts(7, kStart), kStart + kMinute);
+  EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
+  EXPECT_EQ(brake_->stops()[0].reason, "7 of 10 machines failed (70 %)");
+  EXPECT_FALSE(brake_->is_everything_stopped());
+  EXPECT_TRUE(brake_->is_stopped(attempt("bad", false, 0)));
+  EXPECT_FALSE(brake_->is_stopped(attempt("good", false, 0)));
+  EXPECT_EQ(allowed(), std::pair(20, 0));
+  judge(attempts(7, kStart), kStart + 2 * kMinute);
+  EXPECT_THAT(stops(), ElementsAre("platform bad: 0")) << "the same failures do not stop it twice";
+}
+
+TEST_F(BrakeTest, WhatWasStoppedComesBackStepByStep) {
+  judge(attempts(7, kStart), kStart);
+  judge(attempts(7, kStart), kStart + kHour - 1);
+  EXPECT_EQ(allowed(), std::pair(20, 0));
+  judge({}, kStart + kHour);
+  EXPECT_EQ(allowed(), std::pair(20, 1)) << "one machine of a draw";
+  judge({}, kStart + kHour + kMinute);
+  EXPECT_EQ(allowed(), std::pair(20, 1)) << "until it has been tried";
+  judge({attempt("bad", false, kStart + kHour + kMinute)}, kStart + kHour + 2 * kMinute);
+  EXPECT_EQ(allowed(), std::pair(20, 2)) << "a tenth";
+  judge(attempts(0, kStart + kHour + 3 * kMinute), kStart + kHour + 4 * kMinute);
+  EXPECT_EQ(allowed(), std::pair(20, 20));
+  EXPECT_THAT(stops(), IsEmpty());
+  // What failed before it was stopped is not counted again, as long as it is remembered.
+  judge(attempts(7, kStart), kStart + kHour + 5 * kMinute);
+  EXPECT_THAT(stops(), IsEmpty());
+}
+
+TEST_F(BrakeTest, WhatFailsAgainIsLetAloneForLonger) {
+  judge(attempts(7, kStart), kStart);
+  judge({}, kStart + kHour);
+  judge({attempt("bad", true, kStart + kHour + kMinute)}, kStart + kHour + 2 * kMinute);
+  EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
+  EXPECT_THAT(brake_->stops()[0].reason, HasSubstr("1 of 1 failed when it was tried again"));
+  judge({}, kStart + kHour + 2 * kMinute + 2 * kHour - 1);
+  EXPECT_EQ(allowed(), std::pair(20, 0));
+  judge({}, kStart + kHour + 2 * kMinute + 2 * kHour);
+  EXPECT_EQ(allowed(), std::pair(20, 1));
+}
+
+TEST_F(BrakeTest, WhoeverResumesEndsStopsForFailuresToo) {
+  judge(attempts(7, kStart), kStart);
+  EXPECT_EQ(*brake_->resume("ann", kStart + kMinute), true);
+  EXPECT_EQ(allowed(), std::pair(20, 20));
+  judge(attempts(7, kStart), kStart + 2 * kMinute);
+  EXPECT_THAT(stops(), IsEmpty()) << "of old failures";
+  judge(attempts(7, kStart + 2 * kMinute), kStart + 3 * kMinute);
+  EXPECT_THAT(stops(), ElementsAre("platform bad: 0")) << "of new ones";
+}
+
+TEST_F(BrakeTest, WhatSpreadsStopsEverything) {
+  for (int platform = 0; platform < 4; ++platform) {
+    std::vector<Attempt> now = attempts(0, kStart + platform);
+    for (int i = 0; i < 5; ++i) {
+      now.push_back(attempt(fmt::format("p{}", platform), true, kStart + platform));
+    }
+    judge(now, kStart + platform);
+  }
+  EXPECT_THAT(stops(), ElementsAre("platform p0: 0", "platform p1: 0", "platform p2: 0", "everything: 0"));
+}
+
+TEST_F(BrakeTest, SurvivesARestart) {
+  judge(attempts(7, kStart), kStart);
+  brake_.reset();
+  brake_ = open();
+  EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
+  judge({}, kStart + kHour);
+  EXPECT_EQ(allowed(), std::pair(20, 1));
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler

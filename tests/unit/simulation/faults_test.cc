@@ -1,0 +1,223 @@
+// Machines and servers that fail: limits hold, what fails is stopped and comes back as specified, and nothing counts twice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/time.h"
+#include "query/snapshot/snapshot.h"
+#include "store/draws/draw_outcome.h"
+#include "tests/simulation/simulated_fleet.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::simulation {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
+constexpr int64_t kHourNs = 60 * kMinuteNs;
+constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
+constexpr int64_t kHeartbeatNs = kMinuteNs;
+
+scheduler::DrawSettings settings() {
+  scheduler::DrawSettings settings;
+  settings.interval_ns = 10 * kMinuteNs;
+  settings.window_ns = 10 * kNsPerSecond;
+  settings.grace_ns = 2 * kMinuteNs;
+  settings.heartbeat_ns = kHeartbeatNs;
+  settings.size = {.fraction = 0.3, .least_of_stratum = 2};
+  settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2};
+  settings.strata = {"platform"};
+  settings.event_sets = {{"cycles"}, {"cache-misses"}};
+  return settings;
+}
+
+// Sixty machines of two platforms, each with two of six jobs.
+std::vector<SimulatedMachine> machines() {
+  std::vector<SimulatedMachine> machines;
+  for (int i = 0; i < 60; ++i) {
+    SimulatedMachine& machine = machines.emplace_back();
+    machine.attributes.set_id(fmt::format("m{:02}", i));
+    machine.attributes.set_boot_id("boot");
+    machine.attributes.set_platform(i % 3 == 0 ? "lake" : "zen");
+    machine.attributes.set_daemon_version(i % 2 == 0 ? "1" : "2");
+    machine.instances[fmt::format("job{}", i % 6)] = 1 + i % 2;
+    machine.instances[fmt::format("job{}", (i / 6) % 6)] = 1;
+  }
+  return machines;
+}
+
+std::string stacks(const SimulatedMachine& machine, int64_t /*from_ns*/, int64_t /*to_ns*/) {
+  std::string text;
+  for (const auto& [job, instances] : machine.instances) {
+    text += fmt::format("process={} main;work {}\n", job, instances);
+  }
+  return text;
+}
+
+class FaultsTest : public ::testing::Test {
+ protected:
+  void start(std::function<Fate(const SimulatedMachine&, const wire::Assignment&)> fate) {
+    server_ = std::make_unique<SimulatedServer>(folder_ / "data", settings(), 3);
+    server_->start(now_ns_);
+    fleet_ = std::make_unique<SimulatedFleet>(
+        machines(),
+        FleetBehaviour{.stacks = stacks, .fate = std::move(fate), .vanishes_for_ns = 15 * kMinuteNs},
+        *server_, kHeartbeatNs, settings().harm);
+  }
+  void run(int64_t length_ns) {
+    fleet_->run(now_ns_, now_ns_ + length_ns);
+    now_ns_ += length_ns;
+  }
+  std::vector<store::DrawWithMachines> draws() {
+    return *store::DrawStore::open(folder_ / "data/draws.db", sqlite::OpenMode::kRead)->newest(10'000);
+  }
+  std::vector<std::string> stops() {
+    std::vector<std::string> names;
+    for (const store::Stop& stop : server_->brake().stops()) {
+      names.push_back(scheduler::name_of(stop));
+    }
+    return names;
+  }
+  // Of each draw, each machine's profile once, in what queries see.
+  void expect_nothing_counted_twice() {
+    server_->build_rows();
+    const auto snapshot = query::Snapshot::load(folder_ / "data");
+    ASSERT_TRUE(snapshot);
+    std::set<std::pair<std::string, uint32_t>> seen;
+    const auto& origins = (*snapshot)->dictionaries.origins;
+    for (size_t id = 1; id < origins.size(); ++id) {
+      EXPECT_TRUE(seen.emplace(origins[id].draw, origins[id].machine).second) << origins[id].draw;
+    }
+    EXPECT_EQ(seen.size(), fleet_->profiles_sent());
+  }
+
+  testing::TemporaryDirectory folder_;
+  int64_t now_ns_ = kStart;
+  std::unique_ptr<SimulatedServer> server_;
+  std::unique_ptr<SimulatedFleet> fleet_;
+};
+
+TEST_F(FaultsTest, DaemonsThatCrashOnOneEventSetAreNotGivenItAgain) {
+  bool is_mended = false;
+  int crashes = 0;
+  start([&](const SimulatedMachine&, const wire::Assignment& assignment) {
+    const bool crashes_on = !is_mended && assignment.events(0).name() == "cache-misses";
+    crashes += crashes_on;
+    return crashes_on ? Fate::kCrashes : Fate::kAnswers;
+  });
+  run(3 * kHourNs);
+  EXPECT_THAT(stops(), ElementsAre("event set cache-misses"));
+  // One draw's machines, and then one at a time, after an hour.
+  const int crashes_before = crashes;
+  EXPECT_LE(crashes_before, 20);
+  run(6 * kHourNs);
+  EXPECT_LE(crashes, crashes_before + 3);
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+  // The other event set goes on.
+  std::set<std::string> events;
+  const auto all = draws();
+  int answered = 0;
+  for (const auto& [draw, machines] : all) {
+    for (const store::DrawnMachine& machine : machines) {
+      answered += machine.answered_ns > 0;
+      EXPECT_FALSE(machine.answered_ns > 0 && draw.collects.events(0).name() == "cache-misses");
+    }
+  }
+  EXPECT_GE(answered, 300);
+  // Once it is mended it comes back by itself.
+  is_mended = true;
+  run(26 * kHourNs);
+  EXPECT_THAT(stops(), IsEmpty());
+  expect_nothing_counted_twice();
+}
+
+TEST_F(FaultsTest, FailuresEverywhereEndAllMeasuring) {
+  bool fails = false;
+  start([&](const SimulatedMachine&, const wire::Assignment&) {
+    return fails ? Fate::kVanishes : Fate::kAnswers;
+  });
+  run(2 * kHourNs);
+  EXPECT_THAT(stops(), IsEmpty());
+  fails = true;
+  run(kHourNs);
+  EXPECT_THAT(stops(), UnorderedElementsAre("event set cycles", "event set cache-misses"));
+  const size_t measured = fleet_->measured();
+  run(12 * kHourNs);
+  EXPECT_LE(fleet_->measured(), measured + 8) << "one machine at a time, after longer and longer pauses";
+  EXPECT_GT(fleet_->measured(), measured) << "it is tried again";
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+}
+
+TEST_F(FaultsTest, TheKillSwitchEndsWhatRunsWithinAHeartbeat) {
+  start([](const SimulatedMachine&, const wire::Assignment&) { return Fate::kAnswers; });
+  run(kHourNs);
+  const size_t before = fleet_->measured();
+  EXPECT_GT(before, 50);
+  ASSERT_TRUE(server_->brake().stop_everything("a test", "somebody", now_ns_));
+  run(kHeartbeatNs);
+  const size_t at_heartbeat = fleet_->measured();
+  run(2 * kHourNs);
+  EXPECT_EQ(fleet_->measured(), at_heartbeat);
+  ASSERT_TRUE(server_->brake().resume("somebody", now_ns_));
+  run(kHourNs);
+  EXPECT_GT(fleet_->measured(), at_heartbeat + 50);
+  EXPECT_THAT(stops(), IsEmpty()) << "what was stopped has not failed";
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+  expect_nothing_counted_twice();
+}
+
+TEST_F(FaultsTest, AServerThatIsKilledAgainAndAgainLosesNothing) {
+  Random random(20'261'123);
+  start([](const SimulatedMachine&, const wire::Assignment&) { return Fate::kAnswers; });
+  run(kHourNs);
+  for (int crash = 0; crash < 12; ++crash) {
+    run(static_cast<int64_t>(random() % 15) * kMinuteNs);
+    server_->crash();
+    run(static_cast<int64_t>(random() % 5) * kMinuteNs);
+    server_->start(now_ns_);
+  }
+  run(kHourNs);
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+  int64_t end_ns = INT64_MAX;
+  int answered = 0;
+  const auto all = draws();
+  for (const auto& [draw, machines] : all) {  // the newest first
+    EXPECT_LE(draw.interval_start_ns + draw.interval_ns, end_ns) << "two draws for one time";
+    end_ns = draw.interval_start_ns;
+    for (const store::DrawnMachine& machine : machines) {
+      answered += machine.answered_ns > 0;
+    }
+  }
+  EXPECT_EQ(answered, fleet_->profiles_sent());
+  EXPECT_GT(answered, 100);
+  EXPECT_THAT(stops(), IsEmpty()) << "a server's crashes are not its machines' failures";
+  expect_nothing_counted_twice();
+}
+
+TEST_F(FaultsTest, GarbageIsRefusedAndChangesNothing) {
+  start([](const SimulatedMachine& machine, const wire::Assignment&) {
+    return machine.attributes.id() < "m05" ? Fate::kLies : Fate::kAnswers;
+  });
+  run(4 * kHourNs);
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+  const auto all = draws();
+  int lied = 0;
+  for (const auto& [draw, machines] : all) {
+    for (const store::DrawnMachine& machine : machines) {
+      const bool is_liar = machine.machine_id < "m05" && machine.told_ns > 0 && now_ns_ > draw.due_ns;
+      lied += is_liar;
+      if (is_liar && machine.window_start_ns > 0) {
+        EXPECT_EQ(store::outcome_of(draw, machine, now_ns_), store::DrawOutcome::kLost);
+      }
+    }
+  }
+  EXPECT_GT(lied, 10);
+  expect_nothing_counted_twice();
+}
+
+}  // namespace
+}  // namespace plimsoll::simulation
