@@ -100,6 +100,10 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (!store) {
     return propagate(store);
   }
+  auto past = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kRead);
+  if (!past) {
+    return propagate(past);
+  }
   const auto seed = store->seed();
   auto machines = store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead);
   const auto last_heard_ns = machines ? machines->last_heard_ns() : propagate(machines);
@@ -110,7 +114,8 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (!policy) {
     return std::unexpected(of_key(policy.error()));
   }
-  return scheduler::Drawer::open(std::move(*store), std::move(*policy), brake, now_ns, *last_heard_ns);
+  return scheduler::Drawer::open(std::move(*store), std::move(*past), std::move(*policy), brake, now_ns,
+                                 *last_heard_ns);
 }
 
 }  // namespace plimsoll::server

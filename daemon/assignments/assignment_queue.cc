@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "base/time.h"
 
 namespace plimsoll {
 namespace {
+
+constexpr size_t kMaxDetailBytes = 1000;
 
 bool same(const wire::Assignment& a, const wire::Assignment& b) {
   return a.SerializeAsString() == b.SerializeAsString();
@@ -84,10 +87,11 @@ bool AssignmentQueue::is_wanted(const wire::Assignment& assignment) const {
       entries_, [&](const Entry& entry) { return entry.is_open() && same(entry.assignment, assignment); });
 }
 
-void AssignmentQueue::set_state(std::string_view id, wire::AssignmentState state, std::string detail) {
+void AssignmentQueue::set_state(std::string_view id, wire::AssignmentState state, const std::string& detail) {
   if (Entry* entry = find(id)) {
     entry->state = state;
-    entry->detail = std::move(detail);
+    // It may name paths, which hold any byte; the server takes a bounded text.
+    entry->detail = printable(std::string_view(detail).substr(0, kMaxDetailBytes));
   }
 }
 

@@ -40,7 +40,8 @@ class AssignmentQueue {
 
   // Whether it is still to be run.
   bool is_wanted(const wire::Assignment& assignment) const;
-  void set_state(std::string_view id, wire::AssignmentState state, std::string detail = {});
+  // `detail` may hold any bytes, of which the first thousand are reported, made printable.
+  void set_state(std::string_view id, wire::AssignmentState state, const std::string& detail = {});
   std::vector<wire::AssignmentReport> reports() const;
 
  private:

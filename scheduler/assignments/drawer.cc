@@ -38,19 +38,21 @@ std::map<std::string_view, std::vector<std::string_view>> jobs_by_machine(
 
 }  // namespace
 
-Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, DrawPolicy policy, Brake& brake,
-                                             int64_t now_ns, int64_t last_heard_ns) {
+Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, store::DrawStore past, DrawPolicy policy,
+                                             Brake& brake, int64_t now_ns, int64_t last_heard_ns) {
   std::unique_ptr<Drawer> drawer(
-      new Drawer(std::move(store), std::move(policy), brake, now_ns, last_heard_ns));
+      new Drawer(std::move(store), std::move(past), std::move(policy), brake, now_ns, last_heard_ns));
   const auto opened = drawer->open_kept_draws(now_ns);
   return opened ? Result<std::unique_ptr<Drawer>>(std::move(drawer)) : propagate(opened);
 }
 
-Drawer::Drawer(store::DrawStore store, DrawPolicy policy, Brake& brake, int64_t now_ns, int64_t last_heard_ns)
+Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns,
+               int64_t last_heard_ns)
     : policy_(std::move(policy)),
       brake_(brake),
       started_ns_(now_ns),
       last_heard_ns_(last_heard_ns),
+      past_(std::move(past)),
       store_(std::move(store)),
       drawn_until_ns_(0),
       next_number_(policy_.schedule().newest(now_ns).number),
@@ -89,7 +91,7 @@ int64_t Drawer::next_due_ns() const {
 }
 
 Status Drawer::judge(int64_t now_ns) {
-  const auto draws = store_.made_after(now_ns - brake_.settings().window_ns);
+  const auto draws = past_.made_after(now_ns - brake_.settings().window_ns);
   if (!draws) {
     return propagate(draws);
   }
@@ -111,13 +113,13 @@ bool Drawer::is_possible(const ScheduledDraw& draw, int64_t now_ns) const {
 }
 
 Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
+  if (auto judged = judge(now_ns); !judged) {
+    return propagate(judged, "judging what became of draws");
+  }
   ScheduledDraw draw;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(open_, [&](const OpenDraw& open) { return open.draw.due_ns <= now_ns; });
-    if (auto judged = judge(now_ns); !judged) {
-      return propagate(judged, "judging what became of draws");
-    }
     draw = policy_.schedule().newest(now_ns);
     if (draw.number < next_number_ || now_ns < not_before_ns_) {
       return {};
@@ -246,8 +248,9 @@ void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> c
   int64_t last_start_ns = draw.window_start_ns;
   for (size_t i = 0; i < places.size(); ++i) {
     store::DrawnMachine& machine = made.machines[places[i]];
-    if (turns[i]) {
-      machine.window_start_ns = turns_ns[*turns[i]];
+    const std::optional<uint32_t>& turn = turns[i];
+    if (turn) {
+      machine.window_start_ns = turns_ns[*turn];
       last_start_ns = std::max(last_start_ns, machine.window_start_ns);
     } else {
       machine.detail = "too many of its kind would have measured at once";

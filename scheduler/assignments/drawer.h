@@ -32,9 +32,11 @@ namespace plimsoll::scheduler {
 class Drawer {
  public:
   // `now_ns`: from when on machines can be heard of. `last_heard_ns`: when the newest heartbeat before came; 0: none ever did. Owns the
-  // store; borrows the brake, which must outlive it.
-  static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, DrawPolicy policy, Brake& brake,
-                                              int64_t now_ns, int64_t last_heard_ns);
+  // two connections, of which draw_if_due() has the second for itself: reading an hour of draws must not make heartbeats wait. Borrows the
+  // brake, which must outlive it.
+  static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, store::DrawStore past,
+                                              DrawPolicy policy, Brake& brake, int64_t now_ns,
+                                              int64_t last_heard_ns);
 
   const DrawPolicy& policy() const { return policy_; }
 
@@ -63,7 +65,8 @@ class Drawer {
     boost::unordered_flat_map<std::string, store::DrawnMachine> machines;  // by ID
   };
 
-  Drawer(store::DrawStore store, DrawPolicy policy, Brake& brake, int64_t now_ns, int64_t last_heard_ns);
+  Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns,
+         int64_t last_heard_ns);
   Status open_kept_draws(int64_t now_ns);
   void keep_open(store::DrawWithMachines draw);
   // Of an open draw or of one in the store.
@@ -91,6 +94,7 @@ class Drawer {
   Brake& brake_;
   const int64_t started_ns_;
   const int64_t last_heard_ns_;
+  store::DrawStore past_;  // of whoever draws
 
   mutable std::mutex mutex_;
   store::DrawStore store_;      // protected by mutex_

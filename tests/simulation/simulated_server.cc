@@ -33,8 +33,9 @@ void SimulatedServer::start(int64_t now_ns) {
     return std::move(*must(store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite)));
   };
   brake_ = *must(scheduler::Brake::open(open_store(), brake_settings_));
-  drawer_ = *must(scheduler::Drawer::open(open_store(), *must(scheduler::DrawPolicy::make(settings_, seed_)),
-                                          *brake_, now_ns, last_heard_ns));
+  drawer_ = *must(scheduler::Drawer::open(open_store(), open_store(),
+                                          *must(scheduler::DrawPolicy::make(settings_, seed_)), *brake_,
+                                          now_ns, last_heard_ns));
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = settings_.heartbeat_ns;
   options.now_ns = [this] { return now_ns_; };

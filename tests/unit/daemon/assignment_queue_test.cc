@@ -116,6 +116,16 @@ TEST(AssignmentQueue, WhatIsRefusedIsReportedAndNotRun) {
   EXPECT_EQ(reports(queue), "a REFUSED: limits.max_window");
 }
 
+// The server refuses a heartbeat that it cannot read.
+TEST(AssignmentQueue, ReportsAreTextWhateverWentWrong) {
+  AssignmentQueue queue;
+  queue.replace({timed("a", 100)});
+  queue.set_state("a", wire::FAILED, "opening /tmp/\xFF\n" + std::string(5000, 'x'));
+  const std::string detail = queue.reports()[0].detail();
+  EXPECT_EQ(detail.substr(0, 16), "opening /tmp/??x");
+  EXPECT_EQ(detail.size(), 1000);
+}
+
 TEST(AssignmentQueue, NothingThatIsOpenOutlivesItsLease) {
   AssignmentQueue queue;
   queue.replace({timed("a", 100), timed("b", 300), timed("c", 500)});

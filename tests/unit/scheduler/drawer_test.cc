@@ -48,7 +48,8 @@ class DrawerTest : public ::testing::Test {
     drawer_.reset();
     brake_ = *Brake::open(open_store(), {});
     const int64_t last_heard_ns = *machines_.last_heard_ns();
-    drawer_ = *Drawer::open(open_store(), *DrawPolicy::make(settings, 42), *brake_, now_ns, last_heard_ns);
+    drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 42), *brake_, now_ns,
+                            last_heard_ns);
   }
   store::DrawStore open_store() {
     return *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
