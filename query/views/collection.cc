@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 #include "base/time.h"
 #include "store/data_directory.h"
@@ -11,36 +10,7 @@
 namespace plimsoll::query {
 namespace {
 
-using store::StopScope;
 using store::StopStep;
-
-std::string_view text_of(StopScope scope) {
-  switch (scope) {
-    case StopScope::kEventSet:
-      return "event set";
-    case StopScope::kDaemonVersion:
-      return "daemon version";
-    case StopScope::kPlatform:
-      return "platform";
-    case StopScope::kEverything:
-      return "everything";
-  }
-  return "everything";
-}
-
-std::string_view text_of(StopStep step) {
-  switch (step) {
-    case StopStep::kNothing:
-      return "nothing";
-    case StopStep::kOneMachine:
-      return "one machine";
-    case StopStep::kATenth:
-      return "a tenth";
-    case StopStep::kAll:
-      return "all";
-  }
-  return "all";
-}
 
 std::string time_text(int64_t wall_ns) {
   return format_time(wall_ns / kNsPerSecond * kNsPerSecond);
@@ -74,7 +44,7 @@ Table collection(const std::vector<store::Stop>& stops) {
     if (stop.step == StopStep::kAll) {
       continue;
     }
-    table.rows.push_back({std::string(text_of(stop.scope)), stop.value, std::string(text_of(stop.step)),
+    table.rows.push_back({std::string(name_of(stop.scope)), stop.value, std::string(name_of(stop.step)),
                           std::string(stop.by_hand ? "hand" : "failures"), time_text(stop.since_ns),
                           stop.by_hand ? Value() : Value(time_text(stop.next_ns)), stop.reason});
   }
@@ -90,9 +60,8 @@ std::vector<std::string> stop_notes(const std::vector<store::Stop>& stops) {
     if (stop.step == StopStep::kAll) {
       continue;
     }
-    const std::string which = stop.value.empty() ? "" : " " + stop.value;
-    notes.push_back(fmt::format("ALARM: of {}{} {} is measured since {}: {}", text_of(stop.scope), which,
-                                text_of(stop.step), time_text(stop.since_ns), stop.reason));
+    notes.push_back(fmt::format("ALARM: of {} {} is measured since {}: {}", name_of(stop), name_of(stop.step),
+                                time_text(stop.since_ns), stop.reason));
   }
   return notes;
 }

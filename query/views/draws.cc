@@ -42,14 +42,6 @@ Value time_or_absent(int64_t wall_ns) {
   return wall_ns > 0 ? Value(format_time(wall_ns / kNsPerSecond * kNsPerSecond)) : Value();
 }
 
-std::string events_of(const wire::Assignment& collects) {
-  std::string names;
-  for (const wire::EventRequest& event : collects.events()) {
-    names += (names.empty() ? "" : " ") + event.name();
-  }
-  return names.empty() ? "default" : names;
-}
-
 double expected(const store::Draw& draw) {
   double sum = 0;
   for (const store::DrawStratum& stratum : draw.strata) {
@@ -88,8 +80,8 @@ Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
     }
     auto& row = table.rows.emplace_back(
         std::vector<Value>{draw.id, time_or_absent(draw.made_ns), time_or_absent(draw.window_start_ns),
-                           static_cast<double>(draw.window_ns), events_of(draw.collects), draw.machines(),
-                           expected(draw), drawn(draw)});
+                           static_cast<double>(draw.window_ns), store::event_set_of(draw.collects),
+                           draw.machines(), expected(draw), drawn(draw)});
     outcomes.add_values(row);
     cover(draw, table.coverage);
   }
@@ -108,7 +100,7 @@ void describe(const store::Draw& draw, Table& table) {
   table.notes.push_back(
       fmt::format("for {} to {}, measured from {} to {}; collects {}", format_time(draw.interval_start_ns),
                   end(draw.interval_start_ns, draw.interval_ns), format_time(draw.window_start_ns),
-                  end(draw.window_start_ns, draw.window_ns), events_of(draw.collects)));
+                  end(draw.window_start_ns, draw.window_ns), store::event_set_of(draw.collects)));
   table.notes.push_back(fmt::format("made {} from {} machines with seed {}", format_time(draw.made_ns),
                                     draw.machines(), draw.seed));
   cover(draw, table.coverage);

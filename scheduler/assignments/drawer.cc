@@ -227,7 +227,7 @@ void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> c
                 [&](int64_t start_ns) { return start_ns < made.draw.made_ns + settings.heartbeat_ns; });
   std::vector<Attempt> attempts;
   for (const store::DrawnMachine& machine : made.machines) {
-    attempts.push_back({.event_set = event_set_of(made.draw.collects),
+    attempts.push_back({.event_set = store::event_set_of(made.draw.collects),
                         .daemon_version = machine.daemon_version,
                         .platform = machine.platform});
   }
@@ -260,7 +260,7 @@ void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> c
 }
 
 bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const {
-  return brake_.is_stopped({.event_set = event_set_of(open.draw.collects),
+  return brake_.is_stopped({.event_set = store::event_set_of(open.draw.collects),
                             .daemon_version = machine.daemon_version,
                             .platform = machine.platform});
 }

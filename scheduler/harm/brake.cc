@@ -49,20 +49,6 @@ int64_t pause_of(const BrakeSettings& settings, int64_t times) {
 
 }  // namespace
 
-std::string name_of(const Stop& stop) {
-  switch (stop.scope) {
-    case StopScope::kEventSet:
-      return "event set " + stop.value;
-    case StopScope::kDaemonVersion:
-      return "daemon version " + stop.value;
-    case StopScope::kPlatform:
-      return "platform " + stop.value;
-    case StopScope::kEverything:
-      return "everything";
-  }
-  return "everything";
-}
-
 Result<std::unique_ptr<Brake>> Brake::open(store::DrawStore store, BrakeSettings settings) {
   auto stops = store.stops();
   return stops ? Result<std::unique_ptr<Brake>>(

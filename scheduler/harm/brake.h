@@ -61,7 +61,4 @@ class Brake {
   std::vector<store::Stop> stops_;  // likewise
 };
 
-// "event set cycles instructions", "everything".
-std::string name_of(const store::Stop& stop);
-
 }  // namespace plimsoll::scheduler

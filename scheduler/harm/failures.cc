@@ -67,17 +67,9 @@ bool has_failed(store::DrawOutcome outcome) {
 
 }  // namespace
 
-std::string event_set_of(const wire::Assignment& collects) {
-  std::string names;
-  for (const wire::EventRequest& event : collects.events()) {
-    names += (names.empty() ? "" : " ") + event.name();
-  }
-  return names.empty() ? "default" : names;
-}
-
 std::vector<Attempt> attempts_of(const store::DrawWithMachines& draw, int64_t now_ns) {
   std::vector<Attempt> attempts;
-  const std::string event_set = event_set_of(draw.draw.collects);
+  const std::string event_set = store::event_set_of(draw.draw.collects);
   for (const store::DrawnMachine& machine : draw.machines) {
     const store::DrawOutcome outcome = store::outcome_of(draw.draw, machine, now_ns);
     if (machine.told_ns > 0 && (has_answer(outcome) || has_failed(outcome))) {

@@ -24,9 +24,6 @@ struct Attempt {
   bool has_failed = false;
 };
 
-// "cycles instructions"; "default", where each daemon has the choice.
-std::string event_set_of(const wire::Assignment& collects);
-
 // Of those machines of a draw that were told and of which it is known: failed, vanished and lost ones have failed.
 std::vector<Attempt> attempts_of(const store::DrawWithMachines& draw, int64_t now_ns);
 

@@ -10,6 +10,14 @@ int64_t Draw::machines() const {
   return machines;
 }
 
+std::string event_set_of(const wire::Assignment& collects) {
+  std::string names;
+  for (const wire::EventRequest& event : collects.events()) {
+    names += (names.empty() ? "" : " ") + event.name();
+  }
+  return names.empty() ? "default" : names;
+}
+
 wire::Draw wire_draw(const Draw& draw, const DrawnMachine& machine) {
   wire::Draw wire;
   wire.set_id(draw.id);

@@ -53,6 +53,9 @@ struct Draw {
   int64_t machines() const;  // that it was drawn from
 };
 
+// "cycles instructions"; "default", where each daemon has the choice.
+std::string event_set_of(const wire::Assignment& collects);
+
 // What a drawn machine's assignment, and then its profiles, say of the draw.
 wire::Draw wire_draw(const Draw& draw, const DrawnMachine& machine);
 

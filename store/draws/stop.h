@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace plimsoll::store {
 
@@ -28,5 +29,9 @@ struct Stop {
 
   bool operator==(const Stop&) const = default;
 };
+
+std::string_view name_of(StopScope scope);  // "everything", "event set", ...
+std::string_view name_of(StopStep step);    // what is measured: "nothing", "one machine", "a tenth", "all"
+std::string name_of(const Stop& stop);      // "event set cycles instructions"
 
 }  // namespace plimsoll::store

@@ -78,7 +78,7 @@ class FaultsTest : public ::testing::Test {
   std::vector<std::string> stops() {
     std::vector<std::string> names;
     for (const store::Stop& stop : server_->brake().stops()) {
-      names.push_back(scheduler::name_of(stop));
+      names.push_back(name_of(stop));
     }
     return names;
   }
