@@ -4,12 +4,15 @@
 #include <array>
 #include <map>
 
+#include "query/statistics/binomial.h"
 #include "store/draws/draw_outcome.h"
 
 namespace plimsoll::scheduler {
 namespace {
 
 using store::StopScope;
+
+constexpr double kSurely = 3;  // standard deviations: one in 740
 
 struct Count {
   size_t attempts = 0;
@@ -18,8 +21,10 @@ struct Count {
   double share() const {
     return attempts == 0 ? 0 : static_cast<double>(failures) / static_cast<double>(attempts);
   }
+  // Beyond chance: of many parts that are looked at every few minutes, one in a small part of the fleet has bad luck now and then.
   bool is_over(const FailureLimits& limits) const {
-    return failures >= limits.least && share() >= limits.share;
+    return failures >= limits.least &&
+           statistics::wilson_low(share(), static_cast<double>(attempts), kSurely) >= limits.share;
   }
   void add(const Attempt& attempt) {
     ++attempts;

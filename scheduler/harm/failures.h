@@ -32,7 +32,7 @@ using Scope = std::pair<store::StopScope, std::string>;  // which of its kind
 bool is_in(const Scope& scope, const Attempt& attempt);
 
 struct FailureLimits {
-  double share = 0.2;  // of attempts that fail, from which on something is wrong
+  double share = 0.2;  // of attempts that fail; where it is surely more, something is wrong
   size_t least = 5;    // failures
 };
 
