@@ -20,13 +20,13 @@ using ::testing::Not;
 constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr int64_t kHourNs = 60 * kMinuteNs;
 constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
-constexpr int64_t kHeartbeatNs = kMinuteNs;
+constexpr int64_t kHeartbeatNs = 2 * kMinuteNs;
 
 scheduler::DrawSettings settings() {
   scheduler::DrawSettings settings;
   settings.interval_ns = 10 * kMinuteNs;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = 2 * kMinuteNs;
+  settings.grace_ns = 5 * kMinuteNs;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.3, .least_of_stratum = 2};
   settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2};

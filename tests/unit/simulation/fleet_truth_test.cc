@@ -19,9 +19,11 @@ using ::testing::IsEmpty;
 constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr int64_t kHourNs = 60 * kMinuteNs;
 constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
-constexpr int64_t kHeartbeatNs = 2 * kMinuteNs;
-constexpr int64_t kIntervalNs = 10 * kMinuteNs;
-constexpr int kHours = 48;
+constexpr int64_t kHeartbeatNs = 4 * kMinuteNs;
+constexpr int64_t kIntervalNs = 20 * kMinuteNs;
+constexpr int64_t kSpanNs = 2 * kHourNs;  // that is asked about at a time
+constexpr int kSpans = 24;
+constexpr double kSpanSeconds = 7200;
 
 struct Job {
   std::string name;
@@ -71,7 +73,7 @@ scheduler::DrawSettings settings() {
   scheduler::DrawSettings settings;
   settings.interval_ns = kIntervalNs;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = 10 * kMinuteNs;
+  settings.grace_ns = 12 * kMinuteNs;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.08, .least_of_stratum = 3, .least_of_job = 4};
   settings.harm = {.share_of_job = 0.15, .share_of_platform = 0.15};
@@ -80,7 +82,7 @@ scheduler::DrawSettings settings() {
   return settings;
 }
 
-// Each job's samples in an hour, of all machines, had they been measured all the time.
+// Each job's samples in a span, of all machines, had they been measured all the time.
 std::map<std::string, double> truth(const std::vector<SimulatedMachine>& machines, int64_t from_ns) {
   std::map<std::string, double> samples;
   constexpr int kSteps = 60;
@@ -88,8 +90,8 @@ std::map<std::string, double> truth(const std::vector<SimulatedMachine>& machine
     for (const Job& job : jobs()) {
       const auto instances = machine.instances.find(job.name);
       for (int step = 0; step < kSteps && instances != machine.instances.end(); ++step) {
-        const int64_t at_ns = from_ns + kHourNs * (2 * step + 1) / (2 * kSteps);
-        samples[job.name] += instances->second * rate(job, machine, at_ns) * 3600 / kSteps;
+        const int64_t at_ns = from_ns + kSpanNs * (2 * step + 1) / (2 * kSteps);
+        samples[job.name] += instances->second * rate(job, machine, at_ns) * kSpanSeconds / kSteps;
       }
     }
   }
@@ -112,7 +114,7 @@ struct Answer {
 
 std::map<std::string, Answer> shares(const query::Snapshot& snapshot, int64_t from_ns) {
   const auto request = query::parse_top(
-      {{"by", "job"}, {"since", format_time(from_ns)}, {"until", format_time(from_ns + kHourNs)}}, from_ns);
+      {{"by", "job"}, {"since", format_time(from_ns)}, {"until", format_time(from_ns + kSpanNs)}}, from_ns);
   const auto table = query::top(*request, snapshot);
   EXPECT_TRUE(table) << table.error().text();
   std::map<std::string, Answer> shares;
@@ -132,7 +134,7 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
   Random random(20'261'123);
   const std::vector<SimulatedMachine> machines = make_machines(random);
   SimulatedServer server(folder / "data", settings(), 11);
-  // By hour and job, what came: what a collection without weights would go by.
+  // By span and job, what came: what a collection without weights would go by.
   std::map<int64_t, std::map<std::string, double>> sent;
   FleetBehaviour behaviour;
   behaviour.stacks = [&](const SimulatedMachine& machine, int64_t from_ns, int64_t to_ns) {
@@ -146,7 +148,7 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
                               static_cast<double>(to_ns - from_ns) / static_cast<double>(kNsPerSecond);
       if (const int hits = std::poisson_distribution<int>(expected)(random); hits > 0) {
         stacks += fmt::format("process={} main;{} {}\n", job.name, job.name, hits);
-        sent[(from_ns - kStart) / kHourNs][job.name] += hits;
+        sent[(from_ns - kStart) / kSpanNs][job.name] += hits;
       }
     }
     return stacks;
@@ -156,10 +158,10 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
     const uint64_t die = random() % 30;
     return die == 0 ? Fate::kFails : die == 1 ? Fate::kLoses : die == 2 ? Fate::kVanishes : Fate::kAnswers;
   };
-  behaviour.vanishes_for_ns = 12 * kMinuteNs;
+  behaviour.vanishes_for_ns = 20 * kMinuteNs;
   server.start(kStart - 20 * kMinuteNs);
   SimulatedFleet fleet(machines, behaviour, server, kHeartbeatNs, settings().harm);
-  fleet.run(kStart - 20 * kMinuteNs, kStart + kHours * kHourNs + 20 * kMinuteNs);
+  fleet.run(kStart - 20 * kMinuteNs, kStart + kSpans * kSpanNs + 20 * kMinuteNs);
   server.build_rows();
 
   EXPECT_THAT(fleet.watch().violations(), IsEmpty());
@@ -172,16 +174,21 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
   double rare_truth = 0;
   double rare_share = 0;
   double rare_naive = 0;
-  for (int hour = 0; hour < kHours; ++hour) {
-    const int64_t from_ns = kStart + hour * kHourNs;
+  for (int span = 0; span < kSpans; ++span) {
+    const int64_t from_ns = kStart + span * kSpanNs;
     std::map<std::string, double> expected = truth(machines, from_ns);
     const double all = sum(expected);
-    const double all_sent = sum(sent[hour]);
+    const double all_sent = sum(sent[span]);
     const auto answers = shares(**snapshot, from_ns);
     ASSERT_EQ(answers.size(), jobs().size());
     for (const auto& [job, answer] : answers) {
       const double share = expected[job] / all;
-      const double naive = sent[hour][job] / all_sent;
+      const double naive = sent[span][job] / all_sent;
+      if (job == "rare") {
+        rare_truth += share;
+        rare_share += answer.share;
+        rare_naive += naive;
+      }
       if (std::isnan(answer.low)) {
         continue;
       }
@@ -189,20 +196,15 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
       held += answer.low <= share && share <= answer.high;
       const double margin = (answer.high - answer.low) / 2;
       naive_held += std::abs(naive - share) <= margin;
-      if (job == "rare") {
-        rare_truth += share;
-        rare_share += answer.share;
-        rare_naive += naive;
-      }
     }
   }
   const double coverage = static_cast<double>(held) / intervals;
   const double naive_coverage = static_cast<double>(naive_held) / intervals;
   std::printf("%zu profiles; %d intervals: %.3f hold the truth, %.3f would without weights\n",
               fleet.profiles_sent(), intervals, coverage, naive_coverage);
-  std::printf("the rare job has %.4f, by the answers %.4f, without weights %.4f\n", rare_truth / kHours,
-              rare_share / kHours, rare_naive / kHours);
-  EXPECT_GE(intervals, kHours * 5);
+  std::printf("the rare job has %.4f, by the answers %.4f, without weights %.4f\n", rare_truth / kSpans,
+              rare_share / kSpans, rare_naive / kSpans);
+  EXPECT_GE(intervals, kSpans * 5);
   EXPECT_GE(coverage, 0.92);
   EXPECT_LE(coverage, 0.985);
   EXPECT_LE(naive_coverage, 0.7);
