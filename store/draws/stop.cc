@@ -1,5 +1,7 @@
 #include "store/draws/stop.h"
 
+#include <fmt/core.h>
+
 namespace plimsoll::store {
 
 std::string_view name_of(StopScope scope) {
@@ -31,8 +33,8 @@ std::string_view name_of(StopStep step) {
 }
 
 std::string name_of(const Stop& stop) {
-  std::string name(name_of(stop.scope));
-  return stop.value.empty() ? name : name + " " + stop.value;
+  const std::string_view kind = name_of(stop.scope);
+  return stop.value.empty() ? std::string(kind) : fmt::format("{} {}", kind, stop.value);
 }
 
 }  // namespace plimsoll::store
