@@ -253,6 +253,20 @@ TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
                    std::pair("m09", "answered"), std::pair("m10", "partial"), std::pair("m11", "late"))));
 }
 
+// What crashed while it measured would crash again; what was started anew before has lost nothing.
+TEST_F(DrawerTest, ADaemonThatHasForgottenWhatItMeasuresIsNotToldAgain) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const auto [draw, machines] = kept()[0];
+  const std::string& id = machines[0].machine_id;
+  EXPECT_THAT(heard_from(id, kStart - 2), SizeIs(1));
+  EXPECT_THAT(heard_from(id, kStart - 1), SizeIs(1)) << "without a report, and before its window";
+  EXPECT_THAT(heard_from(id, draw.window_start_ns + 1, {report(draw.id, wire::RUNNING)}), SizeIs(1));
+  EXPECT_THAT(heard_from(id, draw.window_start_ns + 2), IsEmpty());
+  EXPECT_THAT(heard_from(id, draw.window_start_ns + 3), IsEmpty());
+  EXPECT_EQ(outcomes(kept()[0], draw.window_start_ns + 3)[id], "failed");
+}
+
 TEST_F(DrawerTest, WhoeverComesAfterTheWindowIsNotToldAnyMore) {
   add_machines(kStart - 4 * kHeartbeatNs);
   draw(kStart - 3 * kHeartbeatNs);
