@@ -1,11 +1,7 @@
 #include "query/views/collection.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "base/time.h"
 #include "store/data_directory.h"
-#include "store/draws/draw_store.h"
 
 namespace plimsoll::query {
 namespace {
@@ -23,12 +19,13 @@ Result<CollectionRequest> parse_collection(const Parameters& parameters, int64_t
   return read ? Result<CollectionRequest>(CollectionRequest()) : propagate(read);
 }
 
-Result<std::vector<store::Stop>> load_stops(const std::string& data_dir) {
+Result<std::optional<store::DrawStore>> open_draws(const std::string& data_dir) {
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
-  if (!directory) {
-    return propagate(directory);
-  }
-  auto opened = store::DrawStore::open_if_there(directory->draws_path());
+  return directory ? store::DrawStore::open_if_there(directory->draws_path()) : propagate(directory);
+}
+
+Result<std::vector<store::Stop>> load_stops(const std::string& data_dir) {
+  auto opened = open_draws(data_dir);
   if (!opened) {
     return propagate(opened);
   }

@@ -9,7 +9,6 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "query/views/collection.h"
-#include "store/data_directory.h"
 #include "store/draws/draw_outcome.h"
 
 namespace plimsoll::query {
@@ -189,11 +188,7 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
 }
 
 Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::string& data_dir) {
-  const auto directory = store::DataDirectory::open_for_reading(data_dir);
-  if (!directory) {
-    return propagate(directory);
-  }
-  auto opened = store::DrawStore::open_if_there(directory->draws_path());
+  auto opened = open_draws(data_dir);
   if (!opened) {
     return propagate(opened);
   }

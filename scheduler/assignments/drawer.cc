@@ -315,9 +315,10 @@ Result<std::vector<wire::Assignment>> Drawer::heard_from(std::string_view machin
                                                          std::span<const wire::AssignmentReport> reports,
                                                          int64_t now_ns) {
   std::vector<wire::Assignment> assignments;
+  const std::string id(machine_id);
   const std::lock_guard lock(mutex_);
   for (OpenDraw& open : open_) {
-    const auto found = open.machines.find(std::string(machine_id));
+    const auto found = open.machines.find(id);
     if (found == open.machines.end() || now_ns >= open.draw.due_ns) {
       continue;
     }

@@ -29,7 +29,7 @@ struct ScheduledDraw {
   uint64_t turns_seed = 0;        // for who measures first, where not all may at once
   int64_t interval_start_ns = 0;  // wall clock, as all of these
   int64_t made_ns = 0;
-  // Of the window, which is the same for all machines of the draw: anywhere within the interval, each place as likely as any other.
+  // Of the window in which all machines measure that may at once: anywhere within the interval, each place as likely as any other.
   int64_t window_start_ns = 0;
   size_t event_set = 0;
 

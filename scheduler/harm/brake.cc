@@ -87,6 +87,7 @@ Result<bool> Brake::resume(const std::string& who, int64_t now_ns) {
     if (!stop.by_hand) {
       stop.step = StopStep::kAll;
       stop.since_ns = now_ns;
+      stop.next_ns = now_ns + settings_.window_ns;
       stops.push_back(std::move(stop));
     }
   }
@@ -195,6 +196,13 @@ bool Brake::is_stopped(const Attempt& who) const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(stops_, [&](const Stop& stop) {
     return stop.step == StopStep::kNothing && is_in(scope_of(stop), who);
+  });
+}
+
+bool Brake::is_everything_stopped() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(stops_, [](const Stop& stop) {
+    return stop.step == StopStep::kNothing && stop.scope == StopScope::kEverything;
   });
 }
 

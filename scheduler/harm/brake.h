@@ -40,7 +40,7 @@ class Brake {
   std::vector<store::Stop> stops() const;
   // Whether such a machine must not measure at all.
   bool is_stopped(const Attempt& who) const;
-  bool is_everything_stopped() const { return is_stopped({}); }
+  bool is_everything_stopped() const;
 
   // Of those drawn, in the order of their preference: why a machine is held back; empty: it may measure.
   std::vector<std::string> held_back(std::span<const Attempt> drawn) const;

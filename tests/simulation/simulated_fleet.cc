@@ -44,7 +44,7 @@ void SimulatedFleet::visit(Daemon& daemon, int64_t now_ns) {
     return;
   }
   if (!daemon.is_registered) {
-    register_machine(daemon, now_ns);
+    register_machine(daemon);
   }
   send_heartbeat(daemon, now_ns);
 }
@@ -125,7 +125,7 @@ void SimulatedFleet::send_lies(const Daemon& daemon, const Task& task) {
   EXPECT_FALSE(server_.service().heartbeat(heartbeat));
 }
 
-void SimulatedFleet::register_machine(Daemon& daemon, int64_t /*now_ns*/) {
+void SimulatedFleet::register_machine(Daemon& daemon) {
   wire::RegisterRequest request;
   *request.mutable_machine() = daemon.machine.attributes;
   const auto registered = server_.service().register_machine(request);

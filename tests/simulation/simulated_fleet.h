@@ -72,7 +72,7 @@ class SimulatedFleet {
   void send_profile(const Daemon& daemon, const Task& task);
   void send_lies(const Daemon& daemon, const Task& task);
   wire::RawProfile profile_of(const Daemon& daemon, const Task& task);
-  void register_machine(Daemon& daemon, int64_t now_ns);
+  void register_machine(Daemon& daemon);
   void send_heartbeat(Daemon& daemon, int64_t now_ns);
 
   std::vector<Daemon> daemons_;

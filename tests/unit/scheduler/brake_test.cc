@@ -156,6 +156,28 @@ TEST_F(BrakeTest, WhatSpreadsStopsEverything) {
   EXPECT_THAT(stops(), ElementsAre("platform p0: 0", "platform p1: 0", "platform p2: 0", "everything: 0"));
 }
 
+// After the pause that it was stopped for, too.
+TEST_F(BrakeTest, WhatFailedBeforeSomebodyResumedIsNotCountedAgain) {
+  judge(attempts(7, kStart), kStart);
+  const int64_t late_ns = kStart + kHour + 30 * kMinute;
+  judge({}, late_ns);
+  judge({attempt("bad", true, late_ns + 1)}, late_ns + 2);
+  EXPECT_EQ(*brake_->resume("ann", late_ns + 3 * kHour), true);
+  judge(attempts(7, late_ns + 3 * kHour - 1), late_ns + 3 * kHour + kMinute);
+  EXPECT_THAT(stops(), IsEmpty());
+}
+
+TEST_F(BrakeTest, APlatformWithoutANameIsNotEverything) {
+  std::vector<Attempt> nameless = attempts(0, kStart);
+  for (int i = 0; i < 5; ++i) {
+    nameless.push_back(attempt("", true, kStart));
+  }
+  judge(nameless, kStart);
+  EXPECT_THAT(stops(), ElementsAre("platform: 0"));
+  EXPECT_TRUE(brake_->is_stopped(attempt("", false, 0)));
+  EXPECT_FALSE(brake_->is_everything_stopped());
+}
+
 TEST_F(BrakeTest, SurvivesARestart) {
   judge(attempts(7, kStart), kStart);
   brake_.reset();
