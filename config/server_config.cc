@@ -81,6 +81,11 @@ std::vector<Key> ServerConfig::keys() {
        DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kHourNs}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
        Range{100 * kMillisecondNs, kHourNs / 6}},
+      {"fleet.max_connections",
+       "Daemons that may be connected at once; others wait. Each keeps its connection where heartbeats come "
+       "every 30 s or more\n"
+       "often. Takes as many open files, and some 20 KiB each.",
+       &fleet_max_connections, Range{16, 1'000'000}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},
       {"store.max_segment_rows",

@@ -36,6 +36,7 @@ struct ServerConfig {
   int64_t draw_stop_pause_ns = 3'600'000'000'000;
 
   int64_t heartbeat_ns = 5'000'000'000;
+  int64_t fleet_max_connections = 16'384;
   int64_t max_profile_bytes = int64_t{64} << 20;
   std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",
                                            "/srv", "/tmp", "/bin", "/sbin"};

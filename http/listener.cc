@@ -414,7 +414,8 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, &Server::on_accept, server.get(), &Server::on_request,
       server.get(), MHD_OPTION_LISTEN_SOCKET, socket->fd.release(), MHD_OPTION_CONNECTION_LIMIT,
       server->options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, server->options.timeout_s,
-      MHD_OPTION_NOTIFY_COMPLETED, &Server::on_completed, server.get(),
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, server->options.connection_bytes, MHD_OPTION_NOTIFY_COMPLETED,
+      &Server::on_completed, server.get(),
       // A pool of one is refused.
       threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
   if (server->daemon == nullptr) {

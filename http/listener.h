@@ -19,6 +19,8 @@ struct ListenerOptions {
   bool allow_beyond_loopback = false;
   unsigned threads = 2;  // each serves its share of the connections; a handler holds up those of its thread
   unsigned max_connections = 256;
+  size_t connection_bytes =
+      32UL << 10;  // that a connection takes, idle or not; heads of requests must fit into half of it
   unsigned timeout_s = 30;                  // of a connection on which nothing moves
   size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
 };

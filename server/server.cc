@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/resource_limit.h"
 #include "base/time.h"
 #include "server/collection_api.h"
 #include "server/fleet_settings.h"
@@ -17,6 +18,30 @@ constexpr std::chrono::milliseconds kGatherInterval{1000};
 
 // After a failure (disk full, say) it tries again this often.
 constexpr std::chrono::nanoseconds kRetryInterval = std::chrono::seconds(2);
+
+// Daemons' requests have short heads, and there are many daemons.
+constexpr size_t kFleetConnectionBytes = 8UL << 10;
+
+// For people, the store and the symbolizer.
+constexpr int64_t kOtherOpenFiles = 1024;
+
+Status allow_connections(int64_t connections) {
+  const auto needed = static_cast<uint64_t>(connections + kOtherOpenFiles);
+  const auto allowed = raise_limit(RLIMIT_NOFILE, needed, "open files");
+  if (!allowed) {
+    return propagate(allowed);
+  }
+  return *allowed >= needed
+             ? Status()
+             : with_hint(
+                   with_field(fail(ErrorCode::kTooLarge,
+                                   "{} connections of daemons take {} open files with all others; {} are "
+                                   "allowed",
+                                   connections, needed, *allowed),
+                              "fleet.max_connections"),
+                   "lower fleet.max_connections, or raise the limit (ulimit -Hn; LimitNOFILE= of a "
+                   "systemd unit)");
+}
 
 http::Response plain_text(unsigned status, std::string text) {
   http::Response response;
@@ -106,8 +131,14 @@ Status Server::listen(const config::ServerConfig& config) {
   http::ListenerOptions options;
   options.max_buffered_bytes =
       std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
-  options.address = config.fleet_listen;
-  auto daemons = http::Listener::start(options, fleet_.routes());
+  if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {
+    return allowed;
+  }
+  http::ListenerOptions fleet_options = options;
+  fleet_options.address = config.fleet_listen;
+  fleet_options.max_connections = static_cast<unsigned>(config.fleet_max_connections);
+  fleet_options.connection_bytes = kFleetConnectionBytes;
+  auto daemons = http::Listener::start(fleet_options, fleet_.routes());
   if (!daemons) {
     return propagate(daemons, "listening for daemons");
   }

@@ -1,4 +1,4 @@
-// Measures what the scheduler takes for large fleets: see docs/benchmarks.md.
+// Measures what scheduler and server take for large fleets: see docs/benchmarks.md.
 #include <array>
 
 #include "bench/fleet/parts.h"
@@ -6,9 +6,12 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 1> kParts{{
+const std::array<Part, 2> kParts{{
     {"draws", "a draw over a million machines in a thousand strata, with minima for strata and jobs",
      measure_draws},
+    {"heartbeats",
+     "a server with 10,000 daemons that send heartbeats, and profiles when drawn (--full: with 100,000 too)",
+     measure_heartbeats},
 }};
 
 }  // namespace

@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/resource_limit.h"
+#include "bench/fleet/daemon_simulator.h"
+#include "bench/fleet/parts.h"
+#include "bench/fleet/server_under_test.h"
+#include "bench/harness/statistics.h"
+#include "bench/store/clock.h"
+
+namespace plimsoll::bench {
+namespace {
+
+constexpr double kMebibyte = 1 << 20;
+constexpr uint64_t kSpareFiles = 256;
+
+struct FleetLoad {
+  std::string name;
+  uint32_t daemons;
+  double heartbeat_s;
+  uint32_t intervals;
+  bool keeps_connections;
+};
+
+std::string settings_of(const FleetLoad& load) {
+  return fmt::format(
+      "[fleet]\nheartbeat = \"{0}ms\"\n"
+      "[collect]\nwindow = \"{0}ms\"\n"
+      "[draw]\ninterval = \"{1}ms\"\npercent = 1\n",
+      static_cast<int64_t>(load.heartbeat_s * 1e3), static_cast<int64_t>(load.heartbeat_s * 6e3));
+}
+
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) {
+    return 0;
+  }
+  const auto place = static_cast<ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, values.begin() + place);
+  return values[static_cast<size_t>(place)];
+}
+
+Status check(const Simulated& simulated, const ServerUnderTest& server) {
+  if (simulated.failures.empty()) {
+    return {};
+  }
+  std::string what;
+  for (const auto& [failure, times] : simulated.failures) {
+    what += fmt::format("\n{} times: {}", times, failure);
+  }
+  return fail(ErrorCode::kUnavailable, "simulated daemons met failures:{}\nthe server's log ends with: {}",
+              what, server.log().substr(server.log().size() - std::min<size_t>(server.log().size(), 2000)));
+}
+
+void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64_t peak_rss_bytes,
+         Report& report) {
+  const std::string what =
+      fmt::format("{} daemons every {} s, {}", load.daemons, load.heartbeat_s,
+                  load.keeps_connections ? "each on its connection" : "a connection for each request");
+  report.add({.name = load.name + "_p99",
+              .value = quantile(simulated.latencies_ms, 0.99),
+              .unit = "ms",
+              .goal = 50,
+              .note = fmt::format("{}: {} heartbeats from when they were due, the middle one {:.2f} ms, the "
+                                  "slowest {:.0f} ms; {} profiles of {} asked for",
+                                  what, simulated.latencies_ms.size(), median(simulated.latencies_ms),
+                                  std::ranges::max(simulated.latencies_ms), simulated.delivered,
+                                  simulated.assigned)});
+  report.add({.name = load.name + "_server", .value = cores, .unit = "cores", .goal = 1, .note = what});
+  report.add({.name = load.name + "_memory",
+              .value = static_cast<double>(peak_rss_bytes) / kMebibyte,
+              .unit = "MiB",
+              .goal = 500,
+              .note = "the server's, at its peak"});
+}
+
+Status measure(const FleetLoad& load, Report& report) {
+  const auto files = raise_limit(RLIMIT_NOFILE, load.daemons + kSpareFiles, "open files");
+  auto server = files ? ServerUnderTest::start(settings_of(load)) : propagate(files);
+  if (!server) {
+    return propagate(server);
+  }
+  ProfileMaker profiles;
+  auto simulator = DaemonSimulator::create({.port = server->fleet_port(),
+                                            .daemons = load.daemons,
+                                            .heartbeat_s = load.heartbeat_s,
+                                            .keeps_connections = load.keeps_connections},
+                                           profiles);
+  const auto registered = simulator ? (*simulator)->register_all() : propagate(simulator);
+  if (auto fine = registered ? check(*registered, *server) : propagate(registered); !fine) {
+    return propagate(fine, "registering {} daemons", load.daemons);
+  }
+  const auto cpu_before_s = server->cpu_s();
+  const double start_s = now_s();
+  const auto simulated = cpu_before_s ? (*simulator)->run(load.intervals) : propagate(cpu_before_s);
+  if (auto fine = simulated ? check(*simulated, *server) : propagate(simulated); !fine) {
+    return propagate(fine, "heartbeats of {} daemons", load.daemons);
+  }
+  const double elapsed_s = now_s() - start_s;
+  const auto cpu_s = server->cpu_s();
+  const auto peak_rss_bytes = cpu_s ? server->peak_rss_bytes() : propagate(cpu_s);
+  if (!peak_rss_bytes) {
+    return propagate(peak_rss_bytes);
+  }
+  add(load, *simulated, (*cpu_s - *cpu_before_s) / elapsed_s, *peak_rss_bytes, report);
+  return {};
+}
+
+}  // namespace
+
+Status measure_heartbeats(const Flags& flags, Report& report) {
+  if (flags.quick) {
+    return measure({"heartbeats", 1000, 1, 20, true}, report);
+  }
+  const Status kept = measure({"heartbeats", 10'000, 10, 18, true}, report);
+  return kept && flags.full ? measure({"heartbeats_short", 100'000, 60, 10, false}, report) : kept;
+}
+
+}  // namespace plimsoll::bench

@@ -1,0 +1,97 @@
+#include "bench/fleet/server_under_test.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "bench/store/clock.h"
+
+namespace plimsoll::bench {
+namespace {
+
+constexpr double kPatienceS = 20;
+
+// The number behind `name`; of none, kCorrupt.
+template <typename Number>
+Result<Number> number_after(std::string_view text, std::string_view name) {
+  const size_t start = text.find(name);
+  Number number{};
+  if (start != std::string_view::npos) {
+    const std::string_view rest = text.substr(start + name.size());
+    const size_t digits = rest.find_first_not_of(" \t");
+    if (digits != std::string_view::npos &&
+        std::from_chars(rest.data() + digits, rest.data() + rest.size(), number).ec == std::errc()) {
+      return number;
+    }
+  }
+  return fail(ErrorCode::kCorrupt, "there is no \"{}\" with a number in: {}", name, text);
+}
+
+std::string contents(const std::string& path) {
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+Result<ServerUnderTest> ServerUnderTest::start(const std::string& settings) {
+  auto folder = ScratchFolder::create();
+  if (!folder) {
+    return propagate(folder);
+  }
+  const std::string config = *folder / "server.toml";
+  std::ofstream(config) << "[server]\nlisten = \"127.0.0.1:0\"\nfleet_listen = \"127.0.0.1:0\"\n" << settings;
+  auto child =
+      Child::start({sibling_program("plimsoll"), "server", "--config", config, "--data", *folder / "data"},
+                   *folder / "log");
+  if (!child) {
+    return propagate(child);
+  }
+  ServerUnderTest server(std::move(*folder), std::move(*child));
+  const double deadline_s = now_s() + kPatienceS;
+  while (now_s() < deadline_s) {
+    if (const auto port = number_after<uint16_t>(server.log(), "daemons on 127.0.0.1:")) {
+      server.fleet_port_ = *port;
+      return server;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kPatienceS, server.log());
+}
+
+std::string ServerUnderTest::log() const {
+  return contents(folder_ / "log");
+}
+
+Result<double> ServerUnderTest::cpu_s() const {
+  const std::string stat = contents(fmt::format("/proc/{}/stat", child_.pid()));
+  // Behind the name, which may hold anything: state, then ten numbers, then user and system time (proc(5)).
+  const size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) {
+    return fail(ErrorCode::kUnavailable, "the server has ended: {}", log());
+  }
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) {
+    fields >> skipped;
+  }
+  double user_ticks = 0;
+  double system_ticks = 0;
+  fields >> user_ticks >> system_ticks;
+  return (user_ticks + system_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+Result<uint64_t> ServerUnderTest::peak_rss_bytes() const {
+  const auto kibibytes =
+      number_after<uint64_t>(contents(fmt::format("/proc/{}/status", child_.pid())), "VmHWM:");
+  return kibibytes ? Result<uint64_t>(*kibibytes * 1024) : propagate(kibibytes);
+}
+
+}  // namespace plimsoll::bench
