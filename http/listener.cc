@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "http/address.h"
+#include "http/worker_threads.h"
 
 namespace plimsoll::http {
 namespace {
@@ -23,6 +24,9 @@ constexpr std::chrono::seconds kReplyGrace{5};
 
 // A client whose body was refused while it was sending may go on this far before it is cut off.
 constexpr size_t kMostDiscardedBytes = 16UL << 20;
+
+// Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
+constexpr uint64_t kReadOnBytes = 1UL << 20;
 
 // Bytes of bodies held by all connections.
 class BodyBudget {
@@ -47,14 +51,20 @@ class BodyBudget {
   std::atomic<size_t> used_bytes_ = 0;
 };
 
+struct Refusal {
+  Response response;
+  bool closes = false;  // the connection, instead of reading on
+};
+
 // One request and its answer, from the first header to the last byte of the reply.
 struct Exchange {
   Request request;
   const Route* route = nullptr;
   std::optional<uint64_t> declared_bytes;
   bool has_body = false;
-  std::optional<Response> refusal;
-  size_t charged_bytes = 0;  // what the body holds of the budget
+  std::optional<Refusal> refusal;
+  std::optional<Response> response;  // of a handler that took long
+  size_t charged_bytes = 0;          // what the body holds of the budget
   size_t discarded_bytes = 0;
   bool counted = false;  // among the unfinished requests
 };
@@ -135,6 +145,12 @@ Response busy() {
   return unavailable("the server holds as many request bodies as it may");
 }
 
+Response too_many(const Route& route) {
+  Response response = unavailable(fmt::format("more requests to {} wait than may", route.path));
+  response.status = 429;
+  return response;
+}
+
 Response call_handler(const Route& route, const Request& request) {
   std::string why;
   try {
@@ -188,7 +204,10 @@ MHD_Result queue(MHD_Connection* connection, Response response, bool close) {
 
 struct Listener::Server {
   Server(ListenerOptions given, RouteTable table)
-      : options(std::move(given)), routes(std::move(table)), budget(options.max_buffered_bytes) {}
+      : options(std::move(given)),
+        routes(std::move(table)),
+        budget(options.max_buffered_bytes),
+        workers(routes.has_long_ones() ? options.long_threads : 0, options.max_long_requests) {}
 
   MHD_Result begin(MHD_Connection* connection, Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
@@ -197,6 +216,7 @@ struct Listener::Server {
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
+  void hand_over(MHD_Connection* connection, Exchange& exchange);
   void complete(Exchange& exchange);
   void stop();
 
@@ -220,6 +240,8 @@ struct Listener::Server {
   bool stopping = false;  // guarded by mutex, as are the counts
   unsigned in_handlers = 0;
   unsigned unfinished = 0;  // in a handler, or with a reply under way
+
+  WorkerThreads workers;  // the last member: its threads use the others
 };
 
 MHD_Result Listener::Server::begin(MHD_Connection* connection, Exchange& exchange) {
@@ -230,14 +252,16 @@ MHD_Result Listener::Server::begin(MHD_Connection* connection, Exchange& exchang
   }
   const uint64_t declared_bytes = exchange.declared_bytes.value_or(0);
   if (match.route == nullptr) {
-    exchange.refusal = std::move(match.refusal);
+    exchange.refusal = {std::move(match.refusal), exchange.has_body};
   } else if (declared_bytes > match.route->max_body_bytes) {
-    exchange.refusal = too_large(exchange);
+    exchange.refusal = {too_large(exchange), true};
+  } else if (match.route->takes_long && !workers.has_room()) {
+    exchange.refusal = {too_many(*match.route), declared_bytes > kReadOnBytes};
   } else if (!budget.has_room(declared_bytes)) {
-    exchange.refusal = busy();
+    exchange.refusal = {busy(), true};
   }
-  if (exchange.refusal && exchange.has_body) {
-    return queue(connection, *std::move(exchange.refusal), /*close=*/true);
+  if (exchange.refusal && exchange.refusal->closes) {
+    return queue(connection, std::move(exchange.refusal->response), /*close=*/true);
   }
   return MHD_YES;
 }
@@ -267,9 +291,9 @@ void Listener::Server::drop_body(Exchange& exchange) {
 MHD_Result Listener::Server::take_body(Exchange& exchange, std::string_view data) {
   if (!exchange.refusal) {
     if (data.size() > exchange.route->max_body_bytes - exchange.request.body.size()) {
-      exchange.refusal = too_large(exchange);
+      exchange.refusal = {too_large(exchange), true};
     } else if (!reserve_body(exchange, data.size())) {
-      exchange.refusal = busy();
+      exchange.refusal = {busy(), true};
     } else {
       exchange.request.body += data;
       return MHD_YES;
@@ -298,17 +322,39 @@ void Listener::Server::leave_handler() {
 }
 
 MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchange) {
+  if (exchange.response) {
+    return queue(connection, *std::move(exchange.response), /*close=*/false);
+  }
   if (exchange.refusal) {
-    return queue(connection, *std::move(exchange.refusal), exchange.has_body);
+    return queue(connection, std::move(exchange.refusal->response), exchange.refusal->closes);
   }
   if (!enter_handler(exchange)) {
     return queue(connection, unavailable("the server is stopping"), /*close=*/true);
+  }
+  if (exchange.route->takes_long) {
+    hand_over(connection, exchange);
+    return MHD_YES;
   }
   Response response = call_handler(*exchange.route, exchange.request);
   drop_body(exchange);
   const MHD_Result queued = queue(connection, std::move(response), /*close=*/false);
   leave_handler();
   return queued;
+}
+
+// finish() is called again once the connection is resumed.
+void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
+  MHD_suspend_connection(connection);
+  const auto answer = [this, connection, &exchange](bool has_room) {
+    exchange.response =
+        has_room ? call_handler(*exchange.route, exchange.request) : too_many(*exchange.route);
+    drop_body(exchange);
+    MHD_resume_connection(connection);  // from here on the exchange may be gone
+    leave_handler();
+  };
+  if (!workers.add([answer] { answer(true); })) {
+    answer(false);
+  }
 }
 
 void Listener::Server::complete(Exchange& exchange) {
@@ -388,7 +434,7 @@ void Listener::stop() {
 }
 
 Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::vector<Route> routes) {
-  if (options.threads == 0 || options.max_connections < options.threads) {
+  if (options.threads == 0 || options.long_threads == 0 || options.max_connections < options.threads) {
     return fail(ErrorCode::kInvalid, "listening on {}: {} threads cannot serve {} connections",
                 options.address, options.threads, options.max_connections);
   }
@@ -411,11 +457,11 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
   server->port = socket->port;
   const unsigned threads = server->options.threads;
   server->daemon = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, &Server::on_accept, server.get(), &Server::on_request,
-      server.get(), MHD_OPTION_LISTEN_SOCKET, socket->fd.release(), MHD_OPTION_CONNECTION_LIMIT,
-      server->options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, server->options.timeout_s,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, server->options.connection_bytes, MHD_OPTION_NOTIFY_COMPLETED,
-      &Server::on_completed, server.get(),
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, &Server::on_accept, server.get(),
+      &Server::on_request, server.get(), MHD_OPTION_LISTEN_SOCKET, socket->fd.release(),
+      MHD_OPTION_CONNECTION_LIMIT, server->options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+      server->options.timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, server->options.connection_bytes,
+      MHD_OPTION_NOTIFY_COMPLETED, &Server::on_completed, server.get(),
       // A pool of one is refused.
       threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
   if (server->daemon == nullptr) {

@@ -17,7 +17,11 @@ namespace plimsoll::http {
 struct ListenerOptions {
   std::string address = "127.0.0.1:0";  // port 0 takes a free one
   bool allow_beyond_loopback = false;
-  unsigned threads = 2;  // each serves its share of the connections; a handler holds up those of its thread
+  unsigned threads =
+      2;  // each serves its share of the connections; a short handler holds up those of its thread
+  unsigned long_threads = 2;  // for routes that take long
+  size_t max_long_requests =
+      256;  // that wait for these threads, or are handled; beyond it 429, before the body is kept
   unsigned max_connections = 256;
   size_t connection_bytes =
       32UL << 10;  // that a connection takes, idle or not; heads of requests must fit into half of it

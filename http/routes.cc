@@ -57,6 +57,10 @@ Result<RouteTable> RouteTable::create(std::vector<Route> routes) {
   return RouteTable(std::move(routes));
 }
 
+bool RouteTable::has_long_ones() const {
+  return std::ranges::any_of(routes_, &Route::takes_long);
+}
+
 RouteMatch RouteTable::match(std::string_view method, std::string_view path) const {
   const std::string_view wanted = method == "HEAD" ? "GET" : method;
   const auto first = std::ranges::find_if(routes_, [&](const Route& route) { return covers(route, path); });

@@ -18,6 +18,8 @@ struct Route {
   bool is_prefix = false;
   size_t max_body_bytes = 0;  // a larger body is refused with 413
   std::function<Response(const Request&)> handle;
+  // Handled by threads of their own (ListenerOptions), so that short requests are answered meanwhile.
+  bool takes_long = false;
 };
 
 // Either a route or, where there is none, the response that says so (404; 405 with Allow).
@@ -34,6 +36,8 @@ class RouteTable {
   // The exact path before any prefix, a longer prefix before a shorter one. The route lives as long as the
   // table.
   RouteMatch match(std::string_view method, std::string_view path) const;
+
+  bool has_long_ones() const;
 
  private:
   explicit RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {}

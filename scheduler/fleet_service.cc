@@ -110,7 +110,8 @@ std::vector<http::Route> FleetService::routes() {
                     [this](const http::Request& request) {
                       const std::string_view id = std::string_view(request.path).substr(kProfilesPath.size());
                       return reply(upload(id, as_bytes(request.body)));
-                    }});
+                    },
+                    /*takes_long=*/true});
   return routes;
 }
 

@@ -475,6 +475,96 @@ TEST(Http, OutlivesClientsThatGoAwayAndNoise) {
   EXPECT_EQ(client_of(*listener).send("GET", "/large")->body.size(), 8 << 20);
 }
 
+Route long_route(std::string method, std::string path, std::function<Response(const Request&)> handle,
+                 size_t max_body_bytes) {
+  Route result = route(std::move(method), std::move(path), std::move(handle), max_body_bytes);
+  result.takes_long = true;
+  return result;
+}
+
+TEST(Http, AnswersShortRequestsWhileLongOnesAreHandled) {
+  std::latch entered(2);
+  std::latch release(1);
+  const auto listener = started({long_route(
+                                     "PUT", "/long",
+                                     [&](const Request& request) {
+                                       entered.count_down();
+                                       release.wait();
+                                       return echo(request);
+                                     },
+                                     1000),
+                                 route("GET", "/short", [](const Request&) { return text_response("now"); })},
+                                {.threads = 1, .long_threads = 2});
+  const auto send_long = [&](std::string body) {
+    return std::async(std::launch::async,
+                      [&, body] { return client_of(*listener).send("PUT", "/long", body); });
+  };
+  auto first = send_long("a");
+  auto second = send_long("b");
+  entered.wait();
+  EXPECT_EQ(client_of(*listener).send("GET", "/short")->body, "now");
+  release.count_down();
+  EXPECT_EQ(first.get()->body, "a");
+  EXPECT_EQ(second.get()->body, "b");
+}
+
+TEST(Http, RefusesMoreLongRequestsThanMayWait) {
+  std::latch entered(1);
+  std::latch release(1);
+  const auto listener = started({long_route(
+                                    "PUT", "/long",
+                                    [&](const Request& request) {
+                                      entered.count_down();
+                                      release.wait();
+                                      return text_response(std::to_string(request.body.size()));
+                                    },
+                                    4 << 20)},
+                                {.long_threads = 1, .max_long_requests = 1});
+  auto running = std::async(std::launch::async,
+                            [&] { return client_of(*listener).send("PUT", "/long", "the only one"); });
+  entered.wait();
+  Client client = client_of(*listener);
+  for (const size_t size : {0UL, 100'000UL, 3UL << 20}) {
+    const auto refused = client.send("PUT", "/long", std::string(size, 'a'));
+    ASSERT_TRUE(refused.has_value()) << size << refused.error().text();
+    EXPECT_EQ(refused->status, 429);
+    EXPECT_EQ(refused->header("Retry-After"), "1");
+    // What is small is read to its end, so that the connection stays of use.
+    EXPECT_EQ(refused->header("Connection"), size > 1'000'000 ? "close" : "");
+    EXPECT_EQ(error_of(*refused, "sending").code, ErrorCode::kUnavailable);
+  }
+  EXPECT_LT(listener->buffered_bytes(), 100);
+  release.count_down();
+  EXPECT_EQ(running.get()->body, "12");
+  ASSERT_TRUE(wait_until([&] { return client.send("PUT", "/long", "again")->ok(); }));
+}
+
+TEST(Http, LetsLongRequestsFinishWhenItStops) {
+  std::latch entered(1);
+  std::latch release(1);
+  const auto listener = started({long_route(
+                                    "PUT", "/long",
+                                    [&](const Request& request) {
+                                      if (request.body == "first") {
+                                        entered.count_down();
+                                        release.wait();
+                                      }
+                                      return echo(request);
+                                    },
+                                    1000)},
+                                {.long_threads = 1});
+  const auto send_long = [&](std::string body) {
+    return std::async(std::launch::async,
+                      [&, body] { return client_of(*listener).send("PUT", "/long", body); });
+  };
+  auto first = send_long("first");
+  entered.wait();
+  auto stopping = std::async(std::launch::async, [&] { listener->stop(); });
+  release.count_down();
+  EXPECT_EQ(first.get()->body, "first");
+  stopping.get();
+}
+
 TEST(Http, LetsRunningRequestsFinishWhenItStops) {
   std::latch entered(1);
   std::promise<void> release;
