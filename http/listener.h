@@ -17,14 +17,16 @@ namespace plimsoll::http {
 struct ListenerOptions {
   std::string address = "127.0.0.1:0";  // port 0 takes a free one
   bool allow_beyond_loopback = false;
-  unsigned threads =
-      2;  // each serves its share of the connections; a short handler holds up those of its thread
-  unsigned long_threads = 2;  // for routes that take long
-  size_t max_long_requests =
-      256;  // that wait for these threads, or are handled; beyond it 429, before the body is kept
+
+  // Each serves its share of the connections; a handler holds up those of its thread.
+  unsigned threads = 2;
+  // Those of handlers that take long, which hold up nobody else. So many of their requests may wait or be handled; beyond it 429.
+  unsigned long_threads = 2;
+  size_t max_long_requests = 256;
+
   unsigned max_connections = 256;
-  size_t connection_bytes =
-      32UL << 10;  // that a connection takes, idle or not; heads of requests must fit into half of it
+  // Taken by each, idle or not. The head of a request must fit into half of it.
+  size_t connection_bytes = 32UL << 10;
   unsigned timeout_s = 30;                  // of a connection on which nothing moves
   size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
 };
