@@ -14,7 +14,9 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "http/address.h"
+#include "http/return_times.h"
 #include "http/worker_threads.h"
 
 namespace plimsoll::http {
@@ -51,6 +53,23 @@ class BodyBudget {
   std::atomic<size_t> used_bytes_ = 0;
 };
 
+// Of those requests that take long: each has a place from its head until its handler has returned.
+class Places {
+ public:
+  explicit Places(size_t count) : free_(count) {}
+
+  bool take() {
+    size_t free = free_.load();
+    while (free > 0 && !free_.compare_exchange_weak(free, free - 1)) {
+    }
+    return free > 0;
+  }
+  void give_back() { ++free_; }
+
+ private:
+  std::atomic<size_t> free_;
+};
+
 struct Refusal {
   Response response;
   bool closes = false;  // the connection, instead of reading on
@@ -66,6 +85,7 @@ struct Exchange {
   std::optional<Response> response;  // of a handler that took long
   size_t charged_bytes = 0;          // what the body holds of the budget
   size_t discarded_bytes = 0;
+  bool has_place = false;
   bool counted = false;  // among the unfinished requests
 };
 
@@ -135,20 +155,14 @@ Response too_large(const Exchange& exchange) {
                             .error());
 }
 
-Response unavailable(std::string_view why) {
+Response unavailable(std::string_view why, int64_t retry_after_s = 1) {
   Response response = error_response(Error{ErrorCode::kUnavailable, std::string(why), {}, "try again later"});
-  response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, "1");
+  response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(retry_after_s));
   return response;
 }
 
 Response busy() {
   return unavailable("the server holds as many request bodies as it may");
-}
-
-Response too_many(const Route& route) {
-  Response response = unavailable(fmt::format("more requests to {} wait than may", route.path));
-  response.status = 429;
-  return response;
 }
 
 Response call_handler(const Route& route, const Request& request) {
@@ -207,15 +221,19 @@ struct Listener::Server {
       : options(std::move(given)),
         routes(std::move(table)),
         budget(options.max_buffered_bytes),
-        workers(routes.has_long_ones() ? options.long_threads : 0, options.max_long_requests) {}
+        places(options.max_long_requests),
+        workers(routes.has_long_ones() ? options.long_threads : 0) {}
 
   MHD_Result begin(MHD_Connection* connection, Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
+  bool take_place(Exchange& exchange);
+  void leave_place(Exchange& exchange);
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
+  Response too_many(const Route& route);
   void hand_over(MHD_Connection* connection, Exchange& exchange);
   void complete(Exchange& exchange);
   void stop();
@@ -233,6 +251,7 @@ struct Listener::Server {
   uint16_t port = 0;
   MHD_Daemon* daemon = nullptr;
   BodyBudget budget;
+  Places places;
   std::once_flag stopped;
 
   std::mutex mutex;
@@ -241,6 +260,7 @@ struct Listener::Server {
   unsigned in_handlers = 0;
   unsigned unfinished = 0;  // in a handler, or with a reply under way
 
+  ReturnTimes return_times;
   WorkerThreads workers;  // the last member: its threads use the others
 };
 
@@ -255,15 +275,26 @@ MHD_Result Listener::Server::begin(MHD_Connection* connection, Exchange& exchang
     exchange.refusal = {std::move(match.refusal), exchange.has_body};
   } else if (declared_bytes > match.route->max_body_bytes) {
     exchange.refusal = {too_large(exchange), true};
-  } else if (match.route->takes_long && !workers.has_room()) {
-    exchange.refusal = {too_many(*match.route), declared_bytes > kReadOnBytes};
   } else if (!budget.has_room(declared_bytes)) {
     exchange.refusal = {busy(), true};
+  } else if (match.route->takes_long && !take_place(exchange)) {
+    exchange.refusal = {too_many(*match.route), declared_bytes > kReadOnBytes};
   }
   if (exchange.refusal && exchange.refusal->closes) {
     return queue(connection, std::move(exchange.refusal->response), /*close=*/true);
   }
   return MHD_YES;
+}
+
+bool Listener::Server::take_place(Exchange& exchange) {
+  exchange.has_place = places.take();
+  return exchange.has_place;
+}
+
+void Listener::Server::leave_place(Exchange& exchange) {
+  if (std::exchange(exchange.has_place, false)) {
+    places.give_back();
+  }
 }
 
 // Charged as it arrives, not as it is declared: a client that only announces bodies holds nothing.
@@ -342,23 +373,28 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
   return queued;
 }
 
+Response Listener::Server::too_many(const Route& route) {
+  Response response = unavailable(fmt::format("more requests to {} have come than may wait", route.path),
+                                  return_times.next_s(monotonic_now_ns(), workers.pace_ns()));
+  response.status = 429;
+  return response;
+}
+
 // finish() is called again once the connection is resumed.
 void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
   MHD_suspend_connection(connection);
-  const auto answer = [this, connection, &exchange](bool has_room) {
-    exchange.response =
-        has_room ? call_handler(*exchange.route, exchange.request) : too_many(*exchange.route);
+  workers.add([this, connection, &exchange] {
+    exchange.response = call_handler(*exchange.route, exchange.request);
     drop_body(exchange);
+    leave_place(exchange);
     MHD_resume_connection(connection);  // from here on the exchange may be gone
     leave_handler();
-  };
-  if (!workers.add([answer] { answer(true); })) {
-    answer(false);
-  }
+  });
 }
 
 void Listener::Server::complete(Exchange& exchange) {
   drop_body(exchange);
+  leave_place(exchange);
   if (exchange.counted) {
     const std::lock_guard lock(mutex);
     --unfinished;

@@ -20,9 +20,10 @@ struct ListenerOptions {
 
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;
-  // Those of handlers that take long, which hold up nobody else. So many of their requests may wait or be handled; beyond it 429.
+  // Those of handlers that take long, which hold up nobody else. So many of their requests may be received, wait or be handled at once;
+  // beyond it 429, with Retry-After such that no more clients come back than will be served by then.
   unsigned long_threads = 2;
-  size_t max_long_requests = 256;
+  size_t max_long_requests = 512;
 
   unsigned max_connections = 256;
   // Taken by each, idle or not. The head of a request must fit into half of it.

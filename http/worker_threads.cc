@@ -2,9 +2,17 @@
 
 #include <utility>
 
-namespace plimsoll::http {
+#include "base/time.h"
 
-WorkerThreads::WorkerThreads(unsigned threads, size_t most_jobs) : most_jobs_(most_jobs) {
+namespace plimsoll::http {
+namespace {
+
+// Of the newest job in the mean.
+constexpr double kNewestShare = 1.0 / 64;
+
+}  // namespace
+
+WorkerThreads::WorkerThreads(unsigned threads) {
   for (unsigned i = 0; i < threads; ++i) {
     threads_.emplace_back([this] { work(); });
   }
@@ -21,19 +29,15 @@ WorkerThreads::~WorkerThreads() {
   }
 }
 
-bool WorkerThreads::has_room() const {
+void WorkerThreads::add(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
-  return waiting_.size() + working_ < most_jobs_;
-}
-
-bool WorkerThreads::add(std::function<void()> job) {
-  const std::lock_guard lock(mutex_);
-  if (waiting_.size() + working_ >= most_jobs_) {
-    return false;
-  }
   waiting_.push_back(std::move(job));
   changed_.notify_one();
-  return true;
+}
+
+int64_t WorkerThreads::pace_ns() const {
+  const std::lock_guard lock(mutex_);
+  return threads_.empty() ? 0 : static_cast<int64_t>(mean_job_ns_ / static_cast<double>(threads_.size()));
 }
 
 void WorkerThreads::work() {
@@ -45,11 +49,12 @@ void WorkerThreads::work() {
     }
     const std::function<void()> job = std::move(waiting_.front());
     waiting_.pop_front();
-    ++working_;
     lock.unlock();
+    const int64_t start_ns = monotonic_now_ns();
     job();
+    const auto took_ns = static_cast<double>(monotonic_now_ns() - start_ns);
     lock.lock();
-    --working_;
+    mean_job_ns_ = mean_job_ns_ == 0 ? took_ns : mean_job_ns_ + kNewestShare * (took_ns - mean_job_ns_);
   }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -14,25 +14,25 @@ namespace plimsoll::http {
 // Any thread may call.
 class WorkerThreads {
  public:
-  // `most_jobs` wait or are worked on at once.
-  WorkerThreads(unsigned threads, size_t most_jobs);
+  explicit WorkerThreads(unsigned threads);
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
   // Does what is waiting, then ends the threads.
   ~WorkerThreads();
 
-  bool has_room() const;
-  // Jobs begin in the order in which they were added, and must not throw. False: there is no room, and nothing was added.
-  bool add(std::function<void()> job);
+  // Jobs begin in the order in which they were added, and must not throw. How many may wait is for the caller to bound.
+  void add(std::function<void()> job);
+
+  // One job is done every so often while there are always some waiting, to judge by the newest hundred or so; 0: none was done yet.
+  int64_t pace_ns() const;
 
  private:
   void work();
 
-  const size_t most_jobs_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;  // guarded by mutex_, as are the next two
-  size_t working_ = 0;
+  double mean_job_ns_ = 0;
   bool is_ending_ = false;
   std::vector<std::thread> threads_;
 };

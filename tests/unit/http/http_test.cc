@@ -539,6 +539,18 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
   ASSERT_TRUE(wait_until([&] { return client.send("PUT", "/long", "again")->ok(); }));
 }
 
+TEST(Http, CountsLongRequestsWhileTheyAreReceived) {
+  const auto listener = started({long_route("PUT", "/long", echo, 1000)}, {.max_long_requests = 1});
+  auto slow = std::make_unique<RawConnection>(*listener);
+  slow->send("PUT /long HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\n");
+  slow->send(std::string(700, 'a'));
+  ASSERT_TRUE(wait_until([&] { return listener->buffered_bytes() > 0; }));
+  Client client = client_of(*listener);
+  EXPECT_EQ(client.send("PUT", "/long", "b")->status, 429);
+  slow.reset();
+  ASSERT_TRUE(wait_until([&] { return client.send("PUT", "/long", "b")->ok(); }));
+}
+
 TEST(Http, LetsLongRequestsFinishWhenItStops) {
   std::latch entered(1);
   std::latch release(1);

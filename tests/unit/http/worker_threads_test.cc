@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <latch>
-#include <memory>
+#include <vector>
+
+#include "base/time.h"
 
 namespace plimsoll::http {
 namespace {
@@ -14,28 +15,29 @@ using testing::ElementsAre;
 TEST(WorkerThreads, BeginInTheOrderInWhichJobsCame) {
   std::vector<int> done;
   {
-    WorkerThreads workers(1, 10);
+    WorkerThreads workers(1);
     for (int i = 0; i < 5; ++i) {
-      EXPECT_TRUE(workers.add([&done, i] { done.push_back(i); }));
+      workers.add([&done, i] { done.push_back(i); });
     }
   }
   EXPECT_THAT(done, ElementsAre(0, 1, 2, 3, 4));
 }
 
-TEST(WorkerThreads, CountThoseThatWaitAndThoseThatRun) {
-  std::latch entered(1);
-  std::latch release(1);
-  WorkerThreads workers(1, 2);
-  EXPECT_TRUE(workers.add([&] {
-    entered.count_down();
-    release.wait();
-  }));
-  entered.wait();
-  EXPECT_TRUE(workers.has_room());
-  EXPECT_TRUE(workers.add([] {}));
-  EXPECT_FALSE(workers.has_room());
-  EXPECT_FALSE(workers.add([] { FAIL() << "it was refused"; }));
-  release.count_down();
+TEST(WorkerThreads, KnowTheirPace) {
+  int64_t work_ns = 0;
+  int64_t pace_ns = 0;
+  {
+    WorkerThreads workers(1);
+    EXPECT_EQ(workers.pace_ns(), 0);
+    workers.add([&] {
+      const int64_t start_ns = monotonic_now_ns();
+      while (work_ns < kNsPerSecond / 1000) {
+        work_ns = monotonic_now_ns() - start_ns;
+      }
+    });
+    workers.add([&] { pace_ns = workers.pace_ns(); });
+  }
+  EXPECT_GE(pace_ns, work_ns);
 }
 
 }  // namespace
