@@ -1,24 +1,13 @@
 #include "bench/fleet/daemon_simulator.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/epoll.h>
-
-#include <algorithm>
-#include <array>
-#include <deque>
 
 #include "base/time.h"
-#include "bench/fleet/http_connection.h"
 #include "bench/store/clock.h"
-#include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::bench {
 namespace {
-
-constexpr uint32_t kSourceAddresses = 64;
-constexpr uint32_t kMakerTag = UINT32_MAX;  // in events, where daemons have their number
 
 // After the last heartbeat was due: what is not answered by then never is.
 constexpr double kPatienceS = 60;
@@ -27,40 +16,31 @@ double seconds_until(int64_t wall_ns) {
   return static_cast<double>(wall_ns - wall_now_ns()) / kNsPerSecond;
 }
 
-}  // namespace
-
-struct DaemonSimulator::Daemon {
-  std::unique_ptr<HttpConnection> connection;  // null: none is open
-  bool is_fresh = false;                       // the connection: it has answered nothing yet
-  std::deque<Request> requests;                // the first of them is under way
-  std::map<std::string, wire::Assignment> assignments;
-};
-
-DaemonSimulator::DaemonSimulator(const SimulatorOptions& options, ProfileMaker& profiles, UniqueFd epoll)
-    : options_(options), profiles_(profiles), epoll_(std::move(epoll)) {
-  for (uint32_t i = 0; i < options.daemons; ++i) {
-    daemons_.push_back(std::make_unique<Daemon>());
-  }
+wire::AssignmentState state_of(const wire::Assignment& assignment, int64_t now_ns) {
+  const bool is_over = now_ns >= assignment.start_ns() + assignment.duration_ns();
+  return is_over ? wire::DONE : now_ns < assignment.start_ns() ? wire::WAITING : wire::RUNNING;
 }
 
-DaemonSimulator::~DaemonSimulator() = default;
+}  // namespace
 
 Result<std::unique_ptr<DaemonSimulator>> DaemonSimulator::create(const SimulatorOptions& options,
                                                                  ProfileMaker& profiles) {
-  UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  epoll_event event{.events = EPOLLIN, .data = {.u32 = kMakerTag}};
-  if (!epoll.valid() || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, profiles.fd(), &event) != 0) {
-    return fail_errno(errno, "preparing to wait for simulated daemons");
+  std::unique_ptr<DaemonSimulator> simulator(new DaemonSimulator(options, profiles));
+  DaemonSimulator& self = *simulator;
+  auto connections = Connections::create(
+      options.port, options.daemons, options.keeps_connections,
+      {.answered = [&self](uint32_t number,
+                           const Answer& answer) { return self.take_answer(number, answer); },
+       .failed =
+           [&self](uint32_t number, const Error& error) {
+             ++self.simulated_.failures[error.message];
+             return self.end(number);
+           }});
+  if (!connections) {
+    return propagate(connections);
   }
-  return std::unique_ptr<DaemonSimulator>(new DaemonSimulator(options, profiles, std::move(epoll)));
-}
-
-Result<Simulated> DaemonSimulator::register_all() {
-  return spread(Task::kRegister, 1);
-}
-
-Result<Simulated> DaemonSimulator::run(uint32_t intervals) {
-  return spread(Task::kHeartbeat, intervals);
+  simulator->connections_ = std::move(*connections);
+  return simulator;
 }
 
 Result<Simulated> DaemonSimulator::spread(Task task, uint32_t intervals) {
@@ -79,194 +59,105 @@ Result<Simulated> DaemonSimulator::spread(Task task, uint32_t intervals) {
       return propagate(wanted);
     }
   }
-  const double deadline_s = now_s() + kPatienceS;
-  while (unanswered_ + expected_ > 0 && now_s() < deadline_s) {
-    if (auto waited = wait(now_s() + 0.1); !waited) {
+  for (const double deadline_s = now_s() + kPatienceS; is_busy() && now_s() < deadline_s;) {
+    if (auto waited = wait(deadline_s); !waited) {
       return propagate(waited);
     }
   }
-  if (unanswered_ + expected_ > 0) {
-    simulated_.failures["never answered"] += unanswered_ + expected_;
+  if (is_busy()) {
+    simulated_.failures["never answered, or never asked"] += connections_->asking() + ordered_;
   }
   return std::move(simulated_);
 }
 
 // Until something happened, or that time.
 Status DaemonSimulator::wait(double until_s) {
-  if (auto sent = send_made(); !sent) {
-    return sent;
+  for (MadeProfile& profile : profiles_.take()) {
+    made_.emplace(now_s() + seconds_until(profile.window_end_ns), std::move(profile));
   }
-  std::array<epoll_event, 256> events;
-  const int timeout_ms = static_cast<int>(std::clamp((until_s - now_s()) * 1e3, 0.0, 100.0));
-  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms);
-  if (count < 0 && errno != EINTR) {
-    return fail_errno(errno, "waiting for simulated daemons");
-  }
-  for (int i = 0; i < count; ++i) {
-    const uint32_t tag = events[static_cast<size_t>(i)].data.u32;
-    if (tag != kMakerTag) {
-      if (auto advanced = advance(tag); !advanced) {
-        return advanced;
-      }
-      continue;
-    }
-    for (MadeProfile& profile : profiles_.take()) {
-      made_.emplace(now_s() + seconds_until(profile.window_end_ns), std::move(profile));
-    }
-  }
-  return {};
-}
-
-Status DaemonSimulator::send_made() {
   while (!made_.empty() && made_.begin()->first <= now_s()) {
-    auto node = made_.extract(made_.begin());
-    --expected_;
-    const uint32_t machine = node.mapped().machine;
-    if (auto wanted = want(machine, {Task::kUpload, node.key(), std::move(node.mapped())}); !wanted) {
+    auto due = made_.extract(made_.begin());
+    --ordered_;
+    const uint32_t machine = due.mapped().machine;
+    if (auto wanted = want(machine, {Task::kUpload, due.key(), std::move(due.mapped())}); !wanted) {
       return wanted;
     }
   }
-  return {};
+  return connections_->wait(until_s);
 }
 
 Status DaemonSimulator::want(uint32_t number, Request request) {
-  Daemon& daemon = *daemons_[number];
-  ++unanswered_;
-  daemon.requests.push_back(std::move(request));
-  return daemon.requests.size() == 1 ? begin_next(number) : Status();
+  std::deque<Request>& requests = daemons_[number].requests;
+  requests.push_back(std::move(request));
+  return requests.size() == 1 ? begin(number) : Status();
 }
 
-Status DaemonSimulator::begin_next(uint32_t number) {
-  return daemons_[number]->requests.empty() ? Status() : send(number);
-}
-
-Status DaemonSimulator::send(uint32_t number) {
-  Daemon& daemon = *daemons_[number];
-  if (daemon.connection == nullptr) {
-    auto opened = HttpConnection::open(INADDR_LOOPBACK + number % kSourceAddresses, options_.port);
-    if (!opened) {
-      return propagate(opened);
-    }
-    daemon.connection = std::make_unique<HttpConnection>(std::move(*opened));
-    daemon.is_fresh = true;
-    epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLET, .data = {.u32 = number}};
-    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, daemon.connection->fd(), &event) != 0) {
-      return fail_errno(errno, "waiting for one more simulated daemon");
-    }
-  }
+Status DaemonSimulator::begin(uint32_t number) {
+  Daemon& daemon = daemons_[number];
   const Request& request = daemon.requests.front();
-  const std::string method_and_path = request.task == Task::kUpload
-                                          ? "PUT /fleet/v1/profiles/" + request.profile.id
-                                      : request.task == Task::kRegister ? "POST /fleet/v1/register"
-                                                                        : "POST /fleet/v1/heartbeat";
-  daemon.connection->request(method_and_path, body_of(number, request));
-  return daemon.is_fresh ? Status() : advance(number);
+  switch (request.task) {
+    case Task::kRegister:
+      daemon.message = simulated_registration(number);
+      return connections_->ask(number, "POST /fleet/v1/register", daemon.message);
+    case Task::kHeartbeat:
+      daemon.message = heartbeat_of(number);
+      return connections_->ask(number, "POST /fleet/v1/heartbeat", daemon.message);
+    case Task::kUpload:
+      break;
+  }
+  return connections_->ask(number, "PUT /fleet/v1/profiles/" + request.profile.id, request.profile.encoded);
 }
 
-std::string DaemonSimulator::body_of(uint32_t number, const Request& request) {
-  if (request.task == Task::kUpload) {
-    return request.profile.encoded;
-  }
+Status DaemonSimulator::end(uint32_t number) {
+  std::deque<Request>& requests = daemons_[number].requests;
+  requests.pop_front();
+  return requests.empty() ? Status() : begin(number);
+}
+
+std::string DaemonSimulator::heartbeat_of(uint32_t number) const {
   const wire::Machine machine = simulated_machine(number);
-  if (request.task == Task::kRegister) {
-    wire::RegisterRequest message;
-    message.set_format_version(wire::kFormatVersion);
-    *message.mutable_machine() = machine;
-    return message.SerializeAsString();
-  }
   wire::HeartbeatRequest message;
   message.set_format_version(wire::kFormatVersion);
   message.set_machine_id(machine.id());
   message.set_boot_id(machine.boot_id());
   add_census(number, static_cast<int64_t>(options_.heartbeat_s * 1e9), message);
-  const int64_t now_ns = wall_now_ns();
-  for (const auto& [id, assignment] : daemons_[number]->assignments) {
+  for (const auto& [id, assignment] : daemons_[number].assignments) {
     wire::AssignmentReport& report = *message.add_assignments();
     report.set_id(id);
-    report.set_state(now_ns < assignment.start_ns()                              ? wire::WAITING
-                     : now_ns < assignment.start_ns() + assignment.duration_ns() ? wire::RUNNING
-                                                                                 : wire::DONE);
+    report.set_state(state_of(assignment, wall_now_ns()));
   }
   return message.SerializeAsString();
 }
 
-Status DaemonSimulator::advance(uint32_t number) {
-  Daemon& daemon = *daemons_[number];
-  if (daemon.connection == nullptr) {
-    return {};
+Status DaemonSimulator::take_answer(uint32_t number, const Answer& answer) {
+  const Request& request = daemons_[number].requests.front();
+  if (answer.status != 200) {
+    ++simulated_.failures[fmt::format("status {}: {:.200}", answer.status, answer.body)];
+  } else if (request.task == Task::kUpload) {
+    ++simulated_.delivered;
+  } else if (request.task == Task::kHeartbeat) {
+    simulated_.latencies_ms.push_back((now_s() - request.due_s) * 1e3);
+    take_heartbeat_reply(number, answer.body);
   }
-  const auto is_answered = daemon.connection->advance();
-  if (daemon.requests.empty()) {
-    if (!is_answered || daemon.connection->closes()) {
-      daemon.connection.reset();  // the server had enough of waiting
-    }
-    return {};
-  }
-  if (!is_answered) {
-    return lost_connection(number, is_answered.error());
-  }
-  if (!*is_answered) {
-    return {};
-  }
-  take_answer(number);
-  daemon.is_fresh = false;
-  if (daemon.connection->closes() || !options_.keeps_connections) {
-    daemon.connection.reset();
-  }
-  --unanswered_;
-  daemon.requests.pop_front();
-  return begin_next(number);
+  return end(number);
 }
 
-// As every HTTP client does, a request that met a connection just being closed for its age is sent again, over a new one.
-Status DaemonSimulator::lost_connection(uint32_t number, const Error& error) {
-  Daemon& daemon = *daemons_[number];
-  daemon.connection.reset();
-  if (!daemon.is_fresh) {
-    return send(number);
-  }
-  ++simulated_.failures[error.message];
-  --unanswered_;
-  daemon.requests.pop_front();
-  return begin_next(number);
-}
-
-void DaemonSimulator::take_answer(uint32_t number) {
-  Daemon& daemon = *daemons_[number];
-  const Request& request = daemon.requests.front();
-  const HttpConnection& answer = *daemon.connection;
-  if (answer.status() != 200) {
-    ++simulated_.failures[fmt::format("status {}: {:.200}", answer.status(), answer.body())];
-    return;
-  }
-  switch (request.task) {
-    case Task::kRegister:
-      return;
-    case Task::kUpload:
-      ++simulated_.delivered;
-      return;
-    case Task::kHeartbeat:
-      simulated_.latencies_ms.push_back((now_s() - request.due_s) * 1e3);
-      take_heartbeat_reply(number, answer.body());
-  }
-}
-
-void DaemonSimulator::take_heartbeat_reply(uint32_t number, std::string_view body) {
+void DaemonSimulator::take_heartbeat_reply(uint32_t number, const std::string& body) {
   wire::HeartbeatReply reply;
-  if (!reply.ParseFromString(std::string(body)) || reply.register_again()) {
+  if (!reply.ParseFromString(body) || reply.register_again()) {
     ++simulated_.failures["a heartbeat's reply that does not know the machine"];
     return;
   }
   std::map<std::string, wire::Assignment> assignments;
   for (const wire::Assignment& assignment : reply.assignments()) {
-    if (!daemons_[number]->assignments.contains(assignment.id())) {
+    if (!daemons_[number].assignments.contains(assignment.id())) {
       ++simulated_.assigned;
-      ++expected_;
+      ++ordered_;
       profiles_.order(number, assignment);
     }
     assignments.emplace(assignment.id(), assignment);
   }
-  daemons_[number]->assignments = std::move(assignments);
+  daemons_[number].assignments = std::move(assignments);
 }
 
 }  // namespace plimsoll::bench

@@ -3,15 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "bench/fleet/connections.h"
 #include "bench/fleet/profile_maker.h"
+#include "proto/fleet.pb.h"
 
 namespace plimsoll::bench {
 
@@ -36,12 +37,12 @@ class DaemonSimulator {
                                                          ProfileMaker& profiles);
   DaemonSimulator(const DaemonSimulator&) = delete;
   DaemonSimulator& operator=(const DaemonSimulator&) = delete;
-  ~DaemonSimulator();
+  ~DaemonSimulator() = default;
 
   // All daemons register, spread over one interval of heartbeats.
-  Result<Simulated> register_all();
+  Result<Simulated> register_all() { return spread(Task::kRegister, 1); }
   // So many intervals of heartbeats; then what is under way is waited for.
-  Result<Simulated> run(uint32_t intervals);
+  Result<Simulated> run(uint32_t intervals) { return spread(Task::kHeartbeat, intervals); }
 
  private:
   enum class Task { kRegister, kHeartbeat, kUpload };
@@ -50,28 +51,30 @@ class DaemonSimulator {
     double due_s;
     MadeProfile profile;  // of an upload
   };
-  struct Daemon;
+  struct Daemon {
+    std::deque<Request> requests;  // the first of them is under way
+    std::string message;           // which it sends
+    std::map<std::string, wire::Assignment> assignments;
+  };
 
-  DaemonSimulator(const SimulatorOptions& options, ProfileMaker& profiles, UniqueFd epoll);
+  DaemonSimulator(const SimulatorOptions& options, ProfileMaker& profiles)
+      : options_(options), profiles_(profiles), daemons_(options.daemons) {}
   Result<Simulated> spread(Task task, uint32_t intervals);
   Status wait(double until_s);
-  Status send_made();
   Status want(uint32_t number, Request request);
-  Status begin_next(uint32_t number);
-  Status send(uint32_t number);
-  Status advance(uint32_t number);
-  Status lost_connection(uint32_t number, const Error& error);
-  void take_answer(uint32_t number);
-  void take_heartbeat_reply(uint32_t number, std::string_view body);
-  std::string body_of(uint32_t number, const Request& request);
+  Status begin(uint32_t number);
+  Status end(uint32_t number);
+  std::string heartbeat_of(uint32_t number) const;
+  Status take_answer(uint32_t number, const Answer& answer);
+  void take_heartbeat_reply(uint32_t number, const std::string& body);
+  bool is_busy() const { return connections_->asking() + ordered_ > 0; }
 
   const SimulatorOptions options_;
   ProfileMaker& profiles_;
-  const UniqueFd epoll_;
-  std::vector<std::unique_ptr<Daemon>> daemons_;
+  std::unique_ptr<Connections> connections_;
+  std::vector<Daemon> daemons_;
   std::multimap<double, MadeProfile> made_;  // by when they may be sent
-  uint64_t unanswered_ = 0;                  // requests
-  uint64_t expected_ = 0;                    // profiles that were ordered and are not sent yet
+  uint64_t ordered_ = 0;                     // profiles that are not sent yet
   Simulated simulated_;
 };
 

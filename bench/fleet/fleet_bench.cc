@@ -6,12 +6,13 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 2> kParts{{
+const std::array<Part, 3> kParts{{
     {"draws", "a draw over a million machines in a thousand strata, with minima for strata and jobs",
      measure_draws},
     {"heartbeats",
      "a server with 10,000 daemons that send heartbeats, and profiles when drawn (--full: with 100,000 too)",
      measure_heartbeats},
+    {"uploads", "a server to which ten times as many profiles are offered as it can take", measure_uploads},
 }};
 
 }  // namespace

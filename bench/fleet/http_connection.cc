@@ -5,7 +5,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -72,9 +74,9 @@ Result<HttpConnection> HttpConnection::open(uint32_t from_address, uint16_t port
 }
 
 void HttpConnection::request(std::string_view method_and_path, std::string_view body) {
-  outgoing_ = fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n", method_and_path,
-                          body.size());
-  outgoing_ += body;
+  head_ = fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n", method_and_path,
+                      body.size());
+  body_ = body;
   sent_ = 0;
   incoming_.clear();
   body_start_ = 0;
@@ -90,9 +92,21 @@ Result<bool> HttpConnection::advance() {
   return is_complete();
 }
 
+// Head and body leave together, without a copy of both in one piece.
+ssize_t HttpConnection::send_once() const {
+  const std::string_view head = std::string_view(head_).substr(std::min(sent_, head_.size()));
+  const std::string_view body = body_.substr(sent_ - (head_.size() - head.size()));
+  std::array<iovec, 2> parts{
+      {{const_cast<char*>(head.data()), head.size()}, {const_cast<char*>(body.data()), body.size()}}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL);
+}
+
 Status HttpConnection::send_some() {
-  while (has_unsent()) {
-    const ssize_t sent = ::send(fd_.get(), outgoing_.data() + sent_, outgoing_.size() - sent_, MSG_NOSIGNAL);
+  while (sent_ < head_.size() + body_.size()) {
+    const ssize_t sent = send_once();
     if (sent < 0) {
       // A server may answer, and close, before it has heard all.
       return would_wait() || errno == EPIPE || errno == ECONNRESET ? Status() : lost("sending over");

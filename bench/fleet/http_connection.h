@@ -1,6 +1,8 @@
 // A connection that never waits: thousands of them fit into one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +12,12 @@
 
 namespace plimsoll::bench {
 
+struct Answer {
+  unsigned status = 0;
+  std::string body;
+  int64_t retry_after_s = 0;  // 0: it was not said
+};
+
 // One request at a time over HTTP/1.1. Of responses it takes what the server's have: a length, not chunks.
 class HttpConnection {
  public:
@@ -18,29 +26,28 @@ class HttpConnection {
 
   int fd() const { return fd_.get(); }
 
-  // Begins a request. `method_and_path` is like "POST /fleet/v1/heartbeat". The response to the one before must be there.
+  // Begins a request. `method_and_path` is like "POST /fleet/v1/heartbeat"; `body` is to stay until the response is there. That to the
+  // request before must be.
   void request(std::string_view method_and_path, std::string_view body);
   // Sends and receives what is possible now. Returns whether the response is there. kUnavailable: the connection is of no use any more.
   Result<bool> advance();
-  bool has_unsent() const { return sent_ < outgoing_.size(); }
 
-  unsigned status() const { return status_; }
-  std::string_view body() const { return std::string_view(incoming_).substr(body_start_); }
-  // The seconds of Retry-After; 0: none were said.
-  int64_t retry_after_s() const { return retry_after_s_; }
+  Answer answer() const { return {status_, incoming_.substr(body_start_), retry_after_s_}; }
   // Whether the server closes it after this response.
   bool closes() const { return closes_; }
 
  private:
   explicit HttpConnection(UniqueFd fd) : fd_(std::move(fd)) {}
   Status send_some();
+  ssize_t send_once() const;
   Status receive_some();
   Result<bool> is_complete();
   Status read_head(std::string_view head);
 
   UniqueFd fd_;
-  std::string outgoing_;
-  size_t sent_ = 0;
+  std::string head_;
+  std::string_view body_;
+  size_t sent_ = 0;  // of both
   std::string incoming_;
   size_t body_start_ = 0;  // 0: the head is not there yet
   size_t body_bytes_ = 0;

@@ -11,4 +11,7 @@ Status measure_draws(const Flags& flags, Report& report);
 // What a server takes for the heartbeats of 10,000 daemons, of which one in a hundred is drawn and uploads profiles.
 Status measure_heartbeats(const Flags& flags, Report& report);
 
+// What a server takes in where ten times as many profiles are offered as it can.
+Status measure_uploads(const Flags& flags, Report& report);
+
 }  // namespace plimsoll::bench

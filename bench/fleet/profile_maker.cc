@@ -1,7 +1,8 @@
 #include "bench/fleet/profile_maker.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
+
+#include <algorithm>
 
 #include "base/hex.h"
 #include "base/time.h"
@@ -13,6 +14,25 @@ namespace {
 
 constexpr uint32_t kInstances = 20;
 constexpr uint32_t kMachinesOfCluster = 500;
+constexpr uint32_t kSampleSets = 500;
+
+MadeProfile encoded(uint32_t machine, const wire::RawProfile& profile) {
+  return {.machine = machine,
+          .id = to_hex(profile.profile_id()),
+          .encoded = wire::encode(profile),
+          .window_end_ns = profile.window().end().wall_ns()};
+}
+
+// Sixteen bytes that no other has.
+std::string numbered_id(uint64_t number) {
+  std::string id;
+  for (const uint64_t half : {number, scrambled(number)}) {
+    for (uint32_t shift = 0; shift < 64; shift += 8) {
+      id += static_cast<char>(half >> shift & 0xffU);
+    }
+  }
+  return id;
+}
 
 }  // namespace
 
@@ -33,6 +53,13 @@ wire::Machine simulated_machine(uint32_t machine) {
   return made;
 }
 
+std::string simulated_registration(uint32_t machine) {
+  wire::RegisterRequest message;
+  message.set_format_version(wire::kFormatVersion);
+  *message.mutable_machine() = simulated_machine(machine);
+  return message.SerializeAsString();
+}
+
 void add_census(uint32_t machine, int64_t interval_ns, wire::HeartbeatRequest& heartbeat) {
   heartbeat.set_census_ns(interval_ns);
   for (uint32_t i = 0; i < kInstances; ++i) {
@@ -47,10 +74,7 @@ void add_census(uint32_t machine, int64_t interval_ns, wire::HeartbeatRequest& h
 }
 
 ProfileMaker::ProfileMaker()
-    : tree_(generate_stacks(kJobs, kStacksOfJob)),
-      profiles_(tree_),
-      made_signal_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      thread_([this] { make_ordered(); }) {}
+    : tree_(generate_stacks(kJobs, kStacksOfJob)), profiles_(tree_), thread_([this] { make_ordered(); }) {}
 
 ProfileMaker::~ProfileMaker() {
   {
@@ -62,6 +86,29 @@ ProfileMaker::~ProfileMaker() {
 }
 
 MadeProfile ProfileMaker::make(uint32_t machine, const wire::Assignment& assignment) {
+  return encoded(machine, generate(machine, assignment));
+}
+
+std::deque<MadeProfile> ProfileMaker::make_many(uint32_t count) {
+  wire::Assignment assignment;
+  assignment.set_id("many");
+  assignment.set_duration_ns(10 * kNsPerSecond);
+  assignment.set_start_ns(wall_now_ns() - 2 * assignment.duration_ns());
+  std::vector<wire::RawProfile> profiles;
+  for (uint32_t i = 0; i < std::min(count, kSampleSets); ++i) {
+    profiles.push_back(generate(i, assignment));
+  }
+  std::deque<MadeProfile> made;
+  for (uint32_t machine = 0; machine < count; ++machine) {
+    wire::RawProfile& profile = profiles[machine % kSampleSets];
+    profile.set_profile_id(numbered_id(machine));
+    *profile.mutable_machine() = simulated_machine(machine);
+    made.push_back(encoded(machine, profile));
+  }
+  return made;
+}
+
+wire::RawProfile ProfileMaker::generate(uint32_t machine, const wire::Assignment& assignment) {
   uint32_t window = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -70,16 +117,12 @@ MadeProfile ProfileMaker::make(uint32_t machine, const wire::Assignment& assignm
   wire::RawProfile profile = profiles_.generate(machine, window);
   *profile.mutable_machine() = simulated_machine(machine);
   *profile.mutable_assignment() = assignment;
-  const int64_t end_ns = assignment.start_ns() + assignment.duration_ns();
   wire::ClockPair& start = *profile.mutable_window()->mutable_start();
   wire::ClockPair& end = *profile.mutable_window()->mutable_end();
   end.set_monotonic_ns(start.monotonic_ns() + assignment.duration_ns());
   start.set_wall_ns(assignment.start_ns());
-  end.set_wall_ns(end_ns);
-  return {.machine = machine,
-          .id = to_hex(profile.profile_id()),
-          .encoded = wire::encode(profile),
-          .window_end_ns = end_ns};
+  end.set_wall_ns(assignment.start_ns() + assignment.duration_ns());
+  return profile;
 }
 
 void ProfileMaker::order(uint32_t machine, const wire::Assignment& assignment) {
@@ -89,8 +132,6 @@ void ProfileMaker::order(uint32_t machine, const wire::Assignment& assignment) {
 }
 
 std::vector<MadeProfile> ProfileMaker::take() {
-  uint64_t count = 0;
-  [[maybe_unused]] const ssize_t read = ::read(made_signal_.get(), &count, sizeof(count));
   const std::lock_guard lock(mutex_);
   return std::exchange(made_, {});
 }
@@ -108,8 +149,6 @@ void ProfileMaker::make_ordered() {
     MadeProfile made = make(order.machine, order.assignment);
     lock.lock();
     made_.push_back(std::move(made));
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(made_signal_.get(), &one, sizeof(one));
   }
 }
 

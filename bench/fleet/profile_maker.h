@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "bench/store/raw_profiles.h"
 #include "bench/store/stack_tree.h"
 #include "proto/fleet.pb.h"
@@ -26,6 +25,8 @@ struct MadeProfile {
 
 // What a simulated machine says of itself.
 wire::Machine simulated_machine(uint32_t machine);
+// Its wire::RegisterRequest.
+std::string simulated_registration(uint32_t machine);
 // What runs there.
 void add_census(uint32_t machine, int64_t interval_ns, wire::HeartbeatRequest& heartbeat);
 
@@ -38,23 +39,23 @@ class ProfileMaker {
 
   // Of one window of a machine: 2,000 samples. Any thread.
   MadeProfile make(uint32_t machine, const wire::Assignment& assignment);
+  // Many of windows that are over, each of a machine of its own, in half a millisecond each: there are 500 sets of samples.
+  std::deque<MadeProfile> make_many(uint32_t count);
 
   // The same in the background; one thread orders and takes.
   void order(uint32_t machine, const wire::Assignment& assignment);
   std::vector<MadeProfile> take();
-  // Readable where there is something to take.
-  int fd() const { return made_signal_.get(); }
 
  private:
   struct Order {
     uint32_t machine;
     wire::Assignment assignment;
   };
+  wire::RawProfile generate(uint32_t machine, const wire::Assignment& assignment);
   void make_ordered();
 
   const StackTree tree_;
   const RawProfiles profiles_;
-  const UniqueFd made_signal_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_ending_ = false;         // guarded by mutex_

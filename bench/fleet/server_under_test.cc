@@ -46,32 +46,50 @@ Result<ServerUnderTest> ServerUnderTest::start(const std::string& settings) {
   if (!folder) {
     return propagate(folder);
   }
-  const std::string config = *folder / "server.toml";
-  std::ofstream(config) << "[server]\nlisten = \"127.0.0.1:0\"\nfleet_listen = \"127.0.0.1:0\"\n" << settings;
-  auto child =
-      Child::start({sibling_program("plimsoll"), "server", "--config", config, "--data", *folder / "data"},
-                   *folder / "log");
+  std::ofstream(*folder / "server.toml")
+      << "[server]\nlisten = \"127.0.0.1:0\"\nfleet_listen = \"127.0.0.1:0\"\n"
+      << settings;
+  ServerUnderTest server(std::move(*folder));
+  const auto started = server.start_child();
+  return started ? Result<ServerUnderTest>(std::move(server)) : propagate(started);
+}
+
+Status ServerUnderTest::kill_and_restart() {
+  child_.reset();
+  return start_child();
+}
+
+// One for each start: the newest port stands nowhere else.
+std::string ServerUnderTest::log_file() const {
+  return folder_ / fmt::format("log-{}", starts_);
+}
+
+Status ServerUnderTest::start_child() {
+  ++starts_;
+  auto child = Child::start({sibling_program("plimsoll"), "server", "--config", folder_ / "server.toml",
+                             "--data", folder_ / "data"},
+                            log_file());
   if (!child) {
     return propagate(child);
   }
-  ServerUnderTest server(std::move(*folder), std::move(*child));
+  child_ = std::make_unique<Child>(std::move(*child));
   const double deadline_s = now_s() + kPatienceS;
   while (now_s() < deadline_s) {
-    if (const auto port = number_after<uint16_t>(server.log(), "daemons on 127.0.0.1:")) {
-      server.fleet_port_ = *port;
-      return server;
+    if (const auto port = number_after<uint16_t>(log(), "daemons on 127.0.0.1:")) {
+      fleet_port_ = *port;
+      return {};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kPatienceS, server.log());
+  return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kPatienceS, log());
 }
 
 std::string ServerUnderTest::log() const {
-  return contents(folder_ / "log");
+  return contents(log_file());
 }
 
 Result<double> ServerUnderTest::cpu_s() const {
-  const std::string stat = contents(fmt::format("/proc/{}/stat", child_.pid()));
+  const std::string stat = contents(fmt::format("/proc/{}/stat", child_->pid()));
   // Behind the name, which may hold anything: state, then ten numbers, then user and system time (proc(5)).
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) {
@@ -90,7 +108,7 @@ Result<double> ServerUnderTest::cpu_s() const {
 
 Result<uint64_t> ServerUnderTest::peak_rss_bytes() const {
   const auto kibibytes =
-      number_after<uint64_t>(contents(fmt::format("/proc/{}/status", child_.pid())), "VmHWM:");
+      number_after<uint64_t>(contents(fmt::format("/proc/{}/status", child_->pid())), "VmHWM:");
   return kibibytes ? Result<uint64_t>(*kibibytes * 1024) : propagate(kibibytes);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -15,19 +16,26 @@ class ServerUnderTest {
   // `settings` is the text of its configuration, without addresses and data directory. Returns once it listens.
   static Result<ServerUnderTest> start(const std::string& settings);
 
+  // Killed, as by a crash, and started again with the same data; returns once it listens.
+  Status kill_and_restart();
+
   uint16_t fleet_port() const { return fleet_port_; }
   std::string data_dir() const { return folder_ / "data"; }
+  // Since the last restart.
   std::string log() const;
 
-  // Of all threads since the start.
+  // Of all threads since the start, or since the last restart; the same holds for the memory.
   Result<double> cpu_s() const;
   Result<uint64_t> peak_rss_bytes() const;
 
  private:
-  ServerUnderTest(ScratchFolder folder, Child child) : folder_(std::move(folder)), child_(std::move(child)) {}
+  explicit ServerUnderTest(ScratchFolder folder) : folder_(std::move(folder)) {}
+  Status start_child();
+  std::string log_file() const;
 
   ScratchFolder folder_;
-  Child child_;
+  std::unique_ptr<Child> child_;  // present once started
+  uint32_t starts_ = 0;
   uint16_t fleet_port_ = 0;
 };
 
