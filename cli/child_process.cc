@@ -1,14 +1,25 @@
 #include "cli/child_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+
+#include "base/time.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll::cli {
 namespace {
+
+int64_t ns_of(const timeval& time) {
+  return time.tv_sec * kNsPerSecond + time.tv_usec * (kNsPerSecond / 1'000'000);
+}
 
 // What a child is started with; the C interface needs them destroyed by hand.
 struct SpawnSettings {
@@ -67,6 +78,33 @@ void ChildProcess::stop() {
     ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
   }
+}
+
+Result<std::optional<ChildEnd>> ChildProcess::wait(std::initializer_list<int> wake_fds) {
+  const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  if (!process.valid()) {
+    return fail_errno(errno, "waiting for process {}", pid_);
+  }
+  std::vector<pollfd> polled{{.fd = process.get(), .events = POLLIN, .revents = 0}};
+  for (const int wake_fd : wake_fds) {
+    polled.push_back({.fd = wake_fd, .events = POLLIN, .revents = 0});
+  }
+  while (::poll(polled.data(), polled.size(), -1) < 0) {
+    if (errno != EINTR) {
+      return fail_errno(errno, "waiting for process {}", pid_);
+    }
+  }
+  if (polled[0].revents == 0) {
+    return std::nullopt;
+  }
+  int status = 0;
+  rusage usage{};
+  if (::wait4(pid_, &status, 0, &usage) != pid_) {
+    return fail_errno(errno, "waiting for process {}", pid_);
+  }
+  pid_ = -1;
+  return ChildEnd{.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                  .cpu_ns = ns_of(usage.ru_utime) + ns_of(usage.ru_stime)};
 }
 
 bool ChildProcess::is_running() {

@@ -3,6 +3,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +13,11 @@
 #include "base/result.h"
 
 namespace plimsoll::cli {
+
+struct ChildEnd {
+  int status = 0;      // as a shell has it: that of exit(), or 128 and the number of the signal that ended it
+  int64_t cpu_ns = 0;  // user and system time, its own and of all that it waited for
+};
 
 // Ends the group (SIGKILL) and waits for the program when destroyed. Move-only.
 class ChildProcess {
@@ -25,6 +33,9 @@ class ChildProcess {
 
   // Asks it to end (SIGTERM to the group) and waits for it.
   void stop();
+
+  // Waits for its end. Nothing where one of `wake_fds` became readable before.
+  Result<std::optional<ChildEnd>> wait(std::initializer_list<int> wake_fds);
 
   // Whether it is still there; false as well once it has ended by itself.
   bool is_running();

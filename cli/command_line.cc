@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/suggest.h"
+#include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
@@ -79,12 +80,65 @@ void add_demo(CLI::App& app, DemoOptions& options) {
       ->check(CLI::Range(1, 1000));
 }
 
+void add_calibrate(CLI::App& app, CalibrateOptions& options) {
+  auto* command = app.add_subcommand("calibrate", "Measure how often this machine may be sampled");
+  command
+      ->add_option("--rates", options.rates_hz,
+                   "Samples a second on each CPU that are tried (default 19,49,99,199,499,999)")
+      ->delimiter(',')
+      ->type_name("HZ,...")
+      ->check(CLI::Range(1, 10'000));
+  command
+      ->add_option("--overhead", options.overhead_percent,
+                   "How much longer the command may take at most (default 1)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.001, 100.0));
+  command
+      ->add_option("--confidence", options.confidence_percent,
+                   "How sure it is to be that the rate keeps to that (default 95)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(51.0, 99.99));
+  command
+      ->add_option("--rounds", options.rounds,
+                   "Runs of the command at each rate, and twice without (default 20)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 100'000));
+  command->add_flag("--cpu", options.measures_cpu_time, "Compare CPU time in place of the time on the wall");
+  command->add_option("--limit", options.limit_s, "Longest run of the command (default 3600)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 80'000.0));
+  command
+      ->add_option("--event-set", options.event_sets,
+                   "Events to sample at once, as plimsolld takes them; may be repeated (default: its own)")
+      ->allow_extra_args(false)
+      ->type_name("EVENT,...");
+  command
+      ->add_option("--stack-bytes", options.stack_bytes,
+                   "Bytes of the user stack captured with a sample (default 16384)")
+      ->type_name("BYTES")
+      ->check(CLI::Range(8, 65'536));
+  command->add_flag("--json", options.is_json, "Print a JSON document in place of text");
+  command->add_option("command", options.command, "What is measured, behind \"--\": the same work each time")
+      ->type_name("COMMAND");
+  command->footer(
+      "Runs the command over and over: without a profiler, and at each rate while plimsolld samples the "
+      "whole "
+      "machine,\nin random order. Says by how much each rate slows it down, and which is the highest that "
+      "stays "
+      "below --overhead\neven in its upper confidence limit. Let the machine do nothing else, and take a "
+      "command "
+      "of a second or more.\n\n"
+      "Example:\n"
+      "  plimsoll calibrate --overhead 0.5 --rounds 50 -- gzip -9 -c /usr/bin/gdb\n");
+}
+
 // What each subcommand was told.
 struct Options {
   ViewCommands views;
   ImportOptions import;
   ServerOptions server;
   DemoOptions demo;
+  CalibrateOptions calibrate;
   StoreCompactOptions store_compact;
   SymbolOptions symbols;
 };
@@ -97,6 +151,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
     done = run_server(options.server);
+  } else if (app.got_subcommand("calibrate")) {
+    done = run_calibrate(options.calibrate);
   } else if (app.got_subcommand("store")) {
     done = run_store_compact(options.store_compact);
   } else if (gives_symbol_command(app)) {
@@ -138,6 +194,7 @@ int run(int argc, char** argv) {
   options.views.add_to(app);
   add_import(app, options.import);
   add_server(app, options.server);
+  add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);
   add_symbol_commands(app, options.symbols);
   try {

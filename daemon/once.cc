@@ -8,11 +8,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/durable_file.h"
 #include "base/time.h"
 #include "daemon/collector.h"
+#include "daemon/service/service_notifier.h"
 #include "daemon/service/signals.h"
 #include "proto/profile_codec.h"
 
@@ -163,13 +166,18 @@ Status collect_once(const OnceOptions& options) {
   window.with_kernel_symbols = true;
   window.wake_fd = stop->fd();
   const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
-  if (is_terminal) {
-    window.progress = [&](int64_t elapsed_ns, uint64_t hits) {
+  ServiceNotifier notifier(::getenv);
+  bool is_ready = false;
+  window.progress = [&](int64_t elapsed_ns, uint64_t hits) {
+    if (!std::exchange(is_ready, true)) {
+      notifier.ready();
+    }
+    if (is_terminal) {
       fmt::print(stderr, "\rcollecting: {:.1f} of {:g} s, {} samples ", static_cast<double>(elapsed_ns) / 1e9,
                  options.seconds, hits);
       std::fflush(stderr);
-    };
-  }
+    }
+  };
   const auto profile = (*collector)->collect(window);
   if (is_terminal) {
     fmt::print(stderr, "\n");

@@ -27,7 +27,7 @@ struct OnceOptions {
 };
 
 // Prints what it did on standard output, its progress on standard error if that is a terminal. SIGINT and
-// SIGTERM end the window early and keep what was collected.
+// SIGTERM end the window early and keep what was collected. Says READY=1 to who listens at NOTIFY_SOCKET (sd_notify(3)) once it samples.
 Status collect_once(const OnceOptions& options);
 
 }  // namespace plimsoll

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <map>
 
+#include "daemon/service/ready_socket.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll {
@@ -64,6 +65,25 @@ TEST(ServiceNotifier, TellsWhatHappensToAPath) {
   EXPECT_THAT(listener.next(), StartsWith("RELOADING=1\nMONOTONIC_USEC="));
   notifier.stopping();
   EXPECT_EQ(listener.next(), "STOPPING=1");
+}
+
+TEST(ReadySocket, HearsWhetherAServiceIsReady) {
+  const auto socket = ReadySocket::open();
+  ASSERT_TRUE(socket.has_value()) << socket.error().text();
+  ServiceNotifier notifier = plimsoll::notifier({{"NOTIFY_SOCKET", socket->address()}});
+  EXPECT_FALSE(socket->take_ready());
+  notifier.status("READY=1 soon");
+  EXPECT_FALSE(socket->take_ready());
+  notifier.ready();
+  notifier.status("at work");
+  EXPECT_TRUE(socket->take_ready());
+  EXPECT_FALSE(socket->take_ready()) << "it was said once";
+}
+
+TEST(ReadySocket, HasAnAddressOfItsOwn) {
+  const auto first = ReadySocket::open();
+  const auto second = ReadySocket::open();
+  EXPECT_NE(first->address(), second->address());
 }
 
 TEST(ServiceNotifier, TellsAnAbstractSocket) {

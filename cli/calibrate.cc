@@ -1,0 +1,224 @@
+#include "cli/calibrate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <random>
+
+#include "base/time.h"
+#include "cli/json_text.h"
+#include "cli/profiled_runs.h"
+#include "cli/views/terminal.h"
+#include "scheduler/calibration/slowdown.h"
+
+namespace plimsoll::cli {
+namespace {
+
+using scheduler::Slowdown;
+
+// What each round runs: without a profiler, likewise as a control, and at each rate.
+constexpr size_t kWithout = 0;
+constexpr size_t kControl = 1;
+constexpr size_t kFirstRate = 2;
+
+// Of each arm, by round.
+using Times = std::vector<std::vector<double>>;
+
+class Progress {
+ public:
+  explicit Progress(size_t runs) : runs_(runs), is_shown_(::isatty(STDERR_FILENO) == 1) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { show("\r\x1b[K"); }
+
+  void begin_run(size_t round, size_t rounds, uint32_t rate_hz) {
+    const auto left_ns = done_ == 0 ? 0
+                                    : (monotonic_now_ns() - start_ns_) / static_cast<int64_t>(done_) *
+                                          static_cast<int64_t>(runs_ - done_);
+    show(fmt::format("\r\x1b[Kround {} of {}, {}{} ", round, rounds,
+                     rate_hz == 0 ? "without a profiler" : fmt::format("at {} Hz", rate_hz),
+                     done_ == 0 ? "" : fmt::format("; {} s left", left_ns / kNsPerSecond)));
+    ++done_;
+  }
+
+ private:
+  void show(const std::string& text) const {
+    if (is_shown_) {
+      std::fputs(text.c_str(), stderr);
+      std::fflush(stderr);
+    }
+  }
+
+  const size_t runs_;
+  const bool is_shown_;
+  const int64_t start_ns_ = monotonic_now_ns();
+  size_t done_ = 0;
+};
+
+uint32_t rate_of(size_t arm, const CalibrateOptions& options) {
+  return arm < kFirstRate ? 0 : options.rates_hz[arm - kFirstRate];
+}
+
+Result<Times> measure(const CalibrateOptions& options, ProfiledRuns& runs) {
+  std::vector<size_t> arms(kFirstRate + options.rates_hz.size());
+  std::iota(arms.begin(), arms.end(), size_t{0});
+  Times times(arms.size());
+  Progress progress(options.rounds * arms.size() + 1);
+  std::mt19937_64 random(std::random_device{}());
+  // What the first run reads from the disk the others find in memory.
+  progress.begin_run(0, options.rounds, 0);
+  if (const auto warmed = runs.run(0); !warmed) {
+    return propagate(warmed);
+  }
+  for (uint32_t round = 1; round <= options.rounds; ++round) {
+    std::ranges::shuffle(arms, random);
+    for (const size_t arm : arms) {
+      progress.begin_run(round, options.rounds, rate_of(arm, options));
+      const auto time = runs.run(rate_of(arm, options));
+      if (!time) {
+        return propagate(time, "round {}", round);
+      }
+      times[arm].push_back(static_cast<double>(options.measures_cpu_time ? time->cpu_ns : time->wall_ns));
+    }
+  }
+  return times;
+}
+
+struct Findings {
+  Slowdown control;
+  std::vector<Slowdown> by_rate;
+  std::optional<size_t> permitted;  // its place
+};
+
+Result<Findings> judge(const CalibrateOptions& options, const Times& times) {
+  Findings findings;
+  for (size_t arm = kControl; arm < times.size(); ++arm) {
+    const auto slowdown =
+        scheduler::slowdown_of(times[kWithout], times[arm], options.confidence_percent / 100);
+    if (!slowdown) {
+      return with_hint(propagate(slowdown), "a command that runs for a second or longer tells more");
+    }
+    if (arm == kControl) {
+      findings.control = *slowdown;
+    } else {
+      findings.by_rate.push_back(*slowdown);
+    }
+  }
+  findings.permitted = scheduler::highest_permitted(findings.by_rate, options.overhead_percent / 100);
+  return findings;
+}
+
+query::GridCell percent_cell(double share, bool is_wary) {
+  return {.text = fmt::format("{:+.2f} %", 100 * share),
+          .emphasis = is_wary ? query::Emphasis::kWary : query::Emphasis::kNone};
+}
+
+void print_text(const CalibrateOptions& options, const Findings& findings) {
+  query::GridColumn rates{.header = {"rate"}, .cells = {{"none"}}, .is_text = true};
+  query::GridColumn means{.header = {"slowdown"}, .cells = {percent_cell(findings.control.mean, false)}};
+  query::GridColumn limits{.header = {"upper limit"},
+                           .cells = {percent_cell(findings.control.upper_limit, false)}};
+  for (size_t i = 0; i < findings.by_rate.size(); ++i) {
+    const Slowdown& slowdown = findings.by_rate[i];
+    rates.cells.push_back({.text = fmt::format("{} Hz", options.rates_hz[i])});
+    means.cells.push_back(percent_cell(slowdown.mean, false));
+    limits.cells.push_back(
+        percent_cell(slowdown.upper_limit, slowdown.upper_limit > options.overhead_percent / 100));
+  }
+  fmt::print(
+      "{} of {} beside runs without a profiler, in {} rounds; upper limits with a confidence of {:g} "
+      "%\n\n{}\n",
+      options.measures_cpu_time ? "CPU time" : "time", fmt::join(options.command, " "), options.rounds,
+      options.confidence_percent, query::to_grid({rates, means, limits}, style_of_output()).text);
+  if (findings.control.upper_limit > options.overhead_percent / 100) {
+    fmt::print("This machine is restless: runs without a profiler differ by as much as is permitted.\n");
+  }
+  if (const std::optional<size_t>& permitted = findings.permitted) {
+    fmt::print(
+        "{0} Hz is the highest of these rates that costs less than {1:g} %.\n"
+        "In the server's configuration: rate_hz = {0} in [collect]\n",
+        options.rates_hz[*permitted], options.overhead_percent);
+  }
+}
+
+void append_slowdown(const Slowdown& slowdown, std::string& out) {
+  out += fmt::format("\"slowdown\": {}, \"upper_limit\": {}, \"log_deviation\": {}}}", slowdown.mean,
+                     slowdown.upper_limit, slowdown.log_deviation);
+}
+
+void print_json(const CalibrateOptions& options, const Findings& findings) {
+  std::string out = "{\"command\": [";
+  for (size_t i = 0; i < options.command.size(); ++i) {
+    out += i == 0 ? "" : ", ";
+    append_json_string(options.command[i], out);
+  }
+  out += fmt::format(
+      "], \"measure\": \"{}\", \"rounds\": {}, \"overhead\": {}, \"confidence\": {}, \"control\": {{",
+      options.measures_cpu_time ? "cpu" : "wall", options.rounds, options.overhead_percent / 100,
+      options.confidence_percent / 100);
+  append_slowdown(findings.control, out);
+  out += ", \"rates\": [";
+  for (size_t i = 0; i < findings.by_rate.size(); ++i) {
+    out += fmt::format("{}{{\"rate_hz\": {}, ", i == 0 ? "" : ", ", options.rates_hz[i]);
+    append_slowdown(findings.by_rate[i], out);
+  }
+  const std::optional<size_t>& permitted = findings.permitted;
+  out += fmt::format("], \"permitted_rate_hz\": {}}}\n",
+                     permitted ? std::to_string(options.rates_hz[*permitted]) : "null");
+  fmt::print("{}", out);
+}
+
+Status none_is_permitted(const CalibrateOptions& options, const Slowdown& lowest) {
+  const double most = options.overhead_percent / 100;
+  const auto needed = scheduler::pairs_needed(lowest, most, options.confidence_percent / 100);
+  return with_hint(fail(ErrorCode::kNotFound,
+                        "no rate is permitted: at {} Hz the command may take {:.2f} % longer, over {:g} %",
+                        options.rates_hz[0], 100 * lowest.upper_limit, options.overhead_percent),
+                   needed ? fmt::format("with about --rounds {} that could be told apart", *needed)
+                          : "try lower rates (--rates), or permit more (--overhead)");
+}
+
+ProfiledRuns::Options run_options(const CalibrateOptions& options) {
+  ProfiledRuns::Options result{
+      .command = options.command, .profiler_options = {}, .limit_s = options.limit_s};
+  for (const std::string& set : options.event_sets) {
+    result.profiler_options.insert(result.profiler_options.end(), {"--event-set", set});
+  }
+  if (options.stack_bytes != 0) {
+    result.profiler_options.insert(result.profiler_options.end(),
+                                   {"--stack-bytes", std::to_string(options.stack_bytes)});
+  }
+  return result;
+}
+
+}  // namespace
+
+Status run_calibrate(CalibrateOptions options) {
+  if (options.command.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "there is no command to be measured"),
+        "plimsoll calibrate -- COMMAND, which does the same work each time, for a second or more");
+  }
+  std::ranges::sort(options.rates_hz);
+  const auto doubles = std::ranges::unique(options.rates_hz);
+  options.rates_hz.erase(doubles.begin(), doubles.end());
+  auto runs = ProfiledRuns::create(run_options(options));
+  const auto times = runs ? measure(options, *runs) : propagate(runs);
+  const auto findings = times ? judge(options, *times) : propagate(times);
+  if (!findings) {
+    return propagate(findings);
+  }
+  if (options.is_json) {
+    print_json(options, *findings);
+  } else {
+    print_text(options, *findings);
+  }
+  return findings->permitted ? Status() : none_is_permitted(options, findings->by_rate.front());
+}
+
+}  // namespace plimsoll::cli
