@@ -58,6 +58,11 @@ std::vector<Key> ServerConfig::keys() {
        &draw_most_of_job_percent, Range{0, 100}},
       {"draw.most_of_platform_percent", "The same of the machines of a platform.",
        &draw_most_of_platform_percent, Range{0, 100}},
+      {"draw.most_overhead_percent",
+       "How much of the fleet's CPU time daemons may take on average over an hour, in percent, by what they "
+       "report. Where they take more,\n"
+       "fewer of the machines that are drawn measure, at least one.",
+       &draw_most_overhead_percent, Range{0, 100}},
       {"draw.event_sets",
        "Sets of events that take turns over draws, each as names with spaces between, such as\n"
        "[\"cycles instructions\", \"cache-misses branch-misses\"]. Default: none, which means collect.events "

@@ -29,6 +29,7 @@ struct ServerConfig {
   double draw_least_of_job = 0;
   double draw_most_of_job_percent = 10;
   double draw_most_of_platform_percent = 10;
+  double draw_most_overhead_percent = 0.01;
   std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
   int64_t draw_grace_ns = 60'000'000'000;
   double draw_stop_percent = 20;

@@ -156,6 +156,9 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
   reply.set_server_time_ns(options_.now_ns());  // now: the database may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
   reply.set_register_again(!*seen);
+  if (*seen && drawer_ != nullptr && request.has_status()) {
+    drawer_->note_cost(request.machine_id(), request.status().cpu_time_ns(), now_ns);
+  }
   const Status assigned = *seen ? assign(request, now_ns, reply) : Status();
   return assigned ? Result<wire::HeartbeatReply>(std::move(reply)) : propagate(assigned);
 }

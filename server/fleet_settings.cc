@@ -38,7 +38,8 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
                    .least_of_stratum = static_cast<size_t>(config.draw_least_of_stratum),
                    .least_of_job = config.draw_least_of_job};
   settings.harm = {.share_of_job = config.draw_most_of_job_percent / 100,
-                   .share_of_platform = config.draw_most_of_platform_percent / 100};
+                   .share_of_platform = config.draw_most_of_platform_percent / 100,
+                   .share_of_cpu = config.draw_most_overhead_percent / 100};
   settings.strata = config.draw_strata;
   for (const std::string& set : config.draw_event_sets) {
     settings.event_sets.push_back(words(set));
@@ -52,11 +53,11 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
 
 // The key of the configuration that a field of the policy comes from.
 Error of_key(Error error) {
-  static const std::map<std::string, std::string> keys{
-      {"window", "collect.window"},
-      {"fraction", "draw.percent"},
-      {"share_of_job", "draw.most_of_job_percent"},
-      {"share_of_platform", "draw.most_of_platform_percent"}};
+  static const std::map<std::string, std::string> keys{{"window", "collect.window"},
+                                                       {"fraction", "draw.percent"},
+                                                       {"share_of_job", "draw.most_of_job_percent"},
+                                                       {"share_of_platform", "draw.most_of_platform_percent"},
+                                                       {"share_of_cpu", "draw.most_overhead_percent"}};
   const auto other = keys.find(error.field);
   error.field = other == keys.end() ? "draw." + error.field : other->second;
   return error;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "scheduler/draws/population.h"
+#include "scheduler/draws/random.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -34,6 +35,30 @@ std::map<std::string_view, std::vector<std::string_view>> jobs_by_machine(
     }
   }
   return jobs;
+}
+
+// Of the draws whose windows are over, how many machines measured in each, on average.
+double measured_each(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns) {
+  size_t over = 0;
+  size_t measured = 0;
+  for (const store::DrawWithMachines& draw : draws) {
+    if (draw.draw.due_ns - grace_ns <= now_ns) {
+      ++over;
+      measured += static_cast<size_t>(std::ranges::count_if(draw.machines, [](const auto& machine) {
+        return machine.told_ns > 0 && machine.window_start_ns > 0;
+      }));
+    }
+  }
+  return over == 0 ? 0 : static_cast<double>(measured) / static_cast<double>(over);
+}
+
+// CPUs of a machine; those that do not say have one at least.
+double cores_each(std::span<const Candidate> machines) {
+  double cores = 0;
+  for (const Candidate& machine : machines) {
+    cores += std::max(machine.machine->cores(), 1U);
+  }
+  return cores / static_cast<double>(machines.size());
 }
 
 }  // namespace
@@ -95,6 +120,7 @@ Status Drawer::judge(int64_t now_ns) {
   if (!draws) {
     return propagate(draws);
   }
+  measured_each_ = measured_each(*draws, policy_.settings().grace_ns, now_ns);
   std::vector<Attempt> attempts;
   for (const store::DrawWithMachines& draw : *draws) {
     std::ranges::move(attempts_of(draw, now_ns), std::back_inserter(attempts));
@@ -233,14 +259,17 @@ void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> c
   }
   const std::vector<std::string> held_back = brake_.held_back(attempts);
   std::vector<size_t> places;  // of those that may measure
-  std::vector<uint32_t> machines;
   for (size_t place = 0; place < drawn.size(); ++place) {
     if (held_back[place].empty()) {
       places.push_back(place);
-      machines.push_back(drawn[place].machine);
     } else {
       made.machines[place].detail = held_back[place];
     }
+  }
+  places = within_budget(draw, candidates, std::move(places), made);
+  std::vector<uint32_t> machines;
+  for (const size_t place : places) {
+    machines.push_back(drawn[place].machine);
   }
   const LimitedGroups groups = limited_groups(candidates, machines, settings.harm);
   const auto turns =
@@ -257,6 +286,35 @@ void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> c
     }
   }
   made.draw.due_ns = last_start_ns + settings.window_ns + settings.grace_ns;
+}
+
+// All are as likely to be left out, whatever their probabilities: weights within a stratum stay true.
+std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<const Candidate> candidates,
+                                          std::vector<size_t> places, store::DrawWithMachines& made) const {
+  constexpr uint64_t kOfBudget = 0x6f7665726865'6164;  // a stream of its own beside that of turns
+  const auto cpus_of_daemon = overhead_.cpus_of_daemon(made.draw.made_ns);
+  if (!cpus_of_daemon || places.empty()) {
+    return places;
+  }
+  const double share = *cpus_of_daemon / cores_each(candidates);
+  const double most_share = policy_.settings().harm.share_of_cpu;
+  const double permitted = affordable(places.size(), measured_each_, share, most_share);
+  DrawRandom random(draw.turns_seed ^ kOfBudget);
+  const auto whole = static_cast<size_t>(permitted);
+  const size_t left = whole + (random.happens(permitted - static_cast<double>(whole)) ? 1 : 0);
+  if (left == places.size()) {
+    return places;
+  }
+  const std::string why =
+      fmt::format("daemons, which take {:.2g} % of the fleet's CPU time, would take over {:.2g} %",
+                  100 * share, 100 * most_share);
+  log_info("draw {}: {} of {} machines measure: {}", draw.id, left, places.size(), why);
+  random.shuffle(std::span(places));
+  for (size_t i = left; i < places.size(); ++i) {
+    made.machines[places[i]].detail = why;
+  }
+  places.resize(left);
+  return places;
 }
 
 bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const {

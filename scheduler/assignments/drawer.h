@@ -23,6 +23,7 @@
 #include "scheduler/assignments/draw_policy.h"
 #include "scheduler/draws/population.h"
 #include "scheduler/harm/brake.h"
+#include "scheduler/harm/overhead_meter.h"
 #include "store/draws/draw_store.h"
 #include "store/live/live_machines.h"
 
@@ -51,6 +52,11 @@ class Drawer {
   Result<std::vector<wire::Assignment>> heard_from(std::string_view machine_id,
                                                    std::span<const wire::AssignmentReport> reports,
                                                    int64_t now_ns);
+
+  // What a daemon says that it has cost since its start. Costs a look-up.
+  void note_cost(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
+    overhead_.heard_from(machine_id, cpu_time_ns, now_ns);
+  }
 
   // Whether what a profile says of its draw is what was drawn; of none, always. kInvalid otherwise: nobody weighs himself.
   Status check(const wire::RawProfile& profile);
@@ -81,6 +87,9 @@ class Drawer {
   // Sets when each of those drawn measures, or why it does not.
   void set_windows(const ScheduledDraw& draw, std::span<const Candidate> candidates,
                    std::span<const DrawnMachine> drawn, store::DrawWithMachines& made) const;
+  // Of those that may measure, the places that the budget of CPU time leaves, by chance; says why at the others.
+  std::vector<size_t> within_budget(const ScheduledDraw& draw, std::span<const Candidate> candidates,
+                                    std::vector<size_t> places, store::DrawWithMachines& made) const;
   Status judge(int64_t now_ns);
   bool is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const;
   Status make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines);
@@ -94,7 +103,9 @@ class Drawer {
   Brake& brake_;
   const int64_t started_ns_;
   const int64_t last_heard_ns_;
-  store::DrawStore past_;  // of whoever draws
+  store::DrawStore past_;     // of whoever draws, as is the next
+  double measured_each_ = 0;  // machines in a draw of the last hour, on average
+  OverheadMeter overhead_;
 
   mutable std::mutex mutex_;
   store::DrawStore store_;      // protected by mutex_

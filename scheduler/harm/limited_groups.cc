@@ -35,11 +35,14 @@ Status check(const HarmLimits& limits) {
   const auto is_share = [](double share) { return share > 0 && share <= 1; };  // a NaN is none
   const char* const wrong = !is_share(limits.share_of_job)        ? "share_of_job"
                             : !is_share(limits.share_of_platform) ? "share_of_platform"
+                            : !is_share(limits.share_of_cpu)      ? "share_of_cpu"
                                                                   : nullptr;
-  return wrong == nullptr ? Status()
-                          : with_field(fail(ErrorCode::kInvalid,
-                                            "what may be measured at once is above 0 and at most all"),
-                                       wrong);
+  return wrong == nullptr
+             ? Status()
+             : with_field(
+                   fail(ErrorCode::kInvalid,
+                        "what may be measured at once, or taken of the CPU, is above 0 and at most all"),
+                   wrong);
 }
 
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,

@@ -1,4 +1,4 @@
-// What must not be measured all at once: the instances of a job, the machines of a platform.
+// Limits of the harm that measuring may do, and what must not be measured all at once: the instances of a job, the machines of a platform.
 //
 // Pure: no I/O, no clock; any thread.
 #pragma once
@@ -17,6 +17,7 @@ namespace plimsoll::scheduler {
 struct HarmLimits {
   double share_of_job = 0.1;       // of its instances
   double share_of_platform = 0.1;  // of its machines
+  double share_of_cpu = 0.0001;    // of the fleet's CPU time, which daemons may take on average over an hour
 };
 
 // kInvalid, with the field, for shares that are none.

@@ -30,7 +30,8 @@ class Draws : public ::testing::Test {
   static std::string config(int percent) {
     return fmt::format(
         "[draw]\ninterval = \"3s\"\npercent = {}\nmost_of_job_percent = 100\nmost_of_platform_percent = "
-        "100\nstop_percent = 100\nleast_of_stratum = 1\ngrace = \"2s\"\nevent_sets = "
+        "100\nmost_overhead_percent = 100\nstop_percent = 100\nleast_of_stratum = 1\ngrace = "
+        "\"2s\"\nevent_sets = "
         "[\"cpu-clock\", \"page-faults\"]\n[collect]\nwindow = \"200ms\"\n[fleet]\nheartbeat = \"200ms\"\n",
         percent);
   }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/time.h"
@@ -13,7 +15,9 @@
 namespace plimsoll::scheduler {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -56,8 +60,9 @@ class DrawerTest : public ::testing::Test {
   }
 
   void add_machine(const std::string& id, const std::string& platform, int64_t now_ns,
-                   const std::vector<std::string>& jobs = {}) {
+                   const std::vector<std::string>& jobs = {}, uint32_t cores = 0) {
     wire::Machine machine;
+    machine.set_cores(cores);
     machine.set_id(id);
     machine.set_platform(platform);
     machine.set_boot_id("boot");
@@ -136,7 +141,8 @@ TEST_F(DrawerTest, DrawsFromEachStratumSomeHeartbeatsAhead) {
   EXPECT_EQ(draw.due_ns, draw.window_start_ns + draw.window_ns + kMinute);
   EXPECT_EQ(draw.policy,
             "every 10m for 10s: 25 % of the machines, by platform, 1 at least of each stratum; never "
-            "more at once than 100 % of a job's instances or 100 % of a platform's machines");
+            "more at once than 100 % of a job's instances or 100 % of a platform's machines, and daemons at "
+            "most 0.01 % of the fleet's CPU time");
   ASSERT_THAT(draw.strata, SizeIs(2));
   EXPECT_EQ(draw.strata[0].name, "platform=a");
   EXPECT_EQ(draw.strata[0].machines, 8);
@@ -329,6 +335,81 @@ TEST_F(DrawerTest, WhoFindsNoRoomAtAllIsWithheld) {
   EXPECT_LE(withheld, 4) << "one always may";
 }
 
+// Forty machines of two CPUs, of which half are drawn each time. Their daemons take 4 s of CPU time for a window, and 0.2 ms in a second
+// anyway: the 48 s that they may take in ten minutes are enough for eleven, almost.
+TEST_F(DrawerTest, AsManyMeasureAsTheFleetCanAfford) {
+  constexpr int kMachines = 40;
+  constexpr int kDraws = 30;
+  DrawSettings wanted = settings();
+  wanted.size.fraction = 0.5;
+  wanted.harm.share_of_cpu = 0.001;
+  start(wanted, kStart - kMinute);
+  std::map<std::string, int64_t> cpu_time_ns;
+  for (int i = 0; i < kMachines; ++i) {
+    const std::string id = fmt::format("m{:02}", i);
+    add_machine(id, "a", kStart - 4 * kHeartbeatNs, {}, 2);
+    cpu_time_ns[id] = 7 * kSecond;  // it has been at work for a while
+    drawer_->note_cost(id, cpu_time_ns[id], kStart - 4 * kHeartbeatNs);
+  }
+  std::vector<size_t> measured;
+  for (int64_t interval_ns = kStart; interval_ns < kStart + kDraws * 10 * kMinute;
+       interval_ns += 10 * kMinute) {
+    draw(interval_ns - 3 * kHeartbeatNs);
+    measured.push_back(0);
+    const store::DrawWithMachines made = kept()[0];
+    for (const store::DrawnMachine& machine : made.machines) {
+      const bool measures =
+          std::ranges::count(heard_from(machine.machine_id, interval_ns - 1), made.draw.id) > 0;
+      EXPECT_EQ(machine.detail.empty(), measures);
+      measured.back() += measures;
+      if (measures) {
+        cpu_time_ns[machine.machine_id] += 4 * kSecond;
+        ASSERT_TRUE(drawer_->answered(made.draw.id, machine.machine_id, made.draw.window_ns, false,
+                                      made.draw.window_start_ns + made.draw.window_ns));
+      }
+    }
+    for (auto& [id, ns] : cpu_time_ns) {
+      const int64_t next_ns = interval_ns + 10 * kMinute - 4 * kHeartbeatNs;
+      ns += kMinute / 500;
+      ASSERT_TRUE(*machines_.machine_seen(id, "boot", next_ns, kHeartbeatNs));
+      drawer_->note_cost(id, ns, next_ns);
+    }
+  }
+  EXPECT_EQ(measured.front(), 20) << "nothing is known of the cost yet";
+  const std::span<const size_t> later = std::span(measured).subspan(kDraws / 2);
+  const double mean = static_cast<double>(std::accumulate(later.begin(), later.end(), size_t{0})) /
+                      static_cast<double>(later.size());
+  EXPECT_GE(mean, 10.3);
+  EXPECT_LE(mean, 11.3);
+  EXPECT_THAT(kept()[0].machines,
+              Contains(Field(&store::DrawnMachine::detail,
+                             HasSubstr("% of the fleet's CPU time, would take over 0.1 %"))));
+}
+
+TEST_F(DrawerTest, OneMachineMeasuresHoweverMuchItCosts) {
+  DrawSettings wanted = settings();
+  wanted.size.fraction = 1;
+  start(wanted, kStart - kMinute);
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const store::Draw first = kept()[0].draw;
+  const int64_t next_ns = kStart + 10 * kMinute;
+  for (int i = 0; i < 12; ++i) {
+    const std::string id = fmt::format("m{:02}", i);
+    EXPECT_THAT(heard_from(id, kStart - 1), SizeIs(1));
+    ASSERT_TRUE(drawer_->answered(first.id, id, first.window_ns, false, next_ns - 5 * kHeartbeatNs));
+    drawer_->note_cost(id, kSecond, kStart - 1);
+    drawer_->note_cost(id, 5 * kMinute, next_ns - 4 * kHeartbeatNs);
+    ASSERT_TRUE(*machines_.machine_seen(id, "boot", next_ns - 4 * kHeartbeatNs, kHeartbeatNs));
+  }
+  draw(next_ns - 3 * kHeartbeatNs);
+  const std::vector<store::DrawWithMachines> draws = kept();
+  ASSERT_THAT(draws, SizeIs(2));
+  EXPECT_EQ(std::ranges::count_if(draws[0].machines,
+                                  [](const auto& machine) { return machine.window_start_ns > 0; }),
+            1);
+}
+
 TEST_F(DrawerTest, ARestartGoesOnWithTheSameDraw) {
   add_machines(kStart - 4 * kHeartbeatNs);
   draw(kStart - 3 * kHeartbeatNs);
@@ -442,6 +523,7 @@ TEST(DrawPolicy, RefusesWhatMakesNoSense) {
   EXPECT_EQ(field([](auto& s) { s.strata = {"weather"}; }), "strata");
   EXPECT_EQ(field([](auto& s) { s.harm.share_of_job = 0; }), "share_of_job");
   EXPECT_EQ(field([](auto& s) { s.harm.share_of_platform = 1.5; }), "share_of_platform");
+  EXPECT_EQ(field([](auto& s) { s.harm.share_of_cpu = 0; }), "share_of_cpu");
 }
 
 TEST(DrawPolicy, SaysWhatItIs) {
@@ -453,7 +535,7 @@ TEST(DrawPolicy, SaysWhatItIs) {
       DrawPolicy::make(wanted, 1)->text(),
       "every 10m for 10s: 40 machines, by platform and datacenter, 2 at least of each stratum, 3 at least "
       "that run each job; never more at once than 5 % of a job's instances or 100 % of a platform's "
-      "machines");
+      "machines, and daemons at most 0.01 % of the fleet's CPU time");
   wanted.strata = {};
   wanted.size = {.fraction = 0.001, .least_of_stratum = 1};
   EXPECT_THAT(DrawPolicy::make(wanted, 1)->text(), HasSubstr("0.1 % of the machines, 1 at least of each"));

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/hex.h"
 #include "store/draws/draw_outcome.h"
 #include "tests/profile_fixture.h"
@@ -15,6 +17,7 @@ using plimsoll::testing::make_profile;
 using plimsoll::testing::profile_id;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr int64_t kSecond = kNsPerSecond;
 constexpr int64_t kHeartbeatNs = 5 * kSecond;
@@ -55,10 +58,14 @@ class FleetServiceTest : public ::testing::Test {
     ASSERT_TRUE(service_->register_machine(request));
   }
   wire::HeartbeatReply heartbeat(const std::string& id,
-                                 const std::vector<wire::AssignmentReport>& reports = {}) {
+                                 const std::vector<wire::AssignmentReport>& reports = {},
+                                 int64_t daemon_cpu_time_ns = 0) {
     wire::HeartbeatRequest request;
     request.set_machine_id(id);
     request.set_boot_id("boot");
+    if (daemon_cpu_time_ns > 0) {
+      request.mutable_status()->set_cpu_time_ns(daemon_cpu_time_ns);
+    }
     for (const wire::AssignmentReport& report : reports) {
       *request.add_assignments() = report;
     }
@@ -124,6 +131,31 @@ TEST_F(FleetServiceTest, ADrawnMachineIsToldToMeasureAndItsProfileIsItsAnswer) {
   EXPECT_EQ(outcome("m1"), "answered");
   EXPECT_TRUE(upload(profile)->already_known());
   EXPECT_EQ(accepted_, 1);
+}
+
+TEST_F(FleetServiceTest, WhatDaemonsSayOfTheirCostLimitsTheNextDraw) {
+  start(true);
+  for (const std::string id : {"m1", "m2", "m3"}) {
+    register_machine(id);
+  }
+  now_ns_ = kStart - 3 * kHeartbeatNs;
+  heartbeat("m2");
+  heartbeat("m3");
+  draw();
+  for (const std::string id : {"m1", "m2", "m3"}) {
+    EXPECT_THAT(heartbeat(id, {}, kSecond).assignments(), SizeIs(1));
+  }
+  const int64_t next_ns = kStart + 120 * kSecond;
+  // The window is over, and a quarter of each CPU was the daemon's so far.
+  now_ns_ = next_ns - 3 * kHeartbeatNs;
+  for (const std::string id : {"m1", "m2", "m3"}) {
+    heartbeat(id, {}, 31 * kSecond);
+  }
+  auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kRead);
+  ASSERT_TRUE(drawer_->draw_if_due(now_ns_, *machines));
+  const auto draws = open_store().newest(1);
+  ASSERT_THAT(draws->front().machines, SizeIs(3));
+  EXPECT_EQ(std::ranges::count(draws->front().machines, 0, &store::DrawnMachine::window_start_ns), 2);
 }
 
 TEST_F(FleetServiceTest, AProfileOfAnotherDrawIsRefusedForGood) {
