@@ -18,6 +18,7 @@ OverheadMeter::Slot& OverheadMeter::slot_at(int64_t now_ns) {
 }
 
 void OverheadMeter::heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
+  cpu_time_ns = std::max<int64_t>(cpu_time_ns, 0);
   const std::lock_guard lock(mutex_);
   Slot& slot = slot_at(now_ns);
   const auto [machine, is_new] = newest_.try_emplace(std::string(machine_id));

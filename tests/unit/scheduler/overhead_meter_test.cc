@@ -56,13 +56,14 @@ TEST(OverheadMeter, IsNotLedAstrayByLies) {
   for (const auto& [cpu_time_ns, at_ns] : {std::pair{int64_t{0}, kStart},
                                            {kMost, kStart + 10 * kSecond},
                                            {-kMost, kStart + 20 * kSecond},
-                                           {kMost, kStart + 5 * kSecond}}) {
+                                           {kMost, kStart + 30 * kSecond},
+                                           {int64_t{0}, kStart + 5 * kSecond}}) {
     meter.heard_from("liar", cpu_time_ns, at_ns);
   }
   meter.heard_from("m1", 0, kStart);
   meter.heard_from("m1", 0, kStart + 80 * kSecond);
-  // Ten seconds, then none, of 20 and 80.
-  EXPECT_THAT(meter.cpus_of_daemon(kStart + 90 * kSecond), Optional(DoubleNear(0.1, 1e-12)));
+  // Ten seconds, none and ten, of 30 and 80.
+  EXPECT_THAT(meter.cpus_of_daemon(kStart + 90 * kSecond), Optional(DoubleNear(20.0 / 110, 1e-12)));
 }
 
 TEST(Affordable, AreMoreOrFewerByWhatTheyCost) {
