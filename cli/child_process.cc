@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "base/time.h"
 #include "base/unique_fd.h"
@@ -112,6 +114,20 @@ bool ChildProcess::is_running() {
     pid_ = -1;
   }
   return pid_ > 0;
+}
+
+std::string last_line_of(const std::string& log_path) {
+  std::ifstream file(log_path);
+  std::string last = "nothing";
+  for (std::string line; std::getline(file, line);) {
+    last = line.empty() ? last : line;
+  }
+  return last;
+}
+
+std::string executable_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
 }  // namespace plimsoll::cli

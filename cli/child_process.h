@@ -45,4 +45,10 @@ class ChildProcess {
   pid_t pid_;
 };
 
+// What a program said last, of what is not empty; "nothing" where it said nothing.
+std::string last_line_of(const std::string& log_path);
+
+// Where this program lies, and its companions.
+std::string executable_folder();
+
 }  // namespace plimsoll::cli

@@ -5,8 +5,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -26,11 +24,6 @@ struct Workload {
   std::string program;  // that must be there
   std::string script;   // for sh; runs until it is ended
 };
-
-std::string executable_folder() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
-}
 
 // A program with a known split of work, and programs nobody here wrote.
 std::vector<Workload> workloads(const std::string& folder, uint32_t seconds) {
@@ -87,12 +80,7 @@ Status wait_with_progress(uint32_t seconds, ChildProcess& daemon, const std::str
     const int64_t next_ns = end_ns - static_cast<int64_t>(seconds - elapsed - 1) * kNsPerSecond;
     ::poll(nullptr, 0, static_cast<int>(std::max<int64_t>(0, (next_ns - monotonic_now_ns()) / 1'000'000)));
     if (!daemon.is_running()) {
-      std::ifstream log(daemon_log);
-      std::string last_line;
-      for (std::string line; std::getline(log, line);) {
-        last_line = line;
-      }
-      return with_hint(fail(ErrorCode::kDenied, "the daemon has ended: {}", last_line),
+      return with_hint(fail(ErrorCode::kDenied, "the daemon has ended: {}", last_line_of(daemon_log)),
                        "\"plimsolld probe\" says what this machine and user can measure");
     }
     if (is_terminal) {

@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -20,20 +19,6 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr int kLongestStartMs = 30'000;
-
-std::string last_line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string last = "nothing";
-  for (std::string line; std::getline(file, line);) {
-    last = line.empty() ? last : line;
-  }
-  return last;
-}
-
-std::string plimsolld() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).replace_filename("plimsolld").string();
-}
 
 // Readable after so long.
 Result<UniqueFd> timer_of(double seconds) {
@@ -64,7 +49,11 @@ Result<ProfiledRuns> ProfiledRuns::create(Options options) {
     return propagate(signals);
   }
   std::error_code error;
-  std::string folder = std::filesystem::temp_directory_path(error) / "plimsoll-calibrate-XXXXXX";
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) {
+    return fail_errno(error.value(), "looking for the folder of temporary files (TMPDIR)");
+  }
+  std::string folder = parent / "plimsoll-calibrate-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) {
     return fail_errno(errno, "making a folder {}", folder);
   }
@@ -105,7 +94,7 @@ Result<ChildProcess> ProfiledRuns::start_profiler(uint32_t rate_hz) const {
   std::filesystem::remove(log, error);
   std::vector<std::string> argv{"/usr/bin/env",
                                 "NOTIFY_SOCKET=" + socket->address(),
-                                plimsolld(),
+                                executable_folder() + "/plimsolld",
                                 "--once",
                                 fmt::format("{}", options_.limit_s + kLongestStartMs / 1e3),
                                 "--output",

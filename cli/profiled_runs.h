@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,7 +28,10 @@ class ProfiledRuns {
   };
 
   static Result<ProfiledRuns> create(Options options);
-  ProfiledRuns(ProfiledRuns&&) = default;
+  ProfiledRuns(ProfiledRuns&& other) noexcept
+      : options_(std::move(other.options_)),
+        signals_(std::move(other.signals_)),
+        folder_(std::exchange(other.folder_, {})) {}
   ProfiledRuns& operator=(ProfiledRuns&&) = delete;
   ProfiledRuns(const ProfiledRuns&) = delete;
   ProfiledRuns& operator=(const ProfiledRuns&) = delete;

@@ -177,11 +177,12 @@ void UploadStorm::take_failure(uint32_t daemon, const std::string& failure) {
 }
 
 Status check(const UploadStorm::Outcome& outcome) {
-  for (const auto& [failure, times] : outcome.failures) {
-    return fail(ErrorCode::kUnavailable, "{} of {} uploads failed, {} times: {}", outcome.failures.size(),
-                outcome.asked, times, failure);
+  if (outcome.failures.empty()) {
+    return {};
   }
-  return {};
+  const auto& [failure, times] = *outcome.failures.begin();
+  return fail(ErrorCode::kUnavailable, "of {} uploads {} failed like this: {}", outcome.asked, times,
+              failure);
 }
 
 // The same server with few daemons, with many, and with few again: what it can take changes while its store grows.
