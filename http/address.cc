@@ -121,7 +121,8 @@ Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_
     return with_hint(
         fail(ErrorCode::kDenied,
              "listening on {}: refused, because other machines could reach it unauthenticated", address),
-        "listen on 127.0.0.1 or [::1], or allow addresses beyond loopback explicitly");
+        "listen on 127.0.0.1 or [::1], or have everybody asked who he is (access.tokens), or let anybody in "
+        "explicitly (access.anybody)");
   }
   UniqueFd fd(::socket((*target)->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
@@ -136,7 +137,8 @@ Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_
   if (::getsockname(fd.get(), actual_address, &size) != 0) {
     return fail_errno(errno, "listening on {}: asking for the address", address);
   }
-  return ListeningSocket{std::move(fd), text_of(actual_address), port_of(actual)};
+  return ListeningSocket{std::move(fd), text_of(actual_address), port_of(actual),
+                         is_loopback(actual_address)};
 }
 
 }  // namespace plimsoll::http

@@ -15,6 +15,7 @@ struct ListeningSocket {
   UniqueFd fd;  // non-blocking
   std::string address;
   uint16_t port = 0;
+  bool is_loopback = false;
 };
 
 // Binds to "127.0.0.1:7070", "[::1]:7070" or "localhost:7070"; port 0 takes a free one. Whatever is not

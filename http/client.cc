@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <vector>
 
 namespace plimsoll::http {
 namespace {
@@ -91,23 +92,56 @@ std::string unproxied_hosts() {
   return hosts;
 }
 
-bool is_sendable(std::string_view method, std::string_view path, std::string_view content_type) {
+bool is_sendable(std::string_view method, std::string_view path, std::string_view content_type,
+                 std::string_view token, const Fields& further) {
   const auto upper = [](unsigned char c) { return std::isupper(c) != 0; };
   const auto printable = [](unsigned char c) { return c >= ' ' && c < 0x7f; };
   const auto visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
   return !method.empty() && std::ranges::all_of(method, upper) && path.starts_with('/') &&
-         std::ranges::all_of(path, visible) && std::ranges::all_of(content_type, printable);
+         std::ranges::all_of(path, visible) && std::ranges::all_of(content_type, printable) &&
+         std::ranges::all_of(token, visible) && std::ranges::all_of(further, [&](const auto& field) {
+           return std::ranges::all_of(field.first, visible) && std::ranges::all_of(field.second, printable);
+         });
 }
 
-HeaderList headers_of(std::string_view content_type, size_t body_bytes) {
-  // A name without a value takes curl's own header out.
-  const std::string type =
-      content_type.empty() ? "Content-Type:" : fmt::format("Content-Type: {}", content_type);
-  HeaderList list(curl_slist_append(nullptr, type.c_str()));
-  if (list) {
-    curl_slist_append(list.get(), body_bytes > kAskBeforeBytes ? "Expect: 100-continue" : "Expect:");
+std::string line_of(std::string_view name, std::string_view value) {
+  return fmt::format("{}: {}", name, value);
+}
+
+// A name without a value takes curl's own header out.
+HeaderList headers_of(std::string_view content_type, size_t body_bytes, const std::string& token,
+                      const Fields& further) {
+  std::vector<std::string> lines{
+      content_type.empty() ? "Content-Type:" : line_of("Content-Type", content_type),
+      body_bytes > kAskBeforeBytes ? "Expect: 100-continue" : "Expect:"};
+  if (!token.empty()) {
+    lines.push_back(line_of("Authorization", "Bearer " + token));
+  }
+  for (const auto& [name, value] : further) {
+    lines.push_back(line_of(name, value));
+  }
+  HeaderList list;
+  for (const std::string& line : lines) {
+    curl_slist* const longer = curl_slist_append(list.get(), line.c_str());
+    if (longer == nullptr) {
+      return nullptr;
+    }
+    if (list == nullptr) {
+      list.reset(longer);  // the first one stays the first
+    }
   }
   return list;
+}
+
+void set_credentials(CURL* handle, const Credentials& credentials) {
+  const auto set = [handle](CURLoption option, const std::string& path) {
+    if (!path.empty()) {
+      curl_easy_setopt(handle, option, path.c_str());
+    }
+  };
+  set(CURLOPT_CAINFO, credentials.ca);
+  set(CURLOPT_SSLCERT, credentials.certificate);
+  set(CURLOPT_SSLKEY, credentials.key);
 }
 
 void set_method(CURL* handle, const std::string& method, std::string_view body) {
@@ -169,7 +203,10 @@ std::string hint_for(CURLcode code, const ClientOptions& options) {
       return "it was cancelled";
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
-      return "check the server's certificate, and that its port speaks TLS";
+      return "check the server's certificate, who signed it, and that its port speaks TLS";
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+      return "check the files of certificates and key: they are to be there, readable, in PEM";
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
       return "write HOST:PORT, or a URL with http:// or https://";
@@ -220,17 +257,19 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
 }
 
 Result<Response> Client::send(std::string_view method, std::string_view path_and_query, std::string_view body,
-                              std::string_view content_type) {
+                              std::string_view content_type, const Fields& further_headers) {
   const std::string url = options_.base_url + std::string(path_and_query);
-  if (!is_sendable(method, path_and_query, content_type)) {
-    return fail(ErrorCode::kInvalid, "requesting {}: method, path or content type cannot be sent", url);
+  const std::string& token = options_.credentials.token;
+  if (!is_sendable(method, path_and_query, content_type, token, further_headers)) {
+    return fail(ErrorCode::kInvalid, "requesting {}: method, path, content type or token cannot be sent",
+                url);
   }
-  if (!handle_) {
+  const HeaderList headers = headers_of(content_type, body.size(), token, further_headers);
+  if (!handle_ || !headers) {
     return fail(ErrorCode::kUnavailable, "requesting {}: no memory for a connection", url);
   }
   CURL* const handle = handle_.get();
   const std::string method_text(method);
-  const HeaderList headers = headers_of(content_type, body.size());
   std::array<char, CURL_ERROR_SIZE> error_text{};
   Reception reception;
   reception.max_bytes = options_.max_response_bytes;
@@ -240,6 +279,7 @@ Result<Response> Client::send(std::string_view method, std::string_view path_and
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
   set_method(handle, method_text, body);
   set_limits(handle, options_);
+  set_credentials(handle, options_.credentials);
   set_cancelling(handle, options_);
   set_reception(handle, reception, error_text.data());
   const CURLcode code = curl_easy_perform(handle);

@@ -12,12 +12,22 @@
 
 namespace plimsoll::http {
 
+// What a client shows of itself, and by what it knows the server. All empty: nothing, and whom this machine trusts.
+struct Credentials {
+  std::string token = {};
+  // Files in PEM; they are read when a connection begins.
+  std::string ca = {};  // who signs servers' certificates, in place of those that this machine trusts
+  std::string certificate = {};
+  std::string key = {};
+};
+
 struct ClientOptions {
   std::string base_url;  // "127.0.0.1:7071", "http://host:port" or "https://host/prefix"
   int64_t connect_timeout_ms = 5000;
   int64_t timeout_ms = 60000;  // of a whole request
   size_t max_response_bytes = 64UL << 20;
   int cancel_fd = -1;  // readable: give up the request under way, within about a second
+  Credentials credentials = {};
 };
 
 // For one thread at a time; movable. Follows no redirect. Uses the proxies of the environment, but never for
@@ -30,7 +40,7 @@ class Client {
   // where trying later may help or the request was cancelled, kTooLarge past max_response_bytes, kInvalid for a URL, method or type that
   // cannot be sent. `path_and_query` begins with '/' and is already encoded (url_encode()).
   Result<Response> send(std::string_view method, std::string_view path_and_query, std::string_view body = {},
-                        std::string_view content_type = {});
+                        std::string_view content_type = {}, const Fields& further_headers = {});
 
  private:
   struct HandleDeleter {

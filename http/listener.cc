@@ -1,7 +1,6 @@
 #include "http/listener.h"
 
 #include <microhttpd.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,12 +9,12 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <new>
 #include <optional>
 
 #include "base/log.h"
 #include "base/time.h"
 #include "http/address.h"
+#include "http/connection.h"
 #include "http/return_times.h"
 #include "http/worker_threads.h"
 
@@ -23,6 +22,9 @@ namespace plimsoll::http {
 namespace {
 
 constexpr std::chrono::seconds kReplyGrace{5};
+
+// As GnuTLS writes them: what older versions allow has been broken.
+constexpr const char* kTlsVersions = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 // A client whose body was refused while it was sending may go on this far before it is cut off.
 constexpr size_t kMostDiscardedBytes = 16UL << 20;
@@ -89,33 +91,6 @@ struct Exchange {
   bool counted = false;  // among the unfinished requests
 };
 
-struct FieldSink {
-  Fields fields;
-  bool complete = true;
-};
-
-MHD_Result append_field(void* sink, MHD_ValueKind /*kind*/, const char* name, size_t name_size,
-                        const char* value, size_t value_size) noexcept {
-  auto& target = *static_cast<FieldSink*>(sink);
-  try {
-    target.fields.emplace_back(std::string(name, name_size),
-                               value == nullptr ? std::string() : std::string(value, value_size));
-    return MHD_YES;
-  } catch (...) {
-    target.complete = false;
-    return MHD_NO;
-  }
-}
-
-Fields fields_of(MHD_Connection* connection, MHD_ValueKind kind) {
-  FieldSink sink;
-  MHD_get_connection_values_n(connection, kind, &append_field, &sink);
-  if (!sink.complete) {
-    throw std::bad_alloc();
-  }
-  return std::move(sink.fields);
-}
-
 std::optional<uint64_t> declared_length(const Request& request) {
   const std::string_view text = request.header(MHD_HTTP_HEADER_CONTENT_LENGTH);
   uint64_t length = 0;
@@ -126,27 +101,13 @@ std::optional<uint64_t> declared_length(const Request& request) {
   return length;
 }
 
-// Nobody else reads from the connection while its handler runs.
-bool has_gone(int connection_fd) {
-  pollfd polled{.fd = connection_fd, .events = POLLRDHUP, .revents = 0};
-  return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
-void read_head(MHD_Connection* connection, const char* url, const char* method, Exchange& exchange) {
-  Request& request = exchange.request;
-  request.method = method;
-  request.path = url;
-  request.query = fields_of(connection, MHD_GET_ARGUMENT_KIND);
-  request.headers = fields_of(connection, MHD_HEADER_KIND);
-  if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)) {
-    request.peer = text_of(info->client_addr);
-  }
-  if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)) {
-    request.client_has_gone = [fd = info->connect_fd] { return has_gone(fd); };
-  }
+Exchange begun(Request request) {
+  Exchange exchange;
   const bool chunked = !request.header(MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
   exchange.declared_bytes = chunked ? std::nullopt : declared_length(request);
   exchange.has_body = chunked || exchange.declared_bytes.value_or(0) > 0;
+  exchange.request = std::move(request);
+  return exchange;
 }
 
 Response too_large(const Exchange& exchange) {
@@ -182,36 +143,9 @@ Response call_handler(const Route& route, const Request& request) {
   return error_response(Error{ErrorCode::kIo, "serving the request: " + why, {}, "see the server's log"});
 }
 
-void free_body(void* body) {
-  delete static_cast<std::string*>(body);
-}
-
-void add_header(MHD_Response* reply, const std::string& name, const std::string& value) {
-  if (MHD_add_response_header(reply, name.c_str(), value.c_str()) != MHD_YES) {
-    log_error("leaving out response header {}: not a header", name);
-  }
-}
-
-MHD_Result queue(MHD_Connection* connection, Response response, bool close) {
-  auto* const body = new std::string(std::move(response.body));  // free_body() deletes it
-  MHD_Response* const reply =
-      MHD_create_response_from_buffer_with_free_callback_cls(body->size(), body->data(), &free_body, body);
-  if (reply == nullptr) {
-    free_body(body);
-    return MHD_NO;
-  }
-  if (!response.content_type.empty()) {
-    add_header(reply, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type);
-  }
-  for (const auto& [name, value] : response.headers) {
-    add_header(reply, name, value);
-  }
-  if (close) {
-    add_header(reply, MHD_HTTP_HEADER_CONNECTION, "close");
-  }
-  const MHD_Result queued = MHD_queue_response(connection, response.status, reply);
-  MHD_destroy_response(reply);
-  return queued;
+void on_connection(void* /*server*/, MHD_Connection* /*connection*/, void** kept,
+                   MHD_ConnectionNotificationCode event) noexcept {
+  keep_with_connection(kept, event == MHD_CONNECTION_NOTIFY_STARTED);
 }
 
 }  // namespace
@@ -225,18 +159,22 @@ struct Listener::Server {
         workers(routes.has_long_ones() ? options.long_threads : 0) {}
 
   MHD_Result begin(MHD_Connection* connection, Exchange& exchange);
+  std::optional<Refusal> refusal_of(Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
   bool take_place(Exchange& exchange);
   void leave_place(Exchange& exchange);
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
+  MHD_Result answer(MHD_Connection* connection, const Exchange& exchange, Response response, bool closes);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
   Response too_many(const Route& route);
   void hand_over(MHD_Connection* connection, Exchange& exchange);
   void complete(Exchange& exchange);
   void stop();
+  MHD_Daemon* start_daemon(int listening_fd);
+  bool asks_for_certificates() const { return !tls.client_ca.empty(); }
 
   static MHD_Result on_accept(void* server, const sockaddr* peer, socklen_t size);
   static MHD_Result on_request(void* server, MHD_Connection* connection, const char* url, const char* method,
@@ -247,6 +185,7 @@ struct Listener::Server {
 
   const ListenerOptions options;
   const RouteTable routes;
+  TlsTexts tls;  // libmicrohttpd borrows them
   std::string address;
   uint16_t port = 0;
   MHD_Daemon* daemon = nullptr;
@@ -270,20 +209,44 @@ MHD_Result Listener::Server::begin(MHD_Connection* connection, Exchange& exchang
   if (exchange.request.method == MHD_HTTP_METHOD_HEAD) {
     exchange.request.method = MHD_HTTP_METHOD_GET;
   }
-  const uint64_t declared_bytes = exchange.declared_bytes.value_or(0);
   if (match.route == nullptr) {
     exchange.refusal = {std::move(match.refusal), exchange.has_body};
-  } else if (declared_bytes > match.route->max_body_bytes) {
-    exchange.refusal = {too_large(exchange), true};
-  } else if (!budget.has_room(declared_bytes)) {
-    exchange.refusal = {busy(), true};
-  } else if (match.route->takes_long && !take_place(exchange)) {
-    exchange.refusal = {too_many(*match.route), declared_bytes > kReadOnBytes};
+  } else {
+    exchange.refusal = refusal_of(exchange);
   }
   if (exchange.refusal && exchange.refusal->closes) {
-    return queue(connection, std::move(exchange.refusal->response), /*close=*/true);
+    return answer(connection, exchange, std::move(exchange.refusal->response), /*closes=*/true);
   }
   return MHD_YES;
+}
+
+std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
+  const uint64_t declared_bytes = exchange.declared_bytes.value_or(0);
+  const bool is_worth_reading =
+      exchange.declared_bytes.has_value() ? declared_bytes <= kReadOnBytes : !exchange.has_body;
+  if (options.gatekeeper != nullptr) {
+    if (auto refused = options.gatekeeper->admit(exchange.request, *exchange.route)) {
+      return Refusal{*std::move(refused), !is_worth_reading};
+    }
+  }
+  if (declared_bytes > exchange.route->max_body_bytes) {
+    return Refusal{too_large(exchange), true};
+  }
+  if (!budget.has_room(declared_bytes)) {
+    return Refusal{busy(), true};
+  }
+  if (exchange.route->takes_long && !take_place(exchange)) {
+    return Refusal{too_many(*exchange.route), declared_bytes > kReadOnBytes};
+  }
+  return std::nullopt;
+}
+
+MHD_Result Listener::Server::answer(MHD_Connection* connection, const Exchange& exchange, Response response,
+                                    bool closes) {
+  if (options.gatekeeper != nullptr) {
+    options.gatekeeper->answered(exchange.request, exchange.route, response.status);
+  }
+  return send_response(connection, std::move(response), closes) ? MHD_YES : MHD_NO;
 }
 
 bool Listener::Server::take_place(Exchange& exchange) {
@@ -354,13 +317,13 @@ void Listener::Server::leave_handler() {
 
 MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchange) {
   if (exchange.response) {
-    return queue(connection, *std::move(exchange.response), /*close=*/false);
+    return answer(connection, exchange, *std::move(exchange.response), /*closes=*/false);
   }
   if (exchange.refusal) {
-    return queue(connection, std::move(exchange.refusal->response), exchange.refusal->closes);
+    return answer(connection, exchange, std::move(exchange.refusal->response), exchange.refusal->closes);
   }
   if (!enter_handler(exchange)) {
-    return queue(connection, unavailable("the server is stopping"), /*close=*/true);
+    return answer(connection, exchange, unavailable("the server is stopping"), /*closes=*/true);
   }
   if (exchange.route->takes_long) {
     hand_over(connection, exchange);
@@ -368,7 +331,7 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
   }
   Response response = call_handler(*exchange.route, exchange.request);
   drop_body(exchange);
-  const MHD_Result queued = queue(connection, std::move(response), /*close=*/false);
+  const MHD_Result queued = answer(connection, exchange, std::move(response), /*closes=*/false);
   leave_handler();
   return queued;
 }
@@ -414,9 +377,9 @@ MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection
   auto& self = *static_cast<Server*>(server);
   try {
     if (*state == nullptr) {
-      auto* const created = new Exchange;
+      auto* const created =
+          new Exchange(begun(read_head(connection, url, method, self.asks_for_certificates())));
       *state = created;  // on_completed() deletes it
-      read_head(connection, url, method, *created);
       return self.begin(connection, *created);
     }
     auto& exchange = *static_cast<Exchange*>(*state);
@@ -445,6 +408,34 @@ void Listener::Server::stop() {
   changed.wait_for(lock, kReplyGrace, [this] { return unfinished == 0; });
   lock.unlock();
   MHD_stop_daemon(daemon);
+}
+
+MHD_Daemon* Listener::Server::start_daemon(int listening_fd) {
+  unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+  std::vector<MHD_OptionItem> further;
+  const auto add_pem = [&further](MHD_OPTION option, std::string& text) {
+    if (!text.empty()) {
+      further.push_back({option, 0, text.data()});
+    }
+  };
+  if (options.tls.are_given()) {
+    flags |= MHD_USE_TLS;
+    further.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)});
+    add_pem(MHD_OPTION_HTTPS_MEM_CERT, tls.certificate);
+    add_pem(MHD_OPTION_HTTPS_MEM_KEY, tls.key);
+    add_pem(MHD_OPTION_HTTPS_MEM_TRUST, tls.client_ca);
+  }
+  // A pool of one is refused.
+  if (options.threads > 1) {
+    further.push_back({MHD_OPTION_THREAD_POOL_SIZE, static_cast<intptr_t>(options.threads), nullptr});
+  }
+  further.push_back({MHD_OPTION_END, 0, nullptr});
+  return MHD_start_daemon(
+      flags, 0, &Server::on_accept, this, &Server::on_request, this, MHD_OPTION_LISTEN_SOCKET, listening_fd,
+      MHD_OPTION_CONNECTION_LIMIT, options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options.timeout_s,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, options.connection_bytes, MHD_OPTION_NOTIFY_COMPLETED,
+      &Server::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &on_connection, nullptr, MHD_OPTION_ARRAY,
+      further.data(), MHD_OPTION_END);
 }
 
 Listener::Listener(std::unique_ptr<Server> server) : server_(std::move(server)) {}
@@ -488,18 +479,24 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
   if (!socket) {
     return propagate(socket);
   }
+  if (!socket->is_loopback && !options.tls.are_given()) {
+    log_warning(
+        "{} is beyond loopback without TLS: what passes, tokens among it, can be read on the way "
+        "(server.certificate)",
+        socket->address);
+  }
   auto server = std::make_unique<Server>(std::move(options), *std::move(table));
   server->address = socket->address;
   server->port = socket->port;
   const unsigned threads = server->options.threads;
-  server->daemon = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, &Server::on_accept, server.get(),
-      &Server::on_request, server.get(), MHD_OPTION_LISTEN_SOCKET, socket->fd.release(),
-      MHD_OPTION_CONNECTION_LIMIT, server->options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-      server->options.timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, server->options.connection_bytes,
-      MHD_OPTION_NOTIFY_COMPLETED, &Server::on_completed, server.get(),
-      // A pool of one is refused.
-      threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
+  if (server->options.tls.are_given()) {
+    auto loaded = load_tls(server->options.tls);
+    if (!loaded) {
+      return propagate(loaded, "listening on {}", server->address);
+    }
+    server->tls = *std::move(loaded);
+  }
+  server->daemon = server->start_daemon(socket->fd.release());
   if (server->daemon == nullptr) {
     return with_hint(fail(ErrorCode::kIo, "listening on {}: starting {} threads", server->address, threads),
                      "check the limits on threads and open files (ulimit -u, ulimit -n)");

@@ -1,5 +1,5 @@
-// The one way in: an HTTP/1.1 server with bounded connections, bodies and time. libmicrohttpd stands behind
-// it.
+// The one way in: an HTTP/1.1 server, over TLS where wanted, with bounded connections, bodies and time. libmicrohttpd stands
+// behind it.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,17 @@
 #include <vector>
 
 #include "base/result.h"
-#include "http/message.h"
+#include "http/gatekeeper.h"
 #include "http/routes.h"
+#include "http/tls.h"
 
 namespace plimsoll::http {
 
 struct ListenerOptions {
   std::string address = "127.0.0.1:0";  // port 0 takes a free one
   bool allow_beyond_loopback = false;
+  TlsFiles tls = {};
+  Gatekeeper* gatekeeper = nullptr;  // borrowed; null: everybody may do everything
 
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;
@@ -39,7 +42,7 @@ struct ListenerOptions {
 class Listener {
  public:
   // Fails with kDenied beyond loopback, kConflict where the port is taken, kInvalid for a wrong address,
-  // route or option (a route may not take a larger body than may be buffered).
+  // route, certificate or option (a route may not take a larger body than may be buffered).
   static Result<std::unique_ptr<Listener>> start(ListenerOptions options, std::vector<Route> routes);
 
   Listener(const Listener&) = delete;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/caller.h"
 
 namespace plimsoll::http {
 
@@ -25,6 +26,9 @@ struct Request {
   // Whether the client has closed its connection, or its half of it; a system call. For handlers that work for seconds; empty
   // outside of a listener.
   std::function<bool()> client_has_gone = {};
+  // Whom a certificate of the client's names that the listener trusts; empty: nobody.
+  std::string certified_name = {};
+  Caller caller = {};  // as the listener's gatekeeper says
 
   // The first header of that name, whatever its case; empty where there is none.
   std::string_view header(std::string_view name) const;

@@ -20,6 +20,8 @@ struct Route {
   std::function<Response(const Request&)> handle;
   // Handled by threads of their own (ListenerOptions), so that short requests are answered meanwhile.
   bool takes_long = false;
+  // Of the caller, where the listener has a gatekeeper. A route that says nothing is for administrators.
+  Right right = Right::kOrder;
 };
 
 // Either a route or, where there is none, the response that says so (404; 405 with Allow).

@@ -1,0 +1,50 @@
+// Who a request is from, and what that permits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace plimsoll::http {
+
+// What a route asks of its caller.
+enum class Right : uint8_t {
+  kNone,     // nothing: whether the server lives
+  kRead,     // to see what the fleet spends its time on
+  kOrder,    // to change what is done to machines, and to see who has asked for what
+  kEnrol,    // to register a machine
+  kMachine,  // to speak for a machine
+  kUpload,   // to hand in profiles
+};
+
+enum class Role : uint8_t {
+  kUnasked,   // the server asks nobody, and lets everybody
+  kStranger,  // nothing that he showed is known
+  kRead,
+  kUpload,   // profiles of any machine
+  kEnrol,    // a machine that nobody knows yet
+  kAdmin,    // all that people may
+  kMachine,  // only what is its own
+};
+
+// "read", "upload", "enrol", "admin", "machine"; "nobody" for the first two.
+std::string_view name_of(Role role);
+
+bool permits(Role role, Right right);
+
+struct Caller {
+  Role role = Role::kUnasked;
+  std::string name = {};  // of a token, or a machine's ID
+  // Of a machine that enrols: the SHA-256 of the token that it wants to be known by.
+  std::string wanted_token = {};
+};
+
+// "alice", "machine web-17", "nobody".
+std::string text_of(const Caller& caller);
+
+// kDenied where a machine speaks for another one.
+Status may_speak_for(const Caller& caller, std::string_view machine_id);
+
+}  // namespace plimsoll::http

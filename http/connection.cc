@@ -1,0 +1,127 @@
+#include "http/connection.h"
+
+#include <microhttpd.h>
+#include <poll.h>
+
+#include <new>
+#include <optional>
+
+#include "base/log.h"
+#include "http/address.h"
+#include "http/tls.h"
+
+namespace plimsoll::http {
+namespace {
+
+// Signatures are checked once a connection, not with each request.
+struct Kept {
+  std::optional<std::string> certified_name;
+};
+
+struct FieldSink {
+  Fields fields;
+  bool complete = true;
+};
+
+MHD_Result append_field(void* sink, MHD_ValueKind /*kind*/, const char* name, size_t name_size,
+                        const char* value, size_t value_size) noexcept {
+  auto& target = *static_cast<FieldSink*>(sink);
+  try {
+    target.fields.emplace_back(std::string(name, name_size),
+                               value == nullptr ? std::string() : std::string(value, value_size));
+    return MHD_YES;
+  } catch (...) {
+    target.complete = false;
+    return MHD_NO;
+  }
+}
+
+Fields fields_of(MHD_Connection* connection, MHD_ValueKind kind) {
+  FieldSink sink;
+  MHD_get_connection_values_n(connection, kind, &append_field, &sink);
+  if (!sink.complete) {
+    throw std::bad_alloc();
+  }
+  return std::move(sink.fields);
+}
+
+// Nobody else reads from the connection while its handler runs.
+bool has_gone(int connection_fd) {
+  pollfd polled{.fd = connection_fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+std::string certified_name_of(MHD_Connection* connection) {
+  const auto* const session = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  const auto* const context = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  if (session == nullptr || context == nullptr || context->socket_context == nullptr) {
+    return {};
+  }
+  auto& kept = *static_cast<Kept*>(context->socket_context);
+  if (!kept.certified_name) {
+    kept.certified_name = certified_name(session->tls_session);
+  }
+  return *kept.certified_name;
+}
+
+void free_body(void* body) {
+  delete static_cast<std::string*>(body);
+}
+
+void add_header(MHD_Response* reply, const std::string& name, const std::string& value) {
+  if (MHD_add_response_header(reply, name.c_str(), value.c_str()) != MHD_YES) {
+    log_error("leaving out response header {}: not a header", name);
+  }
+}
+
+}  // namespace
+
+Request read_head(MHD_Connection* connection, const char* url, const char* method, bool with_certificates) {
+  Request request;
+  request.method = method;
+  request.path = url;
+  request.query = fields_of(connection, MHD_GET_ARGUMENT_KIND);
+  request.headers = fields_of(connection, MHD_HEADER_KIND);
+  if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)) {
+    request.peer = text_of(info->client_addr);
+  }
+  if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)) {
+    request.client_has_gone = [fd = info->connect_fd] { return has_gone(fd); };
+  }
+  if (with_certificates) {
+    request.certified_name = certified_name_of(connection);
+  }
+  return request;
+}
+
+bool send_response(MHD_Connection* connection, Response response, bool closes) {
+  auto* const body = new std::string(std::move(response.body));  // free_body() deletes it
+  MHD_Response* const reply =
+      MHD_create_response_from_buffer_with_free_callback_cls(body->size(), body->data(), &free_body, body);
+  if (reply == nullptr) {
+    free_body(body);
+    return false;
+  }
+  if (!response.content_type.empty()) {
+    add_header(reply, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type);
+  }
+  for (const auto& [name, value] : response.headers) {
+    add_header(reply, name, value);
+  }
+  if (closes) {
+    add_header(reply, MHD_HTTP_HEADER_CONNECTION, "close");
+  }
+  const MHD_Result queued = MHD_queue_response(connection, response.status, reply);
+  MHD_destroy_response(reply);
+  return queued == MHD_YES;
+}
+
+void keep_with_connection(void** kept, bool has_begun) noexcept {
+  if (has_begun) {
+    *kept = new (std::nothrow) Kept;
+  } else {
+    delete static_cast<Kept*>(std::exchange(*kept, nullptr));
+  }
+}
+
+}  // namespace plimsoll::http

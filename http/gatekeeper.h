@@ -1,0 +1,27 @@
+// Whom a listener lets in.
+#pragma once
+
+#include <optional>
+
+#include "http/message.h"
+#include "http/routes.h"
+
+namespace plimsoll::http {
+
+// Called by all threads of a listener, which it must not hold up.
+class Gatekeeper {
+ public:
+  Gatekeeper() = default;
+  Gatekeeper(const Gatekeeper&) = delete;
+  Gatekeeper& operator=(const Gatekeeper&) = delete;
+  virtual ~Gatekeeper() = default;
+
+  // When the head of a request is there, and nothing of its body has been kept: says who it is from (Request::caller), or
+  // why it is refused.
+  virtual std::optional<Response> admit(Request& request, const Route& route) = 0;
+
+  // Once for each request, when its answer is known. Without a route (null) there was nothing there.
+  virtual void answered(const Request& request, const Route* route, unsigned status) = 0;
+};
+
+}  // namespace plimsoll::http

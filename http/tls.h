@@ -1,0 +1,33 @@
+// What a listener that speaks TLS needs, by GnuTLS, which libmicrohttpd stands on.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace plimsoll::http {
+
+// Files in PEM. All empty: no TLS.
+struct TlsFiles {
+  std::string certificate = {};  // the server's, those that vouch for it after it
+  std::string key = {};
+  std::string client_ca = {};  // who signs clients' certificates; empty: they are not asked for any
+
+  bool are_given() const { return !certificate.empty() || !key.empty() || !client_ca.empty(); }
+};
+
+// What they hold.
+struct TlsTexts {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+};
+
+// kInvalid where a file is missing among them, where one is not PEM, or the key is not that of the certificate.
+Result<TlsTexts> load_tls(const TlsFiles& files);
+
+// The common name in the certificate that the client has shown, where one whom the listener trusts has signed it for clients and it is
+// valid today; else empty. Checks signatures: once a connection. `session` is a gnutls_session_t.
+std::string certified_name(void* session);
+
+}  // namespace plimsoll::http

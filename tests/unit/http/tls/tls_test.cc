@@ -1,0 +1,143 @@
+// A listener that speaks TLS, and clients that know it or not.
+#include "http/tls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "http/client.h"
+#include "http/listener.h"
+#include "tests/certificates.h"
+
+namespace plimsoll::http {
+namespace {
+
+using plimsoll::testing::IssuedCertificate;
+using plimsoll::testing::kForClients;
+using plimsoll::testing::kForServers;
+using plimsoll::testing::TestAuthority;
+using ::testing::HasSubstr;
+
+class TlsTest : public ::testing::Test {
+ protected:
+  // Answers with the name that the client's certificate vouches for.
+  std::unique_ptr<Listener> started(const std::string& client_ca) {
+    Route route;
+    route.method = "GET";
+    route.path = "/name";
+    route.handle = [](const Request& request) {
+      return Response{.body = "<" + request.certified_name + ">"};
+    };
+    auto listener = Listener::start({.tls = {server_.certificate, server_.key, client_ca}}, {route});
+    EXPECT_TRUE(listener) << listener.error().text();
+    return *std::move(listener);
+  }
+  static Result<Response> ask(const Listener& listener, const Credentials& credentials) {
+    Client client({.base_url = "https://" + listener.address(), .credentials = credentials});
+    return client.send("GET", "/name");
+  }
+  std::string name_shown_by(const Listener& listener, const IssuedCertificate& shown) const {
+    const auto answer =
+        ask(listener, {.ca = authority_.ca(), .certificate = shown.certificate, .key = shown.key});
+    return answer ? answer->body : answer.error().text();
+  }
+
+  TestAuthority authority_;
+  IssuedCertificate server_ = authority_.issue("server", kForServers);
+};
+
+TEST_F(TlsTest, IsSpokenWithWhoeverKnowsTheAuthority) {
+  const auto listener = started({});
+  EXPECT_EQ(ask(*listener, {.ca = authority_.ca()})->body, "<>");
+
+  const TestAuthority other;
+  const auto stranger = ask(*listener, {.ca = other.ca()});
+  ASSERT_FALSE(stranger);
+  EXPECT_EQ(stranger.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(stranger.error().text(), HasSubstr("check the server's certificate, who signed it"));
+}
+
+TEST_F(TlsTest, IsNotGivenUpForPlainText) {
+  const auto listener = started({});
+  EXPECT_FALSE(Client({.base_url = listener->address()}).send("GET", "/name"));
+}
+
+TEST_F(TlsTest, ALargeBodyArrivesWhole) {
+  Route route;
+  route.method = "PUT";
+  route.path = "/body";
+  route.max_body_bytes = 32UL << 20;
+  route.takes_long = true;
+  route.handle = [](const Request& request) { return Response{.body = request.body}; };
+  const auto listener = Listener::start({.tls = {server_.certificate, server_.key}}, {route});
+  ASSERT_TRUE(listener);
+  std::string body(16UL << 20, '\0');
+  for (size_t i = 0; i < body.size(); ++i) {
+    body[i] = static_cast<char>(i * 7 + i / 251);
+  }
+  Client client({.base_url = "https://" + (*listener)->address(), .credentials = {.ca = authority_.ca()}});
+  for (int time = 0; time < 3; ++time) {
+    const auto answer = client.send("PUT", "/body", body);
+    ASSERT_TRUE(answer) << answer.error().text();
+    EXPECT_TRUE(answer->body == body);
+  }
+}
+
+TEST_F(TlsTest, ClientsAreWhomTheirCertificatesName) {
+  TestAuthority machines;
+  const auto listener = started(machines.ca());
+  EXPECT_EQ(ask(*listener, {.ca = authority_.ca()})->body, "<>") << "nobody has to have one";
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17", kForClients)), "<web-17>");
+}
+
+TEST_F(TlsTest, CertificatesOfOthersNameNobody) {
+  TestAuthority machines;
+  const auto listener = started(machines.ca());
+  TestAuthority forger;
+  EXPECT_EQ(name_shown_by(*listener, forger.issue("web-17", kForClients)), "<>");
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17", kForServers)), "<>") << "it is for servers";
+}
+
+TEST_F(TlsTest, NamesAreKeptFromRequestToRequestOfAConnection) {
+  TestAuthority machines;
+  const auto listener = started(machines.ca());
+  const IssuedCertificate shown = machines.issue("web-17", kForClients);
+  Client client({.base_url = "https://" + listener->address(),
+                 .credentials = {.ca = authority_.ca(), .certificate = shown.certificate, .key = shown.key}});
+  for (int request = 0; request < 3; ++request) {
+    EXPECT_EQ(client.send("GET", "/name")->body, "<web-17>");
+  }
+}
+
+TEST_F(TlsTest, FilesThatDoNotBelongTogetherAreRefused) {
+  const IssuedCertificate other = authority_.issue("other", kForServers);
+  const std::string no_pem = server_.key + ".txt";
+  std::ofstream(no_pem) << "not PEM\n";
+  struct Case {
+    TlsFiles files;
+    std::string message;
+  };
+  for (const Case& wrong :
+       {Case{{server_.certificate, other.key}, "are no certificate and its key"},
+        Case{{no_pem, server_.key}, "are no certificate and its key"},
+        Case{{server_.certificate, {}}, "TLS without the server's key"},
+        Case{{{}, server_.key}, "TLS without the server's certificate"},
+        Case{{server_.certificate, server_.key, no_pem}, "holds no certificate of an authority"},
+        Case{{server_.certificate, server_.key + ".gone"}, "reading the server's key"}}) {
+    const auto loaded = load_tls(wrong.files);
+    ASSERT_FALSE(loaded) << wrong.message;
+    EXPECT_THAT(loaded.error().text(), HasSubstr(wrong.message));
+  }
+}
+
+TEST_F(TlsTest, AClientWithoutItsFilesSaysSo) {
+  const auto listener = started({});
+  const auto answer = ask(*listener, {.ca = authority_.ca() + ".gone"});
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().text(), HasSubstr("check the files of certificates and key"));
+}
+
+}  // namespace
+}  // namespace plimsoll::http
