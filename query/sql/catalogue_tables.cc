@@ -89,16 +89,18 @@ struct MachineColumn {
 };
 
 // In the order of the view's.
-constexpr std::array<MachineColumn, 15> kMachineColumns{{
+constexpr std::array<MachineColumn, 17> kMachineColumns{{
     {"machine", ColumnType::kText, "machine ID"},
     {"hostname", ColumnType::kText, "the machine's name for people"},
-    {"state", ColumnType::kText, "live, gone, or profiles: never registered"},
-    {"platform", ColumnType::kText, "kind of machine"},
+    {"state", ColumnType::kText, "live, gone, unheard (the inventory has it), or profiles: never registered"},
+    {"platform", ColumnType::kText, "kind of machine, by the inventory where that says one"},
     {"cores", ColumnType::kInteger, "CPUs"},
     {"architecture", ColumnType::kText, "x86_64, aarch64, ..."},
     {"kernel", ColumnType::kText, "kernel release, the newest"},
-    {"datacenter", ColumnType::kText, "as configured on the machine"},
-    {"cluster", ColumnType::kText, "as configured on the machine"},
+    {"datacenter", ColumnType::kText, "by the inventory, else as configured on the machine"},
+    {"cluster", ColumnType::kText, "by the inventory, else as configured on the machine"},
+    {"rack", ColumnType::kText, "by the inventory"},
+    {"owner", ColumnType::kText, "by the inventory"},
     {"version", ColumnType::kText, "of its plimsolld"},
     {"first_seen", ColumnType::kText, "UTC"},
     {"last_seen", ColumnType::kText, "UTC"},

@@ -14,6 +14,8 @@ namespace {
 
 struct MachineRow {
   wire::Machine attributes;
+  std::string rack;
+  std::string owner;
   std::string state;
   int64_t first_seen_ns = 0;
   int64_t last_seen_ns = 0;
@@ -31,7 +33,7 @@ Value cpus_used(int64_t cpu_time_ns, int64_t interval_ns) {
 }
 
 Value time(int64_t wall_ns) {
-  return format_time(wall_ns / kNsPerSecond * kNsPerSecond);
+  return wall_ns == 0 ? Value() : format_time(wall_ns / kNsPerSecond * kNsPerSecond);
 }
 
 wire::Machine attributes_of(const store::MachineEntry& entry) {
@@ -71,12 +73,23 @@ void add_from_profiles(const Snapshot& snapshot, std::map<std::string, MachineRo
   }
 }
 
+std::string state_of(const store::LiveMachine& machine, int64_t now_ns) {
+  if (machine.first_seen_ns == 0) {
+    return "unheard";
+  }
+  return machine.is_live(now_ns) ? "live" : "gone";
+}
+
 std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snapshot& snapshot,
                                      const LiveFleet& fleet) {
   std::map<std::string, MachineRow> by_id;
   for (const store::LiveMachine& machine : fleet.machines) {
-    by_id[machine.attributes.id()] = {machine.attributes, machine.is_live(request.now_ns) ? "live" : "gone",
-                                      machine.first_seen_ns, machine.last_seen_ns, nullptr};
+    by_id[machine.attributes.id()] = {.attributes = machine.attributes,
+                                      .rack = machine.rack,
+                                      .owner = machine.owner,
+                                      .state = state_of(machine, request.now_ns),
+                                      .first_seen_ns = machine.first_seen_ns,
+                                      .last_seen_ns = machine.last_seen_ns};
   }
   for (const store::Census& census : fleet.censuses) {
     if (const auto found = by_id.find(census.machine_id); found != by_id.end()) {
@@ -108,8 +121,8 @@ void add_machine(const MachineRow& row, Table& table) {
   const bool is_counted = row.census != nullptr;
   table.rows.push_back({machine.id(), machine.hostname(), row.state, machine.platform(),
                         int64_t{machine.cores()}, machine.architecture(), machine.kernel_release(),
-                        machine.datacenter(), machine.cluster(), machine.daemon_version(),
-                        time(row.first_seen_ns), time(row.last_seen_ns),
+                        machine.datacenter(), machine.cluster(), row.rack, row.owner,
+                        machine.daemon_version(), time(row.first_seen_ns), time(row.last_seen_ns),
                         is_counted ? Value(static_cast<int64_t>(row.census->instances.size())) : Value(),
                         cpus(quota), is_counted ? cpus_used(cpu_time_ns, row.census->interval_ns) : Value()});
 }
@@ -143,12 +156,15 @@ void add_instances(const LiveFleet& fleet, Table& table) {
 
 void add_coverage(const std::vector<MachineRow>& rows, Coverage& coverage) {
   for (const MachineRow& row : rows) {
+    if (row.first_seen_ns == 0) {
+      continue;
+    }
     coverage.from_ns =
-        &row == &rows.front() ? row.first_seen_ns : std::min(coverage.from_ns, row.first_seen_ns);
+        coverage.to_ns == 0 ? row.first_seen_ns : std::min(coverage.from_ns, row.first_seen_ns);
     coverage.to_ns = std::max(coverage.to_ns, row.last_seen_ns);
     coverage.machines_live += row.state == "live" ? 1 : 0;
+    ++coverage.machines_drawn;
   }
-  coverage.machines_drawn = static_cast<int64_t>(rows.size());
 }
 
 }  // namespace
@@ -214,10 +230,11 @@ Table machines(const MachinesRequest& request, const Snapshot& snapshot, const L
     add_instances(fleet, table);
     return table;
   }
-  table.columns = {{"machine", ""},        {"hostname", ""},      {"state", ""},       {"platform", ""},
-                   {"cores", "CPUs"},      {"architecture", ""},  {"kernel", ""},      {"datacenter", ""},
-                   {"cluster", ""},        {"version", ""},       {"first_seen", ""},  {"last_seen", ""},
-                   {"instances", "count"}, {"cpu_quota", "CPUs"}, {"cpu_used", "CPUs"}};
+  table.columns = {{"machine", ""},     {"hostname", ""},     {"state", ""},          {"platform", ""},
+                   {"cores", "CPUs"},   {"architecture", ""}, {"kernel", ""},         {"datacenter", ""},
+                   {"cluster", ""},     {"rack", ""},         {"owner", ""},          {"version", ""},
+                   {"first_seen", ""},  {"last_seen", ""},    {"instances", "count"}, {"cpu_quota", "CPUs"},
+                   {"cpu_used", "CPUs"}};
   for (const MachineRow& row : rows) {
     add_machine(row, table);
   }

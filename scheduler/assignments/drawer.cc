@@ -200,7 +200,9 @@ Result<std::unique_ptr<store::DrawWithMachines>> Drawer::make(const ScheduledDra
   std::vector<Candidate> candidates;
   for (const store::LiveMachine& machine : *known) {
     if (is_candidate(machine, now_ns)) {
-      candidates.push_back({&machine.attributes, std::move(jobs[machine.attributes.id()])});
+      candidates.push_back({.machine = &machine.attributes,
+                            .jobs = std::move(jobs[machine.attributes.id()]),
+                            .rack = machine.rack});
     }
   }
   if (candidates.empty()) {

@@ -34,6 +34,7 @@ struct Population {
 struct Candidate {
   const wire::Machine* machine = nullptr;
   std::vector<std::string_view> jobs = {};
+  std::string_view rack = {};  // empty: unknown
 };
 
 // Machines have the numbers that they have here; strata stand in the order of their names, so that the same fleet gives the same draws. Costs

@@ -6,17 +6,33 @@
 namespace plimsoll::scheduler {
 namespace {
 
-// Groups of one kind, by their names.
-using Groups = boost::unordered_flat_map<std::string_view, uint32_t>;
+// Groups of one kind, by their names. First all members are counted, then the limits are added to those of other kinds.
+class Groups {
+ public:
+  explicit Groups(double share) : share_(share) {}
 
-// Counts a member of a group.
-void count(std::string_view name, Groups& groups, std::vector<double>& members) {
-  const auto [group, is_new] = groups.try_emplace(name, static_cast<uint32_t>(members.size()));
-  if (is_new) {
-    members.push_back(0);
+  void count(std::string_view name) {
+    const auto [group, is_new] = numbers_.try_emplace(name, static_cast<uint32_t>(members_.size()));
+    if (is_new) {
+      members_.push_back(0);
+    }
+    members_[group->second] += 1;
   }
-  members[group->second] += 1;
-}
+  void add_limits(GroupLimits& limits) {
+    first_ = static_cast<uint32_t>(limits.size());
+    for (const double members : members_) {
+      limits.push_back(share_ * members);
+    }
+  }
+  // Among the groups of all kinds.
+  uint32_t number_of(std::string_view name) const { return first_ + numbers_.at(name); }
+
+ private:
+  const double share_;
+  uint32_t first_ = 0;
+  boost::unordered_flat_map<std::string_view, uint32_t> numbers_;
+  std::vector<double> members_;
+};
 
 // Adds a member to what a machine has of its group.
 void add(uint32_t group, std::vector<GroupPart>& parts) {
@@ -35,6 +51,7 @@ Status check(const HarmLimits& limits) {
   const auto is_share = [](double share) { return share > 0 && share <= 1; };  // a NaN is none
   const char* const wrong = !is_share(limits.share_of_job)        ? "share_of_job"
                             : !is_share(limits.share_of_platform) ? "share_of_platform"
+                            : !is_share(limits.share_of_rack)     ? "share_of_rack"
                             : !is_share(limits.share_of_cpu)      ? "share_of_cpu"
                                                                   : nullptr;
   return wrong == nullptr
@@ -47,28 +64,31 @@ Status check(const HarmLimits& limits) {
 
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
                              const HarmLimits& limits) {
-  Groups jobs;
-  Groups platforms;
-  std::vector<double> instances;
-  std::vector<double> of_platform;
+  Groups platforms(limits.share_of_platform);
+  Groups racks(limits.share_of_rack);
+  Groups jobs(limits.share_of_job);
   for (const Candidate& candidate : fleet) {
-    count(candidate.machine->platform(), platforms, of_platform);
+    platforms.count(candidate.machine->platform());
+    if (!candidate.rack.empty()) {
+      racks.count(candidate.rack);
+    }
     for (const std::string_view job : candidate.jobs) {
-      count(job, jobs, instances);
+      jobs.count(job);
     }
   }
   LimitedGroups groups;
-  for (const double members : of_platform) {
-    groups.limits.push_back(limits.share_of_platform * members);
-  }
-  for (const double members : instances) {
-    groups.limits.push_back(limits.share_of_job * members);
+  for (Groups* const kind : {&platforms, &racks, &jobs}) {
+    kind->add_limits(groups.limits);
   }
   for (const uint32_t machine : machines) {
+    const Candidate& candidate = fleet[machine];
     std::vector<GroupPart>& parts = groups.parts.emplace_back();
-    add(platforms.at(fleet[machine].machine->platform()), parts);
-    for (const std::string_view job : fleet[machine].jobs) {
-      add(static_cast<uint32_t>(of_platform.size()) + jobs.at(job), parts);
+    add(platforms.number_of(candidate.machine->platform()), parts);
+    if (!candidate.rack.empty()) {
+      add(racks.number_of(candidate.rack), parts);
+    }
+    for (const std::string_view job : candidate.jobs) {
+      add(jobs.number_of(job), parts);
     }
   }
   return groups;

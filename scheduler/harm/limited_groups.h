@@ -1,4 +1,4 @@
-// Limits of the harm that measuring may do, and what must not be measured all at once: the instances of a job, the machines of a platform.
+// Limits of the harm that measuring may do, and what must not be measured all at once: the instances of a job, the machines of a platform or a rack.
 //
 // Pure: no I/O, no clock; any thread.
 #pragma once
@@ -17,6 +17,7 @@ namespace plimsoll::scheduler {
 struct HarmLimits {
   double share_of_job = 0.1;       // of its instances
   double share_of_platform = 0.1;  // of its machines
+  double share_of_rack = 0.1;      // likewise
   double share_of_cpu = 0.0001;    // of the fleet's CPU time, which daemons may take on average over an hour
 };
 
@@ -28,7 +29,7 @@ struct LimitedGroups {
   std::vector<std::vector<GroupPart>> parts;  // of each machine that was asked about, in that order
 };
 
-// Of some machines of a fleet, by their places in it. An instance of a job is named as often as the machine has one. Costs a look-up for each
+// Of some machines of a fleet, by their places in it; a rack without a name is none. An instance of a job is named as often as the machine has one. Costs a look-up for each
 // instance in the fleet.
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
                              const HarmLimits& limits);

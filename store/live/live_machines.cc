@@ -1,6 +1,8 @@
 #include "store/live/live_machines.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 namespace plimsoll::store {
 namespace {
@@ -25,8 +27,27 @@ CREATE TABLE IF NOT EXISTS instance_usage (
   job TEXT NOT NULL, instance TEXT NOT NULL, container TEXT NOT NULL,
   quota_cpus REAL NOT NULL, weight REAL NOT NULL, cpu_time_ns INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS inventory (
+  machine_id TEXT PRIMARY KEY, datacenter TEXT NOT NULL, cluster TEXT NOT NULL, rack TEXT NOT NULL,
+  platform TEXT NOT NULL, owner TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS instance_usage_machine ON instance_usage(machine_id);
 )sql";
+
+void put_in_place(const InventoryMachine& entry, LiveMachine& machine) {
+  machine.attributes.set_id(entry.id);
+  if (!entry.datacenter.empty()) {
+    machine.attributes.set_datacenter(entry.datacenter);
+  }
+  if (!entry.cluster.empty()) {
+    machine.attributes.set_cluster(entry.cluster);
+  }
+  if (!entry.platform.empty()) {
+    machine.attributes.set_platform(entry.platform);
+  }
+  machine.rack = entry.rack;
+  machine.owner = entry.owner;
+}
 
 }  // namespace
 
@@ -125,7 +146,43 @@ Status LiveMachines::keep_census(const Census& census) {
   return transaction->commit();
 }
 
-Result<std::vector<LiveMachine>> LiveMachines::machines() {
+Status LiveMachines::keep_inventory(const std::vector<InventoryMachine>& inventory) {
+  auto transaction = sqlite::Transaction::begin(database_);
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  if (auto removed = database_.execute("DELETE FROM inventory"); !removed) {
+    return removed;
+  }
+  for (const InventoryMachine& machine : inventory) {
+    const auto kept =
+        database_.execute("INSERT INTO inventory VALUES (?, ?, ?, ?, ?, ?)", machine.id, machine.datacenter,
+                          machine.cluster, machine.rack, machine.platform, machine.owner);
+    if (!kept) {
+      return kept;
+    }
+  }
+  return transaction->commit();
+}
+
+Result<std::vector<InventoryMachine>> LiveMachines::inventory() {
+  // Before its writer has opened it, a file of an older version has no such table.
+  const auto tables = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'inventory'", 0);
+  if (!tables || *tables == 0) {
+    return tables ? Result<std::vector<InventoryMachine>>() : propagate(tables);
+  }
+  std::vector<InventoryMachine> inventory;
+  const auto read = sqlite::for_each_row(
+      database_.query(
+          "SELECT machine_id, datacenter, cluster, rack, platform, owner FROM inventory ORDER BY machine_id"),
+      [&](const sqlite::Statement& row) {
+        inventory.push_back({std::string(row.text(0)), std::string(row.text(1)), std::string(row.text(2)),
+                             std::string(row.text(3)), std::string(row.text(4)), std::string(row.text(5))});
+      });
+  return read ? Result<std::vector<InventoryMachine>>(std::move(inventory)) : propagate(read);
+}
+
+Result<std::vector<LiveMachine>> LiveMachines::registered() {
   std::vector<LiveMachine> machines;
   const auto read = sqlite::for_each_row(
       database_.query(
@@ -141,6 +198,30 @@ Result<std::vector<LiveMachine>> LiveMachines::machines() {
         return {};
       });
   return read ? Result<std::vector<LiveMachine>>(std::move(machines)) : propagate(read);
+}
+
+Result<std::vector<LiveMachine>> LiveMachines::machines() {
+  auto machines = registered();
+  const auto known = machines ? inventory() : propagate(machines);
+  if (!known) {
+    return propagate(known);
+  }
+  std::vector<LiveMachine> unheard;
+  auto machine = machines->begin();
+  for (const InventoryMachine& entry : *known) {  // both are by ID
+    while (machine != machines->end() && machine->attributes.id() < entry.id) {
+      ++machine;
+    }
+    const bool is_registered = machine != machines->end() && machine->attributes.id() == entry.id;
+    put_in_place(entry, is_registered ? *machine : unheard.emplace_back());
+  }
+  if (!unheard.empty()) {
+    const auto middle = static_cast<ptrdiff_t>(machines->size());
+    std::ranges::move(unheard, std::back_inserter(*machines));
+    std::ranges::inplace_merge(*machines, machines->begin() + middle, {},
+                               [](const LiveMachine& m) -> const std::string& { return m.attributes.id(); });
+  }
+  return machines;
 }
 
 Result<std::vector<Census>> LiveMachines::censuses() {

@@ -13,16 +13,20 @@
 #include "base/result.h"
 #include "proto/fleet.pb.h"
 #include "proto/machine.pb.h"
+#include "store/live/inventory.h"
 #include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 
-// A machine that has registered.
+// A machine that has registered, or that the inventory names.
 struct LiveMachine {
-  wire::Machine attributes;   // newest
-  int64_t first_seen_ns = 0;  // wall clock of the server
-  int64_t last_seen_ns = 0;
-  int64_t heartbeat_ns = 0;  // how often it was told to let itself be heard
+  // The newest, with what the inventory says of place and platform in the place of what the machine says.
+  wire::Machine attributes;
+  std::string rack = {};      // by the inventory
+  std::string owner = {};     // likewise
+  int64_t first_seen_ns = 0;  // wall clock of the server; 0: it has never registered
+  int64_t last_seen_ns = 0;   // likewise
+  int64_t heartbeat_ns = 0;   // how often it was told to let itself be heard
 
   // Whether it was heard of within its last three heartbeats.
   bool is_live(int64_t now_ns) const;
@@ -56,13 +60,19 @@ class LiveMachines {
   // Replaces the machine's census. `census` must be checked already.
   Status keep_census(const Census& census);
 
+  // Replaces what was known from an inventory. `inventory` must be checked already. All of it or nothing.
+  Status keep_inventory(const std::vector<InventoryMachine>& inventory);
+
   Result<std::vector<LiveMachine>> machines();  // by ID
   Result<std::vector<Census>> censuses();       // by machine ID
-  Result<int64_t> count();
+  Result<int64_t> count();                      // that have registered
   // When the newest sign of any machine came; 0: none ever did.
   Result<int64_t> last_heard_ns();
 
  private:
+  Result<std::vector<LiveMachine>> registered();      // by ID, without the inventory
+  Result<std::vector<InventoryMachine>> inventory();  // by ID
+
   explicit LiveMachines(sqlite::Database database) : database_(std::move(database)) {}
   sqlite::Database database_;
 };

@@ -46,15 +46,21 @@ TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
   fleet.add({.seed = 1, .machine = "imported", .from_ns = 2'000'000'000, .length_ns = 1'000'000'000});
   fleet.add({.seed = 2, .machine = "imported", .from_ns = 5'000'000'000, .length_ns = 1'000'000'000});
   fleet.add({.seed = 3, .machine = "z-live"});
+  store::LiveMachine in_inventory = machine("z-live", 9'000'000'000);
+  in_inventory.rack = "r7";
+  in_inventory.owner = "ads";
+  store::LiveMachine unheard;
+  unheard.attributes.set_id("unheard");
   const LiveFleet live{
-      {machine("a-gone", 4'000'000'000), machine("z-live", 9'000'000'000)},
+      {machine("a-gone", 4'000'000'000), unheard, in_inventory},
       {{"z-live", 9'000'000'000, 500, {usage("db", "a", 1.5, 250), usage("web", "b", 2, 500)}}}};
   EXPECT_EQ(ask({}, fleet, live),
-            "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,version,first_seen,"
-            "last_seen,instances,cpu_quota,cpu_used\n"
-            "z-live,host-z-live,live,,8,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5\n"
-            "a-gone,host-a-gone,gone,,8,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,\n"
-            "imported,imported,profiles,,4,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,\n");
+            "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,rack,owner,version,"
+            "first_seen,last_seen,instances,cpu_quota,cpu_used\n"
+            "z-live,host-z-live,live,,8,,,,,r7,ads,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5\n"
+            "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,\n"
+            "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,\n"
+            "unheard,,unheard,,0,,,,,,,,,,,,\n");
 }
 
 TEST(Machines, InstancesStandByTheCpusThatTheyUse) {

@@ -126,5 +126,21 @@ TEST(LimitedGroups, AreInstancesOfJobsAndMachinesOfPlatforms) {
   EXPECT_EQ(in_words(groups.parts[1]), "1:1 3:1 ");
 }
 
+TEST(LimitedGroups, AreMachinesOfRacksWhereTheyAreKnown) {
+  const wire::Machine machine;
+  const std::vector<Candidate> fleet{{.machine = &machine, .rack = "r1"},
+                                     {.machine = &machine, .rack = "r2"},
+                                     {.machine = &machine},
+                                     {.machine = &machine, .rack = "r1"}};
+  const std::vector<uint32_t> drawn{2, 3};
+  const LimitedGroups groups = limited_groups(fleet, drawn, {.share_of_platform = 1, .share_of_rack = 0.5});
+  // The platform, r1, r2.
+  EXPECT_THAT(groups.limits, ::testing::ElementsAre(4, 1, 0.5));
+  ASSERT_EQ(groups.parts.size(), 2);
+  ASSERT_EQ(groups.parts[0].size(), 1);
+  ASSERT_EQ(groups.parts[1].size(), 2);
+  EXPECT_EQ(groups.parts[1][1].group, 1);
+}
+
 }  // namespace
 }  // namespace plimsoll::scheduler

@@ -86,6 +86,32 @@ TEST_F(MachinesTest, KeepsTheNewestCensusOfEachMachine) {
   EXPECT_TRUE(censuses[1].instances.empty());
 }
 
+TEST_F(MachinesTest, AreMergedWithTheInventory) {
+  wire::Machine known = machine("m2", "boot");
+  known.set_datacenter("as it says");
+  known.set_cluster("as it says");
+  ASSERT_TRUE(machines_.register_machine(known, 100, 20));
+  ASSERT_TRUE(machines_.register_machine(machine("m4", "boot"), 100, 20));
+  ASSERT_TRUE(machines_.keep_inventory({{.id = "old", .rack = "r0"}}));
+  ASSERT_TRUE(machines_.keep_inventory({{.id = "m1", .rack = "r1"},
+                                        {.id = "m2", .datacenter = "fra", .rack = "r2", .owner = "ads"},
+                                        {.id = "m9"}}));
+  std::vector<std::string> lines;
+  const auto merged = machines_.machines();
+  for (const LiveMachine& m : merged.value()) {
+    lines.push_back(fmt::format("{} {} '{}' '{}' '{}' '{}'", m.attributes.id(), m.first_seen_ns,
+                                m.attributes.datacenter(), m.attributes.cluster(), m.rack, m.owner));
+  }
+  EXPECT_THAT(lines, ::testing::ElementsAre("m1 0 '' '' 'r1' ''", "m2 100 'fra' 'as it says' 'r2' 'ads'",
+                                            "m4 100 '' '' '' ''", "m9 0 '' '' '' ''"));
+  EXPECT_FALSE((*machines_.machines())[0].is_live(100)) << "nobody has heard of it";
+  EXPECT_EQ(machines_.count(), 2);
+  // A reader of a file that an older version has written.
+  auto old = *sqlite::Database::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(old.run("DROP TABLE inventory"));
+  EXPECT_EQ(LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kRead)->machines()->size(), 2);
+}
+
 TEST_F(MachinesTest, AMachineIsLiveForThreeHeartbeats) {
   LiveMachine machine;
   machine.last_seen_ns = 1000;

@@ -1,0 +1,56 @@
+#include "scheduler/inventory/inventory_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plimsoll::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// "id datacenter cluster rack platform owner" of each machine; "-" stands for nothing.
+std::vector<std::string> read(std::string_view text) {
+  const auto machines = parse_inventory(text);
+  if (!machines) {
+    return {machines.error().text()};
+  }
+  std::vector<std::string> lines;
+  for (const store::InventoryMachine& m : *machines) {
+    std::string& line = lines.emplace_back(m.id);
+    for (const std::string* text_of : {&m.datacenter, &m.cluster, &m.rack, &m.platform, &m.owner}) {
+      line += text_of->empty() ? " -" : " " + *text_of;
+    }
+  }
+  return lines;
+}
+
+TEST(InventoryText, IsCsvWithColumnsInAnyOrder) {
+  EXPECT_THAT(read("rack,machine,serial,owner\nr1,m1,777,ads\nr2,m2,,\n"),
+              ElementsAre("m1 - - r1 - ads", "m2 - - r2 - -"));
+}
+
+TEST(InventoryText, IsAJsonList) {
+  EXPECT_THAT(
+      read(R"( [{"machine": "m1", "datacenter": "fra", "cluster": "c1", "platform": "zen", "ports": [1]},
+                       {"machine": "m2", "rack": null, "owner": "ads"}])"),
+      ElementsAre("m1 fra c1 - zen -", "m2 - - - - ads"));
+  EXPECT_THAT(read("[]"), IsEmpty());
+}
+
+TEST(InventoryText, ThatMakesNoSenseSaysWhere) {
+  EXPECT_THAT(read("rack\nr1\n"),
+              ElementsAre(HasSubstr("no column is called \"machine\"; the first line names")));
+  EXPECT_THAT(read(""), ElementsAre(HasSubstr("no column is called \"machine\"")));
+  EXPECT_THAT(read("machine,rack\n,r1\n"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
+  EXPECT_THAT(read("machine\nm1\nm1\n"), ElementsAre(HasSubstr("machine m1 is there twice")));
+  EXPECT_THAT(read("machine,rack\nm1,\x01\n"), ElementsAre(HasSubstr("machine m1: rack is to be")));
+  EXPECT_THAT(read(R"([{"machine": 7}])"), ElementsAre(HasSubstr("entry 1: machine is not a text")));
+  EXPECT_THAT(read(R"([7])"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
+  EXPECT_THAT(read("[{"), ElementsAre(HasSubstr("no JSON list")));
+  EXPECT_THAT(read("{\"machine\": \"m1\"}"), ElementsAre(HasSubstr("no JSON list")));
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler
