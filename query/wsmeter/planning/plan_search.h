@@ -1,0 +1,40 @@
+// The search behind plan_observations(): the least sum of cost x N with sum of variance / N at most what is allowed, each N within its bounds.
+//
+// Pure: no I/O; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace plimsoll::query {
+
+// What is more than allowed by no more than that is taken for rounding: sums of a million numbers differ by it with their order.
+inline constexpr double kRelativeError = 1e-12;
+
+struct PlanTerm {
+  double variance = 0;  // where N is 1
+  double cost = 0;      // of one, above 0
+  int64_t least = 1;
+  int64_t most = 1;
+};
+
+// Where N need not be whole: N = t x sqrt(variance / cost), within bounds, of the least t that suffices.
+struct PartedPlan {
+  double t = 0;
+  double cost = 0;
+};
+// `allowed` is at least what the largest N leave.
+PartedPlan best_parted(std::span<const PlanTerm> terms, double allowed);
+std::vector<int64_t> rounded_up(std::span<const PlanTerm> terms, const PartedPlan& parted);
+
+struct WholePlan {
+  std::vector<int64_t> counts;
+  bool is_optimal = false;
+};
+// Takes steps of one in the order of what each takes off the variance for its cost, which is best where costs are equal; where they are not, looks
+// among the plans near that one, as long as they are not too many.
+WholePlan best_whole(std::span<const PlanTerm> terms, double allowed);
+
+}  // namespace plimsoll::query
