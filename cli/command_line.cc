@@ -12,6 +12,7 @@
 #include "cli/symbol_command_line.h"
 #include "cli/views/flags.h"
 #include "cli/views/view_command_line.h"
+#include "cli/wsmeter_command_line.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -66,6 +67,23 @@ void add_server(CLI::App& app, ServerOptions& options) {
       ->type_name("ADDR");
   command->add_option("--config", options.config_path, "Configuration (see config/server.example.toml)")
       ->type_name("FILE");
+}
+
+void add_token(CLI::App& app, TokenOptions& options) {
+  auto* command = app.add_subcommand("token", "Make a token, by which a server knows who asks");
+  command->add_option("--name", options.name, "Whose it is")->type_name("NAME")->required();
+  command->add_option("--role", options.role, "What it permits: read, admin, upload or enrol")
+      ->type_name("ROLE")
+      ->required()
+      ->check(CLI::IsMember({"read", "admin", "upload", "enrol"}));
+  command->add_flag("--json", options.json, "As a JSON document");
+  command->footer(
+      "The first line is the token: for people, PLIMSOLL_TOKEN or a --token-file; for machines that are to "
+      "enrol, "
+      "daemon.enrolment_file.\nThe rest goes into the server's configuration (docs/security.md).\n\n"
+      "Examples:\n"
+      "  plimsoll token --name alice --role read\n"
+      "  plimsoll token --name rack-7 --role enrol --json\n");
 }
 
 void add_demo(CLI::App& app, DemoOptions& options) {
@@ -137,9 +155,11 @@ struct Options {
   ViewCommands views;
   ImportOptions import;
   ServerOptions server;
+  TokenOptions token;
   DemoOptions demo;
   CalibrateOptions calibrate;
   StoreCompactOptions store_compact;
+  WsmeterPlanOptions wsmeter_plan;
   SymbolOptions symbols;
 };
 
@@ -151,10 +171,14 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_import(options.import);
   } else if (app.got_subcommand("server")) {
     done = run_server(options.server);
+  } else if (app.got_subcommand("token")) {
+    done = print_token(options.token);
   } else if (app.got_subcommand("calibrate")) {
     done = run_calibrate(options.calibrate);
   } else if (app.got_subcommand("store")) {
     done = run_store_compact(options.store_compact);
+  } else if (app.got_subcommand("wsmeter")) {
+    done = run_wsmeter_plan(options.wsmeter_plan);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -194,8 +218,10 @@ int run(int argc, char** argv) {
   options.views.add_to(app);
   add_import(app, options.import);
   add_server(app, options.server);
+  add_token(app, options.token);
   add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);
+  add_wsmeter_command(app, options.wsmeter_plan);
   add_symbol_commands(app, options.symbols);
   try {
     app.parse(argc, argv);

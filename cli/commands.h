@@ -32,6 +32,14 @@ struct ServerOptions {
 // Until SIGINT or SIGTERM.
 Status run_server(const ServerOptions& options);
 
+struct TokenOptions {
+  std::string name;
+  std::string role;
+  bool json = false;
+};
+// Makes a token and prints it with what the server's configuration is to say of it.
+Status print_token(const TokenOptions& options);
+
 struct DemoOptions {
   std::string data_dir;  // empty: a new one under /tmp
   uint32_t seconds = 20;

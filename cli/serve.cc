@@ -28,8 +28,9 @@ Status run_server(const ServerOptions& options) {
   if (!server) {
     return propagate(server);
   }
-  log_info("data in {}; people on http://{}, daemons on {}", loaded->data_dir, (*server)->address(),
-           (*server)->fleet_address());
+  const char* const scheme = loaded->certificate.empty() ? "http" : "https";
+  log_info("data in {}; people on {}://{}, daemons on {}://{}", loaded->data_dir, scheme,
+           (*server)->address(), scheme, (*server)->fleet_address());
   int signal_number = 0;
   ::sigwait(&signals, &signal_number);
   log_info("stopping");

@@ -10,6 +10,21 @@ std::vector<Key> DaemonConfig::keys() {
   return {
       {"daemon.server", "Address and port (or URL) of the server's fleet listener. Default: this machine.",
        &server},
+      {"daemon.server_ca",
+       "File of the certificates, in PEM, of those who sign the server's certificate. Default: whom this "
+       "machine "
+       "trusts.",
+       &server_ca},
+      {"daemon.certificate",
+       "File of this machine's certificate, in PEM; its common name is machine.id. Default: none.",
+       &certificate},
+      {"daemon.key", "File of the key of that certificate, in PEM, without a password.", &key},
+      {"daemon.enrolment_file",
+       "File of a token that permits machines to enrol at the server. The daemon makes a token of its own, "
+       "which it "
+       "keeps in its\n"
+       "state_dir and is known by from then on. Default: none.",
+       &enrolment_file},
       {"daemon.user",
        "User, by name or number, that the daemon becomes where root starts it. It keeps the four "
        "capabilities\n"

@@ -20,6 +20,11 @@ struct CountSettings {
 
 struct DaemonConfig {
   std::string server = "127.0.0.1:7071";
+  // Files; empty: none.
+  std::string server_ca;
+  std::string certificate;
+  std::string key;
+  std::string enrolment_file;
   std::string user;     // to become at start; empty: stay
   bool seccomp = true;  // filter system calls
   std::string state_dir = "/var/lib/plimsoll";

@@ -1,8 +1,59 @@
 #include "config/server_config.h"
 
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
 #include "base/time.h"
 
 namespace plimsoll::config {
+namespace {
+
+Status check_token(const AccessToken& token) {
+  constexpr std::array<std::string_view, 4> kRoles{"read", "admin", "upload", "enrol"};
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (token.name.empty()) {
+    return fail(ErrorCode::kInvalid, "a token without a name");
+  }
+  if (token.sha256.size() != 64 || !std::ranges::all_of(token.sha256, is_digit)) {
+    return with_hint(fail(ErrorCode::kInvalid,
+                          "the token of {}: sha256 is to be 64 hexadecimal digits in lower case", token.name),
+                     "plimsoll token prints them");
+  }
+  return std::ranges::find(kRoles, token.role) != kRoles.end()
+             ? Status()
+             : with_hint(fail(ErrorCode::kInvalid, "the token of {}: there is no role \"{}\"", token.name,
+                              token.role),
+                         "roles are read, admin, upload and enrol");
+}
+
+Status check_tokens(const std::vector<AccessToken>& tokens) {
+  std::set<std::string> seen;
+  for (const AccessToken& token : tokens) {
+    if (auto checked = check_token(token); !checked) {
+      return checked;
+    }
+    if (!seen.insert(token.sha256).second) {
+      return fail(ErrorCode::kInvalid, "the token of {} is given twice", token.name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Key> AccessToken::keys() {
+  return {
+      {"name", "Whose it is: what the log of requests calls him.", &name},
+      {"sha256", "SHA-256 of the token, as plimsoll token prints it.", &sha256},
+      {"role",
+       "What it permits: \"read\" (to ask), \"admin\" (to ask, to give orders, to see who asked for what), "
+       "\"upload\" (to hand in profiles\n"
+       "of any machine), \"enrol\" (machines that are new here to make themselves known).",
+       &role},
+  };
+}
 
 std::vector<Key> ServerConfig::keys() {
   constexpr int64_t kHourNs = 3600 * kNsPerSecond;
@@ -14,6 +65,32 @@ std::vector<Key> ServerConfig::keys() {
       {"server.listen",
        "Address and port for people: command line, API and web page. Default: this machine only.", &listen},
       {"server.fleet_listen", "Address and port for daemons. Default: this machine only.", &fleet_listen},
+      {"server.certificate",
+       "File of the server's certificate, in PEM, with those that vouch for it after it. With it both "
+       "addresses "
+       "speak TLS (https://).\n"
+       "Default: none.",
+       &certificate},
+      {"server.key", "File of the key of that certificate, in PEM, without a password.", &key},
+      {"access.tokens",
+       "Who may ask for what: one table a token, as plimsoll token makes them. Where there is one, or "
+       "access.machine_ca, everybody is\n"
+       "asked who he is. In this file alone (docs/security.md):",
+       TableList(&access_tokens)},
+      {"access.machine_ca",
+       "File of the certificates, in PEM, of those who sign machines' certificates: a daemon that shows one "
+       "(daemon.certificate) is the\n"
+       "machine that its common name says. Takes server.certificate. Default: none.",
+       &access_machine_ca},
+      {"access.anybody",
+       "Listens beyond loopback even if nobody is asked who he is: whoever reaches the addresses may do "
+       "everything.",
+       &access_anybody},
+      {"access.most_requests_per_minute",
+       "Of each machine that is known by a token or a certificate; what is more it hears it is to send "
+       "later. "
+       "0: no limit.",
+       &access_most_requests_per_minute, Range{0, 1'000'000}},
       {"collect.events",
        "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice to\n"
        "each daemon: cycles where the machine counts them, else cpu-clock.",
@@ -58,6 +135,8 @@ std::vector<Key> ServerConfig::keys() {
        &draw_most_of_job_percent, Range{0, 100}},
       {"draw.most_of_platform_percent", "The same of the machines of a platform.",
        &draw_most_of_platform_percent, Range{0, 100}},
+      {"draw.most_of_rack_percent", "The same of the machines of a rack, as the inventory has them.",
+       &draw_most_of_rack_percent, Range{0, 100}},
       {"draw.most_overhead_percent",
        "How much of the fleet's CPU time daemons may take on average over an hour, in percent, by what they "
        "report. Where they take more,\n"
@@ -84,6 +163,15 @@ std::vector<Key> ServerConfig::keys() {
        "all. Doubles each\n"
        "time that it fails again.",
        DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kHourNs}},
+      {"inventory.machines",
+       "File, or URL with http:// or https://, of what is known of machines: CSV whose first line names "
+       "columns, or a "
+       "JSON list of objects:\n"
+       "machine, datacenter, cluster, rack, platform, owner. What it says holds, whatever machines say of "
+       "themselves. Default: none.",
+       &inventory_machines},
+      {"inventory.interval", "How often it is read again.", DurationNs{&inventory_interval_ns},
+       Range{kNsPerSecond, 24 * kHourNs}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
        Range{100 * kMillisecondNs, kHourNs / 6}},
       {"fleet.max_connections",
@@ -121,6 +209,14 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
     return with_field(fail(ErrorCode::kInvalid, "{} stacks a second of {} samples a second",
                            config.collect_stack_rate_hz, config.collect_rate_hz),
                       "collect.stack_rate_hz");
+  }
+  if (const auto checked = check_tokens(config.access_tokens); !checked) {
+    return with_field(propagate(checked), "access.tokens");
+  }
+  if (!config.access_machine_ca.empty() && config.certificate.empty()) {
+    return with_field(
+        fail(ErrorCode::kInvalid, "machines can show certificates only where the server has one"),
+        "server.certificate");
   }
   return config;
 }

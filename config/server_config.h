@@ -10,10 +10,27 @@
 
 namespace plimsoll::config {
 
+// A token by which the server knows somebody; of the token itself it has a hash.
+struct AccessToken {
+  std::string name;
+  std::string sha256;  // 64 hexadecimal digits, in lower case
+  std::string role;
+
+  // The keys point into this object.
+  std::vector<Key> keys();
+};
+
 struct ServerConfig {
   std::string data_dir;
   std::string listen = "127.0.0.1:7070";
   std::string fleet_listen = "127.0.0.1:7071";
+  std::string certificate;  // files; empty: no TLS
+  std::string key;
+
+  std::vector<AccessToken> access_tokens;
+  std::string access_machine_ca;  // file; empty: machines have no certificates
+  bool access_anybody = false;
+  int64_t access_most_requests_per_minute = 600;  // of each machine; 0: no limit
 
   std::vector<std::string> collect_events;  // empty: the daemon's default event
   int64_t collect_rate_hz = 99;
@@ -29,12 +46,16 @@ struct ServerConfig {
   double draw_least_of_job = 0;
   double draw_most_of_job_percent = 10;
   double draw_most_of_platform_percent = 10;
+  double draw_most_of_rack_percent = 10;
   double draw_most_overhead_percent = 0.01;
   std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
   int64_t draw_grace_ns = 60'000'000'000;
   double draw_stop_percent = 20;
   int64_t draw_stop_least = 5;
   int64_t draw_stop_pause_ns = 3'600'000'000'000;
+
+  std::string inventory_machines;  // file or URL; empty: none
+  int64_t inventory_interval_ns = 60'000'000'000;
 
   int64_t heartbeat_ns = 5'000'000'000;
   int64_t fleet_max_connections = 16'384;
@@ -50,6 +71,7 @@ struct ServerConfig {
   std::vector<Key> keys();
 };
 
+// Values that make no sense together are kInvalid.
 Result<ServerConfig> load_server_config(const LoadInputs& inputs);
 
 }  // namespace plimsoll::config

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "http/token.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll {
@@ -21,6 +22,7 @@ constexpr std::string_view kProtobuf = "application/x-protobuf";
 constexpr int64_t kShortestHeartbeatNs = 200'000'000;
 constexpr int64_t kFlushNs = 5 * kNsPerSecond;
 constexpr int64_t kNsPerMs = kNsPerSecond / 1000;
+constexpr unsigned kUnauthorized = 401;
 constexpr int64_t kRequestTimeoutMs = 20'000;
 // A wall clock further off than this is corrected, and the profile says so.
 constexpr int64_t kTolerableOffsetNs = 5 * kNsPerSecond;
@@ -107,7 +109,11 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, S
       limits_(limits_of(setup.config)),
       governor_(governor),
       server_(setup.config.server),
-      client_({.base_url = server_, .timeout_ms = kRequestTimeoutMs, .cancel_fd = wake_fd}),
+      credentials_(setup.credentials),
+      client_({.base_url = server_,
+               .timeout_ms = kRequestTimeoutMs,
+               .cancel_fd = wake_fd,
+               .credentials = credentials_.own}),
       spool_(spool),
       uploader_(spool_, [this] { wants_kernel_symbols_ = false; }),
       notifier_(notifier),
@@ -125,14 +131,17 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, S
                 [this](wire::RawProfile profile) { hand_over(std::move(profile)); }) {}
 
 template <typename Reply, typename Request>
-Result<Reply> Agent::call(std::string_view path, const Request& request) {
+Result<Reply> Agent::call(std::string_view path, const Request& request, const http::Fields& headers) {
   const int64_t sent_ns = wall_now_ns();
   asked_pause_ns_ = 0;
-  const auto response = client_.send("POST", path, request.SerializeAsString(), kProtobuf);
+  const auto response = client_.send("POST", path, request.SerializeAsString(), kProtobuf, headers);
   if (!response) {
     return propagate(response);
   }
   asked_pause_ns_ = http::retry_after_s(*response) * kNsPerSecond;
+  if (response->status == kUnauthorized) {
+    registered_ = false;  // the server knows this machine's token no more: whoever may enrol does so again
+  }
   if (!response->ok()) {
     return std::unexpected(http::error_of(*response, path));
   }
@@ -159,7 +168,11 @@ Status Agent::register_machine() {
   wire::RegisterRequest request;
   request.set_format_version(wire::kFormatVersion);
   *request.mutable_machine() = machine_;
-  const auto reply = call<wire::RegisterReply>("/fleet/v1/register", request);
+  http::Fields headers;
+  if (!credentials_.enrolment.empty()) {
+    headers.emplace_back(http::kEnrolmentHeader, credentials_.enrolment);
+  }
+  const auto reply = call<wire::RegisterReply>("/fleet/v1/register", request, headers);
   if (!reply) {
     return propagate(reply, "registering");
   }
@@ -329,7 +342,7 @@ void Agent::flush() {
   const int64_t until_ns = monotonic_now_ns() + kFlushNs;
   for (int64_t left_ms = kFlushNs / kNsPerMs; spool_.waiting() > 0 && left_ms > 0;
        left_ms = (until_ns - monotonic_now_ns()) / kNsPerMs) {
-    http::Client client({.base_url = server_, .timeout_ms = left_ms});
+    http::Client client({.base_url = server_, .timeout_ms = left_ms, .credentials = credentials_.own});
     if (const Status sent = uploader_.send_oldest(client); !sent) {
       log_warning("{}", sent.error().text());
       break;

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/daemon_config.h"
 #include "daemon/collecting_thread.h"
+#include "daemon/credentials.h"
 #include "daemon/governor.h"
 #include "daemon/identity/census.h"
 #include "daemon/limits.h"
@@ -26,6 +27,7 @@ namespace plimsoll {
 struct AgentSetup {
   config::DaemonConfig config;
   wire::Machine machine;
+  DaemonCredentials credentials;
   std::shared_ptr<const identity::JobRules> rules;
   ExactCountSettings exact_counts;
 };
@@ -52,7 +54,7 @@ class Agent {
  private:
   // Sends a message and parses the reply.
   template <typename Reply, typename Request>
-  Result<Reply> call(std::string_view path, const Request& request);
+  Result<Reply> call(std::string_view path, const Request& request, const http::Fields& headers = {});
 
   Status register_machine();
   Status heartbeat();
@@ -72,6 +74,7 @@ class Agent {
   const LocalLimits limits_;
   Governor& governor_;
   const std::string server_;
+  const DaemonCredentials credentials_;
   http::Client client_;
   spool::Spool& spool_;
   spool::Uploader uploader_;

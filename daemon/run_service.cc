@@ -40,7 +40,11 @@ Result<AgentSetup> setup_of(config::DaemonConfig config) {
   if (!machine) {
     return propagate(machine);
   }
-  return AgentSetup{std::move(config), std::move(*machine),
+  auto credentials = daemon_credentials(config);
+  if (!credentials) {
+    return propagate(credentials);
+  }
+  return AgentSetup{std::move(config), std::move(*machine), std::move(*credentials),
                     std::make_shared<const identity::JobRules>(std::move(*rules)), std::move(*exact_counts)};
 }
 

@@ -34,15 +34,16 @@ http::Response answer(const http::Request& http_request, Handle handle) {
       !supported) {
     return http::error_response(supported.error());
   }
-  return reply(handle(request));
+  return reply(handle(request, http_request.caller));
 }
 
-Status check_id(std::string_view id, std::string_view field) {
+Status check_speaker(std::string_view id, std::string_view field, const http::Caller& caller) {
   if (id.empty() || id.size() > 128) {
     return with_field(fail(ErrorCode::kInvalid, "a machine ID has 1 to 128 bytes, not {}", id.size()),
                       std::string(field));
   }
-  return {};
+  const Status speaks = may_speak_for(caller, id);
+  return speaks ? speaks : with_field(propagate(speaks), std::string(field));
 }
 
 // Whether the machine is known.
@@ -96,28 +97,51 @@ FleetService::FleetService(store::Ingest& ingest, FleetOptions options, const Br
 
 std::vector<http::Route> FleetService::routes() {
   std::vector<http::Route> routes;
-  routes.push_back(
-      {"POST", "/fleet/v1/register", false, kMaxMessageBytes, [this](const http::Request& request) {
-         return answer<wire::RegisterRequest>(
-             request, [this](const auto& message) { return register_machine(message); });
-       }});
-  routes.push_back(
-      {"POST", "/fleet/v1/heartbeat", false, kMaxMessageBytes, [this](const http::Request& request) {
-         return answer<wire::HeartbeatRequest>(request,
-                                               [this](const auto& message) { return heartbeat(message); });
-       }});
-  routes.push_back({"PUT", std::string(kProfilesPath), true, options_.limits.max_encoded_bytes,
-                    [this](const http::Request& request) {
-                      const std::string_view id = std::string_view(request.path).substr(kProfilesPath.size());
-                      return reply(upload(id, as_bytes(request.body)));
-                    },
-                    /*takes_long=*/true});
+  routes.push_back({.method = "POST",
+                    .path = "/fleet/v1/register",
+                    .max_body_bytes = kMaxMessageBytes,
+                    .handle =
+                        [this](const http::Request& request) {
+                          return answer<wire::RegisterRequest>(
+                              request, [this](const auto& message, const http::Caller& caller) {
+                                return register_machine(message, caller);
+                              });
+                        },
+                    .right = http::Right::kEnrol});
+  routes.push_back({.method = "POST",
+                    .path = "/fleet/v1/heartbeat",
+                    .max_body_bytes = kMaxMessageBytes,
+                    .handle =
+                        [this](const http::Request& request) {
+                          return answer<wire::HeartbeatRequest>(
+                              request, [this](const auto& message, const http::Caller& caller) {
+                                return heartbeat(message, caller);
+                              });
+                        },
+                    .right = http::Right::kMachine});
+  routes.push_back({.method = "PUT",
+                    .path = std::string(kProfilesPath),
+                    .is_prefix = true,
+                    .max_body_bytes = options_.limits.max_encoded_bytes,
+                    .handle =
+                        [this](const http::Request& request) {
+                          const std::string_view id =
+                              std::string_view(request.path).substr(kProfilesPath.size());
+                          return reply(upload(id, as_bytes(request.body), request.caller));
+                        },
+                    .takes_long = true,
+                    .right = http::Right::kUpload});
   return routes;
 }
 
-Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterRequest& request) {
-  if (auto checked = check_id(request.machine().id(), "machine.id"); !checked) {
+Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterRequest& request,
+                                                           const http::Caller& caller) {
+  const std::string& id = request.machine().id();
+  if (auto checked = check_speaker(id, "machine.id", caller); !checked) {
     return propagate(checked);
+  }
+  if (auto enrolled = options_.enrol ? options_.enrol(caller, id) : Status(); !enrolled) {
+    return propagate(enrolled);
   }
   const int64_t now_ns = options_.now_ns();
   const auto done = ingest_.with_machines([&](store::LiveMachines& machines) {
@@ -135,8 +159,9 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   return reply;
 }
 
-Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatRequest& request) {
-  if (auto checked = check_id(request.machine_id(), "machine_id"); !checked) {
+Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatRequest& request,
+                                                     const http::Caller& caller) {
+  if (auto checked = check_speaker(request.machine_id(), "machine_id", caller); !checked) {
     return propagate(checked);
   }
   for (const auto check : {check_census, check_reports}) {
@@ -184,7 +209,8 @@ Status FleetService::assign(const wire::HeartbeatRequest& request, int64_t now_n
   return {};
 }
 
-Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Bytes encoded) {
+Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Bytes encoded,
+                                               const http::Caller& caller) {
   const auto id = from_hex(profile_id);
   if (!id || id->size() != 16) {
     return with_field(
@@ -195,8 +221,11 @@ Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Byte
   const auto accepted =
       ingest_.accept(encoded, options_.limits, [&](const wire::RawProfile& profile) -> Status {
         sent = sent_profile(profile);
-        const Status is_own_id = check_profile_id(profile, *id);
-        return is_own_id && drawer_ != nullptr ? drawer_->check(profile) : is_own_id;
+        Status checked = may_speak_for(caller, profile.machine().id());
+        if (checked) {
+          checked = check_profile_id(profile, *id);
+        }
+        return checked && drawer_ != nullptr ? drawer_->check(profile) : checked;
       });
   if (!accepted) {
     return propagate(accepted);

@@ -22,6 +22,8 @@ struct FleetOptions {
   wire::Assignment continuous;
   wire::ProfileLimits limits;
   std::function<int64_t()> now_ns = wall_now_ns;  // the clock of the server
+  // Whether a machine that is to be registered may be, and makes it known. Absent: nobody is asked who he is.
+  std::function<Status(const http::Caller& caller, const std::string& machine_id)> enrol = {};
 };
 
 // Any thread may call. Borrows the ingest, the brake and the drawer, which must outlive it.
@@ -33,11 +35,13 @@ class FleetService {
 
   std::vector<http::Route> routes();
 
-  Result<wire::RegisterReply> register_machine(const wire::RegisterRequest& request);
-  Result<wire::HeartbeatReply> heartbeat(const wire::HeartbeatRequest& request);
+  // What a machine sends must be about itself: all refuse with kDenied what is about another than the caller.
+  Result<wire::RegisterReply> register_machine(const wire::RegisterRequest& request,
+                                               const http::Caller& caller);
+  Result<wire::HeartbeatReply> heartbeat(const wire::HeartbeatRequest& request, const http::Caller& caller);
   // `profile_id` in hexadecimal. Acknowledged only when the profile is on disk; the same upload again is acknowledged
   // again. What says that it is of a draw must say of it what this server has drawn.
-  Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded);
+  Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded, const http::Caller& caller);
 
  private:
   Status assign(const wire::HeartbeatRequest& request, int64_t now_ns, wire::HeartbeatReply& reply);

@@ -1,15 +1,13 @@
 #include "server/collection_api.h"
 
-#include <algorithm>
+#include <utility>
 
-#include "base/printable.h"
 #include "base/time.h"
 #include "query/views/collection.h"
+#include "server/orders.h"
 
 namespace plimsoll::server {
 namespace {
-
-constexpr size_t kMaxOrderBytes = 4096;
 
 http::Response answer(const Status& done, const std::string& data_dir) {
   const auto stops = done ? query::load_stops(data_dir) : propagate(done);
@@ -21,46 +19,35 @@ http::Response answer(const Status& done, const std::string& data_dir) {
   return response;
 }
 
-Status check_is_order(const http::Request& request) {
-  return request.header("Content-Type").starts_with("application/json")
-             ? Status()
-             : with_field(fail(ErrorCode::kInvalid, "an order is sent as application/json"), "Content-Type");
-}
-
 Status stop(const http::Request& request, scheduler::Brake& brake) {
-  if (auto checked = check_is_order(request); !checked) {
-    return checked;
+  const auto reason = required_parameter(request, "reason", "everything is to be stopped without a reason");
+  if (!reason) {
+    return with_hint(propagate(reason), "whoever asks why nothing is measured will read it");
   }
-  const auto reason =
-      std::ranges::find(request.query, "reason", [](const auto& field) { return field.first; });
-  if (reason == request.query.end() || reason->second.empty()) {
-    return with_hint(
-        with_field(fail(ErrorCode::kInvalid, "everything is to be stopped without a reason"), "reason"),
-        "whoever asks why nothing is measured will read it");
-  }
-  return brake.stop_everything(printable(reason->second), request.peer, wall_now_ns());
+  return brake.stop_everything(*reason, orderer(request), wall_now_ns());
 }
 
 Status resume(const http::Request& request, scheduler::Brake& brake) {
-  const auto checked = check_is_order(request);
-  const auto resumed = checked ? brake.resume(request.peer, wall_now_ns()) : propagate(checked);
+  const auto resumed = brake.resume(orderer(request), wall_now_ns());
   return resumed ? Status() : propagate(resumed);
 }
 
 }  // namespace
 
 std::vector<http::Route> collection_routes(scheduler::Brake& brake, const std::string& data_dir) {
-  std::vector<http::Route> routes;
-  routes.push_back({"GET", "/api/v1/collection", false, 0,
-                    [data_dir](const http::Request&) { return answer(Status(), data_dir); }});
-  routes.push_back(
-      {"POST", "/api/v1/collection/stop", false, kMaxOrderBytes,
-       [&brake, data_dir](const http::Request& request) { return answer(stop(request, brake), data_dir); }});
-  routes.push_back({"POST", "/api/v1/collection/resume", false, kMaxOrderBytes,
-                    [&brake, data_dir](const http::Request& request) {
-                      return answer(resume(request, brake), data_dir);
-                    }});
-  return routes;
+  http::Route shown;
+  shown.method = "GET";
+  shown.path = "/api/v1/collection";
+  shown.right = http::Right::kRead;
+  shown.handle = [data_dir](const http::Request&) { return answer(Status(), data_dir); };
+  return {std::move(shown),
+          order_route("/api/v1/collection/stop",
+                      [&brake, data_dir](const http::Request& request) {
+                        return answer(stop(request, brake), data_dir);
+                      }),
+          order_route("/api/v1/collection/resume", [&brake, data_dir](const http::Request& request) {
+            return answer(resume(request, brake), data_dir);
+          })};
 }
 
 }  // namespace plimsoll::server

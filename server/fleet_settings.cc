@@ -39,6 +39,7 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
                    .least_of_job = config.draw_least_of_job};
   settings.harm = {.share_of_job = config.draw_most_of_job_percent / 100,
                    .share_of_platform = config.draw_most_of_platform_percent / 100,
+                   .share_of_rack = config.draw_most_of_rack_percent / 100,
                    .share_of_cpu = config.draw_most_overhead_percent / 100};
   settings.strata = config.draw_strata;
   for (const std::string& set : config.draw_event_sets) {
@@ -57,15 +58,50 @@ Error of_key(Error error) {
                                                        {"fraction", "draw.percent"},
                                                        {"share_of_job", "draw.most_of_job_percent"},
                                                        {"share_of_platform", "draw.most_of_platform_percent"},
+                                                       {"share_of_rack", "draw.most_of_rack_percent"},
                                                        {"share_of_cpu", "draw.most_overhead_percent"}};
   const auto other = keys.find(error.field);
   error.field = other == keys.end() ? "draw." + error.field : other->second;
   return error;
 }
 
+http::Role role_of(std::string_view name) {
+  for (const http::Role role :
+       {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kAdmin}) {
+    if (name == http::name_of(role)) {
+      return role;
+    }
+  }
+  return http::Role::kStranger;  // the configuration has no others
+}
+
+AccessSettings access_settings(const config::ServerConfig& config) {
+  AccessSettings settings;
+  for (const config::AccessToken& token : config.access_tokens) {
+    settings.tokens.push_back({token.name, token.sha256, role_of(token.role)});
+  }
+  settings.trusts_certificates = !config.access_machine_ca.empty();
+  settings.most_requests_per_minute = static_cast<double>(config.access_most_requests_per_minute);
+  return settings;
+}
+
 }  // namespace
 
-scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
+Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
+                                        const store::DataDirectory& directory) {
+  constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
+  auto accounts = store::AccessStore::open(directory.access_path(), kReadWrite);
+  if (!accounts) {
+    return propagate(accounts);
+  }
+  auto log = store::AccessStore::open(directory.access_path(), kReadWrite);
+  if (!log) {
+    return propagate(log);
+  }
+  return Gate::open(access_settings(config), std::move(*accounts), std::move(*log));
+}
+
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& gate) {
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = config.heartbeat_ns;
   options.limits.max_encoded_bytes = static_cast<uint64_t>(config.max_profile_bytes);
@@ -76,6 +112,9 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config) {
   for (const std::string& event : config.collect_events) {
     options.continuous.add_events()->set_name(event);
   }
+  options.enrol = [&gate](const http::Caller& caller, const std::string& machine_id) {
+    return gate.enrol(caller, machine_id);
+  };
   return options;
 }
 

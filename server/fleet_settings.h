@@ -8,11 +8,17 @@
 #include "config/server_config.h"
 #include "scheduler/assignments/drawer.h"
 #include "scheduler/fleet_service.h"
+#include "server/access/gate.h"
 #include "store/data_directory.h"
 
 namespace plimsoll::server {
 
-scheduler::FleetOptions fleet_options(const config::ServerConfig& config);
+// Borrows the gate.
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& gate);
+
+// Who is let in, by the configuration and by what this directory keeps.
+Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
+                                        const store::DataDirectory& directory);
 
 // What is stopped in this directory, whether machines are drawn or not.
 Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig& config,

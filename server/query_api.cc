@@ -58,16 +58,21 @@ http::Route view_route(std::string path, const std::string& content_type, query:
     const auto parsed = parsed_by(parse, request);
     return parsed ? ask(view, *parsed, snapshots) : Result<std::string>(propagate(parsed));
   };
-  return {"GET", std::move(path), false, 0, [answer, content_type](const http::Request& request) {
-            auto body = answer(request);
-            if (!body) {
-              return http::error_response(body.error());
-            }
-            http::Response response;
-            response.content_type = content_type;
-            response.body = std::move(*body);
-            return response;
-          }};
+  http::Route route;
+  route.method = "GET";
+  route.path = std::move(path);
+  route.right = http::Right::kRead;
+  route.handle = [answer, content_type](const http::Request& request) {
+    auto body = answer(request);
+    if (!body) {
+      return http::error_response(body.error());
+    }
+    http::Response response;
+    response.content_type = content_type;
+    response.body = std::move(*body);
+    return response;
+  };
+  return route;
 }
 
 }  // namespace

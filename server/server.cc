@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/resource_limit.h"
 #include "base/time.h"
+#include "server/access_api.h"
 #include "server/collection_api.h"
 #include "server/fleet_settings.h"
 #include "server/query_api.h"
@@ -53,13 +54,17 @@ http::Response plain_text(unsigned status, std::string text) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Brake> brake,
-               std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config)
+Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate,
+               std::unique_ptr<scheduler::Brake> brake, std::unique_ptr<scheduler::Drawer> drawer,
+               const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       snapshots_(ingest_->directory().path()),
+      gate_(std::move(gate)),
+      people_door_(gate_->door(Gate::Notes::kAll)),
+      daemons_door_(gate_->door(Gate::Notes::kRefusals)),
       brake_(std::move(brake)),
       drawer_(std::move(drawer)),
-      fleet_(*ingest_, fleet_options(config), *brake_, drawer_.get(), [this] {
+      fleet_(*ingest_, fleet_options(config, *gate_), *brake_, drawer_.get(), [this] {
         const std::lock_guard lock(mutex_);
         pending_ = true;
         wake_.notify_one();
@@ -74,6 +79,10 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
+  auto gate = open_gate(config, (*ingest)->directory());
+  if (!gate) {
+    return propagate(gate, "reading who may do what");
+  }
   auto brake = open_brake(config, (*ingest)->directory());
   if (!brake) {
     return propagate(brake, "reading what is stopped");
@@ -83,7 +92,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
     return propagate(drawer, "reading the draws");
   }
   std::unique_ptr<Server> server(
-      new Server(std::move(*ingest), std::move(*brake), std::move(*drawer), config));
+      new Server(std::move(*ingest), std::move(*gate), std::move(*brake), std::move(*drawer), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
@@ -109,6 +118,16 @@ Status Server::start_threads(const config::ServerConfig& config, std::vector<std
     return propagate(compaction);
   }
   compaction_ = std::move(*compaction);
+  if (!config.inventory_machines.empty()) {
+    auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kReadWrite);
+    auto inventory = machines ? InventoryThread::start(config.inventory_machines,
+                                                       config.inventory_interval_ns, std::move(*machines))
+                              : propagate(machines);
+    if (!inventory) {
+      return propagate(inventory);
+    }
+    inventory_ = std::move(*inventory);
+  }
   if (drawer_ != nullptr) {
     auto draws = DrawThread::start(*drawer_, ingest_->directory().live_path());
     if (!draws) {
@@ -129,6 +148,9 @@ Status Server::start_threads(const config::ServerConfig& config, std::vector<std
 Status Server::listen(const config::ServerConfig& config) {
   // People last: whoever gets an answer from /readyz may send profiles at once.
   http::ListenerOptions options;
+  options.allow_beyond_loopback = config.access_anybody || gate_->asks();
+  options.tls = {.certificate = config.certificate, .key = config.key};
+  options.gatekeeper = people_door_.get();
   options.max_buffered_bytes =
       std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
   if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {
@@ -138,6 +160,8 @@ Status Server::listen(const config::ServerConfig& config) {
   fleet_options.address = config.fleet_listen;
   fleet_options.max_connections = static_cast<unsigned>(config.fleet_max_connections);
   fleet_options.connection_bytes = kFleetConnectionBytes;
+  fleet_options.gatekeeper = daemons_door_.get();
+  fleet_options.tls.client_ca = config.access_machine_ca;
   auto daemons = http::Listener::start(fleet_options, fleet_.routes());
   if (!daemons) {
     return propagate(daemons, "listening for daemons");
@@ -155,12 +179,18 @@ Status Server::listen(const config::ServerConfig& config) {
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_);
   std::ranges::move(collection_routes(*brake_, snapshots_.data_dir()), std::back_inserter(routes));
-  routes.push_back(
-      {"GET", "/healthz", false, 0, [](const http::Request&) { return plain_text(200, "ok\n"); }});
-  routes.push_back({"GET", "/readyz", false, 0, [this](const http::Request&) {
-                      const Status works = status();
-                      return works ? plain_text(200, "ready\n") : http::error_response(works.error());
-                    }});
+  std::ranges::move(access_routes(*gate_, snapshots_.data_dir()), std::back_inserter(routes));
+  const auto add_for_anybody = [&routes](std::string path, std::function<http::Response()> answer) {
+    routes.push_back({.method = "GET",
+                      .path = std::move(path),
+                      .handle = [answer = std::move(answer)](const http::Request&) { return answer(); },
+                      .right = http::Right::kNone});
+  };
+  add_for_anybody("/healthz", [] { return plain_text(200, "ok\n"); });
+  add_for_anybody("/readyz", [this] {
+    const Status works = status();
+    return works ? plain_text(200, "ready\n") : http::error_response(works.error());
+  });
   return routes;
 }
 
@@ -193,6 +223,7 @@ void Server::stop() {
   naming.reset();
   compaction_.reset();
   draws_.reset();
+  inventory_.reset();
   if (people_ != nullptr) {
     people_->stop();
   }

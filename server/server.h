@@ -14,14 +14,16 @@
 #include "http/listener.h"
 #include "query/snapshot/snapshot.h"
 #include "scheduler/fleet_service.h"
+#include "server/access/gate.h"
 #include "server/compaction_thread.h"
 #include "server/draw_thread.h"
+#include "server/inventory_thread.h"
 #include "server/naming_thread.h"
 #include "store/ingest.h"
 
 namespace plimsoll::server {
 
-// Runs from start() to stop(). Two listeners, one for people and one for daemons, both on loopback only; one thread
+// Runs from start() to stop(). Two listeners, one for people and one for daemons, beyond loopback only where they ask who is there; one thread
 // that turns accepted profiles into rows within seconds, one that looks up their names, one that merges what these leave, and, where
 // the configuration wants draws, one that makes them.
 class Server {
@@ -42,8 +44,9 @@ class Server {
   void stop();
 
  private:
-  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<scheduler::Brake> brake,
-         std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config);
+  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate,
+         std::unique_ptr<scheduler::Brake> brake, std::unique_ptr<scheduler::Drawer> drawer,
+         const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   Status start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker);
   std::vector<http::Route> people_routes();
@@ -55,6 +58,9 @@ class Server {
 
   const std::unique_ptr<store::Ingest> ingest_;
   query::SnapshotCache snapshots_;
+  const std::unique_ptr<Gate> gate_;
+  const std::unique_ptr<http::Gatekeeper> people_door_;
+  const std::unique_ptr<http::Gatekeeper> daemons_door_;
   const std::unique_ptr<scheduler::Brake> brake_;
   const std::unique_ptr<scheduler::Drawer> drawer_;  // null: every machine collects continuously
   scheduler::FleetService fleet_;
@@ -68,6 +74,7 @@ class Server {
   Status build_status_;    // likewise: how the newest rows were built
   // Absent: they have not started, or have stopped.
   std::unique_ptr<CompactionThread> compaction_;
+  std::unique_ptr<InventoryThread> inventory_;
   std::unique_ptr<DrawThread> draws_;
   std::unique_ptr<NamingThread> naming_;  // changes under mutex_, and while there is no builder
   std::thread builder_;

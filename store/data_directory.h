@@ -6,6 +6,7 @@
 //   catalogue.db  dictionaries, segments, bindings (store/catalogue)
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it (store/draws)
+//   access.db     machines that have enrolled, and who has asked for what (store/access)
 //   segments/     rows (store/rows)
 //   symtab/       symbol tables by build (symbolizer/worker)
 //   quarantine/   files that were found damaged
@@ -32,6 +33,7 @@ class DataDirectory {
   std::string catalogue_path() const { return path_ + "/catalogue.db"; }
   std::string live_path() const { return path_ + "/live.db"; }
   std::string draws_path() const { return path_ + "/draws.db"; }
+  std::string access_path() const { return path_ + "/access.db"; }
   std::string segments_path() const { return path_ + "/segments"; }
 
  private:

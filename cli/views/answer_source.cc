@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/durable_file.h"
 #include "http/client.h"
+#include "http/token.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -23,8 +25,31 @@ std::string with_query(std::string_view path,
   return path_and_query;
 }
 
-http::Client client_of(const AnswerSource& source) {
-  return http::Client({.base_url = source.server, .max_response_bytes = kMaxAnswerBytes});
+Result<http::Credentials> credentials_of(const AnswerSource& source) {
+  http::Credentials credentials{.ca = source.server_ca};
+  if (!source.token_file.empty()) {
+    auto token = http::read_token(source.token_file);
+    if (!token) {
+      return propagate(token);
+    }
+    credentials.token = *std::move(token);
+  } else if (const char* const given = std::getenv("PLIMSOLL_TOKEN"); given != nullptr) {
+    credentials.token = given;
+  }
+  return credentials;
+}
+
+Result<http::Response> send(const AnswerSource& source, std::string_view method,
+                            const std::string& path_and_query, std::string_view body = {},
+                            std::string_view content_type = {}) {
+  auto credentials = credentials_of(source);
+  if (!credentials) {
+    return propagate(credentials);
+  }
+  http::Client client({.base_url = source.server,
+                       .max_response_bytes = kMaxAnswerBytes,
+                       .credentials = *std::move(credentials)});
+  return client.send(method, path_and_query, body, content_type);
 }
 
 Result<std::string> body_of(Result<http::Response> response, const AnswerSource& source) {
@@ -41,7 +66,7 @@ Result<std::string> body_of(Result<http::Response> response, const AnswerSource&
 
 Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
                                const std::vector<std::pair<std::string, std::string>>& parameters) {
-  return body_of(client_of(source).send("GET", with_query(path, parameters)), source);
+  return body_of(send(source, "GET", with_query(path, parameters)), source);
 }
 
 Result<std::string> order_server(const AnswerSource& source, std::string_view path,
@@ -50,8 +75,7 @@ Result<std::string> order_server(const AnswerSource& source, std::string_view pa
     return with_hint(fail(ErrorCode::kInvalid, "only a server takes orders"), "name it with --server");
   }
   // The server takes no orders of another type: those could come from a page of another site in somebody's browser.
-  return body_of(client_of(source).send("POST", with_query(path, parameters), "{}", "application/json"),
-                 source);
+  return body_of(send(source, "POST", with_query(path, parameters), "{}", "application/json"), source);
 }
 
 Status write_output(const std::string& path, std::string_view content) {

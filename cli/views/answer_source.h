@@ -13,6 +13,9 @@ namespace plimsoll::cli {
 struct AnswerSource {
   std::string server;  // address; empty: data_dir
   std::string data_dir;
+  // For a server that asks who is there; files, empty: PLIMSOLL_TOKEN, and whom this machine trusts.
+  std::string token_file;
+  std::string server_ca;
 };
 
 // GET `path` with the parameters in its query: the body of the answer.

@@ -26,7 +26,10 @@ Status run_series(const TableOptions& options);
 Status run_stability(const TableOptions& options);
 Status run_shared(const TableOptions& options);
 Status run_coverage(const TableOptions& options);
+// Without parameters of its own: revoke or readmit (a machine's ID); then it shows who asked for what.
 Status run_machines(const TableOptions& options);
+// Who asked for what.
+Status run_audit(const TableOptions& options);
 Status run_jobs(const TableOptions& options);
 Status run_draws(const TableOptions& options);
 // Parameters: stop (a reason), or resume; without them it shows what is stopped.

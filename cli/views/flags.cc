@@ -23,6 +23,17 @@ void add_source(CLI::App& command, AnswerSource& source) {
   auto* server = command.add_option("--server", source.server, "Ask this server")->type_name("ADDR");
   auto* data = command.add_option("--data", source.data_dir, "Read this data directory")->type_name("DIR");
   server->excludes(data);
+  command
+      .add_option("--token-file", source.token_file,
+                  "File of the token that the server knows you by (default: the token in PLIMSOLL_TOKEN)")
+      ->type_name("FILE")
+      ->excludes(data);
+  command
+      .add_option(
+          "--server-ca", source.server_ca,
+          "File of those who sign the server's certificate, in PEM (default: whom this machine trusts)")
+      ->envname("PLIMSOLL_SERVER_CA")
+      ->type_name("FILE");
 }
 
 void add_forms(CLI::App& command, query::TableForm& form) {

@@ -18,7 +18,7 @@ namespace plimsoll::cli {
 CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std::string& name,
                            query::Parameters& parameters, const std::string& help);
 
-// --server, --data
+// --server, --data, --token-file, --server-ca
 void add_source(CLI::App& command, AnswerSource& source);
 // --json, --csv
 void add_forms(CLI::App& command, query::TableForm& form);

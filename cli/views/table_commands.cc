@@ -238,6 +238,28 @@ void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--by", "by", parameters,
                 "machine (default), or instance: quotas and CPU time of each instance")
       ->type_name("WHAT");
+  auto* revoke =
+      add_parameter(command, "--revoke", "revoke", parameters,
+                    "The server lets this machine in no more: neither its token nor a certificate counts")
+          ->type_name("ID");
+  add_parameter(command, "--readmit", "readmit", parameters,
+                "The server forgets this machine's token, and that it was revoked: it may enrol anew")
+      ->type_name("ID")
+      ->excludes(revoke);
+}
+
+void add_audit_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
+      ->type_name("TIME");
+  add_parameter(command, "--limit", "limit", parameters, "Rows to show (default 50)")->type_name("N");
+}
+
+std::string audit_footer() {
+  return "All that people asked and ordered, machines that enrolled, and what was refused to daemons; kept "
+         "for 90 "
+         "days.\n"
+         "Example:\n"
+         "  plimsoll audit --server 127.0.0.1:7070 --since 1h\n";
 }
 
 void add_jobs_flags(CLI::App& command, query::Parameters& parameters) {
@@ -299,7 +321,7 @@ std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 13> kCommands{{
+constexpr std::array<TableCommand, 14> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -323,6 +345,7 @@ constexpr std::array<TableCommand, 13> kCommands{{
      run_draws},
     {"collection", "What is stopped, and the kill switch", add_collection_flags, collection_footer,
      run_collection},
+    {"audit", "Who asked for what, and what the answer was", add_audit_flags, audit_footer, run_audit},
 }};
 
 }  // namespace

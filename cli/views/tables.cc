@@ -1,10 +1,12 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "base/time.h"
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
+#include "query/views/audit.h"
 #include "query/views/callers.h"
 #include "query/views/collection.h"
 #include "query/views/compare.h"
@@ -63,6 +65,17 @@ auto with_fleet(const TableOptions& options, View view) {
   };
 }
 
+// What the server says of it is a table.
+Status give_order(const TableOptions& options, const std::string& path, const query::Parameters& parameters) {
+  const auto body = order_server(options.source, path, parameters);
+  const auto table = body ? query::from_json(*body) : propagate(body);
+  if (!table) {
+    return propagate(table);
+  }
+  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
+  return {};
+}
+
 }  // namespace
 
 Status run_top(const TableOptions& options) {
@@ -102,7 +115,19 @@ Status run_coverage(const TableOptions& options) {
 }
 
 Status run_machines(const TableOptions& options) {
+  const auto order = std::ranges::find_if(options.parameters, [](const auto& parameter) {
+    return parameter.first == "revoke" || parameter.first == "readmit";
+  });
+  if (order != options.parameters.end()) {
+    return give_order(options, "/api/v1/machines/" + order->first, {{"machine", order->second}});
+  }
   return run(options, "/api/v1/machines", query::parse_machines, with_fleet(options, query::machines));
+}
+
+Status run_audit(const TableOptions& options) {
+  return run(options, "/api/v1/audit", query::parse_audit, [&options](const query::AuditRequest& request) {
+    return query::audit(request, options.source.data_dir);
+  });
 }
 
 Status run_jobs(const TableOptions& options) {
@@ -130,13 +155,7 @@ Status run_collection(const TableOptions& options) {
     return run(options, "/api/v1/collection", query::parse_collection, show);
   }
   const auto& [order, reason] = options.parameters.back();
-  const auto body = order_server(options.source, "/api/v1/collection/" + order, {{"reason", reason}});
-  const auto table = body ? query::from_json(*body) : propagate(body);
-  if (!table) {
-    return propagate(table);
-  }
-  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
-  return {};
+  return give_order(options, "/api/v1/collection/" + order, {{"reason", reason}});
 }
 
 }  // namespace plimsoll::cli

@@ -180,12 +180,14 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                  {
                      {{},
                       "say what to do: demo, top, callers, callees, diff, compare, shared, series, "
-                      "stability, coverage, machines, jobs, draws, collection, "
+                      "stability, coverage, machines, jobs, draws, collection, audit, "
                       "flame, export, sql, import, "
                       "server"},
                      {{"tpo"}, "not expected: tpo"},
                      {{"imprt", "file"}, "Did you mean import?"},
                      {{"--frobnicate"}, "--frobnicate"},
+                     {{"token", "--name", "ann"}, "--role is required"},
+                     {{"token", "--name", "ann", "--role", "king"}, "--role: king not in"},
                      {{"calibrate"}, "plimsoll calibrate -- COMMAND"},
                      {{"calibrate", "--rates", "0", "--", "true"}, "--rates"},
                      {{"calibrate", "--rounds", "1", "--", "true"}, "--rounds"},

@@ -2,13 +2,10 @@
 // privileges to sample the machine and to make control groups with a CPU quota.
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "base/file.h"
@@ -16,60 +13,10 @@
 #include "daemon/identity/census.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
+#include "tests/e2e/quota_group.h"
 
 namespace plimsoll::testing {
 namespace {
-
-bool write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  return file.good();
-}
-
-// A group in the hierarchies of CPU time and its limits, whichever version they are of.
-class QuotaGroup {
- public:
-  QuotaGroup(const std::string& name, int quota_percent)
-      : path_("/plimsoll_" + name + std::to_string(::getpid())) {
-    const std::string mounts = "/sys/fs/cgroup";
-    const bool is_v1 = std::filesystem::exists(mounts + "/cpuacct");
-    folders_ = is_v1 ? std::vector{mounts + "/cpu" + path_, mounts + "/cpuacct" + path_}
-                     : std::vector{mounts + path_};
-    bool made = true;
-    for (const std::string& folder : folders_) {
-      std::error_code error;
-      made = std::filesystem::create_directory(folder, error) && made;
-    }
-    const std::string quota_us = std::to_string(quota_percent * 1000);
-    made_ = made && (is_v1 ? write(folders_[0] + "/cpu.cfs_quota_us", quota_us)
-                           : write(folders_[0] + "/cpu.max", quota_us + " 100000"));
-  }
-  QuotaGroup(const QuotaGroup&) = delete;
-  QuotaGroup& operator=(const QuotaGroup&) = delete;
-  ~QuotaGroup() {
-    for (const std::string& folder : folders_) {
-      ::rmdir(folder.c_str());
-    }
-  }
-
-  bool is_made() const { return made_; }
-  const std::string& path() const { return path_; }
-
-  // The program, busy in this group from its start on.
-  std::vector<std::string> busy(const std::string& seconds) const {
-    std::string script;
-    for (const std::string& folder : folders_) {
-      script += "echo $$ > " + folder + "/cgroup.procs && ";
-    }
-    return {"/bin/sh", "-c", script + "exec " + program("known_split") + " " + seconds + " work"};
-  }
-
- private:
-  std::string path_;
-  std::vector<std::string> folders_;
-  bool made_ = false;
-};
 
 // Hits of an event by instance.
 std::map<std::string, double> by_instance(const wire::RawProfile& profile, std::string_view event) {

@@ -60,8 +60,8 @@ std::string free_address() {
   return "127.0.0.1:0";
 }
 
-TestServer::TestServer(std::string data_dir, const std::string& config)
-    : data_dir_(std::move(data_dir)), config_path_(folder_ / "server.toml") {
+TestServer::TestServer(std::string data_dir, const std::string& config, std::string ca)
+    : data_dir_(std::move(data_dir)), ca_(std::move(ca)), config_path_(folder_ / "server.toml") {
   std::ofstream(config_path_) << config;
   start();
 }
@@ -73,7 +73,7 @@ void TestServer::start() {
 }
 
 bool TestServer::becomes_ready() const {
-  http::Client client({.base_url = people_});
+  http::Client client({.base_url = address(), .credentials = {.ca = ca_}});
   return eventually([&] {
     const auto response = client.send("GET", "/readyz");
     return response && response->ok();

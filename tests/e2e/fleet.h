@@ -21,22 +21,24 @@ std::string free_address();
 // `plimsoll server` on a data directory. Its addresses stay the same when it is started again.
 class TestServer {
  public:
-  // `config` is the text of a configuration file.
-  explicit TestServer(std::string data_dir, const std::string& config = {});
+  // `config` is the text of a configuration file; where that has it speak TLS, `ca` is the file of who signed its certificate.
+  explicit TestServer(std::string data_dir, const std::string& config = {}, std::string ca = {});
 
   void start();
   bool becomes_ready() const;
   Finished stop();   // as an administrator stops it
   Finished crash();  // SIGKILL
 
-  const std::string& address() const { return people_; }
-  const std::string& fleet_address() const { return daemons_; }
+  std::string address() const { return scheme() + people_; }
+  std::string fleet_address() const { return scheme() + daemons_; }
   const Background& process() const { return *process_; }
 
  private:
   Finished end(int signal_number);
+  std::string scheme() const { return ca_.empty() ? "" : "https://"; }
 
   std::string data_dir_;
+  std::string ca_;
   TemporaryFolder folder_;
   std::string config_path_;
   std::string people_ = free_address();

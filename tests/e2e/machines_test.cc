@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 
 #include "http/client.h"
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
 #include "tests/e2e/fleet.h"
+#include "tests/e2e/quota_group.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -89,41 +89,43 @@ TEST(MachinesOverHttp, ShowWhatAHeartbeatTold) {
   EXPECT_EQ(wrong.status, 2);
 }
 
-// A control group of this test's own in v1's CPU hierarchies; none where this user may not make one.
-class ControlGroup {
- public:
-  ControlGroup() : name_("plimsoll-test-" + std::to_string(::getpid())) {
-    std::error_code error;
-    for (const char* controller : {"cpuacct", "cpu"}) {
-      is_there_ = std::filesystem::create_directory(folder(controller), error) && !error;
-      if (!is_there_) {
-        return;
-      }
+TEST(MachinesOverHttp, AreMergedWithTheInventoryAsItChanges) {
+  const TemporaryFolder folder;
+  const std::string inventory = folder / "inventory.csv";
+  std::ofstream(inventory) << "machine,datacenter,rack,owner\nm1,fra,r7,ads\nm2,fra,r8,search\n";
+  TestServer server(folder / "data", "[inventory]\nmachines = \"" + inventory + "\"\ninterval = \"1s\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  http::Client client({.base_url = server.fleet_address()});
+  wire::RegisterRequest registration;
+  registration.set_format_version(wire::kFormatVersion);
+  registration.mutable_machine()->set_id("m1");
+  registration.mutable_machine()->set_boot_id("boot");
+  registration.mutable_machine()->set_datacenter("unknown");
+  ASSERT_TRUE(client.send("POST", "/fleet/v1/register", registration.SerializeAsString(), kProtobuf)->ok());
+  const auto lines = [&] {
+    std::vector<std::string> shown;
+    for (const Row& row : rows_of(machines({"--server", server.address()}))) {
+      shown.push_back(text(row.at("machine")) + " " + text(row.at("state")) + " " +
+                      text(row.at("datacenter")) + " " + text(row.at("rack")) + " " + text(row.at("owner")));
     }
-    std::ofstream(folder("cpu") + "/cpu.cfs_quota_us") << 50'000;
-  }
-  ControlGroup(const ControlGroup&) = delete;
-  ControlGroup& operator=(const ControlGroup&) = delete;
-  ~ControlGroup() {
-    for (const char* controller : {"cpuacct", "cpu"}) {
-      ::rmdir(folder(controller).c_str());
-    }
-  }
-  bool is_there() const { return is_there_; }
-  const std::string& name() const { return name_; }
-  void add(pid_t pid) const {
-    for (const char* controller : {"cpuacct", "cpu"}) {
-      std::ofstream(folder(controller) + "/cgroup.procs") << pid;
-    }
-  }
-
- private:
-  std::string folder(const std::string& controller) const {
-    return "/sys/fs/cgroup/" + controller + "/" + name_;
-  }
-  std::string name_;
-  bool is_there_ = false;
-};
+    return shown;
+  };
+  EXPECT_EQ(lines(), (std::vector<std::string>{"m1 live fra r7 ads", "m2 unheard fra r8 search"}));
+  std::ofstream(inventory) << "[{\"machine\": \"m1\", \"datacenter\": \"ams\", \"rack\": \"r9\"}]\n";
+  EXPECT_TRUE(eventually([&] { return lines() == std::vector<std::string>{"m1 live ams r9 "}; },
+                         std::chrono::milliseconds(100)));
+  std::ofstream(inventory) << "nonsense\n";
+  EXPECT_TRUE(eventually(
+      [&] { return server.process().err().find("what was read before stays") != std::string::npos; }));
+  EXPECT_EQ(lines().size(), 1);
+  EXPECT_EQ(server.stop().status, 0);
+  std::ofstream(folder / "server.toml") << "[inventory]\nmachines = \"" << inventory << "\"\n";
+  const Finished refused =
+      run({"plimsoll", "server", "--data", folder / "data", "--config", folder / "server.toml", "--listen",
+           "127.0.0.1:0", "--fleet-listen", "127.0.0.1:0"});
+  EXPECT_NE(refused.status, 0) << "nobody starts with a wrong inventory unawares";
+  EXPECT_THAT(refused.err, HasSubstr("inventory.machines"));
+}
 
 TEST(Census, OfThisMachineIsPlausible) {
   if (!may_sample_machine()) {
@@ -132,11 +134,9 @@ TEST(Census, OfThisMachineIsPlausible) {
   const TemporaryFolder folder;
   TestServer server(folder / "data", "[fleet]\nheartbeat = \"1s\"\n[collect]\nrate_hz = 1\n");
   ASSERT_TRUE(server.becomes_ready());
-  const ControlGroup group;
-  Background load({"known_split", "600", "work"});
-  if (group.is_there()) {
-    group.add(load.pid());
-  }
+  const QuotaGroup group("census", 50);
+  Background load(group.is_made() ? group.busy("600")
+                                  : std::vector<std::string>{"known_split", "600", "work"});
   Background daemon({"plimsolld", "--server", server.fleet_address(), "--machine-id", "m1"});
   const std::vector<std::string> asked{"--server", server.address(), "--by", "instance"};
   const auto has_times = [&] {
@@ -154,7 +154,7 @@ TEST(Census, OfThisMachineIsPlausible) {
   std::printf("%zu instances used %.3f of %.0f CPUs\n", instances.size(), used, cores);
   EXPECT_LE(used, cores * 1.1);
   EXPECT_GT(used, 0.2) << "known_split was running all the time";
-  if (group.is_there()) {
+  if (group.is_made()) {
     const auto ours =
         std::ranges::find_if(instances, [](const Row& row) { return text(row.at("job")) == "known_split"; });
     ASSERT_NE(ours, instances.end());

@@ -55,8 +55,10 @@ bool SimulatedFleet::finish_tasks(Daemon& daemon, int64_t now_ns) {
     if (task.state != wire::WAITING || end_ns > now_ns) {
       continue;
     }
-    watch_.measured(task.from_ns, end_ns, daemon.members);
-    switch (behaviour_.fate(daemon.machine, task.assignment)) {
+    if (!task.has_hung) {
+      watch_.measured(task.from_ns, end_ns, daemon.members);
+    }
+    switch (task.has_hung ? Fate::kAnswers : behaviour_.fate(daemon.machine, task.assignment)) {
       case Fate::kAnswers:
         send_profile(daemon, task);
         task.state = wire::DONE;
@@ -71,6 +73,14 @@ bool SimulatedFleet::finish_tasks(Daemon& daemon, int64_t now_ns) {
         send_lies(daemon, task);
         task.state = wire::DONE;
         break;
+      case Fate::kMisdates:
+        send_misdated(daemon, task);
+        task.state = wire::DONE;
+        break;
+      case Fate::kHangs:
+        task.has_hung = true;
+        daemon.silent_until_ns = now_ns + behaviour_.vanishes_for_ns;
+        return false;
       case Fate::kCrashes:
         daemon.tasks.clear();
         daemon.is_registered = false;
@@ -104,7 +114,8 @@ wire::RawProfile SimulatedFleet::profile_of(const Daemon& daemon, const Task& ta
 
 void SimulatedFleet::send_profile(const Daemon& daemon, const Task& task) {
   const wire::RawProfile profile = profile_of(daemon, task);
-  const auto sent = server_.service().upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)));
+  const auto sent =
+      server_.service().upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)), http::Caller());
   EXPECT_TRUE(sent) << sent.error().text();
   profiles_ += sent.has_value();
 }
@@ -113,22 +124,35 @@ void SimulatedFleet::send_lies(const Daemon& daemon, const Task& task) {
   wire::RawProfile profile = profile_of(daemon, task);
   profile.mutable_assignment()->mutable_draw()->set_inclusion_probability(1e-6);
   const std::string id = to_hex(profile.profile_id());
-  EXPECT_FALSE(server_.service().upload(id, as_bytes(wire::encode(profile))));
+  EXPECT_FALSE(server_.service().upload(id, as_bytes(wire::encode(profile)), http::Caller()));
   profile.mutable_machine()->set_id("somebody else");
   *profile.mutable_assignment() = task.assignment;
-  EXPECT_FALSE(server_.service().upload(id, as_bytes(wire::encode(profile))));
-  EXPECT_FALSE(server_.service().upload(id, as_bytes("no profile at all")));
+  EXPECT_FALSE(server_.service().upload(id, as_bytes(wire::encode(profile)), http::Caller()));
+  EXPECT_FALSE(server_.service().upload(id, as_bytes("no profile at all"), http::Caller()));
   wire::HeartbeatRequest heartbeat;
   heartbeat.set_machine_id(daemon.machine.attributes.id());
   heartbeat.set_boot_id("boot");
   heartbeat.add_assignments()->set_id(std::string(5000, 'x'));
-  EXPECT_FALSE(server_.service().heartbeat(heartbeat));
+  EXPECT_FALSE(server_.service().heartbeat(heartbeat, http::Caller()));
+}
+
+void SimulatedFleet::send_misdated(const Daemon& daemon, const Task& task) {
+  constexpr int64_t kOffNs = int64_t{3} * 3600 * 1'000'000'000;
+  for (const int64_t off_ns : {-kOffNs, kOffNs}) {
+    wire::RawProfile profile = profile_of(daemon, task);
+    wire::Window& window = *profile.mutable_window();
+    for (wire::ClockPair* const pair : {window.mutable_start(), window.mutable_end()}) {
+      pair->set_wall_ns(pair->wall_ns() + off_ns);
+    }
+    EXPECT_FALSE(server_.service().upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)),
+                                          http::Caller()));
+  }
 }
 
 void SimulatedFleet::register_machine(Daemon& daemon) {
   wire::RegisterRequest request;
   *request.mutable_machine() = daemon.machine.attributes;
-  const auto registered = server_.service().register_machine(request);
+  const auto registered = server_.service().register_machine(request, http::Caller());
   EXPECT_TRUE(registered) << registered.error().text();
   daemon.is_registered = registered.has_value();
 }
@@ -149,7 +173,7 @@ void SimulatedFleet::send_heartbeat(Daemon& daemon, int64_t now_ns) {
     report.set_id(id);
     report.set_state(task.state);
   }
-  const auto reply = server_.service().heartbeat(request);
+  const auto reply = server_.service().heartbeat(request, http::Caller());
   ASSERT_TRUE(reply) << reply.error().text();
   daemon.is_registered = !reply->register_again();
   std::map<std::string, Task> tasks;

@@ -29,6 +29,8 @@ enum class Fate {
   kVanishes,  // is not heard of for a while, from its window on
   kCrashes,   // is started anew while it measures, and knows of nothing
   kLies,      // sends profiles that say what was not drawn, and bytes that are none
+  kMisdates,  // has a clock that is hours off, and does not know
+  kHangs,     // is not heard of for a while, as if stopped, and then goes on where it was: with the profile
 };
 
 struct FleetBehaviour {
@@ -57,6 +59,7 @@ class SimulatedFleet {
     wire::Assignment assignment;
     int64_t from_ns = 0;  // when it began to measure
     wire::AssignmentState state = wire::WAITING;
+    bool has_hung = false;
   };
   struct Daemon {
     SimulatedMachine machine;
@@ -71,6 +74,7 @@ class SimulatedFleet {
   bool finish_tasks(Daemon& daemon, int64_t now_ns);
   void send_profile(const Daemon& daemon, const Task& task);
   void send_lies(const Daemon& daemon, const Task& task);
+  void send_misdated(const Daemon& daemon, const Task& task);
   wire::RawProfile profile_of(const Daemon& daemon, const Task& task);
   void register_machine(Daemon& daemon);
   void send_heartbeat(Daemon& daemon, int64_t now_ns);

@@ -55,7 +55,7 @@ class FleetServiceTest : public ::testing::Test {
     wire::RegisterRequest request;
     request.mutable_machine()->set_id(id);
     request.mutable_machine()->set_boot_id("boot");
-    ASSERT_TRUE(service_->register_machine(request));
+    ASSERT_TRUE(service_->register_machine(request, http::Caller()));
   }
   wire::HeartbeatReply heartbeat(const std::string& id,
                                  const std::vector<wire::AssignmentReport>& reports = {},
@@ -69,7 +69,7 @@ class FleetServiceTest : public ::testing::Test {
     for (const wire::AssignmentReport& report : reports) {
       *request.add_assignments() = report;
     }
-    return service_->heartbeat(request).value_or(wire::HeartbeatReply());
+    return service_->heartbeat(request, http::Caller()).value_or(wire::HeartbeatReply());
   }
   // The next draw, of whom the server has heard of by now.
   void draw() {
@@ -79,7 +79,7 @@ class FleetServiceTest : public ::testing::Test {
     ASSERT_TRUE(drawer_->draw_if_due(now_ns_, *machines));
   }
   Result<wire::UploadReply> upload(const wire::RawProfile& profile) {
-    return service_->upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)));
+    return service_->upload(to_hex(profile.profile_id()), as_bytes(wire::encode(profile)), http::Caller());
   }
   std::string outcome(const std::string& machine) {
     const auto store =
@@ -122,7 +122,8 @@ TEST_F(FleetServiceTest, ADrawnMachineIsToldToMeasureAndItsProfileIsItsAnswer) {
   EXPECT_EQ(reply.lease_ns(), 3 * kHeartbeatNs);
   ASSERT_EQ(reply.assignments_size(), 1);
   now_ns_ = reply.assignments(0).start_ns() + kSecond;
-  wire::RawProfile profile = make_profile({.seed = 5, .machine = "m1", .length_ns = kSecond});
+  wire::RawProfile profile = make_profile(
+      {.seed = 5, .machine = "m1", .from_ns = reply.assignments(0).start_ns(), .length_ns = kSecond});
   *profile.mutable_assignment() = reply.assignments(0);
   EXPECT_EQ(outcome("m1"), "pending");
   const auto accepted = upload(profile);
@@ -177,12 +178,12 @@ TEST_F(FleetServiceTest, AProfileOfAnotherDrawIsRefusedForGood) {
 TEST_F(FleetServiceTest, AProfileUnderAnotherNameIsRefused) {
   start(false);
   const std::string encoded = wire::encode(make_profile({.seed = 3}));
-  const auto refused = service_->upload(to_hex(profile_id(4)), as_bytes(encoded));
+  const auto refused = service_->upload(to_hex(profile_id(4)), as_bytes(encoded), http::Caller());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(refused.error().field, "profile_id");
-  EXPECT_TRUE(service_->upload(to_hex(profile_id(3)), as_bytes(encoded)));
-  EXPECT_FALSE(service_->upload("no ID", as_bytes(encoded)));
+  EXPECT_TRUE(service_->upload(to_hex(profile_id(3)), as_bytes(encoded), http::Caller()));
+  EXPECT_FALSE(service_->upload("no ID", as_bytes(encoded), http::Caller()));
 }
 
 TEST_F(FleetServiceTest, AHeartbeatThatMakesNoSenseChangesNothing) {
@@ -192,7 +193,7 @@ TEST_F(FleetServiceTest, AHeartbeatThatMakesNoSenseChangesNothing) {
   request.set_machine_id("m1");
   request.set_boot_id("boot");
   request.add_assignments()->set_id("a");
-  const auto refused = service_->heartbeat(request);
+  const auto refused = service_->heartbeat(request, http::Caller());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().field, "assignments[0].state");
 }

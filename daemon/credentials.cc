@@ -1,0 +1,61 @@
+#include "daemon/credentials.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "base/durable_file.h"
+#include "http/token.h"
+
+namespace plimsoll {
+namespace {
+
+// A folder for nobody else: the file that is made in it need not be.
+Status make_private_folder(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST
+             ? Status()
+             : with_hint(fail_errno(errno, "making the folder {}", path),
+                         "name a folder of this daemon's own with daemon.state_dir");
+}
+
+Result<std::string> kept_token(const std::string& state_dir) {
+  const std::string folder = state_dir + "/enrolment";
+  const std::string path = folder + "/token";
+  auto kept = http::read_token(path);
+  if (kept || kept.error().code != ErrorCode::kNotFound) {
+    return kept;
+  }
+  if (auto made = make_private_folder(folder); !made) {
+    return propagate(made);
+  }
+  std::string token = http::make_token();
+  const auto written = write_file_durably(path, as_bytes(token + "\n"));
+  return written ? Result<std::string>(std::move(token)) : propagate(written, "keeping this machine's token");
+}
+
+}  // namespace
+
+Result<DaemonCredentials> daemon_credentials(const config::DaemonConfig& config) {
+  DaemonCredentials credentials;
+  credentials.own = {.ca = config.server_ca, .certificate = config.certificate, .key = config.key};
+  if (config.enrolment_file.empty()) {
+    return credentials;
+  }
+  auto own = kept_token(config.state_dir);
+  if (!own) {
+    return propagate(own);
+  }
+  credentials.own.token = *std::move(own);
+  auto enrolment = http::read_token(config.enrolment_file);
+  if (enrolment) {
+    credentials.enrolment = *std::move(enrolment);
+  } else if (enrolment.error().code != ErrorCode::kNotFound) {
+    return with_field(propagate(enrolment), "daemon.enrolment_file");
+  }
+  return credentials;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+// `audit`: who asked for what, and what the answer was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "query/selection/parameters.h"
+#include "query/table/table.h"
+
+namespace plimsoll::query {
+
+struct AuditRequest {
+  int64_t since_ns = INT64_MIN;
+  size_t limit = 50;
+};
+
+// Parameters: since, limit.
+Result<AuditRequest> parse_audit(const Parameters& parameters, int64_t now_ns);
+
+// What the server of a data directory has written down, the newest first. A row for requests within a minute that differ in nothing but
+// their time: time (of the last), count, who, from (address), request, status (of HTTP), answer (granted, or why it was refused).
+Result<Table> audit(const AuditRequest& request, const std::string& data_dir);
+
+}  // namespace plimsoll::query

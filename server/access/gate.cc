@@ -1,0 +1,200 @@
+#include "server/access/gate.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/printable.h"
+#include "http/client.h"
+#include "http/token.h"
+
+namespace plimsoll::server {
+namespace {
+
+using http::Caller;
+using http::Request;
+using http::Response;
+using http::Right;
+using http::Role;
+
+constexpr size_t kMostNotedBytes = 500;
+
+std::string_view host_of(std::string_view peer) {
+  return peer.substr(0, peer.rfind(':'));
+}
+
+std::string noted_request(const Request& request, const http::Route* route) {
+  // What profiles are called is random: they are to be counted together.
+  const bool is_prefix = route != nullptr && route->is_prefix;
+  std::string text = request.method + " " + (is_prefix ? route->path : request.path);
+  char separator = '?';
+  for (const auto& [name, value] : request.query) {
+    if (text.size() > kMostNotedBytes) {
+      break;
+    }
+    text += separator + http::url_encode(name) + "=" + http::url_encode(value);
+    separator = '&';
+  }
+  text.resize(std::min(text.size(), kMostNotedBytes));
+  return printable(text);
+}
+
+Response unauthenticated(const Request& request) {
+  const bool showed_token = http::bearer_token(request).has_value();
+  const Error error = showed_token ? Error{ErrorCode::kDenied,
+                                           "the token is not known here",
+                                           {},
+                                           "a machine that is new here also shows one that permits it to "
+                                           "enrol (daemon.enrolment_file); for "
+                                           "people, ask the server's administrator"}
+                                   : Error{ErrorCode::kDenied,
+                                           "the server asks who you are",
+                                           {},
+                                           "people: --token-file or PLIMSOLL_TOKEN; daemons: "
+                                           "daemon.enrolment_file, or daemon.certificate"};
+  Response response = http::error_response(error);
+  response.status = 401;
+  response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+Response forbidden(const Caller& caller, const Request& request) {
+  return http::error_response(
+      with_hint(fail(ErrorCode::kDenied, "{}, whose role is {}, may not {} {}", text_of(caller),
+                     name_of(caller.role), request.method, printable(request.path)),
+                "ask the server's administrator for a token with another role")
+          .error());
+}
+
+Response too_often(const std::string& machine_id, int64_t wait_ns) {
+  Response response = http::error_response(
+      Error{ErrorCode::kUnavailable, "machine " + printable(machine_id) + " asks too often", {}, "wait"});
+  response.status = 429;
+  response.headers.emplace_back("Retry-After", std::to_string((wait_ns + kNsPerSecond - 1) / kNsPerSecond));
+  return response;
+}
+
+}  // namespace
+
+class Gate::Door : public http::Gatekeeper {
+ public:
+  Door(Gate& gate, Notes notes) : gate_(gate), notes_(notes) {}
+
+  std::optional<Response> admit(Request& request, const http::Route& route) override {
+    return gate_.admit(request, route);
+  }
+  void answered(const Request& request, const http::Route* route, unsigned status) override {
+    gate_.note(request, route, status, notes_);
+  }
+
+ private:
+  Gate& gate_;
+  const Notes notes_;
+};
+
+Result<std::unique_ptr<Gate>> Gate::open(AccessSettings settings, store::AccessStore accounts,
+                                         store::AccessStore log) {
+  auto opened = MachineAccounts::open(std::move(accounts));
+  return opened ? std::unique_ptr<Gate>(new Gate(std::move(settings), std::move(*opened), std::move(log)))
+                : Result<std::unique_ptr<Gate>>(propagate(opened));
+}
+
+Gate::Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, store::AccessStore log)
+    : settings_(std::move(settings)),
+      accounts_(std::move(accounts)),
+      log_(std::move(log)),
+      rates_(settings_.most_requests_per_minute) {
+  for (const KnownToken& token : settings_.tokens) {
+    tokens_.emplace(token.hash, token);
+  }
+}
+
+std::unique_ptr<http::Gatekeeper> Gate::door(Notes notes) {
+  return std::make_unique<Door>(*this, notes);
+}
+
+std::optional<Response> Gate::admit(Request& request, const http::Route& route) {
+  if (!settings_.asks()) {
+    return std::nullopt;
+  }
+  request.caller = caller_of(request, route.right);
+  const Caller& caller = request.caller;
+  if (!permits(caller.role, route.right)) {
+    return caller.role == Role::kStranger ? unauthenticated(request) : forbidden(caller, request);
+  }
+  return caller.role == Role::kMachine ? refusal_of_machine(caller) : std::nullopt;
+}
+
+const KnownToken* Gate::token_of(std::string_view hash) const {
+  const auto found = tokens_.find(hash);
+  return found == tokens_.end() ? nullptr : &found->second;
+}
+
+Caller Gate::caller_of(const Request& request, Right right) const {
+  if (!request.certified_name.empty()) {
+    return {Role::kMachine, request.certified_name};
+  }
+  const auto token = http::bearer_token(request);
+  if (!token) {
+    return {Role::kStranger};
+  }
+  const std::string hash = http::token_hash(*token);
+  if (const KnownToken* const known = token_of(hash)) {
+    return {known->role, known->name};
+  }
+  if (auto machine = accounts_->machine_of(hash)) {
+    return {Role::kMachine, *std::move(machine)};
+  }
+  const std::string_view enrolment = request.header(http::kEnrolmentHeader);
+  const KnownToken* const permit =
+      right == Right::kEnrol && !enrolment.empty() ? token_of(http::token_hash(enrolment)) : nullptr;
+  const bool may_enrol = permit != nullptr && permit->role == Role::kEnrol;
+  return may_enrol ? Caller{Role::kEnrol, permit->name, hash} : Caller{Role::kStranger};
+}
+
+std::optional<Response> Gate::refusal_of_machine(const Caller& caller) {
+  if (accounts_->is_revoked(caller.name)) {
+    return http::error_response(
+        with_hint(fail(ErrorCode::kDenied, "machine {} is revoked", printable(caller.name)),
+                  "an administrator may plimsoll machines --readmit it")
+            .error());
+  }
+  const int64_t wait_ns = rates_.wait_ns(caller.name, settings_.monotonic_now_ns());
+  return wait_ns == 0 ? std::nullopt : std::optional(too_often(caller.name, wait_ns));
+}
+
+Status Gate::enrol(const Caller& caller, const std::string& machine_id) {
+  const int64_t now_ns = settings_.wall_now_ns();
+  if (caller.role == Role::kMachine) {
+    return accounts_->know(machine_id, now_ns);
+  }
+  if (caller.role != Role::kEnrol) {
+    return {};
+  }
+  if (caller.wanted_token.empty()) {
+    return with_hint(fail(ErrorCode::kDenied, "machine {} shows no token of its own", machine_id),
+                     "the token that permits to enrol goes into the header Plimsoll-Enrolment");
+  }
+  const Status enrolled = accounts_->enrol(machine_id, caller.wanted_token, caller.name, now_ns);
+  if (enrolled) {
+    log_.note({now_ns, now_ns, printable(caller.name), "", "enrol machine " + printable(machine_id), 200, 1});
+  }
+  return enrolled;
+}
+
+void Gate::note(const Request& request, const http::Route* route, unsigned status, Notes notes) {
+  const bool is_refused = status >= 400 && status < 500;
+  const Right right = route == nullptr ? Right::kNone : route->right;
+  if (!is_refused && (notes == Notes::kRefusals || right == Right::kNone)) {
+    return;
+  }
+  const int64_t now_ns = settings_.wall_now_ns();
+  log_.note({now_ns, now_ns, printable(text_of(request.caller)), std::string(host_of(request.peer)),
+             noted_request(request, route), status, 1});
+  if (right == Right::kOrder && !is_refused) {
+    if (const Status written = log_.write(); !written) {
+      log_error("{}", written.error().text());
+    }
+  }
+}
+
+}  // namespace plimsoll::server

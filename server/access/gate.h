@@ -1,0 +1,79 @@
+// Who asks, and whether he may: tokens of the configuration, tokens of machines that have enrolled, machines' certificates.
+// docs/security.md has the rules.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "http/gatekeeper.h"
+#include "server/access/audit_log.h"
+#include "server/access/machine_accounts.h"
+#include "server/access/request_rates.h"
+#include "store/access/access_store.h"
+
+namespace plimsoll::server {
+
+struct KnownToken {
+  std::string name;
+  std::string hash;  // http::token_hash(), in lower case
+  http::Role role = http::Role::kStranger;
+};
+
+struct AccessSettings {
+  std::vector<KnownToken> tokens;
+  bool trusts_certificates = false;     // daemons' listener asks for them
+  double most_requests_per_minute = 0;  // of each machine that is known; 0: no limit
+  std::function<int64_t()> wall_now_ns = plimsoll::wall_now_ns;
+  std::function<int64_t()> monotonic_now_ns = plimsoll::monotonic_now_ns;
+
+  // Whether anybody is asked who he is.
+  bool asks() const { return !tokens.empty() || trusts_certificates; }
+};
+
+// Any thread may call.
+class Gate {
+ public:
+  // Which requests are written down: all that ask for a right, or those that were refused.
+  enum class Notes : uint8_t { kAll, kRefusals };
+
+  // `accounts` and `log` are connections to the same database.
+  static Result<std::unique_ptr<Gate>> open(AccessSettings settings, store::AccessStore accounts,
+                                            store::AccessStore log);
+
+  // For a listener; borrows the gate.
+  std::unique_ptr<http::Gatekeeper> door(Notes notes);
+
+  // Makes a machine known that shows that it may enrol, or a certificate; where nobody is asked, all pass.
+  Status enrol(const http::Caller& caller, const std::string& machine_id);
+
+  // Whether anybody is asked who he is.
+  bool asks() const { return settings_.asks(); }
+  MachineAccounts& accounts() { return *accounts_; }
+  AuditLog& log() { return log_; }
+
+ private:
+  class Door;
+
+  Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, store::AccessStore log);
+  std::optional<http::Response> admit(http::Request& request, const http::Route& route);
+  http::Caller caller_of(const http::Request& request, http::Right right) const;
+  const KnownToken* token_of(std::string_view hash) const;
+  std::optional<http::Response> refusal_of_machine(const http::Caller& caller);
+  void note(const http::Request& request, const http::Route* route, unsigned status, Notes notes);
+
+  const AccessSettings settings_;
+  std::map<std::string, KnownToken, std::less<>> tokens_;  // by hash
+  const std::unique_ptr<MachineAccounts> accounts_;
+  AuditLog log_;
+  RequestRates rates_;
+};
+
+}  // namespace plimsoll::server

@@ -1,0 +1,16 @@
+// Who asked for what, and whose machine is let in no more.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "http/routes.h"
+#include "server/access/gate.h"
+
+namespace plimsoll::server {
+
+// For administrators: GET /api/v1/audit with the parameters of query::parse_audit(); POST /api/v1/machines/revoke?machine=ID,
+// /api/v1/machines/readmit?machine=ID, which answer with the newest of the same. Borrows the gate.
+std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir);
+
+}  // namespace plimsoll::server

@@ -1,0 +1,47 @@
+#include "server/orders.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/printable.h"
+
+namespace plimsoll::server {
+namespace {
+
+constexpr size_t kMaxOrderBytes = 4096;
+
+}  // namespace
+
+http::Route order_route(std::string path, std::function<http::Response(const http::Request&)> obey) {
+  http::Route route;
+  route.method = "POST";
+  route.path = std::move(path);
+  route.max_body_bytes = kMaxOrderBytes;
+  route.right = http::Right::kOrder;
+  route.handle = [obey = std::move(obey)](const http::Request& request) {
+    if (!request.header("Content-Type").starts_with("application/json")) {
+      return http::error_response(
+          with_field(fail(ErrorCode::kInvalid, "an order is sent as application/json"), "Content-Type")
+              .error());
+    }
+    return obey(request);
+  };
+  return route;
+}
+
+Result<std::string> required_parameter(const http::Request& request, std::string_view name,
+                                       std::string_view otherwise) {
+  const auto found = std::ranges::find(request.query, name, [](const auto& field) { return field.first; });
+  if (found == request.query.end() || found->second.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "{}", otherwise), std::string(name));
+  }
+  return printable(found->second);
+}
+
+std::string orderer(const http::Request& request) {
+  return request.caller.name.empty()
+             ? request.peer
+             : fmt::format("{} at {}", printable(text_of(request.caller)), request.peer);
+}
+
+}  // namespace plimsoll::server

@@ -1,0 +1,24 @@
+// Requests that change what is done to machines.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "http/routes.h"
+
+namespace plimsoll::server {
+
+// A POST for administrators. It must be of type application/json, which a page of another site cannot make a browser send; everything else is
+// refused.
+http::Route order_route(std::string path, std::function<http::Response(const http::Request&)> obey);
+
+// The text of a parameter; kInvalid where it is missing or empty: `otherwise` says what that would mean.
+Result<std::string> required_parameter(const http::Request& request, std::string_view name,
+                                       std::string_view otherwise);
+
+// Who gave the order, and from where: "alice at 10.0.0.7:51234".
+std::string orderer(const http::Request& request);
+
+}  // namespace plimsoll::server

@@ -1,0 +1,97 @@
+#include "store/access/access_store.h"
+
+#include <filesystem>
+
+namespace plimsoll::store {
+namespace {
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE IF NOT EXISTS machine (
+  id TEXT PRIMARY KEY, token_hash TEXT NOT NULL, enrolled_ns INTEGER NOT NULL, enrolled_by TEXT NOT NULL,
+  revoked_ns INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS asked_for (
+  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, caller TEXT NOT NULL, host TEXT NOT NULL,
+  request TEXT NOT NULL, status INTEGER NOT NULL, count INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS asked_for_last ON asked_for(last_ns);
+)sql";
+
+}  // namespace
+
+Result<AccessStore> AccessStore::open(const std::string& path, sqlite::OpenMode mode) {
+  auto database = sqlite::Database::open(path, mode);
+  if (!database) {
+    return propagate(database);
+  }
+  if (mode == sqlite::OpenMode::kReadWrite) {
+    if (auto created = database->run(kSchema); !created) {
+      return propagate(created, "creating the tables of access");
+    }
+  }
+  return AccessStore(std::move(*database));
+}
+
+Result<std::optional<AccessStore>> AccessStore::open_if_there(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) {
+    return std::nullopt;
+  }
+  auto store = open(path, sqlite::OpenMode::kRead);
+  return store ? Result<std::optional<AccessStore>>(std::move(*store)) : propagate(store);
+}
+
+Result<std::vector<EnrolledMachine>> AccessStore::machines() {
+  std::vector<EnrolledMachine> machines;
+  const Status read = sqlite::for_each_row(
+      database_.query("SELECT id, token_hash, enrolled_ns, enrolled_by, revoked_ns FROM machine ORDER BY id"),
+      [&](const sqlite::Statement& row) {
+        machines.push_back({std::string(row.text(0)), std::string(row.text(1)), row.integer(2),
+                            std::string(row.text(3)), row.integer(4)});
+      });
+  return read ? Result<std::vector<EnrolledMachine>>(std::move(machines)) : propagate(read);
+}
+
+Status AccessStore::keep(const EnrolledMachine& machine) {
+  return database_.execute("INSERT OR REPLACE INTO machine VALUES (?, ?, ?, ?, ?)", machine.id,
+                           machine.token_hash, machine.enrolled_ns, machine.enrolled_by, machine.revoked_ns);
+}
+
+Status AccessStore::forget(std::string_view machine_id) {
+  return database_.execute("DELETE FROM machine WHERE id = ?", machine_id);
+}
+
+Status AccessStore::add(const std::vector<AskedFor>& asked, int64_t keep_since_ns) {
+  auto transaction = sqlite::Transaction::begin(database_);
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  for (const AskedFor& one : asked) {
+    const Status added =
+        database_.execute("INSERT INTO asked_for VALUES (?, ?, ?, ?, ?, ?, ?)", one.first_ns, one.last_ns,
+                          one.caller, one.host, one.request, one.status, one.count);
+    if (!added) {
+      return added;
+    }
+  }
+  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ?", keep_since_ns); !deleted) {
+    return deleted;
+  }
+  return transaction->commit();
+}
+
+Result<std::vector<AskedFor>> AccessStore::newest(size_t limit, int64_t since_ns) {
+  std::vector<AskedFor> asked;
+  const Status read = sqlite::for_each_row(
+      database_.query("SELECT first_ns, last_ns, caller, host, request, status, count FROM asked_for "
+                      "WHERE last_ns >= ? ORDER BY last_ns DESC, rowid DESC LIMIT ?",
+                      since_ns, limit),
+      [&](const sqlite::Statement& row) {
+        asked.push_back({row.integer(0), row.integer(1), std::string(row.text(2)), std::string(row.text(3)),
+                         std::string(row.text(4)), static_cast<unsigned>(row.integer(5)),
+                         static_cast<uint64_t>(row.integer(6))});
+      });
+  return read ? Result<std::vector<AskedFor>>(std::move(asked)) : propagate(read);
+}
+
+}  // namespace plimsoll::store

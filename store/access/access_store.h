@@ -1,0 +1,61 @@
+// access.db: machines that have enrolled, and who has asked for what.
+//
+// A database of its own: daemons and people write it while rows are built, and what it holds outlives the catalogue, which can be made
+// anew. Of tokens it has the SHA-256 alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/sqlite/database.h"
+
+namespace plimsoll::store {
+
+struct EnrolledMachine {
+  std::string id = {};
+  std::string token_hash = {};  // in hexadecimal; empty: it has none, being known by a certificate
+  int64_t enrolled_ns = 0;
+  std::string enrolled_by = {};  // the name of the token that permitted it
+  int64_t revoked_ns = 0;        // 0: it is not
+};
+
+// Requests that differ in nothing but when they came.
+struct AskedFor {
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  std::string caller;
+  std::string host;     // the address that they came from, without a port
+  std::string request;  // "GET /api/v1/top?by=job"
+  unsigned status = 0;  // of the answer
+  uint64_t count = 0;
+};
+
+// One connection: one thread at a time.
+class AccessStore {
+ public:
+  static Result<AccessStore> open(const std::string& path, sqlite::OpenMode mode);
+  // For reading; nothing where there is no file: its directory has had no server that kept it.
+  static Result<std::optional<AccessStore>> open_if_there(const std::string& path);
+
+  Result<std::vector<EnrolledMachine>> machines();
+  // Adds it, or puts it in place of that with its ID. On disk when it returns.
+  Status keep(const EnrolledMachine& machine);
+  Status forget(std::string_view machine_id);
+
+  // All or none of them; then what is from before `keep_since_ns` is deleted. On disk when it returns.
+  Status add(const std::vector<AskedFor>& asked, int64_t keep_since_ns);
+  // The newest first, `limit` at most, those that last came at `since_ns` or later.
+  Result<std::vector<AskedFor>> newest(size_t limit, int64_t since_ns);
+
+ private:
+  explicit AccessStore(sqlite::Database database) : database_(std::move(database)) {}
+
+  sqlite::Database database_;
+};
+
+}  // namespace plimsoll::store
