@@ -11,6 +11,9 @@
 namespace plimsoll::scheduler {
 namespace {
 
+// By how far a profile may miss the interval of its draw. Daemons correct what is over 5 s.
+constexpr int64_t kTolerableOffsetNs = 60 * kNsPerSecond;
+
 // Daemons try to reach a server that was away with growing pauses: until they had the time, those that lived when it went away live.
 constexpr int64_t kReturnNs = 300 * kNsPerSecond;
 // Longer than any profile waits in a spool by default.
@@ -59,6 +62,19 @@ double cores_each(std::span<const Candidate> machines) {
     cores += std::max(machine.machine->cores(), 1U);
   }
   return cores / static_cast<double>(machines.size());
+}
+
+// A machine whose clock is wrong has corrected its times by ours.
+Status check_time(const wire::Window& window, const wire::Draw& draw) {
+  const int64_t earliest_ns = draw.interval_start_ns() - kTolerableOffsetNs;
+  const int64_t latest_ns = draw.interval_start_ns() + draw.interval_ns() + kTolerableOffsetNs;
+  return window.start().wall_ns() >= earliest_ns && window.end().wall_ns() <= latest_ns
+             ? Status()
+             : with_field(
+                   fail(ErrorCode::kInvalid, "the profile is from {} to {}, out of the interval of draw {}",
+                        format_time(window.start().wall_ns()), format_time(window.end().wall_ns()),
+                        draw.id()),
+                   "window");
 }
 
 }  // namespace
@@ -430,7 +446,7 @@ Status Drawer::check(const wire::RawProfile& profile) {
   }
   const std::optional<wire::Draw>& drawn = *true_draw;
   const bool is_so = drawn && drawn->SerializeAsString() == said.SerializeAsString();
-  return is_so ? Status()
+  return is_so ? check_time(profile.window(), said)
                : with_field(fail(ErrorCode::kInvalid,
                                  "what the profile says of draw {} is not what this server has drawn for {}",
                                  said.id(), profile.machine().id()),

@@ -58,7 +58,8 @@ class Drawer {
     overhead_.heard_from(machine_id, cpu_time_ns, now_ns);
   }
 
-  // Whether what a profile says of its draw is what was drawn; of none, always. kInvalid otherwise: nobody weighs himself.
+  // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw speaks for; of no draw,
+  // always. kInvalid otherwise: nobody weighs himself, or files what he saw under another time.
   Status check(const wire::RawProfile& profile);
   // A profile of a draw is safe, with a window of this length. `is_known`: it came before, so that it counts only where that was not
   // noted. Draws and machines that are not known are ignored.

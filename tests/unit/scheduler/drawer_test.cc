@@ -490,6 +490,8 @@ TEST_F(DrawerTest, NobodyWeighsHimself) {
   EXPECT_TRUE(drawer_->check(profile)) << "of no draw";
   profile.mutable_machine()->set_id(machines[0].machine_id);
   *profile.mutable_assignment()->mutable_draw() = store::wire_draw(draw, machines[0]);
+  profile.mutable_window()->mutable_start()->set_wall_ns(draw.interval_start_ns);
+  profile.mutable_window()->mutable_end()->set_wall_ns(draw.interval_start_ns + draw.interval_ns);
   EXPECT_TRUE(drawer_->check(profile));
   const auto forged = [&](const auto& change) {
     wire::RawProfile other = profile;
@@ -506,6 +508,17 @@ TEST_F(DrawerTest, NobodyWeighsHimself) {
             "assignment.draw");
   EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_stratum("platform=b"); }),
             "assignment.draw");
+  const auto moved = [&](int64_t start_by_ns, int64_t end_by_ns) {
+    return forged([&](auto& p) {
+      wire::Window& window = *p.mutable_window();
+      window.mutable_start()->set_wall_ns(window.start().wall_ns() + start_by_ns);
+      window.mutable_end()->set_wall_ns(window.end().wall_ns() + end_by_ns);
+    });
+  };
+  EXPECT_EQ(moved(-kMinute, 0), "") << "clocks differ";
+  EXPECT_EQ(moved(0, kMinute), "");
+  EXPECT_EQ(moved(-kMinute - 1, 0), "window");
+  EXPECT_EQ(moved(0, kMinute + 1), "window");
 }
 
 TEST(DrawPolicy, RefusesWhatMakesNoSense) {

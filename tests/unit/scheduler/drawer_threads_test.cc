@@ -90,6 +90,8 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
               wire::RawProfile profile;
               profile.mutable_machine()->set_id(machine_id(i));
               *profile.mutable_assignment() = assignment;
+              profile.mutable_window()->mutable_start()->set_wall_ns(assignment.start_ns());
+              profile.mutable_window()->mutable_end()->set_wall_ns(assignment.start_ns() + kSecond);
               EXPECT_TRUE(drawer->check(profile));
               EXPECT_TRUE(drawer->answered(assignment.id(), machine_id(i), kSecond, false, now_ns));
               ++answers;

@@ -219,5 +219,46 @@ TEST_F(FaultsTest, GarbageIsRefusedAndChangesNothing) {
   expect_nothing_counted_twice();
 }
 
+// Its profiles would be filed under times of which it says nothing.
+TEST_F(FaultsTest, ClocksThatLieAreNotBelieved) {
+  start([](const SimulatedMachine& machine, const wire::Assignment&) {
+    return machine.attributes.id() < "m05" ? Fate::kMisdates : Fate::kAnswers;
+  });
+  run(4 * kHourNs);
+  int misdated = 0;
+  for (const auto& [draw, machines] : draws()) {
+    for (const store::DrawnMachine& machine : machines) {
+      if (machine.machine_id < "m05" && machine.told_ns > 0 && now_ns_ > draw.due_ns) {
+        ++misdated;
+        EXPECT_EQ(store::outcome_of(draw, machine, now_ns_), store::DrawOutcome::kLost);
+      }
+    }
+  }
+  EXPECT_GT(misdated, 10);
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+  expect_nothing_counted_twice();
+}
+
+TEST_F(FaultsTest, WhoHangsIsMissedAndCountsOnceWhenItReturns) {
+  bool hangs = true;
+  start([&](const SimulatedMachine& machine, const wire::Assignment&) {
+    return hangs && machine.attributes.id() < "m05" ? Fate::kHangs : Fate::kAnswers;
+  });
+  run(4 * kHourNs);
+  hangs = false;
+  run(2 * kHourNs);
+  std::map<store::DrawOutcome, int> outcomes;
+  for (const auto& [draw, machines] : draws()) {
+    for (const store::DrawnMachine& machine : machines) {
+      const bool is_over = machine.machine_id < "m05" && machine.told_ns > 0 && now_ns_ > draw.due_ns;
+      outcomes[store::outcome_of(draw, machine, now_ns_)] += is_over;
+    }
+  }
+  EXPECT_GT(outcomes[store::DrawOutcome::kLate], 10);
+  EXPECT_EQ(outcomes[store::DrawOutcome::kVanished], 0) << "all have returned with what they had";
+  EXPECT_THAT(fleet_->watch().violations(), IsEmpty());
+  expect_nothing_counted_twice();
+}
+
 }  // namespace
 }  // namespace plimsoll::simulation
