@@ -16,17 +16,15 @@ constexpr uint32_t kSourceAddresses = 64;
 
 }  // namespace
 
-Connections::Connections(uint16_t port, uint32_t clients, bool keeps, Events events, UniqueFd epoll)
-    : port_(port), keeps_(keeps), events_(std::move(events)), epoll_(std::move(epoll)), clients_(clients) {}
+Connections::Connections(const Options& options, Events events, UniqueFd epoll)
+    : options_(options), events_(std::move(events)), epoll_(std::move(epoll)), clients_(options.clients) {}
 
-Result<std::unique_ptr<Connections>> Connections::create(uint16_t port, uint32_t clients, bool keeps,
-                                                         Events events) {
+Result<std::unique_ptr<Connections>> Connections::create(const Options& options, Events events) {
   UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) {
     return fail_errno(errno, "preparing to wait for many connections");
   }
-  return std::unique_ptr<Connections>(
-      new Connections(port, clients, keeps, std::move(events), std::move(epoll)));
+  return std::unique_ptr<Connections>(new Connections(options, std::move(events), std::move(epoll)));
 }
 
 Status Connections::ask(uint32_t client, std::string_view method_and_path, std::string_view body) {
@@ -45,12 +43,15 @@ Status Connections::send(uint32_t number) {
       return connected;
     }
   }
-  client.connection->request(client.method_and_path, client.body);
+  const std::string headers =
+      options_.secured == nullptr ? "" : options_.secured->headers(number, client.method_and_path);
+  client.connection->request(client.method_and_path, headers, client.body);
   return client.is_fresh ? Status() : advance(number);
 }
 
 Status Connections::connect(uint32_t number) {
-  auto opened = HttpConnection::open(INADDR_LOOPBACK + number % kSourceAddresses, port_);
+  auto opened = HttpConnection::open(INADDR_LOOPBACK + number % kSourceAddresses, options_.port,
+                                     options_.secured == nullptr ? nullptr : options_.secured->trust());
   if (!opened) {
     return propagate(opened);
   }
@@ -98,7 +99,7 @@ Status Connections::advance(uint32_t number) {
   }
   const Answer answer = client.connection->answer();
   client.is_fresh = false;
-  if (client.connection->closes() || !keeps_) {
+  if (client.connection->closes() || !options_.keeps) {
     client.connection.reset();
   }
   client.is_asking = false;

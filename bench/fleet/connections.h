@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "bench/fleet/http_connection.h"
+#include "bench/fleet/secured_fleet.h"
 
 namespace plimsoll::bench {
 
@@ -25,9 +26,15 @@ class Connections {
     std::function<Status(uint32_t client, const Error& error)> failed;
   };
 
-  // To 127.0.0.1. `keeps`: connections for the next request; else each request has one of its own.
-  static Result<std::unique_ptr<Connections>> create(uint16_t port, uint32_t clients, bool keeps,
-                                                     Events events);
+  struct Options {
+    uint16_t port = 0;  // of 127.0.0.1
+    uint32_t clients = 0;
+    bool keeps = true;  // connections for the next request; else each request has one of its own
+    // Present: over TLS, with the headers that this says. Borrowed.
+    const SecuredFleet* secured = nullptr;
+  };
+
+  static Result<std::unique_ptr<Connections>> create(const Options& options, Events events);
 
   // `body` stays the caller's, and has to stay until there is an answer or none will come.
   Status ask(uint32_t client, std::string_view method_and_path, std::string_view body);
@@ -44,14 +51,13 @@ class Connections {
     std::string_view body;
   };
 
-  Connections(uint16_t port, uint32_t clients, bool keeps, Events events, UniqueFd epoll);
+  Connections(const Options& options, Events events, UniqueFd epoll);
   Status send(uint32_t number);
   Status connect(uint32_t number);
   Status advance(uint32_t number);
   Status lost(uint32_t number, const Error& error);
 
-  const uint16_t port_;
-  const bool keeps_;
+  const Options options_;
   const Events events_;
   const UniqueFd epoll_;
   std::vector<Client> clients_;

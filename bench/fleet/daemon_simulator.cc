@@ -28,7 +28,7 @@ Result<std::unique_ptr<DaemonSimulator>> DaemonSimulator::create(const Simulator
   std::unique_ptr<DaemonSimulator> simulator(new DaemonSimulator(options, profiles));
   DaemonSimulator& self = *simulator;
   auto connections = Connections::create(
-      options.port, options.daemons, options.keeps_connections,
+      {options.port, options.daemons, options.keeps_connections, options.secured},
       {.answered = [&self](uint32_t number,
                            const Answer& answer) { return self.take_answer(number, answer); },
        .failed =

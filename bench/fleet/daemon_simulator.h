@@ -20,7 +20,8 @@ struct SimulatorOptions {
   uint16_t port = 0;  // the server's, for daemons, on 127.0.0.1
   uint32_t daemons = 0;
   double heartbeat_s = 10;
-  bool keeps_connections = true;  // else each request has one of its own
+  bool keeps_connections = true;          // else each request has one of its own
+  const SecuredFleet* secured = nullptr;  // borrowed; null: neither TLS nor tokens
 };
 
 struct Simulated {

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/resource_limit.h"
 #include "bench/fleet/daemon_simulator.h"
 #include "bench/fleet/parts.h"
+#include "bench/fleet/secured_fleet.h"
 #include "bench/fleet/server_under_test.h"
 #include "bench/harness/statistics.h"
 #include "bench/store/clock.h"
@@ -21,14 +23,16 @@ struct FleetLoad {
   double heartbeat_s;
   uint32_t intervals;
   bool keeps_connections;
+  bool is_secured;  // by TLS and tokens
 };
 
-std::string settings_of(const FleetLoad& load) {
-  return fmt::format(
-      "[fleet]\nheartbeat = \"{0}ms\"\n"
-      "[collect]\nwindow = \"{0}ms\"\n"
-      "[draw]\ninterval = \"{1}ms\"\npercent = 1\n",
-      static_cast<int64_t>(load.heartbeat_s * 1e3), static_cast<int64_t>(load.heartbeat_s * 6e3));
+std::string settings_of(const FleetLoad& load, const std::optional<SecuredFleet>& secured) {
+  return (secured ? secured->settings() : "") + fmt::format(
+                                                    "[fleet]\nheartbeat = \"{0}ms\"\n"
+                                                    "[collect]\nwindow = \"{0}ms\"\n"
+                                                    "[draw]\ninterval = \"{1}ms\"\npercent = 1\n",
+                                                    static_cast<int64_t>(load.heartbeat_s * 1e3),
+                                                    static_cast<int64_t>(load.heartbeat_s * 6e3));
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -56,7 +60,8 @@ void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64
          Report& report) {
   const std::string what =
       fmt::format("{} daemons every {} s, {}", load.daemons, load.heartbeat_s,
-                  load.keeps_connections ? "each on its connection" : "a connection for each request");
+                  load.keeps_connections ? "each on its connection" : "a connection for each request") +
+      (load.is_secured ? ", over TLS, known by tokens" : "");
   report.add({.name = load.name + "_p99",
               .value = quantile(simulated.latencies_ms, 0.99),
               .unit = "ms",
@@ -76,7 +81,15 @@ void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64
 
 Status measure(const FleetLoad& load, Report& report) {
   const auto files = raise_limit(RLIMIT_NOFILE, load.daemons + kSpareFiles, "open files");
-  auto server = files ? ServerUnderTest::start(settings_of(load)) : propagate(files);
+  std::optional<SecuredFleet> secured;
+  if (load.is_secured) {
+    auto made = SecuredFleet::make();
+    if (!made) {
+      return propagate(made);
+    }
+    secured.emplace(std::move(*made));
+  }
+  auto server = files ? ServerUnderTest::start(settings_of(load, secured)) : propagate(files);
   if (!server) {
     return propagate(server);
   }
@@ -84,7 +97,8 @@ Status measure(const FleetLoad& load, Report& report) {
   auto simulator = DaemonSimulator::create({.port = server->fleet_port(),
                                             .daemons = load.daemons,
                                             .heartbeat_s = load.heartbeat_s,
-                                            .keeps_connections = load.keeps_connections},
+                                            .keeps_connections = load.keeps_connections,
+                                            .secured = secured ? &*secured : nullptr},
                                            profiles);
   const auto registered = simulator ? (*simulator)->register_all() : propagate(simulator);
   if (auto fine = registered ? check(*registered, *server) : propagate(registered); !fine) {
@@ -110,10 +124,14 @@ Status measure(const FleetLoad& load, Report& report) {
 
 Status measure_heartbeats(const Flags& flags, Report& report) {
   if (flags.quick) {
-    return measure({"heartbeats", 1000, 1, 20, true}, report);
+    const Status plain = measure({"heartbeats", 1000, 1, 5, true, false}, report);
+    return plain ? measure({"heartbeats_tls", 1000, 1, 5, true, true}, report) : plain;
   }
-  const Status kept = measure({"heartbeats", 10'000, 10, 18, true}, report);
-  return kept && flags.full ? measure({"heartbeats_short", 100'000, 60, 10, false}, report) : kept;
+  Status done = measure({"heartbeats", 10'000, 10, 18, true, false}, report);
+  if (done) {
+    done = measure({"heartbeats_tls", 10'000, 10, 18, true, true}, report);
+  }
+  return done && flags.full ? measure({"heartbeats_short", 100'000, 60, 10, false, false}, report) : done;
 }
 
 }  // namespace plimsoll::bench

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 namespace plimsoll::bench {
 namespace {
@@ -53,7 +54,8 @@ bool parse(std::string_view text, Number& number) {
 
 }  // namespace
 
-Result<HttpConnection> HttpConnection::open(uint32_t from_address, uint16_t port) {
+Result<HttpConnection> HttpConnection::open(uint32_t from_address, uint16_t port,
+                                            const std::shared_ptr<TlsTrust>& trust) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
     return fail_errno(errno, "opening a socket for a simulated daemon");
@@ -70,13 +72,25 @@ Result<HttpConnection> HttpConnection::open(uint32_t from_address, uint16_t port
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0 && !would_wait()) {
     return std::unexpected(lost("opening").error());
   }
-  return HttpConnection(std::move(fd));
+  std::optional<TlsSession> tls;
+  if (trust != nullptr) {
+    auto session = TlsSession::create(trust, fd.get());
+    if (!session) {
+      return propagate(session);
+    }
+    tls = std::move(*session);
+  }
+  return HttpConnection(std::move(fd), std::move(tls));
 }
 
-void HttpConnection::request(std::string_view method_and_path, std::string_view body) {
-  head_ = fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n\r\n", method_and_path,
-                      body.size());
+void HttpConnection::request(std::string_view method_and_path, std::string_view headers,
+                             std::string_view body) {
+  head_ = fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\n{}\r\n", method_and_path,
+                      body.size(), headers);
   body_ = body;
+  if (tls_) {
+    head_ += std::exchange(body_, {});  // in one record where there is room
+  }
   sent_ = 0;
   incoming_.clear();
   body_start_ = 0;
@@ -93,8 +107,11 @@ Result<bool> HttpConnection::advance() {
 }
 
 // Head and body leave together, without a copy of both in one piece.
-ssize_t HttpConnection::send_once() const {
+ssize_t HttpConnection::send_once() {
   const std::string_view head = std::string_view(head_).substr(std::min(sent_, head_.size()));
+  if (tls_) {
+    return tls_->send(head);
+  }
   const std::string_view body = body_.substr(sent_ - (head_.size() - head.size()));
   std::array<iovec, 2> parts{
       {{const_cast<char*>(head.data()), head.size()}, {const_cast<char*>(body.data()), body.size()}}};
@@ -116,10 +133,14 @@ Status HttpConnection::send_some() {
   return {};
 }
 
+ssize_t HttpConnection::receive_once(std::span<char> buffer) {
+  return tls_ ? tls_->receive(buffer) : ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+}
+
 Status HttpConnection::receive_some() {
   std::array<char, 16 << 10> buffer;
   while (true) {
-    const ssize_t size = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+    const ssize_t size = receive_once(buffer);
     if (size < 0) {
       return would_wait() ? Status() : lost("receiving over");
     }

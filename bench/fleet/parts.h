@@ -8,7 +8,7 @@ namespace plimsoll::bench {
 // The time of a draw over a million machines in a thousand strata.
 Status measure_draws(const Flags& flags, Report& report);
 
-// What a server takes for the heartbeats of 10,000 daemons, of which one in a hundred is drawn and uploads profiles.
+// What a server takes for the heartbeats of 10,000 daemons, of which one in a hundred is drawn and uploads profiles; without and with TLS.
 Status measure_heartbeats(const Flags& flags, Report& report);
 
 // What a server takes in where ten times as many profiles are offered as it can.

@@ -75,9 +75,11 @@ Status ServerUnderTest::start_child() {
   child_ = std::make_unique<Child>(std::move(*child));
   const double deadline_s = now_s() + kPatienceS;
   while (now_s() < deadline_s) {
-    if (const auto port = number_after<uint16_t>(log(), "daemons on 127.0.0.1:")) {
-      fleet_port_ = *port;
-      return {};
+    for (const std::string_view name : {"daemons on http://127.0.0.1:", "daemons on https://127.0.0.1:"}) {
+      if (const auto port = number_after<uint16_t>(log(), name)) {
+        fleet_port_ = *port;
+        return {};
+      }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

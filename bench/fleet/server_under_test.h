@@ -13,7 +13,8 @@ namespace plimsoll::bench {
 
 class ServerUnderTest {
  public:
-  // `settings` is the text of its configuration, without addresses and data directory. Returns once it listens.
+  // `settings` is the text of its configuration, without addresses and data directory; its first lines may be keys of [server]. Returns
+  // once it listens.
   static Result<ServerUnderTest> start(const std::string& settings);
 
   // Killed, as by a crash, and started again with the same data; returns once it listens.
