@@ -110,6 +110,7 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, S
       governor_(governor),
       server_(setup.config.server),
       credentials_(setup.credentials),
+      missing_events_(setup.missing_events),
       client_({.base_url = server_,
                .timeout_ms = kRequestTimeoutMs,
                .cancel_fd = wake_fd,
@@ -168,6 +169,7 @@ Status Agent::register_machine() {
   wire::RegisterRequest request;
   request.set_format_version(wire::kFormatVersion);
   *request.mutable_machine() = machine_;
+  request.mutable_missing_events()->Add(missing_events_.begin(), missing_events_.end());
   http::Fields headers;
   if (!credentials_.enrolment.empty()) {
     headers.emplace_back(http::kEnrolmentHeader, credentials_.enrolment);

@@ -30,6 +30,7 @@ struct AgentSetup {
   DaemonCredentials credentials;
   std::shared_ptr<const identity::JobRules> rules;
   ExactCountSettings exact_counts;
+  std::vector<std::string> missing_events = {};  // known by name, and not to be had here
 };
 
 // One thread runs it; collecting and scraping happen in others. Only makes outgoing requests. Whatever fails for now (no server,
@@ -75,6 +76,7 @@ class Agent {
   Governor& governor_;
   const std::string server_;
   const DaemonCredentials credentials_;
+  const std::vector<std::string> missing_events_;
   http::Client client_;
   spool::Spool& spool_;
   spool::Uploader uploader_;

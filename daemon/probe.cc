@@ -45,13 +45,27 @@ void probe_event(std::string_view name, const LiveEvents& machine, std::vector<P
                                  note.empty() ? "can be sampled on every CPU" : note));
 }
 
-void probe_events(const LiveEvents& machine, std::vector<ProbeFinding>& findings) {
+std::vector<std::string> event_names() {
+  std::vector<std::string> names;
   for (const perf::EventType& known : perf::known_events()) {
-    probe_event(known.name, machine, findings);
+    names.emplace_back(known.name);
   }
   for (const std::string_view alias : perf::alias_names()) {
-    probe_event(alias, machine, findings);
+    names.emplace_back(alias);
   }
+  return names;
+}
+
+void probe_events(const LiveEvents& machine, std::vector<ProbeFinding>& findings) {
+  for (const std::string& name : event_names()) {
+    probe_event(name, machine, findings);
+  }
+}
+
+bool can_measure(const std::string& name, const LiveEvents& machine) {
+  const auto event = machine.find(name);
+  std::string note;
+  return event && (sampleable_part(*event, machine, note) || machine.try_counting(*event));
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -231,6 +245,14 @@ std::vector<ProbeFinding> probe() {
   probe_processes(findings);
   probe_system_calls(findings);
   return findings;
+}
+
+std::vector<std::string> missing_events(std::span<const std::string> allowed) {
+  const LiveEvents machine;
+  std::vector<std::string> missing = event_names();
+  std::erase_if(missing,
+                [&](const std::string& name) { return is_allowed(name, allowed) && can_measure(name, machine); });
+  return missing;
 }
 
 std::string probe_table(const std::vector<ProbeFinding>& findings) {

@@ -1,6 +1,7 @@
 // What this machine can and cannot measure, and why: `plimsolld probe`.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct ProbeFinding {
 
 // Tries each event and each source of information once. Takes well under a second.
 std::vector<ProbeFinding> probe();
+
+// The events that the daemon knows by name and this machine can neither sample nor count, or does not allow (limits.events; none: all). Takes
+// some milliseconds.
+std::vector<std::string> missing_events(std::span<const std::string> allowed);
 
 // The findings as an aligned table for people, or as the JSON document {"columns", "rows"}.
 std::string probe_table(const std::vector<ProbeFinding>& findings);

@@ -9,6 +9,7 @@
 #include "daemon/identity/job_rules.h"
 #include "daemon/identity/machine.h"
 #include "daemon/privileges/capabilities.h"
+#include "daemon/probe.h"
 #include "daemon/service/service_notifier.h"
 #include "daemon/service/signals.h"
 #include "daemon/spool/spool.h"
@@ -44,8 +45,13 @@ Result<AgentSetup> setup_of(config::DaemonConfig config) {
   if (!credentials) {
     return propagate(credentials);
   }
-  return AgentSetup{std::move(config), std::move(*machine), std::move(*credentials),
-                    std::make_shared<const identity::JobRules>(std::move(*rules)), std::move(*exact_counts)};
+  std::vector<std::string> missing = missing_events(config.events);
+  return AgentSetup{std::move(config),
+                    std::move(*machine),
+                    std::move(*credentials),
+                    std::make_shared<const identity::JobRules>(std::move(*rules)),
+                    std::move(*exact_counts),
+                    std::move(missing)};
 }
 
 Budget budget_of(const config::DaemonConfig& config) {

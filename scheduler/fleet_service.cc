@@ -140,12 +140,22 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   if (auto checked = check_speaker(id, "machine.id", caller); !checked) {
     return propagate(checked);
   }
+  if (auto checked = check_missing_events(request); !checked) {
+    return propagate(checked);
+  }
+  const int64_t now_ns = options_.now_ns();
+  // Before it enrols: a clone must not take the account of the machine that it was made from.
+  const Status is_alone = ingest_.with_machines(
+      [&](store::LiveMachines& machines) { return machines.check_boot_id(request.machine(), now_ns); });
+  if (!is_alone) {
+    return propagate(is_alone);
+  }
   if (auto enrolled = options_.enrol ? options_.enrol(caller, id) : Status(); !enrolled) {
     return propagate(enrolled);
   }
-  const int64_t now_ns = options_.now_ns();
   const auto done = ingest_.with_machines([&](store::LiveMachines& machines) {
-    return machines.register_machine(request.machine(), now_ns, options_.heartbeat_interval_ns);
+    return machines.register_machine(request.machine(), now_ns, options_.heartbeat_interval_ns,
+                                     {request.missing_events().begin(), request.missing_events().end()});
   });
   if (!done) {
     return propagate(done);

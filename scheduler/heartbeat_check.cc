@@ -52,6 +52,19 @@ Status check_instance(const wire::InstanceUsage& usage, int64_t interval_ns) {
 
 }  // namespace
 
+Status check_missing_events(const wire::RegisterRequest& request) {
+  constexpr int kMaxEvents = 1000;
+  constexpr size_t kMaxEventBytes = 128;
+  const bool are_names = std::ranges::all_of(request.missing_events(), [](const std::string& name) {
+    return !name.empty() && name.size() <= kMaxEventBytes && is_name(name);
+  });
+  return are_names && request.missing_events_size() <= kMaxEvents
+             ? Status()
+             : with_field(fail(ErrorCode::kInvalid, "missing events are up to {} printable names of up to {} bytes",
+                               kMaxEvents, kMaxEventBytes),
+                          "missing_events");
+}
+
 Status check_reports(const wire::HeartbeatRequest& request) {
   if (request.assignments_size() > kMaxReports) {
     return with_field(fail(ErrorCode::kInvalid, "reports of {} assignments, over {}",

@@ -1,4 +1,4 @@
-// What a heartbeat says of its machine comes from outside: bounds and sense. kInvalid names the field otherwise.
+// What a registration or a heartbeat says of its machine comes from outside: bounds and sense. kInvalid names the field otherwise.
 #pragma once
 
 #include "base/result.h"
@@ -9,6 +9,9 @@ namespace plimsoll::scheduler {
 // At most 10,000 instances, names of printable characters up to 4,096 bytes, finite numbers that are not negative, CPU
 // times that 100,000 CPUs could have had.
 Status check_census(const wire::HeartbeatRequest& request);
+
+// At most 1,000 missing events, names of printable characters up to 128 bytes.
+Status check_missing_events(const wire::RegisterRequest& request);
 
 // At most 100 assignments, IDs and details of printable characters up to 4,096 bytes, states that there are.
 Status check_reports(const wire::HeartbeatRequest& request);

@@ -6,6 +6,7 @@
 #include "base/checksum.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "http/client.h"
 #include "scheduler/inventory/inventory_text.h"
 
@@ -33,53 +34,104 @@ Result<std::string> text_of(const std::string& source) {
                         : Result<std::string>(std::unexpected(http::error_of(*response, "asking " + source)));
 }
 
+// Says what is wrong where it is not what was wrong before.
+void log_news(const Status& done, std::string_view consequence, std::string& problem) {
+  const std::string now = done ? "" : done.error().text();
+  if (std::exchange(problem, now) != now && !done) {
+    log_error("{}; {}", now, consequence);
+  }
+}
+
 }  // namespace
 
-Result<std::unique_ptr<InventoryThread>> InventoryThread::start(std::string source, int64_t interval_ns,
+Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventorySettings& settings,
                                                                 store::LiveMachines machines) {
-  std::unique_ptr<InventoryThread> made(
-      new InventoryThread(std::move(source), interval_ns, std::move(machines)));
-  if (const Status first = made->read(); !first && first.error().code != ErrorCode::kUnavailable) {
-    return with_field(propagate(first), "inventory.machines");
-  } else if (!first) {
-    log_warning("{}; that of before stays", first.error().text());
+  std::unique_ptr<InventoryThread> made(new InventoryThread(settings, std::move(machines)));
+  for (Source& source : made->sources_) {
+    const Status first = read(source);
+    if (!first && first.error().code != ErrorCode::kUnavailable) {
+      return with_field(propagate(first), source.name);
+    }
+    if (!first) {
+      log_warning("{}; that of before stays", first.error().text());
+    }
   }
   made->thread_ = std::jthread([self = made.get()](const std::stop_token& stop) { self->run(stop); });
   return made;
 }
 
-Status InventoryThread::read() {
-  const auto text = text_of(source_);
+InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveMachines machines)
+    : settings_(settings), machines_(std::move(machines)) {
+  const auto add = [this](std::string name, const std::string& place, auto parse, auto keep) {
+    if (!place.empty()) {
+      const auto count = [parse](std::string_view text) {
+        const auto parsed = parse(text);
+        return parsed ? Result<size_t>(parsed->size()) : propagate(parsed);
+      };
+      const auto keep_text = [parse, keep](std::string_view text) -> Status {
+        const auto parsed = parse(text);
+        return parsed ? keep(*parsed) : propagate(parsed);
+      };
+      sources_.push_back({.name = std::move(name), .place = place, .count = count, .keep = keep_text});
+    }
+  };
+  add("inventory.machines", settings_.machines, scheduler::parse_inventory,
+      [this](const auto& inventory) { return machines_.keep_inventory(inventory); });
+  add("inventory.jobs", settings_.jobs, scheduler::parse_inventory_instances, [this](const auto& instances) {
+    return machines_.keep_inventory_instances(instances, wall_now_ns());
+  });
+}
+
+Status InventoryThread::read(Source& source) {
+  const auto text = text_of(source.place);
   if (!text) {
-    return propagate(text, "reading the inventory {}", source_);
+    return propagate(text, "reading the inventory {}", source.place);
   }
   const uint64_t checksum = checksum64(as_bytes(*text));
-  if (checksum == kept_checksum_) {
+  if (checksum == source.kept_checksum) {
     return {};
   }
-  const auto inventory = scheduler::parse_inventory(*text);
-  if (!inventory) {
-    return propagate(inventory, "reading the inventory {}", source_);
+  const auto entries = source.count(*text);
+  if (!entries) {
+    return propagate(entries, "reading the inventory {}", source.place);
   }
-  if (auto kept = machines_.keep_inventory(*inventory); !kept) {
-    return propagate(kept, "keeping the inventory");
+  const bool is_suspect = *entries < (source.kept_entries + 1) / 2;
+  if (is_suspect && std::exchange(source.suspected_checksum, checksum) != checksum) {
+    return fail(ErrorCode::kUnavailable, "the inventory {} has {} entries left of {}, and may be half written",
+                source.place, *entries, source.kept_entries);
   }
-  kept_checksum_ = checksum;
-  log_info("the inventory has {} machines", inventory->size());
+  if (auto kept = source.keep(*text); !kept) {
+    return propagate(kept, "keeping the inventory {}", source.place);
+  }
+  source.kept_checksum = checksum;
+  source.kept_entries = *entries;
+  log_info("the inventory {} is in force, with {} entries", source.place, *entries);
   return {};
+}
+
+void InventoryThread::read_all() {
+  for (Source& source : sources_) {
+    log_news(read(source), "what was read before stays", source.problem);
+  }
+}
+
+void InventoryThread::forget_vanished() {
+  const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.forget_after_ns);
+  log_news(forgotten ? Status() : propagate(forgotten, "forgetting machines that have vanished"),
+           "it is tried again", problem_);
+  if (forgotten && *forgotten > 0) {
+    log_info("{} machines were not heard of for {} and are forgotten", *forgotten,
+             format_duration(settings_.forget_after_ns));
+  }
 }
 
 void InventoryThread::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    wake_.wait_for(lock, stop, std::chrono::nanoseconds(interval_ns_), [] { return false; });
-    if (stop.stop_requested()) {
-      return;
-    }
-    const Status done = read();
-    const std::string problem = done ? "" : done.error().text();
-    if (std::exchange(problem_, problem) != problem && !done) {
-      log_error("{}; what was read before stays", problem);
+    forget_vanished();
+    wake_.wait_for(lock, stop, std::chrono::nanoseconds(settings_.interval_ns), [] { return false; });
+    if (!stop.stop_requested()) {
+      read_all();
     }
   }
 }

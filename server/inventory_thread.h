@@ -1,24 +1,37 @@
-// Reading the inventory in the background, as often as it may have changed.
+// Keeping up in the background what is known of machines: reading the inventory as often as it may have changed, forgetting machines that
+// have vanished.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "store/live/live_machines.h"
 
 namespace plimsoll::server {
 
-// One thread. What cannot be read is logged, once for each reason, and what was read before stays.
+struct InventorySettings {
+  // Files, or URLs with http:// or https://; empty: none.
+  std::string machines = {};
+  std::string jobs = {};  // what runs on them
+  int64_t interval_ns = 0;
+  int64_t forget_after_ns = 0;  // machines that were not heard of for so long
+};
+
+// One thread. What cannot be read is logged, once for each reason, and what was read before stays. So it does where over half of the entries are
+// gone, until that is read a second time: whoever writes the file may be at it.
 class InventoryThread {
  public:
-  // `source`: a file, or a URL with http:// or https://. Reads it once before it returns, and fails where that makes no sense: nobody is to start a
-  // server with a wrong inventory unawares. Where whoever serves it is away, that of the last run stays.
-  static Result<std::unique_ptr<InventoryThread>> start(std::string source, int64_t interval_ns,
+  // Reads all once before it returns, and fails where that makes no sense: nobody is to start a server with a wrong inventory unawares. Where
+  // whoever serves it is away, that of the last run stays.
+  static Result<std::unique_ptr<InventoryThread>> start(const InventorySettings& settings,
                                                         store::LiveMachines machines);
 
   InventoryThread(const InventoryThread&) = delete;
@@ -26,16 +39,27 @@ class InventoryThread {
   ~InventoryThread() = default;
 
  private:
-  InventoryThread(std::string source, int64_t interval_ns, store::LiveMachines machines)
-      : source_(std::move(source)), interval_ns_(interval_ns), machines_(std::move(machines)) {}
-  void run(const std::stop_token& stop);
-  Status read();
+  struct Source {
+    std::string name;  // in the configuration
+    std::string place;
+    std::function<Result<size_t>(std::string_view text)> count;  // of its entries, where it makes sense
+    std::function<Status(std::string_view text)> keep;
+    uint64_t kept_checksum = 0;       // of the text that is in force; 0: none is
+    size_t kept_entries = 0;          // likewise
+    uint64_t suspected_checksum = 0;  // of a text that has lost most of them
+    std::string problem = {};    // that was logged last
+  };
 
-  const std::string source_;
-  const int64_t interval_ns_;
-  store::LiveMachines machines_;  // the thread's, once it runs
-  uint64_t kept_checksum_ = 0;    // of the text that is in force; 0: none is
-  std::string problem_;           // that was logged last
+  InventoryThread(const InventorySettings& settings, store::LiveMachines machines);
+  static Status read(Source& source);
+  void run(const std::stop_token& stop);
+  void read_all();
+  void forget_vanished();
+
+  const InventorySettings settings_;
+  store::LiveMachines machines_;  // the thread's, once it runs, as are the others
+  std::vector<Source> sources_;
+  std::string problem_;  // with forgetting, that was logged last
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;  // last: it uses all else

@@ -107,7 +107,7 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   // Of views that ask what heartbeats have told as well.
   const auto with_fleet = [&snapshots](auto view) {
     return [&snapshots, view](const auto& request, const query::Snapshot& snapshot) -> Result<query::Table> {
-      const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+      const auto fleet = query::LiveFleet::load(request, snapshots.data_dir());
       return fleet ? view(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
     };
   };

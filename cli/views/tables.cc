@@ -60,7 +60,7 @@ Status run(const TableOptions& options, const char* path, Parse parse, View view
 template <typename View>
 auto with_fleet(const TableOptions& options, View view) {
   return [&options, view](const auto& request, const query::Snapshot& snapshot) -> Result<query::Table> {
-    const auto fleet = query::LiveFleet::load(options.source.data_dir);
+    const auto fleet = query::LiveFleet::load(request, options.source.data_dir);
     return fleet ? view(request, snapshot, *fleet) : Result<query::Table>(propagate(fleet));
   };
 }
@@ -122,6 +122,10 @@ Status run_machines(const TableOptions& options) {
     return give_order(options, "/api/v1/machines/" + order->first, {{"machine", order->second}});
   }
   return run(options, "/api/v1/machines", query::parse_machines, with_fleet(options, query::machines));
+}
+
+Status run_measure(const TableOptions& options) {
+  return give_order(options, "/api/v1/collection/measure", options.parameters);
 }
 
 Status run_audit(const TableOptions& options) {

@@ -89,7 +89,7 @@ struct MachineColumn {
 };
 
 // In the order of the view's.
-constexpr std::array<MachineColumn, 17> kMachineColumns{{
+constexpr std::array<MachineColumn, 18> kMachineColumns{{
     {"machine", ColumnType::kText, "machine ID"},
     {"hostname", ColumnType::kText, "the machine's name for people"},
     {"state", ColumnType::kText, "live, gone, unheard (the inventory has it), or profiles: never registered"},
@@ -107,6 +107,7 @@ constexpr std::array<MachineColumn, 17> kMachineColumns{{
     {"instances", ColumnType::kInteger, "of the newest census; NULL: there is none"},
     {"cpu_quota", ColumnType::kReal, "of all instances, in CPUs; NULL: no quota"},
     {"cpu_used", ColumnType::kReal, "by all instances, in CPUs"},
+    {"missing_events", ColumnType::kText, "that plimsolld knows by name and the machine cannot count"},
 }};
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "query/views/machines.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,6 +18,7 @@ struct MachineRow {
   wire::Machine attributes;
   std::string rack;
   std::string owner;
+  std::vector<std::string> missing_events;
   std::string state;
   int64_t first_seen_ns = 0;
   int64_t last_seen_ns = 0;
@@ -51,10 +54,14 @@ wire::Machine attributes_of(const store::MachineEntry& entry) {
 }
 
 // Machines that only profiles tell of, with the attributes of the newest.
-void add_from_profiles(const Snapshot& snapshot, std::map<std::string, MachineRow>& rows) {
+void add_from_profiles(const MachinesRequest& request, const Snapshot& snapshot,
+                       std::map<std::string, MachineRow>& rows) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   for (size_t id = 1; id < dictionaries.origins.size(); ++id) {
     const store::OriginEntry& origin = dictionaries.origins[id];
+    if (request.is_past && origin.from_ns > request.now_ns) {
+      continue;
+    }
     const store::MachineEntry& entry = dictionaries.machines[origin.machine];
     const auto [found, is_new] = rows.try_emplace(entry.machine_id);
     MachineRow& row = found->second;
@@ -87,6 +94,7 @@ std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snaps
     by_id[machine.attributes.id()] = {.attributes = machine.attributes,
                                       .rack = machine.rack,
                                       .owner = machine.owner,
+                                      .missing_events = machine.missing_events,
                                       .state = state_of(machine, request.now_ns),
                                       .first_seen_ns = machine.first_seen_ns,
                                       .last_seen_ns = machine.last_seen_ns};
@@ -96,7 +104,7 @@ std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snaps
       found->second.census = &census;
     }
   }
-  add_from_profiles(snapshot, by_id);
+  add_from_profiles(request, snapshot, by_id);
   std::vector<MachineRow> rows;
   for (auto& [id, row] : by_id) {
     rows.push_back(std::move(row));
@@ -124,7 +132,8 @@ void add_machine(const MachineRow& row, Table& table) {
                         machine.datacenter(), machine.cluster(), row.rack, row.owner,
                         machine.daemon_version(), time(row.first_seen_ns), time(row.last_seen_ns),
                         is_counted ? Value(static_cast<int64_t>(row.census->instances.size())) : Value(),
-                        cpus(quota), is_counted ? cpus_used(cpu_time_ns, row.census->interval_ns) : Value()});
+                        cpus(quota), is_counted ? cpus_used(cpu_time_ns, row.census->interval_ns) : Value(),
+                        fmt::format("{}", fmt::join(row.missing_events, " "))});
 }
 
 void add_instances(const LiveFleet& fleet, Table& table) {
@@ -171,15 +180,30 @@ void add_coverage(const std::vector<MachineRow>& rows, Coverage& coverage) {
 
 Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns) {
   MachinesRequest request{.now_ns = now_ns};
-  const Parameter by{"by", [&request](const std::string& text) -> Status {
-                       if (text != "machine" && text != "instance") {
-                         return invalid_parameter("by", text, "machine or instance");
-                       }
-                       request.by_instance = text == "instance";
-                       return {};
-                     }};
-  if (auto read = read_parameters(parameters, std::span(&by, 1)); !read) {
+  const std::array known{
+      Parameter{"by",
+                [&request](const std::string& text) -> Status {
+                  if (text != "machine" && text != "instance") {
+                    return invalid_parameter("by", text, "machine or instance");
+                  }
+                  request.by_instance = text == "instance";
+                  return {};
+                }},
+      Parameter{"at", [&request, now_ns](const std::string& text) -> Status {
+                  const auto time_ns = parse_time_ns(text, now_ns);
+                  if (!time_ns || *time_ns > now_ns) {
+                    return invalid_parameter("at", text, "a time of the past: RFC 3339, or relative (1h)");
+                  }
+                  request.now_ns = *time_ns;
+                  request.is_past = true;
+                  return {};
+                }}};
+  if (auto read = read_parameters(parameters, known); !read) {
     return propagate(read);
+  }
+  if (request.by_instance && request.is_past) {
+    return with_field(fail(ErrorCode::kInvalid, "what ran on machines in the past is not kept, but in profiles"),
+                      "at");
   }
   return request;
 }
@@ -197,6 +221,10 @@ std::map<std::string, double, std::less<>> LiveFleet::quotas_by_job() const {
 }
 
 Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
+  return load(MachinesRequest(), data_dir);
+}
+
+Result<LiveFleet> LiveFleet::load(const MachinesRequest& request, const std::string& data_dir) {
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
   if (!directory) {
     return propagate(directory);
@@ -210,8 +238,8 @@ Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
   if (!live) {
     return fleet;
   }
-  auto machines = live->machines();
-  auto censuses = live->censuses();
+  auto machines = request.is_past ? live->machines_at(request.now_ns) : live->machines();
+  auto censuses = request.is_past ? Result<std::vector<store::Census>>() : live->censuses();
   if (!machines || !censuses) {
     return !machines ? propagate(machines) : propagate(censuses);
   }
@@ -234,7 +262,7 @@ Table machines(const MachinesRequest& request, const Snapshot& snapshot, const L
                    {"cores", "CPUs"},   {"architecture", ""}, {"kernel", ""},         {"datacenter", ""},
                    {"cluster", ""},     {"rack", ""},         {"owner", ""},          {"version", ""},
                    {"first_seen", ""},  {"last_seen", ""},    {"instances", "count"}, {"cpu_quota", "CPUs"},
-                   {"cpu_used", "CPUs"}};
+                   {"cpu_used", "CPUs"}, {"missing_events", ""}};
   for (const MachineRow& row : rows) {
     add_machine(row, table);
   }

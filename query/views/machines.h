@@ -17,10 +17,11 @@ namespace plimsoll::query {
 
 struct MachinesRequest {
   bool by_instance = false;
-  int64_t now_ns = 0;  // wall clock: who is live
+  int64_t now_ns = 0;    // wall clock: who is live
+  bool is_past = false;  // `now_ns` is a time of the past that was asked for
 };
 
-// Parameters: by (machine or instance).
+// Parameters: by (machine or instance), at (a time: the fleet as it was then).
 Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns);
 
 // What heartbeats have told.
@@ -33,15 +34,23 @@ struct LiveFleet {
 
   // Empty where nobody has registered. Opens live.db beside its writer.
   static Result<LiveFleet> load(const std::string& data_dir);
+  // Of the time that is asked about. Of the past there are no censuses.
+  static Result<LiveFleet> load(const MachinesRequest& request, const std::string& data_dir);
+  // Other views ask about now.
+  template <typename Request>
+  static Result<LiveFleet> load(const Request& /*request*/, const std::string& data_dir) {
+    return load(data_dir);
+  }
 };
 
 // A row for each machine that has registered or sent a profile, live ones first, then by ID:
 //   machine, hostname, state (live, gone, or profiles: never registered), platform, cores, architecture, kernel,
-//   datacenter, cluster, version (of plimsolld), first_seen, last_seen, instances, cpu_quota, cpu_used
+//   datacenter, cluster, rack, owner, version (of plimsolld), first_seen, last_seen, instances, cpu_quota, cpu_used,
+//   missing_events (that plimsolld knows by name and the machine cannot count)
 // or, by instance, a row for each instance of the newest censuses, the busiest first:
 //   machine, job, instance, container, cpu_quota, weight, cpu_used, seen
 // CPUs: quota as the tightest limit says, of a machine the sum of its instances'; used as CPU time over the census's
-// interval. Absent: no quota, no census, none yet to compare with. The coverage counts machines; its times are those of
+// interval. Absent: no quota, no census, none yet to compare with; all of them of the past. The coverage counts machines; its times are those of
 // the first and the last sign of any of them.
 Table machines(const MachinesRequest& request, const Snapshot& snapshot, const LiveFleet& fleet);
 

@@ -1,4 +1,7 @@
-// The inventory of machines as an operator's tools write it.
+// The inventory of machines, and of what runs on them, as an operator's tools write it.
+//
+// CSV whose first line names columns, or a JSON list of objects with those names, told apart by the first character. Other columns are left
+// alone: such files have more readers than us. Both parsers give kCorrupt or kInvalid, saying where.
 #pragma once
 
 #include <string_view>
@@ -9,9 +12,10 @@
 
 namespace plimsoll::scheduler {
 
-// CSV whose first line names columns, or a JSON list of objects with those names, told apart by the first character: machine (which each has, none
-// twice), datacenter, cluster, rack, platform, owner. Others are left alone: such files have more readers than us. kCorrupt or kInvalid, saying
-// where.
+// machine (which each has, none twice), datacenter, cluster, rack, platform, owner.
 Result<std::vector<store::InventoryMachine>> parse_inventory(std::string_view text);
+
+// machine and job (which each has), instance (empty: all of the job on that machine), quota_cpus, weight; no three of the first twice.
+Result<std::vector<store::InventoryInstance>> parse_inventory_instances(std::string_view text);
 
 }  // namespace plimsoll::scheduler

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 
 namespace plimsoll::store {
 namespace {
@@ -31,23 +30,23 @@ CREATE TABLE IF NOT EXISTS inventory (
   machine_id TEXT PRIMARY KEY, datacenter TEXT NOT NULL, cluster TEXT NOT NULL, rack TEXT NOT NULL,
   platform TEXT NOT NULL, owner TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS inventory_instance (
+  machine_id TEXT NOT NULL, job TEXT NOT NULL, instance TEXT NOT NULL,
+  quota_cpus REAL NOT NULL, weight REAL NOT NULL, read_ns INTEGER NOT NULL,
+  PRIMARY KEY (machine_id, job, instance)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS machine_version (
+  machine_id TEXT NOT NULL, since_ns INTEGER NOT NULL, attributes BLOB NOT NULL,
+  PRIMARY KEY (machine_id, since_ns)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS missing_event (
+  machine_id TEXT NOT NULL, event TEXT NOT NULL,
+  PRIMARY KEY (machine_id, event)
+) WITHOUT ROWID;
+INSERT INTO machine_version SELECT machine_id, first_seen_ns, attributes FROM machine
+  WHERE machine_id NOT IN (SELECT machine_id FROM machine_version);
 CREATE INDEX IF NOT EXISTS instance_usage_machine ON instance_usage(machine_id);
 )sql";
-
-void put_in_place(const InventoryMachine& entry, LiveMachine& machine) {
-  machine.attributes.set_id(entry.id);
-  if (!entry.datacenter.empty()) {
-    machine.attributes.set_datacenter(entry.datacenter);
-  }
-  if (!entry.cluster.empty()) {
-    machine.attributes.set_cluster(entry.cluster);
-  }
-  if (!entry.platform.empty()) {
-    machine.attributes.set_platform(entry.platform);
-  }
-  machine.rack = entry.rack;
-  machine.owner = entry.owner;
-}
 
 }  // namespace
 
@@ -77,7 +76,7 @@ Result<std::optional<LiveMachines>> LiveMachines::open_if_there(const std::strin
   return machines ? Result<std::optional<LiveMachines>>(std::move(*machines)) : propagate(machines);
 }
 
-Status LiveMachines::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t heartbeat_ns) {
+Status LiveMachines::check_boot_id(const wire::Machine& machine, int64_t now_ns) {
   LiveMachine known;
   const auto read = sqlite::for_each_row(
       database_.query("SELECT boot_id, last_seen_ns, heartbeat_ns FROM machine WHERE machine_id = ?",
@@ -86,26 +85,85 @@ Status LiveMachines::register_machine(const wire::Machine& machine, int64_t now_
         known.attributes.set_boot_id(std::string(row.text(0)));
         known.last_seen_ns = row.integer(1);
         known.heartbeat_ns = row.integer(2);
-        return Status();
       });
-  if (!read) {
+  if (!read || known.attributes.boot_id() == machine.boot_id() || !known.is_live(now_ns)) {
     return read;
   }
-  if (known.attributes.boot_id() != machine.boot_id() && known.is_live(now_ns)) {
-    return with_hint(
-        with_field(fail(ErrorCode::kConflict, "machine ID {} is in use by a machine with another boot ID",
-                        machine.id()),
-                   "machine.id"),
-        "if the machine was rebooted just now, it will be accepted shortly; if an image was cloned, give "
-        "each machine its own /etc/machine-id or machine.id");
+  return with_hint(
+      with_field(
+          fail(ErrorCode::kConflict, "machine ID {} is in use by a machine with another boot ID", machine.id()),
+          "machine.id"),
+      "if the machine was rebooted just now, it will be accepted shortly; if an image was cloned, give "
+      "each machine its own /etc/machine-id or machine.id");
+}
+
+Status LiveMachines::register_machine(const wire::Machine& machine, int64_t now_ns, int64_t heartbeat_ns,
+                                      const std::vector<std::string>& missing_events) {
+  if (auto checked = check_boot_id(machine, now_ns); !checked) {
+    return checked;
+  }
+  auto transaction = sqlite::Transaction::begin(database_);
+  if (!transaction) {
+    return propagate(transaction);
   }
   const std::string attributes = machine.SerializeAsString();
-  return database_.execute(
+  auto kept = database_.execute(
       "INSERT INTO machine (machine_id, boot_id, attributes, first_seen_ns, last_seen_ns, heartbeat_ns) "
       "VALUES (?, ?, ?, ?, ?, ?) "
       "ON CONFLICT (machine_id) DO UPDATE SET boot_id = excluded.boot_id, attributes = excluded.attributes, "
       "last_seen_ns = excluded.last_seen_ns, heartbeat_ns = excluded.heartbeat_ns",
       machine.id(), machine.boot_id(), as_bytes(attributes), now_ns, now_ns, heartbeat_ns);
+  if (kept) {
+    kept = keep_version(machine, now_ns);
+  }
+  if (kept) {
+    kept = keep_missing_events(machine.id(), missing_events);
+  }
+  return kept ? transaction->commit() : kept;
+}
+
+// A machine that was started anew, and is otherwise what it was, is no other version.
+Status LiveMachines::keep_version(const wire::Machine& machine, int64_t now_ns) {
+  wire::Machine lasting = machine;
+  lasting.clear_boot_id();
+  const std::string attributes = lasting.SerializeAsString();
+  std::string before;
+  const auto read = sqlite::for_each_row(
+      database_.query(
+          "SELECT attributes FROM machine_version WHERE machine_id = ? ORDER BY since_ns DESC LIMIT 1",
+          machine.id()),
+      [&](const sqlite::Statement& row) { before = row.blob(0); });
+  if (!read || before == attributes) {
+    return read;
+  }
+  return database_.execute("INSERT OR REPLACE INTO machine_version VALUES (?, ?, ?)", machine.id(), now_ns,
+                           as_bytes(attributes));
+}
+
+Status LiveMachines::keep_missing_events(std::string_view machine_id, const std::vector<std::string>& events) {
+  Status kept = database_.execute("DELETE FROM missing_event WHERE machine_id = ?", machine_id);
+  for (size_t i = 0; kept && i < events.size(); ++i) {
+    kept = database_.execute("INSERT OR IGNORE INTO missing_event VALUES (?, ?)", machine_id, events[i]);
+  }
+  return kept;
+}
+
+// Machines are by ID.
+Status LiveMachines::add_missing_events(std::vector<LiveMachine>& machines) {
+  const auto is_there = has_table("missing_event");
+  if (!is_there || !*is_there) {
+    return is_there ? Status() : propagate(is_there);
+  }
+  auto machine = machines.begin();
+  return sqlite::for_each_row(
+      database_.query("SELECT machine_id, event FROM missing_event ORDER BY machine_id, event"),
+      [&](const sqlite::Statement& row) {
+        machine = std::find_if(machine, machines.end(),
+                               [&](const LiveMachine& m) { return m.attributes.id() >= row.text(0); });
+        if (machine != machines.end() && machine->attributes.id() == row.text(0)) {
+          machine->missing_events.emplace_back(row.text(1));
+        }
+      });
 }
 
 Result<bool> LiveMachines::machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns,
@@ -146,85 +204,67 @@ Status LiveMachines::keep_census(const Census& census) {
   return transaction->commit();
 }
 
-Status LiveMachines::keep_inventory(const std::vector<InventoryMachine>& inventory) {
+Result<std::vector<LiveMachine>> LiveMachines::read_machines(Result<sqlite::Statement> rows) {
+  std::vector<LiveMachine> machines;
+  const auto read = sqlite::for_each_row(std::move(rows), [&](const sqlite::Statement& row) -> Status {
+    LiveMachine& machine = machines.emplace_back();
+    machine.first_seen_ns = row.integer(1);
+    machine.last_seen_ns = row.integer(2);
+    machine.heartbeat_ns = row.integer(3);
+    if (!machine.attributes.ParseFromString(row.blob(0))) {
+      return fail(ErrorCode::kCorrupt, "the attributes of a machine in {} are damaged", database_.path());
+    }
+    return {};
+  });
+  return read ? Result<std::vector<LiveMachine>>(std::move(machines)) : propagate(read);
+}
+
+Result<std::vector<LiveMachine>> LiveMachines::registered() {
+  auto machines = read_machines(database_.query(
+      "SELECT attributes, first_seen_ns, last_seen_ns, heartbeat_ns FROM machine ORDER BY machine_id"));
+  const Status added = machines ? add_missing_events(*machines) : propagate(machines);
+  return added ? std::move(machines) : propagate(added);
+}
+
+Result<std::vector<LiveMachine>> LiveMachines::machines_at(int64_t time_ns) {
+  const auto has_versions = has_table("machine_version");
+  if (!has_versions || !*has_versions) {
+    return !has_versions
+               ? propagate(has_versions)
+               : with_hint(fail(ErrorCode::kNotFound, "{} has no history of machines", database_.path()),
+                           "a server of this version adds it when it opens the directory");
+  }
+  return read_machines(database_.query(
+      "SELECT version.attributes, first_seen_ns, min(last_seen_ns, ?1), heartbeat_ns "
+      "FROM machine JOIN machine_version AS version USING (machine_id) WHERE since_ns = "
+      "(SELECT max(since_ns) FROM machine_version AS v WHERE v.machine_id = machine.machine_id AND "
+      "v.since_ns <= ?1) ORDER BY machine_id",
+      time_ns));
+}
+
+Result<int64_t> LiveMachines::forget_unheard_since(int64_t since_ns) {
   auto transaction = sqlite::Transaction::begin(database_);
   if (!transaction) {
     return propagate(transaction);
   }
-  if (auto removed = database_.execute("DELETE FROM inventory"); !removed) {
-    return removed;
+  const auto forgotten = database_.integer("SELECT count(*) FROM machine WHERE last_seen_ns < ?", 0, since_ns);
+  if (!forgotten || *forgotten == 0) {
+    return forgotten;
   }
-  for (const InventoryMachine& machine : inventory) {
-    const auto kept =
-        database_.execute("INSERT INTO inventory VALUES (?, ?, ?, ?, ?, ?)", machine.id, machine.datacenter,
-                          machine.cluster, machine.rack, machine.platform, machine.owner);
-    if (!kept) {
-      return kept;
+  for (const char* const table : {"instance_usage", "census", "machine_version", "missing_event", "machine"}) {
+    const auto deleted = database_.execute(
+        fmt::format("DELETE FROM {} WHERE machine_id IN (SELECT machine_id FROM machine WHERE last_seen_ns < ?)",
+                    table),
+        since_ns);
+    if (!deleted) {
+      return propagate(deleted);
     }
   }
-  return transaction->commit();
+  const Status committed = transaction->commit();
+  return committed ? forgotten : propagate(committed);
 }
 
-Result<std::vector<InventoryMachine>> LiveMachines::inventory() {
-  // Before its writer has opened it, a file of an older version has no such table.
-  const auto tables = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'inventory'", 0);
-  if (!tables || *tables == 0) {
-    return tables ? Result<std::vector<InventoryMachine>>() : propagate(tables);
-  }
-  std::vector<InventoryMachine> inventory;
-  const auto read = sqlite::for_each_row(
-      database_.query(
-          "SELECT machine_id, datacenter, cluster, rack, platform, owner FROM inventory ORDER BY machine_id"),
-      [&](const sqlite::Statement& row) {
-        inventory.push_back({std::string(row.text(0)), std::string(row.text(1)), std::string(row.text(2)),
-                             std::string(row.text(3)), std::string(row.text(4)), std::string(row.text(5))});
-      });
-  return read ? Result<std::vector<InventoryMachine>>(std::move(inventory)) : propagate(read);
-}
-
-Result<std::vector<LiveMachine>> LiveMachines::registered() {
-  std::vector<LiveMachine> machines;
-  const auto read = sqlite::for_each_row(
-      database_.query(
-          "SELECT attributes, first_seen_ns, last_seen_ns, heartbeat_ns FROM machine ORDER BY machine_id"),
-      [&](const sqlite::Statement& row) -> Status {
-        LiveMachine& machine = machines.emplace_back();
-        machine.first_seen_ns = row.integer(1);
-        machine.last_seen_ns = row.integer(2);
-        machine.heartbeat_ns = row.integer(3);
-        if (!machine.attributes.ParseFromString(row.blob(0))) {
-          return fail(ErrorCode::kCorrupt, "the attributes of a machine in {} are damaged", database_.path());
-        }
-        return {};
-      });
-  return read ? Result<std::vector<LiveMachine>>(std::move(machines)) : propagate(read);
-}
-
-Result<std::vector<LiveMachine>> LiveMachines::machines() {
-  auto machines = registered();
-  const auto known = machines ? inventory() : propagate(machines);
-  if (!known) {
-    return propagate(known);
-  }
-  std::vector<LiveMachine> unheard;
-  auto machine = machines->begin();
-  for (const InventoryMachine& entry : *known) {  // both are by ID
-    while (machine != machines->end() && machine->attributes.id() < entry.id) {
-      ++machine;
-    }
-    const bool is_registered = machine != machines->end() && machine->attributes.id() == entry.id;
-    put_in_place(entry, is_registered ? *machine : unheard.emplace_back());
-  }
-  if (!unheard.empty()) {
-    const auto middle = static_cast<ptrdiff_t>(machines->size());
-    std::ranges::move(unheard, std::back_inserter(*machines));
-    std::ranges::inplace_merge(*machines, machines->begin() + middle, {},
-                               [](const LiveMachine& m) -> const std::string& { return m.attributes.id(); });
-  }
-  return machines;
-}
-
-Result<std::vector<Census>> LiveMachines::censuses() {
+Result<std::vector<Census>> LiveMachines::told_censuses() {
   std::vector<Census> censuses;
   const auto read = sqlite::for_each_row(
       database_.query(
@@ -247,6 +287,11 @@ Result<std::vector<Census>> LiveMachines::censuses() {
         return Status();
       });
   return read ? Result<std::vector<Census>>(std::move(censuses)) : propagate(read);
+}
+
+Result<bool> LiveMachines::has_table(std::string_view name) {
+  const auto tables = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = ?", 0, name);
+  return tables ? Result<bool>(*tables > 0) : propagate(tables);
 }
 
 Result<int64_t> LiveMachines::count() {

@@ -49,6 +49,7 @@ TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
   store::LiveMachine in_inventory = machine("z-live", 9'000'000'000);
   in_inventory.rack = "r7";
   in_inventory.owner = "ads";
+  in_inventory.missing_events = {"cycles", "llc-misses"};
   store::LiveMachine unheard;
   unheard.attributes.set_id("unheard");
   const LiveFleet live{
@@ -56,11 +57,22 @@ TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
       {{"z-live", 9'000'000'000, 500, {usage("db", "a", 1.5, 250), usage("web", "b", 2, 500)}}}};
   EXPECT_EQ(ask({}, fleet, live),
             "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,rack,owner,version,"
-            "first_seen,last_seen,instances,cpu_quota,cpu_used\n"
-            "z-live,host-z-live,live,,8,,,,,r7,ads,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5\n"
-            "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,\n"
-            "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,\n"
-            "unheard,,unheard,,0,,,,,,,,,,,,\n");
+            "first_seen,last_seen,instances,cpu_quota,cpu_used,missing_events\n"
+            "z-live,host-z-live,live,,8,,,,,r7,ads,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5,cycles "
+            "llc-misses\n"
+            "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,,\n"
+            "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,,\n"
+            "unheard,,unheard,,0,,,,,,,,,,,,,\n");
+}
+
+TEST(Machines, OfThePastAreAskedFor) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .machine = "later", .from_ns = 8'000'000'000, .length_ns = 1'000'000'000});
+  const LiveFleet then{{machine("m1", 4'000'000'000)}, {}};
+  EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), HasSubstr("m1,host-m1,live,"));
+  EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), ::testing::Not(HasSubstr("later")));
+  EXPECT_THAT(ask({{"at", "tomorrow"}}, fleet, then), HasSubstr("not a time of the past"));
+  EXPECT_THAT(ask({{"at", "1h"}, {"by", "instance"}}, fleet, then), HasSubstr("is not kept"));
 }
 
 TEST(Machines, InstancesStandByTheCpusThatTheyUse) {

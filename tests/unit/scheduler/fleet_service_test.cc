@@ -47,6 +47,10 @@ class FleetServiceTest : public ::testing::Test {
     options.continuous.set_id("continuous");
     options.continuous.set_continuous(true);
     options.now_ns = [this] { return now_ns_; };
+    options.enrol = [this](const http::Caller&, const std::string& machine) {
+      enrolled_.push_back(machine);
+      return Status();
+    };
     service_ = std::make_unique<FleetService>(*ingest_, std::move(options), *brake_, drawer_.get(),
                                               [this] { ++accepted_; });
   }
@@ -99,7 +103,36 @@ class FleetServiceTest : public ::testing::Test {
   std::unique_ptr<Drawer> drawer_;
   std::unique_ptr<FleetService> service_;
   int accepted_ = 0;
+  std::vector<std::string> enrolled_;
 };
+
+TEST_F(FleetServiceTest, ACloneDoesNotTakeTheAccountOfItsMachine) {
+  start(false);
+  register_machine("m1");
+  EXPECT_EQ(enrolled_, std::vector<std::string>{"m1"});
+  wire::RegisterRequest clone;
+  clone.mutable_machine()->set_id("m1");
+  clone.mutable_machine()->set_boot_id("another");
+  EXPECT_EQ(service_->register_machine(clone, http::Caller()).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(enrolled_.size(), 1);
+}
+
+TEST_F(FleetServiceTest, MissingEventsAreNames) {
+  start(false);
+  wire::RegisterRequest request;
+  request.mutable_machine()->set_id("m1");
+  request.add_missing_events("cycles");
+  EXPECT_TRUE(service_->register_machine(request, http::Caller()));
+  for (const std::string& wrong : {std::string(), std::string("\x1b[2J"), std::string(129, 'a')}) {
+    request.set_missing_events(0, wrong);
+    EXPECT_EQ(service_->register_machine(request, http::Caller()).error().field, "missing_events");
+  }
+  request.set_missing_events(0, "cycles");
+  for (int i = 0; i < 1000; ++i) {
+    request.add_missing_events("cycles");
+  }
+  EXPECT_EQ(service_->register_machine(request, http::Caller()).error().field, "missing_events");
+}
 
 TEST_F(FleetServiceTest, WithoutDrawsEveryMachineCollectsAllTheTime) {
   start(false);

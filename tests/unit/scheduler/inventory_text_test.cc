@@ -45,11 +45,43 @@ TEST(InventoryText, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(read(""), ElementsAre(HasSubstr("no column is called \"machine\"")));
   EXPECT_THAT(read("machine,rack\n,r1\n"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
   EXPECT_THAT(read("machine\nm1\nm1\n"), ElementsAre(HasSubstr("machine m1 is there twice")));
-  EXPECT_THAT(read("machine,rack\nm1,\x01\n"), ElementsAre(HasSubstr("machine m1: rack is to be")));
+  EXPECT_THAT(read("machine,rack\nm1,\x01\n"), ElementsAre(HasSubstr("entry 1 (m1): rack is to be")));
   EXPECT_THAT(read(R"([{"machine": 7}])"), ElementsAre(HasSubstr("entry 1: machine is not a text")));
   EXPECT_THAT(read(R"([7])"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
   EXPECT_THAT(read("[{"), ElementsAre(HasSubstr("no JSON list")));
   EXPECT_THAT(read("{\"machine\": \"m1\"}"), ElementsAre(HasSubstr("no JSON list")));
+}
+
+// "machine job instance quota weight" of each.
+std::vector<std::string> read_instances(std::string_view text) {
+  const auto instances = parse_inventory_instances(text);
+  if (!instances) {
+    return {instances.error().text()};
+  }
+  std::vector<std::string> lines;
+  for (const store::InventoryInstance& i : *instances) {
+    lines.push_back(fmt::format("{} {} '{}' {} {}", i.machine_id, i.job, i.instance, i.quota_cpus, i.weight));
+  }
+  return lines;
+}
+
+TEST(InventoryOfInstances, IsCsvOrAJsonList) {
+  EXPECT_THAT(read_instances("job,machine,quota_cpus,instance,team\ndb,m1,1.5,db-0,x\nweb,m1,,,y\n"),
+              ElementsAre("m1 db 'db-0' 1.5 0", "m1 web '' 0 0"));
+  EXPECT_THAT(read_instances(R"([{"machine": "m1", "job": "db", "quota_cpus": 2, "weight": "50"}])"),
+              ElementsAre("m1 db '' 2 50"));
+}
+
+TEST(InventoryOfInstances, ThatMakesNoSenseSaysWhere) {
+  EXPECT_THAT(read_instances("machine\nm1\n"), ElementsAre(HasSubstr("no column is called \"job\"")));
+  EXPECT_THAT(read_instances("machine,job\nm1,\n"), ElementsAre(HasSubstr("entry 1 (m1): it does not name its job")));
+  EXPECT_THAT(read_instances("machine,job\nm1,a\nm1,a\n"), ElementsAre(HasSubstr("is there twice")));
+  for (const std::string wrong : {"-1", "nan", "inf", "2 CPUs", "1e99"}) {
+    EXPECT_THAT(read_instances("machine,job,quota_cpus\nm1,a,1\nm1,b," + wrong + "\n"),
+                ElementsAre(HasSubstr("entry 2 (b of m1): quota_cpus is to be a number")));
+  }
+  EXPECT_THAT(read_instances(R"([{"machine": "m1", "job": "db", "quota_cpus": [2]}])"),
+              ElementsAre(HasSubstr("entry 1: quota_cpus is not a number")));
 }
 
 }  // namespace

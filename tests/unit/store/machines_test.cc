@@ -120,5 +120,97 @@ TEST_F(MachinesTest, AMachineIsLiveForThreeHeartbeats) {
   EXPECT_FALSE(machine.is_live(1030));
 }
 
+// "machine: job/instance quota weight, ..." of each census.
+std::vector<std::string> lines_of(const std::vector<Census>& censuses) {
+  std::vector<std::string> lines;
+  for (const Census& census : censuses) {
+    std::string& line = lines.emplace_back(census.machine_id + ":");
+    for (const wire::InstanceUsage& used : census.instances) {
+      line += fmt::format(" {}/{} {} {}", used.job(), used.instance(), used.quota_cpus(), used.weight());
+    }
+  }
+  return lines;
+}
+
+TEST_F(MachinesTest, WhatAClusterManagerSaysOfInstancesHolds) {
+  ASSERT_TRUE(machines_.keep_census({"m1", 100, 10, {usage("db", "a", 1), usage("db", "b", 1)}}));
+  ASSERT_TRUE(machines_.keep_census({"m3", 100, 10, {usage("web", "c", 2), usage("web", "d", 2)}}));
+  ASSERT_TRUE(machines_.keep_inventory_instances({{"m1", "old", "x", 9, 9}}, 150));
+  ASSERT_TRUE(machines_.keep_inventory_instances({{"m1", "db", "a", 4, 0},
+                                                  {"m1", "mail", "e", 0.5, 10},
+                                                  {"m2", "batch", "", 3, 0},
+                                                  {"m2", "batch2", "f", 0, 20},
+                                                  {"m3", "web", "", 5, 200}},
+                                                 200));
+  EXPECT_THAT(lines_of(*machines_.censuses()),
+              ::testing::ElementsAre("m1: db/a 4 100 db/b 1 100 mail/e 0.5 10",  //
+                                     "m2: batch/batch 3 0 batch2/f 0 20",        //
+                                     "m3: web/c 2.5 200 web/d 2.5 200"));
+  EXPECT_EQ((*machines_.censuses())[1].taken_ns, 200);
+  ASSERT_TRUE(machines_.keep_inventory_instances({}, 300));
+  EXPECT_THAT(lines_of(*machines_.censuses()),
+              ::testing::ElementsAre("m1: db/a 1 100 db/b 1 100", "m3: web/c 2 100 web/d 2 100"));
+}
+
+TEST_F(MachinesTest, AreKnownAsTheyWere) {
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-a", 4), 100, 20));
+  ASSERT_TRUE(machines_.register_machine(machine("m2", "boot-x", 2), 150, 20));
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-b", 4), 300, 20));
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-c", 8), 400, 20));
+  const auto at = [&](int64_t time_ns) {
+    std::vector<std::string> lines;
+    const auto machines = machines_.machines_at(time_ns);
+    for (const LiveMachine& m : machines.value()) {
+      lines.push_back(fmt::format("{} {} CPUs {}", m.attributes.id(), m.attributes.cores(),
+                                  m.is_live(time_ns) ? "live" : "gone"));
+    }
+    return lines;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(at(99), ElementsAre());
+  EXPECT_THAT(at(100), ElementsAre("m1 4 CPUs live"));
+  EXPECT_THAT(at(399), ElementsAre("m1 4 CPUs live", "m2 2 CPUs gone"));
+  EXPECT_THAT(at(400), ElementsAre("m1 8 CPUs live", "m2 2 CPUs gone"));
+  auto file = *sqlite::Database::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite);
+  EXPECT_EQ(file.integer("SELECT count(*) FROM machine_version", 0), 3) << "a reboot alone is no version";
+  // A file of an older version: its history begins when this one opens it.
+  ASSERT_TRUE(file.run("DROP TABLE machine_version"));
+  EXPECT_EQ(machines_.machines_at(400).error().code, ErrorCode::kNotFound);
+  ASSERT_TRUE(LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite));
+  EXPECT_THAT(at(100), ElementsAre("m1 8 CPUs live"));
+}
+
+TEST_F(MachinesTest, SayWhichEventsTheyLack) {
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot"), 100, 20, {"cycles", "llc-misses"}));
+  ASSERT_TRUE(machines_.register_machine(machine("m2", "boot"), 100, 20));
+  ASSERT_TRUE(machines_.register_machine(machine("m3", "boot"), 100, 20, {"cycles"}));
+  ASSERT_TRUE(machines_.register_machine(machine("m3", "boot"), 200, 20, {"branches", "branches"}));
+  std::vector<std::vector<std::string>> missing;
+  const auto machines = machines_.machines();
+  for (const LiveMachine& m : machines.value()) {
+    missing.push_back(m.missing_events);
+  }
+  using ::testing::ElementsAre;
+  EXPECT_THAT(missing, ElementsAre(ElementsAre("cycles", "llc-misses"), ElementsAre(), ElementsAre("branches")));
+}
+
+TEST_F(MachinesTest, ThatVanishedAreForgottenInTime) {
+  for (const std::string id : {"m1", "m2", "m3"}) {
+    ASSERT_TRUE(machines_.register_machine(machine(id, "boot"), 100, 20));
+    ASSERT_TRUE(machines_.keep_census({id, 100, 10, {usage("db", "a")}}));
+  }
+  ASSERT_EQ(machines_.machine_seen("m2", "boot", 500, 20), true);
+  ASSERT_TRUE(machines_.keep_inventory({{.id = "m3", .rack = "r1"}}));
+  EXPECT_EQ(machines_.forget_unheard_since(100), 0);
+  EXPECT_EQ(machines_.forget_unheard_since(101), 2);
+  const auto left = *machines_.machines();
+  ASSERT_EQ(left.size(), 2);
+  EXPECT_EQ(left[0].attributes.id(), "m2");
+  EXPECT_EQ(left[1].first_seen_ns, 0) << "the inventory still knows of m3";
+  EXPECT_EQ(machines_.censuses()->size(), 1);
+  EXPECT_EQ(machines_.machines_at(1000)->size(), 1);
+  EXPECT_EQ(machines_.machine_seen("m1", "boot", 600, 20), false) << "it is to register again";
+}
+
 }  // namespace
 }  // namespace plimsoll::store
