@@ -8,6 +8,7 @@
 
 #include "query/selection/frame_matches.h"
 #include "query/snapshot/event_lookup.h"
+#include "store/draws/draw.h"
 
 namespace plimsoll::query {
 namespace {
@@ -259,10 +260,15 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
 store::AggregateRequest filters_of(const Selection& selection, const Snapshot& snapshot) {
   store::AggregateRequest request;
   const auto& origins = snapshot.dictionaries.origins;
+  // Draws by order speak for the same time as those of the policy, and are about some machines: they are to be asked for.
+  const bool wants_orders = std::ranges::any_of(selection.where, [](const Predicate& predicate) {
+    return predicate.dimension().name == "draw" && !predicate.is_negated();
+  });
   request.filter.origins.assign(origins.size(), false);
   for (size_t id = 1; id < origins.size(); ++id) {
-    request.filter.origins[id] =
-        origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns;
+    request.filter.origins[id] = origins[id].to_ns > selection.since_ns &&
+                                 origins[id].from_ns < selection.until_ns &&
+                                 (wants_orders || !store::is_by_order(origins[id].draw));
   }
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);

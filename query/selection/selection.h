@@ -22,6 +22,7 @@ struct Selection {
                       // branch records
   int64_t since_ns = INT64_MIN;  // wall clock; windows that overlap the range go in
   int64_t until_ns = INT64_MAX;
+  // Profiles of draws by order (store::is_by_order) are selected where one of these asks for draws.
   std::vector<Predicate> where;
   // Frames that any of these matches (of frames, and not negated) are left out of all stacks, after `where` has looked at them; stacks of
   // which nothing is left are not selected.

@@ -9,16 +9,21 @@
 #include "proto/profile.pb.h"
 #include "scheduler/draws/draw_plan.h"
 #include "scheduler/draws/draw_schedule.h"
+#include "scheduler/draws/population.h"
 #include "scheduler/draws/stratification.h"
 #include "scheduler/harm/limited_groups.h"
 
 namespace plimsoll::scheduler {
+
+// Between two windows in which not the same may be measured: what machines' clocks differ by after they were corrected, and more.
+inline constexpr int64_t kLeastGapNs = int64_t{500'000'000};
 
 struct DrawSettings {
   int64_t interval_ns = 0;   // between draws
   int64_t window_ns = 0;     // that drawn machines measure for
   int64_t grace_ns = 0;      // after the window, in which profiles come in time
   int64_t heartbeat_ns = 0;  // how often machines are heard of
+  int64_t cooling_ns = 0;    // that a machine which was drawn is let alone for, at least
   DrawSize size;
   HarmLimits harm;
   std::vector<std::string> strata;  // attributes of machines, as in Stratification
@@ -36,6 +41,9 @@ class DrawPolicy {
   const DrawSettings& settings() const { return settings_; }
   const DrawSchedule& schedule() const { return schedule_; }
   const Stratification& stratification() const { return stratification_; }
+  // So many draws make a round, in which each machine has one turn to be drawn.
+  const Rotation& rotation() const { return rotation_; }
+  uint32_t turn_of(const ScheduledDraw& draw) const;
   // What machines of a draw are to collect; without ID, start and draw.
   wire::Assignment assignment(const ScheduledDraw& draw) const;
   // When those may measure who cannot do so in the draw's own window, which is the first; the others follow it, then come before it, all
@@ -47,14 +55,12 @@ class DrawPolicy {
   std::string text() const;
 
  private:
-  DrawPolicy(DrawSettings settings, DrawSchedule schedule, Stratification stratification)
-      : settings_(std::move(settings)),
-        schedule_(std::move(schedule)),
-        stratification_(std::move(stratification)) {}
+  DrawPolicy(DrawSettings settings, DrawSchedule schedule, Stratification stratification, uint64_t seed);
 
   DrawSettings settings_;
   DrawSchedule schedule_;
   Stratification stratification_;
+  Rotation rotation_;
 };
 
 }  // namespace plimsoll::scheduler

@@ -1,7 +1,7 @@
 #include "scheduler/assignments/drawer.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -23,29 +23,12 @@ bool is_over(wire::AssignmentState state) {
   return state == wire::DONE || state == wire::REFUSED || state == wire::FAILED;
 }
 
-int64_t window_end_ns(const store::Draw& draw, const store::DrawnMachine& machine) {
-  return machine.window_start_ns + draw.window_ns;
-}
-
-std::map<std::string_view, std::vector<std::string_view>> jobs_by_machine(
-    const std::vector<store::Census>& censuses) {
-  std::map<std::string_view, std::vector<std::string_view>> jobs;
-  for (const store::Census& census : censuses) {
-    for (const wire::InstanceUsage& usage : census.instances) {
-      if (!usage.job().empty()) {
-        jobs[census.machine_id].push_back(usage.job());
-      }
-    }
-  }
-  return jobs;
-}
-
 // Of the draws whose windows are over, how many machines measured in each, on average.
 double measured_each(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns) {
   size_t over = 0;
   size_t measured = 0;
   for (const store::DrawWithMachines& draw : draws) {
-    if (draw.draw.due_ns - grace_ns <= now_ns) {
+    if (draw.draw.due_ns - grace_ns <= now_ns && !store::is_by_order(draw.draw.id)) {
       ++over;
       measured += static_cast<size_t>(std::ranges::count_if(draw.machines, [](const auto& machine) {
         return machine.told_ns > 0 && machine.window_start_ns > 0;
@@ -184,6 +167,7 @@ Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
 }
 
 Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines) {
+  const std::lock_guard making(making_mutex_);
   auto made = make(draw, now_ns, machines);
   const std::lock_guard lock(mutex_);
   not_before_ns_ = now_ns + policy_.settings().heartbeat_ns;
@@ -193,7 +177,7 @@ Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::L
   if (*made == nullptr) {
     return {};
   }
-  store::DrawWithMachines& kept = **made;
+  store::DrawWithMachines& kept = (*made)->kept;
   if (auto added = store_.add(kept); !added) {
     return added;
   }
@@ -205,112 +189,59 @@ Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::L
   return store_.forget_machines(now_ns - kRememberMachinesNs);
 }
 
-Result<std::unique_ptr<store::DrawWithMachines>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
-                                                              store::LiveMachines& machines) const {
-  const auto known = machines.machines();
-  const auto censuses = machines.censuses();
-  if (!known || !censuses) {
-    return !known ? propagate(known) : propagate(censuses);
+Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
+                                               store::LiveMachines& machines) const {
+  const wire::Assignment collects = policy_.assignment(draw);
+  const auto fleet = KnownFleet::load(machines);
+  if (!fleet) {
+    return propagate(fleet);
   }
-  auto jobs = jobs_by_machine(*censuses);
-  std::vector<Candidate> candidates;
-  for (const store::LiveMachine& machine : *known) {
-    if (is_candidate(machine, now_ns)) {
-      candidates.push_back({.machine = &machine.attributes,
-                            .jobs = std::move(jobs[machine.attributes.id()]),
-                            .rack = machine.rack});
-    }
-  }
+  const std::vector<Candidate> candidates = fleet->candidates([&](const store::LiveMachine& machine) {
+    return is_candidate(machine, now_ns) && can_collect(machine, collects);
+  });
   if (candidates.empty()) {
     return nullptr;
   }
-  const Population population = population_of(candidates, policy_.stratification());
+  const Population population = population_of(candidates, policy_.stratification(), policy_.rotation());
   const auto plan = DrawPlan::make(population, policy_.settings().size);
   if (!plan) {
     return propagate(plan);
   }
-  auto made = std::make_unique<store::DrawWithMachines>();
-  made->draw = {.id = draw.id,
-                .made_ns = now_ns,
-                .interval_start_ns = draw.interval_start_ns,
-                .interval_ns = policy_.settings().interval_ns,
-                .window_start_ns = draw.window_start_ns,
-                .window_ns = policy_.settings().window_ns,
-                .due_ns = 0,
-                .seed = draw.seed,
-                .policy = policy_.text(),
-                .collects = policy_.assignment(draw),
-                .strata = {}};
-  for (size_t stratum = 0; stratum < population.strata.size(); ++stratum) {
-    made->draw.strata.push_back({.name = population.strata[stratum],
-                                 .machines = static_cast<int64_t>(plan->strata()[stratum].machines.size()),
-                                 .expected = plan->strata()[stratum].expected});
-  }
-  const std::vector<DrawnMachine> drawn = plan->draw(draw.seed);
-  for (const DrawnMachine& machine : drawn) {
-    const wire::Machine& attributes = *candidates[machine.machine].machine;
-    const uint32_t stratum = population.stratum_of[machine.machine];
-    made->draw.strata[stratum].drawn += 1;
-    made->draw.strata[stratum].drawn_weight += 1 / machine.inclusion_probability;
-    made->machines.push_back({.machine_id = attributes.id(),
-                              .stratum = stratum,
-                              .inclusion_probability = machine.inclusion_probability,
-                              .platform = attributes.platform(),
-                              .daemon_version = attributes.daemon_version()});
-  }
-  set_windows(draw, candidates, drawn, *made);
+  auto made = std::make_unique<MadeDraw>(make_draw({.id = draw.id,
+                                                    .made_ns = now_ns,
+                                                    .interval_start_ns = draw.interval_start_ns,
+                                                    .interval_ns = policy_.settings().interval_ns,
+                                                    .window_start_ns = draw.window_start_ns,
+                                                    .window_ns = policy_.settings().window_ns,
+                                                    .seed = draw.seed,
+                                                    .policy = policy_.text(),
+                                                    .collects = collects},
+                                                   candidates, population, *plan, policy_.turn_of(draw)));
+  const auto places = within_budget(draw, candidates, not_stopped(brake_, *made), *made);
+  set_windows(places, starts_of(draw, now_ns), draw.turns_seed, candidates, made->numbers,
+              policy_.settings().harm, policy_.settings().grace_ns, made->kept);
   return made;
 }
 
-void Drawer::set_windows(const ScheduledDraw& draw, std::span<const Candidate> candidates,
-                         std::span<const DrawnMachine> drawn, store::DrawWithMachines& made) const {
-  const DrawSettings& settings = policy_.settings();
-  std::vector<int64_t> turns_ns = policy_.turn_starts_ns(draw);
-  // Of a draw that is made late, not all can still be heard of in time.
-  std::erase_if(turns_ns,
-                [&](int64_t start_ns) { return start_ns < made.draw.made_ns + settings.heartbeat_ns; });
-  std::vector<Attempt> attempts;
-  for (const store::DrawnMachine& machine : made.machines) {
-    attempts.push_back({.event_set = store::event_set_of(made.draw.collects),
-                        .daemon_version = machine.daemon_version,
-                        .platform = machine.platform});
-  }
-  const std::vector<std::string> held_back = brake_.held_back(attempts);
-  std::vector<size_t> places;  // of those that may measure
-  for (size_t place = 0; place < drawn.size(); ++place) {
-    if (held_back[place].empty()) {
-      places.push_back(place);
-    } else {
-      made.machines[place].detail = held_back[place];
-    }
-  }
-  places = within_budget(draw, candidates, std::move(places), made);
-  std::vector<uint32_t> machines;
-  for (const size_t place : places) {
-    machines.push_back(drawn[place].machine);
-  }
-  const LimitedGroups groups = limited_groups(candidates, machines, settings.harm);
-  const auto turns =
-      take_turns(groups.parts, groups.limits, static_cast<uint32_t>(turns_ns.size()), draw.turns_seed);
-  int64_t last_start_ns = draw.window_start_ns;
-  for (size_t i = 0; i < places.size(); ++i) {
-    store::DrawnMachine& machine = made.machines[places[i]];
-    const std::optional<uint32_t>& turn = turns[i];
-    if (turn) {
-      machine.window_start_ns = turns_ns[*turn];
-      last_start_ns = std::max(last_start_ns, machine.window_start_ns);
-    } else {
-      machine.detail = "too many of its kind would have measured at once";
-    }
-  }
-  made.draw.due_ns = last_start_ns + settings.window_ns + settings.grace_ns;
+std::vector<int64_t> Drawer::starts_of(const ScheduledDraw& draw, int64_t now_ns) const {
+  std::vector<int64_t> starts_ns = policy_.turn_starts_ns(draw);
+  const std::lock_guard lock(mutex_);
+  const auto ordered = windows(/*of_orders_alone=*/true);
+  std::erase_if(starts_ns, [&](int64_t start_ns) {
+    const int64_t end_ns = start_ns + policy_.settings().window_ns;
+    return start_ns < now_ns + policy_.settings().heartbeat_ns ||
+           std::ranges::any_of(ordered, [&](const auto& window) {
+             return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
+           });
+  });
+  return starts_ns;
 }
 
 // All are as likely to be left out, whatever their probabilities: weights within a stratum stay true.
 std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<const Candidate> candidates,
-                                          std::vector<size_t> places, store::DrawWithMachines& made) const {
+                                          std::vector<size_t> places, MadeDraw& made) const {
   constexpr uint64_t kOfBudget = 0x6f7665726865'6164;  // a stream of its own beside that of turns
-  const auto cpus_of_daemon = overhead_.cpus_of_daemon(made.draw.made_ns);
+  const auto cpus_of_daemon = overhead_.cpus_of_daemon(made.kept.draw.made_ns);
   if (!cpus_of_daemon || places.empty()) {
     return places;
   }
@@ -329,7 +260,7 @@ std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<c
   log_info("draw {}: {} of {} machines measure: {}", draw.id, left, places.size(), why);
   random.shuffle(std::span(places));
   for (size_t i = left; i < places.size(); ++i) {
-    made.machines[places[i]].detail = why;
+    made.withhold(places[i], why);
   }
   places.resize(left);
   return places;
@@ -344,7 +275,7 @@ bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine
 Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,
                            int64_t now_ns) {
   // What matters of when it was heard of is whether that was after its window (store::outcome_of).
-  const int64_t end_ns = window_end_ns(open.draw, machine);
+  const int64_t end_ns = store::window_end_ns(open.draw, machine);
   const bool is_first_since_end = now_ns >= end_ns && machine.reported_ns < end_ns;
   const bool is_news =
       is_first_since_end || machine.state != report.state() || machine.detail != report.detail();
@@ -368,7 +299,7 @@ Status Drawer::note_silence(OpenDraw& open, store::DrawnMachine& machine, int64_
 }
 
 Result<bool> Drawer::hand_out(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns) {
-  const bool is_too_late = machine.told_ns == 0 && now_ns >= window_end_ns(open.draw, machine);
+  const bool is_too_late = machine.told_ns == 0 && now_ns >= store::window_end_ns(open.draw, machine);
   if (machine.window_start_ns == 0 || is_over(machine.state) || is_too_late) {
     return false;
   }

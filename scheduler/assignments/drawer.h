@@ -1,6 +1,7 @@
 // Makes the draws of a policy when their time has come, and follows what becomes of each drawn machine.
 //
 //   draw_if_due()   the next draw, from the machines that are live, kept in the store before anybody hears of it
+//   draw_by_order() one more, of certain machines, because somebody wants it now
 //   heard_from()    a heartbeat: what the machine says of its assignments, and what it should be running
 //   answered()      a profile
 //
@@ -21,6 +22,9 @@
 #include "base/result.h"
 #include "proto/fleet.pb.h"
 #include "scheduler/assignments/draw_policy.h"
+#include "scheduler/assignments/known_fleet.h"
+#include "scheduler/assignments/made_draw.h"
+#include "scheduler/assignments/order.h"
 #include "scheduler/draws/population.h"
 #include "scheduler/harm/brake.h"
 #include "scheduler/harm/overhead_meter.h"
@@ -47,6 +51,12 @@ class Drawer {
   // (seconds for a million): heartbeats are answered meanwhile. One thread at a time. Where it fails, or nobody is there to be drawn, it is
   // due again a heartbeat later.
   Status draw_if_due(int64_t now_ns, store::LiveMachines& machines);
+
+  // Draws some of the machines that are meant, once, for the next time at which nobody else measures; what harm may be done limits this too, so that
+  // not all of them may measure. Returns the draw's ID. As draw_if_due() reads `machines`, and takes its time. kInvalid for orders that make no
+  // sense, kNotFound where none that is meant is live and can count these events, kUnavailable where everything is stopped or there is no
+  // time for it soon.
+  Result<std::string> draw_by_order(const MeasuringOrder& order, int64_t now_ns, store::LiveMachines& machines);
 
   // Whoever is not drawn costs one look-up for each open draw.
   Result<std::vector<wire::Assignment>> heard_from(std::string_view machine_id,
@@ -83,14 +93,19 @@ class Drawer {
   // Whether it can still be made: for an interval that no draw speaks for, in time for its machines to hear of it.
   bool is_possible(const ScheduledDraw& draw, int64_t now_ns) const;
   // Null: there is nobody to draw from.
-  Result<std::unique_ptr<store::DrawWithMachines>> make(const ScheduledDraw& draw, int64_t now_ns,
-                                                        store::LiveMachines& machines) const;
-  // Sets when each of those drawn measures, or why it does not.
-  void set_windows(const ScheduledDraw& draw, std::span<const Candidate> candidates,
-                   std::span<const DrawnMachine> drawn, store::DrawWithMachines& made) const;
+  Result<std::unique_ptr<MadeDraw>> make(const ScheduledDraw& draw, int64_t now_ns,
+                                         store::LiveMachines& machines) const;
+  // When those of a draw may measure: in all of its turns, but for those of which they cannot hear in time and those that are an order's.
+  std::vector<int64_t> starts_of(const ScheduledDraw& draw, int64_t now_ns) const;
   // Of those that may measure, the places that the budget of CPU time leaves, by chance; says why at the others.
   std::vector<size_t> within_budget(const ScheduledDraw& draw, std::span<const Candidate> candidates,
-                                    std::vector<size_t> places, store::DrawWithMachines& made) const;
+                                    std::vector<size_t> places, MadeDraw& made) const;
+  // When machines of open draws measure: from when to when, by their beginning. Of orders, or of all draws.
+  std::vector<std::pair<int64_t, int64_t>> windows(bool of_orders_alone) const;
+  // The next time from then on in which nobody measures for so long.
+  Result<int64_t> free_time_ns(int64_t from_ns, int64_t length_ns) const;
+  // Of a draw of some of the fleet.
+  Result<std::string> keep_order(MadeDraw made, std::span<const Candidate> fleet, int64_t now_ns);
   Status judge(int64_t now_ns);
   bool is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const;
   Status make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::LiveMachines& machines);
@@ -108,6 +123,7 @@ class Drawer {
   double measured_each_ = 0;  // machines in a draw of the last hour, on average
   OverheadMeter overhead_;
 
+  std::mutex making_mutex_;  // held from when a draw's windows are chosen until it is kept, before mutex_
   mutable std::mutex mutex_;
   store::DrawStore store_;      // protected by mutex_
   std::vector<OpenDraw> open_;  // likewise: those whose results are not all due yet

@@ -90,8 +90,9 @@ void raise_for_jobs(const Population& population, double least, std::vector<doub
 // sequential form. Two machines at a time put their probabilities together: one of them leaves the contest, taken or passed over.
 class Pivotal {
  public:
-  Pivotal(const std::vector<double>& probabilities, DrawRandom& random)
-      : probabilities_(probabilities), random_(random) {}
+  // Those whose turn it is, one of `turns`, are drawn with so many times the probability that they have in all.
+  Pivotal(const std::vector<double>& probabilities, uint32_t turns, DrawRandom& random)
+      : probabilities_(probabilities), turns_(turns), random_(random) {}
 
   // Calls take(machine) with each that is drawn.
   template <typename Take>
@@ -100,9 +101,9 @@ class Pivotal {
       return;
     }
     uint32_t held = machines.front();
-    double of_held = probabilities_[held];
+    double of_held = probability(held);
     for (const uint32_t next : machines.subspan(1)) {
-      const double of_next = probabilities_[next];
+      const double of_next = probability(next);
       const double sum = of_held + of_next;
       if (sum < 1) {
         held = random_.happens(of_next / sum) ? next : held;
@@ -124,7 +125,10 @@ class Pivotal {
   }
 
  private:
+  double probability(uint32_t machine) const { return std::min(1.0, turns_ * probabilities_[machine]); }
+
   const std::vector<double>& probabilities_;
+  const uint32_t turns_;
   DrawRandom& random_;
 };
 
@@ -152,6 +156,12 @@ Result<DrawPlan> DrawPlan::make(const Population& population, const DrawSize& si
   if (size.least_of_job > 0) {
     raise_for_jobs(population, size.least_of_job, plan.probabilities_);
   }
+  plan.turns_ = population.turns;
+  plan.turn_of_ = population.turn_of;
+  // Nobody is drawn more often than his turn comes.
+  for (double& probability : plan.probabilities_) {
+    probability = std::min(probability, 1.0 / plan.turns_);
+  }
   for (Stratum& stratum : plan.strata_) {
     for (const uint32_t machine : stratum.machines) {
       stratum.expected += plan.probabilities_[machine];
@@ -168,12 +178,13 @@ double DrawPlan::expected() const {
   return sum;
 }
 
-std::vector<DrawnMachine> DrawPlan::draw(uint64_t seed) const {
+std::vector<DrawnMachine> DrawPlan::draw(uint64_t seed, uint32_t turn) const {
   DrawRandom random(seed);
-  Pivotal pivotal(probabilities_, random);
+  Pivotal pivotal(probabilities_, turns_, random);
   std::vector<DrawnMachine> drawn;
   for (const Stratum& stratum : strata_) {
     std::vector<uint32_t> order = stratum.machines;
+    std::erase_if(order, [&](uint32_t machine) { return !has_turn(machine, turn); });
     random.shuffle(std::span(order));
     pivotal.draw(order, [&](uint32_t machine) { drawn.push_back({machine, probabilities_[machine]}); });
   }

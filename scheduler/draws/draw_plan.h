@@ -42,18 +42,24 @@ class DrawPlan {
   // kInvalid, with the field, where a size is out of its bounds. Costs some 50 ns for each machine and each of its jobs.
   static Result<DrawPlan> make(const Population& population, const DrawSize& size);
 
-  // By machine; above 0, and 1 at most.
+  // By machine, to be drawn in a draw of which the turn is not known; above 0, and 1 / turns at most.
   const std::vector<double>& probabilities() const { return probabilities_; }
   const std::vector<Stratum>& strata() const { return strata_; }
   double expected() const;  // machines in a draw
 
-  // In ascending order of the machines; the same from the same seed. Of each stratum a sample of fixed size (but for rounding) without
+  // In ascending order of the machines; the same from the same seed. Of the machines whose turn it is, and of each stratum a sample of fixed size (but for rounding) without
   // replacement, in which machines of equal probability are drawn uniformly, by the pivotal method in random order. Costs some 20 ns for
   // each machine that there is.
-  std::vector<DrawnMachine> draw(uint64_t seed) const;
+  std::vector<DrawnMachine> draw(uint64_t seed, uint32_t turn = 0) const;
 
  private:
+  bool has_turn(uint32_t machine, uint32_t turn) const {
+    return turn_of_.empty() || turn_of_[machine] == turn;
+  }
+
   std::vector<double> probabilities_;
+  uint32_t turns_ = 1;
+  std::vector<uint32_t> turn_of_;  // as the population has them
   std::vector<Stratum> strata_;
 };
 

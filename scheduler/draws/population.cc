@@ -4,6 +4,8 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <utility>
 
+#include "base/checksum.h"
+
 namespace plimsoll::scheduler {
 namespace {
 
@@ -37,10 +39,26 @@ void sort_strata(const Numbers<std::string>& found, Population& population) {
   }
 }
 
+// By splitmix64, whose high bits are as good as any: a generator for each of a million machines would take seconds.
+uint32_t turn_of(std::string_view machine_id, const Rotation& rotation) {
+  uint64_t bits = checksum64(as_bytes(machine_id)) ^ rotation.seed;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  bits ^= bits >> 31;
+  return static_cast<uint32_t>(((bits >> 32) * rotation.turns) >> 32);
+}
+
 }  // namespace
 
-Population population_of(std::span<const Candidate> candidates, const Stratification& stratification) {
+Population population_of(std::span<const Candidate> candidates, const Stratification& stratification,
+                         const Rotation& rotation) {
   Population population;
+  population.turns = rotation.turns;
+  for (const Candidate& candidate : candidates) {
+    if (rotation.turns > 1) {
+      population.turn_of.push_back(turn_of(candidate.machine->id(), rotation));
+    }
+  }
   Numbers<std::string> strata;
   Numbers<std::string_view> jobs;
   population.stratum_of.reserve(candidates.size());

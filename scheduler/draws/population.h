@@ -21,6 +21,9 @@ struct Population {
   // empty: none are known.
   std::vector<size_t> first_job;
   std::vector<uint32_t> job_of;
+  // Machines take turns of so many draws: by machine, in which of them it may be drawn. Empty: in all.
+  uint32_t turns = 1;
+  std::vector<uint32_t> turn_of;
 
   size_t machines() const { return stratum_of.size(); }
   std::span<const uint32_t> jobs_of(size_t machine) const {
@@ -28,6 +31,12 @@ struct Population {
                ? std::span<const uint32_t>()
                : std::span(job_of).subspan(first_job[machine], first_job[machine + 1] - first_job[machine]);
   }
+};
+
+// Turns in which machines rest. Which is whose follows from the seed and the machine's ID alone, and is as likely to be any of them.
+struct Rotation {
+  uint32_t turns = 1;
+  uint64_t seed = 0;
 };
 
 // A machine as it registered, and the jobs of its newest census; of several instances of a job, each may be named. Borrows both.
@@ -39,6 +48,7 @@ struct Candidate {
 
 // Machines have the numbers that they have here; strata stand in the order of their names, so that the same fleet gives the same draws. Costs
 // some 300 ns for each machine.
-Population population_of(std::span<const Candidate> candidates, const Stratification& stratification);
+Population population_of(std::span<const Candidate> candidates, const Stratification& stratification,
+                         const Rotation& rotation = {});
 
 }  // namespace plimsoll::scheduler

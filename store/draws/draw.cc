@@ -18,6 +18,10 @@ std::string event_set_of(const wire::Assignment& collects) {
   return names.empty() ? "default" : names;
 }
 
+int64_t window_end_ns(const Draw& draw, const DrawnMachine& machine) {
+  return machine.window_start_ns + draw.window_ns;
+}
+
 wire::Draw wire_draw(const Draw& draw, const DrawnMachine& machine) {
   wire::Draw wire;
   wire.set_id(draw.id);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/fleet.pb.h"
@@ -53,8 +54,17 @@ struct Draw {
   int64_t machines() const;  // that it was drawn from
 };
 
+// Draws by order have IDs of their own, "order-...": they speak for the machines that were meant while these measured, and for nothing else.
+inline constexpr std::string_view kOrderPrefix = "order-";
+inline bool is_by_order(std::string_view draw_id) {
+  return draw_id.starts_with(kOrderPrefix);
+}
+
 // "cycles instructions"; "default", where each daemon has the choice.
 std::string event_set_of(const wire::Assignment& collects);
+
+// When the machine's window ends.
+int64_t window_end_ns(const Draw& draw, const DrawnMachine& machine);
 
 // What a drawn machine's assignment, and then its profiles, say of the draw.
 wire::Draw wire_draw(const Draw& draw, const DrawnMachine& machine);

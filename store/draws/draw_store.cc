@@ -262,7 +262,9 @@ Result<int64_t> DrawStore::count() {
 }
 
 Result<int64_t> DrawStore::drawn_until_ns() {
-  return database_.integer("SELECT coalesce(max(interval_start_ns + interval_ns), 0) FROM draw", 0);
+  return database_.integer(
+      "SELECT coalesce(max(interval_start_ns + interval_ns), 0) FROM draw WHERE substr(id, 1, ?) <> ?", 0,
+      kOrderPrefix.size(), kOrderPrefix);
 }
 
 Result<std::vector<DrawnWeight>> DrawStore::drawn_weights() {

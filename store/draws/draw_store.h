@@ -54,7 +54,7 @@ class DrawStore {
   // By when they were made, the newest first; `limit` at most.
   Result<std::vector<DrawWithMachines>> newest(size_t limit);
   Result<int64_t> count();
-  // The end of the latest interval that a draw speaks for; 0: there is none.
+  // The end of the latest interval that a draw of the policy speaks for; 0: there is none.
   Result<int64_t> drawn_until_ns();
 
   Result<std::vector<DrawnWeight>> drawn_weights();  // by draw, then in the order of its strata

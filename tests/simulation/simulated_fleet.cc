@@ -14,14 +14,20 @@ SimulatedFleet::SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBeha
                                SimulatedServer& server, int64_t heartbeat_ns,
                                const scheduler::HarmLimits& limits)
     : behaviour_(std::move(behaviour)), server_(server), heartbeat_ns_(heartbeat_ns) {
+  std::vector<store::InventoryMachine> inventory;
   for (SimulatedMachine& machine : machines) {
     Daemon& daemon = daemons_.emplace_back();
     for (const auto& [job, instances] : machine.instances) {
       daemon.members[job] = {instances, limits.share_of_job};
     }
     daemon.members["platform " + machine.attributes.platform()] = {1, limits.share_of_platform};
+    if (!machine.rack.empty()) {
+      daemon.members["rack " + machine.attributes.datacenter() + " " + machine.rack] = {1, limits.share_of_rack};
+      inventory.push_back({.id = machine.attributes.id(), .rack = machine.rack});
+    }
     daemon.machine = std::move(machine);
   }
+  server_.keep_inventory(inventory);
   for (const Daemon& daemon : daemons_) {
     watch_.add_to_fleet(daemon.members);
   }

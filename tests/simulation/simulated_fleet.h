@@ -19,6 +19,7 @@ using Random = std::mt19937_64;
 struct SimulatedMachine {
   wire::Machine attributes;
   std::map<std::string, int> instances;  // by job
+  std::string rack = {};                 // of its datacenter; empty: nobody knows
 };
 
 // What a machine does with an assignment whose window is over.
@@ -43,7 +44,7 @@ struct FleetBehaviour {
 // One thread. Machines are heard of one after the other, each once in a heartbeat; what was measured is sent with the next.
 class SimulatedFleet {
  public:
-  // Borrows the server.
+  // Borrows the server, and gives it the machines' racks as an inventory.
   SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour, SimulatedServer& server,
                  int64_t heartbeat_ns, const scheduler::HarmLimits& limits);
 

@@ -1,5 +1,7 @@
 #include "tests/simulation/simulated_server.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 
 #include "base/log.h"
@@ -56,6 +58,11 @@ void SimulatedServer::advance_to(int64_t now_ns) {
   if (is_up() && drawer_->next_due_ns() <= now_ns_) {
     must(drawer_->draw_if_due(now_ns_, *machines_));
   }
+}
+
+void SimulatedServer::keep_inventory(const std::vector<store::InventoryMachine>& inventory) {
+  EXPECT_TRUE(ingest_->with_machines(
+      [&](store::LiveMachines& machines) { return machines.keep_inventory(inventory); }));
 }
 
 void SimulatedServer::build_rows() {

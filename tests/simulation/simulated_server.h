@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "scheduler/assignments/drawer.h"
 #include "scheduler/fleet_service.h"
@@ -26,6 +27,7 @@ class SimulatedServer {
 
   scheduler::FleetService& service() { return *service_; }
   scheduler::Brake& brake() { return *brake_; }
+  void keep_inventory(const std::vector<store::InventoryMachine>& inventory);
   // All profiles that were accepted become rows.
   void build_rows();
   const std::string& data_dir() const { return data_dir_; }

@@ -224,6 +224,16 @@ TEST(SelectionWeights, AHitStandsForTheMachinesNotDrawnAndTheTimeNotObserved) {
   EXPECT_EQ(table->coverage.samples, 12) << "samples are counted, not weighted";
 }
 
+TEST(SelectionWeights, WhatWasMeasuredByOrderIsThereForWhoeverAsksForIt) {
+  Fleet fleet;
+  fleet.add(drawn({.seed = 1, .machine = "m1", .stacks = "usual 3\n"}, "fleet-1", 0.5, 10));
+  fleet.add(drawn({.seed = 2, .machine = "m1", .stacks = "wanted 3\n"}, "order-1", 0.5, 10));
+  EXPECT_EQ(brief(fleet.top({})), "usual 6 6\n");
+  EXPECT_EQ(brief(fleet.top({{"where", "draw!=fleet-1"}})), "kNotFound\n") << "not asked for";
+  EXPECT_EQ(brief(fleet.top({{"where", "draw=order-1"}})), "wanted 6 6\n");
+  EXPECT_EQ(brief(fleet.top({{"where", "draw=~."}, {"by", "draw"}})), "fleet-1 6 6\norder-1 6 6\n");
+}
+
 TEST(SelectionWeights, WeightOfAnOriginIsItsExpansion) {
   const auto weight = [](double probability, int64_t observed_ns, int64_t interval_ns) {
     return weight_of({.machine = 1,

@@ -319,5 +319,43 @@ TEST(DrawRandom, ThingsHappenAsOftenAsTheirProbabilitySays) {
   }
 }
 
+// Machines of two platforms, of which none is drawn again before four draws have passed.
+TEST(DrawPlanRotation, RestsMachinesAndKeepsProbabilitiesTrue) {
+  constexpr uint32_t kTurns = 4;
+  constexpr size_t kMachines = 40;
+  std::vector<wire::Machine> machines(kMachines);
+  std::vector<Candidate> fleet;
+  for (size_t i = 0; i < kMachines; ++i) {
+    machines[i].set_id(fmt::format("m{}", i));
+    machines[i].set_platform(i < 36 ? "a" : "b");
+    fleet.push_back({.machine = &machines[i]});
+  }
+  std::vector<size_t> times(kMachines);
+  std::vector<double> probabilities;
+  for (uint64_t seed = 0; seed < kDraws / kTurns; ++seed) {
+    const Population population =
+        population_of(fleet, *Stratification::make({"platform"}), {.turns = kTurns, .seed = seed});
+    const auto plan = DrawPlan::make(population, {.fraction = 0.1, .least_of_stratum = 3});
+    ASSERT_TRUE(plan);
+    probabilities = plan->probabilities();
+    std::vector<size_t> within_round(kMachines);
+    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+      for (const DrawnMachine& drawn : plan->draw(1000 * seed + turn, turn)) {
+        ++within_round[drawn.machine];
+        ++times[drawn.machine];
+        ASSERT_EQ(drawn.inclusion_probability, probabilities[drawn.machine]);
+      }
+    }
+    ASSERT_THAT(within_round, ::testing::Each(Le(1U)));
+  }
+  for (size_t i = 0; i < kMachines; ++i) {
+    // A tenth of the common ones; of four rare ones three are wanted, and each can come in every fourth draw.
+    const double expected = i < 36 ? 0.1 : 0.25;
+    EXPECT_DOUBLE_EQ(probabilities[i], expected);
+    const double deviation = std::sqrt(kDraws * expected * (1 - expected));
+    EXPECT_NEAR(static_cast<double>(times[i]), kDraws * expected, 5 * deviation) << i;
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::scheduler

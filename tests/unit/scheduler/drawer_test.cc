@@ -60,13 +60,14 @@ class DrawerTest : public ::testing::Test {
   }
 
   void add_machine(const std::string& id, const std::string& platform, int64_t now_ns,
-                   const std::vector<std::string>& jobs = {}, uint32_t cores = 0) {
+                   const std::vector<std::string>& jobs = {}, uint32_t cores = 0,
+                   const std::vector<std::string>& missing_events = {}) {
     wire::Machine machine;
     machine.set_cores(cores);
     machine.set_id(id);
     machine.set_platform(platform);
     machine.set_boot_id("boot");
-    ASSERT_TRUE(machines_.register_machine(machine, now_ns, kHeartbeatNs));
+    ASSERT_TRUE(machines_.register_machine(machine, now_ns, kHeartbeatNs, missing_events));
     store::Census census{.machine_id = id, .taken_ns = now_ns, .interval_ns = 0, .instances = {}};
     for (const std::string& job : jobs) {
       wire::InstanceUsage& usage = census.instances.emplace_back();
@@ -185,6 +186,158 @@ TEST_F(DrawerTest, OnlyWhoIsAliveIsDrawn) {
   add_machine("silent", "c", kStart - 10 * kHeartbeatNs);
   draw(kStart - 3 * kHeartbeatNs);
   EXPECT_EQ(kept()[0].draw.machines(), 12);
+}
+
+TEST_F(DrawerTest, OnlyWhoCanCountTheEventsIsDrawn) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  add_machine("virtual", "c", kStart - 4 * kHeartbeatNs, {}, 0, {"branch-misses", "cycles"});
+  add_machine("old", "c", kStart - 4 * kHeartbeatNs, {}, 0, {"branch-misses"});
+  draw(kStart - 3 * kHeartbeatNs);
+  EXPECT_EQ(kept()[0].draw.machines(), 13) << "all but the one without cycles";
+}
+
+TEST_F(DrawerTest, NeverTooManyOfARackMeasureAtOnce) {
+  DrawSettings wanted = settings();
+  wanted.size.fraction = 1;
+  wanted.harm.share_of_rack = 0.5;
+  start(wanted, kStart - kMinute);
+  add_machines(kStart - 4 * kHeartbeatNs);
+  std::vector<store::InventoryMachine> racks;
+  for (int i = 0; i < 12; ++i) {  // four in each of two racks of the same name; four whose rack nobody knows
+    racks.push_back({.id = fmt::format("m{:02}", i),
+                     .datacenter = i % 3 == 0 ? "ams" : "fra",
+                     .rack = i % 3 == 2 ? "" : "r1"});
+  }
+  ASSERT_TRUE(machines_.keep_inventory(racks));
+  draw(kStart - 3 * kHeartbeatNs);
+  std::map<std::pair<int64_t, int>, int> at_once;  // by when, and which rack
+  const auto draws = kept();
+  for (const store::DrawnMachine& machine : draws[0].machines) {
+    ++at_once[{machine.window_start_ns, std::stoi(machine.machine_id.substr(1)) % 3}];
+  }
+  std::vector<int> of_racks;
+  for (const auto& [group, machines] : at_once) {
+    if (group.second != 2) {
+      of_racks.push_back(machines);
+    }
+  }
+  EXPECT_THAT(of_racks, ElementsAre(2, 2, 2, 2)) << "two of each rack's four, twice";
+}
+
+TEST_F(DrawerTest, MachinesRestForAsLongAsIsSaid) {
+  DrawSettings wanted = settings();
+  wanted.cooling_ns = 25 * kMinute;
+  start(wanted, kStart - kMinute);
+  EXPECT_THAT(drawer_->policy().text(), HasSubstr("1 at least of each stratum, none again within 25m;"));
+  std::map<std::string, int64_t> measured_until_ns;
+  size_t drawn = 0;
+  for (int64_t now_ns = kStart - kMinute; now_ns < kStart + 400 * kMinute; now_ns += kMinute / 4) {
+    add_machines(now_ns);
+    draw(now_ns);
+  }
+  auto draws = kept();
+  std::ranges::reverse(draws);
+  for (const store::DrawWithMachines& draw : draws) {
+    for (const store::DrawnMachine& machine : draw.machines) {
+      ++drawn;
+      const auto before = measured_until_ns.find(machine.machine_id);
+      if (before != measured_until_ns.end()) {
+        EXPECT_GE(machine.window_start_ns - before->second, wanted.cooling_ns);
+      }
+      measured_until_ns[machine.machine_id] = store::window_end_ns(draw.draw, machine);
+    }
+  }
+  EXPECT_GT(drawn, 60);
+  EXPECT_THAT(measured_until_ns, SizeIs(12)) << "all have their turn";
+}
+
+MeasuringOrder order(std::vector<std::string> machines, std::vector<std::string> jobs) {
+  MeasuringOrder order;
+  order.by = "alice";
+  order.machines = std::move(machines);
+  order.jobs = std::move(jobs);
+  order.collects.add_events()->set_name("cycles");
+  return order;
+}
+
+TEST_F(DrawerTest, WhoIsMeantByAnOrderMeasuresSoon) {
+  add_machines(kStart);
+  for (int i = 0; i < 4; ++i) {
+    add_machine(fmt::format("web{}", i), "a", kStart, {"web"}, 0,
+                i == 3 ? std::vector<std::string>{"cycles"} : std::vector<std::string>());
+  }
+  MeasuringOrder two = order({}, {"web"});
+  two.most_machines = 2;
+  const auto id = drawer_->draw_by_order(two, kStart, machines_);
+  ASSERT_TRUE(id) << id.error().text();
+  const auto draw = kept()[0];
+  EXPECT_EQ(draw.draw.id, "order-" + format_time(kStart + 2 * kHeartbeatNs));
+  EXPECT_EQ(draw.draw.policy, "ordered by alice: 2 machines at most that run web, for 30s");
+  EXPECT_EQ(draw.draw.machines(), 3) << "one of those that run it has no cycles";
+  ASSERT_THAT(draw.machines, SizeIs(2));
+  const std::string& chosen = draw.machines[0].machine_id;
+  EXPECT_DOUBLE_EQ(draw.machines[0].inclusion_probability, 2.0 / 3);
+  const auto assignments = drawer_->heard_from(chosen, {}, kStart + kHeartbeatNs);
+  ASSERT_TRUE(assignments && assignments->size() == 1);
+  EXPECT_EQ(assignments->front().duration_ns(), 30 * kSecond);
+  EXPECT_EQ(assignments->front().start_ns(), kStart + 2 * kHeartbeatNs);
+  EXPECT_EQ(assignments->front().draw().interval_ns(), 30 * kSecond);
+  EXPECT_EQ(assignments->front().events(0).name(), "cycles");
+  EXPECT_THAT(heard_from("m00", kStart + kHeartbeatNs), IsEmpty());
+}
+
+TEST_F(DrawerTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
+  DrawSettings wanted = settings();
+  wanted.interval_ns = 2 * kMinute;
+  wanted.harm.share_of_platform = 0.25;
+  start(wanted, kStart);
+  size_t orders = 0;
+  for (int64_t now_ns = kStart; now_ns < kStart + 30 * kMinute; now_ns += 2 * kHeartbeatNs) {
+    add_machines(now_ns);
+    draw(now_ns);
+    if ((now_ns - kStart) % kMinute == 0) {
+      orders += drawer_->draw_by_order(order({}, {}), now_ns, machines_).has_value();
+    }
+  }
+  EXPECT_EQ(orders, 30);
+  const auto draws = kept();
+  std::map<int64_t, int> changes;  // by time: how many more machines measure
+  for (const store::DrawWithMachines& draw : draws) {
+    for (const store::DrawnMachine& machine : draw.machines) {
+      if (machine.window_start_ns > 0) {
+        ++changes[machine.window_start_ns];
+        --changes[store::window_end_ns(draw.draw, machine)];
+      } else {
+        EXPECT_THAT(machine.detail, HasSubstr("too many of its kind"));
+      }
+    }
+  }
+  int at_once = 0;
+  for (const auto& [time_ns, change] : changes) {
+    at_once += change;
+    EXPECT_LE(at_once, 3) << "a quarter of eight and of four";
+  }
+  const auto is_of_policy = [](const auto& draw) { return !store::is_by_order(draw.draw.id); };
+  EXPECT_EQ(std::ranges::count_if(draws, is_of_policy), 15) << "orders are in no draw's way";
+}
+
+TEST_F(DrawerTest, OrdersThatCannotBeAreRefused) {
+  add_machines(kStart);
+  const auto why = [&](const MeasuringOrder& wrong) {
+    const auto done = drawer_->draw_by_order(wrong, kStart, machines_);
+    return done ? std::string() : done.error().field + ": " + done.error().text();
+  };
+  EXPECT_EQ(why(order({"m00"}, {})), "");
+  MeasuringOrder wrong = order({}, {});
+  wrong.window_ns = kLongestOrderNs + 1;
+  EXPECT_THAT(why(wrong), HasSubstr("for: "));
+  wrong = order({}, {});
+  wrong.most_machines = 0;
+  EXPECT_THAT(why(wrong), HasSubstr("most: "));
+  EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
+  EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));
+  ASSERT_TRUE(brake_->stop_everything("a test", "somebody", kStart));
+  EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("everything is stopped"));
 }
 
 TEST_F(DrawerTest, RareJobsAreSeenMoreOften) {
@@ -533,6 +686,7 @@ TEST(DrawPolicy, RefusesWhatMakesNoSense) {
   EXPECT_EQ(field([](auto& s) { s.window_ns = 11 * kMinute; }), "window");
   EXPECT_EQ(field([](auto& s) { s.size.fraction = 0; }), "fraction");
   EXPECT_EQ(field([](auto& s) { s.size.least_of_stratum = 0; }), "least_of_stratum");
+  EXPECT_EQ(field([](auto& s) { s.cooling_ns = -1; }), "cooling");
   EXPECT_EQ(field([](auto& s) { s.strata = {"weather"}; }), "strata");
   EXPECT_EQ(field([](auto& s) { s.harm.share_of_job = 0; }), "share_of_job");
   EXPECT_EQ(field([](auto& s) { s.harm.share_of_platform = 1.5; }), "share_of_platform");

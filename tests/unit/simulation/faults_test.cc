@@ -29,13 +29,13 @@ scheduler::DrawSettings settings() {
   settings.grace_ns = 5 * kMinuteNs;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.3, .least_of_stratum = 2};
-  settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2};
+  settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2, .share_of_rack = 0.2};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles"}, {"cache-misses"}};
   return settings;
 }
 
-// Sixty machines of two platforms, each with two of six jobs.
+// Sixty machines of two platforms, each with two of six jobs, in racks of six: five in each of two datacenters, under the same names.
 std::vector<SimulatedMachine> machines() {
   std::vector<SimulatedMachine> machines;
   for (int i = 0; i < 60; ++i) {
@@ -43,6 +43,8 @@ std::vector<SimulatedMachine> machines() {
     machine.attributes.set_id(fmt::format("m{:02}", i));
     machine.attributes.set_boot_id("boot");
     machine.attributes.set_platform(i % 3 == 0 ? "lake" : "zen");
+    machine.attributes.set_datacenter(i % 2 == 0 ? "ams" : "fra");
+    machine.rack = fmt::format("r{}", (i / 2) % 5);
     machine.attributes.set_daemon_version(i % 2 == 0 ? "1" : "2");
     machine.instances[fmt::format("job{}", i % 6)] = 1 + i % 2;
     machine.instances[fmt::format("job{}", (i / 6) % 6)] = 1;

@@ -1,0 +1,125 @@
+// Draws by order.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/time.h"
+#include "scheduler/assignments/drawer.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+constexpr int64_t kLongestWaitNs = 3600 * kNsPerSecond;
+
+// So that draws have readable names.
+int64_t in_whole_seconds(int64_t time_ns) {
+  return (time_ns + kNsPerSecond - 1) / kNsPerSecond * kNsPerSecond;
+}
+
+}  // namespace
+
+std::vector<std::pair<int64_t, int64_t>> Drawer::windows(bool of_orders_alone) const {
+  std::set<std::pair<int64_t, int64_t>> windows;
+  for (const OpenDraw& open : open_) {
+    if (of_orders_alone && !store::is_by_order(open.draw.id)) {
+      continue;
+    }
+    for (const auto& [id, machine] : open.machines) {
+      if (machine.window_start_ns > 0) {
+        windows.emplace(machine.window_start_ns, store::window_end_ns(open.draw, machine));
+      }
+    }
+  }
+  return {windows.begin(), windows.end()};
+}
+
+Result<int64_t> Drawer::free_time_ns(int64_t from_ns, int64_t length_ns) const {
+  const int64_t latest_ns = from_ns + kLongestWaitNs;
+  int64_t start_ns = in_whole_seconds(from_ns);
+  for (const auto& [begin_ns, end_ns] : windows(/*of_orders_alone=*/false)) {
+    const bool meets = start_ns < end_ns + kLeastGapNs && begin_ns < start_ns + length_ns + kLeastGapNs;
+    start_ns = meets ? in_whole_seconds(end_ns + kLeastGapNs) : start_ns;
+  }
+  return start_ns <= latest_ns
+             ? Result<int64_t>(start_ns)
+             : with_hint(fail(ErrorCode::kUnavailable, "until {} other machines measure all the time",
+                              format_time(latest_ns)),
+                         "ask for a shorter time, or again later");
+}
+
+Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t now_ns,
+                                          store::LiveMachines& machines) {
+  if (auto checked = scheduler::check(order); !checked) {
+    return propagate(checked);
+  }
+  if (brake_.is_everything_stopped()) {
+    return with_hint(fail(ErrorCode::kUnavailable, "everything is stopped"),
+                     "plimsoll collection says why; --resume ends it");
+  }
+  const auto fleet = KnownFleet::load(machines);
+  if (!fleet) {
+    return propagate(fleet);
+  }
+  const std::vector<Candidate> live = fleet->candidates([&](const store::LiveMachine& machine) {
+    return machine.is_live(now_ns) && can_collect(machine, order.collects);
+  });
+  std::vector<Candidate> meant;
+  std::vector<uint32_t> numbers;  // of those meant, among the live
+  for (uint32_t number = 0; number < live.size(); ++number) {
+    if (is_meant(order, live[number])) {
+      meant.push_back(live[number]);
+      numbers.push_back(number);
+    }
+  }
+  if (meant.empty()) {
+    return with_hint(fail(ErrorCode::kNotFound, "none of {} live machines is meant and can count these events",
+                          live.size()),
+                     "plimsoll machines --by instance shows what runs where");
+  }
+  const Population population = population_of(meant, *Stratification::make({}));
+  const auto plan = DrawPlan::make(
+      population, {.machines = std::min(order.most_machines, meant.size()), .least_of_stratum = 1});
+  if (!plan) {
+    return propagate(plan);
+  }
+  store::Draw draw{.made_ns = now_ns,
+                   .interval_ns = order.window_ns,
+                   .window_ns = order.window_ns,
+                   .seed = random_seed(),
+                   .policy = text_of(order),
+                   .collects = order.collects};
+  draw.collects.set_duration_ns(order.window_ns);
+  MadeDraw made = make_draw(std::move(draw), meant, population, *plan, 0);
+  for (uint32_t& number : made.numbers) {
+    number = numbers[number];
+  }
+  return keep_order(std::move(made), live, now_ns);
+}
+
+Result<std::string> Drawer::keep_order(MadeDraw made, std::span<const Candidate> fleet, int64_t now_ns) {
+  // Two heartbeats: one may be lost.
+  const int64_t earliest_ns = now_ns + 2 * policy_.settings().heartbeat_ns;
+  const std::vector<size_t> places = not_stopped(brake_, made);
+  store::Draw& draw = made.kept.draw;
+  const std::scoped_lock lock(making_mutex_, mutex_);
+  const auto start_ns = free_time_ns(earliest_ns, draw.window_ns);
+  if (!start_ns) {
+    return propagate(start_ns);
+  }
+  draw.id = fmt::format("{}{}", store::kOrderPrefix, format_time(*start_ns));
+  draw.interval_start_ns = draw.window_start_ns = *start_ns;
+  set_windows(places, std::span(&*start_ns, 1), draw.seed, fleet, made.numbers, policy_.settings().harm,
+              policy_.settings().grace_ns, made.kept);
+  if (auto added = store_.add(made.kept); !added) {
+    return propagate(added);
+  }
+  log_info("draw {}, {}: {} of {} machines that are meant", draw.id, draw.policy, made.kept.machines.size(),
+           draw.machines());
+  std::string id = draw.id;
+  keep_open(std::move(made.kept));
+  return id;
+}
+
+}  // namespace plimsoll::scheduler

@@ -1,0 +1,39 @@
+// Making a draw: from the machines that may be drawn to those that are, and when each of them measures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/draws/draw_plan.h"
+#include "scheduler/draws/population.h"
+#include "scheduler/harm/brake.h"
+#include "scheduler/harm/limited_groups.h"
+#include "store/draws/draw.h"
+
+namespace plimsoll::scheduler {
+
+struct MadeDraw {
+  store::DrawWithMachines kept;       // nobody measures before set_windows()
+  std::vector<uint32_t> numbers = {};  // of its machines, in their order, in the population
+
+  // Whoever is not to measure; the draw says why.
+  void withhold(size_t place, std::string why) { kept.machines[place].detail = std::move(why); }
+};
+
+// `draw` is what is known of it beforehand; strata and machines are added. `candidates` are the population, by number.
+MadeDraw make_draw(store::Draw draw, std::span<const Candidate> candidates, const Population& population,
+                   const DrawPlan& plan, uint32_t turn);
+
+// The places of the draw's machines that are not stopped; the others are withheld.
+std::vector<size_t> not_stopped(const Brake& brake, MadeDraw& draw);
+
+// Of the machines in these places, each measures from the first of `starts_ns` at which there is room for all that it runs; of whom there is room for
+// at none of them is withheld. `fleet` is all that shares are of, `numbers` says where in it the draw's machines are. Also sets when the draw is due.
+void set_windows(std::span<const size_t> places, std::span<const int64_t> starts_ns, uint64_t seed,
+                 std::span<const Candidate> fleet, std::span<const uint32_t> numbers,
+                 const HarmLimits& limits, int64_t grace_ns, store::DrawWithMachines& draw);
+
+}  // namespace plimsoll::scheduler

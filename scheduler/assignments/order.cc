@@ -1,0 +1,45 @@
+#include "scheduler/assignments/order.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace plimsoll::scheduler {
+
+Status check(const MeasuringOrder& order) {
+  constexpr int64_t kShortestNs = kNsPerSecond / 10;
+  if (order.window_ns < kShortestNs || order.window_ns > kLongestOrderNs) {
+    return with_field(fail(ErrorCode::kInvalid, "machines measure for {} to {} by order, not {}",
+                           format_duration(kShortestNs), format_duration(kLongestOrderNs),
+                           format_duration(order.window_ns)),
+                      "for");
+  }
+  if (order.most_machines == 0) {
+    return with_field(fail(ErrorCode::kInvalid, "at most 0 machines are to measure"), "most");
+  }
+  return {};
+}
+
+bool is_meant(const MeasuringOrder& order, const Candidate& candidate) {
+  const auto names = [](const std::vector<std::string>& named, std::string_view name) {
+    return std::ranges::find(named, name) != named.end();
+  };
+  const bool is_machine = order.machines.empty() || names(order.machines, candidate.machine->id());
+  const bool has_job = order.jobs.empty() || std::ranges::any_of(candidate.jobs, [&](std::string_view job) {
+                         return names(order.jobs, job);
+                       });
+  return is_machine && has_job;
+}
+
+std::string text_of(const MeasuringOrder& order) {
+  const std::string machines =
+      order.machines.empty() ? std::string() : fmt::format(" of {}", fmt::join(order.machines, ", "));
+  const std::string jobs =
+      order.jobs.empty() ? std::string() : fmt::format(" that run {}", fmt::join(order.jobs, " or "));
+  return fmt::format("ordered by {}: {} machines at most{}{}, for {}", order.by, order.most_machines, machines,
+                     jobs, format_duration(order.window_ns));
+}
+
+}  // namespace plimsoll::scheduler
