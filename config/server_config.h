@@ -48,6 +48,7 @@ struct ServerConfig {
   double draw_most_of_platform_percent = 10;
   double draw_most_of_rack_percent = 10;
   double draw_most_overhead_percent = 0.01;
+  int64_t draw_cooling_ns = 0;  // 0: machines may be drawn at any time
   std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
   int64_t draw_grace_ns = 60'000'000'000;
   double draw_stop_percent = 20;
@@ -55,10 +56,12 @@ struct ServerConfig {
   int64_t draw_stop_pause_ns = 3'600'000'000'000;
 
   std::string inventory_machines;  // file or URL; empty: none
+  std::string inventory_jobs;      // likewise
   int64_t inventory_interval_ns = 60'000'000'000;
 
   int64_t heartbeat_ns = 5'000'000'000;
   int64_t fleet_max_connections = 16'384;
+  int64_t fleet_forget_after_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
   int64_t max_profile_bytes = int64_t{64} << 20;
   std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",
                                            "/srv", "/tmp", "/bin", "/sbin"};

@@ -4,6 +4,8 @@
 
 #include "base/time.h"
 #include "query/views/collection.h"
+#include "query/views/draws.h"
+#include "server/measuring_order.h"
 #include "server/orders.h"
 
 namespace plimsoll::server {
@@ -32,9 +34,40 @@ Status resume(const http::Request& request, scheduler::Brake& brake) {
   return resumed ? Status() : propagate(resumed);
 }
 
+// The ID of the draw.
+Result<std::string> measure(const http::Request& request, scheduler::Drawer* drawer,
+                            const store::DataDirectory& directory) {
+  if (drawer == nullptr) {
+    return with_hint(fail(ErrorCode::kUnsupported, "every machine measures all the time here"),
+                     "ask for what is there already: plimsoll top --since 5m --where job=NAME");
+  }
+  const auto order = parse_measuring_order(request.query, drawer->policy().settings().collects, orderer(request));
+  if (!order) {
+    return propagate(order);
+  }
+  auto machines = store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead);
+  return machines ? drawer->draw_by_order(*order, wall_now_ns(), *machines) : propagate(machines);
+}
+
+http::Response answer_with_draw(const Result<std::string>& id, const std::string& data_dir) {
+  const query::DrawsRequest request{.id = id.value_or(std::string()), .now_ns = wall_now_ns()};
+  const auto known = id ? query::KnownDraws::load(request, data_dir) : propagate(id);
+  if (!known) {
+    return http::error_response(known.error());
+  }
+  query::Table table = query::draws(request, *known);
+  table.notes.push_back(fmt::format(
+      "what they measure is left out of other answers: ask for it with --where draw={}", request.id));
+  http::Response response;
+  response.body = query::to_json(table);
+  return response;
+}
+
 }  // namespace
 
-std::vector<http::Route> collection_routes(scheduler::Brake& brake, const std::string& data_dir) {
+std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
+                                           const store::DataDirectory& directory) {
+  const std::string& data_dir = directory.path();
   http::Route shown;
   shown.method = "GET";
   shown.path = "/api/v1/collection";
@@ -45,8 +78,12 @@ std::vector<http::Route> collection_routes(scheduler::Brake& brake, const std::s
                       [&brake, data_dir](const http::Request& request) {
                         return answer(stop(request, brake), data_dir);
                       }),
-          order_route("/api/v1/collection/resume", [&brake, data_dir](const http::Request& request) {
-            return answer(resume(request, brake), data_dir);
+          order_route("/api/v1/collection/resume",
+                      [&brake, data_dir](const http::Request& request) {
+                        return answer(resume(request, brake), data_dir);
+                      }),
+          order_route("/api/v1/collection/measure", [drawer, &directory](const http::Request& request) {
+            return answer_with_draw(measure(request, drawer, directory), directory.path());
           })};
 }
 

@@ -1,16 +1,20 @@
-// Who is measured at all: what is stopped, and the orders that change it.
+// Who is measured: what is stopped, and the orders that change it or have somebody measured now.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "http/routes.h"
+#include "scheduler/assignments/drawer.h"
 #include "scheduler/harm/brake.h"
+#include "store/data_directory.h"
 
 namespace plimsoll::server {
 
 // GET /api/v1/collection (query::collection), and POST /api/v1/collection/stop?reason=, /api/v1/collection/resume, which answer with the
-// same. An order must be of type application/json, which a page of another site cannot make a browser send. Borrows the brake.
-std::vector<http::Route> collection_routes(scheduler::Brake& brake, const std::string& data_dir);
+// same; POST /api/v1/collection/measure with the parameters of parse_measuring_order(), which answers with the draw that was made for it
+// (query::draws), or kUnsupported where `drawer` is null: then every machine measures all the time. An order must be of type application/json, which a page of another site cannot make a browser send. Borrows all.
+std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
+                                           const store::DataDirectory& directory);
 
 }  // namespace plimsoll::server

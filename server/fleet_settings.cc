@@ -33,6 +33,7 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
   settings.window_ns = config.collect_window_ns;
   settings.grace_ns = config.draw_grace_ns;
   settings.heartbeat_ns = config.heartbeat_ns;
+  settings.cooling_ns = config.draw_cooling_ns;
   settings.size = {.fraction = config.draw_percent / 100,
                    .machines = static_cast<size_t>(config.draw_machines),
                    .least_of_stratum = static_cast<size_t>(config.draw_least_of_stratum),

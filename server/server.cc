@@ -118,16 +118,17 @@ Status Server::start_threads(const config::ServerConfig& config, std::vector<std
     return propagate(compaction);
   }
   compaction_ = std::move(*compaction);
-  if (!config.inventory_machines.empty()) {
-    auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kReadWrite);
-    auto inventory = machines ? InventoryThread::start(config.inventory_machines,
-                                                       config.inventory_interval_ns, std::move(*machines))
-                              : propagate(machines);
-    if (!inventory) {
-      return propagate(inventory);
-    }
-    inventory_ = std::move(*inventory);
+  auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kReadWrite);
+  auto inventory = machines ? InventoryThread::start({.machines = config.inventory_machines,
+                                                      .jobs = config.inventory_jobs,
+                                                      .interval_ns = config.inventory_interval_ns,
+                                                      .forget_after_ns = config.fleet_forget_after_ns},
+                                                     std::move(*machines))
+                            : propagate(machines);
+  if (!inventory) {
+    return propagate(inventory);
   }
+  inventory_ = std::move(*inventory);
   if (drawer_ != nullptr) {
     auto draws = DrawThread::start(*drawer_, ingest_->directory().live_path());
     if (!draws) {
@@ -178,7 +179,7 @@ Status Server::listen(const config::ServerConfig& config) {
 
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_);
-  std::ranges::move(collection_routes(*brake_, snapshots_.data_dir()), std::back_inserter(routes));
+  std::ranges::move(collection_routes(*brake_, drawer_.get(), ingest_->directory()), std::back_inserter(routes));
   std::ranges::move(access_routes(*gate_, snapshots_.data_dir()), std::back_inserter(routes));
   const auto add_for_anybody = [&routes](std::string path, std::function<http::Response()> answer) {
     routes.push_back({.method = "GET",

@@ -28,6 +28,8 @@ Status run_shared(const TableOptions& options);
 Status run_coverage(const TableOptions& options);
 // Without parameters of its own: revoke or readmit (a machine's ID); then it shows who asked for what.
 Status run_machines(const TableOptions& options);
+// An order that somebody is measured now; shows the draw that was made for it.
+Status run_measure(const TableOptions& options);
 // Who asked for what.
 Status run_audit(const TableOptions& options);
 Status run_jobs(const TableOptions& options);

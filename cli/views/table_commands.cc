@@ -238,6 +238,9 @@ void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--by", "by", parameters,
                 "machine (default), or instance: quotas and CPU time of each instance")
       ->type_name("WHAT");
+  add_parameter(command, "--at", "at", parameters,
+                "The machines as they were then: RFC 3339, or relative (1h, -2h)")
+      ->type_name("TIME");
   auto* revoke =
       add_parameter(command, "--revoke", "revoke", parameters,
                     "The server lets this machine in no more: neither its token nor a certificate counts")
@@ -246,6 +249,32 @@ void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
                 "The server forgets this machine's token, and that it was revoked: it may enrol anew")
       ->type_name("ID")
       ->excludes(revoke);
+}
+
+void add_measure_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--job", "job", parameters, "Machines that run this job; may be repeated")
+      ->type_name("JOB");
+  add_parameter(command, "--machine", "machine", parameters, "This machine; may be repeated")->type_name("ID");
+  add_parameter(command, "--for", "for", parameters, "How long (default 30s, 10m at most)")
+      ->type_name("DURATION");
+  add_parameter(command, "--most", "most", parameters,
+                "How many of these machines, by chance, at most (default 10)")
+      ->type_name("N");
+  add_parameter(command, "--events", "events", parameters, "In place of the configured ones")
+      ->type_name("EVENT,...");
+  add_parameter(command, "--rate", "rate_hz", parameters,
+                "Samples a second and CPU, in place of the configured rate")
+      ->type_name("HZ");
+}
+
+std::string measure_footer() {
+  return "Some of the machines that are meant measure at the next time at which nobody else does; never more "
+         "at once of a job, a rack or a platform\n"
+         "than the server's configuration permits. Answers are about them where --where draw=ID asks for "
+         "it, and never otherwise.\n"
+         "Examples:\n"
+         "  plimsoll measure --server 127.0.0.1:7070 --job web --for 30s\n"
+         "  plimsoll measure --server 127.0.0.1:7070 --machine m17 --events cycles,llc-misses --rate 499\n";
 }
 
 void add_audit_flags(CLI::App& command, query::Parameters& parameters) {
@@ -321,7 +350,7 @@ std::string no_footer() {
   return {};
 }
 
-constexpr std::array<TableCommand, 14> kCommands{{
+constexpr std::array<TableCommand, 15> kCommands{{
     {"top", "What is hot: self and total, by any dimensions", add_top_flags, top_footer, run_top},
     {"callers", "Who calls a function, and for how much of its time", add_neighbour_flags, neighbour_footer,
      run_callers},
@@ -345,6 +374,8 @@ constexpr std::array<TableCommand, 14> kCommands{{
      run_draws},
     {"collection", "What is stopped, and the kill switch", add_collection_flags, collection_footer,
      run_collection},
+    {"measure", "Have some machines measured now, whatever is drawn", add_measure_flags, measure_footer,
+     run_measure},
     {"audit", "Who asked for what, and what the answer was", add_audit_flags, audit_footer, run_audit},
 }};
 

@@ -180,7 +180,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                  {
                      {{},
                       "say what to do: demo, top, callers, callees, diff, compare, shared, series, "
-                      "stability, coverage, machines, jobs, draws, collection, audit, "
+                      "stability, coverage, machines, jobs, draws, collection, measure, audit, "
                       "flame, export, sql, import, "
                       "server"},
                      {{"tpo"}, "not expected: tpo"},

@@ -202,5 +202,51 @@ TEST(DrawSettings, ThatMakeNoSenseNameTheirKey) {
   EXPECT_THAT(refused("[draw]\ninterval = \"1500ms\"\n"), HasSubstr("draw.interval"));
 }
 
+TEST_F(Draws, SomebodyIsMeasuredByOrder) {
+  // The next draw is far away.
+  TestServer server(data_dir_, "[draw]\ninterval = \"24h\"\nmost_of_platform_percent = 100\ngrace = "
+                               "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  start_daemons(server);
+  const auto order = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"plimsoll", "measure", "--server", server.address(), "--events", "cpu-clock"});
+    return run(flags);
+  };
+  Finished done;
+  ASSERT_TRUE(eventually([&] {
+    done = order({"--machine", "m2", "--machine", "m3", "--for", "300ms", "--rate", "200", "--json"});
+    return done.status == 0;
+  })) << done.err;
+  const auto table = query::from_json(done.out);
+  ASSERT_TRUE(table);
+  EXPECT_THAT(table->notes, Contains(HasSubstr("ordered by")));
+  const std::string id = text(rows_of(view("draws", {"--server", server.address()})).front().at("draw"));
+  EXPECT_TRUE(eventually([&] {
+    const auto rows = rows_of(view("draws", {"--server", server.address(), id}));
+    return !rows.empty() && std::ranges::all_of(rows, [](const Row& row) {
+      return text(row.at("outcome")) == "answered" || text(row.at("outcome")) == "partial";
+    });
+  })) << daemons_[1]->err();
+  const auto machines_in = [&](const std::vector<std::string>& further) {
+    std::vector<std::string> arguments{"--server", server.address(), "--by", "machine"};
+    arguments.insert(arguments.end(), further.begin(), further.end());
+    std::set<std::string> machines;
+    const auto shown = view("top", arguments);
+    for (const Row& row : rows_of(shown)) {
+      machines.insert(text(row.at("machine")));
+    }
+    return machines;
+  };
+  const std::set<std::string> known{"m2", "m3"};
+  EXPECT_TRUE(eventually([&] {
+    const auto seen = machines_in({"--where", "draw=" + id});
+    return !seen.empty() && std::ranges::includes(known, seen);
+  }));
+  EXPECT_THAT(order({"--job", "nobody's"}).err, HasSubstr("none of 3 live machines is meant"));
+  EXPECT_THAT(order({"--for", "2h"}).err, HasSubstr("10m"));
+  stop_daemons();
+  EXPECT_EQ(server.stop().status, 0);
+}
+
 }  // namespace
 }  // namespace plimsoll::testing
