@@ -22,10 +22,10 @@ struct PlanTerm {
 
 // Where N need not be whole: N = t x sqrt(variance / cost), within bounds, of the least t that suffices.
 struct PartedPlan {
-  double t = 0;
+  std::vector<double> counts;
   double cost = 0;
 };
-// `allowed` is at least what the largest N leave.
+// `allowed` is at least what the largest N leave. Takes numbers of any size that doubles have; some 15 passes over the terms.
 PartedPlan best_parted(std::span<const PlanTerm> terms, double allowed);
 std::vector<int64_t> rounded_up(std::span<const PlanTerm> terms, const PartedPlan& parted);
 
@@ -33,8 +33,9 @@ struct WholePlan {
   std::vector<int64_t> counts;
   bool is_optimal = false;
 };
-// Takes steps of one in the order of what each takes off the variance for its cost, which is best where costs are equal; where they are not, looks
-// among the plans near that one, as long as they are not too many.
+// Takes steps of one in the order of what each takes off the variance for its cost, which is best where costs are equal. Where they are not, takes
+// back what then is not needed, and looks among the plans near that one, at a hundred thousand at most, in memory for as many: where there
+// are more, the plan is not known to be optimal.
 WholePlan best_whole(std::span<const PlanTerm> terms, double allowed);
 
 }  // namespace plimsoll::query

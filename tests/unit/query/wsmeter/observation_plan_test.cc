@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -171,6 +172,122 @@ TEST(ObservationPlan, IsTheBestOfAllPlansOfRandomSmallFleets) {
   }
   EXPECT_EQ(planned, 600);
   EXPECT_EQ(optimal, 600);
+}
+
+// The least cost at which that variance is met, where costs are whole: the least variance for each cost, job by job.
+int64_t least_cost_by_dynamic_program(const std::vector<PlannedJob>& jobs, int64_t least, double allowed) {
+  std::vector<double> variance_of{0};
+  for (const PlannedJob& job : jobs) {
+    const auto cost = static_cast<int64_t>(job.cost);
+    std::vector<double> with_job(variance_of.size() + static_cast<size_t>(cost * job.instances), INFINITY);
+    for (size_t before = 0; before < variance_of.size(); ++before) {
+      for (int64_t n = std::min(least, job.instances); n <= job.instances; ++n) {
+        double& best = with_job[before + static_cast<size_t>(cost * n)];
+        best = std::min(
+            best, variance_of[before] + std::pow(job.weight * job.deviation, 2) / static_cast<double>(n));
+      }
+    }
+    variance_of = std::move(with_job);
+  }
+  const auto enough = std::ranges::find_if(variance_of, [&](double v) { return v <= allowed * (1 + 1e-12); });
+  return enough - variance_of.begin();
+}
+
+// In whatever unit costs are: a power of two, so that it rounds nothing.
+TEST(ObservationPlan, AgreesWithADynamicProgramWhereManyAreEqual) {
+  std::mt19937_64 random(20'261'125);
+  for (int time = 0; time < 200; ++time) {
+    std::vector<PlannedJob> jobs(2 + random() % 6);
+    for (PlannedJob& job : jobs) {
+      job = {.weight = static_cast<double>(1 + random() % 2),
+             .deviation = static_cast<double>(random() % 4) / 8,
+             .instances = static_cast<int64_t>(1 + random() % 12),
+             .cost = static_cast<double>(1 + random() % 3)};
+    }
+    std::vector<int64_t> all;
+    for (const PlannedJob& job : jobs) {
+      all.push_back(job.instances);
+    }
+    const int64_t least = 1 + static_cast<int64_t>(random() % 3);
+    const double allowed = variance(jobs, all) * (1 + static_cast<double>(random() % 64) / 16) + 1e-9;
+    const int64_t expected = least_cost_by_dynamic_program(jobs, least, allowed);
+    const double unit = std::ldexp(1.0, static_cast<int>(random() % 3) * 990 - 990);
+    for (PlannedJob& job : jobs) {
+      job.cost *= unit;
+    }
+    const auto plan = plan_observations(jobs, {.deviation = std::sqrt(allowed), .least = least});
+    ASSERT_TRUE(plan) << plan.error().text();
+    EXPECT_TRUE(plan->is_optimal) << "case " << time;
+    EXPECT_DOUBLE_EQ(plan->cost, static_cast<double>(expected) * unit) << "case " << time;
+    EXPECT_LE(plan->least_cost, plan->cost * (1 + 1e-9));
+  }
+}
+
+PlannedJob plain_job(double cost = 1) {
+  return {.weight = 1, .deviation = 0.1, .instances = kMany, .cost = cost};
+}
+
+TEST(ObservationPlan, OfAMillionEqualJobsIsExact) {
+  const std::vector<PlannedJob> jobs(1'000'000, plain_job());
+  // Halfway between ten of each and eleven: (1 / 10 + 1 / 11) / 2 of a job's variance each.
+  const double deviation = std::sqrt(1e6 * 0.01 * (1 / 10.0 + 1 / 11.0) / 2);
+  const auto plan = plan_observations(jobs, {.deviation = deviation});
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->is_optimal);
+  EXPECT_NEAR(plan->cost, 10'500'000, 1);
+  EXPECT_THAT(plan->observe, ::testing::Each(::testing::AnyOf(10, 11)));
+}
+
+TEST(ObservationPlan, OfManyEqualJobsAndAnotherOne) {
+  std::vector<PlannedJob> jobs(100'000, plain_job());
+  jobs.push_back(plain_job(1.7));
+  const auto plan = plan_observations(jobs, {.deviation = std::sqrt(1e5 * 0.01 / 10.5)});
+  ASSERT_TRUE(plan);
+  EXPECT_LE(plan->deviation, std::sqrt(1e5 * 0.01 / 10.5) * (1 + 1e-9));
+  EXPECT_LE(plan->cost, plan->least_cost * 1.003) << "half of them are off by a part in twenty";
+}
+
+TEST(ObservationPlan, WhatDoesNotVaryIsNotObservedMoreHoweverCheapItIs) {
+  std::vector<PlannedJob> jobs;
+  for (int i = 0; i < 50; ++i) {
+    jobs.push_back(plain_job(1));
+    jobs.push_back(plain_job(1.3));
+  }
+  const PlanGoal goal{.deviation = std::sqrt(100 * 0.01 / 10.5)};
+  const auto without = plan_observations(jobs, goal);
+  ASSERT_TRUE(without);
+  for (const double cost : {1e-10, 1e-300, 1e300}) {
+    jobs.push_back({.weight = 1, .deviation = 0, .instances = kMany, .cost = cost});
+    const auto with = plan_observations(jobs, goal);
+    jobs.pop_back();
+    ASSERT_TRUE(with);
+    EXPECT_EQ(with->observe.back(), 4);
+    EXPECT_EQ(std::vector<int64_t>(with->observe.begin(), with->observe.end() - 1), without->observe);
+  }
+}
+
+TEST(ObservationPlan, OfCostsAndDeviationsOfAnySize) {
+  for (const double unit : {1e-300, 1e-150, 1e150, 1e300}) {
+    std::vector<PlannedJob> jobs = customer();
+    jobs[0].cost = unit;
+    jobs[1].cost = unit;
+    const auto plan = plan_observations(jobs, {.deviation = 0.015});
+    ASSERT_TRUE(plan);
+    EXPECT_DOUBLE_EQ(plan->cost, 69 * unit);
+    EXPECT_TRUE(plan->is_optimal);
+    EXPECT_THAT(plan_observations(jobs, {.deviation = 0.015, .rounding = Rounding::kUp})->observe,
+                ElementsAre(21, 49));
+    // One is free beside the other.
+    jobs[1].cost = 1;
+    const auto mixed = plan_observations(jobs, {.deviation = 0.015});
+    ASSERT_TRUE(mixed);
+    EXPECT_LE(mixed->deviation, 0.015 * (1 + 1e-9));
+    EXPECT_LE(mixed->cost, plan->cost + 69) << "no more than what equal costs lead to";
+  }
+  std::vector<PlannedJob> tiny = customer();
+  tiny[0].deviation *= 1e-100;
+  tiny[1].deviation *= 1e-100;
+  EXPECT_DOUBLE_EQ(plan_observations(tiny, {.deviation = 0.015e-100})->cost, 69);
 }
 
 TEST(ObservationPlan, OfManyJobsComesNearTheBound) {
