@@ -14,7 +14,7 @@ constexpr int64_t kDayNs = int64_t{24} * 3600 * kNsPerSecond;
 
 // At their most strangers' requests are three million rows then.
 constexpr store::KeptRequests kKept{
-    .days_ns = 90 * kDayNs, .refused_strangers_ns = 7 * kDayNs, .most_rows = 5'000'000};
+    .all_ns = 90 * kDayNs, .refused_strangers_ns = 7 * kDayNs, .most_rows = 5'000'000};
 
 // Others write to the same database meanwhile, each after one of these.
 constexpr size_t kWrittenAtOnce = 1000;

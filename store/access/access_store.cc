@@ -83,7 +83,7 @@ Status AccessStore::add(const std::vector<AskedFor>& asked, int64_t now_ns, cons
 }
 
 Status AccessStore::delete_old(int64_t now_ns, const KeptRequests& kept) {
-  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ?", now_ns - kept.days_ns);
+  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ?", now_ns - kept.all_ns);
       !deleted) {
     return deleted;
   }

@@ -35,14 +35,13 @@ struct AskedFor {
   uint64_t count = 0;
 };
 
-// Who stands for all whom there was no room to tell apart, and who for whom nobody knows.
+// Stands for all whom there was no room to tell apart. Whom nobody knows is "nobody".
 inline constexpr const char* kOtherCallers = "(others)";
-inline constexpr const char* kNobody = "nobody";
 
 // What is left of what was asked for: no more than each of these.
 struct KeptRequests {
-  int64_t days_ns = 0;               // since they last came
-  int64_t refused_strangers_ns = 0;  // the same, of what was refused to the two above
+  int64_t all_ns = 0;                // since they last came
+  int64_t refused_strangers_ns = 0;  // the same, of what was refused to those two
   int64_t most_rows = 0;             // the oldest go first
 };
 

@@ -403,7 +403,7 @@ TEST_F(AuditLogTest, ForgetsWhatIsOldAndStrangersRequestsFirst) {
 }
 
 TEST_F(AuditLogTest, IsOfSoManyRowsAtMost) {
-  const store::KeptRequests most{.days_ns = kStart, .refused_strangers_ns = kStart, .most_rows = 3};
+  const store::KeptRequests most{.all_ns = kStart, .refused_strangers_ns = kStart, .most_rows = 3};
   store::AccessStore log = store();
   for (int request = 1; request <= 5; ++request) {
     ASSERT_TRUE(log.add({asked("alice", fmt::format("GET /{}", request))}, kStart, most));
