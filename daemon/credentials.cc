@@ -1,6 +1,7 @@
 #include "daemon/credentials.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -11,12 +12,26 @@
 namespace plimsoll {
 namespace {
 
+// Somebody else's folder, or one that others may look into, was there before the daemon: so may its token have been.
+Status check_private(const std::string& path) {
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) != 0) {
+    return fail_errno(errno, "looking at the folder {}", path);
+  }
+  const bool is_private = S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
+  return is_private
+             ? Status()
+             : with_hint(fail(ErrorCode::kDenied, "{} is no folder of this daemon's alone", path),
+                         "remove it, and the daemon makes another token there; or chown it to the daemon's "
+                         "user and chmod it to 0700, where nobody else can have read the token");
+}
+
 // A folder for nobody else: the file that is made in it need not be.
 Status make_private_folder(const std::string& path) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST
-             ? Status()
+             ? check_private(path)
              : with_hint(fail_errno(errno, "making the folder {}", path),
                          "name a folder of this daemon's own with daemon.state_dir");
 }
@@ -24,12 +39,12 @@ Status make_private_folder(const std::string& path) {
 Result<std::string> kept_token(const std::string& state_dir) {
   const std::string folder = state_dir + "/enrolment";
   const std::string path = folder + "/token";
+  if (auto made = make_private_folder(folder); !made) {
+    return propagate(made);
+  }
   auto kept = http::read_token(path);
   if (kept || kept.error().code != ErrorCode::kNotFound) {
     return kept;
-  }
-  if (auto made = make_private_folder(folder); !made) {
-    return propagate(made);
   }
   std::string token = http::make_token();
   const auto written = write_file_durably(path, as_bytes(token + "\n"));

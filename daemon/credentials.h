@@ -16,7 +16,7 @@ struct DaemonCredentials {
 };
 
 // Where the configuration names a token to enrol with, the machine has one of its own: made when it is first asked for, kept in
-// state_dir, readable by the daemon alone, the same for as long as that folder is. The token to enrol with may be gone once
+// state_dir, readable by the daemon alone (kDenied where others may look into its folder), the same for as long as that folder is. The token to enrol with may be gone once
 // the machine has.
 Result<DaemonCredentials> daemon_credentials(const config::DaemonConfig& config);
 

@@ -39,6 +39,7 @@ struct Caller {
   std::string name = {};  // of a token, or a machine's ID
   // Of a machine that enrols: the SHA-256 of the token that it wants to be known by.
   std::string wanted_token = {};
+  bool by_certificate = false;  // the machine showed one, and no token
 };
 
 // "alice", "machine web-17", "nobody".

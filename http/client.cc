@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <poll.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -133,6 +134,16 @@ HeaderList headers_of(std::string_view content_type, size_t body_bytes, const st
   return list;
 }
 
+// Who names certificates means TLS: no typing error in an address is to send a token in the clear.
+bool asks_for_tls(const Credentials& credentials) {
+  return !credentials.ca.empty() || !credentials.certificate.empty();
+}
+
+bool is_plain(std::string_view url) {
+  constexpr std::string_view kPlain = "http://";
+  return url.size() >= kPlain.size() && ::strncasecmp(url.data(), kPlain.data(), kPlain.size()) == 0;
+}
+
 void set_credentials(CURL* handle, const Credentials& credentials) {
   const auto set = [handle](CURLoption option, const std::string& path) {
     if (!path.empty()) {
@@ -248,7 +259,7 @@ void Client::HandleDeleter::operator()(void* handle) const {
 Client::Client(ClientOptions options) : options_(std::move(options)) {
   prepare_curl();
   if (options_.base_url.find("://") == std::string::npos) {
-    options_.base_url.insert(0, "http://");
+    options_.base_url.insert(0, asks_for_tls(options_.credentials) ? "https://" : "http://");
   }
   while (options_.base_url.ends_with('/')) {
     options_.base_url.pop_back();
@@ -263,6 +274,11 @@ Result<Response> Client::send(std::string_view method, std::string_view path_and
   if (!is_sendable(method, path_and_query, content_type, token, further_headers)) {
     return fail(ErrorCode::kInvalid, "requesting {}: method, path, content type or token cannot be sent",
                 url);
+  }
+  if (asks_for_tls(options_.credentials) && is_plain(options_.base_url)) {
+    return with_hint(fail(ErrorCode::kInvalid,
+                          "requesting {}: certificates are given, and http:// has no use for them", url),
+                     "write https://, or HOST:PORT alone");
   }
   const HeaderList headers = headers_of(content_type, body.size(), token, further_headers);
   if (!handle_ || !headers) {

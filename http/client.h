@@ -22,7 +22,9 @@ struct Credentials {
 };
 
 struct ClientOptions {
-  std::string base_url;  // "127.0.0.1:7071", "http://host:port" or "https://host/prefix"
+  // "127.0.0.1:7071", "http://host:port" or "https://host/prefix". Without a scheme it is https:// where the credentials name certificates,
+  // else http://; with certificates http:// is kInvalid.
+  std::string base_url;
   int64_t connect_timeout_ms = 5000;
   int64_t timeout_ms = 60000;  // of a whole request
   size_t max_response_bytes = 64UL << 20;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "http/address.h"
 #include "http/tls.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 // Signatures are checked once a connection, not with each request.
 struct Kept {
-  std::optional<std::string> certified_name;
+  std::optional<CertifiedName> certified_name;
 };
 
 struct FieldSink {
@@ -51,17 +52,25 @@ bool has_gone(int connection_fd) {
   return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+// From 1.0 on libmicrohttpd answers every question about a connection in the same place: the next one takes the answer away.
+Kept* kept_of(MHD_Connection* connection) {
+  const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == nullptr ? nullptr : static_cast<Kept*>(info->socket_context);
+}
+
 std::string certified_name_of(MHD_Connection* connection) {
-  const auto* const session = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
-  const auto* const context = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  if (session == nullptr || context == nullptr || context->socket_context == nullptr) {
+  Kept* const kept = kept_of(connection);
+  if (kept == nullptr) {
     return {};
   }
-  auto& kept = *static_cast<Kept*>(context->socket_context);
-  if (!kept.certified_name) {
-    kept.certified_name = certified_name(session->tls_session);
+  if (!kept->certified_name) {
+    const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (info == nullptr) {
+      return {};
+    }
+    kept->certified_name = certified_name(info->tls_session);
   }
-  return *kept.certified_name;
+  return kept->certified_name->at(wall_now_ns());  // a connection may outlive the certificate
 }
 
 void free_body(void* body) {

@@ -151,6 +151,8 @@ void on_connection(void* /*server*/, MHD_Connection* /*connection*/, void** kept
 }  // namespace
 
 struct Listener::Server {
+  class InHandler;
+
   Server(ListenerOptions given, RouteTable table)
       : options(std::move(given)),
         routes(std::move(table)),
@@ -201,6 +203,18 @@ struct Listener::Server {
 
   ReturnTimes return_times;
   WorkerThreads workers;  // the last member: its threads use the others
+};
+
+// stop() waits for whoever has entered, and what answers may throw.
+class Listener::Server::InHandler {
+ public:
+  explicit InHandler(Server& server) : server_(server) {}
+  InHandler(const InHandler&) = delete;
+  InHandler& operator=(const InHandler&) = delete;
+  ~InHandler() { server_.leave_handler(); }
+
+ private:
+  Server& server_;
 };
 
 MHD_Result Listener::Server::begin(MHD_Connection* connection, Exchange& exchange) {
@@ -329,11 +343,10 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
     hand_over(connection, exchange);
     return MHD_YES;
   }
+  const InHandler leaves(*this);
   Response response = call_handler(*exchange.route, exchange.request);
   drop_body(exchange);
-  const MHD_Result queued = answer(connection, exchange, std::move(response), /*closes=*/false);
-  leave_handler();
-  return queued;
+  return answer(connection, exchange, std::move(response), /*closes=*/false);
 }
 
 Response Listener::Server::too_many(const Route& route) {

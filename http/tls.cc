@@ -5,14 +5,24 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/file.h"
+#include "base/log.h"
+#include "base/printable.h"
+#include "base/time.h"
 
 namespace plimsoll::http {
 namespace {
 
 // A chain of certificates, or the authorities of a large company.
 constexpr size_t kMaxPemBytes = size_t{1} << 20;
+
+// Tags of ASN.1 whose bytes are text as we know it.
+constexpr unsigned long kUtf8String = 12;
+constexpr unsigned long kPrintableString = 19;
+constexpr unsigned long kIa5String = 22;
 
 template <typename Handle, auto kFree>
 struct Freeing {
@@ -70,19 +80,93 @@ bool is_trusted(gnutls_session_t session) {
          problems == 0;
 }
 
-std::string common_name(const gnutls_datum_t& der) {
+using Certificate = std::unique_ptr<gnutls_x509_crt_t, Freeing<gnutls_x509_crt_t, gnutls_x509_crt_deinit>>;
+
+Certificate parsed(const gnutls_datum_t& der) {
   gnutls_x509_crt_t made = nullptr;
   if (gnutls_x509_crt_init(&made) < 0) {
+    return nullptr;
+  }
+  Certificate certificate(made);
+  return gnutls_x509_crt_import(made, &der, GNUTLS_X509_FMT_DER) >= 0 ? std::move(certificate) : nullptr;
+}
+
+std::string_view text_of(const gnutls_datum_t& datum) {
+  return {reinterpret_cast<const char*>(datum.data), datum.size};
+}
+
+// GnuTLS counts the NUL at the end of an object's identifier in some versions.
+std::string_view without_end(std::string_view text) {
+  return text.substr(0, text.find('\0'));
+}
+
+// GnuTLS takes a certificate that does not say what it is for as one for everything.
+bool says_for_clients(gnutls_x509_crt_t certificate) {
+  for (unsigned index = 0;; ++index) {
+    std::array<char, 128> purpose{};
+    size_t size = purpose.size();
+    const int code = gnutls_x509_crt_get_key_purpose_oid(certificate, index, purpose.data(), &size, nullptr);
+    if (code == 0 && std::string_view(purpose.data()) == GNUTLS_KP_TLS_WWW_CLIENT) {
+      return true;
+    }
+    if (code < 0 && code != GNUTLS_E_SHORT_MEMORY_BUFFER) {
+      return false;
+    }
+  }
+}
+
+bool is_authority(gnutls_x509_crt_t certificate) {
+  return gnutls_x509_crt_get_ca_status(certificate, nullptr) > 0;
+}
+
+// All of them, as they are: the text that GnuTLS makes of a name has characters of it escaped.
+std::vector<gnutls_x509_ava_st> common_names(gnutls_x509_dn_t subject) {
+  std::vector<gnutls_x509_ava_st> names;
+  gnutls_x509_ava_st part{};
+  for (int set = 0; gnutls_x509_dn_get_rdn_ava(subject, set, 0, &part) == 0; ++set) {
+    for (int index = 0; gnutls_x509_dn_get_rdn_ava(subject, set, index, &part) == 0; ++index) {
+      if (without_end(text_of(part.oid)) == GNUTLS_OID_X520_COMMON_NAME) {
+        names.push_back(part);
+      }
+    }
+  }
+  return names;
+}
+
+bool is_text(const gnutls_x509_ava_st& part) {
+  const std::string_view text = text_of(part.value);
+  return (part.value_tag == kUtf8String || part.value_tag == kPrintableString ||
+          part.value_tag == kIa5String) &&
+         printable(text) == text;
+}
+
+std::string common_name(gnutls_x509_crt_t certificate) {
+  gnutls_x509_dn_t subject = nullptr;  // part of the certificate
+  if (gnutls_x509_crt_get_subject(certificate, &subject) < 0) {
     return {};
   }
-  const std::unique_ptr<gnutls_x509_crt_t, Freeing<gnutls_x509_crt_t, gnutls_x509_crt_deinit>> certificate(
-      made);
-  std::array<char, 256> name{};
-  size_t size = name.size();
-  const bool is_read = gnutls_x509_crt_import(certificate.get(), &der, GNUTLS_X509_FMT_DER) >= 0 &&
-                       gnutls_x509_crt_get_dn_by_oid(certificate.get(), GNUTLS_OID_X520_COMMON_NAME, 0, 0,
-                                                     name.data(), &size) >= 0;
-  return is_read ? std::string(name.data(), size) : std::string();
+  const auto names = common_names(subject);
+  return names.size() == 1 && is_text(names.front()) ? std::string(text_of(names.front().value))
+                                                     : std::string();
+}
+
+CertifiedName nobody(std::string_view why) {
+  log_warning("a client's certificate, signed by whom we trust, {}: it names nobody", why);
+  return {};
+}
+
+CertifiedName name_in(gnutls_x509_crt_t certificate) {
+  if (!says_for_clients(certificate)) {
+    return nobody("does not say that it is for clients (extendedKeyUsage clientAuth)");
+  }
+  if (is_authority(certificate)) {
+    return nobody("is an authority's own");
+  }
+  std::string name = common_name(certificate);
+  if (name.empty()) {
+    return nobody("has no common name, several, or one that is no plain text");
+  }
+  return {std::move(name), int64_t{gnutls_x509_crt_get_expiration_time(certificate)} * kNsPerSecond};
 }
 
 }  // namespace
@@ -108,11 +192,15 @@ Result<TlsTexts> load_tls(const TlsFiles& files) {
   return checked ? Result<TlsTexts>(std::move(texts)) : propagate(checked);
 }
 
-std::string certified_name(void* session) {
+CertifiedName certified_name(void* session) {
   auto* const tls = static_cast<gnutls_session_t>(session);
   unsigned count = 0;
   const gnutls_datum_t* const shown = gnutls_certificate_get_peers(tls, &count);
-  return shown != nullptr && count > 0 && is_trusted(tls) ? common_name(*shown) : std::string();
+  if (shown == nullptr || count == 0 || !is_trusted(tls)) {
+    return {};
+  }
+  const Certificate certificate = parsed(*shown);
+  return certificate ? name_in(certificate.get()) : CertifiedName();
 }
 
 }  // namespace plimsoll::http

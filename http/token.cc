@@ -18,12 +18,6 @@ constexpr size_t kMaxFileBytes = 4096;
 constexpr size_t kLeastCharacters = 16;
 constexpr size_t kMostCharacters = 256;
 
-bool is_token(std::string_view text) {
-  const auto visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
-  return text.size() >= kLeastCharacters && text.size() <= kMostCharacters &&
-         std::ranges::all_of(text, visible);
-}
-
 std::string_view without_spaces_around(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\r";
   const size_t begin = text.find_first_not_of(kSpaces);
@@ -35,6 +29,12 @@ std::string_view without_spaces_around(std::string_view text) {
 
 std::string make_token() {
   return "plm_" + to_hex(random_bytes(kTokenBytes));
+}
+
+bool is_token(std::string_view text) {
+  const auto visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
+  return text.size() >= kLeastCharacters && text.size() <= kMostCharacters &&
+         std::ranges::all_of(text, visible);
 }
 
 std::string token_hash(std::string_view token) {

@@ -16,10 +16,13 @@ inline constexpr const char* kEnrolmentHeader = "Plimsoll-Enrolment";
 // 256 random bits, as text that can stand in a header.
 std::string make_token();
 
+// 16 to 256 visible ASCII characters.
+bool is_token(std::string_view text);
+
 // SHA-256, in hexadecimal: what a server keeps, which is of no use to who reads it there.
 std::string token_hash(std::string_view token);
 
-// The first line of a file, without spaces around it. kInvalid where that is no token: 16 to 256 visible ASCII characters.
+// The first line of a file, without spaces around it. kInvalid where that is no token.
 Result<std::string> read_token(const std::string& path);
 
 // What follows "Bearer " in the request; nothing where it has no such header.

@@ -9,28 +9,60 @@
 namespace plimsoll::server {
 namespace {
 
-http::Response answer(const Result<query::AuditRequest>& request, Gate& gate, const std::string& data_dir) {
+http::Response answer(const Result<query::AuditRequest>& request, Gate& gate, const std::string& data_dir,
+                      std::string note = {}) {
   if (!request) {
     return http::error_response(request.error());
   }
   // What was noted within the last minute belongs to it.
   const Status written = gate.log().write();
-  const auto table = written ? query::audit(*request, data_dir) : propagate(written);
+  auto table = written ? query::audit(*request, data_dir) : propagate(written);
   if (!table) {
     return http::error_response(table.error());
+  }
+  if (!note.empty()) {
+    table->notes.insert(table->notes.begin(), std::move(note));
   }
   http::Response response;
   response.body = query::to_json(*table);
   return response;
 }
 
+// An order says in a note what it has done.
+Result<std::string> revoke(MachineAccounts& accounts, const std::string& machine) {
+  const auto has_been_here = accounts.revoke(machine, wall_now_ns());
+  if (!has_been_here) {
+    return propagate(has_been_here);
+  }
+  return *has_been_here
+             ? fmt::format("machine {} is revoked", machine)
+             : fmt::format("machine {} is revoked: none of that ID has enrolled here so far", machine);
+}
+
+Result<std::string> readmit(MachineAccounts& accounts, const std::string& machine) {
+  const Status done = accounts.readmit(machine);
+  return done ? Result<std::string>(fmt::format("machine {} may enrol as if it were new", machine))
+              : propagate(done);
+}
+
+using MachineOrder = Result<std::string> (*)(MachineAccounts&, const std::string&);
+
+Result<std::string> obey(MachineOrder act, const http::Request& request, Gate& gate) {
+  if (!gate.asks()) {
+    return with_hint(
+        fail(ErrorCode::kUnsupported, "this server asks nobody who he is: revoked or not, all are let in"),
+        "[[access.tokens]] or access.machine_ca make it ask");
+  }
+  const auto machine = required_name(request, "machine", "the order does not say which machine");
+  return machine ? act(gate.accounts(), *machine) : propagate(machine);
+}
+
 // Of orders that concern one machine.
-template <typename Do>
-http::Route machine_order(std::string path, Gate& gate, const std::string& data_dir, Do act) {
+http::Route machine_order(std::string path, Gate& gate, const std::string& data_dir, MachineOrder act) {
   return order_route(std::move(path), [&gate, data_dir, act](const http::Request& request) {
-    const auto machine = required_parameter(request, "machine", "the order does not say which machine");
-    const Status done = machine ? act(gate.accounts(), *machine) : propagate(machine);
-    return answer(done ? query::parse_audit({}, wall_now_ns()) : propagate(done), gate, data_dir);
+    const auto done = obey(act, request, gate);
+    return done ? answer(query::parse_audit({}, wall_now_ns()), gate, data_dir, *done)
+                : http::error_response(done.error());
   });
 }
 
@@ -44,15 +76,8 @@ std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir) 
   audit.handle = [&gate, data_dir](const http::Request& request) {
     return answer(query::parse_audit(request.query, wall_now_ns()), gate, data_dir);
   };
-  return {std::move(audit),
-          machine_order("/api/v1/machines/revoke", gate, data_dir,
-                        [](MachineAccounts& accounts, const std::string& machine) {
-                          return accounts.revoke(machine, wall_now_ns());
-                        }),
-          machine_order("/api/v1/machines/readmit", gate, data_dir,
-                        [](MachineAccounts& accounts, const std::string& machine) {
-                          return accounts.readmit(machine);
-                        })};
+  return {std::move(audit), machine_order("/api/v1/machines/revoke", gate, data_dir, &revoke),
+          machine_order("/api/v1/machines/readmit", gate, data_dir, &readmit)};
 }
 
 }  // namespace plimsoll::server

@@ -10,7 +10,8 @@
 namespace plimsoll::server {
 
 // For administrators: GET /api/v1/audit with the parameters of query::parse_audit(); POST /api/v1/machines/revoke?machine=ID,
-// /api/v1/machines/readmit?machine=ID, which answer with the newest of the same. Borrows the gate.
+// /api/v1/machines/readmit?machine=ID, which answer with the newest of the same, and in its first note with what
+// they have done: kUnsupported where nobody is asked who he is. Borrows the gate.
 std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir);
 
 }  // namespace plimsoll::server

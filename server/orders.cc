@@ -10,6 +10,14 @@ namespace {
 
 constexpr size_t kMaxOrderBytes = 4096;
 
+Result<std::string> given(const http::Request& request, std::string_view name, std::string_view otherwise) {
+  const auto found = std::ranges::find(request.query, name, [](const auto& field) { return field.first; });
+  if (found == request.query.end() || found->second.empty()) {
+    return with_field(fail(ErrorCode::kInvalid, "{}", otherwise), std::string(name));
+  }
+  return found->second;
+}
+
 }  // namespace
 
 http::Route order_route(std::string path, std::function<http::Response(const http::Request&)> obey) {
@@ -29,13 +37,21 @@ http::Route order_route(std::string path, std::function<http::Response(const htt
   return route;
 }
 
+Result<std::string> required_name(const http::Request& request, std::string_view name,
+                                  std::string_view otherwise) {
+  auto text = given(request, name, otherwise);
+  if (text && printable(*text) != *text) {
+    return with_field(
+        fail(ErrorCode::kInvalid, "{} has control characters, or is no UTF-8", printable(*text)),
+        std::string(name));
+  }
+  return text;
+}
+
 Result<std::string> required_parameter(const http::Request& request, std::string_view name,
                                        std::string_view otherwise) {
-  const auto found = std::ranges::find(request.query, name, [](const auto& field) { return field.first; });
-  if (found == request.query.end() || found->second.empty()) {
-    return with_field(fail(ErrorCode::kInvalid, "{}", otherwise), std::string(name));
-  }
-  return printable(found->second);
+  const auto text = given(request, name, otherwise);
+  return text ? Result<std::string>(printable(*text)) : propagate(text);
 }
 
 std::string orderer(const http::Request& request) {

@@ -14,7 +14,11 @@ namespace plimsoll::server {
 // refused.
 http::Route order_route(std::string path, std::function<http::Response(const http::Request&)> obey);
 
-// The text of a parameter; kInvalid where it is missing or empty: `otherwise` says what that would mean.
+// What a parameter names; kInvalid where it is missing or empty (`otherwise` says what that would mean), or has control characters.
+Result<std::string> required_name(const http::Request& request, std::string_view name,
+                                  std::string_view otherwise);
+
+// The text of a parameter, for people; kInvalid where it is missing or empty: `otherwise` says what that would mean.
 Result<std::string> required_parameter(const http::Request& request, std::string_view name,
                                        std::string_view otherwise);
 

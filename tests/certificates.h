@@ -30,13 +30,14 @@ class TestAuthority {
 
   std::string ca() const { return folder_ / "ca.pem"; }
 
-  IssuedCertificate issue(const std::string& common_name, const std::string& extensions) {
+  // `days`: how long it is valid from now on; it has expired where they are negative.
+  IssuedCertificate issue(const std::string& common_name, const std::string& extensions, int days = 2) {
     const std::string name = "issued-" + std::to_string(++issued_);
     std::ofstream(folder_ / "extensions") << extensions << "\n";
     openssl("req " + new_key(name) + " -out " + (folder_ / "request") + " -subj '/CN=" + common_name + "'");
     openssl("x509 -req -in " + (folder_ / "request") + " -CA " + ca() + " -CAkey " + (folder_ / "ca.key") +
-            " -CAcreateserial -days 2 -out " + (folder_ / (name + ".pem")) + " -extfile " +
-            (folder_ / "extensions"));
+            " -CAcreateserial -days " + std::to_string(days) + " -out " + (folder_ / (name + ".pem")) +
+            " -extfile " + (folder_ / "extensions"));
     return {folder_ / (name + ".pem"), folder_ / (name + ".key")};
   }
 

@@ -1,6 +1,8 @@
 #include "server/access/audit_log.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -8,39 +10,71 @@
 namespace plimsoll::server {
 namespace {
 
-constexpr int64_t kWriteIntervalNs = 60 * kNsPerSecond;
-constexpr int64_t kKeptNs = int64_t{90} * 24 * 3600 * kNsPerSecond;
+constexpr int64_t kDayNs = int64_t{24} * 3600 * kNsPerSecond;
+
+// At their most strangers' requests are three million rows then.
+constexpr store::KeptRequests kKept{
+    .all_ns = 90 * kDayNs, .refused_strangers_ns = 7 * kDayNs, .most_rows = 5'000'000};
+
+// Others write to the same database meanwhile, each after one of these.
+constexpr size_t kWrittenAtOnce = 1000;
+
+void log_failure(const Status& written) {
+  if (!written) {
+    log_error("{}", written.error().text());
+  }
+}
 
 }  // namespace
 
+AuditLog::AuditLog(store::AccessStore store, std::chrono::nanoseconds interval)
+    : interval_(interval),
+      store_(std::move(store)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
 AuditLog::~AuditLog() {
-  if (const Status written = write(); !written) {
-    log_error("{}", written.error().text());
-  }
+  thread_.request_stop();
+  thread_.join();
+  log_failure(write());
 }
 
-void AuditLog::note(store::AskedFor asked) {
-  {
-    const std::lock_guard lock(mutex_);
-    const int64_t now_ns = asked.last_ns;
-    count(std::move(asked));
-    if (!is_due(now_ns)) {
-      return;
+void AuditLog::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, stop, interval_, [] { return false; });
+      different_ = {};
     }
-  }
-  if (const Status written = write(); !written) {
-    log_error("{}", written.error().text());
+    log_failure(write());
   }
 }
 
-void AuditLog::count(store::AskedFor asked) {
-  if (noted_.size() >= kMostDifferent) {
-    asked.caller = "(others)";
+AuditLog::Key AuditLog::key_of(const store::AskedFor& asked) {
+  return {asked.caller, asked.host, asked.request, asked.status};
+}
+
+bool AuditLog::has_room(Asker asker) {
+  constexpr std::array kMost{kMostOfStrangers, kMostOfKnown, SIZE_MAX};
+  const auto place = static_cast<size_t>(asker);
+  if (different_[place] == kMost[place]) {
+    return false;
+  }
+  ++different_[place];
+  return true;
+}
+
+void AuditLog::note(store::AskedFor asked, Asker asker) {
+  const std::lock_guard lock(mutex_);
+  if (!noted_.contains(key_of(asked)) && !has_room(asker)) {
+    asked.caller = store::kOtherCallers;
     asked.host.clear();
     asked.request.clear();
   }
-  const auto [place, is_new] =
-      noted_.try_emplace(Key(asked.caller, asked.host, asked.request, asked.status), asked);
+  count(std::move(asked));
+}
+
+void AuditLog::count(store::AskedFor asked) {
+  const auto [place, is_new] = noted_.try_emplace(key_of(asked), asked);
   if (!is_new) {
     store::AskedFor& noted = place->second;
     noted.first_ns = std::min(noted.first_ns, asked.first_ns);
@@ -49,44 +83,43 @@ void AuditLog::count(store::AskedFor asked) {
   }
 }
 
-bool AuditLog::is_due(int64_t now_ns) {
-  if (written_ns_ == 0) {
-    written_ns_ = now_ns;  // nothing was noted before
-  }
-  // A clock that was set back must not stop it.
-  const bool is_due = now_ns - written_ns_ >= kWriteIntervalNs || now_ns < written_ns_;
-  if (is_due) {
-    written_ns_ = now_ns;
-  }
-  return is_due;
-}
-
-Status AuditLog::write() {
-  const std::lock_guard store_lock(store_mutex_);
+std::vector<store::AskedFor> AuditLog::take_noted() {
   std::map<Key, store::AskedFor> noted;
   {
     const std::lock_guard lock(mutex_);
     noted.swap(noted_);
   }
-  if (noted.empty()) {
-    return {};
-  }
   std::vector<store::AskedFor> asked;
   asked.reserve(noted.size());
-  int64_t newest_ns = 0;
   for (auto& [key, one] : noted) {
-    newest_ns = std::max(newest_ns, one.last_ns);
     asked.push_back(std::move(one));
   }
   std::ranges::sort(asked, {}, &store::AskedFor::last_ns);
-  const Status added = store_.add(asked, newest_ns - kKeptNs);
-  if (!added) {
-    const std::lock_guard lock(mutex_);
-    for (store::AskedFor& one : asked) {
-      count(std::move(one));
+  return asked;
+}
+
+Status AuditLog::write() {
+  const std::lock_guard store_lock(store_mutex_);
+  std::vector<store::AskedFor> asked = take_noted();
+  const Status added = asked.empty() ? Status() : add_in_parts(std::move(asked));
+  return added ? Status() : propagate(added, "writing who asked for what");
+}
+
+Status AuditLog::add_in_parts(std::vector<store::AskedFor> asked) {
+  const int64_t newest_ns = asked.back().last_ns;
+  for (size_t begin = 0; begin < asked.size(); begin += kWrittenAtOnce) {
+    const auto first = asked.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last =
+        asked.begin() + static_cast<std::ptrdiff_t>(std::min(asked.size(), begin + kWrittenAtOnce));
+    const Status added = store_.add({first, last}, newest_ns, kKept);
+    if (!added) {
+      const std::lock_guard lock(mutex_);
+      std::for_each(std::move_iterator(first), std::move_iterator(asked.end()),
+                    [this](store::AskedFor one) { count(std::move(one)); });
+      return added;
     }
   }
-  return added ? Status() : propagate(added, "writing who asked for what");
+  return {};
 }
 
 }  // namespace plimsoll::server

@@ -1,11 +1,15 @@
 // Who asked for what, and what the answer was.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -14,34 +18,50 @@
 
 namespace plimsoll::server {
 
-// Requests that differ in nothing but their time are counted together, and go to disk together, once a minute: whoever asks in vain all the time
-// fills neither memory nor disk. Any thread may call.
+// How much there may be of something.
+enum class Asker : uint8_t {
+  kStranger,  // anybody who reaches the server
+  kKnown,     // has shown who he is, or is not asked
+  kOrderer,  // has given an order, or let a machine enrol: each is kept, and the caller sees to it that it is soon on disk
+};
+
+// Requests that differ in nothing but their time are counted together, and go to disk together, once a minute, by a thread of its own: whoever
+// asks in vain all the time fills neither memory nor disk, and takes nobody else's place. Any thread may call.
 class AuditLog {
  public:
-  // So many different ones are told apart within a minute; all others are one entry for each status.
-  static constexpr size_t kMostDifferent = 10'000;
+  // So many different ones are told apart within a minute; all others that are new then are one entry for each status.
+  static constexpr size_t kMostOfStrangers = 300;
+  static constexpr size_t kMostOfKnown = 10'000;
 
-  explicit AuditLog(store::AccessStore store) : store_(std::move(store)) {}
+  // `interval`: between writing and writing; failures are logged, and tried again.
+  explicit AuditLog(store::AccessStore store, std::chrono::nanoseconds interval = std::chrono::minutes(1));
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
   // Writes.
   ~AuditLog();
 
-  // Every minute one of the calls writes, some milliseconds; failures to write are logged, and tried again.
-  void note(store::AskedFor asked);
+  // Waits for no disk.
+  void note(store::AskedFor asked, Asker asker);
   // What was noted so far is on disk when it returns.
   Status write();
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, unsigned>;
+  static Key key_of(const store::AskedFor& asked);
+  bool has_room(Asker asker);
   void count(store::AskedFor asked);
-  bool is_due(int64_t now_ns);
+  std::vector<store::AskedFor> take_noted();
+  Status add_in_parts(std::vector<store::AskedFor> asked);
+  void run(const std::stop_token& stop);
 
+  const std::chrono::nanoseconds interval_;
   std::mutex mutex_;
   std::map<Key, store::AskedFor> noted_;  // guarded by mutex_, as is the next
-  int64_t written_ns_ = 0;
+  std::array<size_t, 3> different_{};     // of this minute, by Asker
   std::mutex store_mutex_;
   store::AccessStore store_;  // guarded by store_mutex_
+  std::condition_variable_any wake_;
+  std::jthread thread_;  // last: it uses all else
 };
 
 }  // namespace plimsoll::server

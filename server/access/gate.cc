@@ -18,14 +18,30 @@ using http::Role;
 
 constexpr size_t kMostNotedBytes = 500;
 
+bool is_refusal(unsigned status) {
+  return status >= 400 && status < 500;
+}
+
 std::string_view host_of(std::string_view peer) {
   return peer.substr(0, peer.rfind(':'));
 }
 
+Asker asker_of(const Request& request, const http::Route* route, unsigned status) {
+  if (route == nullptr || request.caller.role == Role::kStranger) {
+    return Asker::kStranger;
+  }
+  return route->right == Right::kOrder && !is_refusal(status) ? Asker::kOrderer : Asker::kKnown;
+}
+
+// Not more than there are routes where whoever asks could make up as many as he likes; what profiles are called is random, too.
 std::string noted_request(const Request& request, const http::Route* route) {
-  // What profiles are called is random: they are to be counted together.
-  const bool is_prefix = route != nullptr && route->is_prefix;
-  std::string text = request.method + " " + (is_prefix ? route->path : request.path);
+  if (route == nullptr) {
+    return "(no such route)";
+  }
+  std::string text = route->method + " " + route->path;
+  if (request.caller.role == Role::kStranger || request.caller.role == Role::kMachine) {
+    return text;
+  }
   char separator = '?';
   for (const auto& [name, value] : request.query) {
     if (text.size() > kMostNotedBytes) {
@@ -131,7 +147,7 @@ const KnownToken* Gate::token_of(std::string_view hash) const {
 
 Caller Gate::caller_of(const Request& request, Right right) const {
   if (!request.certified_name.empty()) {
-    return {Role::kMachine, request.certified_name};
+    return {.role = Role::kMachine, .name = request.certified_name, .by_certificate = true};
   }
   const auto token = http::bearer_token(request);
   if (!token) {
@@ -148,7 +164,8 @@ Caller Gate::caller_of(const Request& request, Right right) const {
   const KnownToken* const permit =
       right == Right::kEnrol && !enrolment.empty() ? token_of(http::token_hash(enrolment)) : nullptr;
   const bool may_enrol = permit != nullptr && permit->role == Role::kEnrol;
-  return may_enrol ? Caller{Role::kEnrol, permit->name, hash} : Caller{Role::kStranger};
+  return may_enrol ? Caller{Role::kEnrol, permit->name, http::is_token(*token) ? hash : ""}
+                   : Caller{Role::kStranger};
 }
 
 std::optional<Response> Gate::refusal_of_machine(const Caller& caller) {
@@ -165,32 +182,37 @@ std::optional<Response> Gate::refusal_of_machine(const Caller& caller) {
 Status Gate::enrol(const Caller& caller, const std::string& machine_id) {
   const int64_t now_ns = settings_.wall_now_ns();
   if (caller.role == Role::kMachine) {
-    return accounts_->know(machine_id, now_ns);
+    return caller.by_certificate ? accounts_->know(machine_id, now_ns) : Status();
   }
   if (caller.role != Role::kEnrol) {
     return {};
   }
   if (caller.wanted_token.empty()) {
-    return with_hint(fail(ErrorCode::kDenied, "machine {} shows no token of its own", machine_id),
-                     "the token that permits to enrol goes into the header Plimsoll-Enrolment");
+    return with_hint(
+        fail(ErrorCode::kDenied, "machine {} shows no token of its own", machine_id),
+        "one has 16 to 256 visible characters; the token that permits to enrol goes into the header "
+        "Plimsoll-Enrolment");
   }
   const Status enrolled = accounts_->enrol(machine_id, caller.wanted_token, caller.name, now_ns);
   if (enrolled) {
-    log_.note({now_ns, now_ns, printable(caller.name), "", "enrol machine " + printable(machine_id), 200, 1});
+    log_.note({now_ns, now_ns, printable(caller.name), "", "enrol machine " + printable(machine_id), 200, 1},
+              Asker::kOrderer);
   }
   return enrolled;
 }
 
 void Gate::note(const Request& request, const http::Route* route, unsigned status, Notes notes) {
-  const bool is_refused = status >= 400 && status < 500;
+  const bool is_refused = is_refusal(status);
   const Right right = route == nullptr ? Right::kNone : route->right;
   if (!is_refused && (notes == Notes::kRefusals || right == Right::kNone)) {
     return;
   }
   const int64_t now_ns = settings_.wall_now_ns();
+  const Asker asker = asker_of(request, route, status);
   log_.note({now_ns, now_ns, printable(text_of(request.caller)), std::string(host_of(request.peer)),
-             noted_request(request, route), status, 1});
-  if (right == Right::kOrder && !is_refused) {
+             noted_request(request, route), status, 1},
+            asker);
+  if (asker == Asker::kOrderer) {
     if (const Status written = log_.write(); !written) {
       log_error("{}", written.error().text());
     }

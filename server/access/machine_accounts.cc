@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "base/log.h"
+#include "base/printable.h"
+
 namespace plimsoll::server {
 
 Result<std::unique_ptr<MachineAccounts>> MachineAccounts::open(store::AccessStore store) {
@@ -32,69 +35,95 @@ bool MachineAccounts::is_revoked(std::string_view machine_id) const {
   return found != machines_.end() && found->second.revoked_ns != 0;
 }
 
+std::optional<store::EnrolledMachine> MachineAccounts::known(std::string_view machine_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = machines_.find(machine_id);
+  return found == machines_.end() ? std::nullopt : std::optional(found->second);
+}
+
 // On disk first: what is acted on survives a crash.
 Status MachineAccounts::keep(store::EnrolledMachine machine) {
   if (auto kept = store_.keep(machine); !kept) {
     return propagate(kept, "keeping what is known of machine {}", machine.id);
   }
+  publish(std::move(machine));
+  return {};
+}
+
+void MachineAccounts::publish(store::EnrolledMachine machine) {
+  const std::lock_guard lock(mutex_);
+  store::EnrolledMachine& published = machines_[machine.id];
+  by_token_hash_.erase(published.token_hash);
   if (!machine.token_hash.empty()) {
     by_token_hash_.insert_or_assign(machine.token_hash, machine.id);
   }
-  const std::string id = machine.id;
-  machines_.insert_or_assign(id, std::move(machine));
-  return {};
+  published = std::move(machine);
+}
+
+void MachineAccounts::withdraw(const std::string& machine_id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = machines_.find(machine_id);
+  if (found != machines_.end()) {
+    by_token_hash_.erase(found->second.token_hash);
+    machines_.erase(found);
+  }
 }
 
 Status MachineAccounts::enrol(const std::string& machine_id, const std::string& token_hash,
                               const std::string& by, int64_t now_ns) {
-  const std::lock_guard lock(mutex_);
-  const auto known = machines_.find(machine_id);
-  if (known == machines_.end()) {
-    const bool is_anothers = by_token_hash_.contains(token_hash);
-    return is_anothers
+  const std::lock_guard store_lock(store_mutex_);
+  const auto machine = known(machine_id);
+  if (!machine) {
+    return machine_of(token_hash)
                ? with_hint(fail(ErrorCode::kDenied, "machine {} shows another machine's token", machine_id),
                            "an image was cloned with its daemon's state: remove that")
                : keep({machine_id, token_hash, now_ns, by, 0});
   }
-  const auto& [id, machine] = *known;
-  if (machine.revoked_ns != 0) {
-    return with_hint(fail(ErrorCode::kDenied, "machine {} is revoked", id),
+  if (machine->revoked_ns != 0) {
+    return with_hint(fail(ErrorCode::kDenied, "machine {} is revoked", machine_id),
                      "an administrator may plimsoll machines --readmit it");
   }
-  return machine.token_hash == token_hash
+  return machine->token_hash == token_hash
              ? Status()
              : with_hint(fail(ErrorCode::kDenied,
-                              "machine {} is known already, by another token or a certificate", id),
+                              "machine {} is known already, by another token or a certificate", machine_id),
                          "where it was set up anew, an administrator may plimsoll machines --readmit it");
 }
 
 Status MachineAccounts::know(const std::string& machine_id, int64_t now_ns) {
-  const std::lock_guard lock(mutex_);
-  return machines_.contains(machine_id)
-             ? Status()
-             : keep({.id = machine_id, .enrolled_ns = now_ns, .enrolled_by = "its certificate"});
+  const std::lock_guard store_lock(store_mutex_);
+  auto machine = known(machine_id);
+  if (!machine) {
+    return keep({.id = machine_id, .enrolled_ns = now_ns, .enrolled_by = "its certificate"});
+  }
+  if (machine->token_hash.empty()) {
+    return {};
+  }
+  log_warning("machine {} shows a certificate: the token that {} let enrol in its name counts no more",
+              machine_id, printable(machine->enrolled_by));
+  machine->token_hash.clear();
+  machine->enrolled_by = "its certificate";
+  return keep(*std::move(machine));
 }
 
-Status MachineAccounts::revoke(const std::string& machine_id, int64_t now_ns) {
-  const std::lock_guard lock(mutex_);
-  const auto known = machines_.find(machine_id);
-  store::EnrolledMachine machine =
-      known == machines_.end() ? store::EnrolledMachine{.id = machine_id} : known->second;
+Result<bool> MachineAccounts::revoke(const std::string& machine_id, int64_t now_ns) {
+  const std::lock_guard store_lock(store_mutex_);
+  auto machine = known(machine_id).value_or(store::EnrolledMachine{.id = machine_id});
+  const bool has_been_here = machine.enrolled_ns != 0;
   machine.revoked_ns = now_ns;
-  return keep(std::move(machine));
+  const Status kept = keep(std::move(machine));
+  return kept ? Result<bool>(has_been_here) : propagate(kept);
 }
 
 Status MachineAccounts::readmit(const std::string& machine_id) {
-  const std::lock_guard lock(mutex_);
-  const auto known = machines_.find(machine_id);
-  if (known == machines_.end()) {
+  const std::lock_guard store_lock(store_mutex_);
+  if (!known(machine_id)) {
     return fail(ErrorCode::kNotFound, "no machine {} has enrolled or is revoked", machine_id);
   }
   if (auto forgotten = store_.forget(machine_id); !forgotten) {
     return propagate(forgotten, "forgetting machine {}", machine_id);
   }
-  by_token_hash_.erase(known->second.token_hash);
-  machines_.erase(known);
+  withdraw(machine_id);
   return {};
 }
 

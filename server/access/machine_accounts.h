@@ -28,18 +28,25 @@ class MachineAccounts {
   Status enrol(const std::string& machine_id, const std::string& token_hash, const std::string& by,
                int64_t now_ns);
   // A machine is here that has shown a certificate: from now on no token makes another one of it.
+  // A token that was enrolled in its name counts no more.
   Status know(const std::string& machine_id, int64_t now_ns);
-  // From now on neither its token nor a certificate in its name counts, and it cannot enrol again.
-  Status revoke(const std::string& machine_id, int64_t now_ns);
+  // From now on neither its token nor a certificate in its name counts, and it cannot enrol again. False: no machine of that ID has been
+  // here so far.
+  Result<bool> revoke(const std::string& machine_id, int64_t now_ns);
   // Forgets what there is of it: it may enrol as if it were new. kNotFound where there is nothing.
   Status readmit(const std::string& machine_id);
 
  private:
   explicit MachineAccounts(store::AccessStore store) : store_(std::move(store)) {}
   Status keep(store::EnrolledMachine machine);
+  std::optional<store::EnrolledMachine> known(std::string_view machine_id) const;
+  void publish(store::EnrolledMachine machine);
+  void withdraw(const std::string& machine_id);
 
-  mutable std::mutex mutex_;
-  store::AccessStore store_;                                             // guarded by mutex_, as are the maps
+  std::mutex store_mutex_;    // held by whoever changes something, while the disk takes its time
+  store::AccessStore store_;  // guarded by store_mutex_
+  mutable std::mutex mutex_;  // held for moments: every request of a machine takes it
+  // Guarded by mutex_; changed by whoever holds store_mutex_ as well.
   std::map<std::string, store::EnrolledMachine, std::less<>> machines_;  // by ID
   std::map<std::string, std::string, std::less<>> by_token_hash_;        // to the ID
 };

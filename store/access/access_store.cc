@@ -15,6 +15,8 @@ CREATE TABLE IF NOT EXISTS asked_for (
   request TEXT NOT NULL, status INTEGER NOT NULL, count INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS asked_for_last ON asked_for(last_ns);
+CREATE INDEX IF NOT EXISTS asked_for_in_vain ON asked_for(last_ns)
+  WHERE status >= 400 AND caller IN ('nobody', '(others)');
 )sql";
 
 }  // namespace
@@ -61,7 +63,7 @@ Status AccessStore::forget(std::string_view machine_id) {
   return database_.execute("DELETE FROM machine WHERE id = ?", machine_id);
 }
 
-Status AccessStore::add(const std::vector<AskedFor>& asked, int64_t keep_since_ns) {
+Status AccessStore::add(const std::vector<AskedFor>& asked, int64_t now_ns, const KeptRequests& kept) {
   auto transaction = sqlite::Transaction::begin(database_);
   if (!transaction) {
     return propagate(transaction);
@@ -74,10 +76,27 @@ Status AccessStore::add(const std::vector<AskedFor>& asked, int64_t keep_since_n
       return added;
     }
   }
-  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ?", keep_since_ns); !deleted) {
+  if (auto deleted = delete_old(now_ns, kept); !deleted) {
     return deleted;
   }
   return transaction->commit();
+}
+
+Status AccessStore::delete_old(int64_t now_ns, const KeptRequests& kept) {
+  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ?", now_ns - kept.all_ns);
+      !deleted) {
+    return deleted;
+  }
+  // The index is of use where its condition is there word for word.
+  if (auto deleted = database_.execute(
+          "DELETE FROM asked_for WHERE last_ns < ? AND status >= 400 AND caller IN ('nobody', '(others)')",
+          now_ns - kept.refused_strangers_ns);
+      !deleted) {
+    return deleted;
+  }
+  // Rows are numbered in the order in which they came: counting five million takes longer.
+  return database_.execute("DELETE FROM asked_for WHERE rowid <= (SELECT max(rowid) FROM asked_for) - ?",
+                           kept.most_rows);
 }
 
 Result<std::vector<AskedFor>> AccessStore::newest(size_t limit, int64_t since_ns) {

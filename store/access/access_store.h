@@ -35,6 +35,16 @@ struct AskedFor {
   uint64_t count = 0;
 };
 
+// Stands for all whom there was no room to tell apart. Whom nobody knows is "nobody".
+inline constexpr const char* kOtherCallers = "(others)";
+
+// What is left of what was asked for: no more than each of these.
+struct KeptRequests {
+  int64_t all_ns = 0;                // since they last came
+  int64_t refused_strangers_ns = 0;  // the same, of what was refused to those two
+  int64_t most_rows = 0;             // the oldest go first
+};
+
 // One connection: one thread at a time.
 class AccessStore {
  public:
@@ -47,13 +57,14 @@ class AccessStore {
   Status keep(const EnrolledMachine& machine);
   Status forget(std::string_view machine_id);
 
-  // All or none of them; then what is from before `keep_since_ns` is deleted. On disk when it returns.
-  Status add(const std::vector<AskedFor>& asked, int64_t keep_since_ns);
+  // All or none of them; then what is not to be kept at `now_ns` is deleted. On disk when it returns.
+  Status add(const std::vector<AskedFor>& asked, int64_t now_ns, const KeptRequests& kept);
   // The newest first, `limit` at most, those that last came at `since_ns` or later.
   Result<std::vector<AskedFor>> newest(size_t limit, int64_t since_ns);
 
  private:
   explicit AccessStore(sqlite::Database database) : database_(std::move(database)) {}
+  Status delete_old(int64_t now_ns, const KeptRequests& kept);
 
   sqlite::Database database_;
 };

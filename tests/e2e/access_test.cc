@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 
 #include "base/hex.h"
 #include "http/client.h"
@@ -91,6 +93,28 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
   EXPECT_THAT(run({"plimsoll", "audit", "--data", data_dir_}).out, HasSubstr("latency%20of%20search"));
 }
 
+TEST_F(Access, WhoeverNamesWhoSignedTheServersCertificateMeansTls) {
+  ASSERT_TRUE(server_.becomes_ready());
+  const std::string address = server_.address().substr(std::string("https://").size());
+  const auto ask = [&](const std::string& server) {
+    std::vector<std::string> arguments{"plimsoll", "machines", "--server", server};
+    std::ranges::copy(settings_.flags("read"), std::back_inserter(arguments));
+    return run(arguments);
+  };
+  const Finished without_scheme = ask(address);
+  EXPECT_EQ(without_scheme.status, 0) << without_scheme.err;
+  const Finished plain = ask("http://" + address);
+  EXPECT_NE(plain.status, 0);
+  EXPECT_THAT(plain.err, HasSubstr("write https://"));
+
+  const std::string config = folder_ / "plain.toml";
+  std::ofstream(config) << "[daemon]\nserver = \"http://" << address << "\"\nserver_ca = \"" << settings_.ca()
+                        << "\"\n[machine]\nid = \"m1\"\n";
+  Background plain_daemon({"plimsolld", "--config", config, "--state-dir", folder_ / "plain-state"});
+  EXPECT_TRUE(eventually([&] { return plain_daemon.err().find("write https://") != std::string::npos; }))
+      << plain_daemon.err();
+}
+
 TEST_F(Access, DaemonsEnrolAndAreKnownFromThenOn) {
   if (!may_sample_machine()) {
     GTEST_SKIP() << "this user may not sample the machine";
@@ -110,7 +134,9 @@ TEST_F(Access, DaemonsEnrolAndAreKnownFromThenOn) {
   ASSERT_TRUE(eventually([&] {
     return thief->err().find("is known already, by another token") != std::string::npos;
   })) << thief->err();
-  EXPECT_EQ(plimsoll({"machines", "--revoke", "m1"}, "admin").status, 0);
+  const Finished revoked = plimsoll({"machines", "--revoke", "m1"}, "admin");
+  EXPECT_EQ(revoked.status, 0);
+  EXPECT_THAT(revoked.out + revoked.err, HasSubstr("machine m1 is revoked"));
   ASSERT_TRUE(eventually([&] { return first->err().find("machine m1 is revoked") != std::string::npos; }))
       << first->err();
   EXPECT_EQ(plimsoll({"machines", "--readmit", "m1"}, "admin").status, 0);

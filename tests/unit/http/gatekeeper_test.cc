@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <new>
 
 #include "http/client.h"
 #include "http/listener.h"
@@ -93,6 +94,27 @@ TEST_F(GatekeeperTest, HearsOnceWhatBecameOfEachRequest) {
               ElementsAre("Bearer alice-alice-alice /read /read 200", " /long/ /long/1 401",
                           "Bearer alice-alice-alice /long/ /long/1 200",
                           "Bearer alice-alice-alice /read /read 413", " nothing /elsewhere 404"));
+}
+
+class Clumsy : public Gatekeeper {
+ public:
+  std::optional<Response> admit(Request& /*request*/, const Route& /*route*/) override {
+    return std::nullopt;
+  }
+  void answered(const Request& /*request*/, const Route* /*route*/, unsigned /*status*/) override {
+    throw std::bad_alloc();
+  }
+};
+
+TEST(Gatekeeper, ThatThrowsKeepsNoListenerFromStopping) {
+  Clumsy clumsy;
+  Route route;
+  route.method = "GET";
+  route.path = "/";
+  route.handle = [](const Request& /*request*/) { return Response{}; };
+  const auto listener = *Listener::start({.gatekeeper = &clumsy}, {route});
+  EXPECT_FALSE(Client({.base_url = listener->address()}).send("GET", "/"));
+  listener->stop();
 }
 
 }  // namespace

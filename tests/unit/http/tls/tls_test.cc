@@ -64,6 +64,22 @@ TEST_F(TlsTest, IsNotGivenUpForPlainText) {
   EXPECT_FALSE(Client({.base_url = listener->address()}).send("GET", "/name"));
 }
 
+TEST_F(TlsTest, IsWhatWhoeverNamesCertificatesMeans) {
+  const auto listener = started({});
+  const Credentials credentials{.token = "sixteen-or-more-characters", .ca = authority_.ca()};
+  Client without_scheme({.base_url = listener->address(), .credentials = credentials});
+  const auto answer = without_scheme.send("GET", "/name");
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(answer->body, "<>");
+  for (const std::string scheme : {"http://", "HTTP://"}) {
+    const auto refused =
+        Client({.base_url = scheme + listener->address(), .credentials = credentials}).send("GET", "/name");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(refused.error().text(), HasSubstr("write https://"));
+  }
+}
+
 TEST_F(TlsTest, ALargeBodyArrivesWhole) {
   Route route;
   route.method = "PUT";
@@ -98,6 +114,36 @@ TEST_F(TlsTest, CertificatesOfOthersNameNobody) {
   TestAuthority forger;
   EXPECT_EQ(name_shown_by(*listener, forger.issue("web-17", kForClients)), "<>");
   EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17", kForServers)), "<>") << "it is for servers";
+}
+
+TEST_F(TlsTest, CertificatesThatDoNotSayTheyAreForClientsNameNobody) {
+  TestAuthority machines;
+  const auto listener = started(machines.ca());
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17", "basicConstraints=CA:FALSE")), "<>");
+  EXPECT_EQ(name_shown_by(*listener,
+                          machines.issue("web-17", std::string(kForClients) + "\nbasicConstraints=CA:TRUE")),
+            "<>")
+      << "an authority is no machine";
+}
+
+TEST_F(TlsTest, CertificatesThatHaveExpiredNameNobody) {
+  TestAuthority machines;
+  const auto listener = started(machines.ca());
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17", kForClients, /*days=*/-1)), "<>");
+}
+
+TEST(CertifiedName, EndsWithItsCertificateThoughTheConnectionGoesOn) {
+  const CertifiedName shown{"web-17", 1'000};
+  EXPECT_EQ(shown.at(1'000), "web-17");
+  EXPECT_EQ(shown.at(1'001), "");
+}
+
+TEST_F(TlsTest, NamesAreTakenAsTheyAreAndNoneOfSeveral) {
+  TestAuthority machines;
+  const auto listener = started(machines.ca());
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("rack 7, web;17", kForClients)), "<rack 7, web;17>");
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17/CN=web-18", kForClients)), "<>");
+  EXPECT_EQ(name_shown_by(*listener, machines.issue("web-17\n", kForClients)), "<>");
 }
 
 TEST_F(TlsTest, NamesAreKeptFromRequestToRequestOfAConnection) {

@@ -4,9 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <optional>
+#include <thread>
 
 #include "http/token.h"
+#include "store/sqlite/database.h"
+#include "tests/eventually.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::server {
@@ -150,20 +156,21 @@ TEST_F(GateTest, RefusesWhatARoleDoesNotPermit) {
 
 TEST_F(GateTest, AMachineEnrolsAndIsKnownByItsOwnTokenFromThenOn) {
   open();
-  EXPECT_EQ(enrol("m1", "own token of m1"), "rack");
-  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own token of m1"}), "machine m1");
-  EXPECT_EQ(enrol("m1", "own token of m1"), "known") << "whose first reply was lost asks again";
+  EXPECT_EQ(enrol("m1", "own-token-of-machine-m1"), "rack");
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
+  EXPECT_EQ(enrol("m1", "own-token-of-machine-m1"), "known") << "whose first reply was lost asks again";
   open();
-  EXPECT_EQ(ask(*daemons_, kUpload, {"own token of m1"}), "machine m1") << "after a restart";
+  EXPECT_EQ(ask(*daemons_, kUpload, {"own-token-of-machine-m1"}), "machine m1") << "after a restart";
 }
 
 TEST_F(GateTest, NobodyTakesAMachinesPlace) {
   open();
-  enrol("m1", "own token of m1");
-  EXPECT_THAT(enrol("m1", "another token"), HasSubstr("is known already, by another token or a certificate"));
-  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"another token"}), HasSubstr("401"));
-  EXPECT_EQ(enrol("m2", "own token of m1"), "not its own") << "a cloned image";
-  EXPECT_THAT(ask(*daemons_, kRegister, {"token of m3", "token of alice"}), HasSubstr("401"))
+  enrol("m1", "own-token-of-machine-m1");
+  EXPECT_THAT(enrol("m1", "another-token-of-its-own"),
+              HasSubstr("is known already, by another token or a certificate"));
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"another-token-of-its-own"}), HasSubstr("401"));
+  EXPECT_EQ(enrol("m2", "own-token-of-machine-m1"), "not its own") << "a cloned image";
+  EXPECT_THAT(ask(*daemons_, kRegister, {"own-token-of-machine-m3", "token of alice"}), HasSubstr("401"))
       << "alice may not let machines in";
 }
 
@@ -175,15 +182,17 @@ TEST_F(GateTest, AnEnrolmentWithoutATokenOfItsOwnIsRefused) {
 
 TEST_F(GateTest, ARevokedMachineStaysOutUntilItIsReadmitted) {
   open();
-  enrol("m1", "own token of m1");
-  ASSERT_TRUE(gate_->accounts().revoke("m1", now_ns_));
+  enrol("m1", "own-token-of-machine-m1");
+  ASSERT_TRUE(gate_->accounts().revoke("m1", now_ns_).value());
   open();
-  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own token of m1"}), AllOf(HasSubstr("403"), HasSubstr("revoked")));
-  EXPECT_THAT(enrol("m1", "another token"), HasSubstr("revoked"));
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}),
+              AllOf(HasSubstr("403"), HasSubstr("revoked")));
+  EXPECT_THAT(enrol("m1", "another-token-of-its-own"), HasSubstr("revoked"));
   ASSERT_TRUE(gate_->accounts().readmit("m1"));
-  EXPECT_EQ(enrol("m1", "another token"), "rack");
-  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"another token"}), "machine m1");
-  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own token of m1"}), HasSubstr("401")) << "that is of before";
+  EXPECT_EQ(enrol("m1", "another-token-of-its-own"), "rack");
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"another-token-of-its-own"}), "machine m1");
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), HasSubstr("401"))
+      << "that is of before";
   EXPECT_EQ(gate_->accounts().readmit("m9").error().code, ErrorCode::kNotFound);
 }
 
@@ -196,7 +205,7 @@ TEST_F(GateTest, KnowsMachinesByTheirCertificates) {
   ASSERT_TRUE(gate_->enrol(caller_, "m1"));
   EXPECT_THAT(ask(*people_, kTop, {.certified_name = "m1"}), HasSubstr("403"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {}), HasSubstr("401"));
-  ASSERT_TRUE(gate_->accounts().revoke("m1", now_ns_));
+  ASSERT_TRUE(gate_->accounts().revoke("m1", now_ns_).value());
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {.certified_name = "m1"}), HasSubstr("revoked"));
 }
 
@@ -206,25 +215,56 @@ TEST_F(GateTest, NoTokenTakesThePlaceOfAMachineWithACertificate) {
   ask(*daemons_, kRegister, {.certified_name = "m1"});
   ASSERT_TRUE(gate_->enrol(caller_, "m1"));
   open();
-  EXPECT_THAT(enrol("m1", "a token"), HasSubstr("is known already"));
-  EXPECT_EQ(enrol("m2", "a token"), "rack");
+  EXPECT_THAT(enrol("m1", "a-token-of-its-own"), HasSubstr("is known already"));
+  EXPECT_EQ(enrol("m2", "a-token-of-its-own"), "rack");
   ASSERT_TRUE(gate_->accounts().readmit("m1"));
-  EXPECT_EQ(enrol("m1", "another token"), "rack") << "it has its certificate no more";
+  EXPECT_EQ(enrol("m1", "another-token-of-its-own"), "rack") << "it has its certificate no more";
+}
+
+TEST_F(GateTest, ACertificateDisplacesATokenInItsMachinesName) {
+  trusts_certificates_ = true;
+  open();
+  enrol("m1", "token-of-an-impostor");
+  ask(*daemons_, kRegister, {.certified_name = "m1"});
+  ASSERT_TRUE(gate_->enrol(caller_, "m1"));
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token-of-an-impostor"}), HasSubstr("401"));
+  open();
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token-of-an-impostor"}), HasSubstr("401")) << "after a restart";
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {.certified_name = "m1"}), "machine m1");
+}
+
+TEST_F(GateTest, AMachineThatRegistersByItsTokenKeepsIt) {
+  open();
+  enrol("m1", "own-token-of-machine-m1");
+  ask(*daemons_, kRegister, {"own-token-of-machine-m1"});
+  ASSERT_TRUE(gate_->enrol(caller_, "m1"));
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
+}
+
+TEST_F(GateTest, AMachinesTokenCannotBeGuessed) {
+  open();
+  for (const std::string& weak :
+       {std::string("short"), std::string("with a space in it"), std::string(257, 'x')}) {
+    EXPECT_EQ(ask(*daemons_, kRegister, {weak, "token of rack"}), "rack");
+    const Status enrolled = gate_->enrol(caller_, "m1");
+    ASSERT_FALSE(enrolled) << weak;
+    EXPECT_THAT(enrolled.error().text(), HasSubstr("16 to 256 visible characters"));
+  }
 }
 
 TEST_F(GateTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
   open(/*most_requests_per_minute=*/6);
-  enrol("m1", "own token of m1");
-  enrol("m2", "own token of m2");
+  enrol("m1", "own-token-of-machine-m1");
+  enrol("m2", "own-token-of-machine-m2");
   for (int request = 0; request < 6; ++request) {
-    EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own token of m1"}), "machine m1");
+    EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
   }
-  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own token of m1"}),
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}),
               AllOf(HasSubstr("429"), HasSubstr("too often")));
-  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own token of m2"}), "machine m2");
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m2"}), "machine m2");
   now_ns_ += 10 * kNsPerSecond;
-  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own token of m1"}), "machine m1");
-  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own token of m1"}), HasSubstr("429"));
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
+  EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), HasSubstr("429"));
 }
 
 TEST_F(GateTest, WritesDownWhoAskedForWhat) {
@@ -235,8 +275,8 @@ TEST_F(GateTest, WritesDownWhoAskedForWhat) {
   now_ns_ += kNsPerSecond;
   ask(*people_, kStop, {"token of root"});
   now_ns_ += kNsPerSecond;
-  enrol("m1", "own token of m1");
-  ask(*daemons_, kHeartbeat, {"own token of m1"});
+  enrol("m1", "own-token-of-machine-m1");
+  ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"});
   EXPECT_THAT(log(), ElementsAre("2x alice 10.0.0.7 GET /api/v1/top 200",
                                  "1x root 10.0.0.7 POST /api/v1/collection/stop 200",
                                  "1x rack  enrol machine m1 200"));
@@ -253,38 +293,123 @@ TEST_F(GateTest, CountsWhatItRefuses) {
                                  "1x alice 10.0.0.7 POST /fleet/v1/heartbeat 403"));
 }
 
-TEST(AuditLog, HoldsNoMoreThanSoManyDifferentRequests) {
-  const plimsoll::testing::TemporaryDirectory folder;
-  const std::string path = folder / "access.db";
-  {
-    AuditLog log(*store::AccessStore::open(path, sqlite::OpenMode::kReadWrite));
-    for (size_t request = 0; request < AuditLog::kMostDifferent + 1000; ++request) {
-      log.note({kStart, kStart, "nobody", "10.0.0.7", fmt::format("GET /{}", request), 404, 1});
-    }
+TEST_F(GateTest, StrangersWriteNothingOfTheirOwnDown) {
+  open();
+  http::Request request;
+  request.method = "GET";
+  request.query = {{"story", "of mine"}};
+  for (const std::string path : {"/one", "/two", "/three"}) {
+    request.path = path;
+    people_->answered(request, nullptr, 404);
   }
-  const auto kept = store::AccessStore::open(path, sqlite::OpenMode::kRead)->newest(100'000, INT64_MIN);
-  ASSERT_TRUE(kept);
-  uint64_t requests = 0;
-  uint64_t most = 0;
-  for (const store::AskedFor& one : *kept) {
-    requests += one.count;
-    most = std::max(most, one.count);
-  }
-  EXPECT_EQ(requests, AuditLog::kMostDifferent + 1000);
-  EXPECT_EQ(most, 1000);
+  now_ns_ += kNsPerSecond;
+  request.path = kTop.path;
+  EXPECT_TRUE(people_->admit(request, kTop));
+  people_->answered(request, &kTop, 401);
+  EXPECT_THAT(log(), ElementsAre("3x nobody  (no such route) 404", "1x nobody  GET /api/v1/top 401"));
 }
 
-TEST(AuditLog, ForgetsWhatIsOld) {
-  const plimsoll::testing::TemporaryDirectory folder;
-  auto store = *store::AccessStore::open(folder / "access.db", sqlite::OpenMode::kReadWrite);
-  AuditLog log(*store::AccessStore::open(folder / "access.db", sqlite::OpenMode::kReadWrite));
-  const int64_t later_ns = kStart + int64_t{91} * 24 * 3600 * kNsPerSecond;
-  log.note({kStart, kStart, "alice", "10.0.0.7", "GET /api/v1/top", 200, 1});
-  log.note({later_ns, later_ns, "bob", "10.0.0.7", "GET /api/v1/top", 200, 1});
+TEST_F(GateTest, MachinesAreKnownWhileTheDiskIsBusy) {
+  open();
+  enrol("m1", "own-token-of-machine-m1");
+  auto database = *sqlite::Database::open(folder_ / "access.db", sqlite::OpenMode::kReadWrite);
+  std::optional<sqlite::Transaction> slow = *sqlite::Transaction::begin(database);
+  std::atomic<bool> is_enrolled = false;
+  std::jthread enrolling([&] {
+    EXPECT_TRUE(gate_->accounts().enrol("m2", "hash", "rack", kStart));
+    is_enrolled = true;
+  });
+  for (int request = 0; request < 100; ++request) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
+  }
+  EXPECT_FALSE(is_enrolled) << "it is to wait for the disk, and nobody for it";
+  slow.reset();
+  enrolling.join();
+  EXPECT_TRUE(is_enrolled);
+}
+
+class AuditLogTest : public ::testing::Test {
+ protected:
+  store::AccessStore store() { return *store::AccessStore::open(path_, sqlite::OpenMode::kReadWrite); }
+  std::vector<store::AskedFor> kept() { return store().newest(100'000, INT64_MIN).value(); }
+  uint64_t kept_of(std::string_view caller) {
+    uint64_t requests = 0;
+    for (const store::AskedFor& one : kept()) {
+      requests += one.caller == caller ? one.count : 0;
+    }
+    return requests;
+  }
+  static store::AskedFor asked(std::string caller, std::string request, unsigned status = 200,
+                               int64_t at_ns = kStart) {
+    return {at_ns, at_ns, std::move(caller), "10.0.0.7", std::move(request), status, 1};
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::string path_ = folder_ / "access.db";
+};
+
+TEST_F(AuditLogTest, StrangersHideNobodysRequests) {
+  {
+    AuditLog log(store());
+    for (size_t request = 0; request < AuditLog::kMostOfStrangers + 1000; ++request) {
+      log.note(asked("nobody", fmt::format("GET /{}", request), 401), Asker::kStranger);
+    }
+    log.note(asked("nobody", "GET /0", 401), Asker::kStranger);
+    log.note(asked("alice", "GET /api/v1/top"), Asker::kKnown);
+    log.note(asked("root", "POST /api/v1/collection/stop"), Asker::kOrderer);
+  }
+  EXPECT_EQ(kept_of("nobody"), AuditLog::kMostOfStrangers + 1) << "what is there already is counted on";
+  EXPECT_EQ(kept_of("(others)"), 1000);
+  EXPECT_EQ(kept_of("alice"), 1);
+  EXPECT_EQ(kept_of("root"), 1);
+  EXPECT_EQ(kept().size(), AuditLog::kMostOfStrangers + 3);
+}
+
+TEST_F(AuditLogTest, WhoIsKnownHidesNoOrders) {
+  {
+    AuditLog log(store());
+    for (size_t request = 0; request < AuditLog::kMostOfKnown + 1000; ++request) {
+      log.note(asked("alice", fmt::format("GET /{}", request)), Asker::kKnown);
+    }
+    for (const std::string machine : {"m1", "m2"}) {
+      log.note(asked("rack", "enrol machine " + machine), Asker::kOrderer);
+    }
+  }
+  EXPECT_EQ(kept_of("alice"), AuditLog::kMostOfKnown);
+  EXPECT_EQ(kept_of("(others)"), 1000);
+  EXPECT_EQ(kept_of("rack"), 2);
+}
+
+TEST_F(AuditLogTest, WritesThoughNobodyAsksAgain) {
+  AuditLog log(store(), std::chrono::milliseconds(5));
+  log.note(asked("alice", "GET /api/v1/top"), Asker::kKnown);
+  EXPECT_TRUE(plimsoll::testing::eventually([&] { return kept_of("alice") == 1; }));
+}
+
+TEST_F(AuditLogTest, ForgetsWhatIsOldAndStrangersRequestsFirst) {
+  constexpr int64_t kDay = int64_t{24} * 3600 * kNsPerSecond;
+  AuditLog log(store());
+  log.note(asked("alice", "GET /1"), Asker::kKnown);
+  log.note(asked("bob", "GET /2", 200, kStart + 83 * kDay), Asker::kKnown);
+  log.note(asked("nobody", "GET /3", 401, kStart + 83 * kDay), Asker::kStranger);
+  log.note(asked("nobody", "GET /4", 401, kStart + 91 * kDay), Asker::kStranger);
   ASSERT_TRUE(log.write());
-  const auto kept = store.newest(10, INT64_MIN);
-  ASSERT_EQ(kept->size(), 1);
-  EXPECT_EQ(kept->front().caller, "bob");
+  std::vector<std::string> requests;
+  for (const store::AskedFor& one : kept()) {
+    requests.push_back(one.request);
+  }
+  EXPECT_THAT(requests, ElementsAre("GET /4", "GET /2"));
+}
+
+TEST_F(AuditLogTest, IsOfSoManyRowsAtMost) {
+  const store::KeptRequests most{.all_ns = kStart, .refused_strangers_ns = kStart, .most_rows = 3};
+  store::AccessStore log = store();
+  for (int request = 1; request <= 5; ++request) {
+    ASSERT_TRUE(log.add({asked("alice", fmt::format("GET /{}", request))}, kStart, most));
+  }
+  ASSERT_EQ(kept().size(), 3);
+  EXPECT_EQ(kept().back().request, "GET /3");
 }
 
 }  // namespace
