@@ -13,7 +13,8 @@ Result<Assignment> plan(const AssignmentRequest& request) {
   if (!input->lost_jobs.empty()) {
     return fail_lost(*input);
   }
-  Assignment assignment{.input = std::move(*input)};
+  Assignment assignment;
+  assignment.input = std::move(*input);
   if (request.texts.today) {
     auto today = read_today(*request.texts.today, assignment.input);
     if (!today) {
