@@ -46,7 +46,6 @@ Result<double> least_cost_by_glpk(const query::PlacementProblem& problem) {
   glp_smcp how;
   glp_init_smcp(&how);
   how.msg_lev = GLP_MSG_ERR;
-  how.meth = GLP_DUALP;
   how.presolve = GLP_ON;
   if (glp_simplex(glpk.get(), &how) != 0 || glp_get_status(glpk.get()) != GLP_OPT) {
     return fail(ErrorCode::kUnsupported, "GLPK finds no optimum");

@@ -1,4 +1,4 @@
-// GLPK's dual simplex method, behind its presolve, on the same problem.
+// GLPK's primal simplex method, behind its presolve, on the same problem: its default, and a quarter of what its dual one takes.
 #pragma once
 
 #include "base/result.h"

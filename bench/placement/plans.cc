@@ -31,7 +31,7 @@ Status add_peer(const query::PlacementProblem& problem, double cost, Measurement
   if (!least) {
     return propagate(least);
   }
-  measurement.peer = "GLPK, dual simplex, presolve";
+  measurement.peer = "GLPK, primal simplex, presolve";
   measurement.peer_value = cpu_s_since(start_ns);
   measurement.note += fmt::format("; costs differ by {:.1g} of them", std::abs(cost / *least - 1));
   return {};

@@ -25,8 +25,7 @@ void optimize(ClpSimplex& simplex) {
   ClpSolve how;
   how.setSolveType(ClpSolve::useDual);
   simplex.initialSolve(how);
-  if (simplex.status() != kOptimal) {
-    // Presolve judges what cannot be by its own tolerance.
+  if (simplex.status() != kOptimal && simplex.status() != kInfeasible) {
     how.setPresolveType(ClpSolve::presolveOff);
     simplex.initialSolve(how);
   }

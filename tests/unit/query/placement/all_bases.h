@@ -52,12 +52,12 @@ inline std::optional<std::vector<long double>> basic_values(const StandardForm& 
 // Nothing: no values fulfil the rows.
 inline std::optional<double> least_of_all_bases(const StandardForm& form) {
   std::optional<double> least;
-  std::vector<bool> is_chosen(form.columns.size());
-  std::fill_n(is_chosen.begin(), form.bounds.size(), true);
+  std::vector<char> is_chosen(form.columns.size());
+  std::fill_n(is_chosen.begin(), form.bounds.size(), 1);
   do {
     std::vector<size_t> chosen;
     for (size_t i = 0; i < is_chosen.size(); ++i) {
-      if (is_chosen[i]) {
+      if (is_chosen[i] != 0) {
         chosen.push_back(i);
       }
     }
