@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "base/suggest.h"
+#include "cli/assign_command_line.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/store_command_line.h"
@@ -160,6 +161,7 @@ struct Options {
   CalibrateOptions calibrate;
   StoreCompactOptions store_compact;
   WsmeterPlanOptions wsmeter_plan;
+  AssignOptions assign;
   SymbolOptions symbols;
 };
 
@@ -179,6 +181,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_store_compact(options.store_compact);
   } else if (app.got_subcommand("wsmeter")) {
     done = run_wsmeter_plan(options.wsmeter_plan);
+  } else if (app.got_subcommand("assign")) {
+    done = run_assign(options.assign);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -222,6 +226,7 @@ int run(int argc, char** argv) {
   add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);
   add_wsmeter_command(app, options.wsmeter_plan);
+  add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
   try {
     app.parse(argc, argv);
