@@ -159,7 +159,7 @@ struct Options {
   DemoOptions demo;
   CalibrateOptions calibrate;
   StoreCompactOptions store_compact;
-  WsmeterPlanOptions wsmeter_plan;
+  WsmeterOptions wsmeter;
   SymbolOptions symbols;
 };
 
@@ -178,7 +178,7 @@ int run_parsed(const CLI::App& app, const Options& options) {
   } else if (app.got_subcommand("store")) {
     done = run_store_compact(options.store_compact);
   } else if (app.got_subcommand("wsmeter")) {
-    done = run_wsmeter_plan(options.wsmeter_plan);
+    done = run_wsmeter_command(app, options.wsmeter);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -221,7 +221,7 @@ int run(int argc, char** argv) {
   add_token(app, options.token);
   add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);
-  add_wsmeter_command(app, options.wsmeter_plan);
+  add_wsmeter_command(app, options.wsmeter);
   add_symbol_commands(app, options.symbols);
   try {
     app.parse(argc, argv);

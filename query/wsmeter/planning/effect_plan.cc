@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "query/statistics/student_t.h"
 
 namespace plimsoll::query {
 namespace {
 
-// Each plan has more observations than the one before; in practice the third is the last.
+// Until one suffices, each plan has more observations than the one before; in practice the third is the last.
 constexpr int kMostRounds = 50;
 constexpr double kUpperTail = 0.975;
 constexpr double kRounding = 1e-9;
@@ -78,21 +79,27 @@ Result<EffectPlan> plan_for_effect(std::span<const PlannedJob> jobs, const Effec
   if (auto checked = check(goal); !checked) {
     return propagate(checked);
   }
-  double degrees = std::numeric_limits<double>::infinity();
-  double wanted = goal.effect / deviations_in_effect(goal.power, degrees);
-  for (int round = 0;; ++round) {
+  std::optional<EffectPlan> best;
+  double wanted = goal.effect / deviations_in_effect(goal.power, std::numeric_limits<double>::infinity());
+  for (int round = 0; round < kMostRounds; ++round) {
     auto plan = plan_of(jobs, goal, wanted);
     if (!plan) {
       return propagate(plan);
     }
-    degrees = degrees_of(jobs, plan->observe, goal);
-    const double suffices = goal.effect / deviations_in_effect(goal.power, degrees);
-    if (plan->deviation <= suffices * (1 + kRounding) || round == kMostRounds) {
-      const double margin = deviations_in_effect(0.5, degrees) * plan->deviation;
-      return EffectPlan{.plan = std::move(*plan), .degrees = degrees, .margin = margin};
+    const double degrees = degrees_of(jobs, plan->observe, goal);
+    wanted = goal.effect / deviations_in_effect(goal.power, degrees);
+    const bool suffices = plan->deviation <= wanted * (1 + kRounding);
+    if (best && (!suffices || plan->cost >= best->plan.cost)) {
+      break;
     }
-    wanted = suffices;
+    if (suffices) {
+      // With as many observations the quantile is smaller than it was taken to be: fewer may do.
+      const double margin = deviations_in_effect(0.5, degrees) * plan->deviation;
+      best = EffectPlan{.plan = std::move(*plan), .degrees = degrees, .margin = margin};
+    }
   }
+  return best ? Result<EffectPlan>(std::move(*best))
+              : fail(ErrorCode::kNotFound, "no plan's degrees of freedom suffice for {:.4g}", goal.effect);
 }
 
 }  // namespace plimsoll::query
