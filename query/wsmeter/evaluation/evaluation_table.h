@@ -14,8 +14,8 @@ namespace plimsoll::query {
 struct EvaluationRequest {
   std::string current;  // platforms
   std::string other;
-  EvaluationMethod method;
-  std::optional<double> margin;  // that the metric is to have, above 0
+  EvaluationMethod method = {};
+  std::optional<double> margin = {};  // that the metric is to have, above 0
 };
 
 struct EvaluationTables {

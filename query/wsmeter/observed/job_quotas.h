@@ -13,9 +13,9 @@ namespace plimsoll::query {
 
 struct JobQuota {
   std::string job;
-  double quota = 0;                  // of all its instances together, in any unit; 0: it does not count
-  std::optional<int64_t> instances;  // at least 1; nothing: as many as were observed
-  std::optional<double> cost;        // of observing one instance, above 0; nothing: its quota
+  double quota = 0;                       // of all its instances together, in any unit; 0: it does not count
+  std::optional<int64_t> instances = {};  // at least 1; nothing: as many as were observed
+  std::optional<double> cost = {};        // of observing one instance, above 0; nothing: its quota
 };
 
 // A CSV text, gzipped or not, with the columns job and quota (or quota_cores, quota_cpus), and perhaps instances and cost; others are passed
