@@ -160,7 +160,7 @@ struct Options {
   DemoOptions demo;
   CalibrateOptions calibrate;
   StoreCompactOptions store_compact;
-  WsmeterPlanOptions wsmeter_plan;
+  WsmeterOptions wsmeter;
   AssignOptions assign;
   SymbolOptions symbols;
 };
@@ -180,7 +180,7 @@ int run_parsed(const CLI::App& app, const Options& options) {
   } else if (app.got_subcommand("store")) {
     done = run_store_compact(options.store_compact);
   } else if (app.got_subcommand("wsmeter")) {
-    done = run_wsmeter_plan(options.wsmeter_plan);
+    done = run_wsmeter_command(app, options.wsmeter);
   } else if (app.got_subcommand("assign")) {
     done = run_assign(options.assign);
   } else if (gives_symbol_command(app)) {
@@ -225,7 +225,7 @@ int run(int argc, char** argv) {
   add_token(app, options.token);
   add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);
-  add_wsmeter_command(app, options.wsmeter_plan);
+  add_wsmeter_command(app, options.wsmeter);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
   try {

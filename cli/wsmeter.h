@@ -5,7 +5,9 @@
 
 #include "base/result.h"
 #include "query/table/table.h"
+#include "query/wsmeter/evaluation/evaluation_table.h"
 #include "query/wsmeter/planning/plan_table.h"
+#include "query/wsmeter/validation/validation.h"
 
 namespace plimsoll::cli {
 
@@ -14,6 +16,37 @@ struct WsmeterPlanOptions {
   query::PlanRequest request;
   query::TableForm form = query::TableForm::kText;
 };
+
+// CSV files, gzipped or not.
+struct WsmeterTables {
+  std::string performance;
+  std::string jobs;
+};
+
+struct WsmeterEvaluateOptions {
+  WsmeterTables tables;
+  std::string test;  // empty: the new platform's observations are in `tables.performance`
+  query::EvaluationRequest request;
+  query::TableForm form = query::TableForm::kText;
+};
+
+struct WsmeterValidateOptions {
+  WsmeterTables tables;
+  query::ValidationRequest request;  // but for its goal, which is one of these
+  double margin = 0;                 // 0: --detect is given
+  double detect = 0;
+  double power = 0.95;
+  query::TableForm form = query::TableForm::kText;
+};
+
+struct WsmeterOptions {
+  WsmeterPlanOptions plan;
+  WsmeterEvaluateOptions evaluate;
+  WsmeterValidateOptions validate;
+};
+
 Status run_wsmeter_plan(const WsmeterPlanOptions& options);
+Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options);
+Status run_wsmeter_validate(const WsmeterValidateOptions& options);
 
 }  // namespace plimsoll::cli

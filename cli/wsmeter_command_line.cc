@@ -7,11 +7,26 @@
 
 namespace plimsoll::cli {
 
-void add_wsmeter_command(CLI::App& app, WsmeterPlanOptions& plan) {
-  auto* wsmeter = app.add_subcommand("wsmeter", "What a change is worth, decided with the fewest machines");
-  wsmeter->require_subcommand(1);
+namespace {
+
+void add_detect(CLI::App& command, double& effect, double& power) {
+  auto* detect =
+      command
+          .add_option("--detect", effect,
+                      "In place of --margin: an effect that is to be found, as a share of the metric")
+          ->type_name("SHARE")
+          ->check(CLI::Range(1e-9, 1e3))
+          ->excludes("--margin");
+  command
+      .add_option("--power", power, "Probability with which --detect's effect is to be found (default 0.95)")
+      ->type_name("P")
+      ->check(CLI::Range(0.5, 0.999999))
+      ->needs(detect);
+}
+
+void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
   auto* command =
-      wsmeter->add_subcommand("plan", "How many instances of each job to observe, for the least cost");
+      wsmeter.add_subcommand("plan", "How many instances of each job to observe, for the least cost");
   command
       ->add_option(
           "--table", plan.table,
@@ -24,8 +39,8 @@ void add_wsmeter_command(CLI::App& app, WsmeterPlanOptions& plan) {
           "--margin", plan.request.margin,
           "Margin of error that the quota-weighted metric is to have, as a share of it (0.03 for 3 %)")
       ->type_name("SHARE")
-      ->required()
       ->check(CLI::Range(1e-9, 1e3));
+  add_detect(*command, plan.request.detect, plan.request.power);
   command->add_option("--z", plan.request.z, "Deviations in a margin (default 1.96, for 95 %)")
       ->type_name("Z")
       ->check(CLI::Range(1e-3, 100.0));
@@ -49,6 +64,107 @@ void add_wsmeter_command(CLI::App& app, WsmeterPlanOptions& plan) {
       "Examples:\n"
       "  plimsoll wsmeter plan --table jobs.csv --margin 0.03\n"
       "  plimsoll wsmeter plan --table jobs.csv --margin 0.01 --finite --json\n");
+}
+
+void add_tables(CLI::App& command, WsmeterTables& tables, std::string& current, std::string& other) {
+  command
+      .add_option("--performance", tables.performance,
+                  "CSV, gzipped or not, with the columns platform, job, instance, performance (\"-\": "
+                  "standard input)")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--jobs", tables.jobs, "CSV with the columns job, quota and perhaps instances, cost")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--current", current, "Platform of the current fleet")
+      ->type_name("PLATFORM")
+      ->required();
+  command.add_option("--new", other, "Platform that is to be judged")->type_name("PLATFORM")->required();
+}
+
+void add_evaluate(CLI::App& wsmeter, WsmeterEvaluateOptions& options) {
+  auto* command =
+      wsmeter.add_subcommand("evaluate", "Whether another platform is better, by test observations");
+  query::EvaluationRequest& request = options.request;
+  add_tables(*command, options.tables, request.current, request.other);
+  command
+      ->add_option("--test", options.test, "CSV of the test's performance, where it is in a file of its own")
+      ->type_name("FILE");
+  command->add_flag("--current-sample", request.method.is_current_sample,
+                    "The current platform's observations are a sample, not all there are");
+  command->add_flag(
+      "--finite", request.method.is_finite_population,
+      "Each job's instances (column instances, else those of the current platform) are all that is "
+      "asked about");
+  command
+      ->add_option("--margin", request.margin,
+                   "Margin that the metric is to have: says what more to observe where it has not")
+      ->type_name("SHARE")
+      ->check(CLI::Range(1e-9, 1e3));
+  add_forms(*command, options.form);
+  command->footer(
+      "Example:\n"
+      "  plimsoll wsmeter evaluate --performance fleet.csv --test test.csv --jobs jobs.csv --current old "
+      "--new new --margin 0.01\n");
+}
+
+void add_feature(CLI::App& command, query::ValidationRequest& request) {
+  command.add_option("--scale", request.scale, "Multiplies the new platform's performance by it")
+      ->type_name("X")
+      ->check(CLI::Range(1e-3, 1e3));
+  command
+      .add_option("--on", request.share,
+                  "Share of the quota, of random jobs, that --scale applies to (default 1)")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 1.0));
+}
+
+void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
+  auto* command =
+      wsmeter.add_subcommand("validate", "How often the intervals of random test clusters hold the truth");
+  query::ValidationRequest& request = options.request;
+  add_tables(*command, options.tables, request.current, request.other);
+  command->add_option("--trials", request.trials, "Test clusters that are drawn (default 2000)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
+  command->add_option("--margin", options.margin, "Margin that test clusters are planned for")
+      ->type_name("SHARE")
+      ->check(CLI::Range(1e-9, 1e3));
+  add_detect(*command, options.detect, options.power);
+  add_feature(*command, request);
+  command->add_option("--seed", request.seed, "Of the random numbers (default 1)")->type_name("S");
+  const std::map<std::string, query::ClusterModel> models{{"job", query::ClusterModel::kJob},
+                                                          {"machine", query::ClusterModel::kMachine},
+                                                          {"both", query::ClusterModel::kBoth}};
+  command
+      ->add_option("--model", request.model, "Clusters made job by job (default), of whole machines, or both")
+      ->type_name("job|machine|both")
+      ->transform(CLI::CheckedTransformer(models, CLI::ignore_case));
+  add_forms(*command, options.form);
+  command->footer(
+      "Examples:\n"
+      "  plimsoll wsmeter validate --performance p.csv.gz --jobs jobs.csv --current A --new B --margin 0.02\n"
+      "  plimsoll wsmeter validate --performance p.csv.gz --jobs jobs.csv --current A --new A --detect 0.01 "
+      "--scale 1.05 --on 0.2\n");
+}
+
+}  // namespace
+
+void add_wsmeter_command(CLI::App& app, WsmeterOptions& options) {
+  auto* wsmeter = app.add_subcommand("wsmeter", "What a change is worth, decided with the fewest machines");
+  wsmeter->require_subcommand(1);
+  add_plan(*wsmeter, options.plan);
+  add_evaluate(*wsmeter, options.evaluate);
+  add_validate(*wsmeter, options.validate);
+}
+
+Status run_wsmeter_command(const CLI::App& app, const WsmeterOptions& options) {
+  const CLI::App* wsmeter = app.get_subcommand("wsmeter");
+  if (wsmeter->got_subcommand("evaluate")) {
+    return run_wsmeter_evaluate(options.evaluate);
+  }
+  return wsmeter->got_subcommand("validate") ? run_wsmeter_validate(options.validate)
+                                             : run_wsmeter_plan(options.plan);
 }
 
 }  // namespace plimsoll::cli

@@ -9,6 +9,8 @@ class App;
 
 namespace plimsoll::cli {
 
-void add_wsmeter_command(CLI::App& app, WsmeterPlanOptions& plan);
+void add_wsmeter_command(CLI::App& app, WsmeterOptions& options);
+// The one of its subcommands that was given.
+Status run_wsmeter_command(const CLI::App& app, const WsmeterOptions& options);
 
 }  // namespace plimsoll::cli

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "formats/csv.h"
+#include "query/wsmeter/planning/effect_plan.h"
 
 namespace plimsoll::query {
 namespace {
@@ -23,10 +24,10 @@ class Columns {
  public:
   explicit Columns(const formats::CsvTable& table) : table_(table) {}
 
-  bool has(std::string_view name) const { return table_.column(name).has_value(); }
+  bool has(std::string_view name) const { return column(name).has_value(); }
 
   Result<double> number(const formats::CsvTable::Row& row, std::string_view name) const {
-    const std::string& text = row.fields[table_.column(name).value_or(0)];
+    const std::string& text = row.fields[place_of(name)];
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
@@ -36,6 +37,13 @@ class Columns {
   }
 
  private:
+  // Quotas have the name that they have in other tables, too.
+  std::optional<size_t> column(std::string_view name) const {
+    const auto place = table_.column(name);
+    return place || name != "quota" ? place : table_.column("quota_cores");
+  }
+  size_t place_of(std::string_view name) const { return column(name).value_or(0); }
+
   const formats::CsvTable& table_;
 };
 
@@ -151,6 +159,38 @@ std::string gap_note(const ObservationPlan& plan) {
                      100 * (1 - plan.least_cost / plan.cost));
 }
 
+struct PlanWithMargin {
+  ObservationPlan plan;
+  double margin = 0;
+};
+
+Result<PlanWithMargin> plan_for_margin(std::span<const PlannedJob> jobs, const PlanRequest& request) {
+  auto plan = plan_observations(jobs, {.deviation = request.margin / request.z,
+                                       .least = request.least,
+                                       .is_finite_population = request.is_finite_population,
+                                       .rounding = request.rounding});
+  if (!plan) {
+    return propagate(plan, "planning for a margin of {:.4g} %", 100 * request.margin);
+  }
+  const double margin = plan->deviation * request.z;
+  return PlanWithMargin{.plan = std::move(*plan), .margin = margin};
+}
+
+Result<PlanWithMargin> plan_of(std::span<const PlannedJob> jobs, const PlanRequest& request) {
+  if (request.detect == 0) {
+    return plan_for_margin(jobs, request);
+  }
+  auto plan = plan_for_effect(jobs, {.effect = request.detect,
+                                     .power = request.power,
+                                     .least = request.least,
+                                     .is_finite_population = request.is_finite_population,
+                                     .rounding = request.rounding});
+  if (!plan) {
+    return propagate(plan, "planning to find an effect of {:.4g} %", 100 * request.detect);
+  }
+  return PlanWithMargin{.plan = std::move(plan->plan), .margin = plan->margin};
+}
+
 }  // namespace
 
 Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request) {
@@ -162,25 +202,22 @@ Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request) 
   for (const NamedJob& job : *jobs) {
     planned.push_back(job.job);
   }
-  const auto plan = plan_observations(planned, {.deviation = request.margin / request.z,
-                                                .least = request.least,
-                                                .is_finite_population = request.is_finite_population,
-                                                .rounding = request.rounding});
+  const auto plan = plan_of(planned, request);
   if (!plan) {
-    return propagate(plan, "planning for a margin of {:.4g} %", 100 * request.margin);
+    return propagate(plan);
   }
   Table table;
   table.columns = {{"job", ""}, {"weight", "share"}, {"observe", "instances"}, {"cost", "cost"}};
   int64_t observed = 0;
   for (size_t i = 0; i < planned.size(); ++i) {
-    const int64_t count = plan->observe[i];
+    const int64_t count = plan->plan.observe[i];
     observed += count;
     table.rows.push_back(
         {(*jobs)[i].name, planned[i].weight, count, planned[i].cost * static_cast<double>(count)});
   }
   table.notes.push_back(fmt::format("{} instances, which cost {:.6g}, for a margin of {:.4g} %", observed,
-                                    plan->cost, 100 * plan->deviation * request.z));
-  table.notes.push_back(gap_note(*plan));
+                                    plan->plan.cost, 100 * plan->margin));
+  table.notes.push_back(gap_note(plan->plan));
   return table;
 }
 

@@ -44,6 +44,14 @@ TEST(PlanTable, WithoutInstancesThereAreAsManyAsAreWanted) {
             "job,weight,observe,cost\na,1,1000000,1000000\n");
 }
 
+TEST(PlanTable, MayBeAskedToFindAnEffect) {
+  // ((1.98 + 1.66) x 0.1 / 0.03)^2 = 147
+  const auto table =
+      plan_table("job,quota_cores,mean,stddev,cost\na,1,1,0.1,1\n", {.detect = 0.03, .power = 0.95});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_NEAR(static_cast<double>(std::get<int64_t>(table->rows[0][2])), 147, 1);
+}
+
 TEST(PlanTable, ThatMakesNoSenseSaysWhere) {
   const auto why = [](const std::string& row) {
     return csv("job,quota,mean,stddev,instances,cost\na,1,1,0.1,1000,1\n" + row + "\n", {.margin = 0.03});

@@ -1,0 +1,135 @@
+#include "query/wsmeter/evaluation/evaluation_table.h"
+
+#include <cmath>
+
+namespace plimsoll::query {
+namespace {
+
+constexpr std::string_view kAll = "(all)";
+
+std::string text_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kBetter:
+      return "better";
+    case Verdict::kWorse:
+      return "worse";
+    case Verdict::kCannotTell:
+      break;
+  }
+  return "cannot tell";
+}
+
+Result<InstancesByJob> arm_of(std::string_view csv, std::string_view platform, std::string_view what) {
+  const auto table = read_performance(csv);
+  if (!table) {
+    return propagate(table, "{}", what);
+  }
+  const auto jobs = platform_of(*table, platform);
+  return jobs ? Result<InstancesByJob>(**jobs) : propagate(jobs, "{}", what);
+}
+
+Result<Comparison> read_arms(const EvaluationTables& tables, const EvaluationRequest& request) {
+  if (request.margin && (!std::isfinite(*request.margin) || *request.margin <= 0)) {
+    return fail(ErrorCode::kInvalid, "a margin of {} cannot be asked for: it is to be above 0",
+                *request.margin);
+  }
+  const auto quotas = read_job_quotas(tables.jobs);
+  if (!quotas) {
+    return propagate(quotas, "the table of jobs");
+  }
+  const auto current = arm_of(tables.performance, request.current, "the table of performance");
+  if (!current) {
+    return propagate(current);
+  }
+  const auto other = tables.test ? arm_of(*tables.test, request.other, "the table of test observations")
+                                 : arm_of(tables.performance, request.other, "the table of performance");
+  if (!other) {
+    return propagate(other);
+  }
+  // A census may have one instance; a sample of one has no deviation.
+  return compare_arms(*current, *other, *quotas,
+                      {.current = request.method.is_current_sample ? size_t{2} : size_t{1}, .other = 2});
+}
+
+// How many of each job should have been observed; nothing where those observed suffice, or no number would.
+std::vector<Value> wanted_of(const Comparison& comparison, const Evaluation& evaluation,
+                             const EvaluationRequest& request, Table& table) {
+  std::vector<Value> wanted(comparison.jobs.size());
+  if (!request.margin || evaluation.metric.margin <= *request.margin) {
+    return wanted;
+  }
+  const auto planned = observations_for(comparison.jobs, request.method, *request.margin);
+  if (!planned) {
+    table.notes.push_back(fmt::format("a margin of {:.4g} % is out of reach: {}", 100 * *request.margin,
+                                      planned.error().message));
+    return wanted;
+  }
+  int64_t missing = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    wanted[i] = (*planned)[i];
+    missing += std::max(int64_t{0}, (*planned)[i] - static_cast<int64_t>(comparison.jobs[i].other.size()));
+  }
+  table.notes.push_back(
+      fmt::format("the margin is not the {:.4g} % asked for: {} more instances, so that each job has those "
+                  "wanted, would do",
+                  100 * *request.margin, missing));
+  return wanted;
+}
+
+std::vector<Value> row_of(std::string job, double weight, const MetricEstimate& estimate, int64_t observed,
+                          Value wanted) {
+  return {std::move(job),
+          weight,
+          estimate.value,
+          estimate.margin,
+          observed,
+          std::move(wanted),
+          text_of(verdict_of(estimate)),
+          std::string()};
+}
+
+void add_rows(const Comparison& comparison, const Evaluation& evaluation, std::vector<Value> wanted,
+              Table& table) {
+  int64_t observed = 0;
+  for (const ComparedJob& job : comparison.jobs) {
+    observed += static_cast<int64_t>(job.other.size());
+  }
+  table.rows.push_back(row_of(std::string(kAll), 1, evaluation.metric, observed, {}));
+  for (size_t i = 0; i < comparison.jobs.size(); ++i) {
+    const ComparedJob& job = comparison.jobs[i];
+    table.rows.push_back(row_of(job.job.job, job.weight, evaluation.jobs[i],
+                                static_cast<int64_t>(job.other.size()), std::move(wanted[i])));
+  }
+  for (const ExcludedJob& job : comparison.excluded) {
+    table.rows.push_back({job.job, {}, {}, {}, {}, {}, std::string("left out"), job.reason});
+  }
+}
+
+std::string verdict_note(const MetricEstimate& metric) {
+  return fmt::format("{}: the metric changes by {:+.4g} % +-{:.3g} % (95 %, {:.3g} degrees of freedom)",
+                     text_of(verdict_of(metric)), 100 * (metric.value - 1), 100 * metric.margin,
+                     metric.degrees);
+}
+
+}  // namespace
+
+Result<Table> evaluation_table(const EvaluationTables& tables, const EvaluationRequest& request) {
+  const auto comparison = read_arms(tables, request);
+  if (!comparison) {
+    return propagate(comparison);
+  }
+  const Evaluation evaluation = evaluate(comparison->jobs, request.method);
+  Table table;
+  table.columns = {{"job", ""},      {"weight", "share"},     {"ratio", ""},   {"ratio_margin", ""},
+                   {"observed", ""}, {"wanted", "instances"}, {"verdict", ""}, {"reason", ""}};
+  table.notes.push_back(verdict_note(evaluation.metric));
+  table.notes.push_back(fmt::format("{} jobs, {:.4g} % of the quota; {} left out", comparison->jobs.size(),
+                                    100 * comparison->coverage, comparison->excluded.size()));
+  table.notes.push_back(request.method.is_current_sample ? "the current fleet counts as a sample"
+                                                         : "the current fleet counts as known as a whole");
+  std::vector<Value> wanted = wanted_of(*comparison, evaluation, request, table);
+  add_rows(*comparison, evaluation, std::move(wanted), table);
+  return table;
+}
+
+}  // namespace plimsoll::query

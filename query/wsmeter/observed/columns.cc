@@ -1,0 +1,54 @@
+#include "query/wsmeter/observed/columns.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/byte_reader.h"
+#include "formats/gzip.h"
+
+namespace plimsoll::query {
+namespace {
+
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
+
+}  // namespace
+
+Result<formats::CsvTable> read_table(std::string_view content) {
+  if (!formats::looks_gzipped(as_bytes(content))) {
+    return formats::read_csv(content);
+  }
+  const auto text = formats::gunzip(as_bytes(content), kMaxBytes);
+  return text ? formats::read_csv(*text) : propagate(text);
+}
+
+Column::Column(const formats::CsvTable& table, std::initializer_list<std::string_view> names)
+    : name_(*names.begin()) {
+  for (const std::string_view name : names) {
+    if (const auto place = table.column(name); place && !place_) {
+      place_ = place;
+      name_ = name;
+    }
+  }
+}
+
+Status Column::require(std::string hint) const {
+  return place_ ? Status()
+                : with_hint(fail(ErrorCode::kInvalid, "no column is called \"{}\"", name_), std::move(hint));
+}
+
+const std::string& Column::text(const formats::CsvTable::Row& row) const {
+  static const std::string kNone;
+  return place_ ? row.fields[*place_] : kNone;
+}
+
+Result<double> Column::number(const formats::CsvTable::Row& row) const {
+  const std::string& text = this->text(row);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) {
+    return value;
+  }
+  return fail(ErrorCode::kInvalid, "line {}: {} is to be a number, not \"{}\"", row.line, name_, text);
+}
+
+}  // namespace plimsoll::query

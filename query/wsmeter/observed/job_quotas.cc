@@ -1,0 +1,113 @@
+#include "query/wsmeter/observed/job_quotas.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "query/wsmeter/observed/columns.h"
+
+namespace plimsoll::query {
+namespace {
+
+// What doubles still count.
+constexpr double kMostInstances = 0x1p50;
+
+struct JobColumns {
+  Column job;
+  Column quota;
+  Column instances;
+  Column cost;
+};
+
+Status read_instances(const JobColumns& columns, const formats::CsvTable::Row& row, JobQuota& job) {
+  if (!columns.instances.is_there() || columns.instances.text(row).empty()) {
+    return {};
+  }
+  const auto instances = columns.instances.number(row);
+  if (!instances) {
+    return propagate(instances);
+  }
+  if (*instances < 1 || *instances > kMostInstances || std::floor(*instances) != *instances) {
+    return fail(ErrorCode::kInvalid, "line {}: there are to be whole instances, at least 1, not {}", row.line,
+                *instances);
+  }
+  job.instances = static_cast<int64_t>(*instances);
+  return {};
+}
+
+Status read_cost(const JobColumns& columns, const formats::CsvTable::Row& row, JobQuota& job) {
+  if (!columns.cost.is_there() || columns.cost.text(row).empty()) {
+    return {};
+  }
+  const auto cost = columns.cost.number(row);
+  if (!cost) {
+    return propagate(cost);
+  }
+  if (*cost <= 0) {
+    return fail(ErrorCode::kInvalid, "line {}: observing an instance costs {}, which is to be above 0",
+                row.line, *cost);
+  }
+  job.cost = *cost;
+  return {};
+}
+
+Result<JobQuota> read_job(const JobColumns& columns, const formats::CsvTable::Row& row) {
+  JobQuota job;
+  job.job = columns.job.text(row);
+  const auto quota = columns.quota.number(row);
+  if (!quota) {
+    return propagate(quota);
+  }
+  if (*quota < 0) {
+    return fail(ErrorCode::kInvalid, "line {}: the quota of {} is {}, which is negative", row.line, job.job,
+                *quota);
+  }
+  job.quota = *quota;
+  if (auto instances = read_instances(columns, row, job); !instances) {
+    return propagate(instances);
+  }
+  if (auto cost = read_cost(columns, row, job); !cost) {
+    return propagate(cost);
+  }
+  return job;
+}
+
+Status check_columns(const JobColumns& columns) {
+  const std::string hint = "the first line names the columns: job,quota and perhaps instances,cost";
+  auto checked = columns.job.require(hint);
+  return checked ? columns.quota.require(hint) : checked;
+}
+
+}  // namespace
+
+Result<std::vector<JobQuota>> read_job_quotas(std::string_view content) {
+  const auto table = read_table(content);
+  if (!table) {
+    return propagate(table);
+  }
+  const JobColumns columns{.job = Column(*table, {"job"}),
+                           .quota = Column(*table, {"quota", "quota_cores", "quota_cpus"}),
+                           .instances = Column(*table, {"instances"}),
+                           .cost = Column(*table, {"cost"})};
+  if (auto checked = check_columns(columns); !checked) {
+    return propagate(checked);
+  }
+  std::vector<JobQuota> jobs;
+  std::set<std::string> seen;
+  for (const formats::CsvTable::Row& row : table->rows) {
+    auto job = read_job(columns, row);
+    if (!job) {
+      return propagate(job);
+    }
+    if (!seen.insert(job->job).second) {
+      return fail(ErrorCode::kInvalid, "line {}: job {} is there twice", row.line, job->job);
+    }
+    jobs.push_back(std::move(*job));
+  }
+  if (std::ranges::none_of(jobs, [](const JobQuota& job) { return job.quota > 0; })) {
+    return fail(ErrorCode::kInvalid, "there is no job with a quota");
+  }
+  return jobs;
+}
+
+}  // namespace plimsoll::query

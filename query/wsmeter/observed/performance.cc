@@ -1,0 +1,105 @@
+#include "query/wsmeter/observed/performance.h"
+
+#include <fmt/ranges.h>
+
+#include <ranges>
+#include <tuple>
+
+#include "query/wsmeter/observed/columns.h"
+
+namespace plimsoll::query {
+namespace {
+
+struct PerformanceColumns {
+  Column platform;
+  Column job;
+  Column instance;
+  Column performance;
+  Column machine;
+  Column rack;
+};
+
+Status check_columns(const PerformanceColumns& columns) {
+  for (const Column* column : {&columns.platform, &columns.job, &columns.instance, &columns.performance}) {
+    auto checked = column->require(
+        "the first line names the columns: platform,job,instance,performance and perhaps machine,rack");
+    if (!checked) {
+      return checked;
+    }
+  }
+  return {};
+}
+
+// Puts the rows of an instance together.
+class Collector {
+ public:
+  explicit Collector(PerformanceTable& table) : table_(table) {}
+
+  void add(const PerformanceColumns& columns, const formats::CsvTable::Row& row, double performance) {
+    const std::string& platform = columns.platform.text(row);
+    const std::string& job = columns.job.text(row);
+    const std::string& machine = columns.machine.text(row);
+    auto& instances = table_.platforms[platform][job];
+    const auto [place, is_new] = rows_.try_emplace({&instances, machine, columns.instance.text(row)},
+                                                   Rows{.place = instances.size(), .count = 0});
+    if (is_new) {
+      instances.push_back({.performance = 0, .machine = machine, .rack = columns.rack.text(row)});
+    }
+    double& mean = instances[place->second.place].performance;
+    mean += (performance - mean) / static_cast<double>(++place->second.count);
+  }
+
+ private:
+  using Key = std::tuple<const void*, std::string, std::string>;  // platform and job, machine, instance
+  struct Rows {
+    size_t place;
+    int64_t count;
+  };
+
+  PerformanceTable& table_;
+  std::map<Key, Rows> rows_;
+};
+
+}  // namespace
+
+Result<PerformanceTable> read_performance(std::string_view content) {
+  const auto csv = read_table(content);
+  if (!csv) {
+    return propagate(csv);
+  }
+  const PerformanceColumns columns{.platform = Column(*csv, {"platform"}),
+                                   .job = Column(*csv, {"job"}),
+                                   .instance = Column(*csv, {"instance"}),
+                                   .performance = Column(*csv, {"performance", "ipc"}),
+                                   .machine = Column(*csv, {"machine"}),
+                                   .rack = Column(*csv, {"rack"})};
+  if (auto checked = check_columns(columns); !checked) {
+    return propagate(checked);
+  }
+  PerformanceTable table{
+      .platforms = {}, .has_machines = columns.machine.is_there(), .has_racks = columns.rack.is_there()};
+  Collector collector(table);
+  for (const formats::CsvTable::Row& row : csv->rows) {
+    const auto performance = columns.performance.number(row);
+    if (!performance) {
+      return propagate(performance);
+    }
+    collector.add(columns, row, *performance);
+  }
+  return table;
+}
+
+Result<const InstancesByJob*> platform_of(const PerformanceTable& table, std::string_view platform) {
+  const auto found = table.platforms.find(platform);
+  if (found != table.platforms.end()) {
+    return &found->second;
+  }
+  if (table.platforms.empty()) {
+    return fail(ErrorCode::kNotFound, "there are no observations of {}, nor of any platform", platform);
+  }
+  return with_hint(
+      fail(ErrorCode::kNotFound, "there are no observations of the platform {}", platform),
+      fmt::format("those that there are: {}", fmt::join(std::views::keys(table.platforms), ", ")));
+}
+
+}  // namespace plimsoll::query

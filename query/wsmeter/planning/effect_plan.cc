@@ -1,0 +1,105 @@
+#include "query/wsmeter/planning/effect_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "query/statistics/student_t.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Until one suffices, each plan has more observations than the one before; in practice the third is the last.
+constexpr int kMostRounds = 50;
+constexpr double kUpperTail = 0.975;
+constexpr double kRounding = 1e-9;
+
+// A job that is observed as a whole has no variance left, and one observed once no degrees.
+double degrees_of(std::span<const PlannedJob> jobs, const std::vector<int64_t>& observe,
+                  const EffectGoal& goal) {
+  double variance = 0;
+  double squares = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto count = static_cast<double>(observe[i]);
+    const double left = goal.is_finite_population ? 1 - count / static_cast<double>(jobs[i].instances) : 1;
+    const double part = std::pow(jobs[i].weight * jobs[i].deviation, 2) / count * left;
+    variance += part;
+    squares += part * part / std::max(1.0, count - 1);
+  }
+  return squares > 0 ? variance * variance / squares : std::numeric_limits<double>::infinity();
+}
+
+double deviations_in_effect(double power, double degrees) {
+  const double found = power > 0.5 ? statistics::student_t_quantile(power, degrees) : 0;
+  return statistics::student_t_quantile(kUpperTail, degrees) + found;
+}
+
+Status check(const EffectGoal& goal) {
+  if (!std::isfinite(goal.effect) || goal.effect <= 0) {
+    return fail(ErrorCode::kInvalid, "an effect or margin of {} cannot be planned for: it is to be above 0",
+                goal.effect);
+  }
+  if (!(goal.power >= 0.5 && goal.power < 1)) {
+    return fail(ErrorCode::kInvalid, "a power of {} cannot be planned for: it is to be from 0.5 to below 1",
+                goal.power);
+  }
+  return {};
+}
+
+// The deviation that observations may leave where the metric may have `wanted`.
+Result<double> left_for_observations(double wanted, double known_variance) {
+  const double left = wanted * wanted - known_variance;
+  if (left > 0) {
+    return std::sqrt(left);
+  }
+  return fail(ErrorCode::kNotFound,
+              "the current fleet's own sample leaves a deviation of {:.4g}, and {:.4g} is wanted",
+              std::sqrt(known_variance), wanted);
+}
+
+Result<ObservationPlan> plan_of(std::span<const PlannedJob> jobs, const EffectGoal& goal, double wanted) {
+  const auto left = left_for_observations(wanted, goal.known_variance);
+  if (!left) {
+    return propagate(left);
+  }
+  auto plan = plan_observations(jobs, {.deviation = *left,
+                                       .least = goal.least,
+                                       .is_finite_population = goal.is_finite_population,
+                                       .rounding = goal.rounding});
+  if (plan) {
+    plan->deviation = std::sqrt(plan->deviation * plan->deviation + goal.known_variance);
+  }
+  return plan;
+}
+
+}  // namespace
+
+Result<EffectPlan> plan_for_effect(std::span<const PlannedJob> jobs, const EffectGoal& goal) {
+  if (auto checked = check(goal); !checked) {
+    return propagate(checked);
+  }
+  std::optional<EffectPlan> best;
+  double wanted = goal.effect / deviations_in_effect(goal.power, std::numeric_limits<double>::infinity());
+  for (int round = 0; round < kMostRounds; ++round) {
+    auto plan = plan_of(jobs, goal, wanted);
+    if (!plan) {
+      return propagate(plan);
+    }
+    const double degrees = degrees_of(jobs, plan->observe, goal);
+    wanted = goal.effect / deviations_in_effect(goal.power, degrees);
+    const bool suffices = plan->deviation <= wanted * (1 + kRounding);
+    if (best && (!suffices || plan->cost >= best->plan.cost)) {
+      break;
+    }
+    if (suffices) {
+      // With as many observations the quantile is smaller than it was taken to be: fewer may do.
+      const double margin = deviations_in_effect(0.5, degrees) * plan->deviation;
+      best = EffectPlan{.plan = std::move(*plan), .degrees = degrees, .margin = margin};
+    }
+  }
+  return best ? Result<EffectPlan>(std::move(*best))
+              : fail(ErrorCode::kNotFound, "no plan's degrees of freedom suffice for {:.4g}", goal.effect);
+}
+
+}  // namespace plimsoll::query

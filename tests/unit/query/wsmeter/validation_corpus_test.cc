@@ -1,0 +1,88 @@
+// The paper's validation on measurements of real machines: 55 jobs on two generations of virtual machines.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "base/file.h"
+#include "query/wsmeter/validation/validation.h"
+
+namespace plimsoll::query {
+namespace {
+
+class ValidationCorpus : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const corpus = std::getenv("PLIMSOLL_CORPUS");
+    if (corpus == nullptr) {
+      GTEST_SKIP() << "no corpus";
+    }
+    const std::string folder = std::string(corpus) + "/vm_noise/";
+    performance_ = read_file(folder + "performance.csv.gz", 1 << 24).value_or("");
+    jobs_ = read_file(folder + "jobs.csv", 1 << 20).value_or("");
+  }
+
+  struct Row {
+    double contains_new;
+    double excludes_current;
+    double margin;
+    double cost;
+  };
+  Row row(const ValidationRequest& request, size_t place = 0) const {
+    const auto table = validation_table(performance_, jobs_, request);
+    EXPECT_TRUE(table) << table.error().text();
+    if (!table) {
+      return {};
+    }
+    const auto number = [&](std::string_view name) {
+      return std::get<double>(table->rows.at(place)[column_of(*table, name)]);
+    };
+    EXPECT_DOUBLE_EQ(number("coverage"), 1);
+    return {number("contains_new"), number("excludes_current"), number("margin"), number("cost")};
+  }
+
+  static ValidationRequest new_generation(double margin) {
+    return {.current = "B8ms", .other = "D8s_v5", .goal = {.effect = margin, .is_finite_population = true}};
+  }
+  static ValidationRequest same_generation(double scale, double share) {
+    return {.current = "B8ms",
+            .other = "B8ms",
+            .goal = {.effect = 0.01, .power = 0.95, .is_finite_population = true},
+            .scale = scale,
+            .share = share};
+  }
+
+  std::string performance_;
+  std::string jobs_;
+};
+
+TEST_F(ValidationCorpus, IntervalsHoldTheTruth) {
+  for (const double margin : {0.01, 0.02, 0.03, 0.05}) {
+    const Row result = row(new_generation(margin));
+    EXPECT_GE(result.contains_new, 0.94) << margin;
+    EXPECT_LE(result.contains_new, 0.975) << margin;
+    EXPECT_EQ(result.excludes_current, 1) << margin;
+  }
+}
+
+TEST_F(ValidationCorpus, AnEffectOfOnePercentIsFound) {
+  EXPECT_GE(row(same_generation(1.05, 0.2)).excludes_current, 0.94);
+  EXPECT_GE(row(same_generation(1.01, 1)).excludes_current, 0.94);
+}
+
+TEST_F(ValidationCorpus, WhatIsNotThereIsSeldomFound) {
+  EXPECT_LE(row(same_generation(1, 1)).excludes_current, 0.055);
+}
+
+TEST_F(ValidationCorpus, WholeMachinesCostMoreForTheSameMargin) {
+  ValidationRequest request = new_generation(0.02);
+  request.model = ClusterModel::kBoth;
+  const Row jobs = row(request, 0);
+  const Row machines = row(request, 1);
+  EXPECT_NEAR(machines.margin / jobs.margin, 1, 0.1);
+  EXPECT_GT(machines.cost, jobs.cost);
+  EXPECT_GE(machines.contains_new, 0.93);
+}
+
+}  // namespace
+}  // namespace plimsoll::query
