@@ -13,12 +13,13 @@ constexpr int kOptimal = 0;
 constexpr int kInfeasible = 1;
 
 void load(const LinearProgram& program, ClpSimplex& simplex) {
+  const std::vector<double>& costs = program.first_costs.empty() ? program.costs : program.first_costs;
   simplex.setLogLevel(0);
   simplex.setPrimalTolerance(kTolerance);
   simplex.setDualTolerance(kTolerance);
   simplex.loadProblem(static_cast<int>(program.costs.size()), static_cast<int>(program.row_most.size()),
                       program.starts.data(), program.rows.data(), program.factors.data(), nullptr, nullptr,
-                      program.costs.data(), program.row_least.data(), program.row_most.data());
+                      costs.data(), program.row_least.data(), program.row_most.data());
 }
 
 void optimize(ClpSimplex& simplex) {
@@ -28,6 +29,13 @@ void optimize(ClpSimplex& simplex) {
   if (simplex.status() != kOptimal && simplex.status() != kInfeasible) {
     how.setPresolveType(ClpSolve::presolveOff);
     simplex.initialSolve(how);
+  }
+}
+
+void go_on(const LinearProgram& program, ClpSimplex& simplex) {
+  if (!program.first_costs.empty() && simplex.status() == kOptimal) {
+    simplex.chgObjCoefficients(program.costs.data());
+    simplex.primal(1);
   }
 }
 
@@ -59,6 +67,7 @@ Result<std::optional<LinearSolution>> solve(const LinearProgram& program) {
     ClpSimplex simplex;
     load(program, simplex);
     optimize(simplex);
+    go_on(program, simplex);
     if (simplex.status() == kOptimal) {
       return solution_of(simplex);
     }

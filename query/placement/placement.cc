@@ -14,6 +14,9 @@ namespace {
 // Shares of a job below that are what rounding leaves.
 constexpr double kLeastShare = 1e-9;
 
+// Of use beside capacity that is missing, to begin with: placements of which some cost more are told apart faster than those that are all the same.
+constexpr double kCostOfUse = 0.1;
+
 bool is_positive(double value) {
   return std::isfinite(value) && value > 0;
 }
@@ -157,10 +160,13 @@ double mean_cost(const PlacementProblem& problem) {
 // The least capacity that is to be added: each platform may do more than it can, at a cost of 1 a unit, and nothing else costs.
 Result<std::variant<Placement, Shortage>> shortage_of(const PlacementProblem& problem) {
   const double all = std::reduce(problem.capacities.begin(), problem.capacities.end());
-  LinearProgram program = scaled_program(problem, 0);
+  LinearProgram program = scaled_program(problem, kCostOfUse / all);
+  std::swap(program.costs, program.first_costs);
+  program.costs.assign(problem.pairs.size(), 0);
   for (size_t i = 0; i < problem.capacities.size(); ++i) {
     program.add_column(problem.capacities[i] / all,
                        std::array{LinearProgram::Entry{problem.loads.size() + i, -1}});
+    program.first_costs.push_back(program.costs.back());
   }
   const auto solution = solve(program);
   if (!solution) {
