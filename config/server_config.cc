@@ -143,7 +143,8 @@ std::vector<Key> ServerConfig::keys() {
        "fewer of the machines that are drawn measure, at least one.",
        &draw_most_overhead_percent, Range{0, 100}},
       {"draw.cooling",
-       "For how long a machine that was drawn is not drawn again. Machines then take turns, and none is drawn "
+       "For how long a machine that was drawn is not drawn again. Machines then take turns, and none is "
+       "drawn "
        "with a larger probability\n"
        "than turns allow, whatever minima ask for. Default: 0, which means that chance alone decides.",
        DurationNs{&draw_cooling_ns}, Range{0, 168 * kHourNs}},
@@ -176,7 +177,8 @@ std::vector<Key> ServerConfig::keys() {
        "themselves. Default: none.",
        &inventory_machines},
       {"inventory.jobs",
-       "The same of what a cluster manager runs on machines: machine, job, instance (empty: all of the job on "
+       "The same of what a cluster manager runs on machines: machine, job, instance (empty: all of the job "
+       "on "
        "that machine), quota_cpus,\n"
        "weight. It holds against what machines count themselves. Names are to be those that profiles have.",
        &inventory_jobs},
@@ -190,7 +192,8 @@ std::vector<Key> ServerConfig::keys() {
        "often. Takes as many open files, and some 20 KiB each.",
        &fleet_max_connections, Range{16, 1'000'000}},
       {"fleet.forget_after",
-       "Machines that were not heard of for so long are forgotten: their attributes and what ran on them. What "
+       "Machines that were not heard of for so long are forgotten: their attributes and what ran on them. "
+       "What "
        "they have measured stays.",
        DurationNs{&fleet_forget_after_ns}, Range{kHourNs, int64_t{10} * 365 * 24 * kHourNs}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},

@@ -48,7 +48,7 @@ struct ServerConfig {
   double draw_most_of_platform_percent = 10;
   double draw_most_of_rack_percent = 10;
   double draw_most_overhead_percent = 0.01;
-  int64_t draw_cooling_ns = 0;  // 0: machines may be drawn at any time
+  int64_t draw_cooling_ns = 0;               // 0: machines may be drawn at any time
   std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
   int64_t draw_grace_ns = 60'000'000'000;
   double draw_stop_percent = 20;

@@ -250,8 +250,9 @@ std::vector<ProbeFinding> probe() {
 std::vector<std::string> missing_events(std::span<const std::string> allowed) {
   const LiveEvents machine;
   std::vector<std::string> missing = event_names();
-  std::erase_if(missing,
-                [&](const std::string& name) { return is_allowed(name, allowed) && can_measure(name, machine); });
+  std::erase_if(missing, [&](const std::string& name) {
+    return is_allowed(name, allowed) && can_measure(name, machine);
+  });
   return missing;
 }
 

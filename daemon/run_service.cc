@@ -46,12 +46,9 @@ Result<AgentSetup> setup_of(config::DaemonConfig config) {
     return propagate(credentials);
   }
   std::vector<std::string> missing = missing_events(config.events);
-  return AgentSetup{std::move(config),
-                    std::move(*machine),
-                    std::move(*credentials),
-                    std::make_shared<const identity::JobRules>(std::move(*rules)),
-                    std::move(*exact_counts),
-                    std::move(missing)};
+  return AgentSetup{std::move(config),        std::move(*machine),
+                    std::move(*credentials),  std::make_shared<const identity::JobRules>(std::move(*rules)),
+                    std::move(*exact_counts), std::move(missing)};
 }
 
 Budget budget_of(const config::DaemonConfig& config) {

@@ -60,9 +60,10 @@ Status check_missing_events(const wire::RegisterRequest& request) {
   });
   return are_names && request.missing_events_size() <= kMaxEvents
              ? Status()
-             : with_field(fail(ErrorCode::kInvalid, "missing events are up to {} printable names of up to {} bytes",
-                               kMaxEvents, kMaxEventBytes),
-                          "missing_events");
+             : with_field(
+                   fail(ErrorCode::kInvalid, "missing events are up to {} printable names of up to {} bytes",
+                        kMaxEvents, kMaxEventBytes),
+                   "missing_events");
 }
 
 Status check_reports(const wire::HeartbeatRequest& request) {

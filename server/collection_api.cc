@@ -41,7 +41,8 @@ Result<std::string> measure(const http::Request& request, scheduler::Drawer* dra
     return with_hint(fail(ErrorCode::kUnsupported, "every machine measures all the time here"),
                      "ask for what is there already: plimsoll top --since 5m --where job=NAME");
   }
-  const auto order = parse_measuring_order(request.query, drawer->policy().settings().collects, orderer(request));
+  const auto order =
+      parse_measuring_order(request.query, drawer->policy().settings().collects, orderer(request));
   if (!order) {
     return propagate(order);
   }

@@ -77,9 +77,8 @@ InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveM
   };
   add("inventory.machines", settings_.machines, scheduler::parse_inventory,
       [this](const auto& inventory) { return machines_.keep_inventory(inventory); });
-  add("inventory.jobs", settings_.jobs, scheduler::parse_inventory_instances, [this](const auto& instances) {
-    return machines_.keep_inventory_instances(instances, wall_now_ns());
-  });
+  add("inventory.jobs", settings_.jobs, scheduler::parse_inventory_instances,
+      [this](const auto& instances) { return machines_.keep_inventory_instances(instances, wall_now_ns()); });
 }
 
 Status InventoryThread::read(Source& source) {
@@ -97,8 +96,9 @@ Status InventoryThread::read(Source& source) {
   }
   const bool is_suspect = *entries < (source.kept_entries + 1) / 2;
   if (is_suspect && std::exchange(source.suspected_checksum, checksum) != checksum) {
-    return fail(ErrorCode::kUnavailable, "the inventory {} has {} entries left of {}, and may be half written",
-                source.place, *entries, source.kept_entries);
+    return fail(ErrorCode::kUnavailable,
+                "the inventory {} has {} entries left of {}, and may be half written", source.place, *entries,
+                source.kept_entries);
   }
   if (auto kept = source.keep(*text); !kept) {
     return propagate(kept, "keeping the inventory {}", source.place);

@@ -47,7 +47,7 @@ class InventoryThread {
     uint64_t kept_checksum = 0;       // of the text that is in force; 0: none is
     size_t kept_entries = 0;          // likewise
     uint64_t suspected_checksum = 0;  // of a text that has lost most of them
-    std::string problem = {};    // that was logged last
+    std::string problem = {};         // that was logged last
   };
 
   InventoryThread(const InventorySettings& settings, store::LiveMachines machines);

@@ -179,7 +179,8 @@ Status Server::listen(const config::ServerConfig& config) {
 
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_);
-  std::ranges::move(collection_routes(*brake_, drawer_.get(), ingest_->directory()), std::back_inserter(routes));
+  std::ranges::move(collection_routes(*brake_, drawer_.get(), ingest_->directory()),
+                    std::back_inserter(routes));
   std::ranges::move(access_routes(*gate_, snapshots_.data_dir()), std::back_inserter(routes));
   const auto add_for_anybody = [&routes](std::string path, std::function<http::Response()> answer) {
     routes.push_back({.method = "GET",

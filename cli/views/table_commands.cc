@@ -254,7 +254,8 @@ void add_machines_flags(CLI::App& command, query::Parameters& parameters) {
 void add_measure_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--job", "job", parameters, "Machines that run this job; may be repeated")
       ->type_name("JOB");
-  add_parameter(command, "--machine", "machine", parameters, "This machine; may be repeated")->type_name("ID");
+  add_parameter(command, "--machine", "machine", parameters, "This machine; may be repeated")
+      ->type_name("ID");
   add_parameter(command, "--for", "for", parameters, "How long (default 30s, 10m at most)")
       ->type_name("DURATION");
   add_parameter(command, "--most", "most", parameters,

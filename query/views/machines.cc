@@ -180,30 +180,30 @@ void add_coverage(const std::vector<MachineRow>& rows, Coverage& coverage) {
 
 Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns) {
   MachinesRequest request{.now_ns = now_ns};
-  const std::array known{
-      Parameter{"by",
-                [&request](const std::string& text) -> Status {
-                  if (text != "machine" && text != "instance") {
-                    return invalid_parameter("by", text, "machine or instance");
-                  }
-                  request.by_instance = text == "instance";
-                  return {};
-                }},
-      Parameter{"at", [&request, now_ns](const std::string& text) -> Status {
-                  const auto time_ns = parse_time_ns(text, now_ns);
-                  if (!time_ns || *time_ns > now_ns) {
-                    return invalid_parameter("at", text, "a time of the past: RFC 3339, or relative (1h)");
-                  }
-                  request.now_ns = *time_ns;
-                  request.is_past = true;
-                  return {};
-                }}};
+  const std::array known{Parameter{"by",
+                                   [&request](const std::string& text) -> Status {
+                                     if (text != "machine" && text != "instance") {
+                                       return invalid_parameter("by", text, "machine or instance");
+                                     }
+                                     request.by_instance = text == "instance";
+                                     return {};
+                                   }},
+                         Parameter{"at", [&request, now_ns](const std::string& text) -> Status {
+                                     const auto time_ns = parse_time_ns(text, now_ns);
+                                     if (!time_ns || *time_ns > now_ns) {
+                                       return invalid_parameter(
+                                           "at", text, "a time of the past: RFC 3339, or relative (1h)");
+                                     }
+                                     request.now_ns = *time_ns;
+                                     request.is_past = true;
+                                     return {};
+                                   }}};
   if (auto read = read_parameters(parameters, known); !read) {
     return propagate(read);
   }
   if (request.by_instance && request.is_past) {
-    return with_field(fail(ErrorCode::kInvalid, "what ran on machines in the past is not kept, but in profiles"),
-                      "at");
+    return with_field(
+        fail(ErrorCode::kInvalid, "what ran on machines in the past is not kept, but in profiles"), "at");
   }
   return request;
 }
@@ -258,10 +258,10 @@ Table machines(const MachinesRequest& request, const Snapshot& snapshot, const L
     add_instances(fleet, table);
     return table;
   }
-  table.columns = {{"machine", ""},     {"hostname", ""},     {"state", ""},          {"platform", ""},
-                   {"cores", "CPUs"},   {"architecture", ""}, {"kernel", ""},         {"datacenter", ""},
-                   {"cluster", ""},     {"rack", ""},         {"owner", ""},          {"version", ""},
-                   {"first_seen", ""},  {"last_seen", ""},    {"instances", "count"}, {"cpu_quota", "CPUs"},
+  table.columns = {{"machine", ""},      {"hostname", ""},      {"state", ""},          {"platform", ""},
+                   {"cores", "CPUs"},    {"architecture", ""},  {"kernel", ""},         {"datacenter", ""},
+                   {"cluster", ""},      {"rack", ""},          {"owner", ""},          {"version", ""},
+                   {"first_seen", ""},   {"last_seen", ""},     {"instances", "count"}, {"cpu_quota", "CPUs"},
                    {"cpu_used", "CPUs"}, {"missing_events", ""}};
   for (const MachineRow& row : rows) {
     add_machine(row, table);

@@ -112,8 +112,8 @@ std::string DrawPolicy::text() const {
       "every {} for {}: {}{}, {} at least of each stratum{}{}; never more at once than {:.4g} % of a job's "
       "instances or {:.4g} % of a platform's machines, and daemons at most {:.4g} % of the fleet's CPU time",
       format_duration(settings_.interval_ns), format_duration(settings_.window_ns), many, strata,
-      size.least_of_stratum, jobs, cooling, 100 * settings_.harm.share_of_job, 100 * settings_.harm.share_of_platform,
-      100 * settings_.harm.share_of_cpu);
+      size.least_of_stratum, jobs, cooling, 100 * settings_.harm.share_of_job,
+      100 * settings_.harm.share_of_platform, 100 * settings_.harm.share_of_cpu);
 }
 
 }  // namespace plimsoll::scheduler

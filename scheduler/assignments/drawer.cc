@@ -230,9 +230,11 @@ std::vector<int64_t> Drawer::starts_of(const ScheduledDraw& draw, int64_t now_ns
   std::erase_if(starts_ns, [&](int64_t start_ns) {
     const int64_t end_ns = start_ns + policy_.settings().window_ns;
     return start_ns < now_ns + policy_.settings().heartbeat_ns ||
-           std::ranges::any_of(ordered, [&](const auto& window) {
-             return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
-           });
+           std::ranges::any_of(
+               ordered,
+               [&](const auto& window) {
+                 return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
+               });
   });
   return starts_ns;
 }

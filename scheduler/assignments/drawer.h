@@ -56,7 +56,8 @@ class Drawer {
   // not all of them may measure. Returns the draw's ID. As draw_if_due() reads `machines`, and takes its time. kInvalid for orders that make no
   // sense, kNotFound where none that is meant is live and can count these events, kUnavailable where everything is stopped or there is no
   // time for it soon.
-  Result<std::string> draw_by_order(const MeasuringOrder& order, int64_t now_ns, store::LiveMachines& machines);
+  Result<std::string> draw_by_order(const MeasuringOrder& order, int64_t now_ns,
+                                    store::LiveMachines& machines);
 
   // Whoever is not drawn costs one look-up for each open draw.
   Result<std::vector<wire::Assignment>> heard_from(std::string_view machine_id,

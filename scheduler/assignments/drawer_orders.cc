@@ -74,8 +74,8 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
     }
   }
   if (meant.empty()) {
-    return with_hint(fail(ErrorCode::kNotFound, "none of {} live machines is meant and can count these events",
-                          live.size()),
+    return with_hint(fail(ErrorCode::kNotFound,
+                          "none of {} live machines is meant and can count these events", live.size()),
                      "plimsoll machines --by instance shows what runs where");
   }
   const Population population = population_of(meant, *Stratification::make({}));

@@ -16,7 +16,7 @@
 namespace plimsoll::scheduler {
 
 struct MadeDraw {
-  store::DrawWithMachines kept;       // nobody measures before set_windows()
+  store::DrawWithMachines kept;        // nobody measures before set_windows()
   std::vector<uint32_t> numbers = {};  // of its machines, in their order, in the population
 
   // Whoever is not to measure; the draw says why.

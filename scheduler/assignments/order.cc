@@ -38,8 +38,8 @@ std::string text_of(const MeasuringOrder& order) {
       order.machines.empty() ? std::string() : fmt::format(" of {}", fmt::join(order.machines, ", "));
   const std::string jobs =
       order.jobs.empty() ? std::string() : fmt::format(" that run {}", fmt::join(order.jobs, " or "));
-  return fmt::format("ordered by {}: {} machines at most{}{}, for {}", order.by, order.most_machines, machines,
-                     jobs, format_duration(order.window_ns));
+  return fmt::format("ordered by {}: {} machines at most{}{}, for {}", order.by, order.most_machines,
+                     machines, jobs, format_duration(order.window_ns));
 }
 
 }  // namespace plimsoll::scheduler

@@ -136,8 +136,12 @@ Result<double> number_of(std::string_view text, std::string_view what) {
 }  // namespace
 
 Result<std::vector<InventoryMachine>> parse_inventory(std::string_view text) {
-  constexpr std::array kColumns{Column{"machine", Kind::kText, true}, Column{"datacenter"}, Column{"cluster"},
-                                Column{"rack"},                       Column{"platform"},   Column{"owner"}};
+  constexpr std::array kColumns{Column{"machine", Kind::kText, true},
+                                Column{"datacenter"},
+                                Column{"cluster"},
+                                Column{"rack"},
+                                Column{"platform"},
+                                Column{"owner"}};
   auto entries = read_entries(text, kColumns);
   if (!entries) {
     return propagate(entries);

@@ -154,7 +154,8 @@ Status LiveMachines::keep_inventory(const std::vector<InventoryMachine>& invento
   if (!before) {
     return propagate(before);
   }
-  const auto changes = changes_of(*before, inventory, [](const InventoryMachine& machine) { return machine.id; });
+  const auto changes =
+      changes_of(*before, inventory, [](const InventoryMachine& machine) { return machine.id; });
   return apply(
       changes, database_,
       [&](const InventoryMachine& gone) {
@@ -184,8 +185,8 @@ Status LiveMachines::keep_inventory_instances(const std::vector<InventoryInstanc
       changes, database_,
       [&](const InventoryInstance& gone) {
         return database_.execute(
-            "DELETE FROM inventory_instance WHERE machine_id = ? AND job = ? AND instance = ?", gone.machine_id,
-            gone.job, gone.instance);
+            "DELETE FROM inventory_instance WHERE machine_id = ? AND job = ? AND instance = ?",
+            gone.machine_id, gone.job, gone.instance);
       },
       [&](const InventoryInstance& instance) {
         return database_.execute("INSERT OR REPLACE INTO inventory_instance VALUES (?, ?, ?, ?, ?, ?)",
@@ -254,10 +255,9 @@ Result<std::vector<std::pair<InventoryInstance, int64_t>>> LiveMachines::invento
       database_.query("SELECT machine_id, job, instance, quota_cpus, weight, read_ns FROM inventory_instance "
                       "ORDER BY machine_id, job, instance"),
       [&](const sqlite::Statement& row) {
-        instances.emplace_back(
-            InventoryInstance{std::string(row.text(0)), std::string(row.text(1)), std::string(row.text(2)),
-                              row.real(3), row.real(4)},
-            row.integer(5));
+        instances.emplace_back(InventoryInstance{std::string(row.text(0)), std::string(row.text(1)),
+                                                 std::string(row.text(2)), row.real(3), row.real(4)},
+                               row.integer(5));
       });
   return read ? Result<std::vector<std::pair<InventoryInstance, int64_t>>>(std::move(instances))
               : propagate(read);

@@ -90,9 +90,9 @@ Status LiveMachines::check_boot_id(const wire::Machine& machine, int64_t now_ns)
     return read;
   }
   return with_hint(
-      with_field(
-          fail(ErrorCode::kConflict, "machine ID {} is in use by a machine with another boot ID", machine.id()),
-          "machine.id"),
+      with_field(fail(ErrorCode::kConflict, "machine ID {} is in use by a machine with another boot ID",
+                      machine.id()),
+                 "machine.id"),
       "if the machine was rebooted just now, it will be accepted shortly; if an image was cloned, give "
       "each machine its own /etc/machine-id or machine.id");
 }
@@ -140,7 +140,8 @@ Status LiveMachines::keep_version(const wire::Machine& machine, int64_t now_ns) 
                            as_bytes(attributes));
 }
 
-Status LiveMachines::keep_missing_events(std::string_view machine_id, const std::vector<std::string>& events) {
+Status LiveMachines::keep_missing_events(std::string_view machine_id,
+                                         const std::vector<std::string>& events) {
   Status kept = database_.execute("DELETE FROM missing_event WHERE machine_id = ?", machine_id);
   for (size_t i = 0; kept && i < events.size(); ++i) {
     kept = database_.execute("INSERT OR IGNORE INTO missing_event VALUES (?, ?)", machine_id, events[i]);
@@ -247,14 +248,17 @@ Result<int64_t> LiveMachines::forget_unheard_since(int64_t since_ns) {
   if (!transaction) {
     return propagate(transaction);
   }
-  const auto forgotten = database_.integer("SELECT count(*) FROM machine WHERE last_seen_ns < ?", 0, since_ns);
+  const auto forgotten =
+      database_.integer("SELECT count(*) FROM machine WHERE last_seen_ns < ?", 0, since_ns);
   if (!forgotten || *forgotten == 0) {
     return forgotten;
   }
-  for (const char* const table : {"instance_usage", "census", "machine_version", "missing_event", "machine"}) {
+  for (const char* const table :
+       {"instance_usage", "census", "machine_version", "missing_event", "machine"}) {
     const auto deleted = database_.execute(
-        fmt::format("DELETE FROM {} WHERE machine_id IN (SELECT machine_id FROM machine WHERE last_seen_ns < ?)",
-                    table),
+        fmt::format(
+            "DELETE FROM {} WHERE machine_id IN (SELECT machine_id FROM machine WHERE last_seen_ns < ?)",
+            table),
         since_ns);
     if (!deleted) {
       return propagate(deleted);

@@ -24,11 +24,11 @@ struct LiveMachine {
   // The newest, with what the inventory says of place and platform in the place of what the machine says.
   wire::Machine attributes;
   std::vector<std::string> missing_events = {};  // known by name, and not to be had there
-  std::string rack = {};      // by the inventory
-  std::string owner = {};     // likewise
-  int64_t first_seen_ns = 0;  // wall clock of the server; 0: it has never registered
-  int64_t last_seen_ns = 0;   // likewise
-  int64_t heartbeat_ns = 0;   // how often it was told to let itself be heard
+  std::string rack = {};                         // by the inventory
+  std::string owner = {};                        // likewise
+  int64_t first_seen_ns = 0;                     // wall clock of the server; 0: it has never registered
+  int64_t last_seen_ns = 0;                      // likewise
+  int64_t heartbeat_ns = 0;                      // how often it was told to let itself be heard
 
   // Whether it was heard of within its last three heartbeats.
   bool is_live(int64_t now_ns) const;

@@ -204,12 +204,14 @@ TEST(DrawSettings, ThatMakeNoSenseNameTheirKey) {
 
 TEST_F(Draws, SomebodyIsMeasuredByOrder) {
   // The next draw is far away.
-  TestServer server(data_dir_, "[draw]\ninterval = \"24h\"\nmost_of_platform_percent = 100\ngrace = "
-                               "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
+  TestServer server(data_dir_,
+                    "[draw]\ninterval = \"24h\"\nmost_of_platform_percent = 100\ngrace = "
+                    "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
   ASSERT_TRUE(server.becomes_ready());
   start_daemons(server);
   const auto order = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"plimsoll", "measure", "--server", server.address(), "--events", "cpu-clock"});
+    flags.insert(flags.begin(),
+                 {"plimsoll", "measure", "--server", server.address(), "--events", "cpu-clock"});
     return run(flags);
   };
   Finished done;

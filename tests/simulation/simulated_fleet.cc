@@ -22,7 +22,8 @@ SimulatedFleet::SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBeha
     }
     daemon.members["platform " + machine.attributes.platform()] = {1, limits.share_of_platform};
     if (!machine.rack.empty()) {
-      daemon.members["rack " + machine.attributes.datacenter() + " " + machine.rack] = {1, limits.share_of_rack};
+      daemon.members["rack " + machine.attributes.datacenter() + " " + machine.rack] = {1,
+                                                                                        limits.share_of_rack};
       inventory.push_back({.id = machine.attributes.id(), .rack = machine.rack});
     }
     daemon.machine = std::move(machine);

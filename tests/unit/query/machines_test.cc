@@ -55,14 +55,15 @@ TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
   const LiveFleet live{
       {machine("a-gone", 4'000'000'000), unheard, in_inventory},
       {{"z-live", 9'000'000'000, 500, {usage("db", "a", 1.5, 250), usage("web", "b", 2, 500)}}}};
-  EXPECT_EQ(ask({}, fleet, live),
-            "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,rack,owner,version,"
-            "first_seen,last_seen,instances,cpu_quota,cpu_used,missing_events\n"
-            "z-live,host-z-live,live,,8,,,,,r7,ads,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5,cycles "
-            "llc-misses\n"
-            "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,,\n"
-            "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,,\n"
-            "unheard,,unheard,,0,,,,,,,,,,,,,\n");
+  EXPECT_EQ(
+      ask({}, fleet, live),
+      "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,rack,owner,version,"
+      "first_seen,last_seen,instances,cpu_quota,cpu_used,missing_events\n"
+      "z-live,host-z-live,live,,8,,,,,r7,ads,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5,cycles "
+      "llc-misses\n"
+      "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,,\n"
+      "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,,\n"
+      "unheard,,unheard,,0,,,,,,,,,,,,,\n");
 }
 
 TEST(Machines, OfThePastAreAskedFor) {

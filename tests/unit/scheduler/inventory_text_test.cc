@@ -74,7 +74,8 @@ TEST(InventoryOfInstances, IsCsvOrAJsonList) {
 
 TEST(InventoryOfInstances, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(read_instances("machine\nm1\n"), ElementsAre(HasSubstr("no column is called \"job\"")));
-  EXPECT_THAT(read_instances("machine,job\nm1,\n"), ElementsAre(HasSubstr("entry 1 (m1): it does not name its job")));
+  EXPECT_THAT(read_instances("machine,job\nm1,\n"),
+              ElementsAre(HasSubstr("entry 1 (m1): it does not name its job")));
   EXPECT_THAT(read_instances("machine,job\nm1,a\nm1,a\n"), ElementsAre(HasSubstr("is there twice")));
   for (const std::string wrong : {"-1", "nan", "inf", "2 CPUs", "1e99"}) {
     EXPECT_THAT(read_instances("machine,job,quota_cpus\nm1,a,1\nm1,b," + wrong + "\n"),

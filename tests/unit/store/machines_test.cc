@@ -191,7 +191,8 @@ TEST_F(MachinesTest, SayWhichEventsTheyLack) {
     missing.push_back(m.missing_events);
   }
   using ::testing::ElementsAre;
-  EXPECT_THAT(missing, ElementsAre(ElementsAre("cycles", "llc-misses"), ElementsAre(), ElementsAre("branches")));
+  EXPECT_THAT(missing,
+              ElementsAre(ElementsAre("cycles", "llc-misses"), ElementsAre(), ElementsAre("branches")));
 }
 
 TEST_F(MachinesTest, ThatVanishedAreForgottenInTime) {
