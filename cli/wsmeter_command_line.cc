@@ -131,6 +131,9 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
       ->type_name("SHARE")
       ->check(CLI::Range(1e-9, 1e3));
   add_detect(*command, options.detect, options.power);
+  command->add_option("--least", request.goal.least, "Instances of each job at least (default 4)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{2}, int64_t{1} << 40));
   add_feature(*command, request);
   command->add_option("--seed", request.seed, "Of the random numbers (default 1)")->type_name("S");
   const std::map<std::string, query::ClusterModel> models{{"job", query::ClusterModel::kJob},

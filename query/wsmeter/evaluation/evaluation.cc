@@ -23,13 +23,13 @@ VariancePart current_part(double weight, const ComparedJob& job, double ratio,
     return {};
   }
   const int64_t population = method.is_finite_population ? job.job.instances.value_or(0) : 0;
-  return part_of_sample(weight * ratio, spread_of(job.current), population);
+  return part_of_sample(weight * ratio, spread_of(job.current), population, job.kurtosis);
 }
 
 void add_job(double weight, const ComparedJob& job, const EvaluationMethod& method, MetricSum& sum) {
   const Spread test = spread_of(job.other);
   sum.add_value(weight * test.mean);
-  sum.add_variance(part_of_sample(weight, test, population_of(job, method)));
+  sum.add_variance(part_of_sample(weight, test, population_of(job, method), job.kurtosis));
   sum.add_variance(current_part(weight, job, test.mean, method));
 }
 

@@ -41,6 +41,7 @@ std::string objection(const ComparedJob& job, LeastInstances least) {
 
 void normalize(ComparedJob& job) {
   job.current_mean = spread_of(job.current).mean;
+  job.kurtosis = kurtosis_of(job.current);
   for (auto* values : {&job.current, &job.other}) {
     for (double& value : *values) {
       value /= job.current_mean;

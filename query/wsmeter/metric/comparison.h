@@ -21,6 +21,7 @@ struct ComparedJob {
   double current_mean = 0;      // as it was measured
   std::vector<double> current;  // by instance; the mean is 1
   std::vector<double> other;
+  double kurtosis = 3;  // of the current platform's instances, as kurtosis_of() has it
 
   // What observing one of the other platform's instances costs: as said, or the quota of one of `instances`.
   double cost_of_one(int64_t instances) const;

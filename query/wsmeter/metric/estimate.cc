@@ -10,6 +10,7 @@ namespace plimsoll::query {
 namespace {
 
 constexpr double kUpperTail = 0.975;
+constexpr size_t kLeastForKurtosis = 30;
 
 }  // namespace
 
@@ -29,6 +30,22 @@ Spread spread_of(std::span<const double> values) {
   return spread;
 }
 
+double kurtosis_of(std::span<const double> values) {
+  if (values.size() < kLeastForKurtosis) {
+    return kNormalKurtosis;
+  }
+  const double mean = spread_of(values).mean;
+  double second = 0;
+  double fourth = 0;
+  for (const double value : values) {
+    const double square = (value - mean) * (value - mean);
+    second += square;
+    fourth += square * square;
+  }
+  const double kurtosis = second > 0 ? fourth / second / second * static_cast<double>(values.size()) : 0;
+  return std::max(kNormalKurtosis, kurtosis);
+}
+
 void MetricSum::add_variance(VariancePart part) {
   variance_ += part.variance;
   squares_ += part.variance * part.variance / part.degrees;
@@ -44,10 +61,11 @@ MetricEstimate MetricSum::estimate() const {
   return estimate;
 }
 
-VariancePart part_of_sample(double weight, const Spread& sample, int64_t population) {
+VariancePart part_of_sample(double weight, const Spread& sample, int64_t population, double kurtosis) {
   const auto count = static_cast<double>(sample.count);
   const double left = population == 0 ? 1 : std::max(0.0, 1 - count / static_cast<double>(population));
-  return {.variance = weight * weight * sample.variance / count * left, .degrees = std::max(1.0, count - 1)};
+  const double degrees = 2 / (2 / std::max(1.0, count - 1) + (kurtosis - kNormalKurtosis) / count);
+  return {.variance = weight * weight * sample.variance / count * left, .degrees = std::max(1.0, degrees)};
 }
 
 }  // namespace plimsoll::query

@@ -17,7 +17,8 @@ MetricEstimate JobClusters::draw(Random& random) {
     random.draw(instances, count);
     const Spread sample = spread_of(instances.first(count));
     sum.add_value(jobs_[i].weight * sample.mean);
-    sum.add_variance(part_of_sample(jobs_[i].weight, sample, static_cast<int64_t>(instances.size())));
+    sum.add_variance(
+        part_of_sample(jobs_[i].weight, sample, static_cast<int64_t>(instances.size()), jobs_[i].kurtosis));
   }
   return sum.estimate();
 }
@@ -29,7 +30,7 @@ MetricEstimate JobClusters::expected() const {
     const int64_t population = spread.count;
     spread.count = observe_[i];
     sum.add_value(jobs_[i].weight * spread.mean);
-    sum.add_variance(part_of_sample(jobs_[i].weight, spread, population));
+    sum.add_variance(part_of_sample(jobs_[i].weight, spread, population, jobs_[i].kurtosis));
   }
   return sum.estimate();
 }

@@ -29,6 +29,22 @@ TEST(MetricEstimate, OfTwoJobsByHand) {
   EXPECT_LT(estimate.margin, 4.303 * estimate.deviation) << "t of 2 degrees";
 }
 
+TEST(MetricEstimate, OfAHeavyTailedJobHasFewerDegrees) {
+  const Spread sample{.count = 5, .mean = 1, .variance = 0.01};
+  EXPECT_DOUBLE_EQ(part_of_sample(1, sample, 0).degrees, 4);
+  EXPECT_DOUBLE_EQ(part_of_sample(1, sample, 0, 8).degrees, 2 / (2.0 / 4 + 1));
+  EXPECT_DOUBLE_EQ(part_of_sample(1, sample, 0, 100).degrees, 1) << "never fewer";
+}
+
+TEST(Kurtosis, IsThatOfManyValuesOnly) {
+  std::vector<double> values(30, 1);
+  EXPECT_EQ(kurtosis_of(values), 3) << "none varies";
+  values[0] = 31;  // mean 2: (29^4 + 29) / (29^2 + 29)^2 x 30
+  EXPECT_NEAR(kurtosis_of(values), 30 * (707281.0 + 29) / (870.0 * 870), 1e-9);
+  values.pop_back();
+  EXPECT_EQ(kurtosis_of(values), 3);
+}
+
 TEST(MetricEstimate, WithoutVarianceHasNoMargin) {
   MetricSum sum;
   sum.add_value(1);
