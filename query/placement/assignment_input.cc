@@ -186,7 +186,7 @@ class Reader {
       if (of_job.empty()) {
         input_.lost_jobs.push_back(jobs_.all()[job]);
       } else if (unknown_at_most_) {
-        add_bounds(of_job);
+        add_bounds(of_job, *unknown_at_most_);
       }
     }
     sort_pairs();
@@ -197,8 +197,8 @@ class Reader {
                       [](const Pair& pair) { return std::tuple(pair.job, pair.platform); });
   }
 
-  void add_bounds(std::span<const Pair> of_job) {
-    const double bound = std::ranges::max(of_job, {}, &Pair::cost).cost * *unknown_at_most_;
+  void add_bounds(std::span<const Pair> of_job, double factor) {
+    const double bound = std::ranges::max(of_job, {}, &Pair::cost).cost * factor;
     for (uint32_t platform = 0; platform < platforms_.all().size(); ++platform) {
       if (!std::ranges::binary_search(of_job, platform, {}, &Pair::platform)) {
         input_.problem.pairs.push_back(

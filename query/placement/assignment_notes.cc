@@ -52,8 +52,8 @@ using Counts = std::array<size_t, 3>;
 
 std::string counts_text(const Counts& counts, std::string_view what) {
   const size_t all = counts[0] + counts[1] + counts[2];
-  std::string text = fmt::format("of {} {}{}, {} {} certain, given the margins", all, what,
-                                 all == 1 ? "" : "s", counts[2], counts[2] == 1 ? "is" : "are");
+  const std::string text = fmt::format("of {} {}{}, {} {} certain, given the margins", all, what,
+                                       all == 1 ? "" : "s", counts[2], counts[2] == 1 ? "is" : "are");
   return counts[1] == 0 ? text : text + fmt::format("; of {} margins are not known", counts[1]);
 }
 

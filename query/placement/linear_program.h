@@ -26,7 +26,7 @@ struct LinearProgram {
   std::vector<double> row_least;  // -kUnbounded: none
   std::vector<double> row_most;
   std::vector<double> costs;  // by column
-  // Likewise; empty: none. Solved first with these, and from there with the others: where most columns cost nothing, the way is a tenth as long.
+  // Likewise; empty: none. Solved first with these, and from there with the others: where most columns cost nothing, the way is a quarter as long.
   std::vector<double> first_costs;
   std::vector<int> starts = {0};  // of each column among rows and factors, and the end
   std::vector<int> rows;

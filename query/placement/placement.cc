@@ -168,15 +168,16 @@ Result<std::variant<Placement, Shortage>> shortage_of(const PlacementProblem& pr
                        std::array{LinearProgram::Entry{problem.loads.size() + i, -1}});
     program.first_costs.push_back(program.costs.back());
   }
-  const auto solution = solve(program);
-  if (!solution) {
-    return propagate(solution, "finding what is missing");
+  const auto solved = solve(program);
+  if (!solved) {
+    return propagate(solved, "finding what is missing");
   }
-  if (!*solution) {
+  const std::optional<LinearSolution>& solution = *solved;
+  if (!solution) {
     return fail(ErrorCode::kUnsupported, "Clp finds no placement, however much capacity there were");
   }
   Shortage shortage;
-  shortage.weights = platform_prices(problem, **solution, all);
+  shortage.weights = platform_prices(problem, *solution, all);
   std::ranges::for_each(shortage.weights, [](double& weight) { weight = std::min(weight, 1.0); });
   shortage.missing = std::max(0.0, dual_bound(problem, shortage.weights, shortage.weights));
   return shortage;
@@ -205,14 +206,15 @@ Result<std::variant<Placement, Shortage>> place_jobs(const PlacementProblem& pro
     return propagate(checked);
   }
   const double scale = mean_cost(problem);
-  const auto solution = solve(scaled_program(problem, 1 / scale));
-  if (!solution) {
-    return propagate(solution);
+  const auto solved = solve(scaled_program(problem, 1 / scale));
+  if (!solved) {
+    return propagate(solved);
   }
-  if (!*solution) {
+  const std::optional<LinearSolution>& solution = *solved;
+  if (!solution) {
     return shortage_of(problem);
   }
-  return placement_of(problem, **solution, scale);
+  return placement_of(problem, *solution, scale);
 }
 
 }  // namespace plimsoll::query
