@@ -114,10 +114,10 @@ std::string normality_note(const std::vector<std::optional<MeansOfSamples>>& mea
   double tail = 0;
   double most = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    if (means[i]) {
+    if (const auto& of_job = means[i]; of_job.has_value()) {
       weight += jobs[i].weight;
-      tail += jobs[i].weight * means[i]->tail_share;
-      most = std::max(most, std::abs(means[i]->skewness));
+      tail += jobs[i].weight * of_job->tail_share;
+      most = std::max(most, std::abs(of_job->skewness));
     }
   }
   if (weight == 0) {
