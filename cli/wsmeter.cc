@@ -66,6 +66,12 @@ Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
   return {};
 }
 
+Status run_wsmeter_baseline(const WsmeterBaselineOptions& options) {
+  const auto texts = read_tables(options.tables);
+  return texts ? print(query::baseline_table(texts->performance, texts->jobs, options.request), options.form)
+               : propagate(texts);
+}
+
 Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options) {
   const auto texts = read_tables(options.tables);
   if (!texts) {

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "query/table/table.h"
+#include "query/wsmeter/baseline/baseline_table.h"
 #include "query/wsmeter/evaluation/evaluation_table.h"
 #include "query/wsmeter/planning/plan_table.h"
 #include "query/wsmeter/validation/validation.h"
@@ -21,6 +22,12 @@ struct WsmeterPlanOptions {
 struct WsmeterTables {
   std::string performance;
   std::string jobs;
+};
+
+struct WsmeterBaselineOptions {
+  WsmeterTables tables;
+  query::BaselineRequest request;
+  query::TableForm form = query::TableForm::kText;
 };
 
 struct WsmeterEvaluateOptions {
@@ -41,11 +48,13 @@ struct WsmeterValidateOptions {
 
 struct WsmeterOptions {
   WsmeterPlanOptions plan;
+  WsmeterBaselineOptions baseline;
   WsmeterEvaluateOptions evaluate;
   WsmeterValidateOptions validate;
 };
 
 Status run_wsmeter_plan(const WsmeterPlanOptions& options);
+Status run_wsmeter_baseline(const WsmeterBaselineOptions& options);
 Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options);
 Status run_wsmeter_validate(const WsmeterValidateOptions& options);
 

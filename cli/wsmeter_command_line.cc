@@ -66,7 +66,7 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
       "  plimsoll wsmeter plan --table jobs.csv --margin 0.01 --finite --json\n");
 }
 
-void add_tables(CLI::App& command, WsmeterTables& tables, std::string& current, std::string& other) {
+void add_tables(CLI::App& command, WsmeterTables& tables) {
   command
       .add_option("--performance", tables.performance,
                   "CSV, gzipped or not, with the columns platform, job, instance, performance (\"-\": "
@@ -76,17 +76,36 @@ void add_tables(CLI::App& command, WsmeterTables& tables, std::string& current, 
   command.add_option("--jobs", tables.jobs, "CSV with the columns job, quota and perhaps instances, cost")
       ->type_name("FILE")
       ->required();
+}
+
+void add_platforms(CLI::App& command, std::string& current, std::string& other) {
   command.add_option("--current", current, "Platform of the current fleet")
       ->type_name("PLATFORM")
       ->required();
   command.add_option("--new", other, "Platform that is to be judged")->type_name("PLATFORM")->required();
 }
 
+void add_baseline(CLI::App& wsmeter, WsmeterBaselineOptions& options) {
+  auto* command = wsmeter.add_subcommand("baseline", "Which jobs the metric of the current fleet is made of");
+  add_tables(*command, options.tables);
+  command
+      ->add_option("--current", options.request.current,
+                   "Platform of the current fleet (default: the only one there is)")
+      ->type_name("PLATFORM");
+  command->add_option("--new", options.request.other, "Another platform: jobs in common, and its metric")
+      ->type_name("PLATFORM");
+  add_forms(*command, options.form);
+  command->footer(
+      "Example:\n"
+      "  plimsoll wsmeter baseline --performance fleet.csv --jobs jobs.csv --current old --new new\n");
+}
+
 void add_evaluate(CLI::App& wsmeter, WsmeterEvaluateOptions& options) {
   auto* command =
       wsmeter.add_subcommand("evaluate", "Whether another platform is better, by test observations");
   query::EvaluationRequest& request = options.request;
-  add_tables(*command, options.tables, request.current, request.other);
+  add_tables(*command, options.tables);
+  add_platforms(*command, request.current, request.other);
   command
       ->add_option("--test", options.test, "CSV of the test's performance, where it is in a file of its own")
       ->type_name("FILE");
@@ -123,7 +142,8 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
   auto* command =
       wsmeter.add_subcommand("validate", "How often the intervals of random test clusters hold the truth");
   query::ValidationRequest& request = options.request;
-  add_tables(*command, options.tables, request.current, request.other);
+  add_tables(*command, options.tables);
+  add_platforms(*command, request.current, request.other);
   command->add_option("--trials", request.trials, "Test clusters that are drawn (default 2000)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
@@ -157,12 +177,16 @@ void add_wsmeter_command(CLI::App& app, WsmeterOptions& options) {
   auto* wsmeter = app.add_subcommand("wsmeter", "What a change is worth, decided with the fewest machines");
   wsmeter->require_subcommand(1);
   add_plan(*wsmeter, options.plan);
+  add_baseline(*wsmeter, options.baseline);
   add_evaluate(*wsmeter, options.evaluate);
   add_validate(*wsmeter, options.validate);
 }
 
 Status run_wsmeter_command(const CLI::App& app, const WsmeterOptions& options) {
   const CLI::App* wsmeter = app.get_subcommand("wsmeter");
+  if (wsmeter->got_subcommand("baseline")) {
+    return run_wsmeter_baseline(options.baseline);
+  }
   if (wsmeter->got_subcommand("evaluate")) {
     return run_wsmeter_evaluate(options.evaluate);
   }

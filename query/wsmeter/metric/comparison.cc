@@ -35,8 +35,10 @@ std::string objection(const ComparedJob& job, LeastInstances least) {
   if (job.job.quota == 0) {
     return "no quota";
   }
-  std::string reason = objection(job.current, least.current, "current");
-  return reason.empty() ? objection(job.other, least.other, "new") : reason;
+  if (std::string reason = objection(job.current, least.current, "current"); !reason.empty()) {
+    return reason;
+  }
+  return objection(job.other, least.other, "new");
 }
 
 void normalize(ComparedJob& job) {

@@ -37,8 +37,8 @@ Status Column::require(std::string hint) const {
 }
 
 const std::string& Column::text(const formats::CsvTable::Row& row) const {
-  static const std::string kNone;
-  return place_ ? row.fields[*place_] : kNone;
+  static const std::string none;
+  return place_ ? row.fields[*place_] : none;
 }
 
 Result<double> Column::number(const formats::CsvTable::Row& row) const {

@@ -40,7 +40,7 @@ Status check(const EffectGoal& goal) {
     return fail(ErrorCode::kInvalid, "an effect or margin of {} cannot be planned for: it is to be above 0",
                 goal.effect);
   }
-  if (!(goal.power >= 0.5 && goal.power < 1)) {
+  if (std::isnan(goal.power) || goal.power < 0.5 || goal.power >= 1) {
     return fail(ErrorCode::kInvalid, "a power of {} cannot be planned for: it is to be from 0.5 to below 1",
                 goal.power);
   }

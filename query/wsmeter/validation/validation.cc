@@ -19,7 +19,7 @@ Status check(const ValidationRequest& request) {
     return fail(ErrorCode::kInvalid, "performance cannot be multiplied by {}: it is to be above 0",
                 request.scale);
   }
-  if (!(request.share >= 0 && request.share <= 1)) {
+  if (std::isnan(request.share) || request.share < 0 || request.share > 1) {
     return fail(ErrorCode::kInvalid, "{} is no share of the quota: it is to be from 0 to 1", request.share);
   }
   return {};
@@ -112,12 +112,13 @@ Tally try_machines(std::vector<MachineSums>& machines, size_t count, double trut
 }
 
 std::string asked_note(const EffectGoal& goal, const EffectPlan& plan) {
-  const std::string asked = goal.power > 0.5
-                                ? fmt::format("to find an effect of {:.4g} % with a probability of {:.4g} %",
-                                              100 * goal.effect, 100 * goal.power)
-                                : fmt::format("for a margin of {:.4g} %", 100 * goal.effect);
+  const std::string asked =
+      goal.power > 0.5
+          ? fmt::format("to find an effect of {:.4g} % of the metric with a probability of {:.4g} %",
+                        100 * goal.effect, 100 * goal.power)
+          : fmt::format("for a margin of {:.4g} %", 100 * goal.effect);
   return fmt::format(
-      "planned {} of the metric: {} instances a cluster, whose margin would be {:.3g} % if "
+      "planned {}: {} instances a cluster, whose margin would be {:.3g} % if "
       "the new platform scattered like the current one",
       asked, std::accumulate(plan.plan.observe.begin(), plan.plan.observe.end(), int64_t{0}),
       100 * plan.margin);
