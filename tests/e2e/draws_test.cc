@@ -229,19 +229,20 @@ TEST_F(Draws, SomebodyIsMeasuredByOrder) {
       return text(row.at("outcome")) == "answered" || text(row.at("outcome")) == "partial";
     });
   })) << daemons_[1]->err();
-  const auto machines_in = [&](const std::vector<std::string>& further) {
-    std::vector<std::string> arguments{"--server", server.address(), "--by", "machine"};
-    arguments.insert(arguments.end(), further.begin(), further.end());
+  // Empty until rows are built.
+  const auto measured = [&] {
     std::set<std::string> machines;
-    const auto shown = view("top", arguments);
-    for (const Row& row : rows_of(shown)) {
+    const Finished asked = run({"plimsoll", "top", "--server", server.address(), "--by", "machine", "--where",
+                                "draw=" + id, "--json"});
+    const auto shown = query::from_json(asked.out);
+    for (const Row& row : shown ? rows_of(*shown) : std::vector<Row>()) {
       machines.insert(text(row.at("machine")));
     }
     return machines;
   };
   const std::set<std::string> known{"m2", "m3"};
   EXPECT_TRUE(eventually([&] {
-    const auto seen = machines_in({"--where", "draw=" + id});
+    const auto seen = measured();
     return !seen.empty() && std::ranges::includes(known, seen);
   }));
   EXPECT_THAT(order({"--job", "nobody's"}).err, HasSubstr("none of 3 live machines is meant"));
