@@ -204,9 +204,10 @@ TEST(DrawSettings, ThatMakeNoSenseNameTheirKey) {
 
 TEST_F(Draws, SomebodyIsMeasuredByOrder) {
   // The next draw is far away.
-  TestServer server(data_dir_,
-                    "[draw]\ninterval = \"24h\"\nmost_of_platform_percent = 100\ngrace = "
-                    "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
+  TestServer server(
+      data_dir_,
+      "[draw]\ninterval = \"24h\"\nmost_of_job_percent = 100\nmost_of_platform_percent = 100\ngrace = "
+      "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
   ASSERT_TRUE(server.becomes_ready());
   start_daemons(server);
   const auto order = [&](std::vector<std::string> flags) {

@@ -35,6 +35,12 @@ double deviations_in_effect(double power, double degrees) {
   return statistics::student_t_quantile(kUpperTail, degrees) + found;
 }
 
+// What makes jobs faster makes them scatter by as much more, and it is then that the effect is to be found.
+double wanted_deviation(const EffectGoal& goal, double degrees) {
+  const double scatter = goal.power > 0.5 ? 1 + goal.effect : 1;
+  return goal.effect / scatter / deviations_in_effect(goal.power, degrees);
+}
+
 Status check(const EffectGoal& goal) {
   if (!std::isfinite(goal.effect) || goal.effect <= 0) {
     return fail(ErrorCode::kInvalid, "an effect or margin of {} cannot be planned for: it is to be above 0",
@@ -80,14 +86,14 @@ Result<EffectPlan> plan_for_effect(std::span<const PlannedJob> jobs, const Effec
     return propagate(checked);
   }
   std::optional<EffectPlan> best;
-  double wanted = goal.effect / deviations_in_effect(goal.power, std::numeric_limits<double>::infinity());
+  double wanted = wanted_deviation(goal, std::numeric_limits<double>::infinity());
   for (int round = 0; round < kMostRounds; ++round) {
     auto plan = plan_of(jobs, goal, wanted);
     if (!plan) {
       return propagate(plan);
     }
     const double degrees = degrees_of(jobs, plan->observe, goal);
-    wanted = goal.effect / deviations_in_effect(goal.power, degrees);
+    wanted = wanted_deviation(goal, degrees);
     const bool suffices = plan->deviation <= wanted * (1 + kRounding);
     if (best && (!suffices || plan->cost >= best->plan.cost)) {
       break;

@@ -1,7 +1,8 @@
 // How many instances to observe so that the 95 % interval has a margin, or so that it tells an effect from none: plan_observations() with Student's
 // quantiles of the degrees of freedom that the plan itself has.
 //
-// An effect E is found with probability P where E >= (t_0.975 + t_P) x deviation of the metric (Cohen, Statistical Power Analysis, 2nd ed. 1988,
+// An effect E is found with probability P where E >= (t_0.975 + t_P) x deviation x (1 + E), the metric's deviation growing with what makes jobs
+// faster (Cohen, Statistical Power Analysis, 2nd ed. 1988,
 // chapter 2; the t variables stand for the noncentral one). A margin is the effect that is found in half of all cases: t_0.5 = 0.
 //
 // Pure: no I/O; any thread.
