@@ -62,7 +62,7 @@ Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventoryS
 
 InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveMachines machines)
     : settings_(settings), machines_(std::move(machines)) {
-  const auto add = [this](std::string name, const std::string& place, auto parse, auto keep) {
+  const auto add = [this](std::string_view name, const std::string& place, auto parse, auto keep) {
     if (!place.empty()) {
       const auto count = [parse](std::string_view text) {
         const auto parsed = parse(text);
@@ -72,7 +72,7 @@ InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveM
         const auto parsed = parse(text);
         return parsed ? keep(*parsed) : propagate(parsed);
       };
-      sources_.push_back({.name = std::move(name), .place = place, .count = count, .keep = keep_text});
+      sources_.push_back({.name = std::string(name), .place = place, .count = count, .keep = keep_text});
     }
   };
   add("inventory.machines", settings_.machines, scheduler::parse_inventory,
