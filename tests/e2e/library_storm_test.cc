@@ -49,7 +49,7 @@ class LibraryStorm : public ::testing::Test {
   Background daemon() const {
     Background daemon({"plimsolld", "--once", "100", "--event", "page-faults:1", "--ring-pages", "1024",
                        "--stack-bytes", "8", "--output", folder_ / "profile"});
-    wait_for_events_of(daemon);
+    wait_until_sampling(daemon);
     return daemon;
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,8 +145,11 @@ Finished run(const std::vector<std::string>& argv) {
   return Background(argv).wait();
 }
 
-void wait_for_events_of(const Background& daemon) {
-  while (!has_events(daemon.pid()) && !has_ended(daemon.pid())) {
+void wait_until_sampling(const Background& daemon) {
+  const std::string waits_for_samples = fmt::format("{} ", SYS_ppoll);
+  while (!has_ended(daemon.pid()) &&
+         !(has_events(daemon.pid()) &&
+           content_of(fmt::format("/proc/{}/syscall", daemon.pid())).starts_with(waits_for_samples))) {
     ::sched_yield();
   }
 }

@@ -48,8 +48,8 @@ class Background {
   std::string state_;  // folder
 };
 
-// Returns when the daemon has opened its events, or has ended.
-void wait_for_events_of(const Background& daemon);
+// Returns when the daemon has enabled its events and waits for samples, or has ended.
+void wait_until_sampling(const Background& daemon);
 
 // A folder under the tests' temporary one, empty, removed at the end.
 class TemporaryFolder {

@@ -114,13 +114,14 @@ void expect_shares(const Measured& measured, const Shares& expected) {
   expect_share(measured.sampled.ten, expected.ten, measured.samples, "10 %");
 }
 
+// Of so many samples that a hundredth is more than three standard errors.
 TEST_F(Sampling, FindsTheSplitOfAProgramsWork) {
-  expect_shares(measure("work", 10'000), {0.7, 0.2, 0.1});
+  expect_shares(measure("work", 25'000), {0.7, 0.2, 0.1});
 }
 
 // Three of four samples have no stack; each function's own time counts them all the same.
 TEST_F(Sampling, FindsTheSplitWithFewerStacksThanSamples) {
-  const Measured measured = measure("work", 10'000, {"--stack-rate", "250"});
+  const Measured measured = measure("work", 25'000, {"--stack-rate", "250"});
   expect_shares(measured, {0.7, 0.2, 0.1});
   // Samples with and without stacks come by two timers. Their numbers vary with the periods drawn, every 250 ms at the
   // latest and independently: by 32 % in each draw, from n draws of each as much as 0.32 sqrt(2 / n) of their ratio.
@@ -135,7 +136,7 @@ class LoopsInStep : public Sampling, public ::testing::WithParamInterface<std::s
 
 // A sampler of fixed period sees such a loop always at the same places: its shares are off by tens of points.
 TEST_P(LoopsInStep, AreSampledWithoutBias) {
-  const Measured measured = measure(GetParam(), 10'000);
+  const Measured measured = measure(GetParam(), 25'000);
   expect_shares(measured, measured.truth);
 }
 

@@ -12,6 +12,8 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <string>
+#include <thread>
 
 #include "base/file.h"
 #include "proto/profile_codec.h"
@@ -82,9 +84,9 @@ class Storm : public ::testing::Test {
   }
 
   std::vector<std::string> storm(const std::string& seconds, const std::string& first_pid = "0",
-                                 const std::string& groups = "-",
-                                 const std::string& per_second = "1000") const {
-    return {"exec_storm", per_second, seconds, first_pid, groups, folder_.path()};
+                                 const std::string& groups = "-", const std::string& per_second = "1000",
+                                 const std::string& processes = "0") const {
+    return {"exec_storm", per_second, seconds, first_pid, groups, folder_.path(), processes};
   }
 
   // Each page fault is a sample. Of stacks only the leaf matters.
@@ -192,14 +194,18 @@ TEST_F(Storm, WithPidsUsedAgainAtOnce) {
   expect_all_right(judge(profile()));
 }
 
-// The daemon stands still until the rings of records overflow: then a name may be unknown, but not wrong.
+// The daemon stands still until the rings of records overflow, each CPU's after some 100 processes: then a name may be
+// unknown, but not wrong.
 TEST_F(Storm, WithRecordsOfProcessesLost) {
-  Background daemon_running(daemon("8"));
+  Background daemon_running(daemon("600"));
+  wait_until_sampling(daemon_running);
+  const std::string enough = std::to_string(std::size_t{500} * std::thread::hardware_concurrency());
   ASSERT_EQ(run(storm("2")).status, 0);
   daemon_running.kill(SIGSTOP);
-  ASSERT_EQ(run(storm("2")).status, 0);
+  ASSERT_EQ(run(storm("2", "0", "-", "1000", enough)).status, 0);
   daemon_running.kill(SIGCONT);
   ASSERT_EQ(run(storm("2")).status, 0);
+  daemon_running.kill(SIGINT);
   const Finished finished = daemon_running.wait();
   ASSERT_EQ(finished.status, 0) << finished.err;
   const wire::RawProfile sampled = profile();
@@ -274,8 +280,8 @@ TEST_F(Storm, InNamespacesOfItsOwn) {
   expect_all_right(judge(profile()));
 }
 
-// The daemon and a storm in a PID namespace that has 100 PIDs for all (those below 300 are used once), each used again five
-// times a second; outside, another storm of the same programs, whose PIDs mean nothing inside: all are 0 there. Both leave the daemon
+// The daemon and a storm in a PID namespace that has 100 PIDs for all (those below 300 are used once), each used again
+// until 1,000 processes have run; outside, another storm of the same programs, whose PIDs mean nothing inside: all are 0 there. Both leave the daemon
 // the time to keep up: of a machine that loses records the test could not say whose samples are whose. Where pid_max is the
 // machine's, WithPidsUsedAgainAtOnce alone tells how reuse fares.
 TEST_F(Storm, InAPidNamespaceOfFewPidsThatTheDaemonIsInToo) {
@@ -287,7 +293,7 @@ TEST_F(Storm, InAPidNamespaceOfFewPidsThatTheDaemonIsInToo) {
       "echo 400 > /proc/sys/kernel/pid_max || exit 77; \"$@\" & "
       "until ls -l /proc/$!/fd | grep -q perf_event || ! kill -0 $!; do :; done; "
       "\"$0\" 500 4 0 - " +
-      folder_.path() + " || exit 1; kill -INT $!; wait $!";
+      folder_.path() + " 1000 || exit 1; kill -INT $!; wait $!";
   std::vector<std::string> inside{
       "/usr/bin/unshare", "--pid", "--fork", "--kill-child",        "--mount-proc",
       "/bin/sh",          "-c",    script,   program("exec_storm"), program("plimsolld")};

@@ -2,12 +2,14 @@
 // this one under other names, and each of them works in a function of its own, so that a sample tells by its function which
 // program, and which control group, it must belong to.
 //
-//   exec_storm PER_SECOND SECONDS FIRST_PID GROUPS FOLDER   runs FOLDER/alpha, beta, gamma and delta in turn
-//   alpha | beta | gamma | delta                            faults in pages, in work_of_alpha() and so on
-//   exec_storm places                                       prints where in the file that is, by ELF addresses
+//   exec_storm PER_SECOND SECONDS FIRST_PID GROUPS FOLDER [PROCESSES]
+//                                   runs FOLDER/alpha, beta, gamma and delta in turn
+//   alpha | beta | gamma | delta    faults in pages, in work_of_alpha() and so on
+//   exec_storm places               prints where in the file that is, by ELF addresses
 //
-// FIRST_PID over 0: all have one of the 64 PIDs from there on, each used again as soon as it is free. GROUPS: a folder of
-// control groups called like the programs, in which they are started; "-": none. Prints how many ran.
+// PROCESSES: goes on after SECONDS until that many have run, as slow machines need. FIRST_PID over 0: all have one of the
+// 64 PIDs from there on, each used again as soon as it is free. GROUPS: a folder of control groups called like the programs,
+// in which they are started; "-": none. Prints how many ran.
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sys/mman.h>
@@ -121,7 +123,7 @@ struct Start {
 };
 
 int storm(double per_second, double seconds, pid_t first_pid, const std::string& groups,
-          const std::string& folder) {
+          const std::string& folder, int64_t at_least) {
   std::array<Start, kPrograms.size()> starts;
   for (size_t i = 0; i < starts.size(); ++i) {
     starts[i].path = folder + "/" + kPrograms[i].name;
@@ -135,7 +137,8 @@ int storm(double per_second, double seconds, pid_t first_pid, const std::string&
   }
   const int64_t start_ns = now_ns();
   int64_t started = 0;
-  for (int64_t tries = 0; now_ns() - start_ns < static_cast<int64_t>(seconds * kNsPerSecond); ++tries) {
+  const auto length_ns = static_cast<int64_t>(seconds * kNsPerSecond);
+  for (int64_t tries = 0; now_ns() - start_ns < length_ns || started < at_least; ++tries) {
     const auto due =
         static_cast<int64_t>(static_cast<double>(now_ns() - start_ns) / kNsPerSecond * per_second);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -177,9 +180,10 @@ int main(int argc, char** argv) {
     print_places();
     return 0;
   }
-  if (argc != 6) {
-    std::fprintf(stderr, "usage: exec_storm PER_SECOND SECONDS FIRST_PID GROUPS FOLDER\n");
+  if (argc != 6 && argc != 7) {
+    std::fprintf(stderr, "usage: exec_storm PER_SECOND SECONDS FIRST_PID GROUPS FOLDER [PROCESSES]\n");
     return 2;
   }
-  return storm(std::atof(argv[1]), std::atof(argv[2]), std::atoi(argv[3]), argv[4], argv[5]);
+  return storm(std::atof(argv[1]), std::atof(argv[2]), std::atoi(argv[3]), argv[4], argv[5],
+               argc == 7 ? std::atol(argv[6]) : 0);
 }
