@@ -61,9 +61,13 @@ void merge(const InventoryInstance& entry, std::vector<wire::InstanceUsage>& ins
 // Both are by machine.
 template <typename Machine, typename IdOf>
 void merge_in(std::vector<Machine> further, std::vector<Machine>& machines, IdOf id) {
-  const auto middle = static_cast<ptrdiff_t>(machines.size());
-  std::ranges::move(further, std::back_inserter(machines));
-  std::ranges::inplace_merge(machines, machines.begin() + middle, {}, id);
+  std::vector<Machine> merged;
+  merged.reserve(machines.size() + further.size());
+  const auto moved = [](std::vector<Machine>& from) {
+    return std::ranges::subrange(std::move_iterator(from.begin()), std::move_iterator(from.end()));
+  };
+  std::ranges::merge(moved(machines), moved(further), std::back_inserter(merged), {}, id, id);
+  machines = std::move(merged);
 }
 
 // Finds the census of each machine in turn, and makes those that are not there.
