@@ -54,7 +54,7 @@ Status read_cost(const JobColumns& columns, const formats::CsvTable::Row& row, J
 Result<JobQuota> read_job(const JobColumns& columns, const formats::CsvTable::Row& row) {
   JobQuota job;
   job.job = columns.job.text(row);
-  const auto quota = columns.quota.number(row);
+  const auto quota = columns.quota.text(row).empty() ? Result<double>(0) : columns.quota.number(row);
   if (!quota) {
     return propagate(quota);
   }
@@ -82,19 +82,21 @@ Status check_columns(const JobColumns& columns) {
 
 Result<std::vector<JobQuota>> read_job_quotas(std::string_view content) {
   const auto table = read_table(content);
-  if (!table) {
-    return propagate(table);
-  }
-  const JobColumns columns{.job = Column(*table, {"job"}),
-                           .quota = Column(*table, {"quota", "quota_cores", "quota_cpus"}),
-                           .instances = Column(*table, {"instances"}),
-                           .cost = Column(*table, {"cost"})};
+  return table ? job_quotas_of(*table) : propagate(table);
+}
+
+Result<std::vector<JobQuota>> job_quotas_of(const formats::CsvTable& table) {
+  const JobColumns columns{
+      .job = Column(table, {"job"}),
+      .quota = Column(table, {"quota", "quota_cores", "quota_cpus", "cpu_quota", "weight"}),
+      .instances = Column(table, {"instances"}),
+      .cost = Column(table, {"cost"})};
   if (auto checked = check_columns(columns); !checked) {
     return propagate(checked);
   }
   std::vector<JobQuota> jobs;
   std::set<std::string> seen;
-  for (const formats::CsvTable::Row& row : table->rows) {
+  for (const formats::CsvTable::Row& row : table.rows) {
     auto job = read_job(columns, row);
     if (!job) {
       return propagate(job);

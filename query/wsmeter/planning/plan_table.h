@@ -15,18 +15,21 @@ namespace plimsoll::query {
 struct PlanRequest {
   double margin = 0;  // that the metric is to have, as a share of it, above 0
   double z = 1.96;    // margin / deviation: 1.96 for 95 %
-  double detect =
-      0;  // an effect that is to be found, in place of a margin and z (plan_for_effect()); 0: none
+  // In place of a margin, one of these; 0: it is not asked for.
+  double detect = 0;  // an effect that is to be found (plan_for_effect()), which takes no z
+  double budget = 0;  // that is to be spent for the best margin (plan_for_budget())
   double power = 0.95;
   int64_t least = 4;
   bool is_finite_population = false;
   Rounding rounding = Rounding::kLeastCost;
 };
 
-// A row for each job of a CSV text, in its order: job, weight, observe, cost (of all that are observed). The text has the columns job, quota or quota_cores (of
-// all instances together; weights are its shares), mean and stddev (of the job's performance, between instances), and may have instances (else as
-// many as are wanted) and cost (of observing one instance; else its quota: quota / instances). Notes say what the plan costs, which margin it
-// has, and by how much a better one could be cheaper. kInvalid for what makes no sense, with the line.
+// A row for each job of a CSV text as read_planned_jobs() takes it, in its order: job, weight, observe, cost (of all that are observed). Notes say what the plan
+// costs, which margin it has, and by how much a better one could be cheaper, or narrower. kInvalid for what makes no sense, with the line.
 Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request);
+
+// What margins cost: a row for each of some twenty plans, from the loosest, the least of each job, on, each with a margin a fifth narrower than that before, until
+// all instances do not suffice: margin, instances, cost, least_cost (below which no plan has that margin).
+Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request);
 
 }  // namespace plimsoll::query

@@ -57,12 +57,14 @@ TEST(PlanTable, ThatMakesNoSenseSaysWhere) {
     return csv("job,quota,mean,stddev,instances,cost\na,1,1,0.1,1000,1\n" + row + "\n", {.margin = 0.03});
   };
   EXPECT_THAT(why("b,1,nan,0.1,5,1"), HasSubstr("line 3: mean is to be a number, not \"nan\""));
-  EXPECT_THAT(why("b,-1,1,0.1,5,1"), HasSubstr("line 3: quota -1"));
-  EXPECT_THAT(why("b,1,0,0.1,5,1"), HasSubstr("line 3: quota 1"));
-  EXPECT_THAT(why("b,1,1,-0.1,5,1"), HasSubstr("line 3: quota 1 and stddev -0.1"));
+  EXPECT_THAT(why("b,-1,1,0.1,5,1"), HasSubstr("line 3: the quota of b is -1, which is negative"));
+  EXPECT_THAT(why("b,1,0,0.1,5,1"), HasSubstr("line 3: the mean, 0, is to be above 0"));
+  EXPECT_THAT(why("b,1,1,-0.1,5,1"), HasSubstr("stddev, -0.1, not negative"));
   EXPECT_THAT(why("b,1,1,0.1,0,1"), HasSubstr("line 3: there are to be whole instances"));
   EXPECT_THAT(why("b,1,1,0.1,2.5,1"), HasSubstr("line 3: there are to be whole instances"));
   EXPECT_THAT(why("b,1,1,0.1,5,0"), HasSubstr("line 3: observing an instance costs 0"));
+  EXPECT_THAT(why("b,0,1,0.1,5,"), HasSubstr("line 3: a job without quota costs nothing"));
+  EXPECT_THAT(why("a,1,1,0.1,5,1"), HasSubstr("line 3: job a is there twice"));
   EXPECT_THAT(why("b,1,1,0.1,5"), HasSubstr("line 3: 5 fields"));
   EXPECT_THAT(csv("job,quota\na,1\n", {.margin = 0.03}), HasSubstr("no column is called \"mean\""));
   EXPECT_THAT(csv("job,quota,mean,stddev\na,1,1,1\n", {.margin = 0.03}), HasSubstr("give the column cost"));
@@ -70,6 +72,43 @@ TEST(PlanTable, ThatMakesNoSenseSaysWhere) {
               HasSubstr("there is no job with a quota"));
   EXPECT_THAT(csv("job,quota,mean,stddev,instances\na,1,1,1,10\n", {.margin = 0.03}),
               HasSubstr("planning for a margin of 3 %: observing all instances leaves"));
+}
+
+// What `wsmeter baseline --csv` prints of jobs: weights in place of quotas, and more columns than are needed.
+TEST(PlanTable, TakesABaseline) {
+  EXPECT_EQ(csv("job,weight,mean,stddev,relative_stddev,instances,top_coverage\n"
+                "a,0.75,2,0,0,10,0.75\nb,0.25,1,0,0,5,1\n",
+                {.margin = 0.1}),
+            "job,weight,observe,cost\na,0.75,4,0.3\nb,0.25,4,0.2\n");
+}
+
+TEST(PlanTable, ABudgetBuysAMargin) {
+  // Half the weight each and costs of 1: 69 instances are the customer's plan for 3 %.
+  const auto table = plan_table(kCustomer, {.z = 2, .budget = 69});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(std::get<int64_t>(table->rows[0][2]) + std::get<int64_t>(table->rows[1][2]), 69);
+  EXPECT_THAT(table->notes,
+              ElementsAre(HasSubstr("69 instances, which cost 69, for a margin of 2.99"),
+                          HasSubstr("no plan within the budget of 69 has a margin below 2.99")));
+  EXPECT_THAT(csv(kCustomer, {.z = 2, .budget = 7}),
+              HasSubstr("the least of each job costs 8, more than the budget of 7"));
+}
+
+TEST(PlanTable, ACurveSaysWhatMarginsCost) {
+  const auto table = curve_table("job,quota,mean,stddev,instances,cost\na,1,1,0.2,20,3\n", {.z = 2});
+  ASSERT_TRUE(table) << table.error().text();
+  // 4 instances have 2 x 0.2 / sqrt(4), and each row at most 0.8 of the margin before; 20 are all there are.
+  std::vector<int64_t> instances;
+  double before = 1;
+  for (const auto& row : table->rows) {
+    instances.push_back(std::get<int64_t>(row[1]));
+    EXPECT_LE(std::get<double>(row[0]), before * 0.8 + 1e-12);
+    EXPECT_EQ(std::get<double>(row[2]), 3.0 * static_cast<double>(instances.back()));
+    before = std::get<double>(row[0]);
+  }
+  EXPECT_THAT(instances, ElementsAre(4, 7, 11, 18));
+  EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][0]), 0.2);
+  EXPECT_THAT(table->notes, ElementsAre("for narrower margins there are not enough instances"));
 }
 
 }  // namespace

@@ -1,0 +1,85 @@
+#include "query/wsmeter/planning/planned_jobs.h"
+
+#include "query/wsmeter/observed/columns.h"
+#include "query/wsmeter/observed/job_quotas.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Where nobody says how many there are: more than anybody observes, and few enough for a double to count them.
+constexpr int64_t kUnlimited = int64_t{1} << 50;
+
+struct PerformanceColumns {
+  Column mean;
+  Column deviation;
+};
+
+// Of one instance, as a share of the mean.
+Result<double> read_deviation(const PerformanceColumns& columns, const formats::CsvTable::Row& row) {
+  const auto mean = columns.mean.number(row);
+  const auto deviation = columns.deviation.number(row);
+  if (!mean || !deviation) {
+    return propagate(!mean ? mean : deviation);
+  }
+  if (*mean <= 0 || *deviation < 0) {
+    return fail(ErrorCode::kInvalid, "line {}: the mean, {}, is to be above 0, and stddev, {}, not negative",
+                row.line, *mean, *deviation);
+  }
+  return *deviation / *mean;
+}
+
+Result<double> cost_of(const JobQuota& job, size_t line) {
+  if (job.cost) {
+    return *job.cost;
+  }
+  if (!job.instances) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "line {}: it is not said what observing an instance costs", line),
+        "give the column cost, or instances, among which the quota is shared out");
+  }
+  const double cost = job.quota / static_cast<double>(*job.instances);
+  return cost > 0 ? Result<double>(cost)
+                  : with_hint(fail(ErrorCode::kInvalid, "line {}: a job without quota costs nothing", line),
+                              "leave it out, or give the column cost");
+}
+
+}  // namespace
+
+Result<std::vector<NamedJob>> read_planned_jobs(std::string_view content) {
+  const auto table = read_table(content);
+  if (!table) {
+    return propagate(table);
+  }
+  const auto quotas = job_quotas_of(*table);
+  if (!quotas) {
+    return propagate(quotas);
+  }
+  const PerformanceColumns columns{.mean = Column(*table, {"mean"}), .deviation = Column(*table, {"stddev"})};
+  for (const Column* column : {&columns.mean, &columns.deviation}) {
+    auto is_there = column->require("the first line names the columns: job,quota,mean,stddev,instances,cost");
+    if (!is_there) {
+      return propagate(is_there);
+    }
+  }
+  double all = 0;
+  for (const JobQuota& job : *quotas) {
+    all += job.quota;
+  }
+  std::vector<NamedJob> jobs;
+  for (size_t i = 0; i < quotas->size(); ++i) {
+    const JobQuota& job = (*quotas)[i];
+    const auto deviation = read_deviation(columns, table->rows[i]);
+    const auto cost = deviation ? cost_of(job, table->rows[i].line) : deviation;
+    if (!cost) {
+      return propagate(cost);
+    }
+    jobs.push_back({.name = job.job,
+                    .planned = {.weight = job.quota / all,
+                                .deviation = *deviation,
+                                .instances = job.instances.value_or(kUnlimited),
+                                .cost = *cost}});
+  }
+  return jobs;
+}
+
+}  // namespace plimsoll::query

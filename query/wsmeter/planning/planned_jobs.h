@@ -1,0 +1,23 @@
+// The table that a plan is made from.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "query/wsmeter/planning/observation_plan.h"
+
+namespace plimsoll::query {
+
+struct NamedJob {
+  std::string name;
+  PlannedJob planned;
+};
+
+// A CSV text, gzipped or not, with the columns of read_job_quotas() (quota may be called weight, as `wsmeter baseline` prints it), mean and stddev
+// (of the job's performance, between instances). Weights are shares of the quota. Without instances there are as many as are wanted; without cost,
+// observing one costs its quota: quota / instances. kInvalid for what makes no sense, with the line.
+Result<std::vector<NamedJob>> read_planned_jobs(std::string_view content);
+
+}  // namespace plimsoll::query
