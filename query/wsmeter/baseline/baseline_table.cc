@@ -1,11 +1,8 @@
 #include "query/wsmeter/baseline/baseline_table.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 
 #include "query/wsmeter/baseline/independence.h"
 #include "query/wsmeter/baseline/machine_model.h"
@@ -27,19 +24,6 @@ struct Fleet {
   Comparison comparison;
 };
 
-Result<std::string> current_platform(const PerformanceTable& performance, const BaselineRequest& request) {
-  if (!request.current.empty()) {
-    return request.current;
-  }
-  if (performance.platforms.size() == 1) {
-    return performance.platforms.begin()->first;
-  }
-  return with_hint(
-      fail(ErrorCode::kInvalid, "there are {} platforms, and it is not said which is the current one",
-           performance.platforms.size()),
-      fmt::format("give --current, one of: {}", fmt::join(std::views::keys(performance.platforms), ", ")));
-}
-
 Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs_csv,
                          const BaselineRequest& request) {
   const auto quotas = read_job_quotas(jobs_csv);
@@ -51,11 +35,7 @@ Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs
     return propagate(performance, "the table of performance");
   }
   Fleet fleet{.performance = std::move(*performance), .comparison = {}};
-  const auto name = current_platform(fleet.performance, request);
-  if (!name) {
-    return propagate(name);
-  }
-  const auto current = platform_of(fleet.performance, *name);
+  const auto current = platform_of(fleet.performance, request.current);
   const auto other = request.other.empty() ? current : platform_of(fleet.performance, request.other);
   if (!current || !other) {
     return propagate(!current ? current : other);

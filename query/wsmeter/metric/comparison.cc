@@ -106,7 +106,9 @@ Result<Comparison> compare_arms(const InstancesByJob& current, const InstancesBy
   for (ComparedJob& job : comparison.jobs) {
     job.weight = job.job.quota / compared;
   }
-  std::ranges::stable_sort(comparison.jobs, std::greater(), &ComparedJob::weight);
+  std::ranges::sort(comparison.jobs, {}, [](const ComparedJob& job) {
+    return std::pair(-job.weight, std::string_view(job.job.job));
+  });
   comparison.coverage = compared / all;
   return comparison;
 }

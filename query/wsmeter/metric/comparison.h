@@ -34,7 +34,7 @@ struct ExcludedJob {
 };
 
 struct Comparison {
-  std::vector<ComparedJob> jobs;  // the largest weights first
+  std::vector<ComparedJob> jobs;  // the largest weights first, then by name
   std::vector<ExcludedJob> excluded;
   double coverage = 0;  // the compared jobs' share of all quota
 };

@@ -90,16 +90,24 @@ Result<PerformanceTable> read_performance(std::string_view content) {
 }
 
 Result<const InstancesByJob*> platform_of(const PerformanceTable& table, std::string_view platform) {
-  const auto found = table.platforms.find(platform);
+  if (table.platforms.empty()) {
+    return fail(ErrorCode::kNotFound, "there are no observations{}",
+                platform.empty() ? "" : fmt::format(" of {}, nor of any platform", platform));
+  }
+  const auto found = platform.empty() && table.platforms.size() == 1 ? table.platforms.begin()
+                                                                     : table.platforms.find(platform);
   if (found != table.platforms.end()) {
     return &found->second;
   }
-  if (table.platforms.empty()) {
-    return fail(ErrorCode::kNotFound, "there are no observations of {}, nor of any platform", platform);
+  const auto names = fmt::format("{}", fmt::join(std::views::keys(table.platforms), ", "));
+  if (platform.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "there are {} platforms, and it is not said which is the current one",
+             table.platforms.size()),
+        fmt::format("give --current, one of: {}", names));
   }
-  return with_hint(
-      fail(ErrorCode::kNotFound, "there are no observations of the platform {}", platform),
-      fmt::format("those that there are: {}", fmt::join(std::views::keys(table.platforms), ", ")));
+  return with_hint(fail(ErrorCode::kNotFound, "there are no observations of the platform {}", platform),
+                   fmt::format("those that there are: {}", names));
 }
 
 }  // namespace plimsoll::query

@@ -33,7 +33,7 @@ struct PerformanceTable {
 // row.
 Result<PerformanceTable> read_performance(std::string_view content);
 
-// The jobs of a platform. kNotFound, naming those that there are.
+// The jobs of a platform; without a name, of the only one there is. kNotFound, or kInvalid where there are several to choose from, naming those.
 Result<const InstancesByJob*> platform_of(const PerformanceTable& table, std::string_view platform);
 
 }  // namespace plimsoll::query

@@ -1,0 +1,185 @@
+#include "query/wsmeter/construction/cluster_table.h"
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "query/wsmeter/construction/growing_cluster.h"
+#include "query/wsmeter/metric/estimate.h"
+#include "query/wsmeter/observed/job_quotas.h"
+#include "query/wsmeter/observed/performance.h"
+#include "query/wsmeter/validation/random.h"
+
+namespace plimsoll::query {
+namespace {
+
+struct Fleet {
+  std::vector<std::string> names;  // of machines
+  std::vector<MachineLoad> machines;
+  std::vector<double> weights;     // by job
+  std::vector<double> deviations;  // likewise, between instances, as a share of the mean
+};
+
+// Puts instances on their machines.
+class FleetBuilder {
+ public:
+  // Of the job with that number, whose instances have a quota each.
+  void add(const std::vector<InstancePerformance>& instances, size_t job, double quota) {
+    std::vector<double> performance;
+    for (const InstancePerformance& instance : instances) {
+      performance.push_back(instance.performance);
+      if (instance.machine.empty()) {
+        continue;
+      }
+      const auto [place, is_new] = numbers_.try_emplace(instance.machine, fleet_.machines.size());
+      if (is_new) {
+        fleet_.names.push_back(instance.machine);
+        fleet_.machines.emplace_back();
+      }
+      MachineLoad& machine = fleet_.machines[place->second];
+      machine.jobs.push_back(job);
+      machine.quota += quota;
+    }
+    const Spread spread = spread_of(performance);
+    fleet_.deviations.push_back(spread.mean > 0 ? std::sqrt(spread.variance) / spread.mean : 0);
+  }
+  void add_weight(double weight) { fleet_.weights.push_back(weight); }
+
+  Fleet take() { return std::move(fleet_); }
+
+ private:
+  std::map<std::string, size_t> numbers_;
+  Fleet fleet_;
+};
+
+Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs_csv,
+                         const std::string& platform) {
+  const auto quotas = read_job_quotas(jobs_csv);
+  if (!quotas) {
+    return propagate(quotas, "the table of jobs");
+  }
+  const auto performance = read_performance(performance_csv);
+  const auto instances = performance ? platform_of(*performance, platform)
+                                     : Result<const InstancesByJob*>(propagate(performance));
+  if (!instances) {
+    return propagate(instances, "the table of performance");
+  }
+  double all = 0;
+  for (const JobQuota& job : *quotas) {
+    all += job.quota;
+  }
+  FleetBuilder builder;
+  static const std::vector<InstancePerformance> kNone;
+  for (size_t i = 0; i < quotas->size(); ++i) {
+    const JobQuota& job = (*quotas)[i];
+    const auto found = (*instances)->find(job.job);
+    const auto& of_job = found == (*instances)->end() ? kNone : found->second;
+    builder.add(of_job, i, of_job.empty() ? 0 : job.quota / static_cast<double>(of_job.size()));
+    builder.add_weight(job.quota / all);
+  }
+  Fleet fleet = builder.take();
+  if (fleet.machines.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid, "the table of performance names no machines"),
+                     "it needs the column machine, and jobs that the table of jobs has");
+  }
+  return fleet;
+}
+
+Status check_reach(const Fleet& fleet, const ClusterNeed& need) {
+  GrowingCluster all(need);
+  for (const MachineLoad& machine : fleet.machines) {
+    all.add(machine);
+  }
+  if (all.suffices()) {
+    return {};
+  }
+  return with_hint(
+      fail(ErrorCode::kNotFound,
+           "all {} machines cover {:.4g} % of the quota with {} instances of a job or more, and {:.4g} % are "
+           "wanted",
+           all.machines(), 100 * all.coverage(), need.least, 100 * need.coverage),
+      "ask for less with --coverage or --least");
+}
+
+struct Tries {
+  std::vector<size_t> best;  // machines by number, in the order in which they were drawn
+  double best_quota = 0;
+  double mean_machines = 0;
+  double mean_quota = 0;
+};
+
+Tries try_clusters(const Fleet& fleet, const ClusterNeed& need, const ClusterRequest& request) {
+  Random random(request.seed);
+  std::vector<size_t> order(fleet.machines.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  Tries tries;
+  for (int64_t i = 0; i < request.tries; ++i) {
+    random.draw(std::span(order), order.size());
+    GrowingCluster cluster(need);
+    while (!cluster.suffices()) {
+      cluster.add(fleet.machines[order[cluster.machines()]]);
+    }
+    const size_t machines = cluster.machines();
+    const double quota = cluster.quota();
+    tries.mean_machines += static_cast<double>(machines) / static_cast<double>(request.tries);
+    tries.mean_quota += quota / static_cast<double>(request.tries);
+    if (tries.best.empty() || std::pair(machines, quota) < std::pair(tries.best.size(), tries.best_quota)) {
+      tries.best.assign(order.begin(), order.begin() + static_cast<ptrdiff_t>(machines));
+      tries.best_quota = quota;
+    }
+  }
+  return tries;
+}
+
+// Of the metric of the covered jobs.
+double deviation_of(const Fleet& fleet, const GrowingCluster& cluster, int64_t least) {
+  double weight = 0;
+  double variance = 0;
+  for (size_t job = 0; job < fleet.weights.size(); ++job) {
+    const int64_t instances = cluster.instances()[job];
+    if (instances >= least) {
+      weight += fleet.weights[job];
+      variance += std::pow(fleet.weights[job] * fleet.deviations[job], 2) / static_cast<double>(instances);
+    }
+  }
+  return std::sqrt(variance) / weight;
+}
+
+}  // namespace
+
+Result<Table> cluster_table(std::string_view performance_csv, std::string_view jobs_csv,
+                            const ClusterRequest& request) {
+  const auto fleet = read_fleet(performance_csv, jobs_csv, request.current);
+  if (!fleet) {
+    return propagate(fleet);
+  }
+  const ClusterNeed need{.weights = fleet->weights, .least = request.least, .coverage = request.coverage};
+  if (auto enough = check_reach(*fleet, need); !enough) {
+    return propagate(enough);
+  }
+  const Tries tries = try_clusters(*fleet, need, request);
+  Table table;
+  table.columns = {{"machine", ""}, {"instances", ""}, {"quota", ""}, {"coverage", "share"}};
+  GrowingCluster best(need);
+  for (const size_t number : tries.best) {
+    const MachineLoad& machine = fleet->machines[number];
+    best.add(machine);
+    table.rows.push_back(
+        {fleet->names[number], static_cast<int64_t>(machine.jobs.size()), machine.quota, best.coverage()});
+  }
+  table.notes = {
+      fmt::format("{} of {} machines, the fewest of {} clusters; {:.1f} on average, with a quota of {:.6g}",
+                  best.machines(), fleet->machines.size(), request.tries, tries.mean_machines,
+                  tries.mean_quota),
+      fmt::format("its quota is {:.6g}; {:.4g} % of all quota is of jobs with {} instances or more there",
+                  best.quota(), 100 * best.coverage(), request.least),
+      fmt::format("the metric of these jobs would have a margin of {:.4g} %, if instances on a machine were "
+                  "independent",
+                  100 * request.z * deviation_of(*fleet, best, request.least))};
+  return table;
+}
+
+}  // namespace plimsoll::query
