@@ -41,6 +41,18 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
       ->type_name("SHARE")
       ->check(CLI::Range(1e-9, 1e3));
   add_detect(*command, plan.request.detect, plan.request.power);
+  command
+      ->add_option("--budget", plan.request.budget,
+                   "In place of --margin: what observing may cost, for the narrowest margin that it buys")
+      ->type_name("COST")
+      ->check(CLI::PositiveNumber)
+      ->excludes("--margin")
+      ->excludes("--detect");
+  command
+      ->add_flag("--curve", plan.is_curve, "In place of a plan: what margins cost, from the loosest one on")
+      ->excludes("--margin")
+      ->excludes("--detect")
+      ->excludes("--budget");
   command->add_option("--z", plan.request.z, "Deviations in a margin (default 1.96, for 95 %)")
       ->type_name("Z")
       ->check(CLI::Range(1e-3, 100.0));
@@ -63,19 +75,10 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
       "Weights are shares of the quota; cost is that of observing one instance, by default its quota.\n"
       "Examples:\n"
       "  plimsoll wsmeter plan --table jobs.csv --margin 0.03\n"
-      "  plimsoll wsmeter plan --table jobs.csv --margin 0.01 --finite --json\n");
-}
-
-void add_tables(CLI::App& command, WsmeterTables& tables) {
-  command
-      .add_option("--performance", tables.performance,
-                  "CSV, gzipped or not, with the columns platform, job, instance, performance (\"-\": "
-                  "standard input)")
-      ->type_name("FILE")
-      ->required();
-  command.add_option("--jobs", tables.jobs, "CSV with the columns job, quota and perhaps instances, cost")
-      ->type_name("FILE")
-      ->required();
+      "  plimsoll wsmeter plan --table jobs.csv --margin 0.01 --finite --json\n"
+      "  plimsoll wsmeter plan --table jobs.csv --budget 200                     which margin that buys\n"
+      "  plimsoll wsmeter plan --table jobs.csv --curve --csv                    to draw\n"
+      "  plimsoll wsmeter baseline --data DIR --csv | plimsoll wsmeter plan --table - --margin 0.02\n");
 }
 
 void add_platforms(CLI::App& command, std::string& current, std::string& other) {
@@ -87,7 +90,7 @@ void add_platforms(CLI::App& command, std::string& current, std::string& other) 
 
 void add_baseline(CLI::App& wsmeter, WsmeterBaselineOptions& options) {
   auto* command = wsmeter.add_subcommand("baseline", "Which jobs the metric of the current fleet is made of");
-  add_tables(*command, options.tables);
+  add_fleet_tables(*command, options.tables);
   command
       ->add_option("--current", options.request.current,
                    "Platform of the current fleet (default: the only one there is)")
@@ -96,15 +99,16 @@ void add_baseline(CLI::App& wsmeter, WsmeterBaselineOptions& options) {
       ->type_name("PLATFORM");
   add_forms(*command, options.form);
   command->footer(
-      "Example:\n"
-      "  plimsoll wsmeter baseline --performance fleet.csv --jobs jobs.csv --current old --new new\n");
+      "Examples:\n"
+      "  plimsoll wsmeter baseline --performance fleet.csv --jobs jobs.csv --current old --new new\n"
+      "  plimsoll wsmeter baseline --server 127.0.0.1:7070 --since 1d --where cluster=eu-1\n");
 }
 
 void add_evaluate(CLI::App& wsmeter, WsmeterEvaluateOptions& options) {
   auto* command =
       wsmeter.add_subcommand("evaluate", "Whether another platform is better, by test observations");
   query::EvaluationRequest& request = options.request;
-  add_tables(*command, options.tables);
+  add_fleet_tables(*command, options.tables);
   add_platforms(*command, request.current, request.other);
   command
       ->add_option("--test", options.test, "CSV of the test's performance, where it is in a file of its own")
@@ -142,7 +146,7 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
   auto* command =
       wsmeter.add_subcommand("validate", "How often the intervals of random test clusters hold the truth");
   query::ValidationRequest& request = options.request;
-  add_tables(*command, options.tables);
+  add_fleet_tables(*command, options.tables);
   add_platforms(*command, request.current, request.other);
   command->add_option("--trials", request.trials, "Test clusters that are drawn (default 2000)")
       ->type_name("N")
@@ -171,6 +175,60 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
       "--scale 1.05 --on 0.2\n");
 }
 
+void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
+  auto* command = wsmeter.add_subcommand(
+      "cluster", "Which machines to take for a test: random ones, until they run enough of most jobs");
+  query::ClusterRequest& request = options.request;
+  add_fleet_tables(*command, options.tables);
+  command
+      ->add_option("--current", request.current,
+                   "Platform of the machines to choose from (default: the only one there is)")
+      ->type_name("PLATFORM");
+  command->add_option("--least", request.least, "Instances of a job, for it to be covered (default 4)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  command
+      ->add_option("--coverage", request.coverage,
+                   "Share of the quota that covered jobs are to have (default 0.9)")
+      ->type_name("SHARE")
+      ->check(CLI::Range(1e-6, 1.0));
+  command
+      ->add_option("--tries", request.tries,
+                   "Clusters of random machines, of which the best is shown (default 1000)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{10'000'000}));
+  command->add_option("--seed", request.seed, "Of the random numbers (default 1)")->type_name("S");
+  add_forms(*command, options.form);
+  command->footer(
+      "Whole machines bring instances that nobody needs: job by job, as `plan` says, is cheaper where "
+      "instances can "
+      "be\nmoved one by one.\n"
+      "Example:\n"
+      "  plimsoll wsmeter cluster --performance fleet.csv --jobs jobs.csv --current old --least 4 --coverage "
+      "0.8\n");
+}
+
+void add_observations(CLI::App& wsmeter, TableOptions& options) {
+  auto* command =
+      wsmeter.add_subcommand("observations", "How fast each instance of each job ran, by what was measured");
+  add_source(*command, options.source);
+  add_forms(*command, options.form);
+  add_filters(*command, options.parameters);
+  add_parameter(*command, "--ratio", "ratio", options.parameters,
+                "What performance is: two events, or ipc (default), exact-ipc; higher is better")
+      ->type_name("NUM/DEN");
+  add_parameter(*command, "--limit", "limit", options.parameters, "Rows at most (default 1000000)")
+      ->type_name("N");
+  command->footer(
+      "Averages over all of the time that is selected: hours say more than seconds. As CSV it is what the "
+      "other "
+      "commands\ntake as --performance.\n"
+      "Examples:\n"
+      "  plimsoll wsmeter observations --data DIR --since 1d --csv > fleet.csv\n"
+      "  plimsoll wsmeter observations --server 127.0.0.1:7070 --ratio instructions/cpu-clock   "
+      "instructions per ns\n");
+}
+
 }  // namespace
 
 void add_wsmeter_command(CLI::App& app, WsmeterOptions& options) {
@@ -180,10 +238,20 @@ void add_wsmeter_command(CLI::App& app, WsmeterOptions& options) {
   add_baseline(*wsmeter, options.baseline);
   add_evaluate(*wsmeter, options.evaluate);
   add_validate(*wsmeter, options.validate);
+  add_cluster(*wsmeter, options.cluster);
+  add_observations(*wsmeter, options.observations);
 }
 
 Status run_wsmeter_command(const CLI::App& app, const WsmeterOptions& options) {
   const CLI::App* wsmeter = app.get_subcommand("wsmeter");
+  if (wsmeter->got_subcommand("observations")) {
+    return is_named(options.observations.source)
+               ? run_observations(options.observations)
+               : fail(ErrorCode::kInvalid, "observations: say where to look: --server ADDR or --data DIR");
+  }
+  if (wsmeter->got_subcommand("cluster")) {
+    return run_wsmeter_cluster(options.cluster);
+  }
   if (wsmeter->got_subcommand("baseline")) {
     return run_wsmeter_baseline(options.baseline);
   }

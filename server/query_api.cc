@@ -17,6 +17,7 @@
 #include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
+#include "query/wsmeter/observations.h"
 
 namespace plimsoll::server {
 namespace {
@@ -117,6 +118,8 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
                               as_json(with_fleet(query::coverage))));
   routes.push_back(view_route("/api/v1/machines", json, snapshots, query::parse_machines,
                               as_json(with_fleet(query::machines))));
+  routes.push_back(view_route("/api/v1/observations", json, snapshots, query::parse_observations,
+                              as_json(with_fleet(query::observations))));
   const auto jobs = [&snapshots](const query::JobsRequest& request) -> Result<std::string> {
     const auto fleet = query::LiveFleet::load(snapshots.data_dir());
     return fleet ? query::to_json(query::jobs(request, *fleet)) : Result<std::string>(propagate(fleet));

@@ -18,6 +18,10 @@ struct AnswerSource {
   std::string server_ca;
 };
 
+inline bool is_named(const AnswerSource& source) {
+  return !source.server.empty() || !source.data_dir.empty();
+}
+
 // GET `path` with the parameters in its query: the body of the answer.
 Result<std::string> ask_server(const AnswerSource& source, std::string_view path,
                                const std::vector<std::pair<std::string, std::string>>& parameters);

@@ -33,9 +33,15 @@ Status run_measure(const TableOptions& options);
 // Who asked for what.
 Status run_audit(const TableOptions& options);
 Status run_jobs(const TableOptions& options);
+// Of instances: `plimsoll wsmeter observations`.
+Status run_observations(const TableOptions& options);
 Status run_draws(const TableOptions& options);
 // Parameters: stop (a reason), or resume; without them it shows what is stopped.
 Status run_collection(const TableOptions& options);
+
+// What run_jobs() and run_observations() print, for commands that reckon with it.
+Result<query::Table> ask_jobs(const TableOptions& options);
+Result<query::Table> ask_observations(const TableOptions& options);
 
 enum class FlameForm { kText, kFolded, kJson };
 

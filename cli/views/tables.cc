@@ -19,6 +19,7 @@
 #include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
+#include "query/wsmeter/observations.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -40,20 +41,25 @@ Result<query::Table> ask_directory(const TableOptions& options, Parse parse, Vie
 
 // `path`: of the server's API.
 template <typename Parse, typename View>
-Status run(const TableOptions& options, const char* path, Parse parse, View view) {
-  const auto ask = [&]() -> Result<query::Table> {
-    if (options.source.server.empty()) {
-      return ask_directory(options, parse, view);
-    }
-    const auto body = ask_server(options.source, path, options.parameters);
-    return body ? query::from_json(*body) : propagate(body);
-  };
-  const auto table = ask();
+Result<query::Table> ask(const TableOptions& options, const char* path, Parse parse, View view) {
+  if (options.source.server.empty()) {
+    return ask_directory(options, parse, view);
+  }
+  const auto body = ask_server(options.source, path, options.parameters);
+  return body ? query::from_json(*body) : propagate(body);
+}
+
+Status print(const Result<query::Table>& table, query::TableForm form) {
   if (!table) {
     return propagate(table);
   }
-  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
+  fmt::print("{}", query::to_form(*table, form, style_of_output()));
   return {};
+}
+
+template <typename Parse, typename View>
+Status run(const TableOptions& options, const char* path, Parse parse, View view) {
+  return print(ask(options, path, parse, view), options.form);
 }
 
 // Of a view that asks what heartbeats have told as well.
@@ -68,12 +74,7 @@ auto with_fleet(const TableOptions& options, View view) {
 // What the server says of it is a table.
 Status give_order(const TableOptions& options, const std::string& path, const query::Parameters& parameters) {
   const auto body = order_server(options.source, path, parameters);
-  const auto table = body ? query::from_json(*body) : propagate(body);
-  if (!table) {
-    return propagate(table);
-  }
-  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
-  return {};
+  return print(body ? query::from_json(*body) : propagate(body), options.form);
 }
 
 }  // namespace
@@ -134,12 +135,25 @@ Status run_audit(const TableOptions& options) {
   });
 }
 
-Status run_jobs(const TableOptions& options) {
-  return run(options, "/api/v1/jobs", query::parse_jobs,
+Result<query::Table> ask_jobs(const TableOptions& options) {
+  return ask(options, "/api/v1/jobs", query::parse_jobs,
              [&options](const query::JobsRequest& request) -> Result<query::Table> {
                const auto fleet = query::LiveFleet::load(options.source.data_dir);
                return fleet ? query::jobs(request, *fleet) : Result<query::Table>(propagate(fleet));
              });
+}
+
+Status run_jobs(const TableOptions& options) {
+  return print(ask_jobs(options), options.form);
+}
+
+Result<query::Table> ask_observations(const TableOptions& options) {
+  return ask(options, "/api/v1/observations", query::parse_observations,
+             with_fleet(options, query::observations));
+}
+
+Status run_observations(const TableOptions& options) {
+  return print(ask_observations(options), options.form);
 }
 
 Status run_draws(const TableOptions& options) {

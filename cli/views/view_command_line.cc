@@ -25,7 +25,7 @@ bool ViewCommands::is_given() const {
 Status ViewCommands::run() const {
   const auto given =
       std::ranges::find_if(commands_, [](const Command& command) { return command.parsed->parsed(); });
-  if (given->source->server.empty() && given->source->data_dir.empty()) {
+  if (!is_named(*given->source)) {
     return fail(ErrorCode::kInvalid, "{}: say where to look: --server ADDR or --data DIR",
                 given->parsed->get_name());
   }

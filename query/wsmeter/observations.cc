@@ -29,11 +29,29 @@ Value quota_of(const std::map<InstanceKey, double>& quotas, const InstanceKey& k
   return found == quotas.end() ? Value() : Value(found->second);
 }
 
+std::map<std::string, std::string> racks_of(const LiveFleet& fleet) {
+  std::map<std::string, std::string> racks;
+  for (const store::LiveMachine& machine : fleet.machines) {
+    racks[machine.attributes.id()] = machine.rack;
+  }
+  return racks;
+}
+
 }  // namespace
+
+Result<ObservationsRequest> parse_observations(const Parameters& parameters, int64_t now_ns) {
+  ObservationsRequest request;
+  std::vector<Parameter> own = filter_parameters(now_ns, request.selection);
+  own.push_back(ratio_parameter(request.ratio));
+  own.push_back(count_parameter("limit", 100'000'000, request.limit));
+  const auto read = read_parameters(parameters, own);
+  const auto checked = read ? check_selection(request.selection) : read;
+  return checked ? Result<ObservationsRequest>(std::move(request)) : propagate(checked);
+}
 
 Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
                            const LiveFleet& fleet) {
-  RatioRequest ratio{request.selection, "instructions/cycles", {}, request.limit, true};
+  RatioRequest ratio{request.selection, request.ratio, {}, request.limit, true};
   for (const char* dimension : {"job", "machine", "platform", "instance"}) {
     ratio.by.push_back(*find_dimension(dimension));
   }
@@ -41,24 +59,42 @@ Result<Table> observations(const ObservationsRequest& request, const Snapshot& s
   if (!table) {
     return table;
   }
-  const size_t ipc = column_of(*table, "ratio");
+  const size_t performance = column_of(*table, "ratio");
   const size_t margin = column_of(*table, "ratio_margin");
   const size_t kind = column_of(*table, "margin_kind");
-  const size_t cycles = column_of(*table, "denominator");
+  const size_t denominator = column_of(*table, "denominator");
+  const size_t all = table->rows.size();
+  std::erase_if(table->rows,
+                [&](const auto& row) { return std::holds_alternative<std::monostate>(row[performance]); });
+  if (const size_t left_out = all - table->rows.size(); left_out > 0) {
+    table->notes.push_back(
+        fmt::format("{} of {} instances have no samples of one of the events, and no row", left_out, all));
+  }
   const auto quotas = quotas_of(fleet);
+  const auto racks = racks_of(fleet);
   for (auto& row : table->rows) {
     const auto text = [&](size_t column) { return std::get<std::string>(row[column]); };
-    const Value quota = quota_of(quotas, {text(1), text(0), text(3)});
-    row = {row[0], row[1], row[2], row[3], row[ipc], row[margin], row[kind], row[cycles], quota};
+    const auto rack = racks.find(text(1));
+    row = {row[0],
+           row[1],
+           rack == racks.end() ? std::string() : rack->second,
+           row[2],
+           row[3],
+           row[performance],
+           row[margin],
+           row[kind],
+           row[denominator],
+           quota_of(quotas, {text(1), text(0), text(3)})};
   }
   table->columns = {{"job", ""},
                     {"machine", ""},
+                    {"rack", ""},
                     {"platform", ""},
                     {"instance", ""},
-                    {"ipc", table->columns[ipc].unit},
-                    {"ipc_margin", table->columns[margin].unit},
+                    {"performance", table->columns[performance].unit},
+                    {"performance_margin", table->columns[margin].unit},
                     {"margin_kind", ""},
-                    {"cycles", table->columns[cycles].unit},
+                    {"denominator", table->columns[denominator].unit},
                     {"quota_cpus", "CPUs"}};
   return table;
 }

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 
 #include "base/result.h"
+#include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
@@ -12,15 +15,19 @@
 namespace plimsoll::query {
 
 struct ObservationsRequest {
-  Selection selection;  // of no event
+  Selection selection = {};                   // of no event
+  std::string ratio = "instructions/cycles";  // as parse_ratio() gives it: what performance is
   size_t limit = 1'000'000;
 };
 
-// A row for each instance on each machine that has samples of cycles or instructions, the most cycles first:
-//   job, machine, platform, instance, ipc, ipc_margin, margin_kind, cycles, quota_cpus
-// as ratio_table() has them; quota_cpus is the instance's in the newest census of the machine, absent where it has none or
-// does not run there any more. An instance whose machine changed its platform has a row for each. kNotFound where
-// nobody counted cycles and instructions.
+// Parameters: those of a selection but for event; ratio, limit.
+Result<ObservationsRequest> parse_observations(const Parameters& parameters, int64_t now_ns);
+
+// A row for each instance on each machine, those with the most of the ratio's denominator first:
+//   job, machine, rack, platform, instance, performance, performance_margin, margin_kind, denominator, quota_cpus
+// as ratio_table() has them, over all of the time selected; quota_cpus is the instance's in the newest census of the machine, absent where it has none or
+// does not run there any more. An instance whose machine changed its platform has a row for each. What has no samples of one of the events
+// has no row; a note counts those. As CSV it is a table that read_performance() takes. kNotFound where nobody counted both events.
 Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
                            const LiveFleet& fleet);
 

@@ -22,7 +22,9 @@ wire::RawProfile profile_of(const Instance& ran) {
        .machine = ran.machine,
        .events = {{.name = "cycles", .scale = 1000}, {.name = "instructions", .scale = 1000}},
        .job = ran.job,
-       .stacks = fmt::format("main {}\nevent=instructions main {}\n", ran.cycles, ran.instructions)});
+       .stacks =
+           fmt::format("main {}\n", ran.cycles) +
+           (ran.instructions > 0 ? fmt::format("event=instructions main {}\n", ran.instructions) : "")});
   profile.mutable_machine()->set_platform(ran.platform);
   profile.mutable_processes(0)->set_instance(ran.instance);
   return profile;
@@ -44,20 +46,24 @@ TEST(Observations, AreOfEachInstanceOnEachMachineWithItsQuota) {
   fleet.add(profile_of({1, "m1", "AMD Zen 3", "db", "db/1", 400, 300}));
   fleet.add(profile_of({2, "m2", "AMD Zen 4", "db", "db/2", 100, 150}));
   fleet.add(profile_of({3, "m2", "AMD Zen 4", "web", "web/1", 40, 10}));
-  const LiveFleet live{{},
+  store::LiveMachine in_rack;
+  in_rack.attributes.set_id("m1");
+  in_rack.rack = "r7";
+  const LiveFleet live{{in_rack},
                        {census_of("m1", "db", "db/1", 2.5), census_of("m2", "db", "db/1", 9),
                         census_of("m2", "web", "web/1", 0)}};
   const auto table = observations({}, **Snapshot::load(fleet.path()), live);
   ASSERT_TRUE(table) << table.error().text();
   ASSERT_EQ(table->rows.size(), 3);
   EXPECT_THAT(csv(table),
-              HasSubstr("job,machine,platform,instance,ipc,ipc_margin,margin_kind,cycles,quota_cpus\n"
-                        "db,m1,AMD Zen 3,db/1,0.75,"));
+              HasSubstr("job,machine,rack,platform,instance,performance,performance_margin,margin_kind,"
+                        "denominator,quota_cpus\n"
+                        "db,m1,r7,AMD Zen 3,db/1,0.75,"));
   EXPECT_THAT(csv(table), HasSubstr("within one machine,400000,2.5\n"));
   // db/2 is in no census of its machine, and web/1 has no limit.
-  EXPECT_THAT(csv(table), HasSubstr("db,m2,AMD Zen 4,db/2,1.5,"));
+  EXPECT_THAT(csv(table), HasSubstr("db,m2,,AMD Zen 4,db/2,1.5,"));
   EXPECT_THAT(csv(table), HasSubstr("within one machine,100000,\n"));
-  EXPECT_THAT(csv(table), HasSubstr("web,m2,AMD Zen 4,web/1,0.25,,too few samples,40000,\n"));
+  EXPECT_THAT(csv(table), HasSubstr("web,m2,,AMD Zen 4,web/1,0.25,,too few samples,40000,\n"));
 }
 
 TEST(Observations, ASelectionHolds) {
@@ -70,6 +76,31 @@ TEST(Observations, ASelectionHolds) {
   ASSERT_TRUE(table) << table.error().text();
   ASSERT_EQ(table->rows.size(), 1);
   EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "web");
+}
+
+TEST(Observations, TakeTheParametersOfFiltersAndARatio) {
+  const auto request = parse_observations(
+      {{"where", "platform=AMD Zen 4"}, {"since", "1h"}, {"ratio", "cycles/instructions"}, {"limit", "7"}},
+      7'200'000'000'000);
+  ASSERT_TRUE(request) << request.error().text();
+  EXPECT_EQ(request->selection.where.size(), 1);
+  EXPECT_EQ(request->selection.since_ns, 3'600'000'000'000);
+  EXPECT_EQ(request->ratio, "cycles/instructions");
+  EXPECT_EQ(request->limit, 7);
+  EXPECT_FALSE(parse_observations({{"event", "cycles"}}, 0));
+  EXPECT_FALSE(parse_observations({{"ratio", "cycles"}}, 0));
+}
+
+// What has cycles and no instructions has no performance.
+TEST(Observations, OfOneEventAloneAreLeftOutAndCounted) {
+  Fleet fleet;
+  fleet.add(profile_of({1, "m1", "AMD Zen 3", "db", "db/1", 400, 300}));
+  fleet.add(profile_of({2, "m2", "AMD Zen 3", "db", "db/2", 100, 0}));
+  const auto table = observations({}, **Snapshot::load(fleet.path()), {});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_THAT(csv(table), HasSubstr("db/1"));
+  EXPECT_THAT(csv(table), Not(HasSubstr("db/2")));
+  EXPECT_THAT(table->notes, ::testing::Contains(HasSubstr("1 of 2 instances have no samples of one of")));
 }
 
 TEST(Observations, WithoutHardwareEventsThereAreNone) {

@@ -1,0 +1,36 @@
+// The two tables that WSMeter reckons with, how fast instances ran and which quotas jobs have: from files, or from a data directory's or a
+// server's rows.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "cli/views/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::cli {
+
+struct FleetTables {
+  // CSV files, gzipped or not, "-" for standard input; empty: `rows` is asked.
+  std::string performance;
+  std::string jobs;
+  TableOptions rows;  // parameters: those of query::parse_observations()
+};
+
+struct TableTexts {
+  std::string performance;  // CSV
+  std::string jobs;
+};
+
+// --performance and --jobs, or --data or --server with filters and --ratio.
+void add_fleet_tables(CLI::App& command, FleetTables& tables);
+
+Result<TableTexts> read_fleet_tables(const FleetTables& tables);
+
+// A GiB at most.
+Result<std::string> read_table_file(const std::string& path);
+
+}  // namespace plimsoll::cli
