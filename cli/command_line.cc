@@ -9,6 +9,7 @@
 #include "cli/assign_command_line.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
+#include "cli/experiment_command_line.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
 #include "cli/views/flags.h"
@@ -161,6 +162,7 @@ struct Options {
   CalibrateOptions calibrate;
   StoreCompactOptions store_compact;
   WsmeterOptions wsmeter;
+  ExperimentCommands experiment;
   AssignOptions assign;
   SymbolOptions symbols;
 };
@@ -181,6 +183,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_store_compact(options.store_compact);
   } else if (app.got_subcommand("wsmeter")) {
     done = run_wsmeter_command(app, options.wsmeter);
+  } else if (app.got_subcommand("experiment")) {
+    done = run_experiment_command(app, options.experiment);
   } else if (app.got_subcommand("assign")) {
     done = run_assign(options.assign);
   } else if (gives_symbol_command(app)) {
@@ -226,6 +230,7 @@ int run(int argc, char** argv) {
   add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);
   add_wsmeter_command(app, options.wsmeter);
+  add_experiment_command(app, options.experiment);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
   try {

@@ -15,19 +15,25 @@ Result<std::string> csv_of(const Result<query::Table>& table) {
   return table ? query::to_csv(*table) : Result<std::string>(propagate(table));
 }
 
-// All jobs, whatever is selected of performance.
-Result<std::string> jobs_of(const AnswerSource& source) {
-  TableOptions all;
-  all.source = source;
-  all.parameters = {{"limit", "100000000"}};
-  return csv_of(ask_jobs(all));
-}
-
 }  // namespace
 
 Result<std::string> read_table_file(const std::string& path) {
   auto text = read_file(path == "-" ? "/dev/stdin" : path, kMaxTableBytes);
   return text ? std::move(text) : propagate(text, "reading a table");
+}
+
+Result<std::string> read_jobs_table(const std::string& path, const AnswerSource& source) {
+  if (!path.empty()) {
+    return read_table_file(path);
+  }
+  if (!is_named(source)) {
+    return with_hint(fail(ErrorCode::kInvalid, "it is not said which quotas jobs have"),
+                     "give --jobs FILE, or --data DIR, or --server ADDR");
+  }
+  TableOptions all;  // whatever is selected of performance
+  all.source = source;
+  all.parameters = {{"limit", "1000000"}};
+  return csv_of(ask_jobs(all));
 }
 
 void add_fleet_tables(CLI::App& command, FleetTables& tables) {
@@ -57,15 +63,12 @@ Result<TableTexts> read_fleet_tables(const FleetTables& tables) {
     return with_hint(fail(ErrorCode::kInvalid, "it is not said where performance comes from"),
                      "give --performance FILE and --jobs FILE, or --data DIR, or --server ADDR");
   }
-  if (tables.jobs.empty() && !is_named(source)) {
-    return with_hint(fail(ErrorCode::kInvalid, "it is not said which quotas jobs have"), "give --jobs FILE");
-  }
   auto performance = tables.performance.empty() ? csv_of(ask_observations(tables.rows))
                                                 : read_table_file(tables.performance);
   if (!performance) {
     return propagate(performance);
   }
-  auto jobs = tables.jobs.empty() ? jobs_of(source) : read_table_file(tables.jobs);
+  auto jobs = read_jobs_table(tables.jobs, source);
   if (!jobs) {
     return propagate(jobs);
   }

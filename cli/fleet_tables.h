@@ -30,6 +30,9 @@ void add_fleet_tables(CLI::App& command, FleetTables& tables);
 
 Result<TableTexts> read_fleet_tables(const FleetTables& tables);
 
+// The table of jobs alone: a file, or, where none is named, the quotas that daemons tell.
+Result<std::string> read_jobs_table(const std::string& path, const AnswerSource& source);
+
 // A GiB at most.
 Result<std::string> read_table_file(const std::string& path);
 

@@ -447,6 +447,29 @@ std::string comment_lines(std::string_view doc) {
   return text + "\n";
 }
 
+// `before`: in front of each key.
+std::string documented(const std::vector<Key>& keys, std::string_view before) {
+  std::string text;
+  std::string section;
+  for (const Key& key : keys) {
+    const size_t dot = std::min(key.name.rfind('.'), key.name.size());
+    if (dot < key.name.size() && key.name.substr(0, dot) != section) {
+      section = key.name.substr(0, dot);
+      text += fmt::format("\n[{}]\n", section);
+    } else {
+      text += '\n';
+    }
+    const auto* const tables = std::get_if<TableList>(&key.target);
+    text += comment_lines(key.doc + (tables == nullptr ? "" : table_comment(key.name, *tables)));
+    if (key.range) {
+      text += comment_lines(fmt::format("Permitted: {}.", range_text(key.target, *key.range)));
+    }
+    text += fmt::format("{}{} = {}\n", before, dot < key.name.size() ? key.name.substr(dot + 1) : key.name,
+                        toml_of(key.target));
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<Sources> load(const std::vector<Key>& keys, const LoadInputs& inputs) {
@@ -469,28 +492,14 @@ Result<Sources> load(const std::vector<Key>& keys, const LoadInputs& inputs) {
   return std::move(loader).finish();
 }
 
+std::string file_of(const std::vector<Key>& keys) {
+  return documented(keys, "");
+}
+
 std::string example(const std::vector<Key>& keys) {
-  std::string text =
-      "# Every key with its default. Remove the '#' in front of a key to change it.\n"
-      "# A variable PLIMSOLL_TABLE_KEY overrides this file, and a flag overrides both.\n";
-  std::string section;
-  for (const Key& key : keys) {
-    const size_t dot = std::min(key.name.rfind('.'), key.name.size());
-    if (dot < key.name.size() && key.name.substr(0, dot) != section) {
-      section = key.name.substr(0, dot);
-      text += fmt::format("\n[{}]\n", section);
-    } else {
-      text += '\n';
-    }
-    const auto* const tables = std::get_if<TableList>(&key.target);
-    text += comment_lines(key.doc + (tables == nullptr ? "" : table_comment(key.name, *tables)));
-    if (key.range) {
-      text += comment_lines(fmt::format("Permitted: {}.", range_text(key.target, *key.range)));
-    }
-    text += fmt::format("#{} = {}\n", dot < key.name.size() ? key.name.substr(dot + 1) : key.name,
-                        toml_of(key.target));
-  }
-  return text;
+  return "# Every key with its default. Remove the '#' in front of a key to change it.\n"
+         "# A variable PLIMSOLL_TABLE_KEY overrides this file, and a flag overrides both.\n" +
+         documented(keys, "#");
 }
 
 std::string variable_of(std::string_view key) {

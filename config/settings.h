@@ -119,6 +119,9 @@ Result<Sources> load(const std::vector<Key>& keys, const LoadInputs& inputs);
 // one table stand together; a list of tables shows the keys of one element.
 std::string example(const std::vector<Key>& keys);
 
+// A file that gives every key the value that its target has now, documented likewise.
+std::string file_of(const std::vector<Key>& keys);
+
 // "PLIMSOLL_SERVER_LISTEN" for "server.listen".
 std::string variable_of(std::string_view key);
 

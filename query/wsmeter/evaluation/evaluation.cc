@@ -35,6 +35,18 @@ void add_job(double weight, const ComparedJob& job, const EvaluationMethod& meth
 
 }  // namespace
 
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kBetter:
+      return "better";
+    case Verdict::kWorse:
+      return "worse";
+    case Verdict::kCannotTell:
+      break;
+  }
+  return "cannot tell";
+}
+
 Verdict verdict_of(const MetricEstimate& estimate) {
   if (estimate.low() > 1) {
     return Verdict::kBetter;
@@ -58,7 +70,7 @@ Evaluation evaluate(std::span<const ComparedJob> jobs, const EvaluationMethod& m
 Result<std::vector<int64_t>> observations_for(std::span<const ComparedJob> jobs,
                                               const EvaluationMethod& method, double margin) {
   std::vector<PlannedJob> planned;
-  double known_variance = 0;
+  MetricSum known;
   for (const ComparedJob& job : jobs) {
     const Spread test = spread_of(job.other);
     const auto current = static_cast<int64_t>(job.current.size());
@@ -67,10 +79,11 @@ Result<std::vector<int64_t>> observations_for(std::span<const ComparedJob> jobs,
                        .deviation = std::sqrt(test.variance),
                        .instances = population == 0 ? kVeryMany : std::max(population, test.count),
                        .cost = job.cost_of_one(current)});
-    known_variance += current_part(job.weight, job, test.mean, method).variance;
+    known.add_variance(current_part(job.weight, job, test.mean, method));
   }
   auto plan = plan_for_effect(planned, {.effect = margin,
-                                        .known_variance = known_variance,
+                                        .known_variance = std::pow(known.estimate().deviation, 2),
+                                        .known_degrees = known.estimate().degrees,
                                         .is_finite_population = method.is_finite_population});
   return plan ? Result<std::vector<int64_t>>(std::move(plan->plan.observe)) : propagate(plan);
 }

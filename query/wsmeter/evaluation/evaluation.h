@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +19,9 @@
 namespace plimsoll::query {
 
 enum class Verdict : uint8_t { kBetter, kWorse, kCannotTell };
+
+// "better", "worse", "cannot tell"
+std::string_view name_of(Verdict verdict);
 
 // Better or worse where the whole 95 % interval lies above or below the current fleet's 1.
 Verdict verdict_of(const MetricEstimate& estimate);

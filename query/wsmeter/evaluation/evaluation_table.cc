@@ -7,18 +7,6 @@ namespace {
 
 constexpr std::string_view kAll = "(all)";
 
-std::string text_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kBetter:
-      return "better";
-    case Verdict::kWorse:
-      return "worse";
-    case Verdict::kCannotTell:
-      break;
-  }
-  return "cannot tell";
-}
-
 Result<InstancesByJob> arm_of(std::string_view csv, std::string_view platform, std::string_view what) {
   const auto table = read_performance(csv);
   if (!table) {
@@ -84,7 +72,7 @@ std::vector<Value> row_of(std::string job, double weight, const MetricEstimate& 
           estimate.margin,
           observed,
           std::move(wanted),
-          text_of(verdict_of(estimate)),
+          std::string(name_of(verdict_of(estimate))),
           std::string()};
 }
 
@@ -107,7 +95,7 @@ void add_rows(const Comparison& comparison, const Evaluation& evaluation, std::v
 
 std::string verdict_note(const MetricEstimate& metric) {
   return fmt::format("{}: the metric changes by {:+.4g} % +-{:.3g} % (95 %, {:.3g} degrees of freedom)",
-                     text_of(verdict_of(metric)), 100 * (metric.value - 1), 100 * metric.margin,
+                     name_of(verdict_of(metric)), 100 * (metric.value - 1), 100 * metric.margin,
                      metric.degrees);
 }
 

@@ -18,8 +18,8 @@ constexpr double kRounding = 1e-9;
 // A job that is observed as a whole has no variance left, and one observed once no degrees.
 double degrees_of(std::span<const PlannedJob> jobs, const std::vector<int64_t>& observe,
                   const EffectGoal& goal) {
-  double variance = 0;
-  double squares = 0;
+  double variance = goal.known_variance;
+  double squares = variance * variance / goal.known_degrees;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto count = static_cast<double>(observe[i]);
     const double left = goal.is_finite_population ? 1 - count / static_cast<double>(jobs[i].instances) : 1;

@@ -8,6 +8,7 @@
 // Pure: no I/O; any thread.
 #pragma once
 
+#include <limits>
 #include <span>
 
 #include "base/result.h"
@@ -19,9 +20,10 @@ struct EffectGoal {
   double effect = 0;  // as a share of the metric, above 0
   double power =
       0.5;  // with which it is to be found, at least 0.5 and below 1; 0.5: the effect is the margin
-  double known_variance =
-      0;  // of the metric, which no observation takes away: of a current fleet that is itself a sample
-  int64_t least = 4;  // as PlanGoal has them
+  // Of the metric, which no observation takes away: of a current fleet that is itself a sample.
+  double known_variance = 0;
+  double known_degrees = std::numeric_limits<double>::infinity();  // of freedom, that it is known with
+  int64_t least = 4;                                               // as PlanGoal has them
   bool is_finite_population = false;
   Rounding rounding = Rounding::kLeastCost;
 };

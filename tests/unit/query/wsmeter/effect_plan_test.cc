@@ -46,8 +46,14 @@ TEST(EffectPlan, LeavesRoomForAVarianceThatIsKnown) {
   const auto half =
       plan_for_effect(one_job(), {.effect = 0.01, .known_variance = std::pow(0.01 / 1.96, 2) / 2});
   ASSERT_TRUE(alone && half);
-  EXPECT_NEAR(static_cast<double>(half->plan.observe[0]) / static_cast<double>(alone->plan.observe[0]), 2,
-              0.01);
+  const auto observed = static_cast<double>(half->plan.observe[0]);
+  EXPECT_NEAR(observed / static_cast<double>(alone->plan.observe[0]), 2, 0.02);
+  // Half of the variance is known for sure: V^2 / ((V / 2)^2 / (N - 1)) degrees. Where that is known with 4, there are V^2 / ((V / 2)^2 / 4 + ...) = 16.
+  EXPECT_NEAR(half->degrees / (4 * (observed - 1)), 1, 0.02);
+  const auto unsure = plan_for_effect(
+      one_job(), {.effect = 0.01, .known_variance = std::pow(0.01 / 2.12, 2) / 2, .known_degrees = 4});
+  ASSERT_TRUE(unsure);
+  EXPECT_NEAR(unsure->degrees, 16, 0.5);
   EXPECT_LE(half->margin, 0.01 * (1 + 1e-9));
   const auto none = plan_for_effect(one_job(), {.effect = 0.01, .known_variance = 0.01});
   ASSERT_FALSE(none);

@@ -1,0 +1,140 @@
+#include "cli/experiment_command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/views/flags.h"
+
+namespace plimsoll::cli {
+namespace {
+
+void add_file(CLI::App& command, std::string& file) {
+  command.add_option("file", file, "The file that defines the experiment")->type_name("FILE")->required();
+}
+
+void add_experiment(CLI::App& command, ExperimentOptions& options) {
+  add_file(command, options.file);
+  add_source(command, options.source);
+  command
+      .add_option("--jobs", options.jobs,
+                  "CSV with the columns job, quota, in place of the quotas that daemons tell")
+      ->type_name("FILE");
+}
+
+void add_filter(CLI::App& command, const std::string& flag, std::vector<std::string>& filters,
+                const std::string& help) {
+  command.add_option(flag, filters, help + "; may be repeated")
+      ->type_name("PREDICATE")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
+  auto* command = experiment.add_subcommand("define", "Writes the file that defines an experiment");
+  config::ExperimentConfig& config = options.config;
+  add_file(*command, options.file);
+  command->add_option("--name", config.name, "What it is called in reports (default: as the file)")
+      ->type_name("NAME");
+  command->add_option("--feature", config.feature, "What is tested, in a sentence")
+      ->type_name("TEXT")
+      ->required();
+  add_filter(*command, "--control", config.control,
+             "Filter of those without the feature, such as revision=41, as --where of `top`");
+  add_filter(*command, "--test", config.test, "Filter of those with it");
+  add_filter(*command, "--where", config.both, "Filter of both");
+  command->get_option("--control")->required();
+  command->get_option("--test")->required();
+  command->add_option("--since", config.since, "When the feature was there: RFC 3339 (default: now)")
+      ->type_name("TIME");
+  command->add_option("--until", config.until, "Until when it is looked at (default: whenever one looks)")
+      ->type_name("TIME");
+  command->add_option("--ratio", config.ratio, "What performance is (default: ipc); higher is better")
+      ->type_name("NUM/DEN");
+  auto* margin =
+      command->add_option("--margin-percent", config.margin_percent, "Margin that is wanted (default 1)")
+          ->type_name("PERCENT")
+          ->check(CLI::Range(1e-6, 1000.0));
+  auto* detect = command
+                     ->add_option("--detect-percent", config.detect_percent,
+                                  "In its place: a change that is to be found")
+                     ->type_name("PERCENT")
+                     ->check(CLI::Range(1e-6, 1000.0))
+                     ->excludes(margin);
+  command
+      ->add_option("--power-percent", config.power_percent,
+                   "Probability with which that change is to be found (default 95)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(50.0, 99.0))
+      ->needs(detect);
+  command->add_option("--least", config.least, "Instances of each job at least (default 4)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{2}, int64_t{1'000'000}));
+  command->footer(
+      "Example:\n"
+      "  plimsoll experiment define pages.toml --feature \"huge pages for the allocator\" --control "
+      "revision=41 "
+      "--test revision=42 --detect-percent 1\n");
+}
+
+void add_plan(CLI::App& experiment, ExperimentPlanOptions& options) {
+  auto* command = experiment.add_subcommand(
+      "plan", "How many instances of each job must have the feature, by what the control was so far");
+  add_experiment(*command, options.experiment);
+  command
+      ->add_option("--since", options.since,
+                   "Time from which on the control is looked at (default: a week before the test)")
+      ->type_name("TIME");
+  add_forms(*command, options.form);
+}
+
+void add_watch(CLI::App& experiment, ExperimentWatchOptions& options) {
+  auto* command = experiment.add_subcommand(
+      "watch", "How far it is, until all that is wanted was observed; not how it comes out");
+  add_experiment(*command, options.experiment);
+  command->add_option("--every", options.every_s, "Seconds between two looks (default 60)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(int64_t{1}, int64_t{86'400}));
+  command->add_flag("--once", options.once, "Look once, and show all jobs");
+  add_forms(*command, options.form);
+  command->footer(
+      "Who looks at the outcome again and again, and stops when it looks good, finds changes that are not "
+      "there: "
+      "the\nreport is for the end.\n");
+}
+
+void add_report(CLI::App& experiment, ExperimentReportOptions& options) {
+  auto* command = experiment.add_subcommand("report", "What came out: Markdown, or JSON");
+  add_experiment(*command, options.experiment);
+  command->add_flag("--json", options.as_json, "As a JSON document");
+}
+
+}  // namespace
+
+void add_experiment_command(CLI::App& app, ExperimentCommands& options) {
+  auto* experiment =
+      app.add_subcommand("experiment", "Whether a feature is worth it: define, plan, watch, report");
+  experiment->require_subcommand(1);
+  add_define(*experiment, options.define);
+  add_plan(*experiment, options.plan);
+  add_watch(*experiment, options.watch);
+  add_report(*experiment, options.report);
+  experiment->footer(
+      "  plimsoll experiment define pages.toml --feature \"huge pages\" --control revision=41 --test "
+      "revision=42\n"
+      "  plimsoll experiment plan pages.toml --server 127.0.0.1:7070\n"
+      "  plimsoll experiment watch pages.toml --server 127.0.0.1:7070\n"
+      "  plimsoll experiment report pages.toml --server 127.0.0.1:7070 > pages.md\n");
+}
+
+Status run_experiment_command(const CLI::App& app, const ExperimentCommands& options) {
+  const CLI::App* experiment = app.get_subcommand("experiment");
+  if (experiment->got_subcommand("define")) {
+    return run_experiment_define(options.define);
+  }
+  if (experiment->got_subcommand("plan")) {
+    return run_experiment_plan(options.plan);
+  }
+  return experiment->got_subcommand("watch") ? run_experiment_watch(options.watch)
+                                             : run_experiment_report(options.report);
+}
+
+}  // namespace plimsoll::cli

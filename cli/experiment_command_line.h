@@ -1,0 +1,23 @@
+// The flags of `plimsoll experiment`.
+#pragma once
+
+#include "cli/experiment.h"
+
+namespace CLI {
+class App;
+}
+
+namespace plimsoll::cli {
+
+struct ExperimentCommands {
+  ExperimentDefineOptions define;
+  ExperimentPlanOptions plan;
+  ExperimentWatchOptions watch;
+  ExperimentReportOptions report;
+};
+
+void add_experiment_command(CLI::App& app, ExperimentCommands& options);
+// The one of its subcommands that was given.
+Status run_experiment_command(const CLI::App& app, const ExperimentCommands& options);
+
+}  // namespace plimsoll::cli

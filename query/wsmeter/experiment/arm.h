@@ -1,0 +1,35 @@
+// One side of an experiment: what was observed of those that have a feature, or of those that do not.
+//
+// Pure: no I/O; any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "query/table/table.h"
+#include "query/wsmeter/observed/performance.h"
+
+namespace plimsoll::query {
+
+struct Arm {
+  InstancesByJob instances;
+  // Of the same instances in the same order: what they did of the ratio's denominator (cycles), for the fleet.
+  std::map<std::string, std::vector<double>, std::less<>> loads;
+  std::map<std::string, std::vector<std::string>, std::less<>> names;  // likewise: instance and machine
+  int64_t from_ns = 0;  // wall clock; what was observed lies within
+  int64_t to_ns = 0;
+};
+
+// From the table that observations() makes. Rows of one instance on one machine (of several platforms) are put together, by their loads. kInvalid where the
+// table is another.
+Result<Arm> arm_of(const Table& observations);
+
+size_t instances_of(const Arm& arm);
+// That are there on both sides: somebody changed sides in the meantime, or the filters do not tell them apart.
+size_t instances_of_both(const Arm& control, const Arm& test);
+
+}  // namespace plimsoll::query

@@ -1,0 +1,221 @@
+#include "query/wsmeter/experiment/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "query/wsmeter/planning/effect_plan.h"
+
+namespace plimsoll::query {
+namespace {
+
+// More than anybody observes, and few enough for a double to count them.
+constexpr int64_t kVeryMany = int64_t{1} << 50;
+constexpr LeastInstances kTwoOfEach{.current = 2, .other = 2};
+constexpr double kEnoughCoverage = 0.9;
+constexpr double kNotedQuota = 0.01;
+constexpr double kSameTime = 0.1;
+
+struct Plan {
+  Comparison control;  // beside itself
+  EffectPlan plan;
+};
+
+EffectGoal effect_goal(const ExperimentGoal& goal, const MetricEstimate& known) {
+  const bool is_to_detect = goal.detect > 0;
+  return {.effect = is_to_detect ? goal.detect : goal.margin,
+          .power = is_to_detect ? goal.power : 0.5,
+          .known_variance = known.deviation * known.deviation,
+          .known_degrees = known.degrees,
+          .least = goal.least};
+}
+
+Result<Plan> plan_of(const Arm& control, std::span<const JobQuota> quotas, const ExperimentGoal& goal) {
+  auto comparison = compare_arms(control.instances, control.instances, quotas, kTwoOfEach);
+  if (!comparison) {
+    return propagate(comparison, "the control");
+  }
+  std::vector<PlannedJob> planned;
+  MetricSum known;
+  for (const ComparedJob& job : comparison->jobs) {
+    const Spread spread = spread_of(job.current);
+    planned.push_back({.weight = job.weight,
+                       .deviation = std::sqrt(spread.variance),
+                       .instances = kVeryMany,
+                       .cost = job.cost_of_one(spread.count)});
+    known.add_variance(part_of_sample(job.weight, spread, 0, job.kurtosis));
+  }
+  auto plan = plan_for_effect(planned, effect_goal(goal, known.estimate()));
+  return plan ? Result<Plan>(Plan{.control = std::move(*comparison), .plan = std::move(*plan)})
+              : with_hint(propagate(plan, "planning the test"),
+                          "observe more of the control: a longer time before the test, or more machines");
+}
+
+size_t observed(const Arm& arm, const std::string& job) {
+  const auto found = arm.instances.find(job);
+  return found == arm.instances.end() ? 0 : found->second.size();
+}
+
+std::string aim_text(const ExperimentGoal& goal) {
+  return goal.detect > 0 ? fmt::format("a change of {:.4g} % is found with a probability of {:.4g} %",
+                                       100 * goal.detect, 100 * goal.power)
+                         : fmt::format("the metric has a margin of {:.4g} %", 100 * goal.margin);
+}
+
+// By how much of the longer one the arms' times differ at either end.
+double times_apart(const Arm& control, const Arm& test) {
+  const auto length =
+      static_cast<double>(std::max({control.to_ns - control.from_ns, test.to_ns - test.from_ns, int64_t{1}}));
+  const int64_t apart =
+      std::max(std::abs(control.from_ns - test.from_ns), std::abs(control.to_ns - test.to_ns));
+  return static_cast<double>(apart) / length;
+}
+
+std::string mix_warning(const LoadMix& mix) {
+  std::string jobs;
+  for (const JobLoad& load : mix.jobs) {
+    const double apart = std::abs(load.test - load.control);
+    if (apart < mix.distance / 10 || &load - mix.jobs.data() == 3) {
+      break;
+    }
+    jobs += fmt::format("{}{} {:.3g} % in the control, {:.3g} % in the test", jobs.empty() ? "" : "; ",
+                        load.job, 100 * load.control, 100 * load.test);
+  }
+  return fmt::format(
+      "the load mix moved between the arms (distance {:.3g}, p = {:.2g}): {}. What jobs gain or lose may be "
+      "the load's "
+      "doing",
+      mix.distance, mix.p_value, jobs);
+}
+
+std::string progress_warning(const Result<Progress>& progress) {
+  if (!progress) {
+    return fmt::format("what is aimed at is out of reach: {}", progress.error().text());
+  }
+  return progress->is_complete
+             ? std::string()
+             : fmt::format(
+                   "only {:.3g} % of the instances that are wanted were observed: who looks early, and stops "
+                   "when it looks good, finds changes that are not there",
+                   100 * progress->share);
+}
+
+void warn_of_left_out(const Comparison& comparison, std::span<const JobQuota> quotas,
+                      std::vector<std::string>& warnings) {
+  if (comparison.coverage < kEnoughCoverage) {
+    warnings.push_back(
+        fmt::format("the jobs compared have {:.3g} % of the quota", 100 * comparison.coverage));
+  }
+  double all = 0;
+  for (const JobQuota& quota : quotas) {
+    all += quota.quota;
+  }
+  for (const ExcludedJob& job : comparison.excluded) {
+    if (job.quota > kNotedQuota * all) {
+      warnings.push_back(fmt::format("{}, with {:.3g} % of the quota, is left out: {}", job.job,
+                                     100 * job.quota / all, job.reason));
+    }
+  }
+}
+
+std::vector<std::string> warnings_of(const Arm& control, const Arm& test, std::span<const JobQuota> quotas,
+                                     const Findings& findings) {
+  std::vector<std::string> warnings;
+  if (std::string warning = progress_warning(findings.progress); !warning.empty()) {
+    warnings.push_back(std::move(warning));
+  }
+  if (findings.mix.has_moved()) {
+    warnings.push_back(mix_warning(findings.mix));
+  }
+  if (times_apart(control, test) > kSameTime) {
+    warnings.emplace_back("the arms were not observed over the same time");
+  }
+  if (const size_t both = instances_of_both(control, test); both > 0) {
+    warnings.push_back(
+        fmt::format("{} instances are in both arms: they changed sides meanwhile, or the filters do not tell "
+                    "the arms apart",
+                    both));
+  }
+  warn_of_left_out(findings.comparison, quotas, warnings);
+  return warnings;
+}
+
+}  // namespace
+
+Result<Table> experiment_plan(const Arm& control, std::span<const JobQuota> quotas,
+                              const ExperimentGoal& goal) {
+  const auto planned = plan_of(control, quotas, goal);
+  if (!planned) {
+    return propagate(planned);
+  }
+  Table table;
+  table.columns = {
+      {"job", ""}, {"weight", "share"}, {"control", "instances"}, {"observe", "instances"}, {"cost", "cost"}};
+  int64_t all = 0;
+  for (size_t i = 0; i < planned->control.jobs.size(); ++i) {
+    const ComparedJob& job = planned->control.jobs[i];
+    const int64_t observe = planned->plan.plan.observe[i];
+    const auto there = static_cast<int64_t>(job.current.size());
+    all += observe;
+    table.rows.push_back(
+        {job.job.job, job.weight, there, observe, job.cost_of_one(there) * static_cast<double>(observe)});
+  }
+  table.notes = {
+      fmt::format("{} instances of the test, which cost {:.6g}, so that {}", all, planned->plan.plan.cost,
+                  aim_text(goal)),
+      fmt::format("{} jobs, {:.4g} % of the quota; the control counts as a sample, of {} instances",
+                  planned->control.jobs.size(), 100 * planned->control.coverage, instances_of(control))};
+  for (const ExcludedJob& job : planned->control.excluded) {
+    table.notes.push_back(fmt::format("left out: {}: {}", job.job, job.reason));
+  }
+  return table;
+}
+
+Result<Progress> experiment_progress(const Arm& control, const Arm& test, std::span<const JobQuota> quotas,
+                                     const ExperimentGoal& goal) {
+  const auto planned = plan_of(control, quotas, goal);
+  if (!planned) {
+    return propagate(planned);
+  }
+  Progress progress;
+  progress.table.columns = {{"job", ""},
+                            {"weight", "share"},
+                            {"control", "instances"},
+                            {"test", "instances"},
+                            {"wanted", "instances"}};
+  int64_t wanted = 0;
+  int64_t there = 0;
+  for (size_t i = 0; i < planned->control.jobs.size(); ++i) {
+    const ComparedJob& job = planned->control.jobs[i];
+    const int64_t observe = planned->plan.plan.observe[i];
+    const auto tested = static_cast<int64_t>(observed(test, job.job.job));
+    wanted += observe;
+    there += std::min(observe, tested);
+    progress.table.rows.push_back(
+        {job.job.job, job.weight, static_cast<int64_t>(job.current.size()), tested, observe});
+  }
+  progress.share = static_cast<double>(there) / static_cast<double>(wanted);
+  progress.is_complete = there == wanted;
+  progress.table.notes.push_back(fmt::format("{} of {} instances of the test ({:.3g} %), so that {}", there,
+                                             wanted, 100 * progress.share, aim_text(goal)));
+  return progress;
+}
+
+Result<Findings> experiment_findings(const Arm& control, const Arm& test, std::span<const JobQuota> quotas,
+                                     const ExperimentGoal& goal) {
+  auto comparison = compare_arms(control.instances, test.instances, quotas, kTwoOfEach);
+  if (!comparison) {
+    return propagate(comparison);
+  }
+  Evaluation evaluation = evaluate(comparison->jobs, {.is_current_sample = true});
+  LoadMix mix = load_mix(comparison->jobs, control, test);
+  Findings findings{.comparison = std::move(*comparison),
+                    .evaluation = std::move(evaluation),
+                    .mix = std::move(mix),
+                    .progress = experiment_progress(control, test, quotas, goal),
+                    .warnings = {}};
+  findings.warnings = warnings_of(control, test, quotas, findings);
+  return findings;
+}
+
+}  // namespace plimsoll::query
