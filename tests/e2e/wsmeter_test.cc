@@ -1,0 +1,251 @@
+// What a change is worth, on the command line: from profiles, by tables or at once, to a plan, a verdict and a report.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/durable_file.h"
+#include "http/client.h"
+#include "proto/fleet.pb.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/fleet.h"
+#include "tests/e2e/program.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::string_view kProtobuf = "application/x-protobuf";
+constexpr int kMachines = 16;  // of either platform
+
+// Twice 16 machines with an instance of each of two jobs. On the new platform web is a tenth faster, and db as fast as before.
+class Wsmeter : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::vector<std::string> import{"plimsoll", "import", "--data", data_};
+    uint64_t seed = 0;
+    for (const std::string platform : {"old", "new"}) {
+      for (int i = 0; i < kMachines; ++i) {
+        for (const std::string job : {"web", "db"}) {
+          const double gain = platform == "new" && job == "web" ? 1.1 : 1;
+          const double scatter = 1 + 0.01 * ((i * 7 % kMachines) - 7.5) / 7.5;
+          wire::RawProfile profile = make_profile(
+              {.seed = ++seed,
+               .machine = fmt::format("{}{}", platform, i),
+               .length_ns = 60'000'000'000,
+               .events = {{.name = "cycles", .scale = 1000}, {.name = "instructions", .scale = 1000}},
+               .job = job,
+               .stacks = fmt::format("main 10000\nevent=instructions main {:.0f}\n", 8000 * gain * scatter)});
+          profile.mutable_machine()->set_platform(platform);
+          profile.mutable_processes(0)->set_instance(job + "/" + std::to_string(i));
+          const std::string path = folder_ / fmt::format("{}.profile", seed);
+          ASSERT_TRUE(write_file_durably(path, as_bytes(wire::encode(profile))));
+          import.push_back(path);
+        }
+      }
+    }
+    const Finished imported = run(import);
+    ASSERT_EQ(imported.status, 0) << imported.err;
+    jobs_ = file("jobs.csv", "job,quota\nweb,60\ndb,40\n");
+  }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+
+  Finished plimsoll(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "plimsoll");
+    return run(arguments);
+  }
+
+  // What it prints; it must succeed.
+  std::string said(std::vector<std::string> arguments) const {
+    const Finished finished = plimsoll(std::move(arguments));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return finished.out;
+  }
+
+  // The error; it must fail.
+  std::string refused(std::vector<std::string> arguments) const {
+    const Finished finished = plimsoll(std::move(arguments));
+    EXPECT_NE(finished.status, 0) << finished.out;
+    return finished.err;
+  }
+
+  TemporaryFolder folder_;
+  std::string data_ = folder_ / "data";
+  std::string jobs_;
+};
+
+TEST_F(Wsmeter, RowsAreJudgedAsTheirTableIs) {
+  const std::string table = file("fleet.csv", said({"wsmeter", "observations", "--data", data_, "--csv"}));
+  const auto evaluate = [&](std::vector<std::string> from) {
+    std::vector<std::string> command{"wsmeter", "evaluate", "--jobs",           jobs_,   "--current", "old",
+                                     "--new",   "new",      "--current-sample", "--json"};
+    command.insert(command.end(), from.begin(), from.end());
+    return said(command);
+  };
+  const std::string of_rows = evaluate({"--data", data_});
+  EXPECT_EQ(of_rows, evaluate({"--performance", table}));
+  // 0.6 x 1.1 + 0.4
+  EXPECT_THAT(of_rows, HasSubstr("better: the metric changes by +6 %"));
+  EXPECT_THAT(evaluate({"--data", data_, "--where", "job=db"}), HasSubstr("cannot tell"));
+  EXPECT_THAT(refused({"wsmeter", "evaluate", "--data", data_, "--jobs", jobs_, "--current", "old", "--new",
+                       "new", "--ratio", "cycles/nothing"}),
+              HasSubstr("nothing"));
+}
+
+TEST_F(Wsmeter, QuotasAreThoseThatDaemonsTell) {
+  TestServer server(data_);
+  ASSERT_TRUE(server.becomes_ready());
+  http::Client client({.base_url = server.fleet_address()});
+  wire::RegisterRequest registration;
+  registration.set_format_version(wire::kFormatVersion);
+  registration.mutable_machine()->set_id("old0");
+  registration.mutable_machine()->set_boot_id("boot");
+  ASSERT_TRUE(client.send("POST", "/fleet/v1/register", registration.SerializeAsString(), kProtobuf)->ok());
+  wire::HeartbeatRequest heartbeat;
+  heartbeat.set_format_version(wire::kFormatVersion);
+  heartbeat.set_machine_id("old0");
+  heartbeat.set_boot_id("boot");
+  heartbeat.set_census_ns(2'000'000'000);
+  for (const auto& [job, quota] : {std::pair("web", 6.0), std::pair("db", 2.0)}) {
+    wire::InstanceUsage& usage = *heartbeat.add_instances();
+    usage.set_job(job);
+    usage.set_instance(std::string(job) + "/0");
+    usage.set_quota_cpus(quota);
+  }
+  ASSERT_TRUE(client.send("POST", "/fleet/v1/heartbeat", heartbeat.SerializeAsString(), kProtobuf)->ok());
+  const std::string baseline =
+      said({"wsmeter", "baseline", "--server", server.address(), "--current", "old", "--csv"});
+  EXPECT_THAT(baseline, AllOf(HasSubstr("web,0.75,"), HasSubstr("db,0.25,")));
+  EXPECT_EQ(baseline, said({"wsmeter", "baseline", "--data", data_, "--current", "old", "--csv"}));
+  EXPECT_THAT(said({"wsmeter", "observations", "--server", server.address(), "--csv"}),
+              HasSubstr("old0,,old,web/0,"));
+}
+
+TEST_F(Wsmeter, ABaselineIsWhatPlansAreMadeFrom) {
+  const std::string baseline =
+      file("baseline.csv",
+           said({"wsmeter", "baseline", "--data", data_, "--jobs", jobs_, "--current", "old", "--csv"}));
+  EXPECT_THAT(said({"wsmeter", "plan", "--table", baseline, "--margin", "0.01", "--csv"}),
+              StartsWith("job,weight,observe,cost\r\nweb,0.6,4,0.15"));
+  // 16 instances of web have 0.6, and of db 0.4: 4 of each cost 0.25, and what is left buys 12 more of db, or 8 of web.
+  EXPECT_THAT(said({"wsmeter", "plan", "--table", baseline, "--budget", "0.5"}),
+              HasSubstr("no plan within the budget of 0.5 has a margin below"));
+  EXPECT_THAT(refused({"wsmeter", "plan", "--table", baseline, "--budget", "0.2"}),
+              HasSubstr("the least of each job costs 0.25, more than the budget of 0.2"));
+  const std::string curve = said({"wsmeter", "plan", "--table", baseline, "--curve", "--csv"});
+  EXPECT_THAT(curve, StartsWith("margin,instances,cost,least_cost\r\n"));
+  EXPECT_GE(std::ranges::count(curve, '\n'), 4);
+  EXPECT_THAT(refused({"wsmeter", "plan", "--table", baseline}), HasSubstr("say what is wanted: --margin"));
+}
+
+TEST_F(Wsmeter, AClusterIsMadeOfMachines) {
+  const auto cluster = [&](const std::string& coverage) {
+    return std::vector<std::string>{"wsmeter",    "cluster",   "--data", data_,     "--jobs",
+                                    jobs_,        "--current", "old",    "--least", "3",
+                                    "--coverage", coverage,    "--json"};
+  };
+  const auto table = query::from_json(said(cluster("0.9")));
+  ASSERT_TRUE(table) << table.error().text();
+  ASSERT_EQ(table->rows.size(), 3) << "each machine has an instance of each job";
+  EXPECT_THAT(std::get<std::string>(table->rows[0][0]), StartsWith("old"));
+  EXPECT_THAT(table->notes[0], HasSubstr("3 of 16 machines"));
+}
+
+TEST_F(Wsmeter, AnExperimentGoesFromItsDefinitionToAReport) {
+  const std::string path = folder_ / "gen2.toml";
+  const std::vector<std::string> define{"experiment",
+                                        "define",
+                                        path,
+                                        "--feature",
+                                        "new machines",
+                                        "--control",
+                                        "platform=old",
+                                        "--test",
+                                        "platform=new",
+                                        "--since",
+                                        "2023-11-14T22:00:00Z",
+                                        "--margin-percent",
+                                        "1"};
+  EXPECT_THAT(said(define), HasSubstr("plimsoll experiment plan"));
+  EXPECT_THAT(refused(define), HasSubstr("is there already"));
+  EXPECT_THAT(refused({"experiment", "define", folder_ / "other.toml", "--feature", "x", "--control",
+                       "platfrom=old", "--test", "platform=new"}),
+              HasSubstr("platfrom"));
+  const auto about = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), "experiment");
+    command.insert(command.end(), {path, "--data", data_, "--jobs", jobs_});
+    return command;
+  };
+  EXPECT_THAT(said(about({"plan", "--csv"})),
+              AllOf(StartsWith("job,weight,control,observe,cost\r\nweb,0.6,16,"), HasSubstr("db,0.4,16,")));
+  EXPECT_THAT(said(about({"watch"})), HasSubstr("(100 %), so that the metric has a margin of 1 %"));
+  EXPECT_THAT(
+      said(about({"report"})),
+      AllOf(StartsWith("# gen2\n\nnew machines\n\n## Verdict\n\n**better**: the metric changes by +6 %"),
+            HasSubstr("`platform=new`: 32 instances"), HasSubstr("## Warnings\n\nNone.")));
+  const auto report = nlohmann::json::parse(said(about({"report", "--json"})));
+  EXPECT_EQ(report["verdict"], "better");
+  EXPECT_NEAR(report["change"], 0.06, 0.001);
+  EXPECT_EQ(report["jobs"].size(), 2);
+}
+
+TEST_F(Wsmeter, AnExperimentWithoutATestSaysSo) {
+  const std::string path = file("lonely.toml",
+                                "[experiment]\nname = \"x\"\n[arms]\ncontrol = [\"platform=old\"]\ntest = "
+                                "[\"platform=never\"]\n[time]\nsince = \"2023-11-14T22:00:00Z\"\n");
+  EXPECT_THAT(refused({"experiment", "report", path, "--data", data_, "--jobs", jobs_}),
+              HasSubstr("web: no new observations"));
+  EXPECT_THAT(refused({"experiment", "report", file("bad.toml", "[arms]\ncontrol = 5\n"), "--data", data_}),
+              HasSubstr("bad.toml:2"));
+  EXPECT_THAT(
+      refused({"experiment", "report", file("none.toml", "[arms]\ncontrol = [\"a=b\"]\n"), "--data", data_}),
+      HasSubstr("who is tested"));
+}
+
+TEST_F(Wsmeter, WhatMakesNoSenseIsNamed) {
+  EXPECT_THAT(refused({"wsmeter", "baseline"}), HasSubstr("it is not said where performance comes from"));
+  EXPECT_THAT(refused({"wsmeter", "baseline", "--performance", jobs_, "--data", data_}),
+              HasSubstr("excludes"));
+  EXPECT_THAT(refused({"wsmeter", "observations"}), HasSubstr("say where to look"));
+  const auto evaluated = [&](const std::string& rows, const std::string& jobs) {
+    return refused({"wsmeter", "evaluate", "--performance",
+                    file("p.csv", "platform,job,instance,performance\n" + rows), "--jobs",
+                    file("j.csv", "job,quota\n" + jobs), "--current", "old", "--new", "new"});
+  };
+  EXPECT_THAT(evaluated("old,web,1,nan\n", "web,1\n"), HasSubstr("line 2: performance is to be a number"));
+  EXPECT_THAT(evaluated("old,web,1,1\nnew,web,1,1\nnew,web,2,1\n", "web,-1\n"),
+              HasSubstr("which is negative"));
+  EXPECT_THAT(evaluated("old,web,1,1\n", "web,1\n"), HasSubstr("no observations of the platform new"));
+  EXPECT_THAT(evaluated("", "web,1\n"), HasSubstr("no observations of old, nor of any platform"));
+  EXPECT_THAT(evaluated("old,web,1,1\nnew,db,1,1\nnew,db,2,1\n", "web,1\n"), HasSubstr("web"));
+}
+
+TEST_F(Wsmeter, AssignPutsJobsOnPlatforms) {
+  const std::vector<std::string> tables{
+      "assign",
+      "--costs",
+      file("costs.csv", "job,platform,cpi\nweb,old,2\nweb,new,1\ndb,old,1.1\ndb,new,1\n"),
+      "--jobs",
+      file("load.csv", "job,load\nweb,100\ndb,100\n"),
+      "--platforms",
+      file("platforms.csv", "platform,capacity\nold,1000\nnew,120\n")};
+  // web gains most from the new platform, which has no room for both.
+  auto command = tables;
+  command.emplace_back("--csv");
+  EXPECT_THAT(said(command), AllOf(HasSubstr("web,new,100,"), HasSubstr("db,new,"), HasSubstr("db,old,80,")));
+  command = tables;
+  command.back() = file("small.csv", "platform,capacity\nold,10\nnew,10\n");
+  EXPECT_THAT(refused(command), HasSubstr("web"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
