@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/random.h"
 #include "base/time.h"
 #include "scheduler/assignments/drawer.h"
 
@@ -87,7 +86,7 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
   store::Draw draw{.made_ns = now_ns,
                    .interval_ns = order.window_ns,
                    .window_ns = order.window_ns,
-                   .seed = random_seed(),
+                   .seed = policy_.schedule().seed_of_order(now_ns),
                    .policy = text_of(order),
                    .collects = order.collects};
   draw.collects.set_duration_ns(order.window_ns);

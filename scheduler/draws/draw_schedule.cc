@@ -13,7 +13,7 @@ namespace plimsoll::scheduler {
 namespace {
 
 // What the numbers of one draw are for, so that one says nothing of another.
-enum class Purpose : uint64_t { kMachines = 1, kWindow = 2, kEventSets = 3, kTurns = 4 };
+enum class Purpose : uint64_t { kMachines = 1, kWindow = 2, kEventSets = 3, kTurns = 4, kOrder = 5 };
 
 // SplitMix64's mixing (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014): every bit of the input moves every bit
 // of the output.
@@ -85,6 +85,10 @@ ScheduledDraw DrawSchedule::newest(int64_t now_ns) const {
 
 // Every set once in as many draws as there are sets, in an order that is drawn anew each time: in a fixed one, a set could meet the same
 // hours of every day.
+uint64_t DrawSchedule::seed_of_order(int64_t now_ns) const {
+  return seed_of(timing_.seed, now_ns, Purpose::kOrder);
+}
+
 size_t DrawSchedule::event_set(int64_t number) const {
   const auto sets = static_cast<int64_t>(timing_.event_sets);
   const int64_t round = floor_of(number, sets);

@@ -46,6 +46,8 @@ class DrawSchedule {
   ScheduledDraw draw(int64_t number) const;
   // The newest that has been made at that time.
   ScheduledDraw newest(int64_t now_ns) const;
+  // For DrawPlan::draw(), of an order that comes at that time.
+  uint64_t seed_of_order(int64_t now_ns) const;
 
  private:
   explicit DrawSchedule(DrawTiming timing) : timing_(std::move(timing)) {}

@@ -18,6 +18,9 @@ SimulatedFleet::SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBeha
   for (SimulatedMachine& machine : machines) {
     Daemon& daemon = daemons_.emplace_back();
     for (const auto& [job, instances] : machine.instances) {
+      if (std::ranges::find(jobs_, job) == jobs_.end()) {
+        jobs_.push_back(job);
+      }
       daemon.members[job] = {instances, limits.share_of_job};
     }
     daemon.members["platform " + machine.attributes.platform()] = {1, limits.share_of_platform};
@@ -38,12 +41,32 @@ void SimulatedFleet::run(int64_t from_ns, int64_t to_ns) {
   const int64_t step_ns = heartbeat_ns_ / static_cast<int64_t>(daemons_.size());
   for (int64_t round_ns = from_ns; round_ns < to_ns; round_ns += heartbeat_ns_) {
     int64_t now_ns = round_ns;
+    order_measurements(now_ns);
     for (Daemon& daemon : daemons_) {
       server_.advance_to(now_ns);
       visit(daemon, now_ns);
       now_ns += step_ns;
     }
   }
+}
+
+// Refused are orders while everything is stopped, where nobody is live, and where others measure for an hour.
+void SimulatedFleet::order_measurements(int64_t now_ns) {
+  if (behaviour_.orders_every_ns == 0 || now_ns < next_order_ns_ || !server_.is_up()) {
+    return;
+  }
+  next_order_ns_ = now_ns + behaviour_.orders_every_ns;
+  server_.advance_to(now_ns);
+  scheduler::MeasuringOrder order{.by = "somebody",
+                                  .jobs = {jobs_[asked_++ % jobs_.size()]},
+                                  .most_machines = daemons_.size(),
+                                  .collects = {}};
+  order.collects.add_events()->set_name("cycles");
+  const auto taken = server_.order(order);
+  EXPECT_TRUE(taken || taken.error().code == ErrorCode::kUnavailable ||
+              taken.error().code == ErrorCode::kNotFound)
+      << taken.error().text();
+  orders_ += taken.has_value();
 }
 
 void SimulatedFleet::visit(Daemon& daemon, int64_t now_ns) {

@@ -39,6 +39,8 @@ struct FleetBehaviour {
   std::function<std::string(const SimulatedMachine& machine, int64_t from_ns, int64_t to_ns)> stacks;
   std::function<Fate(const SimulatedMachine& machine, const wire::Assignment& assignment)> fate;
   int64_t vanishes_for_ns = 0;
+  // How often somebody wants all machines of a job measured, one job after the other, whatever is drawn.
+  int64_t orders_every_ns = int64_t{40} * 60 * 1'000'000'000;
 };
 
 // One thread. Machines are heard of one after the other, each once in a heartbeat; what was measured is sent with the next.
@@ -54,6 +56,7 @@ class SimulatedFleet {
   const MeasuringWatch& watch() const { return watch_; }
   size_t profiles_sent() const { return profiles_; }  // that were accepted
   size_t measured() const { return watch_.measurements(); }
+  size_t orders() const { return orders_; }  // that were taken
 
  private:
   struct Task {
@@ -70,6 +73,7 @@ class SimulatedFleet {
     std::map<std::string, Task> tasks;  // by ID
   };
 
+  void order_measurements(int64_t now_ns);
   void visit(Daemon& daemon, int64_t now_ns);
   // Whatever of its tasks is over by now. False: it has vanished with one.
   bool finish_tasks(Daemon& daemon, int64_t now_ns);
@@ -87,6 +91,10 @@ class SimulatedFleet {
   MeasuringWatch watch_;
   uint64_t seed_ = 0;  // of the newest profile
   size_t profiles_ = 0;
+  std::vector<std::string> jobs_;
+  int64_t next_order_ns_ = 0;
+  size_t asked_ = 0;  // for orders
+  size_t orders_ = 0;
 };
 
 }  // namespace plimsoll::simulation

@@ -60,6 +60,10 @@ void SimulatedServer::advance_to(int64_t now_ns) {
   }
 }
 
+Result<std::string> SimulatedServer::order(const scheduler::MeasuringOrder& order) {
+  return drawer_->draw_by_order(order, now_ns_, *machines_);
+}
+
 void SimulatedServer::keep_inventory(const std::vector<store::InventoryMachine>& inventory) {
   EXPECT_TRUE(ingest_->with_machines(
       [&](store::LiveMachines& machines) { return machines.keep_inventory(inventory); }));

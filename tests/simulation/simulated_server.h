@@ -27,6 +27,8 @@ class SimulatedServer {
 
   scheduler::FleetService& service() { return *service_; }
   scheduler::Brake& brake() { return *brake_; }
+  // Somebody wants these measured now.
+  Result<std::string> order(const scheduler::MeasuringOrder& order);
   void keep_inventory(const std::vector<store::InventoryMachine>& inventory);
   // All profiles that were accepted become rows.
   void build_rows();

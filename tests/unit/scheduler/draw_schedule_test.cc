@@ -33,6 +33,17 @@ TEST(DrawSchedule, IntervalsFollowOneAnotherSince1970) {
   EXPECT_EQ(draws.newest(-1).interval_start_ns, -10 * kMinute);
 }
 
+TEST(DrawSchedule, OrdersHaveSeedsOfTheirOwnThatRepeat) {
+  const DrawSchedule draws = schedule({.seed = 7});
+  EXPECT_EQ(draws.seed_of_order(kNow), schedule({.seed = 7}).seed_of_order(kNow));
+  std::set<uint64_t> seeds;
+  for (int64_t number = 0; number < 1000; ++number) {
+    seeds.insert({draws.draw(number).seed, draws.seed_of_order(number)});
+  }
+  seeds.insert({schedule({.seed = 8}).seed_of_order(0), draws.seed_of_order(kNow)});
+  EXPECT_EQ(seeds.size(), 2002);
+}
+
 TEST(DrawSchedule, ADrawIsMadeBeforeItsInterval) {
   const DrawSchedule draws = schedule({.lead_ns = 20 * kSecond});
   const ScheduledDraw next = draws.newest(kNow + 9 * kMinute - 21 * kSecond);

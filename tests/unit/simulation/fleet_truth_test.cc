@@ -165,6 +165,7 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
   server.build_rows();
 
   EXPECT_THAT(fleet.watch().violations(), IsEmpty());
+  EXPECT_GT(fleet.orders(), 30) << "which answers know nothing of";
   EXPECT_THAT(server.brake().stops(), IsEmpty()) << "silence now and then is no reason";
   const auto snapshot = query::Snapshot::load(server.data_dir());
   ASSERT_TRUE(snapshot) << snapshot.error().text();
