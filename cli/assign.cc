@@ -2,47 +2,109 @@
 
 #include <fmt/core.h>
 
-#include <array>
+#include <map>
 
-#include "base/file.h"
+#include "cli/fleet_tables.h"
 #include "cli/views/terminal.h"
 
 namespace plimsoll::cli {
 namespace {
 
-// Ten million pairs.
-constexpr size_t kMaxTableBytes = size_t{1} << 30;
+struct AssignTexts {
+  std::string costs;
+  std::string jobs;
+  std::string platforms;
+  std::string today;
+};
 
-Result<std::string> read_table(const std::string& path) {
-  return read_file(path == "-" ? "/dev/stdin" : path, kMaxTableBytes);
+// Of each job, all that it does on any platform.
+query::Table loads_by_job(const query::Table& pairs) {
+  std::map<std::string, double> loads;
+  const size_t load = query::column_of(pairs, "load");
+  for (const auto& row : pairs.rows) {
+    loads[std::get<std::string>(row[query::column_of(pairs, "job")])] += std::get<double>(row[load]);
+  }
+  query::Table table;
+  table.columns = {{"job", ""}, {"load", "count/s"}};
+  for (const auto& [job, sum] : loads) {
+    table.rows.push_back({job, sum});
+  }
+  return table;
+}
+
+// What no file gives.
+Status add_measured(const AssignOptions& options, AssignTexts& texts) {
+  if (!is_named(options.measured.source)) {
+    return options.costs.empty() || options.jobs.empty()
+               ? with_hint(fail(ErrorCode::kInvalid,
+                                "it is not said what jobs cost, and how much of them there is"),
+                           "give --costs FILE and --jobs FILE, or --data DIR, or --server ADDR")
+               : Status();
+  }
+  const auto pairs = ask_measured_pairs(options.measured);
+  if (!pairs) {
+    return propagate(pairs);
+  }
+  texts.costs = options.costs.empty() ? query::to_csv(*pairs) : texts.costs;
+  if (options.jobs.empty()) {
+    texts.jobs = query::to_csv(loads_by_job(*pairs));
+    texts.today = options.today.empty() ? query::to_csv(*pairs) : texts.today;
+  }
+  return {};
+}
+
+Result<AssignTexts> read_texts(const AssignOptions& options) {
+  AssignTexts texts;
+  for (const auto& [path, text] :
+       {std::pair(&options.costs, &texts.costs), std::pair(&options.jobs, &texts.jobs),
+        std::pair(&options.platforms, &texts.platforms), std::pair(&options.today, &texts.today)}) {
+    auto read = path->empty() ? Result<std::string>() : read_table_file(*path);
+    if (!read) {
+      return propagate(read);
+    }
+    *text = std::move(*read);
+  }
+  auto added = add_measured(options, texts);
+  return added ? Result<AssignTexts>(std::move(texts)) : propagate(added);
+}
+
+std::string name_or_measured(const std::string& path) {
+  return path.empty() ? "what was measured" : path;
+}
+
+Status print(const Result<query::Table>& table, query::TableForm form) {
+  if (!table) {
+    return propagate(table);
+  }
+  fmt::print("{}", query::to_form(*table, form, style_of_output()));
+  return {};
 }
 
 }  // namespace
 
 Status run_assign(const AssignOptions& options) {
-  const std::array paths{&options.costs, &options.jobs, &options.platforms, &options.today};
-  std::array<std::string, paths.size()> texts;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    auto text = paths.at(i)->empty() ? Result<std::string>() : read_table(*paths.at(i));
-    if (!text) {
-      return propagate(text);
-    }
-    texts.at(i) = std::move(*text);
+  if (options.is_measured_wanted) {
+    return is_named(options.measured.source)
+               ? print(ask_measured_pairs(options.measured), options.form)
+               : fail(ErrorCode::kInvalid, "assign: say where to look: --server ADDR or --data DIR");
   }
-  query::AssignmentRequest request{.texts = {.costs = {options.costs, texts[0]},
-                                             .jobs = {options.jobs, texts[1]},
-                                             .platforms = {options.platforms, texts[2]}},
+  if (options.platforms.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid, "it is not said what platforms can take"),
+                     "give --platforms FILE");
+  }
+  const auto texts = read_texts(options);
+  if (!texts) {
+    return propagate(texts);
+  }
+  query::AssignmentRequest request{.texts = {.costs = {name_or_measured(options.costs), texts->costs},
+                                             .jobs = {name_or_measured(options.jobs), texts->jobs},
+                                             .platforms = {options.platforms, texts->platforms}},
                                    .unknown_at_most = options.unknown_at_most,
                                    .rows = options.rows};
-  if (!options.today.empty()) {
-    request.texts.today = {options.today, texts[3]};
+  if (!texts->today.empty()) {
+    request.texts.today = {name_or_measured(options.today), texts->today};
   }
-  const auto table = query::assignment_table(request);
-  if (!table) {
-    return propagate(table);
-  }
-  fmt::print("{}", query::to_form(*table, options.form, style_of_output()));
-  return {};
+  return print(query::assignment_table(request), options.form);
 }
 
 }  // namespace plimsoll::cli

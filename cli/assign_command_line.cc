@@ -24,7 +24,12 @@ constexpr const char* kFooter =
     "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --today today.csv --by "
     "move\n"
     "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --by platform --json\n"
-    "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --unknown-at-most 1.5\n";
+    "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --unknown-at-most 1.5\n"
+    "  plimsoll assign --server 127.0.0.1:7070 --since 7d --platforms platforms.csv       costs, loads and "
+    "today's "
+    "assignment as measured\n"
+    "  plimsoll assign --server 127.0.0.1:7070 --since 7d --measured --csv > costs.csv    these, to look "
+    "at\n";
 
 CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& path,
                       const std::string& help) {
@@ -36,14 +41,16 @@ CLI::Option* add_file(CLI::App& command, const std::string& flag, std::string& p
 void add_assign_command(CLI::App& app, AssignOptions& options) {
   auto* command = app.add_subcommand("assign", "Which job belongs on which platform, for the least CPU time");
   add_file(*command, "--costs", options.costs,
-           "job, platform, cpi or ns_per_instruction, and, where known, margin (95 %, in the same unit)")
-      ->required();
-  add_file(*command, "--jobs", options.jobs, "job, load (instructions a second)")->required();
+           "job, platform, cpi or ns_per_instruction, and, where known, margin (95 %, in the same unit)");
+  add_file(*command, "--jobs", options.jobs, "job, load (instructions a second)");
   add_file(*command, "--platforms", options.platforms,
-           "platform, capacity (or, with ns_per_instruction, cpus)")
-      ->required();
+           "platform, capacity (or, with ns_per_instruction, cpus)");
   add_file(*command, "--today", options.today,
            "job, platform, load: today's assignment, for what the plan saves and which jobs move");
+  add_source(*command, options.measured.source);
+  add_filters(*command, options.measured.parameters);
+  command->add_flag("--measured", options.is_measured_wanted,
+                    "With --data or --server: show what jobs cost and do on platforms, in place of a plan");
   command
       ->add_option(
           "--unknown-at-most", options.unknown_at_most,

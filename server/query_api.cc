@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "query/export/export.h"
+#include "query/placement/measured/measured_pairs.h"
 #include "query/sql/sql.h"
 #include "query/views/callers.h"
 #include "query/views/compare.h"
@@ -120,6 +121,8 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
                               as_json(with_fleet(query::machines))));
   routes.push_back(view_route("/api/v1/observations", json, snapshots, query::parse_observations,
                               as_json(with_fleet(query::observations))));
+  routes.push_back(view_route("/api/v1/measured-pairs", json, snapshots, query::parse_measured_pairs,
+                              as_json(with_fleet(query::measured_pairs))));
   const auto jobs = [&snapshots](const query::JobsRequest& request) -> Result<std::string> {
     const auto fleet = query::LiveFleet::load(snapshots.data_dir());
     return fleet ? query::to_json(query::jobs(request, *fleet)) : Result<std::string>(propagate(fleet));

@@ -42,6 +42,8 @@ Status run_collection(const TableOptions& options);
 // What run_jobs() and run_observations() print, for commands that reckon with it.
 Result<query::Table> ask_jobs(const TableOptions& options);
 Result<query::Table> ask_observations(const TableOptions& options);
+// What jobs cost on platforms, and how much of them runs where, as it was measured.
+Result<query::Table> ask_measured_pairs(const TableOptions& options);
 
 enum class FlameForm { kText, kFolded, kJson };
 

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
+#include "query/placement/measured/measured_pairs.h"
 #include "query/views/audit.h"
 #include "query/views/callers.h"
 #include "query/views/collection.h"
@@ -150,6 +151,11 @@ Status run_jobs(const TableOptions& options) {
 Result<query::Table> ask_observations(const TableOptions& options) {
   return ask(options, "/api/v1/observations", query::parse_observations,
              with_fleet(options, query::observations));
+}
+
+Result<query::Table> ask_measured_pairs(const TableOptions& options) {
+  return ask(options, "/api/v1/measured-pairs", query::parse_measured_pairs,
+             with_fleet(options, query::measured_pairs));
 }
 
 Status run_observations(const TableOptions& options) {

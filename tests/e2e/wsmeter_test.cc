@@ -247,5 +247,23 @@ TEST_F(Wsmeter, AssignPutsJobsOnPlatforms) {
   EXPECT_THAT(refused(command), HasSubstr("web"));
 }
 
+// All machines are equal, and web gains from the new ones: there is room for it, so db makes way.
+TEST_F(Wsmeter, AssignGoesByWhatWasMeasured) {
+  const std::string measured = said({"assign", "--data", data_, "--measured", "--csv"});
+  EXPECT_THAT(measured, AllOf(StartsWith("job,platform,cpi,margin,margin_kind,load,machines\r\n"),
+                              HasSubstr("db,new,1.25"), HasSubstr("web,old,1.25")));
+  // 16 machines a platform, each with 10,000 thousand cycles of either job in 2 minutes: 2.67 million a second.
+  const std::string platforms = file("platforms.csv", "platform,capacity\nold,4e6\nnew,2.7e6\n");
+  const std::string plan =
+      said({"assign", "--data", data_, "--platforms", platforms, "--by", "move", "--csv"});
+  EXPECT_THAT(plan, AllOf(HasSubstr("web,old,new,"), HasSubstr("db,new,old,")));
+  const std::string pairs = file("pairs.csv", measured);
+  const std::string loads = file("loads.csv", "job,load\nweb,1000\ndb,1000\n");
+  EXPECT_THAT(said({"assign", "--costs", pairs, "--jobs", loads, "--platforms", platforms, "--csv"}),
+              HasSubstr("web,new,1000,"));
+  EXPECT_THAT(refused({"assign", "--platforms", platforms}), HasSubstr("it is not said what jobs cost"));
+  EXPECT_THAT(refused({"assign", "--data", data_}), HasSubstr("give --platforms"));
+}
+
 }  // namespace
 }  // namespace plimsoll::testing
