@@ -6,6 +6,7 @@
 
 #include "cli/fleet_tables.h"
 #include "cli/views/terminal.h"
+#include "query/table/values.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -15,19 +16,29 @@ struct AssignTexts {
   std::string jobs;
   std::string platforms;
   std::string today;
+  std::vector<std::string> notes;  // of what was asked
 };
 
 // Of each job, all that it does on any platform.
-query::Table loads_by_job(const query::Table& pairs) {
+Result<query::Table> loads_by_job(const query::Table& pairs) {
+  const auto job = query::find_column(pairs, "job");
+  const auto load = query::find_column(pairs, "load");
+  if (!job || !load) {
+    return propagate(!job ? job : load);
+  }
   std::map<std::string, double> loads;
-  const size_t load = query::column_of(pairs, "load");
   for (const auto& row : pairs.rows) {
-    loads[std::get<std::string>(row[query::column_of(pairs, "job")])] += std::get<double>(row[load]);
+    const auto of_pair = query::number_in(row[*load]);
+    if (!of_pair) {
+      return fail(ErrorCode::kCorrupt, "what was measured has no number for the load of {}",
+                  query::text_in(row[*job]));
+    }
+    loads[query::text_in(row[*job])] += *of_pair;
   }
   query::Table table;
   table.columns = {{"job", ""}, {"load", "count/s"}};
-  for (const auto& [job, sum] : loads) {
-    table.rows.push_back({job, sum});
+  for (const auto& [name, sum] : loads) {
+    table.rows.push_back({name, sum});
   }
   return table;
 }
@@ -35,6 +46,10 @@ query::Table loads_by_job(const query::Table& pairs) {
 // What no file gives.
 Status add_measured(const AssignOptions& options, AssignTexts& texts) {
   if (!is_named(options.measured.source)) {
+    if (!options.measured.parameters.empty()) {
+      return with_hint(fail(ErrorCode::kInvalid, "filters do not apply to tables"),
+                       "give --data or --server, or leave them out");
+    }
     return options.costs.empty() || options.jobs.empty()
                ? with_hint(fail(ErrorCode::kInvalid,
                                 "it is not said what jobs cost, and how much of them there is"),
@@ -45,9 +60,14 @@ Status add_measured(const AssignOptions& options, AssignTexts& texts) {
   if (!pairs) {
     return propagate(pairs);
   }
+  texts.notes = pairs->notes;
   texts.costs = options.costs.empty() ? query::to_csv(*pairs) : texts.costs;
   if (options.jobs.empty()) {
-    texts.jobs = query::to_csv(loads_by_job(*pairs));
+    const auto loads = loads_by_job(*pairs);
+    if (!loads) {
+      return propagate(loads);
+    }
+    texts.jobs = query::to_csv(*loads);
     texts.today = options.today.empty() ? query::to_csv(*pairs) : texts.today;
   }
   return {};
@@ -72,10 +92,11 @@ std::string name_or_measured(const std::string& path) {
   return path.empty() ? "what was measured" : path;
 }
 
-Status print(const Result<query::Table>& table, query::TableForm form) {
+Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes = {}) {
   if (!table) {
     return propagate(table);
   }
+  table->notes.insert(table->notes.end(), notes.begin(), notes.end());
   fmt::print("{}", query::to_form(*table, form, style_of_output()));
   return {};
 }
@@ -104,7 +125,7 @@ Status run_assign(const AssignOptions& options) {
   if (!texts->today.empty()) {
     request.texts.today = {name_or_measured(options.today), texts->today};
   }
-  return print(query::assignment_table(request), options.form);
+  return print(query::assignment_table(request), options.form, texts->notes);
 }
 
 }  // namespace plimsoll::cli

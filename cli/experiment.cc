@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
 #include "query/selection/predicate.h"
+#include "query/snapshot/event_pair.h"
 #include "query/wsmeter/experiment/experiment.h"
 #include "query/wsmeter/experiment/report.h"
 
@@ -21,7 +23,8 @@ namespace {
 
 constexpr int64_t kHistoryNs = int64_t{7} * 24 * 3600 * 1'000'000'000;
 
-Status check_filters(const config::ExperimentConfig& config) {
+// What a file cannot know of its texts.
+Status check_texts(const config::ExperimentConfig& config) {
   for (const auto* filters : {&config.control, &config.test, &config.both}) {
     for (const std::string& filter : *filters) {
       if (const auto parsed = query::Predicate::parse(filter); !parsed) {
@@ -29,7 +32,23 @@ Status check_filters(const config::ExperimentConfig& config) {
       }
     }
   }
-  return {};
+  for (const std::string* time : {&config.since, &config.until}) {
+    if (!time->empty() && !parse_time_ns(*time, wall_now_ns())) {
+      return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is no time", *time),
+                       "such as 2026-11-24T12:00:00Z, or 7d");
+    }
+  }
+  const auto ratio = query::parse_ratio(config.ratio);
+  return ratio ? Status() : propagate(ratio);
+}
+
+Result<config::ExperimentConfig> load(const std::string& path) {
+  auto config = config::load_experiment(path);
+  if (!config) {
+    return config;
+  }
+  auto checked = check_texts(*config);
+  return checked ? std::move(config) : propagate(checked, "{}", path);
 }
 
 query::ExperimentGoal goal_of(const config::ExperimentConfig& config) {
@@ -48,10 +67,13 @@ query::ExperimentText text_of(const config::ExperimentConfig& config) {
           .ratio = config.ratio};
 }
 
-// Times are texts as --since takes them; empty: not asked for.
+struct Times {
+  std::string since;  // texts as --since takes them
+  std::string until;  // empty: now
+};
+
 Result<query::Arm> ask_arm(const ExperimentOptions& options, const config::ExperimentConfig& config,
-                           const std::vector<std::string>& filters, const std::string& since,
-                           const std::string& until) {
+                           const std::vector<std::string>& filters, const Times& times) {
   TableOptions asked;
   asked.source = options.source;
   for (const auto* where : {&filters, &config.both}) {
@@ -59,13 +81,12 @@ Result<query::Arm> ask_arm(const ExperimentOptions& options, const config::Exper
       asked.parameters.emplace_back("where", filter);
     }
   }
-  if (!since.empty()) {
-    asked.parameters.emplace_back("since", since);
-  }
-  if (!until.empty()) {
-    asked.parameters.emplace_back("until", until);
+  asked.parameters.emplace_back("since", times.since);
+  if (!times.until.empty()) {
+    asked.parameters.emplace_back("until", times.until);
   }
   asked.parameters.emplace_back("ratio", config.ratio);
+  asked.parameters.emplace_back("limit", "100000000");
   const auto table = ask_observations(asked);
   return table ? query::arm_of(*table) : propagate(table);
 }
@@ -81,15 +102,37 @@ struct Arms {
 };
 
 Result<Arms> ask_arms(const ExperimentOptions& options, const config::ExperimentConfig& config) {
-  auto control = ask_arm(options, config, config.control, config.since, config.until);
+  const Times times{.since = config.since, .until = config.until};
+  auto control = ask_arm(options, config, config.control, times);
   if (!control) {
     return propagate(control, "the control");
   }
-  auto test = ask_arm(options, config, config.test, config.since, config.until);
+  auto test = ask_arm(options, config, config.test, times);
   if (!test) {
     return propagate(test, "the test");
   }
   return Arms{.control = std::move(*control), .test = std::move(*test)};
+}
+
+// What either arm did in the first half of the time: whether both were there all of it.
+Status ask_early_shares(const ExperimentOptions& options, const config::ExperimentConfig& config,
+                        Arms& arms) {
+  if (instances_of(arms.control) == 0 || instances_of(arms.test) == 0) {
+    return {};  // nothing to compare, which is found out later
+  }
+  const int64_t from_ns = std::min(arms.control.from_ns, arms.test.from_ns);
+  const int64_t to_ns = std::max(arms.control.to_ns, arms.test.to_ns);
+  const Times early{.since = config.since, .until = format_time(from_ns + (to_ns - from_ns) / 2)};
+  for (const auto& [filters, arm] :
+       {std::pair(&config.control, &arms.control), std::pair(&config.test, &arms.test)}) {
+    const auto in_half = ask_arm(options, config, *filters, early);
+    if (!in_half) {
+      return propagate(in_half);
+    }
+    const double all = load_of(*arm);
+    arm->early_share = all > 0 ? load_of(*in_half) / all : 0;
+  }
+  return {};
 }
 
 // One look at how far it is.
@@ -103,92 +146,105 @@ Result<query::Progress> look(const ExperimentOptions& options, const config::Exp
               : propagate(arms);
 }
 
+// Servers are started anew, and of a test that has just begun too little was observed to say how much it takes.
+bool may_pass(const Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound;
+}
+
 void print(const query::Table& table, query::TableForm form) {
   fmt::print("{}", query::to_form(table, form, style_of_output()));
 }
 
-// The time at which the week before the test begins.
-Result<std::string> history_of(const config::ExperimentConfig& config) {
-  const auto since_ns = parse_time_ns(config.since, wall_now_ns());
-  return since_ns ? Result<std::string>(format_time(*since_ns - kHistoryNs))
-                  : with_hint(fail(ErrorCode::kInvalid, "time.since, \"{}\", is no time", config.since),
-                              "such as 2026-11-24T12:00:00Z, or 7d");
+// The week before the test.
+Times history_of(const config::ExperimentConfig& config) {
+  const int64_t since_ns = parse_time_ns(config.since, wall_now_ns()).value_or(wall_now_ns());
+  return {.since = format_time(since_ns - kHistoryNs), .until = format_time(since_ns)};
 }
 
 }  // namespace
 
 Status run_experiment_define(const ExperimentDefineOptions& options) {
   config::ExperimentConfig config = options.config;
-  if (auto checked = check_filters(config); !checked) {
-    return checked;
-  }
-  if (std::filesystem::exists(options.file)) {
-    return with_hint(fail(ErrorCode::kInvalid, "{} is there already", options.file),
-                     "edit it, or name another file");
-  }
   if (config.since.empty()) {
     config.since = format_time(wall_now_ns());
   }
   if (config.name.empty()) {
     config.name = std::filesystem::path(options.file).stem().string();
   }
-  auto written = write_file_durably(options.file, as_bytes(config::experiment_file(config)));
-  if (written) {
-    fmt::print("{} defines it. Next: plimsoll experiment plan {} --server ADDR\n", options.file,
-               options.file);
+  if (auto checked = check_texts(config); !checked) {
+    return checked;
   }
-  return written;
+  std::error_code error;
+  if (std::filesystem::exists(options.file, error)) {
+    return with_hint(fail(ErrorCode::kInvalid, "{} is there already", options.file),
+                     "edit it, or name another file");
+  }
+  if (auto written = write_file_durably(options.file, as_bytes(config::experiment_file(config))); !written) {
+    return written;
+  }
+  if (const auto read = load(options.file); !read) {
+    std::filesystem::remove(options.file, error);
+    return propagate(read, "what was to be written does not define an experiment");
+  }
+  fmt::print("{} defines it. Next: plimsoll experiment plan {} --server ADDR\n", options.file, options.file);
+  return {};
 }
 
 Status run_experiment_plan(const ExperimentPlanOptions& options) {
-  const auto config = config::load_experiment(options.experiment.file);
+  const auto config = load(options.experiment.file);
   if (!config) {
     return propagate(config);
   }
-  const auto since = options.since.empty() ? history_of(*config) : Result<std::string>(options.since);
-  const auto quotas = since ? ask_quotas(options.experiment) : propagate(since);
+  const Times times =
+      options.since.empty() ? history_of(*config) : Times{.since = options.since, .until = config->until};
+  const auto quotas = ask_quotas(options.experiment);
   if (!quotas) {
     return propagate(quotas);
   }
-  const auto control = ask_arm(options.experiment, *config, config->control, *since, config->until);
+  const auto control = ask_arm(options.experiment, *config, config->control, times);
   const auto table =
       control ? query::experiment_plan(*control, *quotas, goal_of(*config)) : propagate(control);
   if (!table) {
-    return propagate(table, "the control since {}", *since);
+    return with_hint(propagate(table, "the control since {}", times.since),
+                     "--since names another time to go by, such as one since when the control was measured");
   }
   print(*table, options.form);
   return {};
 }
 
 Status run_experiment_watch(const ExperimentWatchOptions& options) {
-  const auto config = config::load_experiment(options.experiment.file);
+  const auto config = load(options.experiment.file);
   if (!config) {
     return propagate(config);
   }
   while (true) {
     const auto progress = look(options.experiment, *config);
-    if (!progress) {
+    if (!progress && (options.once || !may_pass(progress.error()))) {
       return propagate(progress);
     }
-    if (options.once || progress->is_complete) {
+    if (progress && (options.once || progress->is_complete)) {
       print(progress->table, options.form);
       return {};
     }
-    fmt::print("{}  {}\n", format_time(wall_now_ns()), progress->table.notes.front());
+    fmt::print("{}  {}\n", format_time(wall_now_ns()),
+               progress ? progress->table.notes.front() : "not yet: " + progress.error().text());
     std::fflush(stdout);
     std::this_thread::sleep_for(std::chrono::seconds(options.every_s));
   }
 }
 
 Status run_experiment_report(const ExperimentReportOptions& options) {
-  const auto config = config::load_experiment(options.experiment.file);
+  const auto config = load(options.experiment.file);
   const auto quotas = config ? ask_quotas(options.experiment) : propagate(config);
   if (!quotas) {
     return propagate(quotas);
   }
-  const auto arms = ask_arms(options.experiment, *config);
+  auto arms = ask_arms(options.experiment, *config);
   if (!arms) {
     return propagate(arms);
+  }
+  if (auto asked = ask_early_shares(options.experiment, *config, *arms); !asked) {
+    return asked;
   }
   const auto findings = query::experiment_findings(arms->control, arms->test, *quotas, goal_of(*config));
   if (!findings) {

@@ -11,8 +11,25 @@ namespace {
 // Ten million jobs.
 constexpr size_t kMaxTableBytes = size_t{1} << 30;
 
-Result<std::string> csv_of(const Result<query::Table>& table) {
-  return table ? query::to_csv(*table) : Result<std::string>(propagate(table));
+// The notes go with the text: what was left out of a table must not be lost.
+Result<TableTexts> from_rows(const FleetTables& tables) {
+  const auto observations = ask_observations(tables.rows);
+  return observations
+             ? Result<TableTexts>(TableTexts{
+                   .performance = query::to_csv(*observations), .jobs = {}, .notes = observations->notes})
+             : propagate(observations);
+}
+
+Result<TableTexts> from_file(const FleetTables& tables) {
+  if (!tables.rows.parameters.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "--performance is a table, which no filter and no ratio applies to"),
+        "give --data or --server in its place, or leave the filters out");
+  }
+  auto performance = read_table_file(tables.performance);
+  return performance
+             ? Result<TableTexts>(TableTexts{.performance = std::move(*performance), .jobs = {}, .notes = {}})
+             : propagate(performance);
 }
 
 }  // namespace
@@ -33,7 +50,16 @@ Result<std::string> read_jobs_table(const std::string& path, const AnswerSource&
   TableOptions all;  // whatever is selected of performance
   all.source = source;
   all.parameters = {{"limit", "1000000"}};
-  return csv_of(ask_jobs(all));
+  const auto jobs = ask_jobs(all);
+  if (!jobs) {
+    return propagate(jobs);
+  }
+  if (jobs->rows.empty()) {
+    return with_hint(fail(ErrorCode::kNotFound, "daemons have told no quotas of jobs: {}",
+                          jobs->notes.empty() ? "there are none" : jobs->notes.front()),
+                     "give them with --jobs FILE");
+  }
+  return query::to_csv(*jobs);
 }
 
 void add_fleet_tables(CLI::App& command, FleetTables& tables) {
@@ -63,16 +89,16 @@ Result<TableTexts> read_fleet_tables(const FleetTables& tables) {
     return with_hint(fail(ErrorCode::kInvalid, "it is not said where performance comes from"),
                      "give --performance FILE and --jobs FILE, or --data DIR, or --server ADDR");
   }
-  auto performance = tables.performance.empty() ? csv_of(ask_observations(tables.rows))
-                                                : read_table_file(tables.performance);
-  if (!performance) {
-    return propagate(performance);
+  auto texts = tables.performance.empty() ? from_rows(tables) : from_file(tables);
+  if (!texts) {
+    return propagate(texts);
   }
   auto jobs = read_jobs_table(tables.jobs, source);
   if (!jobs) {
     return propagate(jobs);
   }
-  return TableTexts{.performance = std::move(*performance), .jobs = std::move(*jobs)};
+  texts->jobs = std::move(*jobs);
+  return texts;
 }
 
 }  // namespace plimsoll::cli

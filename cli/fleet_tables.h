@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/views/commands.h"
@@ -23,6 +24,7 @@ struct FleetTables {
 struct TableTexts {
   std::string performance;  // CSV
   std::string jobs;
+  std::vector<std::string> notes;  // of what was asked: a reader should know them
 };
 
 // --performance and --jobs, or --data or --server with filters and --ratio.

@@ -7,10 +7,11 @@
 namespace plimsoll::cli {
 namespace {
 
-Status print(const Result<query::Table>& table, query::TableForm form) {
+Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes = {}) {
   if (!table) {
     return propagate(table);
   }
+  table->notes.insert(table->notes.end(), notes.begin(), notes.end());
   fmt::print("{}", query::to_form(*table, form, style_of_output()));
   return {};
 }
@@ -34,7 +35,8 @@ Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
 
 Status run_wsmeter_baseline(const WsmeterBaselineOptions& options) {
   const auto texts = read_fleet_tables(options.tables);
-  return texts ? print(query::baseline_table(texts->performance, texts->jobs, options.request), options.form)
+  return texts ? print(query::baseline_table(texts->performance, texts->jobs, options.request), options.form,
+                       texts->notes)
                : propagate(texts);
 }
 
@@ -51,7 +53,7 @@ Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options) {
   if (!options.test.empty()) {
     tables.test = *test;
   }
-  return print(query::evaluation_table(tables, options.request), options.form);
+  return print(query::evaluation_table(tables, options.request), options.form, texts->notes);
 }
 
 Status run_wsmeter_validate(const WsmeterValidateOptions& options) {
@@ -62,13 +64,15 @@ Status run_wsmeter_validate(const WsmeterValidateOptions& options) {
   request.goal.effect = options.detect > 0 ? options.detect : options.margin;
   request.goal.power = options.detect > 0 ? options.power : 0.5;
   const auto texts = read_fleet_tables(options.tables);
-  return texts ? print(query::validation_table(texts->performance, texts->jobs, request), options.form)
+  return texts ? print(query::validation_table(texts->performance, texts->jobs, request), options.form,
+                       texts->notes)
                : propagate(texts);
 }
 
 Status run_wsmeter_cluster(const WsmeterClusterOptions& options) {
   const auto texts = read_fleet_tables(options.tables);
-  return texts ? print(query::cluster_table(texts->performance, texts->jobs, options.request), options.form)
+  return texts ? print(query::cluster_table(texts->performance, texts->jobs, options.request), options.form,
+                       texts->notes)
                : propagate(texts);
 }
 

@@ -4,6 +4,10 @@ namespace plimsoll::config {
 namespace {
 
 Status check(const ExperimentConfig& config, const std::string& path) {
+  if (config.since.empty()) {
+    return with_hint(fail(ErrorCode::kInvalid, "{}: it is not said since when the feature was there", path),
+                     "give time.since, such as \"2026-11-24T12:00:00Z\"");
+  }
   if (config.control.empty() || config.test.empty()) {
     return with_hint(fail(ErrorCode::kInvalid, "{}: it is not said who is {}", path,
                           config.control.empty() ? "the control" : "tested"),

@@ -31,7 +31,7 @@ struct ExperimentConfig {
   std::vector<Key> keys();
 };
 
-// From a TOML file alone: neither variables nor flags. kInvalid where it names no arms.
+// From a TOML file alone: neither variables nor flags. kInvalid where it names no arms, or no time to begin at.
 Result<ExperimentConfig> load_experiment(const std::string& path);
 
 // The file that says so, with what each key means.

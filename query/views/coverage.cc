@@ -9,6 +9,7 @@
 #include "query/rows/grouping.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
+#include "query/selection/machine_filter.h"
 #include "query/snapshot/machine_attributes.h"
 #include "query/views/estimate_columns.h"
 #include "store/rows/row_builder.h"
@@ -67,18 +68,10 @@ class CoverageQuery {
   }
 
  private:
-  // By the filters on attributes of machines; what others say depends on profiles.
-  bool is_asked_about(const store::MachineEntry& machine) const {
-    return std::ranges::all_of(request_.selection.where, [&](const Predicate& predicate) {
-      const auto value = machine_value(machine, predicate.dimension().name);
-      return !value || predicate.matches(std::string(*value)) != predicate.is_negated();
-    });
-  }
-
   void add_live_machines() {
     for (const store::LiveMachine& live : fleet_.machines) {
       const store::MachineEntry entry = store::machine_entry(live.attributes);
-      if (live.is_live(request_.now_ns) && is_asked_about(entry)) {
+      if (live.is_live(request_.now_ns) && is_asked_about(entry, request_.selection.where)) {
         machines_[entry.machine_id] = {.attributes = entry, .attributes_from_ns = live.last_seen_ns};
       }
     }

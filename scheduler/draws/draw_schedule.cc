@@ -83,12 +83,12 @@ ScheduledDraw DrawSchedule::newest(int64_t now_ns) const {
   return draw(floor_of(now_ns + timing_.lead_ns, timing_.interval_ns));
 }
 
-// Every set once in as many draws as there are sets, in an order that is drawn anew each time: in a fixed one, a set could meet the same
-// hours of every day.
 uint64_t DrawSchedule::seed_of_order(int64_t now_ns) const {
   return seed_of(timing_.seed, now_ns, Purpose::kOrder);
 }
 
+// Every set once in as many draws as there are sets, in an order that is drawn anew each time: in a fixed one, a set could meet the same
+// hours of every day.
 size_t DrawSchedule::event_set(int64_t number) const {
   const auto sets = static_cast<int64_t>(timing_.event_sets);
   const int64_t round = floor_of(number, sets);

@@ -58,6 +58,9 @@ std::map<std::string, double> hits_by_function(const std::string& data_dir, doub
   return hits;
 }
 
+// So many that a hundredth is more than three standard errors of any share.
+constexpr double kSamples = 25'000;
+
 // Profiles the program several times into one data directory, until there are enough samples.
 Measured measure(const std::string& mode, double wanted_samples,
                  const std::vector<std::string>& options = {}) {
@@ -65,7 +68,7 @@ Measured measure(const std::string& mode, double wanted_samples,
   const TemporaryFolder folder;
   Measured measured;
   int runs = 0;
-  while (measured.samples < wanted_samples && runs < 20) {
+  while (measured.samples < wanted_samples && runs < 60) {
     ++runs;
     Background load({"known_split", "3.3", mode});
     std::vector<std::string> command{"plimsolld", "--once",          "3", "--rate", "1000",
@@ -108,20 +111,19 @@ void expect_share(double sampled, double expected, double samples, const char* f
 }
 
 void expect_shares(const Measured& measured, const Shares& expected) {
-  ASSERT_GE(measured.samples, 10'000);
+  ASSERT_GE(measured.samples, kSamples);
   expect_share(measured.sampled.seventy, expected.seventy, measured.samples, "70 %");
   expect_share(measured.sampled.twenty, expected.twenty, measured.samples, "20 %");
   expect_share(measured.sampled.ten, expected.ten, measured.samples, "10 %");
 }
 
-// Of so many samples that a hundredth is more than three standard errors.
 TEST_F(Sampling, FindsTheSplitOfAProgramsWork) {
-  expect_shares(measure("work", 25'000), {0.7, 0.2, 0.1});
+  expect_shares(measure("work", kSamples), {0.7, 0.2, 0.1});
 }
 
 // Three of four samples have no stack; each function's own time counts them all the same.
 TEST_F(Sampling, FindsTheSplitWithFewerStacksThanSamples) {
-  const Measured measured = measure("work", 25'000, {"--stack-rate", "250"});
+  const Measured measured = measure("work", kSamples, {"--stack-rate", "250"});
   expect_shares(measured, {0.7, 0.2, 0.1});
   // Samples with and without stacks come by two timers. Their numbers vary with the periods drawn, every 250 ms at the
   // latest and independently: by 32 % in each draw, from n draws of each as much as 0.32 sqrt(2 / n) of their ratio.
@@ -136,7 +138,7 @@ class LoopsInStep : public Sampling, public ::testing::WithParamInterface<std::s
 
 // A sampler of fixed period sees such a loop always at the same places: its shares are off by tens of points.
 TEST_P(LoopsInStep, AreSampledWithoutBias) {
-  const Measured measured = measure(GetParam(), 25'000);
+  const Measured measured = measure(GetParam(), kSamples);
   expect_shares(measured, measured.truth);
 }
 

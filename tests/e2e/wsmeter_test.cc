@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -18,40 +19,46 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr std::string_view kProtobuf = "application/x-protobuf";
-constexpr int kMachines = 16;  // of either platform
+constexpr int kMachines = 16;                           // of either platform
+constexpr int64_t kFromNs = 1'700'000'000'000'000'000;  // 2023-11-14T22:13:20Z
 
 // Twice 16 machines with an instance of each of two jobs. On the new platform web is a tenth faster, and db as fast as before.
 class Wsmeter : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::vector<std::string> import{"plimsoll", "import", "--data", data_};
-    uint64_t seed = 0;
-    for (const std::string platform : {"old", "new"}) {
-      for (int i = 0; i < kMachines; ++i) {
-        for (const std::string job : {"web", "db"}) {
-          const double gain = platform == "new" && job == "web" ? 1.1 : 1;
-          const double scatter = 1 + 0.01 * ((i * 7 % kMachines) - 7.5) / 7.5;
-          wire::RawProfile profile = make_profile(
-              {.seed = ++seed,
-               .machine = fmt::format("{}{}", platform, i),
-               .length_ns = 60'000'000'000,
-               .events = {{.name = "cycles", .scale = 1000}, {.name = "instructions", .scale = 1000}},
-               .job = job,
-               .stacks = fmt::format("main 10000\nevent=instructions main {:.0f}\n", 8000 * gain * scatter)});
-          profile.mutable_machine()->set_platform(platform);
-          profile.mutable_processes(0)->set_instance(job + "/" + std::to_string(i));
-          const std::string path = folder_ / fmt::format("{}.profile", seed);
-          ASSERT_TRUE(write_file_durably(path, as_bytes(wire::encode(profile))));
-          import.push_back(path);
-        }
+    import("old", 1);
+    import("new", 1.1);
+    jobs_ = file("jobs.csv", "job,quota\nweb,60\ndb,40\n");
+  }
+
+  // Machines of a platform, on which web is so many times as fast.
+  void import(const std::string& platform, double gain, int64_t from_ns = kFromNs) {
+    std::vector<std::string> command{"plimsoll", "import", "--data", data_};
+    for (int i = 0; i < kMachines; ++i) {
+      for (const std::string job : {"web", "db"}) {
+        const double scatter = 1 + 0.01 * ((i * 7 % kMachines) - 7.5) / 7.5;
+        const double instructions = 8000 * (job == "web" ? gain : 1) * scatter;
+        wire::RawProfile profile = make_profile(
+            {.seed = ++seed_,
+             .machine = fmt::format("{}{}", platform, i),
+             .from_ns = from_ns,
+             .length_ns = 60'000'000'000,
+             .events = {{.name = "cycles", .scale = 1000}, {.name = "instructions", .scale = 1000}},
+             .job = job,
+             .stacks = fmt::format("main 10000\nevent=instructions main {:.0f}\n", instructions)});
+        profile.mutable_machine()->set_platform(platform);
+        profile.mutable_processes(0)->set_instance(fmt::format("{}/{}/{}", job, platform, i));
+        const std::string path = folder_ / fmt::format("{}.profile", seed_);
+        ASSERT_TRUE(write_file_durably(path, as_bytes(wire::encode(profile))));
+        command.push_back(path);
       }
     }
-    const Finished imported = run(import);
+    const Finished imported = run(command);
     ASSERT_EQ(imported.status, 0) << imported.err;
-    jobs_ = file("jobs.csv", "job,quota\nweb,60\ndb,40\n");
   }
 
   std::string file(const std::string& name, const std::string& text) const {
@@ -81,6 +88,7 @@ class Wsmeter : public ::testing::Test {
   TemporaryFolder folder_;
   std::string data_ = folder_ / "data";
   std::string jobs_;
+  uint64_t seed_ = 0;  // of the newest profile
 };
 
 TEST_F(Wsmeter, RowsAreJudgedAsTheirTableIs) {
@@ -118,7 +126,7 @@ TEST_F(Wsmeter, QuotasAreThoseThatDaemonsTell) {
   for (const auto& [job, quota] : {std::pair("web", 6.0), std::pair("db", 2.0)}) {
     wire::InstanceUsage& usage = *heartbeat.add_instances();
     usage.set_job(job);
-    usage.set_instance(std::string(job) + "/0");
+    usage.set_instance(fmt::format("{}/old/0", job));
     usage.set_quota_cpus(quota);
   }
   ASSERT_TRUE(client.send("POST", "/fleet/v1/heartbeat", heartbeat.SerializeAsString(), kProtobuf)->ok());
@@ -127,7 +135,7 @@ TEST_F(Wsmeter, QuotasAreThoseThatDaemonsTell) {
   EXPECT_THAT(baseline, AllOf(HasSubstr("web,0.75,"), HasSubstr("db,0.25,")));
   EXPECT_EQ(baseline, said({"wsmeter", "baseline", "--data", data_, "--current", "old", "--csv"}));
   EXPECT_THAT(said({"wsmeter", "observations", "--server", server.address(), "--csv"}),
-              HasSubstr("old0,,old,web/0,"));
+              HasSubstr("old0,,old,web/old/0,"));
 }
 
 TEST_F(Wsmeter, ABaselineIsWhatPlansAreMadeFrom) {
@@ -185,17 +193,77 @@ TEST_F(Wsmeter, AnExperimentGoesFromItsDefinitionToAReport) {
     command.insert(command.end(), {path, "--data", data_, "--jobs", jobs_});
     return command;
   };
-  EXPECT_THAT(said(about({"plan", "--csv"})),
+  EXPECT_THAT(said(about({"plan", "--since", "2023-11-14T22:00:00Z", "--csv"})),
               AllOf(StartsWith("job,weight,control,observe,cost\r\nweb,0.6,16,"), HasSubstr("db,0.4,16,")));
   EXPECT_THAT(said(about({"watch"})), HasSubstr("(100 %), so that the metric has a margin of 1 %"));
   EXPECT_THAT(
       said(about({"report"})),
       AllOf(StartsWith("# gen2\n\nnew machines\n\n## Verdict\n\n**better**: the metric changes by +6 %"),
-            HasSubstr("`platform=new`: 32 instances"), HasSubstr("## Warnings\n\nNone.")));
+            HasSubstr("platform=new: 32 instances"), HasSubstr("## Warnings\n\nNone.")));
   const auto report = nlohmann::json::parse(said(about({"report", "--json"})));
   EXPECT_EQ(report["verdict"], "better");
   EXPECT_NEAR(report["change"], 0.06, 0.001);
   EXPECT_EQ(report["jobs"].size(), 2);
+}
+
+TEST_F(Wsmeter, WhoWatchesWaitsUntilAllIsThere) {
+  const std::string path = file("late.toml",
+                                "[experiment]\nname = \"late\"\n[arms]\ncontrol = [\"platform=old\"]\ntest = "
+                                "[\"platform=late\"]\n[time]\nsince = \"2023-11-14T22:00:00Z\"\n");
+  Background watch(
+      {"plimsoll", "experiment", "watch", path, "--data", data_, "--jobs", jobs_, "--every", "1"});
+  ASSERT_TRUE(eventually([&] { return watch.out().find("  0 of ") != std::string::npos; })) << watch.err();
+  import("late", 1);
+  const Finished finished = watch.wait();
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("(100 %), so that the metric has a margin of 1 %"));
+}
+
+// Who has the feature is told by what runs, not by the machine; the test began an hour later.
+TEST_F(Wsmeter, AnExperimentWhoseArmsRanAtOtherTimesSaysSo) {
+  import("late", 1, kFromNs + 3'600'000'000'000);
+  const auto report = [&](const std::string& test) {
+    return said(
+        {"experiment", "report",
+         file("times.toml", fmt::format("[experiment]\nname = \"x\"\n[arms]\ncontrol = "
+                                        "[\"instance=~/old/\"]\ntest = [\"instance=~/{}/\"]\n[time]\nsince "
+                                        "= \"2023-11-14T22:00:00Z\"\n",
+                                        test)),
+         "--data", data_, "--jobs", jobs_});
+  };
+  EXPECT_THAT(report("late"),
+              HasSubstr("not observed over the same time: 100 % of the control's load, and 0 %"));
+  EXPECT_THAT(report("new"), Not(HasSubstr("not observed over the same time")));
+}
+
+TEST_F(Wsmeter, ADefinitionThatIsNoneIsNotWritten) {
+  const std::string path = folder_ / "none.toml";
+  const auto refused_with = [&](std::vector<std::string> more) {
+    std::vector<std::string> command{"experiment", "define", path, "--feature", "x"};
+    command.insert(command.end(), more.begin(), more.end());
+    const std::string error = refused(command);
+    EXPECT_FALSE(std::filesystem::exists(path));
+    return error;
+  };
+  const std::vector<std::string> arms{"--control", "platform=old", "--test", "platform=new"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), arms.begin(), arms.end());
+    return more;
+  };
+  EXPECT_THAT(refused_with({"--control", "platform=old", "--test", "job=\xff"}), HasSubstr("none.toml"));
+  EXPECT_THAT(refused_with(with({"--since", "soon"})), HasSubstr("\"soon\" is no time"));
+  EXPECT_THAT(refused_with(with({"--ratio", "speed"})), HasSubstr("speed"));
+  EXPECT_THAT(refused_with(with({"--margin-percent", "nan"})), HasSubstr("margin_percent"));
+  EXPECT_THAT(refused({"experiment", "define", std::string(300, 'x'), "--feature", "x", "--control",
+                       "platform=old", "--test", "platform=new"}),
+              HasSubstr("xxx"));
+  // Whatever TOML has to quote comes back as it was.
+  const std::string feature = "half \"price\" \\ 'pages'\n# more";
+  said({"experiment", "define", path, "--feature", feature, "--control", "platform=old", "--test",
+        "platform=~^n\\w+$", "--since", "2023-11-14T22:00:00Z"});
+  EXPECT_THAT(said({"experiment", "report", path, "--data", data_, "--jobs", jobs_, "--json"}),
+              AllOf(HasSubstr(R"("feature": "half \"price\" \\ 'pages'\n# more")"),
+                    HasSubstr("\"verdict\": \"better\"")));
 }
 
 TEST_F(Wsmeter, AnExperimentWithoutATestSaysSo) {
@@ -207,7 +275,8 @@ TEST_F(Wsmeter, AnExperimentWithoutATestSaysSo) {
   EXPECT_THAT(refused({"experiment", "report", file("bad.toml", "[arms]\ncontrol = 5\n"), "--data", data_}),
               HasSubstr("bad.toml:2"));
   EXPECT_THAT(
-      refused({"experiment", "report", file("none.toml", "[arms]\ncontrol = [\"a=b\"]\n"), "--data", data_}),
+      refused({"experiment", "report",
+               file("none.toml", "[arms]\ncontrol = [\"a=b\"]\n[time]\nsince = \"7d\"\n"), "--data", data_}),
       HasSubstr("who is tested"));
 }
 
@@ -215,6 +284,10 @@ TEST_F(Wsmeter, WhatMakesNoSenseIsNamed) {
   EXPECT_THAT(refused({"wsmeter", "baseline"}), HasSubstr("it is not said where performance comes from"));
   EXPECT_THAT(refused({"wsmeter", "baseline", "--performance", jobs_, "--data", data_}),
               HasSubstr("excludes"));
+  EXPECT_THAT(refused({"wsmeter", "baseline", "--performance", jobs_, "--jobs", jobs_, "--where", "job=web"}),
+              HasSubstr("no filter and no ratio applies"));
+  EXPECT_THAT(refused({"wsmeter", "baseline", "--data", data_, "--current", "old"}),
+              HasSubstr("--jobs FILE"));
   EXPECT_THAT(refused({"wsmeter", "observations"}), HasSubstr("say where to look"));
   const auto evaluated = [&](const std::string& rows, const std::string& jobs) {
     return refused({"wsmeter", "evaluate", "--performance",

@@ -6,9 +6,11 @@
 #include <string>
 
 #include "base/time.h"
+#include "query/selection/machine_filter.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/event_pair.h"
 #include "query/views/ratio.h"
+#include "store/rows/row_builder.h"
 
 namespace plimsoll::query {
 namespace {
@@ -40,7 +42,8 @@ std::map<std::string, PlatformTime> times_of(const MeasuredPairsRequest& request
     }
   }
   for (const store::LiveMachine& machine : fleet.machines) {
-    if (machine.is_live(request.now_ns)) {
+    if (machine.is_live(request.now_ns) &&
+        is_asked_about(store::machine_entry(machine.attributes), request.selection.where)) {
       ++platforms[machine.attributes.platform()].live;
     }
   }

@@ -1,8 +1,10 @@
 #include "query/wsmeter/construction/cluster_table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,8 +21,9 @@ namespace {
 struct Fleet {
   std::vector<std::string> names;  // of machines
   std::vector<MachineLoad> machines;
-  std::vector<double> weights;     // by job
-  std::vector<double> deviations;  // likewise, between instances, as a share of the mean
+  std::vector<double> weights;  // by job
+  // Likewise, between instances, as a share of the mean; nothing where one instance, or performance that is not above 0, tells none.
+  std::vector<std::optional<double>> deviations;
 };
 
 // Puts instances on their machines.
@@ -44,7 +47,9 @@ class FleetBuilder {
       machine.quota += quota;
     }
     const Spread spread = spread_of(performance);
-    fleet_.deviations.push_back(spread.mean > 0 ? std::sqrt(spread.variance) / spread.mean : 0);
+    const bool is_known = spread.count > 1 && *std::ranges::min_element(performance) > 0;
+    fleet_.deviations.push_back(is_known ? std::optional(std::sqrt(spread.variance) / spread.mean)
+                                         : std::nullopt);
   }
   void add_weight(double weight) { fleet_.weights.push_back(weight); }
 
@@ -77,7 +82,8 @@ Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs
     const JobQuota& job = (*quotas)[i];
     const auto found = (*instances)->find(job.job);
     const auto& of_job = found == (*instances)->end() ? kNone : found->second;
-    builder.add(of_job, i, of_job.empty() ? 0 : job.quota / static_cast<double>(of_job.size()));
+    const int64_t there = job.instances.value_or(std::max(int64_t{1}, static_cast<int64_t>(of_job.size())));
+    builder.add(of_job, i, job.quota / static_cast<double>(there));
     builder.add_weight(job.quota / all);
   }
   Fleet fleet = builder.take();
@@ -119,7 +125,7 @@ Tries try_clusters(const Fleet& fleet, const ClusterNeed& need, const ClusterReq
   for (int64_t i = 0; i < request.tries; ++i) {
     random.draw(std::span(order), order.size());
     GrowingCluster cluster(need);
-    while (!cluster.suffices()) {
+    while (!cluster.suffices() && cluster.machines() < order.size()) {
       cluster.add(fleet.machines[order[cluster.machines()]]);
     }
     const size_t machines = cluster.machines();
@@ -134,18 +140,32 @@ Tries try_clusters(const Fleet& fleet, const ClusterNeed& need, const ClusterReq
   return tries;
 }
 
-// Of the metric of the covered jobs.
-double deviation_of(const Fleet& fleet, const GrowingCluster& cluster, int64_t least) {
+// Of the metric of those covered jobs whose deviation is known.
+std::string margin_note(const Fleet& fleet, const GrowingCluster& cluster, const ClusterRequest& request) {
   double weight = 0;
+  double unknown = 0;
   double variance = 0;
   for (size_t job = 0; job < fleet.weights.size(); ++job) {
     const int64_t instances = cluster.instances()[job];
-    if (instances >= least) {
-      weight += fleet.weights[job];
-      variance += std::pow(fleet.weights[job] * fleet.deviations[job], 2) / static_cast<double>(instances);
+    if (instances < request.least) {
+      continue;
     }
+    const std::optional<double> deviation = fleet.deviations[job];
+    (deviation ? weight : unknown) += fleet.weights[job];
+    variance += std::pow(fleet.weights[job] * deviation.value_or(0), 2) / static_cast<double>(instances);
   }
-  return std::sqrt(variance) / weight;
+  if (weight == 0) {
+    return "how the covered jobs scatter is not known";
+  }
+  return fmt::format(
+      "the metric of these jobs would have a margin of {:.4g} %, if instances on a machine were "
+      "independent{}",
+      100 * request.z * std::sqrt(variance) / weight,
+      unknown > 0
+          ? fmt::format(
+                "; without jobs with {:.3g} % of the quota, of which it is not known how they scatter",
+                100 * unknown)
+          : "");
 }
 
 }  // namespace
@@ -176,9 +196,7 @@ Result<Table> cluster_table(std::string_view performance_csv, std::string_view j
                   tries.mean_quota),
       fmt::format("its quota is {:.6g}; {:.4g} % of all quota is of jobs with {} instances or more there",
                   best.quota(), 100 * best.coverage(), request.least),
-      fmt::format("the metric of these jobs would have a margin of {:.4g} %, if instances on a machine were "
-                  "independent",
-                  100 * request.z * deviation_of(*fleet, best, request.least))};
+      margin_note(*fleet, best, request)};
   return table;
 }
 

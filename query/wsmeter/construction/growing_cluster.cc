@@ -3,8 +3,8 @@
 namespace plimsoll::query {
 namespace {
 
-// Sums of weights differ by that with their order.
-constexpr double kRounding = 1e-12;
+// Sums of weights differ by less than that with the order of the machines, of however many jobs.
+constexpr double kRounding = 1e-9;
 
 }  // namespace
 

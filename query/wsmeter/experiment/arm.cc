@@ -1,9 +1,12 @@
 #include "query/wsmeter/experiment/arm.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <tuple>
-#include <variant>
+#include <utility>
+
+#include "query/table/values.h"
 
 namespace plimsoll::query {
 namespace {
@@ -13,32 +16,18 @@ struct Columns {
 };
 
 Result<Columns> columns_of(const Table& table) {
-  for (const char* name : {"job", "machine", "rack", "instance", "performance", "denominator"}) {
-    if (std::ranges::find(table.columns, name, &TableColumn::name) == table.columns.end()) {
-      return fail(ErrorCode::kInvalid, "observations have no column {}", name);
+  Columns columns{};
+  for (const auto& [name, place] :
+       {std::pair("job", &columns.job), std::pair("machine", &columns.machine),
+        std::pair("rack", &columns.rack), std::pair("instance", &columns.instance),
+        std::pair("performance", &columns.performance), std::pair("denominator", &columns.load)}) {
+    const auto found = find_column(table, name);
+    if (!found) {
+      return propagate(found);
     }
+    *place = *found;
   }
-  return Columns{.job = column_of(table, "job"),
-                 .machine = column_of(table, "machine"),
-                 .rack = column_of(table, "rack"),
-                 .instance = column_of(table, "instance"),
-                 .performance = column_of(table, "performance"),
-                 .load = column_of(table, "denominator")};
-}
-
-// Whole numbers come as such where they went through JSON.
-Result<double> number_in(const Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) {
-    return *real;
-  }
-  const auto* whole = std::get_if<int64_t>(&value);
-  return whole != nullptr ? Result<double>(static_cast<double>(*whole))
-                          : fail(ErrorCode::kInvalid, "an observation has a text in place of a number");
-}
-
-std::string text_in(const Value& value) {
-  const auto* text = std::get_if<std::string>(&value);
-  return text != nullptr ? *text : std::string();
+  return columns;
 }
 
 // Job, instance, machine.
@@ -50,7 +39,7 @@ class ArmBuilder {
     const auto performance = number_in(row[columns.performance]);
     const auto load = number_in(row[columns.load]);
     if (!performance || !load) {
-      return propagate(!performance ? performance : load);
+      return fail(ErrorCode::kCorrupt, "an observation has no number for its performance, or its load");
     }
     const Place place{text_in(row[columns.job]), text_in(row[columns.instance]),
                       text_in(row[columns.machine])};
@@ -95,6 +84,7 @@ Result<Arm> arm_of(const Table& observations) {
   Arm arm = builder.take();
   arm.from_ns = observations.coverage.from_ns;
   arm.to_ns = observations.coverage.to_ns;
+  arm.notes = observations.notes;
   return arm;
 }
 
@@ -104,6 +94,14 @@ size_t instances_of(const Arm& arm) {
     count += instances.size();
   }
   return count;
+}
+
+double load_of(const Arm& arm) {
+  double load = 0;
+  for (const auto& [job, loads] : arm.loads) {
+    load += std::accumulate(loads.begin(), loads.end(), 0.0);
+  }
+  return load;
 }
 
 size_t instances_of_both(const Arm& control, const Arm& test) {

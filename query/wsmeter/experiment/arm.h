@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,15 +21,19 @@ struct Arm {
   // Of the same instances in the same order: what they did of the ratio's denominator (cycles), for the fleet.
   std::map<std::string, std::vector<double>, std::less<>> loads;
   std::map<std::string, std::vector<std::string>, std::less<>> names;  // likewise: instance and machine
-  int64_t from_ns = 0;  // wall clock; what was observed lies within
+  int64_t from_ns = 0;  // wall clock; profiles of these machines lie within
   int64_t to_ns = 0;
+  // What of its load was done in the first half of the time; nothing: nobody asked.
+  std::optional<double> early_share = {};
+  std::vector<std::string> notes = {};  // of the observations: what they lack
 };
 
-// From the table that observations() makes. Rows of one instance on one machine (of several platforms) are put together, by their loads. kInvalid where the
+// From the table that observations() makes. Rows of one instance on one machine (of several platforms) are put together, by their loads. kCorrupt where the
 // table is another.
 Result<Arm> arm_of(const Table& observations);
 
 size_t instances_of(const Arm& arm);
+double load_of(const Arm& arm);  // of all instances
 // That are there on both sides: somebody changed sides in the meantime, or the filters do not tell them apart.
 size_t instances_of_both(const Arm& control, const Arm& test);
 

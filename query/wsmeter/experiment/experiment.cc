@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <utility>
 
 #include "query/wsmeter/planning/effect_plan.h"
 
@@ -14,7 +14,7 @@ constexpr int64_t kVeryMany = int64_t{1} << 50;
 constexpr LeastInstances kTwoOfEach{.current = 2, .other = 2};
 constexpr double kEnoughCoverage = 0.9;
 constexpr double kNotedQuota = 0.01;
-constexpr double kSameTime = 0.1;
+constexpr double kSameTime = 0.1;  // of the load
 
 struct Plan {
   Comparison control;  // beside itself
@@ -60,15 +60,6 @@ std::string aim_text(const ExperimentGoal& goal) {
   return goal.detect > 0 ? fmt::format("a change of {:.4g} % is found with a probability of {:.4g} %",
                                        100 * goal.detect, 100 * goal.power)
                          : fmt::format("the metric has a margin of {:.4g} %", 100 * goal.margin);
-}
-
-// By how much of the longer one the arms' times differ at either end.
-double times_apart(const Arm& control, const Arm& test) {
-  const auto length =
-      static_cast<double>(std::max({control.to_ns - control.from_ns, test.to_ns - test.from_ns, int64_t{1}}));
-  const int64_t apart =
-      std::max(std::abs(control.from_ns - test.from_ns), std::abs(control.to_ns - test.to_ns));
-  return static_cast<double>(apart) / length;
 }
 
 std::string mix_warning(const LoadMix& mix) {
@@ -127,8 +118,13 @@ std::vector<std::string> warnings_of(const Arm& control, const Arm& test, std::s
   if (findings.mix.has_moved()) {
     warnings.push_back(mix_warning(findings.mix));
   }
-  if (times_apart(control, test) > kSameTime) {
-    warnings.emplace_back("the arms were not observed over the same time");
+  if (control.early_share && test.early_share &&
+      std::abs(*control.early_share - *test.early_share) > kSameTime) {
+    warnings.push_back(
+        fmt::format("the arms were not observed over the same time: {:.3g} % of the control's load, and "
+                    "{:.3g} % of the test's, "
+                    "were in its first half",
+                    100 * *control.early_share, 100 * *test.early_share));
   }
   if (const size_t both = instances_of_both(control, test); both > 0) {
     warnings.push_back(
@@ -137,6 +133,11 @@ std::vector<std::string> warnings_of(const Arm& control, const Arm& test, std::s
                     both));
   }
   warn_of_left_out(findings.comparison, quotas, warnings);
+  for (const auto& [arm, notes] : {std::pair("control", &control.notes), std::pair("test", &test.notes)}) {
+    for (const std::string& note : *notes) {
+      warnings.push_back(fmt::format("{}: {}", arm, note));
+    }
+  }
   return warnings;
 }
 

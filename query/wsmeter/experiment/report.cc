@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "base/time.h"
 
 namespace plimsoll::query {
@@ -20,9 +21,10 @@ std::string change_text(const MetricEstimate& estimate) {
 
 // In a cell of a table, and in a line: what people call jobs may have any character.
 std::string cell(std::string_view text) {
+  constexpr std::string_view kMeansSomething = "|\\*_`<[]#";
   std::string escaped;
-  for (const char c : text) {
-    if (c == '|' || c == '\\' || c == '*' || c == '_' || c == '`' || c == '<') {
+  for (const char c : printable(text)) {
+    if (kMeansSomething.contains(c)) {
       escaped += '\\';
     }
     escaped += c == '\n' || c == '\r' ? ' ' : c;
@@ -45,7 +47,7 @@ std::string filters_text(const std::vector<std::string>& arm, const std::vector<
   std::vector<std::string> quoted;
   for (const auto* filters : {&arm, &both}) {
     for (const std::string& filter : *filters) {
-      quoted.push_back("`" + filter + "`");
+      quoted.push_back(cell(filter));
     }
   }
   return fmt::format("{}", fmt::join(quoted, ", "));

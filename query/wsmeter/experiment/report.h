@@ -24,7 +24,7 @@ struct ExperimentText {
 std::string report_markdown(const ExperimentText& text, const ExperimentGoal& goal, const Arm& control,
                             const Arm& test, const Findings& findings);
 
-// {"name", "feature", "control", "test", "both", "ratio", "from", "to", "verdict", "change", "margin", "degrees", "coverage", "instances": {"control", "test"},
+// {"name", "feature", "control", "test", "both", "ratio", "from", "to", "verdict", "change", "margin", "degrees" (null: nothing varies), "coverage", "instances": {"control", "test"},
 // "wanted_share" (null: out of reach), "load_mix": {"distance", "p_value"}, "warnings", "jobs": [{"job", "weight", "change", "margin", "control", "test", "verdict",
 // "control_load", "test_load"}], "left_out": [{"job", "quota", "reason"}]}. Changes and margins are shares: 0.01 is 1 %.
 std::string report_json(const ExperimentText& text, const Arm& control, const Arm& test,

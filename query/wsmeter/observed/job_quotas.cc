@@ -1,6 +1,5 @@
 #include "query/wsmeter/observed/job_quotas.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -95,6 +94,7 @@ Result<std::vector<JobQuota>> job_quotas_of(const formats::CsvTable& table) {
     return propagate(checked);
   }
   std::vector<JobQuota> jobs;
+  double all = 0;
   std::set<std::string> seen;
   for (const formats::CsvTable::Row& row : table.rows) {
     auto job = read_job(columns, row);
@@ -104,10 +104,12 @@ Result<std::vector<JobQuota>> job_quotas_of(const formats::CsvTable& table) {
     if (!seen.insert(job->job).second) {
       return fail(ErrorCode::kInvalid, "line {}: job {} is there twice", row.line, job->job);
     }
+    all += job->quota;
     jobs.push_back(std::move(*job));
   }
-  if (std::ranges::none_of(jobs, [](const JobQuota& job) { return job.quota > 0; })) {
-    return fail(ErrorCode::kInvalid, "there is no job with a quota");
+  if (!(all > 0) || !std::isfinite(all)) {
+    return all > 0 ? fail(ErrorCode::kInvalid, "all quotas together are more than a number can be")
+                   : fail(ErrorCode::kInvalid, "there is no job with a quota");
   }
   return jobs;
 }

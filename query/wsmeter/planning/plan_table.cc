@@ -1,6 +1,9 @@
 #include "query/wsmeter/planning/plan_table.h"
 
-#include <numeric>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <limits>
 
 #include "query/wsmeter/planning/budget_plan.h"
 #include "query/wsmeter/planning/effect_plan.h"
@@ -87,25 +90,48 @@ Result<PlanWithMargin> plan_of(std::span<const PlannedJob> jobs, const PlanReque
   return request.detect > 0 ? plan_to_detect(jobs, request) : plan_for_margin(jobs, request);
 }
 
+Status check(const PlanRequest& request) {
+  for (const double number : {request.margin, request.z, request.detect, request.budget, request.power}) {
+    if (!std::isfinite(number)) {
+      return fail(ErrorCode::kInvalid, "{} cannot be planned for", number);
+    }
+  }
+  return {};
+}
+
 int64_t instances_of(const ObservationPlan& plan) {
-  return std::accumulate(plan.observe.begin(), plan.observe.end(), int64_t{0});
+  int64_t all = 0;
+  for (const int64_t count : plan.observe) {
+    all =
+        count > std::numeric_limits<int64_t>::max() - all ? std::numeric_limits<int64_t>::max() : all + count;
+  }
+  return all;
+}
+
+void add_left_out(const PlannedTable& planned, Table& table) {
+  if (!planned.left_out.empty()) {
+    table.notes.push_back(fmt::format("left out, since no stddev is known: {} ({:.3g} % of the quota)",
+                                      fmt::join(planned.left_out, ", "), 100 * planned.left_out_share));
+  }
 }
 
 }  // namespace
 
 Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request) {
-  const auto jobs = read_planned_jobs(jobs_csv);
-  if (!jobs) {
-    return propagate(jobs);
+  const auto checked = check(request);
+  const auto read = checked ? read_planned_jobs(jobs_csv) : propagate(checked);
+  if (!read) {
+    return propagate(read);
   }
-  const auto plan = plan_of(planned(*jobs), request);
+  const std::vector<NamedJob>& jobs = read->jobs;
+  const auto plan = plan_of(planned(jobs), request);
   if (!plan) {
     return propagate(plan);
   }
   Table table;
   table.columns = {{"job", ""}, {"weight", "share"}, {"observe", "instances"}, {"cost", "cost"}};
-  for (size_t i = 0; i < jobs->size(); ++i) {
-    const NamedJob& job = (*jobs)[i];
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const NamedJob& job = jobs[i];
     const int64_t count = plan->plan.observe[i];
     table.rows.push_back(
         {job.name, job.planned.weight, count, job.planned.cost * static_cast<double>(count)});
@@ -113,15 +139,17 @@ Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request) 
   table.notes = {fmt::format("{} instances, which cost {:.6g}, for a margin of {:.4g} %",
                              instances_of(plan->plan), plan->plan.cost, 100 * plan->margin),
                  plan->gap};
+  add_left_out(*read, table);
   return table;
 }
 
 Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request) {
-  const auto jobs = read_planned_jobs(jobs_csv);
-  if (!jobs) {
-    return propagate(jobs);
+  const auto checked = check(request);
+  const auto read = checked ? read_planned_jobs(jobs_csv) : propagate(checked);
+  if (!read) {
+    return propagate(read);
   }
-  const auto curve = plan_curve(planned(*jobs), goal_of(request), kCurveStep, kCurvePoints);
+  const auto curve = plan_curve(planned(read->jobs), goal_of(request), kCurveStep, kCurvePoints);
   if (!curve) {
     return propagate(curve);
   }
@@ -130,9 +158,10 @@ Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request)
   for (const ObservationPlan& plan : *curve) {
     table.rows.push_back({plan.deviation * request.z, instances_of(plan), plan.cost, plan.least_cost});
   }
-  if (curve->size() < kCurvePoints) {
+  if (curve->size() < kCurvePoints && curve->back().deviation > 0) {
     table.notes.emplace_back("for narrower margins there are not enough instances");
   }
+  add_left_out(*read, table);
   return table;
 }
 

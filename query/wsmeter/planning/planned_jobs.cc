@@ -8,6 +8,8 @@ namespace {
 
 // Where nobody says how many there are: more than anybody observes, and few enough for a double to count them.
 constexpr int64_t kUnlimited = int64_t{1} << 50;
+// Deviations whose squares are numbers.
+constexpr double kMostRelative = 1e100;
 
 struct PerformanceColumns {
   Column mean;
@@ -21,8 +23,9 @@ Result<double> read_deviation(const PerformanceColumns& columns, const formats::
   if (!mean || !deviation) {
     return propagate(!mean ? mean : deviation);
   }
-  if (*mean <= 0 || *deviation < 0) {
-    return fail(ErrorCode::kInvalid, "line {}: the mean, {}, is to be above 0, and stddev, {}, not negative",
+  if (*mean <= 0 || *deviation < 0 || *deviation / *mean > kMostRelative) {
+    return fail(ErrorCode::kInvalid,
+                "line {}: the mean, {}, is to be above 0, and stddev, {}, not negative, nor 1e100 times it",
                 row.line, *mean, *deviation);
   }
   return *deviation / *mean;
@@ -45,7 +48,7 @@ Result<double> cost_of(const JobQuota& job, size_t line) {
 
 }  // namespace
 
-Result<std::vector<NamedJob>> read_planned_jobs(std::string_view content) {
+Result<PlannedTable> read_planned_jobs(std::string_view content) {
   const auto table = read_table(content);
   if (!table) {
     return propagate(table);
@@ -61,25 +64,37 @@ Result<std::vector<NamedJob>> read_planned_jobs(std::string_view content) {
       return propagate(is_there);
     }
   }
+  PlannedTable planned;
   double all = 0;
-  for (const JobQuota& job : *quotas) {
-    all += job.quota;
-  }
-  std::vector<NamedJob> jobs;
+  double left = 0;
   for (size_t i = 0; i < quotas->size(); ++i) {
     const JobQuota& job = (*quotas)[i];
-    const auto deviation = read_deviation(columns, table->rows[i]);
-    const auto cost = deviation ? cost_of(job, table->rows[i].line) : deviation;
+    const formats::CsvTable::Row& row = table->rows[i];
+    all += job.quota;
+    if (columns.deviation.text(row).empty()) {
+      planned.left_out.push_back(job.job);
+      continue;
+    }
+    left += job.quota;
+    const auto deviation = read_deviation(columns, row);
+    const auto cost = deviation ? cost_of(job, row.line) : deviation;
     if (!cost) {
       return propagate(cost);
     }
-    jobs.push_back({.name = job.job,
-                    .planned = {.weight = job.quota / all,
-                                .deviation = *deviation,
-                                .instances = job.instances.value_or(kUnlimited),
-                                .cost = *cost}});
+    planned.jobs.push_back({.name = job.job,
+                            .planned = {.weight = job.quota,
+                                        .deviation = *deviation,
+                                        .instances = job.instances.value_or(kUnlimited),
+                                        .cost = *cost}});
   }
-  return jobs;
+  if (left <= 0) {
+    return fail(ErrorCode::kInvalid, "there is no job with a quota and a stddev");
+  }
+  for (NamedJob& job : planned.jobs) {
+    job.planned.weight /= left;
+  }
+  planned.left_out_share = 1 - left / all;
+  return planned;
 }
 
 }  // namespace plimsoll::query

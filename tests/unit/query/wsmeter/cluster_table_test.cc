@@ -61,6 +61,29 @@ TEST(ClusterTable, OnAverageTakesAsManyMachinesAsChanceWouldHaveIt) {
   EXPECT_THAT(table->notes[0], HasSubstr("; 2.4 on average"));
 }
 
+TEST(ClusterTable, AnInstanceHasItsShareOfAllThatThereAre) {
+  const auto table = cluster_table(kPerformance, "job,quota,instances\nweb,80,40\ndb,15,\nbatch,5,\n",
+                                   {.current = "old", .least = 2, .coverage = 0.9});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][2]), 80.0 / 40 + 15.0 / 3);
+}
+
+// The sum of many weights differs with their order.
+TEST(ClusterTable, AllMachinesSufficeForAllOfTheQuotaInAnyOrder) {
+  std::string performance = "job,instance,machine,platform,performance\n";
+  std::string jobs = "job,quota\n";
+  for (int i = 0; i < 20'000; ++i) {
+    performance += fmt::format("j{0},1,m{0},old,1\n", i);
+    jobs += fmt::format("j{},{}\n", i, i % 3 == 0 ? 1 : 1e4);
+  }
+  const auto table =
+      cluster_table(performance, jobs, {.current = "old", .least = 1, .coverage = 1, .tries = 3});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_LE(table->rows.size(), 20'000);
+  EXPECT_GE(table->rows.size(), 19'000) << "but for the smallest jobs in the end";
+  EXPECT_THAT(table->notes[2], HasSubstr("how the covered jobs scatter is not known"));
+}
+
 TEST(ClusterTable, ASeedRepeatsIt) {
   const ClusterRequest request{.current = "old", .least = 2, .coverage = 0.8, .tries = 1, .seed = 7};
   EXPECT_EQ(to_csv(*cluster(request)), to_csv(*cluster(request)));

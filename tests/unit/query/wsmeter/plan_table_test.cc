@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace plimsoll::query {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -80,6 +83,48 @@ TEST(PlanTable, TakesABaseline) {
                 "a,0.75,2,0,0,10,0.75\nb,0.25,1,0,0,5,1\n",
                 {.margin = 0.1}),
             "job,weight,observe,cost\na,0.75,4,0.3\nb,0.25,4,0.2\n");
+}
+
+// A baseline knows no deviation of one instance.
+TEST(PlanTable, LeavesOutWhatHasNoStddev) {
+  const auto table = plan_table("job,weight,mean,stddev,instances\na,0.6,2,0,10\nb,0.25,1,,1\nc,0.15,1,0,5\n",
+                                {.margin = 0.1});
+  ASSERT_TRUE(table) << table.error().text();
+  ASSERT_EQ(table->rows.size(), 2);
+  EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][1]), 0.8);
+  EXPECT_THAT(table->notes, Contains("left out, since no stddev is known: b (25 % of the quota)"));
+  EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1,1,,1\n", {.margin = 0.1}),
+              HasSubstr("no job with a quota and a stddev"));
+}
+
+TEST(PlanTable, NumbersThatAreNoneAreNotPlannedFor) {
+  const double nan = std::nan("");
+  for (const PlanRequest& request : {PlanRequest{.margin = nan}, PlanRequest{.margin = 0.1, .z = nan},
+                                     PlanRequest{.detect = HUGE_VAL}, PlanRequest{.budget = nan}}) {
+    EXPECT_THAT(csv(kCustomer, request), HasSubstr("cannot be planned for"));
+    EXPECT_FALSE(curve_table(kCustomer, request));
+  }
+  EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1e308,1,1,1\nb,1e308,1,1,1\n", {.margin = 0.1}),
+              HasSubstr("more than a number can be"));
+  EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1,1e-300,1,1\n", {.margin = 0.1}), HasSubstr("1e100 times"));
+}
+
+// Of jobs of which nobody says how many instances there are.
+TEST(PlanTable, CountsInstancesWithoutOverflow) {
+  std::string jobs = "job,quota,mean,stddev,cost\n";
+  for (int i = 0; i < 10'000; ++i) {
+    jobs += fmt::format("j{},1,1,1,1\n", i);
+  }
+  const auto table = plan_table(jobs, {.budget = 1e300});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_THAT(table->notes[0], HasSubstr("9223372036854775807 instances"));
+}
+
+TEST(PlanTable, ACurveOfWhatDoesNotVaryHasOneRow) {
+  const auto curve = curve_table("job,quota,mean,stddev,cost\na,1,1,0,1\n", {.margin = 1});
+  ASSERT_TRUE(curve);
+  EXPECT_EQ(curve->rows.size(), 1);
+  EXPECT_THAT(curve->notes, ::testing::IsEmpty()) << "there is no narrower margin than none";
 }
 
 TEST(PlanTable, ABudgetBuysAMargin) {

@@ -83,6 +83,15 @@ TEST(MeasuredPairs, OfWhatIsSelected) {
   ASSERT_TRUE(table) << table.error().text();
   ASSERT_EQ(table->rows.size(), 1);
   EXPECT_EQ(std::get<std::string>(table->rows[0][1]), "new");
+  // Those of ten machines of the platform that are live and are asked about.
+  LiveFleet machines;
+  for (int i = 0; i < 10; ++i) {
+    machines.machines.push_back(live(fmt::format("m{}", i), "new"));
+  }
+  const auto all = pairs(fleet, machines, {{"where", "platform=new"}});
+  EXPECT_DOUBLE_EQ(load(*all, 0), 100'000.0 / 10 * 10);
+  const auto few = pairs(fleet, machines, {{"where", "platform=new"}, {"where", "machine=~m[0-3]"}});
+  EXPECT_DOUBLE_EQ(load(*few, 0), 100'000.0 / 10 * 4);
   EXPECT_FALSE(pairs(fleet, {}, {{"event", "cycles"}}));
 }
 
