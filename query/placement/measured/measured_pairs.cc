@@ -65,7 +65,7 @@ Result<Table> measured_pairs(const MeasuredPairsRequest& request, const Snapshot
   if (!events) {
     return propagate(events);
   }
-  RatioRequest ratio{
+  const RatioRequest ratio{
       request.selection, kCpi, {*find_dimension("job"), *find_dimension("platform")}, kAll, true};
   const auto measured = ratio_table(ratio, snapshot);
   if (!measured) {

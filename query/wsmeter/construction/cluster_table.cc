@@ -77,11 +77,11 @@ Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs
     all += job.quota;
   }
   FleetBuilder builder;
-  static const std::vector<InstancePerformance> kNone;
+  const std::vector<InstancePerformance> none;
   for (size_t i = 0; i < quotas->size(); ++i) {
     const JobQuota& job = (*quotas)[i];
     const auto found = (*instances)->find(job.job);
-    const auto& of_job = found == (*instances)->end() ? kNone : found->second;
+    const auto& of_job = found == (*instances)->end() ? none : found->second;
     const int64_t there = job.instances.value_or(std::max(int64_t{1}, static_cast<int64_t>(of_job.size())));
     builder.add(of_job, i, job.quota / static_cast<double>(there));
     builder.add_weight(job.quota / all);
