@@ -1,7 +1,5 @@
 #include "cli/assign.h"
 
-#include <fmt/core.h>
-
 #include <map>
 
 #include "cli/fleet_tables.h"
@@ -90,15 +88,6 @@ Result<AssignTexts> read_texts(const AssignOptions& options) {
 
 std::string name_or_measured(const std::string& path) {
   return path.empty() ? "what was measured" : path;
-}
-
-Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes = {}) {
-  if (!table) {
-    return propagate(table);
-  }
-  table->notes.insert(table->notes.end(), notes.begin(), notes.end());
-  fmt::print("{}", query::to_form(*table, form, style_of_output()));
-  return {};
 }
 
 }  // namespace

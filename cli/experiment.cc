@@ -151,10 +151,6 @@ bool may_pass(const Error& error) {
   return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kNotFound;
 }
 
-void print(const query::Table& table, query::TableForm form) {
-  fmt::print("{}", query::to_form(table, form, style_of_output()));
-}
-
 // The week before the test.
 Times history_of(const config::ExperimentConfig& config) {
   const int64_t since_ns = parse_time_ns(config.since, wall_now_ns()).value_or(wall_now_ns());
@@ -208,8 +204,7 @@ Status run_experiment_plan(const ExperimentPlanOptions& options) {
     return with_hint(propagate(table, "the control since {}", times.since),
                      "--since names another time to go by, such as one since when the control was measured");
   }
-  print(*table, options.form);
-  return {};
+  return print(table, options.form);
 }
 
 Status run_experiment_watch(const ExperimentWatchOptions& options) {
@@ -223,8 +218,7 @@ Status run_experiment_watch(const ExperimentWatchOptions& options) {
       return propagate(progress);
     }
     if (progress && (options.once || progress->is_complete)) {
-      print(progress->table, options.form);
-      return {};
+      return print(progress->table, options.form);
     }
     fmt::print("{}  {}\n", format_time(wall_now_ns()),
                progress ? progress->table.notes.front() : "not yet: " + progress.error().text());

@@ -1,22 +1,8 @@
 #include "cli/wsmeter.h"
 
-#include <fmt/core.h>
-
 #include "cli/views/terminal.h"
 
 namespace plimsoll::cli {
-namespace {
-
-Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes = {}) {
-  if (!table) {
-    return propagate(table);
-  }
-  table->notes.insert(table->notes.end(), notes.begin(), notes.end());
-  fmt::print("{}", query::to_form(*table, form, style_of_output()));
-  return {};
-}
-
-}  // namespace
 
 Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
   const query::PlanRequest& request = options.request;

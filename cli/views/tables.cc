@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <type_traits>
 
@@ -48,14 +46,6 @@ Result<query::Table> ask(const TableOptions& options, const char* path, Parse pa
   }
   const auto body = ask_server(options.source, path, options.parameters);
   return body ? query::from_json(*body) : propagate(body);
-}
-
-Status print(const Result<query::Table>& table, query::TableForm form) {
-  if (!table) {
-    return propagate(table);
-  }
-  fmt::print("{}", query::to_form(*table, form, style_of_output()));
-  return {};
 }
 
 template <typename Parse, typename View>

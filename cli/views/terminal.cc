@@ -1,5 +1,6 @@
 #include "cli/views/terminal.h"
 
+#include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -29,6 +30,15 @@ query::TextStyle style_of_output() {
   const std::string_view terminal = environment("TERM");
   return {.width = terminal_width(),
           .has_colors = environment("NO_COLOR").empty() && !terminal.empty() && terminal != "dumb"};
+}
+
+Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes) {
+  if (!table) {
+    return propagate(table);
+  }
+  table->notes.insert(table->notes.end(), notes.begin(), notes.end());
+  fmt::print("{}", query::to_form(*table, form, style_of_output()));
+  return {};
 }
 
 }  // namespace plimsoll::cli

@@ -1,6 +1,11 @@
-// What standard output is.
+// What standard output is, and answers on it.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "query/table/table.h"
 #include "query/table/text_grid.h"
 
 namespace plimsoll::cli {
@@ -8,5 +13,8 @@ namespace plimsoll::cli {
 // As wide as the terminal that standard output is (80 characters where it does not say), in colour unless NO_COLOR is set
 // (https://no-color.org) or TERM is "dumb"; lines of any length without colour where it is no terminal.
 query::TextStyle style_of_output();
+
+// An answer on standard output; `notes` of what it was made from go below its own. Passes an error on.
+Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes = {});
 
 }  // namespace plimsoll::cli
