@@ -130,8 +130,12 @@ std::string DaemonSimulator::heartbeat_of(uint32_t number) const {
 }
 
 Status DaemonSimulator::take_answer(uint32_t number, const Answer& answer) {
-  const Request& request = daemons_[number].requests.front();
-  if (answer.status != 200) {
+  Request& request = daemons_[number].requests.front();
+  if (request.task == Task::kUpload && answer.status == 429 && answer.retry_after_s > 0) {
+    ++simulated_.turned_away;
+    ++ordered_;
+    made_.emplace(now_s() + static_cast<double>(answer.retry_after_s), std::move(request.profile));
+  } else if (answer.status != 200) {
     ++simulated_.failures[fmt::format("status {}: {:.200}", answer.status, answer.body)];
   } else if (request.task == Task::kUpload) {
     ++simulated_.delivered;

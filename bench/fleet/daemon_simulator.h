@@ -28,6 +28,7 @@ struct Simulated {
   std::vector<double> latencies_ms;  // of heartbeats, from when each was due until its answer was there
   uint64_t assigned = 0;             // to one machine each
   uint64_t delivered = 0;            // profiles of these that the server acknowledged
+  uint64_t turned_away = 0;          // uploads that were to come back later, and did
   std::map<std::string, uint64_t> failures;  // what went wrong, and how often
 };
 

@@ -62,15 +62,17 @@ void add(const FleetLoad& load, const Simulated& simulated, double cores, uint64
       fmt::format("{} daemons every {} s, {}", load.daemons, load.heartbeat_s,
                   load.keeps_connections ? "each on its connection" : "a connection for each request") +
       (load.is_secured ? ", over TLS, known by tokens" : "");
-  report.add({.name = load.name + "_p99",
-              .value = quantile(simulated.latencies_ms, 0.99),
-              .unit = "ms",
-              .goal = 50,
-              .note = fmt::format("{}: {} heartbeats from when they were due, the middle one {:.2f} ms, the "
-                                  "slowest {:.0f} ms; {} profiles of {} asked for",
-                                  what, simulated.latencies_ms.size(), median(simulated.latencies_ms),
-                                  std::ranges::max(simulated.latencies_ms), simulated.delivered,
-                                  simulated.assigned)});
+  report.add(
+      {.name = load.name + "_p99",
+       .value = quantile(simulated.latencies_ms, 0.99),
+       .unit = "ms",
+       .goal = 50,
+       .note = fmt::format("{}: {} heartbeats from when they were due, the middle one {:.2f} ms, the "
+                           "slowest {:.0f} ms; {} profiles of {} asked for, {} times told to come back "
+                           "later",
+                           what, simulated.latencies_ms.size(), median(simulated.latencies_ms),
+                           std::ranges::max(simulated.latencies_ms), simulated.delivered, simulated.assigned,
+                           simulated.turned_away)});
   report.add({.name = load.name + "_server", .value = cores, .unit = "cores", .goal = 1, .note = what});
   report.add({.name = load.name + "_memory",
               .value = static_cast<double>(peak_rss_bytes) / kMebibyte,
