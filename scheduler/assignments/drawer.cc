@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "scheduler/draws/population.h"
-#include "scheduler/draws/random.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -21,30 +20,6 @@ constexpr int64_t kRememberMachinesNs = int64_t{32} * 24 * 3600 * kNsPerSecond;
 
 bool is_over(wire::AssignmentState state) {
   return state == wire::DONE || state == wire::REFUSED || state == wire::FAILED;
-}
-
-// Of the draws whose windows are over, how many machines measured in each, on average.
-double measured_each(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns) {
-  size_t over = 0;
-  size_t measured = 0;
-  for (const store::DrawWithMachines& draw : draws) {
-    if (draw.draw.due_ns - grace_ns <= now_ns && !store::is_by_order(draw.draw.id)) {
-      ++over;
-      measured += static_cast<size_t>(std::ranges::count_if(draw.machines, [](const auto& machine) {
-        return machine.told_ns > 0 && machine.window_start_ns > 0;
-      }));
-    }
-  }
-  return over == 0 ? 0 : static_cast<double>(measured) / static_cast<double>(over);
-}
-
-// CPUs of a machine; those that do not say have one at least.
-double cores_each(std::span<const Candidate> machines) {
-  double cores = 0;
-  for (const Candidate& machine : machines) {
-    cores += std::max(machine.machine->cores(), 1U);
-  }
-  return cores / static_cast<double>(machines.size());
 }
 
 // A machine whose clock is wrong has corrected its times by ours.
@@ -77,6 +52,7 @@ Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy,
       started_ns_(now_ns),
       last_heard_ns_(last_heard_ns),
       past_(std::move(past)),
+      budget_(policy_.settings().harm.share_of_cpu),
       store_(std::move(store)),
       drawn_until_ns_(0),
       next_number_(policy_.schedule().newest(now_ns).number),
@@ -119,7 +95,7 @@ Status Drawer::judge(int64_t now_ns) {
   if (!draws) {
     return propagate(draws);
   }
-  measured_each_ = measured_each(*draws, policy_.settings().grace_ns, now_ns);
+  budget_.learn(*draws, policy_.settings().grace_ns, now_ns);
   std::vector<Attempt> attempts;
   for (const store::DrawWithMachines& draw : *draws) {
     std::ranges::move(attempts_of(draw, now_ns), std::back_inserter(attempts));
@@ -230,42 +206,25 @@ std::vector<int64_t> Drawer::starts_of(const ScheduledDraw& draw, int64_t now_ns
   std::erase_if(starts_ns, [&](int64_t start_ns) {
     const int64_t end_ns = start_ns + policy_.settings().window_ns;
     return start_ns < now_ns + policy_.settings().heartbeat_ns ||
-           std::ranges::any_of(
-               ordered,
-               [&](const auto& window) {
-                 return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
-               });
+           std::ranges::any_of(ordered, [&](const auto& window) {
+             return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
+           });
   });
   return starts_ns;
 }
 
-// All are as likely to be left out, whatever their probabilities: weights within a stratum stay true.
 std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<const Candidate> candidates,
                                           std::vector<size_t> places, MadeDraw& made) const {
-  constexpr uint64_t kOfBudget = 0x6f7665726865'6164;  // a stream of its own beside that of turns
-  const auto cpus_of_daemon = overhead_.cpus_of_daemon(made.kept.draw.made_ns);
-  if (!cpus_of_daemon || places.empty()) {
-    return places;
+  const size_t wanted = places.size();
+  OverheadBudget::Answer answer =
+      budget_.ask(std::move(places), candidates, draw.turns_seed, made.kept.draw.made_ns);
+  if (!answer.may_not.empty()) {
+    log_info("draw {}: {} of {} machines measure: {}", draw.id, answer.may.size(), wanted, answer.why_not);
   }
-  const double share = *cpus_of_daemon / cores_each(candidates);
-  const double most_share = policy_.settings().harm.share_of_cpu;
-  const double permitted = affordable(places.size(), measured_each_, share, most_share);
-  DrawRandom random(draw.turns_seed ^ kOfBudget);
-  const auto whole = static_cast<size_t>(permitted);
-  const size_t left = whole + (random.happens(permitted - static_cast<double>(whole)) ? 1 : 0);
-  if (left == places.size()) {
-    return places;
+  for (const size_t place : answer.may_not) {
+    made.withhold(place, answer.why_not);
   }
-  const std::string why =
-      fmt::format("daemons, which take {:.2g} % of the fleet's CPU time, would take over {:.2g} %",
-                  100 * share, 100 * most_share);
-  log_info("draw {}: {} of {} machines measure: {}", draw.id, left, places.size(), why);
-  random.shuffle(std::span(places));
-  for (size_t i = left; i < places.size(); ++i) {
-    made.withhold(places[i], why);
-  }
-  places.resize(left);
-  return places;
+  return std::move(answer.may);
 }
 
 bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const {

@@ -27,7 +27,7 @@
 #include "scheduler/assignments/order.h"
 #include "scheduler/draws/population.h"
 #include "scheduler/harm/brake.h"
-#include "scheduler/harm/overhead_meter.h"
+#include "scheduler/harm/overhead_budget.h"
 #include "store/draws/draw_store.h"
 #include "store/live/live_machines.h"
 
@@ -66,7 +66,7 @@ class Drawer {
 
   // What a daemon says that it has cost since its start. Costs a look-up.
   void note_cost(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
-    overhead_.heard_from(machine_id, cpu_time_ns, now_ns);
+    budget_.heard_from(machine_id, cpu_time_ns, now_ns);
   }
 
   // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw speaks for; of no draw,
@@ -120,9 +120,8 @@ class Drawer {
   Brake& brake_;
   const int64_t started_ns_;
   const int64_t last_heard_ns_;
-  store::DrawStore past_;     // of whoever draws, as is the next
-  double measured_each_ = 0;  // machines in a draw of the last hour, on average
-  OverheadMeter overhead_;
+  store::DrawStore past_;  // of whoever draws
+  OverheadBudget budget_;
 
   std::mutex making_mutex_;  // held from when a draw's windows are chosen until it is kept, before mutex_
   mutable std::mutex mutex_;

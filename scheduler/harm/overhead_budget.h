@@ -1,0 +1,49 @@
+// How many of those drawn may measure, so that daemons stay within their share of the fleet's CPU time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/draws/population.h"
+#include "scheduler/harm/overhead_meter.h"
+#include "store/draws/draw.h"
+
+namespace plimsoll::scheduler {
+
+// Any thread.
+class OverheadBudget {
+ public:
+  struct Answer {
+    std::vector<size_t> may;
+    std::vector<size_t> may_not;
+    std::string why_not = {};  // in words, where there are any of those
+  };
+
+  // `most_share`: of the fleet's CPU time, that daemons may take on average over an hour.
+  explicit OverheadBudget(double most_share) : most_share_(most_share) {}
+
+  // What a daemon says that it has cost since its start. Costs a look-up.
+  void heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
+    meter_.heard_from(machine_id, cpu_time_ns, now_ns);
+  }
+  // The draws of the last hour, of which those count whose windows were over `grace_ns` before they were due.
+  void learn(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns);
+
+  // Of those that would measure, by their places, whom the budget leaves, by chance from the seed: all are as likely to be left out, whatever
+  // their probabilities, so that weights within a stratum stay true. `fleet`: what the share is of.
+  Answer ask(std::vector<size_t> places, std::span<const Candidate> fleet, uint64_t seed,
+             int64_t now_ns) const;
+
+ private:
+  const double most_share_;
+  OverheadMeter meter_;
+  mutable std::mutex mutex_;
+  double measured_each_ = 0;  // machines in a draw of the last hour, on average; guarded by mutex_
+};
+
+}  // namespace plimsoll::scheduler
