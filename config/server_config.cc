@@ -192,9 +192,8 @@ std::vector<Key> ServerConfig::keys() {
        "often. Takes as many open files, and some 20 KiB each.",
        &fleet_max_connections, Range{16, 1'000'000}},
       {"fleet.forget_after",
-       "Machines that were not heard of for so long are forgotten: their attributes and what ran on them. "
-       "What "
-       "they have measured stays.",
+       "Machines that were not heard of for so long are forgotten, and what the fleet was like so long ago: "
+       "attributes, the inventory,\nwhich job ran where with which quota. What was measured stays.",
        DurationNs{&fleet_forget_after_ns}, Range{kHourNs, int64_t{10} * 365 * 24 * kHourNs}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},

@@ -49,15 +49,12 @@ Status check_speaker(std::string_view id, std::string_view field, const http::Ca
 // Whether the machine is known.
 Result<bool> note_heartbeat(store::LiveMachines& machines, const wire::HeartbeatRequest& request,
                             int64_t now_ns, int64_t heartbeat_ns) {
-  auto seen = machines.machine_seen(request.machine_id(), request.boot_id(), now_ns, heartbeat_ns);
-  if (!seen || !*seen || request.instances().empty()) {
-    return seen;
-  }
-  const auto kept = machines.keep_census({request.machine_id(),
-                                          now_ns,
-                                          request.census_ns(),
-                                          {request.instances().begin(), request.instances().end()}});
-  return kept ? Result<bool>(true) : propagate(kept);
+  const store::Census census{.machine_id = request.machine_id(),
+                             .taken_ns = now_ns,
+                             .interval_ns = request.census_ns(),
+                             .instances = {request.instances().begin(), request.instances().end()}};
+  return machines.machine_seen(request.machine_id(), request.boot_id(), now_ns, heartbeat_ns,
+                               census.instances.empty() ? nullptr : &census);
 }
 
 // What is left to do for a profile once it is safe.
@@ -143,10 +140,10 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
   if (auto checked = check_missing_events(request); !checked) {
     return propagate(checked);
   }
-  const int64_t now_ns = options_.now_ns();
   // Before it enrols: a clone must not take the account of the machine that it was made from.
-  const Status is_alone = ingest_.with_machines(
-      [&](store::LiveMachines& machines) { return machines.check_boot_id(request.machine(), now_ns); });
+  const Status is_alone = ingest_.with_machines([&](store::LiveMachines& machines) {
+    return machines.check_boot_id(request.machine(), options_.now_ns());
+  });
   if (!is_alone) {
     return propagate(is_alone);
   }
@@ -154,7 +151,7 @@ Result<wire::RegisterReply> FleetService::register_machine(const wire::RegisterR
     return propagate(enrolled);
   }
   const auto done = ingest_.with_machines([&](store::LiveMachines& machines) {
-    return machines.register_machine(request.machine(), now_ns, options_.heartbeat_interval_ns,
+    return machines.register_machine(request.machine(), options_.now_ns(), options_.heartbeat_interval_ns,
                                      {request.missing_events().begin(), request.missing_events().end()});
   });
   if (!done) {
@@ -179,8 +176,10 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
       return propagate(checked);
     }
   }
-  const int64_t now_ns = options_.now_ns();
+  int64_t now_ns = 0;
   const auto seen = ingest_.with_machines([&](store::LiveMachines& machines) {
+    // What is written later is of a later time: draws rely on it.
+    now_ns = options_.now_ns();
     return note_heartbeat(machines, request, now_ns, options_.heartbeat_interval_ns);
   });
   if (!seen) {

@@ -35,8 +35,7 @@ Status resume(const http::Request& request, scheduler::Brake& brake) {
 }
 
 // The ID of the draw.
-Result<std::string> measure(const http::Request& request, scheduler::Drawer* drawer,
-                            const store::DataDirectory& directory) {
+Result<std::string> measure(const http::Request& request, scheduler::Drawer* drawer, store::Ingest& ingest) {
   if (drawer == nullptr) {
     return with_hint(fail(ErrorCode::kUnsupported, "every machine measures all the time here"),
                      "ask for what is there already: plimsoll top --since 5m --where job=NAME");
@@ -46,8 +45,8 @@ Result<std::string> measure(const http::Request& request, scheduler::Drawer* dra
   if (!order) {
     return propagate(order);
   }
-  auto machines = store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead);
-  return machines ? drawer->draw_by_order(*order, wall_now_ns(), *machines) : propagate(machines);
+  auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
+  return machines ? drawer->draw_by_order(*order, ingest.settled_now_ns(), *machines) : propagate(machines);
 }
 
 http::Response answer_with_draw(const Result<std::string>& id, const std::string& data_dir) {
@@ -67,8 +66,8 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
 }  // namespace
 
 std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
-                                           const store::DataDirectory& directory) {
-  const std::string& data_dir = directory.path();
+                                           store::Ingest& ingest) {
+  const std::string& data_dir = ingest.directory().path();
   http::Route shown;
   shown.method = "GET";
   shown.path = "/api/v1/collection";
@@ -83,8 +82,8 @@ std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::D
                       [&brake, data_dir](const http::Request& request) {
                         return answer(resume(request, brake), data_dir);
                       }),
-          order_route("/api/v1/collection/measure", [drawer, &directory](const http::Request& request) {
-            return answer_with_draw(measure(request, drawer, directory), directory.path());
+          order_route("/api/v1/collection/measure", [drawer, &ingest](const http::Request& request) {
+            return answer_with_draw(measure(request, drawer, ingest), ingest.directory().path());
           })};
 }
 

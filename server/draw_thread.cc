@@ -14,16 +14,16 @@ constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
 
 }  // namespace
 
-Result<std::unique_ptr<DrawThread>> DrawThread::start(scheduler::Drawer& drawer,
-                                                      const std::string& live_path) {
-  auto machines = store::LiveMachines::open(live_path, sqlite::OpenMode::kRead);
+Result<std::unique_ptr<DrawThread>> DrawThread::start(scheduler::Drawer& drawer, store::Ingest& ingest) {
+  auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
   return machines ? Result<std::unique_ptr<DrawThread>>(
-                        std::unique_ptr<DrawThread>(new DrawThread(drawer, std::move(*machines))))
+                        std::unique_ptr<DrawThread>(new DrawThread(drawer, ingest, std::move(*machines))))
                   : propagate(machines);
 }
 
-DrawThread::DrawThread(scheduler::Drawer& drawer, store::LiveMachines machines)
+DrawThread::DrawThread(scheduler::Drawer& drawer, store::Ingest& ingest, store::LiveMachines machines)
     : drawer_(drawer),
+      ingest_(ingest),
       machines_(std::move(machines)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -42,7 +42,7 @@ bool DrawThread::wait(const std::stop_token& stop) {
 
 void DrawThread::run(const std::stop_token& stop) {
   while (wait(stop)) {
-    if (const Status drawn = drawer_.draw_if_due(wall_now_ns(), machines_); !drawn) {
+    if (const Status drawn = drawer_.draw_if_due(ingest_.settled_now_ns(), machines_); !drawn) {
       log_error("{}", drawn.error().text());
     }
   }

@@ -4,11 +4,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "base/result.h"
 #include "scheduler/assignments/drawer.h"
+#include "store/ingest.h"
 #include "store/live/live_machines.h"
 
 namespace plimsoll::server {
@@ -16,20 +16,21 @@ namespace plimsoll::server {
 // One thread, which sleeps from draw to draw. What failed is logged, and tried again.
 class DrawThread {
  public:
-  // Borrows the drawer, which must outlive it; reads the machines at `live_path` beside whoever writes them.
-  static Result<std::unique_ptr<DrawThread>> start(scheduler::Drawer& drawer, const std::string& live_path);
+  // Borrows both, which must outlive it; reads the machines beside whoever writes them.
+  static Result<std::unique_ptr<DrawThread>> start(scheduler::Drawer& drawer, store::Ingest& ingest);
 
   DrawThread(const DrawThread&) = delete;
   DrawThread& operator=(const DrawThread&) = delete;
   ~DrawThread() = default;
 
  private:
-  DrawThread(scheduler::Drawer& drawer, store::LiveMachines machines);
+  DrawThread(scheduler::Drawer& drawer, store::Ingest& ingest, store::LiveMachines machines);
   void run(const std::stop_token& stop);
   // Until a draw is due. False: stopped.
   bool wait(const std::stop_token& stop);
 
   scheduler::Drawer& drawer_;
+  store::Ingest& ingest_;
   store::LiveMachines machines_;  // the thread's
   std::mutex mutex_;
   std::condition_variable_any wake_;

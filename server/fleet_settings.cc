@@ -137,7 +137,8 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (config.draw_interval_ns == 0) {
     return nullptr;
   }
-  auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
+  constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
+  auto store = store::DrawStore::open(directory.draws_path(), kReadWrite);
   if (!store) {
     return propagate(store);
   }
@@ -146,17 +147,16 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
     return propagate(past);
   }
   const auto seed = store->seed();
-  auto machines = store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead);
-  const auto last_heard_ns = machines ? machines->last_heard_ns() : propagate(machines);
-  if (!seed || !last_heard_ns) {
-    return !seed ? propagate(seed) : propagate(last_heard_ns);
+  auto machines = store::LiveMachines::open(directory.live_path(), kReadWrite);
+  const auto noted = machines ? machines->note_server_start(now_ns) : propagate(machines);
+  if (!seed || !noted) {
+    return !seed ? propagate(seed) : propagate(noted);
   }
   auto policy = scheduler::DrawPolicy::make(draw_settings(config), *seed);
   if (!policy) {
     return std::unexpected(of_key(policy.error()));
   }
-  return scheduler::Drawer::open(std::move(*store), std::move(*past), std::move(*policy), brake, now_ns,
-                                 *last_heard_ns);
+  return scheduler::Drawer::open(std::move(*store), std::move(*past), std::move(*policy), brake, now_ns);
 }
 
 }  // namespace plimsoll::server

@@ -76,7 +76,7 @@ InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveM
     }
   };
   add("inventory.machines", settings_.machines, scheduler::parse_inventory,
-      [this](const auto& inventory) { return machines_.keep_inventory(inventory); });
+      [this](const auto& inventory) { return machines_.keep_inventory(inventory, wall_now_ns()); });
   add("inventory.jobs", settings_.jobs, scheduler::parse_inventory_instances,
       [this](const auto& instances) { return machines_.keep_inventory_instances(instances, wall_now_ns()); });
 }
@@ -125,10 +125,22 @@ void InventoryThread::forget_vanished() {
   }
 }
 
+void InventoryThread::forget_history() {
+  constexpr auto kBetween = std::chrono::hours(1);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_forgetting_) {
+    return;
+  }
+  next_forgetting_ = now + kBetween;
+  log_news(machines_.forget_history(wall_now_ns() - settings_.forget_after_ns),
+           "it is tried again in an hour", history_problem_);
+}
+
 void InventoryThread::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     forget_vanished();
+    forget_history();
     wake_.wait_for(lock, stop, std::chrono::nanoseconds(settings_.interval_ns), [] { return false; });
     if (!stop.stop_requested()) {
       read_all();

@@ -2,6 +2,7 @@
 // have vanished.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -22,7 +23,8 @@ struct InventorySettings {
   std::string machines = {};
   std::string jobs = {};  // what runs on them
   int64_t interval_ns = 0;
-  int64_t forget_after_ns = 0;  // machines that were not heard of for so long
+  int64_t forget_after_ns =
+      0;  // machines that were not heard of for so long, and what the fleet was like so long ago
 };
 
 // One thread. What cannot be read is logged, once for each reason, and what was read before stays. So it does where over half of the entries are
@@ -55,11 +57,14 @@ class InventoryThread {
   void run(const std::stop_token& stop);
   void read_all();
   void forget_vanished();
+  void forget_history();
 
   const InventorySettings settings_;
   store::LiveMachines machines_;  // the thread's, once it runs, as are the others
   std::vector<Source> sources_;
-  std::string problem_;  // with forgetting, that was logged last
+  std::string problem_;                                    // with forgetting machines, that was logged last
+  std::string history_problem_;                            // likewise, with their past
+  std::chrono::steady_clock::time_point next_forgetting_;  // of that
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;  // last: it uses all else

@@ -124,7 +124,7 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   routes.push_back(view_route("/api/v1/measured-pairs", json, snapshots, query::parse_measured_pairs,
                               as_json(with_fleet(query::measured_pairs))));
   const auto jobs = [&snapshots](const query::JobsRequest& request) -> Result<std::string> {
-    const auto fleet = query::LiveFleet::load(snapshots.data_dir());
+    const auto fleet = query::LiveFleet::load(request, snapshots.data_dir());
     return fleet ? query::to_json(query::jobs(request, *fleet)) : Result<std::string>(propagate(fleet));
   };
   routes.push_back(view_route("/api/v1/jobs", json, snapshots, query::parse_jobs, jobs));

@@ -130,7 +130,7 @@ Status Server::start_threads(const config::ServerConfig& config, std::vector<std
   }
   inventory_ = std::move(*inventory);
   if (drawer_ != nullptr) {
-    auto draws = DrawThread::start(*drawer_, ingest_->directory().live_path());
+    auto draws = DrawThread::start(*drawer_, *ingest_);
     if (!draws) {
       return propagate(draws);
     }
@@ -179,8 +179,7 @@ Status Server::listen(const config::ServerConfig& config) {
 
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_);
-  std::ranges::move(collection_routes(*brake_, drawer_.get(), ingest_->directory()),
-                    std::back_inserter(routes));
+  std::ranges::move(collection_routes(*brake_, drawer_.get(), *ingest_), std::back_inserter(routes));
   std::ranges::move(access_routes(*gate_, snapshots_.data_dir()), std::back_inserter(routes));
   const auto add_for_anybody = [&routes](std::string path, std::function<http::Response()> answer) {
     routes.push_back({.method = "GET",

@@ -17,6 +17,7 @@
 
 #include "base/fair_mutex.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
 #include "store/catalogue/catalogue.h"
@@ -56,6 +57,11 @@ class Ingest {
   auto with_machines(const Work& work) {
     const std::lock_guard lock(machines_mutex_);
     return work(machines_);
+  }
+
+  // Now, at a moment when all that machines were heard to say before is written, and all that is written later will be of later times.
+  int64_t settled_now_ns() {
+    return with_machines([](const LiveMachines&) { return wall_now_ns(); });
   }
 
   // Runs `work` in one write transaction of the catalogue, committed if it succeeds. Any thread; waits while a batch is being

@@ -293,13 +293,16 @@ std::string audit_footer() {
 }
 
 void add_jobs_flags(CLI::App& command, query::Parameters& parameters) {
+  add_parameter(command, "--at", "at", parameters, "What ran then: RFC 3339, or relative (1h, -2h)")
+      ->type_name("TIME");
   add_limit(command, parameters);
 }
 
 std::string jobs_footer() {
   return "Examples:\n"
          "  plimsoll jobs --server 127.0.0.1:7070                  what uses most CPU time\n"
-         "  plimsoll jobs --data DIR --limit 1000000 --csv         all of them\n";
+         "  plimsoll jobs --data DIR --limit 1000000 --csv         all of them\n"
+         "  plimsoll jobs --data DIR --at 7d                       which quotas they had a week ago\n";
 }
 
 void add_draws_flags(CLI::App& command, query::Parameters& parameters) {

@@ -129,7 +129,7 @@ Status run_audit(const TableOptions& options) {
 Result<query::Table> ask_jobs(const TableOptions& options) {
   return ask(options, "/api/v1/jobs", query::parse_jobs,
              [&options](const query::JobsRequest& request) -> Result<query::Table> {
-               const auto fleet = query::LiveFleet::load(options.source.data_dir);
+               const auto fleet = query::LiveFleet::load(request, options.source.data_dir);
                return fleet ? query::jobs(request, *fleet) : Result<query::Table>(propagate(fleet));
              });
 }

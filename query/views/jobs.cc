@@ -1,6 +1,7 @@
 #include "query/views/jobs.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,7 +37,13 @@ class JobsQuery {
     registered_ = fleet.machines.size();
     for (const store::Census& census : fleet.censuses) {
       if (live.contains(census.machine_id)) {
-        add(census);
+        add(store::placements_of(census.instances), census.taken_ns);
+        add_use(census);
+      }
+    }
+    for (size_t number = 0; number < fleet.past_jobs.size(); ++number) {
+      if (!fleet.past_jobs[number].empty() && live.contains(fleet.machines[number].attributes.id())) {
+        add(fleet.past_jobs[number], request.now_ns);
       }
     }
   }
@@ -84,26 +91,33 @@ class JobsQuery {
     if (registered_ == 0) {
       return "no machine has registered";
     }
-    return table_.coverage.machines_live == 0
-               ? fmt::format("none of the {} machines that have registered is live", registered_)
-               : fmt::format("none of the {} live machines has told what runs on it",
-                             table_.coverage.machines_live);
+    if (table_.coverage.machines_live == 0) {
+      return fmt::format("none of the {} machines that have registered {} live", registered_,
+                         request_.is_past ? "was" : "is");
+    }
+    return fmt::format("none of the {} live machines {} what runs on it", table_.coverage.machines_live,
+                       request_.is_past ? "had told by then" : "has told");
   }
 
-  void add(const store::Census& census) {
+  // What a machine has, as it was known at a time.
+  void add(const std::vector<store::JobPlacement>& placements, int64_t time_ns) {
     Coverage& coverage = table_.coverage;
-    coverage.from_ns =
-        coverage.machines_drawn == 0 ? census.taken_ns : std::min(coverage.from_ns, census.taken_ns);
-    coverage.to_ns = std::max(coverage.to_ns, census.taken_ns);
+    coverage.from_ns = coverage.machines_drawn == 0 ? time_ns : std::min(coverage.from_ns, time_ns);
+    coverage.to_ns = std::max(coverage.to_ns, time_ns);
     ++coverage.machines_drawn;
-    std::set<std::string_view> seen;
+    for (const store::JobPlacement& placement : placements) {
+      Job& job = jobs_[placement.job];
+      ++job.machines;
+      job.instances += placement.instances;
+      job.quota_cpus += placement.quota_cpus;
+      job.unlimited += placement.unlimited;
+    }
+  }
+
+  void add_use(const store::Census& census) {
     for (const wire::InstanceUsage& usage : census.instances) {
-      Job& job = jobs_[usage.job()];
-      job.machines += seen.insert(usage.job()).second ? 1 : 0;
-      ++job.instances;
-      job.quota_cpus += usage.quota_cpus();
-      job.unlimited += usage.quota_cpus() > 0 ? 0 : 1;
       if (census.interval_ns > 0) {
+        Job& job = jobs_[usage.job()];
         job.used_cpus = job.used_cpus.value_or(0) +
                         static_cast<double>(usage.cpu_time_ns()) / static_cast<double>(census.interval_ns);
       }
@@ -120,8 +134,9 @@ class JobsQuery {
 
 Result<JobsRequest> parse_jobs(const Parameters& parameters, int64_t now_ns) {
   JobsRequest request{.now_ns = now_ns};
-  const Parameter limit = count_parameter("limit", kMaxLimit, request.limit);
-  if (auto read = read_parameters(parameters, std::span(&limit, 1)); !read) {
+  const std::array known{count_parameter("limit", kMaxLimit, request.limit),
+                         at_parameter(request.now_ns, request.is_past)};
+  if (auto read = read_parameters(parameters, known); !read) {
     return propagate(read);
   }
   return request;

@@ -23,6 +23,7 @@ struct MachineRow {
   int64_t first_seen_ns = 0;
   int64_t last_seen_ns = 0;
   const store::Census* census = nullptr;
+  const std::vector<store::JobPlacement>* past_jobs = nullptr;
 };
 
 Value cpus(double value) {
@@ -99,6 +100,11 @@ std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snaps
                                       .first_seen_ns = machine.first_seen_ns,
                                       .last_seen_ns = machine.last_seen_ns};
   }
+  for (size_t number = 0; number < fleet.past_jobs.size(); ++number) {
+    if (!fleet.past_jobs[number].empty()) {
+      by_id[fleet.machines[number].attributes.id()].past_jobs = &fleet.past_jobs[number];
+    }
+  }
   for (const store::Census& census : fleet.censuses) {
     if (const auto found = by_id.find(census.machine_id); found != by_id.end()) {
       found->second.census = &census;
@@ -116,24 +122,43 @@ std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snaps
   return rows;
 }
 
-void add_machine(const MachineRow& row, Table& table) {
-  const wire::Machine& machine = row.attributes;
-  double quota = 0;
-  int64_t cpu_time_ns = 0;
-  if (row.census != nullptr) {
-    for (const wire::InstanceUsage& usage : row.census->instances) {
-      quota += usage.quota_cpus();
-      cpu_time_ns += usage.cpu_time_ns();
+// All that runs on a machine, together.
+struct Instances {
+  bool is_known = false;
+  int64_t count = 0;
+  double quota_cpus = 0;
+  Value cpus_used;
+};
+
+Instances instances_of(const MachineRow& row) {
+  Instances all{.is_known = row.census != nullptr || row.past_jobs != nullptr, .cpus_used = Value()};
+  if (row.past_jobs != nullptr) {
+    for (const store::JobPlacement& placement : *row.past_jobs) {
+      all.count += placement.instances;
+      all.quota_cpus += placement.quota_cpus;
     }
   }
-  const bool is_counted = row.census != nullptr;
+  if (row.census != nullptr) {
+    int64_t cpu_time_ns = 0;
+    for (const wire::InstanceUsage& usage : row.census->instances) {
+      ++all.count;
+      all.quota_cpus += usage.quota_cpus();
+      cpu_time_ns += usage.cpu_time_ns();
+    }
+    all.cpus_used = cpus_used(cpu_time_ns, row.census->interval_ns);
+  }
+  return all;
+}
+
+void add_machine(const MachineRow& row, Table& table) {
+  const wire::Machine& machine = row.attributes;
+  const Instances instances = instances_of(row);
   table.rows.push_back({machine.id(), machine.hostname(), row.state, machine.platform(),
                         int64_t{machine.cores()}, machine.architecture(), machine.kernel_release(),
                         machine.datacenter(), machine.cluster(), row.rack, row.owner,
                         machine.daemon_version(), time(row.first_seen_ns), time(row.last_seen_ns),
-                        is_counted ? Value(static_cast<int64_t>(row.census->instances.size())) : Value(),
-                        cpus(quota), is_counted ? cpus_used(cpu_time_ns, row.census->interval_ns) : Value(),
-                        fmt::format("{}", fmt::join(row.missing_events, " "))});
+                        instances.is_known ? Value(instances.count) : Value(), cpus(instances.quota_cpus),
+                        instances.cpus_used, fmt::format("{}", fmt::join(row.missing_events, " "))});
 }
 
 void add_instances(const LiveFleet& fleet, Table& table) {
@@ -188,24 +213,29 @@ Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now
                                      request.by_instance = text == "instance";
                                      return {};
                                    }},
-                         Parameter{"at", [&request, now_ns](const std::string& text) -> Status {
-                                     const auto time_ns = parse_time_ns(text, now_ns);
-                                     if (!time_ns || *time_ns > now_ns) {
-                                       return invalid_parameter(
-                                           "at", text, "a time of the past: RFC 3339, or relative (1h)");
-                                     }
-                                     request.now_ns = *time_ns;
-                                     request.is_past = true;
-                                     return {};
-                                   }}};
+                         at_parameter(request.now_ns, request.is_past)};
   if (auto read = read_parameters(parameters, known); !read) {
     return propagate(read);
   }
   if (request.by_instance && request.is_past) {
-    return with_field(
-        fail(ErrorCode::kInvalid, "what ran on machines in the past is not kept, but in profiles"), "at");
+    return with_hint(
+        with_field(fail(ErrorCode::kInvalid, "which instances ran in the past is known of profiles alone"),
+                   "at"),
+        "how many of each job ran, and with which quotas, is kept: plimsoll jobs --at, machines --at");
   }
   return request;
+}
+
+Parameter at_parameter(int64_t& now_ns, bool& is_past) {
+  return {"at", [&now_ns, &is_past](const std::string& text) -> Status {
+            const auto time_ns = parse_time_ns(text, now_ns);
+            if (!time_ns || *time_ns > now_ns) {
+              return invalid_parameter("at", text, "a time of the past: RFC 3339, or relative (1h)");
+            }
+            now_ns = *time_ns;
+            is_past = true;
+            return {};
+          }};
 }
 
 std::map<std::string, double, std::less<>> LiveFleet::quotas_by_job() const {
@@ -220,32 +250,39 @@ std::map<std::string, double, std::less<>> LiveFleet::quotas_by_job() const {
   return quotas;
 }
 
-Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
-  return load(MachinesRequest(), data_dir);
-}
+namespace {
 
-Result<LiveFleet> LiveFleet::load(const MachinesRequest& request, const std::string& data_dir) {
+// An empty fleet where nobody has registered.
+template <typename Read>
+Result<LiveFleet> read_fleet(const std::string& data_dir, const Read& read) {
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
-  if (!directory) {
-    return propagate(directory);
-  }
-  auto opened = store::LiveMachines::open_if_there(directory->live_path());
+  auto opened = directory ? store::LiveMachines::open_if_there(directory->live_path()) : propagate(directory);
   if (!opened) {
     return propagate(opened);
   }
-  LiveFleet fleet;
   std::optional<store::LiveMachines>& live = *opened;
-  if (!live) {
-    return fleet;
-  }
-  auto machines = request.is_past ? live->machines_at(request.now_ns) : live->machines();
-  auto censuses = request.is_past ? Result<std::vector<store::Census>>() : live->censuses();
-  if (!machines || !censuses) {
-    return !machines ? propagate(machines) : propagate(censuses);
-  }
-  fleet.machines = std::move(*machines);
-  fleet.censuses = std::move(*censuses);
-  return fleet;
+  return live ? read(*live) : Result<LiveFleet>();
+}
+
+}  // namespace
+
+Result<LiveFleet> LiveFleet::load(const std::string& data_dir) {
+  return read_fleet(data_dir, [](store::LiveMachines& live) -> Result<LiveFleet> {
+    auto machines = live.machines();
+    auto censuses = machines ? live.censuses() : propagate(machines);
+    return censuses ? Result<LiveFleet>({.machines = std::move(*machines), .censuses = std::move(*censuses)})
+                    : propagate(censuses);
+  });
+}
+
+Result<LiveFleet> LiveFleet::load_past(int64_t time_ns, const std::string& data_dir) {
+  return read_fleet(data_dir, [time_ns](store::LiveMachines& live) -> Result<LiveFleet> {
+    auto fleet = live.fleet_at(time_ns);
+    return fleet ? Result<LiveFleet>({.machines = std::move(fleet->machines),
+                                      .censuses = {},
+                                      .past_jobs = std::move(fleet->jobs)})
+                 : propagate(fleet);
+  });
 }
 
 Table machines(const MachinesRequest& request, const Snapshot& snapshot, const LiveFleet& fleet) {

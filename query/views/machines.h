@@ -24,22 +24,31 @@ struct MachinesRequest {
 // Parameters: by (machine or instance), at (a time: the fleet as it was then).
 Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now_ns);
 
+// "at": a time of the past, in the place of `now_ns`.
+Parameter at_parameter(int64_t& now_ns, bool& is_past);
+
 // What heartbeats have told.
 struct LiveFleet {
   std::vector<store::LiveMachine> machines;
-  std::vector<store::Census> censuses;
+  std::vector<store::Census> censuses;  // of the past there are none
+  // Of the past instead: what each machine had of which job. Empty: this is now.
+  std::vector<std::vector<store::JobPlacement>> past_jobs = {};
 
   // CPUs that each job may have, by the newest census of each machine; jobs without a quota are not there.
   std::map<std::string, double, std::less<>> quotas_by_job() const;
 
   // Empty where nobody has registered. Opens live.db beside its writer.
   static Result<LiveFleet> load(const std::string& data_dir);
-  // Of the time that is asked about. Of the past there are no censuses.
-  static Result<LiveFleet> load(const MachinesRequest& request, const std::string& data_dir);
-  // Other views ask about now.
+  // As it was then. kNotFound where that is not known (any more).
+  static Result<LiveFleet> load_past(int64_t time_ns, const std::string& data_dir);
+  // Of the time that is asked about.
   template <typename Request>
-  static Result<LiveFleet> load(const Request& /*request*/, const std::string& data_dir) {
-    return load(data_dir);
+  static Result<LiveFleet> load(const Request& request, const std::string& data_dir) {
+    if constexpr (requires { request.is_past; }) {
+      return request.is_past ? load_past(request.now_ns, data_dir) : load(data_dir);
+    } else {
+      return load(data_dir);
+    }
   }
 };
 
@@ -50,8 +59,8 @@ struct LiveFleet {
 // or, by instance, a row for each instance of the newest censuses, the busiest first:
 //   machine, job, instance, container, cpu_quota, weight, cpu_used, seen
 // CPUs: quota as the tightest limit says, of a machine the sum of its instances'; used as CPU time over the census's
-// interval. Absent: no quota, no census, none yet to compare with; all of them of the past. The coverage counts machines; its times are those of
-// the first and the last sign of any of them.
+// interval. Absent: no quota, no census, none yet to compare with; what was used in the past. The coverage counts
+// machines; its times are those of the first and the last sign of any of them.
 Table machines(const MachinesRequest& request, const Snapshot& snapshot, const LiveFleet& fleet);
 
 }  // namespace plimsoll::query

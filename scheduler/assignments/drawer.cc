@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "scheduler/draws/population.h"
+#include "scheduler/assignments/known_fleet.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -13,8 +13,6 @@ namespace {
 // By how far a profile may miss the interval of its draw. Daemons correct what is over 5 s.
 constexpr int64_t kTolerableOffsetNs = 60 * kNsPerSecond;
 
-// Daemons try to reach a server that was away with growing pauses: until they had the time, those that lived when it went away live.
-constexpr int64_t kReturnNs = 300 * kNsPerSecond;
 // Longer than any profile waits in a spool by default.
 constexpr int64_t kRememberMachinesNs = int64_t{32} * 24 * 3600 * kNsPerSecond;
 
@@ -38,19 +36,16 @@ Status check_time(const wire::Window& window, const wire::Draw& draw) {
 }  // namespace
 
 Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, store::DrawStore past, DrawPolicy policy,
-                                             Brake& brake, int64_t now_ns, int64_t last_heard_ns) {
+                                             Brake& brake, int64_t now_ns) {
   std::unique_ptr<Drawer> drawer(
-      new Drawer(std::move(store), std::move(past), std::move(policy), brake, now_ns, last_heard_ns));
+      new Drawer(std::move(store), std::move(past), std::move(policy), brake, now_ns));
   const auto opened = drawer->open_kept_draws(now_ns);
   return opened ? Result<std::unique_ptr<Drawer>>(std::move(drawer)) : propagate(opened);
 }
 
-Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns,
-               int64_t last_heard_ns)
+Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns)
     : policy_(std::move(policy)),
       brake_(brake),
-      started_ns_(now_ns),
-      last_heard_ns_(last_heard_ns),
       past_(std::move(past)),
       budget_(policy_.settings().harm.share_of_cpu),
       store_(std::move(store)),
@@ -101,11 +96,6 @@ Status Drawer::judge(int64_t now_ns) {
     std::ranges::move(attempts_of(draw, now_ns), std::back_inserter(attempts));
   }
   return brake_.judge(attempts, now_ns);
-}
-
-bool Drawer::is_candidate(const store::LiveMachine& machine, int64_t now_ns) const {
-  const bool was_live_before = machine.last_seen_ns < started_ns_ && machine.is_live(last_heard_ns_);
-  return machine.is_live(now_ns) || (was_live_before && now_ns - started_ns_ < kReturnNs);
 }
 
 bool Drawer::is_possible(const ScheduledDraw& draw, int64_t now_ns) const {
@@ -168,12 +158,12 @@ Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::L
 Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
                                                store::LiveMachines& machines) const {
   const wire::Assignment collects = policy_.assignment(draw);
-  const auto fleet = KnownFleet::load(machines);
+  const auto fleet = KnownFleet::load(machines, now_ns);
   if (!fleet) {
     return propagate(fleet);
   }
   const std::vector<Candidate> candidates = fleet->candidates([&](const store::LiveMachine& machine) {
-    return is_candidate(machine, now_ns) && can_collect(machine, collects);
+    return fleet->fleet.is_there(machine) && can_collect(machine, collects);
   });
   if (candidates.empty()) {
     return nullptr;
@@ -206,9 +196,11 @@ std::vector<int64_t> Drawer::starts_of(const ScheduledDraw& draw, int64_t now_ns
   std::erase_if(starts_ns, [&](int64_t start_ns) {
     const int64_t end_ns = start_ns + policy_.settings().window_ns;
     return start_ns < now_ns + policy_.settings().heartbeat_ns ||
-           std::ranges::any_of(ordered, [&](const auto& window) {
-             return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
-           });
+           std::ranges::any_of(
+               ordered,
+               [&](const auto& window) {
+                 return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
+               });
   });
   return starts_ns;
 }

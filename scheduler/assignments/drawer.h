@@ -5,8 +5,8 @@
 //   heard_from()    a heartbeat: what the machine says of its assignments, and what it should be running
 //   answered()      a profile
 //
-// A server that starts anew finds its open draws in the store and goes on with them; the next ones are those that the one before would
-// have made. docs/scheduling.md has the rules.
+// A server that starts anew finds its open draws in the store and goes on with them; the next ones are those that the
+// one before would have made. docs/scheduling.md has the rules.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,7 +22,6 @@
 #include "base/result.h"
 #include "proto/fleet.pb.h"
 #include "scheduler/assignments/draw_policy.h"
-#include "scheduler/assignments/known_fleet.h"
 #include "scheduler/assignments/made_draw.h"
 #include "scheduler/assignments/order.h"
 #include "scheduler/draws/population.h"
@@ -36,26 +35,26 @@ namespace plimsoll::scheduler {
 // Any thread may call. All times are wall clock of the server, and come from the caller.
 class Drawer {
  public:
-  // `now_ns`: from when on machines can be heard of. `last_heard_ns`: when the newest heartbeat before came; 0: none ever did. Owns the
-  // two connections, of which draw_if_due() has the second for itself: reading an hour of draws must not make heartbeats wait. Borrows the
-  // brake, which must outlive it.
+  // `now_ns`: from when on machines can be heard of, as LiveMachines::note_server_start() was told. Owns the two
+  // connections, of which draw_if_due() has the second for itself: reading an hour of draws must not make heartbeats
+  // wait. Borrows the brake, which must outlive it.
   static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, store::DrawStore past,
-                                              DrawPolicy policy, Brake& brake, int64_t now_ns,
-                                              int64_t last_heard_ns);
+                                              DrawPolicy policy, Brake& brake, int64_t now_ns);
 
   const DrawPolicy& policy() const { return policy_; }
 
   // When draw_if_due() has something to do again.
   int64_t next_due_ns() const;
-  // Judges what became of earlier draws (Brake), then makes the next. Reads `machines`, a connection of the caller's, and takes its time
-  // (seconds for a million): heartbeats are answered meanwhile. One thread at a time. Where it fails, or nobody is there to be drawn, it is
-  // due again a heartbeat later.
+  // Judges what became of earlier draws (Brake), then makes the next. All that was heard by `now_ns` is to be written
+  // by now. Reads `machines`, a connection of the caller's, and takes its time (seconds for a million): heartbeats are
+  // answered meanwhile. One thread at a time. Where it fails, or nobody is there to be drawn, it is due again a
+  // heartbeat later.
   Status draw_if_due(int64_t now_ns, store::LiveMachines& machines);
 
-  // Draws some of the machines that are meant, once, for the next time at which nobody else measures; what harm may be done limits this too, so that
-  // not all of them may measure. Returns the draw's ID. As draw_if_due() reads `machines`, and takes its time. kInvalid for orders that make no
-  // sense, kNotFound where none that is meant is live and can count these events, kUnavailable where everything is stopped or there is no
-  // time for it soon.
+  // Draws some of the machines that are meant, once, for the next time at which nobody else measures; what harm may be
+  // done limits this too, so that not all of them may measure. Returns the draw's ID. As draw_if_due() reads
+  // `machines`, and takes its time. kInvalid for orders that make no sense, kNotFound where none that is meant is live
+  // and can count these events, kUnavailable where everything is stopped or there is no time for it soon.
   Result<std::string> draw_by_order(const MeasuringOrder& order, int64_t now_ns,
                                     store::LiveMachines& machines);
 
@@ -69,11 +68,11 @@ class Drawer {
     budget_.heard_from(machine_id, cpu_time_ns, now_ns);
   }
 
-  // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw speaks for; of no draw,
-  // always. kInvalid otherwise: nobody weighs himself, or files what he saw under another time.
+  // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw
+  // speaks for; of no draw, always. kInvalid otherwise: nobody weighs himself, or files what he saw under another time.
   Status check(const wire::RawProfile& profile);
-  // A profile of a draw is safe, with a window of this length. `is_known`: it came before, so that it counts only where that was not
-  // noted. Draws and machines that are not known are ignored.
+  // A profile of a draw is safe, with a window of this length. `is_known`: it came before, so that it counts only where
+  // that was not noted. Draws and machines that are not known are ignored.
   Status answered(std::string_view draw, std::string_view machine_id, int64_t window_ns, bool is_known,
                   int64_t now_ns);
 
@@ -83,20 +82,19 @@ class Drawer {
     boost::unordered_flat_map<std::string, store::DrawnMachine> machines;  // by ID
   };
 
-  Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns,
-         int64_t last_heard_ns);
+  Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns);
   Status open_kept_draws(int64_t now_ns);
   void keep_open(store::DrawWithMachines draw);
   // Of an open draw or of one in the store.
   Result<std::optional<store::DrawnMachine>> drawn(std::string_view draw, std::string_view machine_id);
   Status keep(std::string_view draw, const store::DrawnMachine& machine);
-  bool is_candidate(const store::LiveMachine& machine, int64_t now_ns) const;
   // Whether it can still be made: for an interval that no draw speaks for, in time for its machines to hear of it.
   bool is_possible(const ScheduledDraw& draw, int64_t now_ns) const;
   // Null: there is nobody to draw from.
   Result<std::unique_ptr<MadeDraw>> make(const ScheduledDraw& draw, int64_t now_ns,
                                          store::LiveMachines& machines) const;
-  // When those of a draw may measure: in all of its turns, but for those of which they cannot hear in time and those that are an order's.
+  // When those of a draw may measure: in all of its turns, but for those of which they cannot hear in time and those
+  // that are an order's.
   std::vector<int64_t> starts_of(const ScheduledDraw& draw, int64_t now_ns) const;
   // Of those that may measure, the places that the budget of CPU time leaves, by chance; says why at the others.
   std::vector<size_t> within_budget(const ScheduledDraw& draw, std::span<const Candidate> candidates,
@@ -118,8 +116,6 @@ class Drawer {
 
   const DrawPolicy policy_;
   Brake& brake_;
-  const int64_t started_ns_;
-  const int64_t last_heard_ns_;
   store::DrawStore past_;  // of whoever draws
   OverheadBudget budget_;
 

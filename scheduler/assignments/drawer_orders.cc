@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "scheduler/assignments/drawer.h"
+#include "scheduler/assignments/known_fleet.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -57,7 +58,7 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
     return with_hint(fail(ErrorCode::kUnavailable, "everything is stopped"),
                      "plimsoll collection says why; --resume ends it");
   }
-  const auto fleet = KnownFleet::load(machines);
+  const auto fleet = KnownFleet::load(machines, now_ns);
   if (!fleet) {
     return propagate(fleet);
   }

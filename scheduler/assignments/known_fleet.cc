@@ -5,11 +5,12 @@
 namespace plimsoll::scheduler {
 namespace {
 
-std::vector<std::string_view> jobs_of(const store::Census& census) {
+// Each as often as there are instances of it.
+std::vector<std::string_view> jobs_of(const std::vector<store::JobPlacement>& placements) {
   std::vector<std::string_view> jobs;
-  for (const wire::InstanceUsage& usage : census.instances) {
-    if (!usage.job().empty()) {
-      jobs.push_back(usage.job());
+  for (const store::JobPlacement& placement : placements) {
+    if (!placement.job.empty()) {
+      jobs.insert(jobs.end(), static_cast<size_t>(placement.instances), placement.job);
     }
   }
   return jobs;
@@ -23,35 +24,28 @@ std::string rack_of(const store::LiveMachine& machine) {
 
 }  // namespace
 
-Result<KnownFleet> KnownFleet::load(store::LiveMachines& machines) {
-  auto known = machines.machines();
-  auto censuses = machines.censuses();
-  if (!known || !censuses) {
-    return !known ? propagate(known) : propagate(censuses);
+Result<KnownFleet> KnownFleet::load(store::LiveMachines& machines, int64_t time_ns) {
+  auto fleet = machines.fleet_at(time_ns);
+  if (!fleet) {
+    return propagate(fleet);
   }
-  KnownFleet fleet{.machines = std::move(*known), .censuses = std::move(*censuses), .racks = {}};
-  fleet.racks.reserve(fleet.machines.size());
-  for (const store::LiveMachine& machine : fleet.machines) {
-    fleet.racks.push_back(rack_of(machine));
+  KnownFleet known{.fleet = std::move(*fleet), .racks = {}};
+  known.racks.reserve(known.fleet.machines.size());
+  for (const store::LiveMachine& machine : known.fleet.machines) {
+    known.racks.push_back(rack_of(machine));
   }
-  return fleet;
+  return known;
 }
 
 std::vector<Candidate> KnownFleet::candidates(
     const std::function<bool(const store::LiveMachine& machine)>& passes) const {
   std::vector<Candidate> candidates;
-  auto census = censuses.begin();
-  for (size_t number = 0; number < machines.size(); ++number) {
-    const store::LiveMachine& machine = machines[number];
-    if (!passes(machine)) {
-      continue;
+  for (size_t number = 0; number < fleet.machines.size(); ++number) {
+    const store::LiveMachine& machine = fleet.machines[number];
+    if (passes(machine)) {
+      candidates.push_back(
+          {.machine = &machine.attributes, .jobs = jobs_of(fleet.jobs[number]), .rack = racks[number]});
     }
-    const std::string& id = machine.attributes.id();
-    census = std::find_if(census, censuses.end(), [&](const auto& of) { return of.machine_id >= id; });
-    const bool is_counted = census != censuses.end() && census->machine_id == id;
-    candidates.push_back({.machine = &machine.attributes,
-                          .jobs = is_counted ? jobs_of(*census) : std::vector<std::string_view>(),
-                          .rack = racks[number]});
   }
   return candidates;
 }

@@ -13,13 +13,13 @@
 namespace plimsoll::scheduler {
 
 struct KnownFleet {
-  std::vector<store::LiveMachine> machines;  // by ID
-  std::vector<store::Census> censuses;       // likewise
+  store::PastFleet fleet;
   // By machine, the rack's name with those of its datacenter and cluster, since racks of two may have the same; empty: unknown.
   std::vector<std::string> racks;
 
-  // Takes seconds for a million machines.
-  static Result<KnownFleet> load(store::LiveMachines& machines);
+  // As it was at a time, now or before: the same at every time that this is asked, as long as what is written meanwhile
+  // is of later times. Takes seconds for a million machines.
+  static Result<KnownFleet> load(store::LiveMachines& machines, int64_t time_ns);
 
   // Those that pass, by ID, with what runs on them. Borrows from this.
   std::vector<Candidate> candidates(

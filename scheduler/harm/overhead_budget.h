@@ -34,8 +34,9 @@ class OverheadBudget {
   // The draws of the last hour, of which those count whose windows were over `grace_ns` before they were due.
   void learn(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns);
 
-  // Of those that would measure, by their places, whom the budget leaves, by chance from the seed: all are as likely to be left out, whatever
-  // their probabilities, so that weights within a stratum stay true. `fleet`: what the share is of.
+  // Of those that would measure, by their places, whom the budget leaves, by chance from the seed: all are as likely to
+  // be left out, whatever their probabilities, so that weights within a stratum stay true. `fleet`: what the share is
+  // of.
   Answer ask(std::vector<size_t> places, std::span<const Candidate> fleet, uint64_t seed,
              int64_t now_ns) const;
 

@@ -1,7 +1,15 @@
-// What the operator's tools know of machines, whether those have ever been heard of or not, and what a cluster manager runs on them.
+// What the operator's tools know of machines, whether those have ever been heard of or not, and what a cluster manager
+// runs on them.
+//
+// Pure: no I/O, no clock; any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "store/live/live_machine.h"
 
 namespace plimsoll::store {
 
@@ -27,5 +35,17 @@ struct InventoryInstance {
 
   bool operator==(const InventoryInstance&) const = default;
 };
+
+// What the inventory says of place and platform holds; machines that nobody has heard of are added. Both are by ID.
+void merge_inventory(const std::vector<InventoryMachine>& inventory, std::vector<LiveMachine>& machines);
+
+// What the inventory says of an instance holds: its quota and weight are put in the place of those of the instance of
+// that name, or shared out among those of the job; instances that are not there are added, without CPU time.
+void merge_inventory(const InventoryInstance& entry, std::vector<wire::InstanceUsage>& instances);
+
+// The same for many machines. Both are by machine; entries without an instance's name stand before others of their job,
+// each with when it was read.
+void merge_inventory(const std::vector<std::pair<InventoryInstance, int64_t>>& inventory,
+                     std::vector<Census>& censuses);
 
 }  // namespace plimsoll::store

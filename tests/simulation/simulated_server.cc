@@ -30,14 +30,14 @@ void SimulatedServer::start(int64_t now_ns) {
   const store::DataDirectory& directory = ingest_->directory();
   machines_ = std::make_unique<store::LiveMachines>(
       *must(store::LiveMachines::open(directory.live_path(), sqlite::OpenMode::kRead)));
-  const int64_t last_heard_ns = *must(machines_->last_heard_ns());
+  EXPECT_TRUE(ingest_->with_machines(
+      [&](store::LiveMachines& machines) { return machines.note_server_start(now_ns); }));
   const auto open_store = [&] {
     return std::move(*must(store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite)));
   };
   brake_ = *must(scheduler::Brake::open(open_store(), brake_settings_));
-  drawer_ = *must(scheduler::Drawer::open(open_store(), open_store(),
-                                          *must(scheduler::DrawPolicy::make(settings_, seed_)), *brake_,
-                                          now_ns, last_heard_ns));
+  drawer_ = *must(scheduler::Drawer::open(
+      open_store(), open_store(), *must(scheduler::DrawPolicy::make(settings_, seed_)), *brake_, now_ns));
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = settings_.heartbeat_ns;
   options.now_ns = [this] { return now_ns_; };
@@ -66,7 +66,7 @@ Result<std::string> SimulatedServer::order(const scheduler::MeasuringOrder& orde
 
 void SimulatedServer::keep_inventory(const std::vector<store::InventoryMachine>& inventory) {
   EXPECT_TRUE(ingest_->with_machines(
-      [&](store::LiveMachines& machines) { return machines.keep_inventory(inventory); }));
+      [&](store::LiveMachines& machines) { return machines.keep_inventory(inventory, now_ns_); }));
 }
 
 void SimulatedServer::build_rows() {

@@ -51,6 +51,21 @@ TEST(Jobs, AreSummedOverTheirInstancesOnLiveMachines) {
             "new,1,1,4,0,,\n");
 }
 
+TEST(Jobs, OfThePastRanOnWhoWasLiveThen) {
+  const LiveFleet then{
+      .machines = {machine("m1", kNowNs - 1000), machine("m2", kNowNs - 1000), machine("m3", 1)},
+      .censuses = {},
+      .past_jobs = {{{"db", 1, 0, 2}, {"web", 3, 1, 4}}, {{"web", 1, 0, 0.5}}, {{"old", 1, 0, 1}}}};
+  const auto table = ask({{"at", format_time(kNowNs - 1000)}}, then);
+  EXPECT_EQ(csv(table),
+            "job,machines,instances,cpu_quota,unlimited,cpu_used,cpu_used_share\n"
+            "db,1,1,2,0,,\n"
+            "web,2,4,4.5,1,,\n");
+  EXPECT_EQ(table->coverage.machines_drawn, 2);
+  EXPECT_EQ(table->coverage.to_ns, kNowNs - 1000);
+  EXPECT_THAT(ask({{"at", "tomorrow"}}, {}).error().text(), HasSubstr("not a time of the past"));
+}
+
 TEST(Jobs, TheLargestAreShownAndANoteCountsTheOthers) {
   const auto table = ask({{"limit", "1"}}, three_machines());
   EXPECT_THAT(csv(table), HasSubstr("\nweb,"));

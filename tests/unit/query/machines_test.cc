@@ -73,7 +73,15 @@ TEST(Machines, OfThePastAreAskedFor) {
   EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), HasSubstr("m1,host-m1,live,"));
   EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), ::testing::Not(HasSubstr("later")));
   EXPECT_THAT(ask({{"at", "tomorrow"}}, fleet, then), HasSubstr("not a time of the past"));
-  EXPECT_THAT(ask({{"at", "1h"}, {"by", "instance"}}, fleet, then), HasSubstr("is not kept"));
+  EXPECT_THAT(ask({{"at", "1h"}, {"by", "instance"}}, fleet, then), HasSubstr("known of profiles alone"));
+}
+
+TEST(Machines, OfThePastHadTheirInstancesAndQuotas) {
+  const Fleet fleet;
+  const LiveFleet then{.machines = {machine("m1", 4'000'000'000)},
+                       .censuses = {},
+                       .past_jobs = {{{"db", 2, 1, 1.5}, {"web", 1, 0, 2}}}};
+  EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), HasSubstr(",3,3.5,,"));
 }
 
 TEST(Machines, InstancesStandByTheCpusThatTheyUse) {

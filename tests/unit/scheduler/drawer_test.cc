@@ -51,9 +51,8 @@ class DrawerTest : public ::testing::Test {
   void start(const DrawSettings& settings, int64_t now_ns) {
     drawer_.reset();
     brake_ = *Brake::open(open_store(), {});
-    const int64_t last_heard_ns = *machines_.last_heard_ns();
-    drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 42), *brake_, now_ns,
-                            last_heard_ns);
+    ASSERT_TRUE(machines_.note_server_start(now_ns));
+    drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 42), *brake_, now_ns);
   }
   store::DrawStore open_store() {
     return *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
@@ -208,7 +207,7 @@ TEST_F(DrawerTest, NeverTooManyOfARackMeasureAtOnce) {
                      .datacenter = i % 3 == 0 ? "ams" : "fra",
                      .rack = i % 3 == 2 ? "" : "r1"});
   }
-  ASSERT_TRUE(machines_.keep_inventory(racks));
+  ASSERT_TRUE(machines_.keep_inventory(racks, kStart - 4 * kHeartbeatNs));
   draw(kStart - 3 * kHeartbeatNs);
   std::map<std::pair<int64_t, int>, int> at_once;  // by when, and which rack
   const auto draws = kept();

@@ -50,7 +50,7 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
   settings.harm = {.share_of_job = 1, .share_of_platform = 1};
   const auto brake = *Brake::open(open_store(), {});
   const auto drawer =
-      *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake, kStart, 0);
+      *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake, kStart);
   std::atomic<int64_t> now_ns = kStart;
   std::atomic<bool> is_over = false;
   std::atomic<int> answers = 0;

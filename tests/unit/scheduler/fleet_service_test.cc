@@ -39,8 +39,7 @@ class FleetServiceTest : public ::testing::Test {
       settings.heartbeat_ns = kHeartbeatNs;
       settings.size = {.fraction = 1, .least_of_stratum = 1};
       settings.harm = {.share_of_job = 1, .share_of_platform = 1};
-      drawer_ =
-          *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake_, now_ns_, 0);
+      drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake_, now_ns_);
     }
     FleetOptions options;
     options.heartbeat_interval_ns = kHeartbeatNs;

@@ -92,10 +92,11 @@ TEST_F(MachinesTest, AreMergedWithTheInventory) {
   known.set_cluster("as it says");
   ASSERT_TRUE(machines_.register_machine(known, 100, 20));
   ASSERT_TRUE(machines_.register_machine(machine("m4", "boot"), 100, 20));
-  ASSERT_TRUE(machines_.keep_inventory({{.id = "old", .rack = "r0"}}));
+  ASSERT_TRUE(machines_.keep_inventory({{.id = "old", .rack = "r0"}}, 100));
   ASSERT_TRUE(machines_.keep_inventory({{.id = "m1", .rack = "r1"},
                                         {.id = "m2", .datacenter = "fra", .rack = "r2", .owner = "ads"},
-                                        {.id = "m9"}}));
+                                        {.id = "m9"}},
+                                       100));
   std::vector<std::string> lines;
   const auto merged = machines_.machines();
   for (const LiveMachine& m : merged.value()) {
@@ -152,34 +153,6 @@ TEST_F(MachinesTest, WhatAClusterManagerSaysOfInstancesHolds) {
               ::testing::ElementsAre("m1: db/a 1 100 db/b 1 100", "m3: web/c 2 100 web/d 2 100"));
 }
 
-TEST_F(MachinesTest, AreKnownAsTheyWere) {
-  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-a", 4), 100, 20));
-  ASSERT_TRUE(machines_.register_machine(machine("m2", "boot-x", 2), 150, 20));
-  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-b", 4), 300, 20));
-  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-c", 8), 400, 20));
-  const auto at = [&](int64_t time_ns) {
-    std::vector<std::string> lines;
-    const auto machines = machines_.machines_at(time_ns);
-    for (const LiveMachine& m : machines.value()) {
-      lines.push_back(fmt::format("{} {} CPUs {}", m.attributes.id(), m.attributes.cores(),
-                                  m.is_live(time_ns) ? "live" : "gone"));
-    }
-    return lines;
-  };
-  using ::testing::ElementsAre;
-  EXPECT_THAT(at(99), ElementsAre());
-  EXPECT_THAT(at(100), ElementsAre("m1 4 CPUs live"));
-  EXPECT_THAT(at(399), ElementsAre("m1 4 CPUs live", "m2 2 CPUs gone"));
-  EXPECT_THAT(at(400), ElementsAre("m1 8 CPUs live", "m2 2 CPUs gone"));
-  auto file = *sqlite::Database::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite);
-  EXPECT_EQ(file.integer("SELECT count(*) FROM machine_version", 0), 3) << "a reboot alone is no version";
-  // A file of an older version: its history begins when this one opens it.
-  ASSERT_TRUE(file.run("DROP TABLE machine_version"));
-  EXPECT_EQ(machines_.machines_at(400).error().code, ErrorCode::kNotFound);
-  ASSERT_TRUE(LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite));
-  EXPECT_THAT(at(100), ElementsAre("m1 8 CPUs live"));
-}
-
 TEST_F(MachinesTest, SayWhichEventsTheyLack) {
   ASSERT_TRUE(machines_.register_machine(machine("m1", "boot"), 100, 20, {"cycles", "llc-misses"}));
   ASSERT_TRUE(machines_.register_machine(machine("m2", "boot"), 100, 20));
@@ -201,7 +174,7 @@ TEST_F(MachinesTest, ThatVanishedAreForgottenInTime) {
     ASSERT_TRUE(machines_.keep_census({id, 100, 10, {usage("db", "a")}}));
   }
   ASSERT_EQ(machines_.machine_seen("m2", "boot", 500, 20), true);
-  ASSERT_TRUE(machines_.keep_inventory({{.id = "m3", .rack = "r1"}}));
+  ASSERT_TRUE(machines_.keep_inventory({{.id = "m3", .rack = "r1"}}, 100));
   EXPECT_EQ(machines_.forget_unheard_since(100), 0);
   EXPECT_EQ(machines_.forget_unheard_since(101), 2);
   const auto left = *machines_.machines();
@@ -209,7 +182,6 @@ TEST_F(MachinesTest, ThatVanishedAreForgottenInTime) {
   EXPECT_EQ(left[0].attributes.id(), "m2");
   EXPECT_EQ(left[1].first_seen_ns, 0) << "the inventory still knows of m3";
   EXPECT_EQ(machines_.censuses()->size(), 1);
-  EXPECT_EQ(machines_.machines_at(1000)->size(), 1);
   EXPECT_EQ(machines_.machine_seen("m1", "boot", 600, 20), false) << "it is to register again";
 }
 
