@@ -19,6 +19,7 @@
 #include "query/views/stability.h"
 #include "query/views/top.h"
 #include "query/wsmeter/observations.h"
+#include "scheduler/assignments/draw_method.h"
 
 namespace plimsoll::server {
 namespace {
@@ -129,7 +130,7 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
   };
   routes.push_back(view_route("/api/v1/jobs", json, snapshots, query::parse_jobs, jobs));
   const auto draws = [&snapshots](const query::DrawsRequest& request) -> Result<std::string> {
-    const auto known = query::KnownDraws::load(request, snapshots.data_dir());
+    const auto known = query::KnownDraws::load(request, snapshots.data_dir(), scheduler::draw_again);
     return known ? query::to_json(query::draws(request, *known)) : Result<std::string>(propagate(known));
   };
   routes.push_back(view_route("/api/v1/draws", json, snapshots, query::parse_draws, draws));

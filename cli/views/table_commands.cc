@@ -311,6 +311,10 @@ void add_draws_flags(CLI::App& command, query::Parameters& parameters) {
   add_parameter(command, "--by", "by", parameters,
                 "With an ID: machine (default), or stratum: the parts of the fleet that were drawn from")
       ->type_name("WHAT");
+  command.add_flag_callback(
+      "--verify", [&parameters] { parameters.emplace_back("verify", "yes"); },
+      "With an ID: makes the draw again from its seed and the fleet of then, and fails where other machines "
+      "come out");
   add_limit(command, parameters);
 }
 
@@ -324,7 +328,8 @@ std::string draws_footer() {
          "  plimsoll draws --server 127.0.0.1:7070                              the newest\n"
          "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z                who was drawn, and what "
          "came\n"
-         "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --by stratum   and from whom\n";
+         "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --by stratum   and from whom\n"
+         "  plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --verify       and that it was by chance\n";
 }
 
 void add_collection_flags(CLI::App& command, query::Parameters& parameters) {

@@ -19,6 +19,7 @@
 #include "query/views/stability.h"
 #include "query/views/top.h"
 #include "query/wsmeter/observations.h"
+#include "scheduler/assignments/draw_method.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -155,7 +156,8 @@ Status run_observations(const TableOptions& options) {
 Status run_draws(const TableOptions& options) {
   return run(options, "/api/v1/draws", query::parse_draws,
              [&options](const query::DrawsRequest& request) -> Result<query::Table> {
-               const auto known = query::KnownDraws::load(request, options.source.data_dir);
+               const auto known =
+                   query::KnownDraws::load(request, options.source.data_dir, scheduler::draw_again);
                return known ? query::draws(request, *known) : Result<query::Table>(propagate(known));
              });
 }

@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "base/time.h"
 #include "query/views/collection.h"
+#include "store/data_directory.h"
 #include "store/draws/draw_outcome.h"
 
 namespace plimsoll::query {
@@ -93,7 +94,7 @@ Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
   return table;
 }
 
-void describe(const store::Draw& draw, Table& table) {
+void describe(const store::Draw& draw, bool is_verified, Table& table) {
   const auto end = [](int64_t start_ns, int64_t length_ns) { return format_time(start_ns + length_ns); };
   table.notes.push_back(fmt::format("policy: {}", draw.policy));
   table.notes.push_back(
@@ -102,12 +103,18 @@ void describe(const store::Draw& draw, Table& table) {
                   end(draw.window_start_ns, draw.window_ns), store::event_set_of(draw.collects)));
   table.notes.push_back(fmt::format("made {} from {} machines with seed {}", format_time(draw.made_ns),
                                     draw.machines(), draw.seed));
+  if (is_verified) {
+    table.notes.emplace_back(
+        "verified: made again from the fleet of then, by this seed, the same machines are drawn with the "
+        "same probabilities");
+  }
   cover(draw, table.coverage);
 }
 
-Table draw_by_stratum(const DrawsRequest& request, const store::DrawWithMachines& explained) {
+Table draw_by_stratum(const DrawsRequest& request, const KnownDraws& known) {
+  const store::DrawWithMachines& explained = known.draws.front();
   Table table;
-  describe(explained.draw, table);
+  describe(explained.draw, known.is_verified, table);
   table.columns = {{"stratum", ""}, {"machines", "count"}, {"expected", "count"}, {"drawn", "count"}};
   Outcomes::add_columns(table.columns);
   std::vector<Outcomes> outcomes(explained.draw.strata.size());
@@ -126,9 +133,10 @@ Table draw_by_stratum(const DrawsRequest& request, const store::DrawWithMachines
   return table;
 }
 
-Table draw_by_machine(const DrawsRequest& request, const store::DrawWithMachines& explained) {
+Table draw_by_machine(const DrawsRequest& request, const KnownDraws& known) {
+  const store::DrawWithMachines& explained = known.draws.front();
   Table table;
-  describe(explained.draw, table);
+  describe(explained.draw, known.is_verified, table);
   table.columns = {{"machine", ""},      {"stratum", ""},  {"inclusion_probability", "share"},
                    {"window_start", ""}, {"outcome", ""},  {"detail", ""},
                    {"told", ""},         {"answered", ""}, {"observed", "ns"}};
@@ -161,6 +169,22 @@ std::unexpected<Error> no_such_draw(const std::string& id,
                    nearest ? fmt::format("did you mean {}?", *nearest) : "draws without an ID lists them");
 }
 
+Status verify(const store::DrawWithMachines& draw, const std::string& data_dir,
+              const KnownDraws::DrawAgain& again) {
+  if (!again) {
+    return fail(ErrorCode::kUnsupported, "draws are not verified here");
+  }
+  const auto directory = store::DataDirectory::open_for_reading(data_dir);
+  auto opened = directory ? store::LiveMachines::open_if_there(directory->live_path()) : propagate(directory);
+  if (!opened) {
+    return propagate(opened);
+  }
+  std::optional<store::LiveMachines>& machines = *opened;
+  return machines
+             ? again(draw, *machines)
+             : fail(ErrorCode::kNotFound, "there is no live.db in {}, which tells of the fleet", data_dir);
+}
+
 }  // namespace
 
 Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
@@ -175,7 +199,7 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
                        request.by_stratum = text == "stratum";
                        return {};
                      }};
-  const std::array all{text_parameter("id", request.id), by,
+  const std::array all{text_parameter("id", request.id), by, flag_parameter("verify", request.verify),
                        count_parameter("limit", kMaxLimit, request.limit)};
   if (auto read = read_parameters(parameters, all); !read) {
     return propagate(read);
@@ -184,10 +208,15 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
     return with_hint(with_field(fail(ErrorCode::kInvalid, "a list of draws has a row for each draw"), "by"),
                      "name a draw to see its machines or strata");
   }
+  if (request.verify && request.id.empty()) {
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "one draw at a time is verified"), "verify"),
+                     "name it: draws without an ID lists them");
+  }
   return request;
 }
 
-Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::string& data_dir) {
+Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::string& data_dir,
+                                    const DrawAgain& again) {
   auto opened = open_draws(data_dir);
   if (!opened) {
     return propagate(opened);
@@ -218,6 +247,10 @@ Result<KnownDraws> KnownDraws::load(const DrawsRequest& request, const std::stri
     return no_such_draw(request.id, *newest);
   }
   known.draws.push_back(std::move(*found));
+  if (auto verified = request.verify ? verify(known.draws.front(), data_dir, again) : Status(); !verified) {
+    return propagate(verified);
+  }
+  known.is_verified = request.verify;
   return known;
 }
 
@@ -225,8 +258,7 @@ Table draws(const DrawsRequest& request, const KnownDraws& known) {
   if (request.id.empty()) {
     return list_draws(request, known);
   }
-  return request.by_stratum ? draw_by_stratum(request, known.draws.front())
-                            : draw_by_machine(request, known.draws.front());
+  return request.by_stratum ? draw_by_stratum(request, known) : draw_by_machine(request, known);
 }
 
 }  // namespace plimsoll::query

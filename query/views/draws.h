@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,19 @@
 #include "query/selection/parameters.h"
 #include "query/table/table.h"
 #include "store/draws/draw_store.h"
+#include "store/live/live_machines.h"
 
 namespace plimsoll::query {
 
 struct DrawsRequest {
   std::string id;  // of the draw to explain; empty: a list of them
   bool by_stratum = false;
+  bool verify = false;  // with an ID: whether it comes out the same when it is made again
   size_t limit = 20;
   int64_t now_ns = 0;  // wall clock: what is still to come
 };
 
-// Parameters: id, by (machine or stratum; with id), limit.
+// Parameters: id, by (machine or stratum; with id), verify (yes or no; with id), limit.
 Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns);
 
 // What was drawn: of one draw, or the newest.
@@ -28,9 +31,16 @@ struct KnownDraws {
   std::vector<store::DrawWithMachines> draws;  // the newest first
   int64_t count = 0;                           // that there are
   std::vector<store::Stop> stops = {};         // what is not measured for now
+  bool is_verified = false;                    // the one that was asked for
 
-  // Those that the request is about. Opens draws.db beside its writer. kNotFound: there is no draw of that ID; the hint names the nearest.
-  static Result<KnownDraws> load(const DrawsRequest& request, const std::string& data_dir);
+  // Makes a draw again; fails where it does not come out the same (scheduler::draw_again, which this folder must not know).
+  using DrawAgain = std::function<Status(const store::DrawWithMachines& draw, store::LiveMachines& machines)>;
+
+  // Those that the request is about. Opens draws.db beside its writer, and live.db to verify a draw. kNotFound: there is
+  // no draw of that ID; the hint names the nearest. Fails as `again` does where the draw is to be verified; kUnsupported
+  // without it.
+  static Result<KnownDraws> load(const DrawsRequest& request, const std::string& data_dir,
+                                 const DrawAgain& again = {});
 };
 
 // Without an ID a row for each draw, the newest first, and a note for whatever is stopped:

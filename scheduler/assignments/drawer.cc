@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "scheduler/assignments/known_fleet.h"
+#include "scheduler/assignments/draw_method.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -157,34 +157,32 @@ Status Drawer::make_and_keep(const ScheduledDraw& draw, int64_t now_ns, store::L
 
 Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_t now_ns,
                                                store::LiveMachines& machines) const {
+  const wire::DrawMethod method = method_of(policy_, draw);
   const wire::Assignment collects = policy_.assignment(draw);
   const auto fleet = KnownFleet::load(machines, now_ns);
   if (!fleet) {
     return propagate(fleet);
   }
-  const std::vector<Candidate> candidates = fleet->candidates([&](const store::LiveMachine& machine) {
-    return fleet->fleet.is_there(machine) && can_collect(machine, collects);
-  });
-  if (candidates.empty()) {
+  const Eligible eligible = scheduler::eligible(method, collects, *fleet);
+  if (eligible.meant.empty()) {
     return nullptr;
   }
-  const Population population = population_of(candidates, policy_.stratification(), policy_.rotation());
-  const auto plan = DrawPlan::make(population, policy_.settings().size);
-  if (!plan) {
-    return propagate(plan);
+  auto drawn = draw_from(eligible, {.id = draw.id,
+                                    .made_ns = now_ns,
+                                    .interval_start_ns = draw.interval_start_ns,
+                                    .interval_ns = policy_.settings().interval_ns,
+                                    .window_start_ns = draw.window_start_ns,
+                                    .window_ns = policy_.settings().window_ns,
+                                    .seed = draw.seed,
+                                    .policy = policy_.text(),
+                                    .method = method,
+                                    .collects = collects});
+  if (!drawn) {
+    return propagate(drawn);
   }
-  auto made = std::make_unique<MadeDraw>(make_draw({.id = draw.id,
-                                                    .made_ns = now_ns,
-                                                    .interval_start_ns = draw.interval_start_ns,
-                                                    .interval_ns = policy_.settings().interval_ns,
-                                                    .window_start_ns = draw.window_start_ns,
-                                                    .window_ns = policy_.settings().window_ns,
-                                                    .seed = draw.seed,
-                                                    .policy = policy_.text(),
-                                                    .collects = collects},
-                                                   candidates, population, *plan, policy_.turn_of(draw)));
-  const auto places = within_budget(draw, candidates, not_stopped(brake_, *made), *made);
-  set_windows(places, starts_of(draw, now_ns), draw.turns_seed, candidates, made->numbers,
+  auto made = std::make_unique<MadeDraw>(std::move(*drawn));
+  const auto places = within_budget(draw, eligible.all, not_stopped(brake_, *made), *made);
+  set_windows(places, starts_of(draw, now_ns), draw.turns_seed, eligible.all, made->numbers,
               policy_.settings().harm, policy_.settings().grace_ns, made->kept);
   return made;
 }

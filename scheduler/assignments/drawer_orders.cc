@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "scheduler/assignments/draw_method.h"
 #include "scheduler/assignments/drawer.h"
-#include "scheduler/assignments/known_fleet.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -62,40 +62,24 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
   if (!fleet) {
     return propagate(fleet);
   }
-  const std::vector<Candidate> live = fleet->candidates([&](const store::LiveMachine& machine) {
-    return machine.is_live(now_ns) && can_collect(machine, order.collects);
-  });
-  std::vector<Candidate> meant;
-  std::vector<uint32_t> numbers;  // of those meant, among the live
-  for (uint32_t number = 0; number < live.size(); ++number) {
-    if (is_meant(order, live[number])) {
-      meant.push_back(live[number]);
-      numbers.push_back(number);
-    }
-  }
-  if (meant.empty()) {
-    return with_hint(fail(ErrorCode::kNotFound,
-                          "none of {} live machines is meant and can count these events", live.size()),
-                     "plimsoll machines --by instance shows what runs where");
-  }
-  const Population population = population_of(meant, *Stratification::make({}));
-  const auto plan = DrawPlan::make(
-      population, {.machines = std::min(order.most_machines, meant.size()), .least_of_stratum = 1});
-  if (!plan) {
-    return propagate(plan);
+  const wire::DrawMethod method = method_of(order);
+  const Eligible eligible = scheduler::eligible(method, order.collects, *fleet);
+  if (eligible.meant.empty()) {
+    return with_hint(
+        fail(ErrorCode::kNotFound, "none of {} live machines is meant and can count these events",
+             eligible.all.size()),
+        "plimsoll machines --by instance shows what runs where");
   }
   store::Draw draw{.made_ns = now_ns,
                    .interval_ns = order.window_ns,
                    .window_ns = order.window_ns,
                    .seed = policy_.schedule().seed_of_order(now_ns),
                    .policy = text_of(order),
+                   .method = method,
                    .collects = order.collects};
   draw.collects.set_duration_ns(order.window_ns);
-  MadeDraw made = make_draw(std::move(draw), meant, population, *plan, 0);
-  for (uint32_t& number : made.numbers) {
-    number = numbers[number];
-  }
-  return keep_order(std::move(made), live, now_ns);
+  auto made = draw_from(eligible, std::move(draw));
+  return made ? keep_order(std::move(*made), eligible.all, now_ns) : propagate(made);
 }
 
 Result<std::string> Drawer::keep_order(MadeDraw made, std::span<const Candidate> fleet, int64_t now_ns) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "proto/draws.pb.h"
 #include "proto/fleet.pb.h"
 #include "proto/profile.pb.h"
 
@@ -45,9 +47,11 @@ struct Draw {
   int64_t interval_ns = 0;
   int64_t window_start_ns = 0;  // in which drawn machines measure, but for those that have another turn
   int64_t window_ns = 0;
-  int64_t due_ns = 0;              // results that come later are late
-  uint64_t seed = 0;               // from which it follows, with the fleet of then
-  std::string policy = {};         // by which it was made, in words
+  int64_t due_ns = 0;       // results that come later are late
+  uint64_t seed = 0;        // from which it follows, with the fleet of then
+  std::string policy = {};  // by which it was made, in words
+  // By which it can be made again; nothing: an older version made it.
+  std::optional<wire::DrawMethod> method = {};
   wire::Assignment collects = {};  // what drawn machines are told to collect; without ID, start and draw
   std::vector<DrawStratum> strata = {};  // by name
 

@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS drawn_machine (
   PRIMARY KEY (draw, machine_id),
   FOREIGN KEY (draw, stratum) REFERENCES draw_stratum(draw, stratum)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS draw_method (
+  draw TEXT PRIMARY KEY REFERENCES draw(id), method BLOB NOT NULL  -- a plimsoll.wire.DrawMethod
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS stop (
   scope INTEGER NOT NULL, value TEXT NOT NULL, reason TEXT NOT NULL, by_hand INTEGER NOT NULL,
   step INTEGER NOT NULL, since_ns INTEGER NOT NULL, next_ns INTEGER NOT NULL, times INTEGER NOT NULL
@@ -78,6 +81,10 @@ Status insert(sqlite::Database& database, const Draw& draw) {
     added = database.execute("INSERT INTO draw_stratum VALUES (?, ?, ?, ?, ?, ?, ?)", draw.id, number,
                              stratum.name, stratum.machines, stratum.expected, stratum.drawn,
                              stratum.drawn_weight);
+  }
+  if (added && draw.method) {
+    const std::string method = draw.method->SerializeAsString();
+    added = database.execute("INSERT INTO draw_method VALUES (?, ?)", draw.id, as_bytes(method));
   }
   return added;
 }
@@ -175,6 +182,22 @@ Status DrawStore::read_strata(Draw& draw) {
       });
 }
 
+// Before its writer has opened it, a file of an older version has no such table.
+Status DrawStore::read_method(Draw& draw) {
+  const auto is_there = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'draw_method'", 0);
+  if (!is_there || *is_there == 0) {
+    return is_there ? Status() : propagate(is_there);
+  }
+  return sqlite::for_each_row(database_.query("SELECT method FROM draw_method WHERE draw = ?", draw.id),
+                              [&](const sqlite::Statement& row) {
+                                return draw.method.emplace().ParseFromString(row.blob(0))
+                                           ? Status()
+                                           : fail(ErrorCode::kCorrupt,
+                                                  "the method of draw {} in {} is damaged", draw.id,
+                                                  database_.path());
+                              });
+}
+
 Status DrawStore::read_machines(DrawWithMachines& draw) {
   return sqlite::for_each_row(
       database_.query(std::string(kMachineColumns) + "WHERE draw = ? ORDER BY machine_id", draw.draw.id),
@@ -213,7 +236,8 @@ Result<std::optional<DrawWithMachines>> DrawStore::draw(std::string_view id) {
   if (!draws || draws->empty()) {
     return draws ? Result<std::optional<DrawWithMachines>>(std::nullopt) : propagate(draws);
   }
-  return std::move(draws->front());
+  const Status read = read_method(draws->front().draw);
+  return read ? Result<std::optional<DrawWithMachines>>(std::move(draws->front())) : propagate(read);
 }
 
 Result<std::optional<DrawnMachine>> DrawStore::machine(std::string_view draw, std::string_view machine_id) {

@@ -43,6 +43,7 @@ class DrawStore {
   // What became of a drawn machine: window_start_ns and all below it are kept. Machines that were not drawn are left alone.
   Status update(std::string_view draw, const DrawnMachine& machine);
 
+  // With its method, which all others leave out.
   Result<std::optional<DrawWithMachines>> draw(std::string_view id);
   Result<std::optional<DrawnMachine>> machine(std::string_view draw, std::string_view machine_id);
   // What a profile of that machine says of the draw; nothing: it was not drawn.
@@ -73,6 +74,7 @@ class DrawStore {
   Status write_durably(const Write& write);
   Result<std::vector<DrawWithMachines>> read_draws(Result<sqlite::Statement> rows);
   Status read_strata(Draw& draw);
+  Status read_method(Draw& draw);
   Status read_machines(DrawWithMachines& draw);
 
   sqlite::Database database_;

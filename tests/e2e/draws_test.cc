@@ -104,6 +104,12 @@ TEST_F(Draws, WhoIsDrawnMeasuresWhenAllOthersDo) {
   ASSERT_EQ(strata.size(), 1);
   EXPECT_EQ(number(strata[0].at("machines")), 3);
   EXPECT_EQ(number(strata[0].at("expected")), 3);
+  for (const Row& draw : draws) {
+    const auto verified =
+        run({"plimsoll", "draws", "--server", server.address(), text(draw.at("draw")), "--verify"});
+    EXPECT_EQ(verified.status, 0) << verified.err;
+    EXPECT_THAT(verified.out + verified.err, HasSubstr("verified: made again from the fleet of then"));
+  }
 }
 
 TEST_F(Draws, WhoIsNotDrawnSendsNothing) {
@@ -124,6 +130,8 @@ TEST_F(Draws, WhoIsNotDrawnSendsNothing) {
     const auto drawn = rows_of(view("draws", {"--data", data_dir_, draw}));
     ASSERT_EQ(drawn.size(), 1);
     EXPECT_EQ(text(drawn[0].at("machine")), *machines.begin());
+    const auto verified = run({"plimsoll", "draws", "--data", data_dir_, draw, "--verify"});
+    EXPECT_EQ(verified.status, 0) << verified.err;
   }
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/temporary_directory.h"
 #include "tests/unit/query/fleet_fixture.h"
 
@@ -10,8 +12,11 @@ namespace plimsoll::query {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'800'000'000 * kSecond;  // 2027-01-15T08:00:00Z
@@ -61,12 +66,13 @@ class DrawsViewTest : public ::testing::Test {
   void keep(const store::DrawWithMachines& draw) {
     ASSERT_TRUE(store::DrawStore::open(folder_ / "data/draws.db", sqlite::OpenMode::kReadWrite)->add(draw));
   }
-  Result<Table> ask(const Parameters& parameters, int64_t now_ns = kStart + 3600 * kSecond) {
+  Result<Table> ask(const Parameters& parameters, int64_t now_ns = kStart + 3600 * kSecond,
+                    const KnownDraws::DrawAgain& again = {}) {
     const auto request = parse_draws(parameters, now_ns);
     if (!request) {
       return propagate(request);
     }
-    const auto known = KnownDraws::load(*request, folder_ / "data");
+    const auto known = KnownDraws::load(*request, folder_ / "data", again);
     return known ? draws(*request, *known) : Result<Table>(propagate(known));
   }
 
@@ -121,6 +127,38 @@ TEST_F(DrawsViewTest, OrStratumByStratum) {
 TEST_F(DrawsViewTest, WhoWasWithheldHasNoWindow) {
   keep(draw("withheld", kStart));
   EXPECT_THAT(csv(ask({{"id", "withheld"}})), HasSubstr("m7,platform=b,0.5,,withheld,,,,0\n"));
+}
+
+TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
+  keep(draw("fleet-1", kStart));
+  std::vector<std::string> made_again;
+  const auto verify = [&](const Status& outcome, const std::string& by) {
+    return ask({{"id", "fleet-1"}, {"by", by}, {"verify", "yes"}}, kStart,
+               [&](const store::DrawWithMachines& draw, store::LiveMachines& machines) {
+                 made_again.push_back(fmt::format("{} of {} machines, from {} registered", draw.draw.id,
+                                                  draw.machines.size(), *machines.count()));
+                 return outcome;
+               });
+  };
+  for (const char* const by : {"machine", "stratum"}) {
+    EXPECT_THAT(verify({}, by)->notes, Contains(HasSubstr("verified: made again from the fleet of then")));
+    EXPECT_EQ(verify(fail(ErrorCode::kConflict, "it comes out otherwise"), by).error().message,
+              "it comes out otherwise");
+  }
+  EXPECT_THAT(made_again, SizeIs(4));
+  EXPECT_THAT(made_again, Each("fleet-1 of 3 machines, from 0 registered"));
+  EXPECT_THAT(ask({{"id", "fleet-1"}, {"verify", "no"}})->notes, Not(Contains(HasSubstr("verified"))));
+}
+
+TEST_F(DrawsViewTest, NothingIsCalledVerifiedThatWasNot) {
+  keep(draw("fleet-1", kStart));
+  EXPECT_EQ(ask({{"verify", "yes"}}).error().field, "verify");
+  EXPECT_EQ(ask({{"id", "fleet-1"}, {"verify", "perhaps"}}).error().field, "verify");
+  EXPECT_EQ(ask({{"id", "fleet-1"}, {"verify", "yes"}}).error().code, ErrorCode::kUnsupported);
+  std::filesystem::remove(folder_ / "data/live.db");
+  const auto without_fleet =
+      ask({{"id", "fleet-1"}, {"verify", "yes"}}, kStart, [](const auto&, auto&) { return Status(); });
+  EXPECT_EQ(without_fleet.error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {

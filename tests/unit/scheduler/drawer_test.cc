@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/time.h"
+#include "scheduler/assignments/draw_method.h"
 #include "store/draws/draw_outcome.h"
 #include "tests/temporary_directory.h"
 
@@ -46,6 +47,15 @@ DrawSettings settings() {
 class DrawerTest : public ::testing::Test {
  protected:
   void SetUp() override { start(settings(), kStart - kMinute); }
+
+  // Whatever a test has done to the fleet since: all draws come out the same when they are made again.
+  void TearDown() override {
+    for (const auto& of_list : kept()) {
+      const auto draw = open_store().draw(of_list.draw.id);
+      const Status again = draw_again(**draw, machines_);
+      EXPECT_TRUE(again) << again.error().text();
+    }
+  }
 
   // Begins, or begins anew as after a restart.
   void start(const DrawSettings& settings, int64_t now_ns) {
@@ -633,6 +643,32 @@ TEST_F(DrawerTest, AFleetWithoutMachinesIsTriedAgain) {
   add_machine("m1", "a", kStart - 2 * kHeartbeatNs);
   draw(kStart - 2 * kHeartbeatNs);
   EXPECT_THAT(kept(), SizeIs(1));
+}
+
+TEST_F(DrawerTest, ADrawThatIsNotByChanceIsFound) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  add_machine("m99", "a", kStart, {"db"});  // and the fleet is another by now
+  const auto draw = **open_store().draw(kept()[0].draw.id);
+  ASSERT_TRUE(draw_again(draw, machines_));
+  const auto complaint = [&](const auto& change) {
+    store::DrawWithMachines changed = draw;
+    change(changed);
+    const Status again = draw_again(changed, machines_);
+    return again ? "" : again.error().text();
+  };
+  EXPECT_THAT(complaint([](auto& d) { d.machines[0].machine_id = "m99"; }),
+              HasSubstr("comes out otherwise when it is made again, in 2 places: machine m"));
+  EXPECT_THAT(complaint([](auto& d) { d.machines[0].inclusion_probability = 0.5; }),
+              HasSubstr("drawn with probability 0.5, from platform=a, now drawn with probability 0.25"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.strata[1].machines = 5; }),
+              HasSubstr("stratum platform=b: 1 of 5 machines (1 expected), now 1 of 4 machines"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.seed += 1; }), HasSubstr("not there"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStart; }), HasSubstr("now 1 of 1 machines"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method.reset(); }), HasSubstr("did not keep how"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method->set_turn(1); }), HasSubstr("no turn 1 of 1"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method->add_strata("color"); }), HasSubstr("color"));
+  EXPECT_THAT(complaint([](auto& d) { d.machines.clear(); }), HasSubstr("is not kept any more"));
 }
 
 TEST_F(DrawerTest, NobodyWeighsHimself) {

@@ -80,6 +80,34 @@ TEST_F(DrawStoreTest, WhatWasKeptIsReadBackAfterwards) {
   EXPECT_EQ((*draw)->draw.machines(), 5);
 }
 
+TEST_F(DrawStoreTest, HowItWasMadeIsReadBackOfADrawThatIsAskedFor) {
+  DrawWithMachines draw = small_draw("d1");
+  draw.draw.method.emplace().add_strata("platform");
+  draw.draw.method->set_fraction(0.25);
+  draw.draw.method->set_turns_seed(0xFEDC'BA98'7654'3210);
+  ASSERT_TRUE(open().add(draw));
+  ASSERT_TRUE(open().add(small_draw("older", 800)));
+  EXPECT_EQ((*open().draw("d1"))->draw.method->SerializeAsString(), draw.draw.method->SerializeAsString());
+  EXPECT_EQ((*open().draw("older"))->draw.method, std::nullopt);
+  EXPECT_EQ((*open().newest(1))[0].draw.method, std::nullopt);
+}
+
+TEST_F(DrawStoreTest, ADamagedMethodIsNotTakenForNone) {
+  ASSERT_TRUE(open().add(small_draw("d1")));
+  auto database = sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(database->run("INSERT INTO draw_method VALUES ('d1', x'ff')"));
+  EXPECT_EQ(open().draw("d1").error().code, ErrorCode::kCorrupt);
+}
+
+TEST_F(DrawStoreTest, AnOlderVersionsFileIsReadBeforeItsWriterHasOpenedIt) {
+  ASSERT_TRUE(open().add(small_draw("d1")));
+  auto database = sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(database->run("DROP TABLE draw_method"));
+  const auto draw = open(sqlite::OpenMode::kRead).draw("d1");
+  ASSERT_TRUE(draw && *draw);
+  EXPECT_EQ((*draw)->draw.method, std::nullopt);
+}
+
 TEST_F(DrawStoreTest, ADrawIsMadeOnce) {
   DrawStore store = open();
   ASSERT_TRUE(store.add(small_draw("d1")));

@@ -1,0 +1,163 @@
+#include "scheduler/assignments/draw_method.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/time.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+// What a draw says of each stratum and each machine, by which of them it is.
+std::map<std::string, std::string> lines_of(const store::DrawWithMachines& draw) {
+  std::map<std::string, std::string> lines;
+  for (const store::DrawStratum& stratum : draw.draw.strata) {
+    lines.emplace("stratum " + stratum.name, fmt::format("{} of {} machines ({:g} expected)", stratum.drawn,
+                                                         stratum.machines, stratum.expected));
+  }
+  for (const store::DrawnMachine& machine : draw.machines) {
+    lines.emplace("machine " + machine.machine_id,
+                  fmt::format("drawn with probability {}, from {}", machine.inclusion_probability,
+                              draw.draw.strata[machine.stratum].name));
+  }
+  return lines;
+}
+
+std::vector<std::string> differences(const store::DrawWithMachines& kept,
+                                     const store::DrawWithMachines& again) {
+  const auto before = lines_of(kept);
+  const auto after = lines_of(again);
+  std::vector<std::string> differences;
+  for (const auto& [what, line] : before) {
+    const auto found = after.find(what);
+    if (found == after.end() || found->second != line) {
+      differences.push_back(
+          fmt::format("{}: {}, now {}", what, line, found == after.end() ? "not there" : found->second));
+    }
+  }
+  for (const auto& [what, line] : after) {
+    if (!before.contains(what)) {
+      differences.push_back(fmt::format("{}: not there, now {}", what, line));
+    }
+  }
+  return differences;
+}
+
+Status compare(const store::DrawWithMachines& kept, const store::DrawWithMachines& again) {
+  constexpr size_t kMostSaid = 5;
+  std::vector<std::string> found = differences(kept, again);
+  if (found.empty()) {
+    return {};
+  }
+  const size_t count = found.size();
+  found.resize(std::min(count, kMostSaid));
+  return with_hint(
+      fail(ErrorCode::kConflict, "draw {} comes out otherwise when it is made again, in {} places: {}{}",
+           kept.draw.id, count, fmt::join(found, "; "), count > kMostSaid ? "; ..." : ""),
+      "machines that were forgotten since, or registered at that very moment, make a difference; else "
+      "something has changed draws.db or live.db");
+}
+
+}  // namespace
+
+wire::DrawMethod method_of(const DrawPolicy& policy, const ScheduledDraw& draw) {
+  const DrawSize& size = policy.settings().size;
+  wire::DrawMethod method;
+  method.mutable_strata()->Add(policy.settings().strata.begin(), policy.settings().strata.end());
+  method.set_fraction(size.fraction);
+  method.set_machines(size.machines);
+  method.set_least_of_stratum(size.least_of_stratum);
+  method.set_least_of_job(size.least_of_job);
+  method.set_turns(policy.rotation().turns);
+  method.set_turn(policy.turn_of(draw));
+  method.set_turns_seed(policy.rotation().seed);
+  return method;
+}
+
+wire::DrawMethod method_of(const MeasuringOrder& order) {
+  wire::DrawMethod method;
+  method.set_machines(order.most_machines);
+  method.set_least_of_stratum(1);
+  method.set_turns(1);
+  method.set_by_order(true);
+  method.mutable_meant_machines()->Add(order.machines.begin(), order.machines.end());
+  method.mutable_meant_jobs()->Add(order.jobs.begin(), order.jobs.end());
+  return method;
+}
+
+Eligible eligible(const wire::DrawMethod& method, const wire::Assignment& collects, const KnownFleet& fleet) {
+  Eligible eligible;
+  eligible.all = fleet.candidates([&](const store::LiveMachine& machine) {
+    const bool is_there =
+        method.by_order() ? machine.is_live(fleet.fleet.at_ns) : fleet.fleet.is_there(machine);
+    return is_there && can_collect(machine, collects);
+  });
+  const MeasuringOrder order{.by = {},
+                             .machines = {method.meant_machines().begin(), method.meant_machines().end()},
+                             .jobs = {method.meant_jobs().begin(), method.meant_jobs().end()},
+                             .collects = {}};
+  for (uint32_t number = 0; number < eligible.all.size(); ++number) {
+    if (is_meant(order, eligible.all[number])) {
+      eligible.meant.push_back(number);
+    }
+  }
+  return eligible;
+}
+
+Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw) {
+  if (!draw.method) {
+    return fail(ErrorCode::kInvalid, "the draw does not say by which method");
+  }
+  const wire::DrawMethod& method = *draw.method;
+  if (method.turn() >= method.turns()) {
+    return fail(ErrorCode::kInvalid, "there is no turn {} of {}", method.turn(), method.turns());
+  }
+  auto stratification = Stratification::make({method.strata().begin(), method.strata().end()});
+  if (!stratification) {
+    return propagate(stratification);
+  }
+  std::vector<Candidate> meant;
+  meant.reserve(eligible.meant.size());
+  for (const uint32_t number : eligible.meant) {
+    meant.push_back(eligible.all[number]);
+  }
+  const Population population =
+      population_of(meant, *stratification, {.turns = method.turns(), .seed = method.turns_seed()});
+  const auto plan = DrawPlan::make(population, {.fraction = method.fraction(),
+                                                .machines = method.machines(),
+                                                .least_of_stratum = method.least_of_stratum(),
+                                                .least_of_job = method.least_of_job()});
+  if (!plan) {
+    return propagate(plan);
+  }
+  const uint32_t turn = method.turn();  // before the draw goes, which has the method
+  MadeDraw made = make_draw(std::move(draw), meant, population, *plan, turn);
+  for (uint32_t& number : made.numbers) {
+    number = eligible.meant[number];
+  }
+  return made;
+}
+
+Status draw_again(const store::DrawWithMachines& kept, store::LiveMachines& machines) {
+  if (!kept.draw.method) {
+    return fail(ErrorCode::kNotFound, "draw {} was made by a version that did not keep how", kept.draw.id);
+  }
+  const bool is_any_drawn = std::ranges::any_of(
+      kept.draw.strata, [](const store::DrawStratum& stratum) { return stratum.drawn > 0; });
+  if (is_any_drawn && kept.machines.empty()) {
+    return fail(ErrorCode::kNotFound, "who was in draw {} is not kept any more", kept.draw.id);
+  }
+  const auto fleet = KnownFleet::load(machines, kept.draw.made_ns);
+  if (!fleet) {
+    return propagate(fleet, "looking for the fleet of {}", format_time(kept.draw.made_ns));
+  }
+  store::Draw draw = kept.draw;
+  draw.strata.clear();
+  const Eligible eligible = scheduler::eligible(*kept.draw.method, kept.draw.collects, *fleet);
+  const auto again = draw_from(eligible, std::move(draw));
+  return again ? compare(kept, again->kept) : propagate(again);
+}
+
+}  // namespace plimsoll::scheduler
