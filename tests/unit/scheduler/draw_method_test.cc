@@ -1,0 +1,42 @@
+#include "scheduler/assignments/draw_method.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/scheduler/drawer_fixture.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+using ::testing::HasSubstr;
+
+using DrawMethodTest = DrawerFixture;
+
+TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  add_machine("m99", "a", kStart, {"db"});  // and the fleet is another by now
+  const auto draw = **open_store().draw(kept()[0].draw.id);
+  ASSERT_TRUE(draw_again(draw, machines_));
+  const auto complaint = [&](const auto& change) {
+    store::DrawWithMachines changed = draw;
+    change(changed);
+    const Status again = draw_again(changed, machines_);
+    return again ? "" : again.error().text();
+  };
+  EXPECT_THAT(complaint([](auto& d) { d.machines[0].machine_id = "m99"; }),
+              HasSubstr("comes out otherwise when it is made again, in 2 places: machine m"));
+  EXPECT_THAT(complaint([](auto& d) { d.machines[0].inclusion_probability = 0.5; }),
+              HasSubstr("drawn with probability 0.5, from platform=a, now drawn with probability 0.25"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.strata[1].machines = 5; }),
+              HasSubstr("stratum platform=b: 1 of 5 machines (1 expected), now 1 of 4 machines"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.seed += 1; }), HasSubstr("not there"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStart; }), HasSubstr("now 1 of 1 machines"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method.reset(); }), HasSubstr("did not keep how"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method->set_turn(1); }), HasSubstr("no turn 1 of 1"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method->add_strata("color"); }), HasSubstr("color"));
+  EXPECT_THAT(complaint([](auto& d) { d.machines.clear(); }), HasSubstr("is not kept any more"));
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler

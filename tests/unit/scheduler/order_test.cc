@@ -1,0 +1,111 @@
+#include "scheduler/assignments/order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/unit/scheduler/drawer_fixture.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using OrderTest = DrawerFixture;
+
+MeasuringOrder order(std::vector<std::string> machines, std::vector<std::string> jobs) {
+  MeasuringOrder order;
+  order.by = "alice";
+  order.machines = std::move(machines);
+  order.jobs = std::move(jobs);
+  order.collects.add_events()->set_name("cycles");
+  return order;
+}
+
+TEST_F(OrderTest, WhoIsMeantByAnOrderMeasuresSoon) {
+  add_machines(kStart);
+  for (int i = 0; i < 4; ++i) {
+    add_machine(fmt::format("web{}", i), "a", kStart, {"web"}, 0,
+                i == 3 ? std::vector<std::string>{"cycles"} : std::vector<std::string>());
+  }
+  MeasuringOrder two = order({}, {"web"});
+  two.most_machines = 2;
+  const auto id = drawer_->draw_by_order(two, kStart, machines_);
+  ASSERT_TRUE(id) << id.error().text();
+  const auto draw = kept()[0];
+  EXPECT_EQ(draw.draw.id, "order-" + format_time(kStart + 2 * kHeartbeatNs));
+  EXPECT_EQ(draw.draw.policy, "ordered by alice: 2 machines at most that run web, for 30s");
+  EXPECT_EQ(draw.draw.machines(), 3) << "one of those that run it has no cycles";
+  ASSERT_THAT(draw.machines, SizeIs(2));
+  const std::string& chosen = draw.machines[0].machine_id;
+  EXPECT_DOUBLE_EQ(draw.machines[0].inclusion_probability, 2.0 / 3);
+  const auto assignments = drawer_->heard_from(chosen, {}, kStart + kHeartbeatNs);
+  ASSERT_TRUE(assignments && assignments->size() == 1);
+  EXPECT_EQ(assignments->front().duration_ns(), 30 * kSecond);
+  EXPECT_EQ(assignments->front().start_ns(), kStart + 2 * kHeartbeatNs);
+  EXPECT_EQ(assignments->front().draw().interval_ns(), 30 * kSecond);
+  EXPECT_EQ(assignments->front().events(0).name(), "cycles");
+  EXPECT_THAT(heard_from("m00", kStart + kHeartbeatNs), IsEmpty());
+}
+
+TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
+  DrawSettings wanted = settings();
+  wanted.interval_ns = 2 * kMinute;
+  wanted.harm.share_of_platform = 0.25;
+  start(wanted, kStart);
+  size_t orders = 0;
+  for (int64_t now_ns = kStart; now_ns < kStart + 30 * kMinute; now_ns += 2 * kHeartbeatNs) {
+    add_machines(now_ns);
+    draw(now_ns);
+    if ((now_ns - kStart) % kMinute == 0) {
+      orders += drawer_->draw_by_order(order({}, {}), now_ns, machines_).has_value();
+    }
+  }
+  EXPECT_EQ(orders, 30);
+  const auto draws = kept();
+  std::map<int64_t, int> changes;  // by time: how many more machines measure
+  for (const store::DrawWithMachines& draw : draws) {
+    for (const store::DrawnMachine& machine : draw.machines) {
+      if (machine.window_start_ns > 0) {
+        ++changes[machine.window_start_ns];
+        --changes[store::window_end_ns(draw.draw, machine)];
+      } else {
+        EXPECT_THAT(machine.detail, HasSubstr("too many of its kind"));
+      }
+    }
+  }
+  int at_once = 0;
+  for (const auto& [time_ns, change] : changes) {
+    at_once += change;
+    EXPECT_LE(at_once, 3) << "a quarter of eight and of four";
+  }
+  const auto is_of_policy = [](const auto& draw) { return !store::is_by_order(draw.draw.id); };
+  EXPECT_EQ(std::ranges::count_if(draws, is_of_policy), 16)
+      << "orders are in no draw's way: fifteen, and the one that is made ahead";
+}
+
+TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
+  add_machines(kStart);
+  const auto why = [&](const MeasuringOrder& wrong) {
+    const auto done = drawer_->draw_by_order(wrong, kStart, machines_);
+    return done ? std::string() : done.error().field + ": " + done.error().text();
+  };
+  EXPECT_EQ(why(order({"m00"}, {})), "");
+  MeasuringOrder wrong = order({}, {});
+  wrong.window_ns = kLongestOrderNs + 1;
+  EXPECT_THAT(why(wrong), HasSubstr("for: "));
+  wrong = order({}, {});
+  wrong.most_machines = 0;
+  EXPECT_THAT(why(wrong), HasSubstr("most: "));
+  EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
+  EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));
+  ASSERT_TRUE(brake_->stop_everything("a test", "somebody", kStart));
+  EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("everything is stopped"));
+}
+
+}  // namespace
+}  // namespace plimsoll::scheduler
