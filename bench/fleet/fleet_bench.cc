@@ -6,12 +6,14 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 3> kParts{{
+const std::array<Part, 4> kParts{{
     {"draws", "a draw over a million machines in a thousand strata, with minima for strata and jobs",
      measure_draws},
-    {"heartbeats",
-     "a server with 10,000 daemons that send heartbeats, and profiles when drawn (--full: with 100,000 too)",
+    {"heartbeats", "a server with 10,000 daemons that send heartbeats, and profiles when drawn",
      measure_heartbeats},
+    {"heartbeats_short",
+     "the same of daemons that open a connection for each request (--full: 100,000 of them)",
+     measure_short_heartbeats},
     {"uploads", "a server to which ten times as many profiles are offered as it can take", measure_uploads},
 }};
 

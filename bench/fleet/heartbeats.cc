@@ -125,15 +125,20 @@ Status measure(const FleetLoad& load, Report& report) {
 }  // namespace
 
 Status measure_heartbeats(const Flags& flags, Report& report) {
+  const uint32_t daemons = flags.quick ? 1000 : 10'000;
+  const double heartbeat_s = flags.quick ? 1 : 10;
+  const uint32_t intervals = flags.quick ? 5 : 18;
+  const Status plain = measure({"heartbeats", daemons, heartbeat_s, intervals, true, false}, report);
+  return plain ? measure({"heartbeats_tls", daemons, heartbeat_s, intervals, true, true}, report) : plain;
+}
+
+Status measure_short_heartbeats(const Flags& flags, Report& report) {
+  const std::string name = "heartbeats_short";
   if (flags.quick) {
-    const Status plain = measure({"heartbeats", 1000, 1, 5, true, false}, report);
-    return plain ? measure({"heartbeats_tls", 1000, 1, 5, true, true}, report) : plain;
+    return measure({name, 1000, 1, 5, false, false}, report);
   }
-  Status done = measure({"heartbeats", 10'000, 10, 18, true, false}, report);
-  if (done) {
-    done = measure({"heartbeats_tls", 10'000, 10, 18, true, true}, report);
-  }
-  return done && flags.full ? measure({"heartbeats_short", 100'000, 60, 10, false, false}, report) : done;
+  return flags.full ? measure({name, 100'000, 60, 10, false, false}, report)
+                    : measure({name, 10'000, 10, 6, false, false}, report);
 }
 
 }  // namespace plimsoll::bench

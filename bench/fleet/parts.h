@@ -11,6 +11,9 @@ Status measure_draws(const Flags& flags, Report& report);
 // What a server takes for the heartbeats of 10,000 daemons, of which one in a hundred is drawn and uploads profiles; without and with TLS.
 Status measure_heartbeats(const Flags& flags, Report& report);
 
+// The same of daemons that open a connection for each request, without TLS; in full of 100,000 of them, one heartbeat a minute each.
+Status measure_short_heartbeats(const Flags& flags, Report& report);
+
 // What a server takes in where ten times as many profiles are offered as it can.
 Status measure_uploads(const Flags& flags, Report& report);
 
