@@ -115,12 +115,13 @@ class JobsQuery {
   }
 
   void add_use(const store::Census& census) {
+    if (census.interval_ns <= 0) {
+      return;
+    }
     for (const wire::InstanceUsage& usage : census.instances) {
-      if (census.interval_ns > 0) {
-        Job& job = jobs_[usage.job()];
-        job.used_cpus = job.used_cpus.value_or(0) +
-                        static_cast<double>(usage.cpu_time_ns()) / static_cast<double>(census.interval_ns);
-      }
+      Job& job = jobs_[usage.job()];
+      job.used_cpus = job.used_cpus.value_or(0) +
+                      static_cast<double>(usage.cpu_time_ns()) / static_cast<double>(census.interval_ns);
     }
   }
 

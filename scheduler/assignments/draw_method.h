@@ -1,10 +1,7 @@
 // From the fleet to a draw, by a method that can be kept: making a draw and making it again are the same.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -17,6 +14,7 @@
 
 namespace plimsoll::scheduler {
 
+// All that a draw of the policy, or one for the order, follows from beside its seed and the fleet.
 wire::DrawMethod method_of(const DrawPolicy& policy, const ScheduledDraw& draw);
 wire::DrawMethod method_of(const MeasuringOrder& order);
 
@@ -27,8 +25,8 @@ struct Eligible {
 };
 Eligible eligible(const wire::DrawMethod& method, const wire::Assignment& collects, const KnownFleet& fleet);
 
-// Draws from whom `eligible` says, of which there is at least one, by draw.method, draw.seed and nothing else: adds
-// strata and machines to the draw. kInvalid without a method, and for one that is none.
+// Draws from whom `eligible` says, by draw.method, draw.seed and nothing else: adds strata and machines to the draw.
+// kInvalid without a method, and for one that is none.
 Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw);
 
 // Makes the draw again from the fleet of then. kConflict, in words, where other machines come out, or other

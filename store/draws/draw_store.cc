@@ -182,10 +182,9 @@ Status DrawStore::read_strata(Draw& draw) {
       });
 }
 
-// Before its writer has opened it, a file of an older version has no such table.
 Status DrawStore::read_method(Draw& draw) {
-  const auto is_there = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'draw_method'", 0);
-  if (!is_there || *is_there == 0) {
+  const auto is_there = database_.has_table("draw_method");
+  if (!is_there || !*is_there) {
     return is_there ? Status() : propagate(is_there);
   }
   return sqlite::for_each_row(database_.query("SELECT method FROM draw_method WHERE draw = ?", draw.id),

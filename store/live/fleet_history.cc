@@ -151,8 +151,7 @@ Status FleetHistory::create() {
 }
 
 Result<bool> FleetHistory::is_there() {
-  const auto tables = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'server_start'", 0);
-  return tables ? Result<bool>(*tables > 0) : propagate(tables);
+  return database_.has_table("server_start");
 }
 
 Status FleetHistory::note_machine(const wire::Machine& machine,

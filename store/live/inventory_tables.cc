@@ -127,7 +127,7 @@ Status LiveMachines::keep_inventory_instances(const std::vector<InventoryInstanc
 }
 
 Result<std::vector<InventoryMachine>> LiveMachines::inventory() {
-  const auto is_there = has_table("inventory");
+  const auto is_there = database_.has_table("inventory");
   if (!is_there || !*is_there) {
     return is_there ? Result<std::vector<InventoryMachine>>() : propagate(is_there);
   }
@@ -142,7 +142,7 @@ Result<std::vector<InventoryMachine>> LiveMachines::inventory() {
 Result<std::vector<std::pair<InventoryInstance, int64_t>>> LiveMachines::inventory_instances(
     std::string_view machine_id) {
   std::vector<std::pair<InventoryInstance, int64_t>> instances;
-  const auto is_there = machine_id.empty() ? has_table("inventory_instance") : Result<bool>(true);
+  const auto is_there = machine_id.empty() ? database_.has_table("inventory_instance") : Result<bool>(true);
   if (!is_there || !*is_there) {
     return is_there ? Result<std::vector<std::pair<InventoryInstance, int64_t>>>(std::move(instances))
                     : propagate(is_there);

@@ -39,7 +39,7 @@ struct JobPlacement {
   std::string job;
   int64_t instances = 0;
   int64_t unlimited = 0;  // of these, without a quota
-  double quota_cpus = 0;  // of the others together, in millionths
+  double quota_cpus = 0;  // of the others together, rounded to millionths
 
   bool operator==(const JobPlacement&) const = default;
 };

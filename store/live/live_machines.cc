@@ -71,7 +71,7 @@ Result<LiveMachines> LiveMachines::open(const std::string& path, sqlite::OpenMod
 Status LiveMachines::create_tables() {
   auto created = database_.run(kSchema);
   created = created ? history().create() : created;
-  const auto is_old = created ? has_table("missing_event") : propagate(created);
+  const auto is_old = created ? database_.has_table("missing_event") : propagate(created);
   if (!is_old || !*is_old) {
     return is_old ? Status() : propagate(is_old);
   }
@@ -270,11 +270,6 @@ Result<std::vector<wire::InstanceUsage>> LiveMachines::told_instances(std::strin
                       machine_id),
       [&](const sqlite::Statement& row) { instances.push_back(read_usage(row, 0)); });
   return read ? Result<std::vector<wire::InstanceUsage>>(std::move(instances)) : propagate(read);
-}
-
-Result<bool> LiveMachines::has_table(std::string_view name) {
-  const auto tables = database_.integer("SELECT count(*) FROM sqlite_schema WHERE name = ?", 0, name);
-  return tables ? Result<bool>(*tables > 0) : propagate(tables);
 }
 
 Result<int64_t> LiveMachines::count() {

@@ -80,8 +80,6 @@ class LiveMachines {
   // By machine ID, then job, those without an instance's name first; with when it was read. Of one machine, or of all (empty).
   Result<std::vector<std::pair<InventoryInstance, int64_t>>> inventory_instances(
       std::string_view machine_id = {});
-  // Before its writer has opened it, a file of an older version lacks the newer tables.
-  Result<bool> has_table(std::string_view name);
 
   explicit LiveMachines(sqlite::Database database) : database_(std::move(database)) {}
   sqlite::Database database_;

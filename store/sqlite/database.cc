@@ -135,6 +135,12 @@ Status Database::run(const std::string& sql) {
   return code == SQLITE_OK ? Status() : failure_of(connection_.get(), code, sql.substr(0, 80));
 }
 
+Result<bool> Database::has_table(std::string_view name) {
+  const auto tables =
+      integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?", 0, name);
+  return tables ? Result<bool>(*tables > 0) : propagate(tables);
+}
+
 Result<Statement> Database::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int code =

@@ -91,6 +91,9 @@ class Database {
     return *has_row ? statement->integer(0) : otherwise;
   }
 
+  // A file of an older version lacks the newer ones until its writer has opened it.
+  Result<bool> has_table(std::string_view name);
+
   const std::string& path() const { return path_; }
 
  private:

@@ -32,10 +32,27 @@ TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
               HasSubstr("stratum platform=b: 1 of 5 machines (1 expected), now 1 of 4 machines"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.seed += 1; }), HasSubstr("not there"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStart; }), HasSubstr("now 1 of 1 machines"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStart + 10 * kMinute; }),
+              HasSubstr("expected), now not there"))
+      << "nobody is alive by then";
   EXPECT_THAT(complaint([](auto& d) { d.draw.method.reset(); }), HasSubstr("did not keep how"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.method->set_turn(1); }), HasSubstr("no turn 1 of 1"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.method->add_strata("color"); }), HasSubstr("color"));
   EXPECT_THAT(complaint([](auto& d) { d.machines.clear(); }), HasSubstr("is not kept any more"));
+}
+
+TEST_F(DrawMethodTest, WhoRestsFollowsFromTheSeedOfTurns) {
+  DrawSettings wanted = settings();
+  wanted.size.fraction = 0.5;
+  wanted.cooling_ns = 10 * kMinute;
+  start(wanted, kStart - kMinute);
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  store::DrawWithMachines draw = **open_store().draw(kept()[0].draw.id);
+  ASSERT_EQ(draw.draw.method->turns(), 2);
+  EXPECT_TRUE(draw_again(draw, machines_));
+  draw.draw.method->set_turns_seed(draw.draw.method->turns_seed() + 1);
+  EXPECT_FALSE(draw_again(draw, machines_));
 }
 
 }  // namespace

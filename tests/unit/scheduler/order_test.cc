@@ -88,6 +88,32 @@ TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
       << "orders are in no draw's way: fifteen, and the one that is made ahead";
 }
 
+// The policy's draws count on those that lived when the server went away; who orders wants somebody now.
+TEST_F(OrderTest, WhoWasNotHeardOfSinceTheServerStartedIsNotMeant) {
+  add_machines(kStart);
+  const int64_t now_ns = kStart + 4 * kHeartbeatNs;
+  start(settings(), now_ns);
+  add_machine("m00", "a", now_ns);
+  const auto id = drawer_->draw_by_order(order({}, {}), now_ns, machines_);
+  ASSERT_TRUE(id) << id.error().text();
+  EXPECT_EQ(kept()[0].draw.machines(), 1);
+}
+
+TEST_F(OrderTest, NeverTooManyOfTheJobThatIsMeantMeasureAtOnce) {
+  DrawSettings wanted = settings();
+  wanted.harm.share_of_job = 0.5;
+  start(wanted, kStart);
+  add_machines(kStart);
+  for (int i = 0; i < 4; ++i) {
+    add_machine(fmt::format("web{}", i), "a", kStart, {"web"});
+  }
+  ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStart, machines_));
+  const auto machines = kept()[0].machines;
+  EXPECT_THAT(machines, SizeIs(4));
+  EXPECT_EQ(std::ranges::count_if(machines, [](const auto& machine) { return machine.window_start_ns > 0; }),
+            2);
+}
+
 TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   add_machines(kStart);
   const auto why = [&](const MeasuringOrder& wrong) {

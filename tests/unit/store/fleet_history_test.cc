@@ -9,6 +9,7 @@
 
 #include "store/live/live_machines.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/store/machine_to_register.h"
 
 namespace plimsoll::store {
 namespace {
@@ -17,14 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr int64_t kHeartbeatNs = 20;
-
-wire::Machine machine(const std::string& id, const std::string& boot_id, uint32_t cores = 4) {
-  wire::Machine made;
-  made.set_id(id);
-  made.set_boot_id(boot_id);
-  made.set_cores(cores);
-  return made;
-}
 
 wire::InstanceUsage usage(const std::string& job, const std::string& instance, double quota_cpus) {
   wire::InstanceUsage made;

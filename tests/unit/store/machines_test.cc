@@ -3,17 +3,10 @@
 
 #include "store/live/live_machines.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/store/machine_to_register.h"
 
 namespace plimsoll::store {
 namespace {
-
-wire::Machine machine(const std::string& id, const std::string& boot_id, uint32_t cores = 4) {
-  wire::Machine made;
-  made.set_id(id);
-  made.set_boot_id(boot_id);
-  made.set_cores(cores);
-  return made;
-}
 
 class MachinesTest : public ::testing::Test {
  protected:
