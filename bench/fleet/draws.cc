@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <random>
+#include <set>
 
 #include "bench/fleet/parts.h"
 #include "bench/harness/statistics.h"
@@ -23,7 +24,7 @@ constexpr double kGoalMs = 1000;
 // Machines of a thousand strata of uneven sizes, each with some of many jobs, of which few are common.
 struct Fleet {
   std::vector<wire::Machine> machines;
-  std::vector<std::string> job_names;
+  store::PlacedJobs jobs;
   std::vector<scheduler::Candidate> candidates;
 
   explicit Fleet(size_t count) : machines(count) {
@@ -32,18 +33,22 @@ struct Fleet {
       const double uniform = static_cast<double>(random() >> 11U) / static_cast<double>(uint64_t{1} << 53U);
       return static_cast<size_t>(std::pow(uniform, 2) * static_cast<double>(bound));
     };
-    for (size_t job = 0; job < kJobs; ++job) {
-      job_names.push_back(fmt::format("job-{}", job));
-    }
     for (size_t i = 0; i < count; ++i) {
       wire::Machine& machine = machines[i];
       machine.set_id(fmt::format("machine-{:07}", i));
       machine.set_platform(fmt::format("generation {}", skewed(kPlatforms)));
       machine.set_cluster(fmt::format("cluster-{}", skewed(kClusters)));
-      scheduler::Candidate& candidate = candidates.emplace_back(scheduler::Candidate{&machine});
+      std::set<size_t> of_machine;
       for (size_t job = 0; job < kJobsOfMachine; ++job) {
-        candidate.jobs.emplace_back(job_names[skewed(kJobs)]);
+        of_machine.insert(skewed(kJobs));
       }
+      jobs.add_machine();
+      for (const size_t job : of_machine) {
+        jobs.add({.job = fmt::format("job-{}", job), .instances = 1});
+      }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      candidates.push_back({.machine = &machines[i], .jobs = jobs.of(i)});
     }
   }
 };

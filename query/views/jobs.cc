@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,13 +38,21 @@ class JobsQuery {
     registered_ = fleet.machines.size();
     for (const store::Census& census : fleet.censuses) {
       if (live.contains(census.machine_id)) {
-        add(store::placements_of(census.instances), census.taken_ns);
+        cover(census.taken_ns);
+        for (const store::JobPlacement& placement : store::placements_of(census.instances)) {
+          add(placement.job, placement);
+        }
         add_use(census);
       }
     }
-    for (size_t number = 0; number < fleet.past_jobs.size(); ++number) {
-      if (!fleet.past_jobs[number].empty() && live.contains(fleet.machines[number].attributes.id())) {
-        add(fleet.past_jobs[number], request.now_ns);
+    for (size_t number = 0; number < fleet.past_jobs.machines(); ++number) {
+      const std::span<const store::PlacedJob> jobs = fleet.past_jobs.of(number);
+      if (jobs.empty() || !live.contains(fleet.machines[number].attributes.id())) {
+        continue;
+      }
+      cover(request.now_ns);
+      for (const store::PlacedJob& placed : jobs) {
+        add(fleet.past_jobs.name(placed.job), placed);
       }
     }
   }
@@ -99,19 +108,22 @@ class JobsQuery {
                        request_.is_past ? "had told by then" : "has told");
   }
 
-  // What a machine has, as it was known at a time.
-  void add(const std::vector<store::JobPlacement>& placements, int64_t time_ns) {
+  // A machine of which it is known what it has, as of that time.
+  void cover(int64_t time_ns) {
     Coverage& coverage = table_.coverage;
     coverage.from_ns = coverage.machines_drawn == 0 ? time_ns : std::min(coverage.from_ns, time_ns);
     coverage.to_ns = std::max(coverage.to_ns, time_ns);
     ++coverage.machines_drawn;
-    for (const store::JobPlacement& placement : placements) {
-      Job& job = jobs_[placement.job];
-      ++job.machines;
-      job.instances += placement.instances;
-      job.quota_cpus += placement.quota_cpus;
-      job.unlimited += placement.unlimited;
-    }
+  }
+
+  // What a machine has of a job.
+  template <typename Placed>
+  void add(const std::string& name, const Placed& placed) {
+    Job& job = jobs_[name];
+    ++job.machines;
+    job.instances += placed.instances;
+    job.quota_cpus += placed.quota_cpus;
+    job.unlimited += placed.unlimited;
   }
 
   void add_use(const store::Census& census) {

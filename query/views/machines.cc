@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "base/time.h"
@@ -23,7 +24,7 @@ struct MachineRow {
   int64_t first_seen_ns = 0;
   int64_t last_seen_ns = 0;
   const store::Census* census = nullptr;
-  const std::vector<store::JobPlacement>* past_jobs = nullptr;
+  std::span<const store::PlacedJob> past_jobs = {};
 };
 
 Value cpus(double value) {
@@ -100,10 +101,8 @@ std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snaps
                                       .first_seen_ns = machine.first_seen_ns,
                                       .last_seen_ns = machine.last_seen_ns};
   }
-  for (size_t number = 0; number < fleet.past_jobs.size(); ++number) {
-    if (!fleet.past_jobs[number].empty()) {
-      by_id[fleet.machines[number].attributes.id()].past_jobs = &fleet.past_jobs[number];
-    }
+  for (size_t number = 0; number < fleet.past_jobs.machines(); ++number) {
+    by_id[fleet.machines[number].attributes.id()].past_jobs = fleet.past_jobs.of(number);
   }
   for (const store::Census& census : fleet.censuses) {
     if (const auto found = by_id.find(census.machine_id); found != by_id.end()) {
@@ -131,12 +130,10 @@ struct Instances {
 };
 
 Instances instances_of(const MachineRow& row) {
-  Instances all{.is_known = row.census != nullptr || row.past_jobs != nullptr, .cpus_used = Value()};
-  if (row.past_jobs != nullptr) {
-    for (const store::JobPlacement& placement : *row.past_jobs) {
-      all.count += placement.instances;
-      all.quota_cpus += placement.quota_cpus;
-    }
+  Instances all{.is_known = row.census != nullptr || !row.past_jobs.empty(), .cpus_used = Value()};
+  for (const store::PlacedJob& placed : row.past_jobs) {
+    all.count += placed.instances;
+    all.quota_cpus += placed.quota_cpus;
   }
   if (row.census != nullptr) {
     int64_t cpu_time_ns = 0;

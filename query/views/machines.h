@@ -31,8 +31,8 @@ Parameter at_parameter(int64_t& now_ns, bool& is_past);
 struct LiveFleet {
   std::vector<store::LiveMachine> machines;
   std::vector<store::Census> censuses;  // of the past there are none
-  // Of the past instead: what each machine had of which job. Empty: this is now.
-  std::vector<std::vector<store::JobPlacement>> past_jobs = {};
+  // Of the past instead: what each machine had of which job. Of no machine: this is now.
+  store::PlacedJobs past_jobs = {};
 
   // CPUs that each job may have, by the newest census of each machine; jobs without a quota are not there.
   std::map<std::string, double, std::less<>> quotas_by_job() const;

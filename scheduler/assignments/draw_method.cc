@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "base/time.h"
 
@@ -60,6 +62,33 @@ Status compare(const store::DrawWithMachines& kept, const store::DrawWithMachine
       "something has changed draws.db or live.db");
 }
 
+// Whom a method is for: the machines that it names, of these those that have one of the jobs that it names.
+class Meant {
+ public:
+  Meant(const wire::DrawMethod& method, const store::PlacedJobs& jobs)
+      : machines_(method.meant_machines().begin(), method.meant_machines().end()),
+        is_any_job_(method.meant_jobs().empty()) {
+    for (const std::string& job : method.meant_jobs()) {
+      if (const auto number = jobs.number_of(job)) {
+        jobs_.insert(*number);
+      }
+    }
+  }
+
+  bool is(const Candidate& candidate) const {
+    const bool is_named = machines_.empty() || machines_.contains(candidate.machine->id());
+    return is_named &&
+           (is_any_job_ || std::ranges::any_of(candidate.jobs, [&](const store::PlacedJob& placed) {
+              return jobs_.contains(placed.job);
+            }));
+  }
+
+ private:
+  const std::set<std::string_view> machines_;
+  const bool is_any_job_;
+  std::set<uint32_t> jobs_;
+};
+
 }  // namespace
 
 wire::DrawMethod method_of(const DrawPolicy& policy, const ScheduledDraw& draw) {
@@ -94,12 +123,9 @@ Eligible eligible(const wire::DrawMethod& method, const wire::Assignment& collec
         method.by_order() ? machine.is_live(fleet.fleet.at_ns) : fleet.fleet.is_there(machine);
     return is_there && can_collect(machine, collects);
   });
-  const MeasuringOrder order{.by = {},
-                             .machines = {method.meant_machines().begin(), method.meant_machines().end()},
-                             .jobs = {method.meant_jobs().begin(), method.meant_jobs().end()},
-                             .collects = {}};
+  const Meant meant(method, fleet.fleet.jobs);
   for (uint32_t number = 0; number < eligible.all.size(); ++number) {
-    if (is_meant(order, eligible.all[number])) {
+    if (meant.is(eligible.all[number])) {
       eligible.meant.push_back(number);
     }
   }

@@ -5,15 +5,10 @@
 namespace plimsoll::scheduler {
 namespace {
 
-// Each as often as there are instances of it.
-std::vector<std::string_view> jobs_of(const std::vector<store::JobPlacement>& placements) {
-  std::vector<std::string_view> jobs;
-  for (const store::JobPlacement& placement : placements) {
-    if (!placement.job.empty()) {
-      jobs.insert(jobs.end(), static_cast<size_t>(placement.instances), placement.job);
-    }
-  }
-  return jobs;
+// Those that have a name, which stand behind the one that has none.
+std::span<const store::PlacedJob> named(std::span<const store::PlacedJob> jobs) {
+  const bool is_first_unnamed = !jobs.empty() && jobs.front().job == store::PlacedJobs::kUnnamed;
+  return jobs.subspan(is_first_unnamed ? 1 : 0);
 }
 
 std::string rack_of(const store::LiveMachine& machine) {
@@ -44,7 +39,7 @@ std::vector<Candidate> KnownFleet::candidates(
     const store::LiveMachine& machine = fleet.machines[number];
     if (passes(machine)) {
       candidates.push_back(
-          {.machine = &machine.attributes, .jobs = jobs_of(fleet.jobs[number]), .rack = racks[number]});
+          {.machine = &machine.attributes, .jobs = named(fleet.jobs.of(number)), .rack = racks[number]});
     }
   }
   return candidates;

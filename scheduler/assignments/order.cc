@@ -2,8 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "base/time.h"
 
 namespace plimsoll::scheduler {
@@ -20,17 +18,6 @@ Status check(const MeasuringOrder& order) {
     return with_field(fail(ErrorCode::kInvalid, "at most 0 machines are to measure"), "most");
   }
   return {};
-}
-
-bool is_meant(const MeasuringOrder& order, const Candidate& candidate) {
-  const auto names = [](const std::vector<std::string>& named, std::string_view name) {
-    return std::ranges::find(named, name) != named.end();
-  };
-  const bool is_machine = order.machines.empty() || names(order.machines, candidate.machine->id());
-  const bool has_job = order.jobs.empty() || std::ranges::any_of(candidate.jobs, [&](std::string_view job) {
-                         return names(order.jobs, job);
-                       });
-  return is_machine && has_job;
 }
 
 std::string text_of(const MeasuringOrder& order) {

@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
-#include "scheduler/draws/population.h"
 
 namespace plimsoll::scheduler {
 
@@ -27,8 +26,6 @@ inline constexpr int64_t kLongestOrderNs = 600 * int64_t{1'000'000'000};
 
 // kInvalid, with the field, where it makes no sense.
 Status check(const MeasuringOrder& order);
-
-bool is_meant(const MeasuringOrder& order, const Candidate& candidate);
 
 // "ordered by alice: 10 machines at most of those that run web, for 30s"
 std::string text_of(const MeasuringOrder& order);

@@ -9,22 +9,42 @@
 namespace plimsoll::scheduler {
 namespace {
 
-// Numbers names in the order in which they come.
-template <typename Name>
-class Numbers {
+// Numbers strata in the order in which they come.
+class StrataFound {
  public:
-  uint32_t of(Name name) {
+  uint32_t number_of(std::string name) {
     return numbers_.try_emplace(std::move(name), static_cast<uint32_t>(numbers_.size())).first->second;
   }
   size_t size() const { return numbers_.size(); }
   const auto& entries() const { return numbers_; }
 
  private:
-  boost::unordered_flat_map<Name, uint32_t> numbers_;
+  boost::unordered_flat_map<std::string, uint32_t> numbers_;
+};
+
+// Numbers jobs in the order in which they come, whatever numbers they have.
+class JobsFound {
+ public:
+  uint32_t number_of(uint32_t job) {
+    if (job >= numbers_.size()) {
+      numbers_.resize(size_t{job} + 1, kNone);
+    }
+    if (numbers_[job] == kNone) {
+      numbers_[job] = found_++;
+    }
+    return numbers_[job];
+  }
+  size_t size() const { return found_; }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  std::vector<uint32_t> numbers_;
+  uint32_t found_ = 0;
 };
 
 // Numbers the strata by the order of their names.
-void sort_strata(const Numbers<std::string>& found, Population& population) {
+void sort_strata(const StrataFound& found, Population& population) {
   for (const auto& [name, number] : found.entries()) {
     population.strata.push_back(name);
   }
@@ -59,19 +79,14 @@ Population population_of(std::span<const Candidate> candidates, const Stratifica
       population.turn_of.push_back(turn_of(candidate.machine->id(), rotation));
     }
   }
-  Numbers<std::string> strata;
-  Numbers<std::string_view> jobs;
+  StrataFound strata;
+  JobsFound jobs;
   population.stratum_of.reserve(candidates.size());
   population.first_job.push_back(0);
   for (const Candidate& candidate : candidates) {
-    population.stratum_of.push_back(strata.of(stratification.stratum_of(*candidate.machine)));
-    const auto first = static_cast<ptrdiff_t>(population.job_of.size());
-    for (const std::string_view job : candidate.jobs) {
-      const uint32_t number = jobs.of(job);
-      if (std::find(population.job_of.begin() + first, population.job_of.end(), number) ==
-          population.job_of.end()) {
-        population.job_of.push_back(number);
-      }
+    population.stratum_of.push_back(strata.number_of(stratification.stratum_of(*candidate.machine)));
+    for (const store::PlacedJob& placed : candidate.jobs) {
+      population.job_of.push_back(jobs.number_of(placed.job));
     }
     population.first_job.push_back(population.job_of.size());
   }

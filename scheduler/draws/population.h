@@ -10,6 +10,7 @@
 
 #include "proto/machine.pb.h"
 #include "scheduler/draws/stratification.h"
+#include "store/live/placed_jobs.h"
 
 namespace plimsoll::scheduler {
 
@@ -39,10 +40,10 @@ struct Rotation {
   uint64_t seed = 0;
 };
 
-// A machine as it registered, and the jobs of its newest census; of several instances of a job, each may be named. Borrows both.
+// A machine as it registered, and what it has of which jobs, each of which is there once. Borrows both.
 struct Candidate {
   const wire::Machine* machine = nullptr;
-  std::vector<std::string_view> jobs = {};
+  std::span<const store::PlacedJob> jobs = {};
   std::string_view rack = {};  // empty: unknown
 };
 

@@ -6,17 +6,19 @@
 namespace plimsoll::scheduler {
 namespace {
 
-// Groups of one kind, by their names. First all members are counted, then the limits are added to those of other kinds.
+// Groups of one kind, by their names or numbers. First all members are counted, then the limits are added to those of
+// other kinds.
+template <typename Name>
 class Groups {
  public:
   explicit Groups(double share) : share_(share) {}
 
-  void count(std::string_view name) {
+  void count(Name name, uint32_t members = 1) {
     const auto [group, is_new] = numbers_.try_emplace(name, static_cast<uint32_t>(members_.size()));
     if (is_new) {
       members_.push_back(0);
     }
-    members_[group->second] += 1;
+    members_[group->second] += members;
   }
   void add_limits(GroupLimits& limits) {
     first_ = static_cast<uint32_t>(limits.size());
@@ -25,25 +27,14 @@ class Groups {
     }
   }
   // Among the groups of all kinds.
-  uint32_t number_of(std::string_view name) const { return first_ + numbers_.at(name); }
+  uint32_t number_of(Name name) const { return first_ + numbers_.at(name); }
 
  private:
   const double share_;
   uint32_t first_ = 0;
-  boost::unordered_flat_map<std::string_view, uint32_t> numbers_;
+  boost::unordered_flat_map<Name, uint32_t> numbers_;
   std::vector<double> members_;
 };
-
-// Adds a member to what a machine has of its group.
-void add(uint32_t group, std::vector<GroupPart>& parts) {
-  for (GroupPart& part : parts) {
-    if (part.group == group) {
-      part.members += 1;
-      return;
-    }
-  }
-  parts.push_back({group, 1});
-}
 
 }  // namespace
 
@@ -64,31 +55,31 @@ Status check(const HarmLimits& limits) {
 
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
                              const HarmLimits& limits) {
-  Groups platforms(limits.share_of_platform);
-  Groups racks(limits.share_of_rack);
-  Groups jobs(limits.share_of_job);
+  Groups<std::string_view> platforms(limits.share_of_platform);
+  Groups<std::string_view> racks(limits.share_of_rack);
+  Groups<uint32_t> jobs(limits.share_of_job);
   for (const Candidate& candidate : fleet) {
     platforms.count(candidate.machine->platform());
     if (!candidate.rack.empty()) {
       racks.count(candidate.rack);
     }
-    for (const std::string_view job : candidate.jobs) {
-      jobs.count(job);
+    for (const store::PlacedJob& placed : candidate.jobs) {
+      jobs.count(placed.job, placed.instances);
     }
   }
   LimitedGroups groups;
-  for (Groups* const kind : {&platforms, &racks, &jobs}) {
-    kind->add_limits(groups.limits);
-  }
+  platforms.add_limits(groups.limits);
+  racks.add_limits(groups.limits);
+  jobs.add_limits(groups.limits);
   for (const uint32_t machine : machines) {
     const Candidate& candidate = fleet[machine];
     std::vector<GroupPart>& parts = groups.parts.emplace_back();
-    add(platforms.number_of(candidate.machine->platform()), parts);
+    parts.push_back({platforms.number_of(candidate.machine->platform()), 1});
     if (!candidate.rack.empty()) {
-      add(racks.number_of(candidate.rack), parts);
+      parts.push_back({racks.number_of(candidate.rack), 1});
     }
-    for (const std::string_view job : candidate.jobs) {
-      add(jobs.number_of(job), parts);
+    for (const store::PlacedJob& placed : candidate.jobs) {
+      parts.push_back({jobs.number_of(placed.job), static_cast<double>(placed.instances)});
     }
   }
   return groups;

@@ -29,8 +29,8 @@ struct LimitedGroups {
   std::vector<std::vector<GroupPart>> parts;  // of each machine that was asked about, in that order
 };
 
-// Of some machines of a fleet, by their places in it; a rack without a name is none. An instance of a job is named as often as the machine has one. Costs a look-up for each
-// instance in the fleet.
+// Of some machines of a fleet, by their places in it; a rack without a name is none. Costs a look-up for each job of
+// each machine in the fleet.
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
                              const HarmLimits& limits);
 

@@ -280,23 +280,29 @@ Result<std::vector<InventoryMachine>> FleetHistory::inventory_at(int64_t time_ns
 }
 
 Status FleetHistory::add_jobs(PastFleet& fleet) {
-  fleet.jobs.resize(fleet.machines.size());
-  size_t number = 0;
-  return sqlite::for_each_row(
+  PlacedJobs& jobs = fleet.jobs;
+  const auto id_of = [&fleet](size_t machine) -> std::string_view {
+    return fleet.machines[machine].attributes.id();
+  };
+  const auto read = sqlite::for_each_row(
       database_.query(
           "SELECT machine_id, job, instances, unlimited, quota_cpus FROM placement WHERE since_ns <= ?1 "
           "UNION ALL SELECT machine_id, job, instances, unlimited, quota_cpus FROM past_placement "
           "WHERE until_ns > ?1 AND since_ns <= ?1 ORDER BY machine_id, job",
           fleet.at_ns),
       [&](const sqlite::Statement& row) {
-        while (number < fleet.machines.size() && fleet.machines[number].attributes.id() < row.text(0)) {
-          ++number;
+        const std::string_view machine_id = row.text(0);
+        while (jobs.machines() < fleet.machines.size() && id_of(jobs.machines()) <= machine_id) {
+          jobs.add_machine();
         }
-        if (number < fleet.machines.size() && fleet.machines[number].attributes.id() == row.text(0)) {
-          fleet.jobs[number].push_back(
-              {std::string(row.text(1)), row.integer(2), row.integer(3), row.real(4)});
+        if (jobs.machines() > 0 && id_of(jobs.machines() - 1) == machine_id) {
+          jobs.add({std::string(row.text(1)), row.integer(2), row.integer(3), row.real(4)});
         }
       });
+  while (jobs.machines() < fleet.machines.size()) {
+    jobs.add_machine();
+  }
+  return read;
 }
 
 Status FleetHistory::add_server(PastFleet& fleet) {

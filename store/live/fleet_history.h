@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "store/live/inventory.h"
 #include "store/live/live_machine.h"
+#include "store/live/placed_jobs.h"
 #include "store/sqlite/database.h"
 
 namespace plimsoll::store {
@@ -24,7 +25,7 @@ struct PastFleet {
   // Those that had registered by then and are not forgotten, and those that the inventory named; by ID. One that was
   // heard of again within three heartbeats counts as heard of then.
   std::vector<LiveMachine> machines;
-  std::vector<std::vector<JobPlacement>> jobs;  // of each machine, by job
+  PlacedJobs jobs;  // of each machine, by the jobs' names
   // When the server started that ran then, and when any machine had been heard of before; 0: unknown.
   int64_t server_started_ns = 0;
   int64_t last_heard_before_ns = 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/store/placed_jobs.h"
 
 namespace plimsoll::query {
 namespace {
@@ -55,7 +56,8 @@ TEST(Jobs, OfThePastRanOnWhoWasLiveThen) {
   const LiveFleet then{
       .machines = {machine("m1", kNowNs - 1000), machine("m2", kNowNs - 1000), machine("m3", 1)},
       .censuses = {},
-      .past_jobs = {{{"db", 1, 0, 2}, {"web", 3, 1, 4}}, {{"web", 1, 0, 0.5}}, {{"old", 1, 0, 1}}}};
+      .past_jobs = plimsoll::testing::placed_jobs(
+          {{{"db", 1, 0, 2}, {"web", 3, 1, 4}}, {{"web", 1, 0, 0.5}}, {{"old", 1, 0, 1}}})};
   const auto table = ask({{"at", format_time(kNowNs - 1000)}}, then);
   EXPECT_EQ(csv(table),
             "job,machines,instances,cpu_quota,unlimited,cpu_used,cpu_used_share\n"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/store/placed_jobs.h"
 
 namespace plimsoll::query {
 namespace {
@@ -80,7 +81,7 @@ TEST(Machines, OfThePastHadTheirInstancesAndQuotas) {
   const Fleet fleet;
   const LiveFleet then{.machines = {machine("m1", 4'000'000'000)},
                        .censuses = {},
-                       .past_jobs = {{{"db", 2, 1, 1.5}, {"web", 1, 0, 2}}}};
+                       .past_jobs = plimsoll::testing::placed_jobs({{{"db", 2, 1, 1.5}, {"web", 1, 0, 2}}})};
   EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), HasSubstr(",3,3.5,,"));
 }
 

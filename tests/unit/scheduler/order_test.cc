@@ -114,6 +114,21 @@ TEST_F(OrderTest, NeverTooManyOfTheJobThatIsMeantMeasureAtOnce) {
             2);
 }
 
+TEST_F(OrderTest, InstancesOfNoKnownJobAreNoJob) {
+  DrawSettings wanted = settings();
+  wanted.harm.share_of_job = 0.5;
+  start(wanted, kStart);
+  add_machines(kStart);
+  for (int i = 0; i < 4; ++i) {
+    add_machine(fmt::format("any{}", i), "a", kStart, {""});
+  }
+  ASSERT_TRUE(drawer_->draw_by_order(order({"any0", "any1", "any2", "any3"}, {}), kStart, machines_));
+  EXPECT_EQ(std::ranges::count_if(kept()[0].machines,
+                                  [](const auto& machine) { return machine.window_start_ns > 0; }),
+            4);
+  EXPECT_FALSE(drawer_->draw_by_order(order({}, {""}), kStart, machines_));
+}
+
 TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   add_machines(kStart);
   const auto why = [&](const MeasuringOrder& wrong) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/store/placed_jobs.h"
+
 namespace plimsoll::scheduler {
 namespace {
 
@@ -24,10 +26,12 @@ TEST(Population, StrataStandInTheOrderOfTheirNames) {
   EXPECT_THAT(population.stratum_of, ElementsAre(1, 0, 1));
 }
 
-TEST(Population, JobsAreThereOnceForEachMachine) {
+TEST(Population, JobsAreNumberedAsTheyComeAmongCandidates) {
   const wire::Machine machine = of_platform("Zen 3");
+  const store::PlacedJobs jobs = plimsoll::testing::placed_jobs(
+      {{{"of no candidate", 1}}, {{"search", 2}, {"ads", 1}}, {}, {{"ads", 1}}});
   const std::vector<Candidate> candidates{
-      {&machine, {"search", "ads", "search"}}, {&machine, {}}, {&machine, {"ads"}}};
+      {&machine, jobs.of(1)}, {&machine, jobs.of(2)}, {&machine, jobs.of(3)}};
   const Population population = population_of(candidates, *Stratification::make({}));
   EXPECT_EQ(population.jobs, 2);
   EXPECT_THAT(population.jobs_of(0), ElementsAre(0, 1));

@@ -7,6 +7,7 @@
 
 #include "scheduler/draws/random.h"
 #include "scheduler/harm/limited_groups.h"
+#include "tests/unit/store/placed_jobs.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -108,8 +109,10 @@ TEST(LimitedGroups, AreInstancesOfJobsAndMachinesOfPlatforms) {
   zen.set_platform("zen");
   wire::Machine lake;
   lake.set_platform("lake");
+  const store::PlacedJobs jobs =
+      plimsoll::testing::placed_jobs({{{"db", 2}, {"web", 1}}, {{"web", 1}}, {}, {{"db", 1}}});
   const std::vector<Candidate> fleet{
-      {&zen, {"db", "db", "web"}}, {&lake, {"web"}}, {&zen, {}}, {&zen, {"db"}}};
+      {&zen, jobs.of(0)}, {&lake, jobs.of(1)}, {&zen, jobs.of(2)}, {&zen, jobs.of(3)}};
   const std::vector<uint32_t> drawn{0, 1};
   const LimitedGroups groups = limited_groups(fleet, drawn, {.share_of_job = 0.5, .share_of_platform = 0.25});
   // zen, lake, db, web

@@ -10,6 +10,7 @@
 #include "store/live/live_machines.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/machine_to_register.h"
+#include "tests/unit/store/placed_jobs.h"
 
 namespace plimsoll::store {
 namespace {
@@ -28,7 +29,7 @@ wire::InstanceUsage usage(const std::string& job, const std::string& instance, d
 }
 
 // "m1 4 CPUs live rack=r1 owner= lacks=cycles; db 2/1 1.5": instances, without a quota, and CPUs of each job.
-std::string line_of(const LiveMachine& machine, const std::vector<JobPlacement>& jobs, int64_t now_ns) {
+std::string line_of(const LiveMachine& machine, const PlacedJobs& jobs, size_t number, int64_t now_ns) {
   std::string line = fmt::format(
       "{} {} CPUs {}{}{}{}{}{}", machine.attributes.id(), machine.attributes.cores(),
       machine.first_seen_ns == 0 ? "unheard"
@@ -38,8 +39,9 @@ std::string line_of(const LiveMachine& machine, const std::vector<JobPlacement>&
       machine.attributes.datacenter().empty() ? "" : " datacenter=" + machine.attributes.datacenter(),
       machine.owner.empty() ? "" : " owner=" + machine.owner,
       machine.missing_events.empty() ? "" : " lacks=", fmt::join(machine.missing_events, "+"));
-  for (const JobPlacement& job : jobs) {
-    line += fmt::format("; {} {}/{} {}", job.job, job.instances, job.unlimited, job.quota_cpus);
+  for (const PlacedJob& placed : jobs.of(number)) {
+    line += fmt::format("; {} {}/{} {}", jobs.name(placed.job), placed.instances, placed.unlimited,
+                        placed.quota_cpus);
   }
   return line;
 }
@@ -51,7 +53,7 @@ class FleetHistoryTest : public ::testing::Test {
     const auto fleet = machines_.fleet_at(time_ns);
     EXPECT_TRUE(fleet) << fleet.error().text();
     for (size_t number = 0; fleet && number < fleet->machines.size(); ++number) {
-      lines.push_back(line_of(fleet->machines[number], fleet->jobs[number], time_ns));
+      lines.push_back(line_of(fleet->machines[number], fleet->jobs, number, time_ns));
     }
     return lines;
   }
@@ -65,7 +67,7 @@ class FleetHistoryTest : public ::testing::Test {
     std::vector<std::string> lines;
     const auto machines = machines_.machines();
     for (const LiveMachine& m : machines.value()) {
-      lines.push_back(line_of(m, jobs[m.attributes.id()], now_ns));
+      lines.push_back(line_of(m, plimsoll::testing::placed_jobs({jobs[m.attributes.id()]}), 0, now_ns));
     }
     return lines;
   }
