@@ -48,6 +48,7 @@ Result<Simulated> DaemonSimulator::spread(Task task, uint32_t intervals) {
   const uint64_t count = uint64_t{options_.daemons} * intervals;
   const double between_s = options_.heartbeat_s / options_.daemons;
   const double start_s = now_s();
+  last_window_end_s_ = start_s + intervals * options_.heartbeat_s + kPatienceS / 2;
   for (uint64_t i = 0; i < count; ++i) {
     const double due_s = start_s + static_cast<double>(i) * between_s;
     while (now_s() < due_s) {
@@ -154,7 +155,8 @@ void DaemonSimulator::take_heartbeat_reply(uint32_t number, const std::string& b
   }
   std::map<std::string, wire::Assignment> assignments;
   for (const wire::Assignment& assignment : reply.assignments()) {
-    if (!daemons_[number].assignments.contains(assignment.id())) {
+    const double window_end_s = now_s() + seconds_until(assignment.start_ns() + assignment.duration_ns());
+    if (window_end_s <= last_window_end_s_ && !daemons_[number].assignments.contains(assignment.id())) {
       ++simulated_.assigned;
       ++ordered_;
       profiles_.order(number, assignment);

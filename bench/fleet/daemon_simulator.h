@@ -26,9 +26,9 @@ struct SimulatorOptions {
 
 struct Simulated {
   std::vector<double> latencies_ms;  // of heartbeats, from when each was due until its answer was there
-  uint64_t assigned = 0;             // to one machine each
-  uint64_t delivered = 0;            // profiles of these that the server acknowledged
-  uint64_t turned_away = 0;          // uploads that were to come back later, and did
+  uint64_t assigned = 0;     // to one machine each, with a window that is over soon after the last heartbeat
+  uint64_t delivered = 0;    // profiles of these that the server acknowledged
+  uint64_t turned_away = 0;  // uploads that were to come back later, and did
   std::map<std::string, uint64_t> failures;  // what went wrong, and how often
 };
 
@@ -77,6 +77,7 @@ class DaemonSimulator {
   std::vector<Daemon> daemons_;
   std::multimap<double, MadeProfile> made_;  // by when they may be sent
   uint64_t ordered_ = 0;                     // profiles that are not sent yet
+  double last_window_end_s_ = 0;             // what is measured later is nobody's business any more
   Simulated simulated_;
 };
 
