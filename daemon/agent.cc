@@ -292,7 +292,7 @@ void Agent::keep_in_contact() {
     uploader_.not_before(contact_due_ns_);  // the server is in trouble: no more than one request a pause
     return;
   }
-  contact_retry_.succeeded();
+  contact_retry_.succeeded(now_ns);
   // Whoever has just registered, or has to, goes on at once.
   contact_due_ns_ = registers || !registered_ ? 0 : now_ns + heartbeat_interval_ns_;
 }

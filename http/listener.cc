@@ -3,7 +3,6 @@
 #include <microhttpd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +15,7 @@
 #include "http/address.h"
 #include "http/connection.h"
 #include "http/return_times.h"
+#include "http/shared_limits.h"
 #include "http/worker_threads.h"
 
 namespace plimsoll::http {
@@ -31,46 +31,6 @@ constexpr size_t kMostDiscardedBytes = 16UL << 20;
 
 // Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
 constexpr uint64_t kReadOnBytes = 1UL << 20;
-
-// Bytes of bodies held by all connections.
-class BodyBudget {
- public:
-  explicit BodyBudget(size_t max_bytes) : max_bytes_(max_bytes) {}
-
-  bool take(size_t bytes) {
-    size_t used = used_bytes_.load();
-    do {
-      if (bytes > max_bytes_ - used) {
-        return false;
-      }
-    } while (!used_bytes_.compare_exchange_weak(used, used + bytes));
-    return true;
-  }
-  void give_back(size_t bytes) { used_bytes_ -= bytes; }
-  bool has_room(uint64_t bytes) const { return bytes <= max_bytes_ - used_bytes_.load(); }
-  size_t used_bytes() const { return used_bytes_.load(); }
-
- private:
-  const size_t max_bytes_;
-  std::atomic<size_t> used_bytes_ = 0;
-};
-
-// Of those requests that take long: each has a place from its head until its handler has returned.
-class Places {
- public:
-  explicit Places(size_t count) : free_(count) {}
-
-  bool take() {
-    size_t free = free_.load();
-    while (free > 0 && !free_.compare_exchange_weak(free, free - 1)) {
-    }
-    return free > 0;
-  }
-  void give_back() { ++free_; }
-
- private:
-  std::atomic<size_t> free_;
-};
 
 struct Refusal {
   Response response;
@@ -172,6 +132,7 @@ struct Listener::Server {
   bool enter_handler(Exchange& exchange);
   void leave_handler();
   Response too_many(const Route& route);
+  void put_behind_others(Response& response);
   void hand_over(MHD_Connection* connection, Exchange& exchange);
   void complete(Exchange& exchange);
   void stop();
@@ -356,6 +317,14 @@ Response Listener::Server::too_many(const Route& route) {
   return response;
 }
 
+// Who asked again at once would mostly be turned away, after sending a body that nobody reads.
+void Listener::Server::put_behind_others(Response& response) {
+  if (response.ok() && places.are_scarce()) {
+    response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER,
+                                  std::to_string(return_times.next_s(monotonic_now_ns(), workers.pace_ns())));
+  }
+}
+
 // finish() is called again once the connection is resumed.
 void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
   MHD_suspend_connection(connection);
@@ -363,6 +332,7 @@ void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange)
     exchange.response = call_handler(*exchange.route, exchange.request);
     drop_body(exchange);
     leave_place(exchange);
+    put_behind_others(*exchange.response);
     MHD_resume_connection(connection);  // from here on the exchange may be gone
     leave_handler();
   });

@@ -24,7 +24,7 @@ constexpr int kAskedAtOnce = 16;
 constexpr double kRegisterPatienceS = 60;
 
 // Daemons that have registered, over the connections that they keep, and then always have a profile to upload: one request at a time
-// each, and after a refusal as long a pause as the server asks for.
+// each, and then as long a pause as the server asks for.
 class UploadStorm {
  public:
   struct Outcome {
@@ -160,9 +160,11 @@ Status UploadStorm::take_answer(uint32_t daemon, const Answer& answer) {
     wire::UploadReply reply;
     outcome_.known += reply.ParseFromString(answer.body) && reply.already_known();
     outcome_.acknowledged.push_back(std::exchange(under_way_[daemon], {}));
-    return ask(daemon);
-  }
-  if (answer.status == 429 && answer.retry_after_s > 0) {
+    if (answer.retry_after_s == 0) {
+      return ask(daemon);
+    }
+    pausing_.emplace(now_s() + static_cast<double>(answer.retry_after_s), daemon);
+  } else if (answer.status == 429 && answer.retry_after_s > 0) {
     ++outcome_.turned_away;
     pausing_.emplace(now_s() + static_cast<double>(answer.retry_after_s), daemon);
   } else {

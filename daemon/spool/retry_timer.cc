@@ -4,9 +4,9 @@
 
 namespace plimsoll::spool {
 
-void RetryTimer::succeeded() {
+void RetryTimer::succeeded(int64_t now_ns, int64_t asked_ns) {
   failures_ = 0;
-  due_ns_ = 0;
+  due_ns_ = asked_ns == 0 ? 0 : now_ns + std::min(asked_ns, kLongestAskedRetryNs);
 }
 
 void RetryTimer::failed(int64_t now_ns, int64_t asked_ns) {

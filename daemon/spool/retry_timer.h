@@ -18,8 +18,8 @@ class RetryTimer {
  public:
   explicit RetryTimer(uint64_t seed) : random_(seed) {}
 
-  // The next attempt is due at once.
-  void succeeded();
+  // The next attempt is due at once, or after what the server asked for.
+  void succeeded(int64_t now_ns, int64_t asked_ns = 0);
   // Each failure in a row doubles the pause, up to kLongestRetryNs; it is at least what the server asked for.
   void failed(int64_t now_ns, int64_t asked_ns = 0);
   // Leaves a later time as it is.

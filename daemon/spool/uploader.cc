@@ -37,7 +37,7 @@ Status Uploader::send_oldest(http::Client& client) {
   asked_pause_ns_ = 0;
   Status done = send_and_settle(client);
   if (done) {
-    retry_.succeeded();
+    retry_.succeeded(monotonic_now_ns(), asked_pause_ns_);
   } else {
     retry_.failed(monotonic_now_ns(), asked_pause_ns_);
   }
@@ -76,13 +76,13 @@ Result<Fate> Uploader::send(http::Client& client, const OutgoingProfile& profile
   if (!response) {
     return propagate(response, "{}", kWhat);
   }
+  asked_pause_ns_ = http::retry_after_s(*response) * kNsPerSecond;
   if (response->ok()) {
     const Status acknowledged = check_acknowledgement(*response);
     return acknowledged ? Result<Fate>(Fate::kDelivered) : propagate(acknowledged, "{}", kWhat);
   }
   const Error error = http::error_of(*response, kWhat);
   if (!is_final(response->status)) {
-    asked_pause_ns_ = http::retry_after_s(*response) * kNsPerSecond;
     return std::unexpected(error);
   }
   log_error("profile {}: {}", to_hex(profile.id), error.text());

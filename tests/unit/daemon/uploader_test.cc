@@ -136,6 +136,19 @@ TEST_F(UploaderTest, WaitsAsLongAsTheServerAsks) {
   EXPECT_EQ(uploader_.due_ns(), 0);
 }
 
+TEST_F(UploaderTest, LetsOthersGoFirstWhereTheServerAsksForIt) {
+  ASSERT_TRUE(push(*spool_, 'a'));
+  ASSERT_TRUE(push(*spool_, 'b'));
+  answer_.headers = {{"Retry-After", "3"}};
+  const int64_t before_ns = monotonic_now_ns();
+  EXPECT_TRUE(uploader_.send_oldest(client_));
+  EXPECT_EQ(spool_->status().counts[Fate::kDelivered], 1);
+  EXPECT_GE(uploader_.due_ns(), before_ns + 3 * kNsPerSecond);
+  answer_ = acknowledgement();
+  EXPECT_TRUE(uploader_.send_oldest(client_));
+  EXPECT_EQ(uploader_.due_ns(), 0);
+}
+
 TEST_F(UploaderTest, SendsAgainWhatItCouldNotRemove) {
   ASSERT_TRUE(push(*spool_, 'a'));
   disk_.fails = [](TestDisk::Call call) { return call == TestDisk::Call::kPwrite ? EIO : 0; };
@@ -158,7 +171,7 @@ TEST(RetryTimer, PausesGrowWithFailuresInARow) {
     EXPECT_LE(timer.due_ns(), 1000 + longest_ns) << i;
     longest_ns = std::min(kLongestRetryNs, 2 * longest_ns);
   }
-  timer.succeeded();
+  timer.succeeded(2000);
   EXPECT_EQ(timer.due_ns(), 0);
   timer.failed(1000);
   EXPECT_LE(timer.due_ns(), 1000 + kFirstRetryNs);
@@ -182,6 +195,8 @@ TEST(RetryTimer, IsNotSilencedForever) {
   EXPECT_EQ(timer.due_ns(), kLongestAskedRetryNs);
   timer.not_before(2 * kLongestAskedRetryNs);
   EXPECT_EQ(timer.due_ns(), 2 * kLongestAskedRetryNs);
+  timer.succeeded(0, 24 * 3600 * kNsPerSecond);
+  EXPECT_EQ(timer.due_ns(), kLongestAskedRetryNs);
 }
 
 }  // namespace

@@ -539,6 +539,31 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
   ASSERT_TRUE(wait_until([&] { return client.send("PUT", "/long", "again")->ok(); }));
 }
 
+TEST(Http, AsksWhomItServedToComeInTurnWhileOthersWait) {
+  std::latch entered(1);
+  std::latch release(1);
+  const auto listener = started({long_route(
+                                    "PUT", "/long",
+                                    [&](const Request& request) {
+                                      entered.count_down();
+                                      release.wait();
+                                      return echo(request);
+                                    },
+                                    1000)},
+                                {.long_threads = 1, .max_long_requests = 2});
+  const auto send = [&](std::string body) {
+    return std::async(std::launch::async,
+                      [&, body] { return client_of(*listener).send("PUT", "/long", body); });
+  };
+  auto first = send("first");
+  entered.wait();
+  auto second = send("second");
+  ASSERT_TRUE(wait_until([&] { return listener->buffered_bytes() == 11; })) << "both bodies are there";
+  release.count_down();
+  EXPECT_EQ(first.get()->header("Retry-After"), "1");
+  EXPECT_EQ(second.get()->header("Retry-After"), "") << "nobody waits any more";
+}
+
 TEST(Http, CountsLongRequestsWhileTheyAreReceived) {
   const auto listener = started({long_route("PUT", "/long", echo, 1000)}, {.max_long_requests = 1});
   auto slow = std::make_unique<RawConnection>(*listener);

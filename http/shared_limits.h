@@ -1,0 +1,55 @@
+// What all connections of a listener may hold together. Any thread may call; nothing waits.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace plimsoll::http {
+
+// Bytes of bodies.
+class BodyBudget {
+ public:
+  explicit BodyBudget(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // False: there is no room.
+  bool take(size_t bytes) {
+    size_t used = used_bytes_.load();
+    do {
+      if (bytes > max_bytes_ - used) {
+        return false;
+      }
+    } while (!used_bytes_.compare_exchange_weak(used, used + bytes));
+    return true;
+  }
+  void give_back(size_t bytes) { used_bytes_ -= bytes; }
+  bool has_room(uint64_t bytes) const { return bytes <= max_bytes_ - used_bytes_.load(); }
+  size_t used_bytes() const { return used_bytes_.load(); }
+
+ private:
+  const size_t max_bytes_;
+  std::atomic<size_t> used_bytes_ = 0;
+};
+
+// Of those requests that take long: each has a place from its head until its handler has returned.
+class Places {
+ public:
+  explicit Places(size_t count) : count_(count), free_(count) {}
+
+  // False: there is none.
+  bool take() {
+    size_t free = free_.load();
+    while (free > 0 && !free_.compare_exchange_weak(free, free - 1)) {
+    }
+    return free > 0;
+  }
+  void give_back() { ++free_; }
+  // Half of them or more are taken.
+  bool are_scarce() const { return free_.load() <= count_ / 2; }
+
+ private:
+  const size_t count_;
+  std::atomic<size_t> free_;
+};
+
+}  // namespace plimsoll::http
