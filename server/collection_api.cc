@@ -1,7 +1,5 @@
 #include "server/collection_api.h"
 
-#include <malloc.h>
-
 #include <utility>
 
 #include "base/time.h"
@@ -48,10 +46,7 @@ Result<std::string> measure(const http::Request& request, scheduler::Drawer* dra
     return propagate(order);
   }
   auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
-  auto drawn =
-      machines ? drawer->draw_by_order(*order, ingest.settled_now_ns(), *machines) : propagate(machines);
-  ::malloc_trim(0);  // as after any draw (server/draw_thread.cc)
-  return drawn;
+  return machines ? drawer->draw_by_order(*order, ingest.settled_now_ns(), *machines) : propagate(machines);
 }
 
 http::Response answer_with_draw(const Result<std::string>& id, const std::string& data_dir) {

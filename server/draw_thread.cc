@@ -1,7 +1,5 @@
 #include "server/draw_thread.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -47,9 +45,6 @@ void DrawThread::run(const std::stop_token& stop) {
     if (const Status drawn = drawer_.draw_if_due(ingest_.settled_now_ns(), machines_); !drawn) {
       log_error("{}", drawn.error().text());
     }
-    // A draw looks at the whole fleet, 1 to 2 KiB for each machine, which nobody needs until the next: the allocator
-    // would keep them.
-    ::malloc_trim(0);
   }
 }
 

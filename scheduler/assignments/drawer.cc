@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/given_back.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "scheduler/assignments/draw_method.h"
@@ -82,7 +83,7 @@ int64_t Drawer::next_due_ns() const {
   for (const OpenDraw& open : open_) {
     due_ns = std::min(due_ns, open.draw.due_ns);  // then it is known what came of it
   }
-  return due_ns;
+  return std::max(due_ns, not_judged_before_ns_);
 }
 
 Status Drawer::judge(int64_t now_ns) {
@@ -105,6 +106,8 @@ bool Drawer::is_possible(const ScheduledDraw& draw, int64_t now_ns) const {
 
 Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
   if (auto judged = judge(now_ns); !judged) {
+    const std::lock_guard lock(mutex_);
+    not_judged_before_ns_ = now_ns + policy_.settings().heartbeat_ns;
     return propagate(judged, "judging what became of draws");
   }
   ScheduledDraw draw;
@@ -159,6 +162,7 @@ Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_
                                                store::LiveMachines& machines) const {
   const wire::DrawMethod method = method_of(policy_, draw);
   const wire::Assignment collects = policy_.assignment(draw);
+  const MemoryGivenBack given_back;
   const auto fleet = KnownFleet::load(machines, now_ns);
   if (!fleet) {
     return propagate(fleet);

@@ -121,11 +121,12 @@ class Drawer {
 
   std::mutex making_mutex_;  // held from when a draw's windows are chosen until it is kept, before mutex_
   mutable std::mutex mutex_;
-  store::DrawStore store_;      // protected by mutex_
-  std::vector<OpenDraw> open_;  // likewise: those whose results are not all due yet
-  int64_t drawn_until_ns_;      // likewise: no later draw speaks for an interval before this
-  int64_t next_number_;         // likewise: of the next draw
-  int64_t not_before_ns_;       // likewise: when it may be made
+  store::DrawStore store_;            // protected by mutex_
+  std::vector<OpenDraw> open_;        // likewise: those whose results are not all due yet
+  int64_t drawn_until_ns_;            // likewise: no later draw speaks for an interval before this
+  int64_t next_number_;               // likewise: of the next draw
+  int64_t not_before_ns_;             // likewise: when it may be made
+  int64_t not_judged_before_ns_ = 0;  // likewise: after it failed, when to try again
 };
 
 }  // namespace plimsoll::scheduler

@@ -256,6 +256,18 @@ TEST_F(DrawerTest, AFleetWithoutMachinesIsTriedAgain) {
   EXPECT_THAT(kept(), SizeIs(1));
 }
 
+TEST_F(DrawerTest, WhatCannotBeJudgedIsTriedAgainAHeartbeatLater) {
+  add_machines(kStart - 4 * kHeartbeatNs);
+  draw(kStart - 3 * kHeartbeatNs);
+  const int64_t due_ns = kept()[0].draw.due_ns;
+  auto database = *sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(database.run("ALTER TABLE drawn_machine RENAME TO gone"));
+  EXPECT_FALSE(drawer_->draw_if_due(due_ns, machines_));
+  EXPECT_EQ(drawer_->next_due_ns(), due_ns + kHeartbeatNs);
+  ASSERT_TRUE(database.run("ALTER TABLE gone RENAME TO drawn_machine"));
+  EXPECT_TRUE(drawer_->draw_if_due(due_ns + kHeartbeatNs, machines_));
+}
+
 TEST_F(DrawerTest, NobodyWeighsHimself) {
   add_machines(kStart - 4 * kHeartbeatNs);
   draw(kStart - 3 * kHeartbeatNs);
