@@ -11,6 +11,7 @@
 #include "bench/store/clock.h"
 #include "scheduler/draws/draw_plan.h"
 #include "scheduler/draws/population.h"
+#include "store/live/live_machine.h"
 
 namespace plimsoll::bench {
 namespace {

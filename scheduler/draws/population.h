@@ -40,7 +40,7 @@ struct Rotation {
   uint64_t seed = 0;
 };
 
-// A machine as it registered, and what it has of which jobs, each of which is there once. Borrows both.
+// A machine as it registered, and what it has of which jobs, each of which is there once, and has a name. Borrows both.
 struct Candidate {
   const wire::Machine* machine = nullptr;
   std::span<const store::PlacedJob> jobs = {};

@@ -279,6 +279,7 @@ Result<std::vector<InventoryMachine>> FleetHistory::inventory_at(int64_t time_ns
   return read ? Result<std::vector<InventoryMachine>>(std::move(inventory)) : propagate(read);
 }
 
+// Where a clock was set back, two rows may tell of the same time: the one from later on holds.
 Status FleetHistory::add_jobs(PastFleet& fleet) {
   PlacedJobs& jobs = fleet.jobs;
   const auto id_of = [&fleet](size_t machine) -> std::string_view {
@@ -286,9 +287,10 @@ Status FleetHistory::add_jobs(PastFleet& fleet) {
   };
   const auto read = sqlite::for_each_row(
       database_.query(
-          "SELECT machine_id, job, instances, unlimited, quota_cpus FROM placement WHERE since_ns <= ?1 "
-          "UNION ALL SELECT machine_id, job, instances, unlimited, quota_cpus FROM past_placement "
-          "WHERE until_ns > ?1 AND since_ns <= ?1 ORDER BY machine_id, job",
+          "SELECT machine_id, job, instances, unlimited, quota_cpus, since_ns FROM placement "
+          "WHERE since_ns <= ?1 "
+          "UNION ALL SELECT machine_id, job, instances, unlimited, quota_cpus, since_ns FROM past_placement "
+          "WHERE until_ns > ?1 AND since_ns <= ?1 ORDER BY machine_id, job, since_ns",
           fleet.at_ns),
       [&](const sqlite::Statement& row) {
         const std::string_view machine_id = row.text(0);

@@ -1,5 +1,7 @@
 #include "store/live/placed_jobs.h"
 
+#include "store/live/live_machine.h"
+
 namespace plimsoll::store {
 
 void PlacedJobs::add_machine() {
@@ -11,10 +13,15 @@ void PlacedJobs::add(const JobPlacement& placement) {
   if (is_new) {
     names_.push_back(placement.job);
   }
-  placed_.push_back({.job = found->second,
-                     .instances = static_cast<uint32_t>(placement.instances),
-                     .unlimited = static_cast<uint32_t>(placement.unlimited),
-                     .quota_cpus = placement.quota_cpus});
+  const PlacedJob placed{.job = found->second,
+                         .instances = static_cast<uint32_t>(placement.instances),
+                         .unlimited = static_cast<uint32_t>(placement.unlimited),
+                         .quota_cpus = placement.quota_cpus};
+  if (const auto before = of(machines() - 1); !before.empty() && before.back().job == placed.job) {
+    placed_.back() = placed;
+    return;
+  }
+  placed_.push_back(placed);
   ends_.back() = placed_.size();
 }
 

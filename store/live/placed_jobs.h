@@ -12,27 +12,27 @@
 #include <unordered_map>
 #include <vector>
 
-#include "store/live/live_machine.h"
-
 namespace plimsoll::store {
+
+struct JobPlacement;
 
 // What a machine has of a job.
 struct PlacedJob {
-  uint32_t job = 0;  // its number
+  uint32_t job = 0;  // its number in PlacedJobs
   uint32_t instances = 0;
   uint32_t unlimited = 0;  // of these, without a quota
   double quota_cpus = 0;   // of the others together
 };
 
-// 24 bytes for each job of each machine.
+// Up to twice 24 bytes for each job of each machine, as the list grows.
 class PlacedJobs {
  public:
-  // The number of instances that no job is known of.
+  // The number of the job without a name, of those instances that no job is known of.
   static constexpr uint32_t kUnnamed = 0;
 
   // One more, which has nothing yet.
   void add_machine();
-  // To the last machine, which has nothing of this job yet.
+  // To the last machine. What it has of a job is added once, or one after the other: then the last holds.
   void add(const JobPlacement& placement);
 
   size_t machines() const { return ends_.size(); }

@@ -126,7 +126,11 @@ TEST_F(OrderTest, InstancesOfNoKnownJobAreNoJob) {
   EXPECT_EQ(std::ranges::count_if(kept()[0].machines,
                                   [](const auto& machine) { return machine.window_start_ns > 0; }),
             4);
-  EXPECT_FALSE(drawer_->draw_by_order(order({}, {""}), kStart, machines_));
+  EXPECT_THAT(drawer_->draw_by_order(order({}, {""}), kStart, machines_).error().text(),
+              HasSubstr("none of 16 live machines is meant"));
+  add_machine("any0", "a", kStart, {"", "web"});
+  ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStart, machines_));
+  EXPECT_EQ(open_store().newest(1)->front().machines.size(), 1);
 }
 
 TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {

@@ -129,6 +129,15 @@ TEST_F(FleetHistoryTest, JobsHadTheQuotasOfThen) {
   EXPECT_THAT(at(500), ElementsAre("m1 4 CPUs live; db 1/0 5"));
 }
 
+TEST_F(FleetHistoryTest, AClockThatWasSetBackMakesNoJobTwo) {
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot"), 10, 1000));
+  ASSERT_TRUE(machines_.keep_census({"m1", 10, 10, {usage("db", "a", 1)}}));
+  ASSERT_TRUE(machines_.keep_census({"m1", 100, 10, {usage("db", "a", 2)}}));
+  ASSERT_TRUE(machines_.keep_census({"m1", 60, 10, {usage("db", "a", 3)}}));
+  EXPECT_THAT(at(59), ElementsAre("m1 4 CPUs live; db 1/0 1"));
+  EXPECT_THAT(at(70), ElementsAre("m1 4 CPUs live; db 1/0 3"));
+}
+
 TEST_F(FleetHistoryTest, TheInventoryWasThatOfThen) {
   ASSERT_TRUE(machines_.register_machine(machine("m1", "boot"), 100, 1000));
   ASSERT_TRUE(machines_.keep_inventory({{.id = "m1", .rack = "r1"}, {.id = "m2", .datacenter = "fra"}}, 200));

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "store/live/live_machine.h"
 #include "store/live/placed_jobs.h"
 
 namespace plimsoll::testing {

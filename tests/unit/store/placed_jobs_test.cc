@@ -30,6 +30,15 @@ TEST(PlacedJobs, AreThoseOfEachMachine) {
   EXPECT_THAT(lines_of(3), IsEmpty());
 }
 
+TEST(PlacedJobs, AreThereOncePerMachine) {
+  const PlacedJobs jobs =
+      plimsoll::testing::placed_jobs({{{"db", 1}}, {{"db", 2}, {"db", 3}, {"web", 1}}, {{"web", 4}}});
+  ASSERT_EQ(jobs.of(1).size(), 2);
+  EXPECT_EQ(jobs.of(0)[0].instances, 1);
+  EXPECT_EQ(jobs.of(1)[0].instances, 3) << "the last holds";
+  EXPECT_EQ(jobs.of(2)[0].instances, 4) << "of another machine";
+}
+
 TEST(PlacedJobs, HaveANumberOncePerName) {
   const PlacedJobs jobs = plimsoll::testing::placed_jobs({{{"db", 1}, {"web", 1}}, {{"", 1}, {"db", 1}}});
   EXPECT_EQ(jobs.of(0)[0].job, jobs.of(1)[1].job);
