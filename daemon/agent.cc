@@ -287,12 +287,14 @@ void Agent::keep_in_contact() {
   const bool registers = !registered_;
   if (const Status done = registers ? register_machine() : heartbeat(); !done) {
     log_warning("{}", done.error().text());
-    contact_retry_.failed(monotonic_now_ns(), asked_pause_ns_);
+    const int64_t failed_ns = monotonic_now_ns();
+    contact_retry_.failed(failed_ns);
+    contact_retry_.asked_to_wait(failed_ns, asked_pause_ns_);
     contact_due_ns_ = contact_retry_.due_ns();
     uploader_.not_before(contact_due_ns_);  // the server is in trouble: no more than one request a pause
     return;
   }
-  contact_retry_.succeeded(now_ns);
+  contact_retry_.succeeded();
   // Whoever has just registered, or has to, goes on at once.
   contact_due_ns_ = registers || !registered_ ? 0 : now_ns + heartbeat_interval_ns_;
 }

@@ -131,6 +131,7 @@ struct Listener::Server {
   MHD_Result answer(MHD_Connection* connection, const Exchange& exchange, Response response, bool closes);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
+  int64_t next_turn_s();
   Response too_many(const Route& route);
   void put_behind_others(Response& response);
   void hand_over(MHD_Connection* connection, Exchange& exchange);
@@ -310,18 +311,22 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
   return answer(connection, exchange, std::move(response), /*closes=*/false);
 }
 
+int64_t Listener::Server::next_turn_s() {
+  return return_times.next_s(monotonic_now_ns(), workers.pace_ns());
+}
+
 Response Listener::Server::too_many(const Route& route) {
-  Response response = unavailable(fmt::format("more requests to {} have come than may wait", route.path),
-                                  return_times.next_s(monotonic_now_ns(), workers.pace_ns()));
+  Response response =
+      unavailable(fmt::format("more requests to {} have come than may wait", route.path), next_turn_s());
   response.status = 429;
   return response;
 }
 
-// Who asked again at once would mostly be turned away, after sending a body that nobody reads.
+// With no place left, whoever asked again at once would be turned away after sending a body that nobody reads; with half
+// of them free they are not asked to wait, so that there is always work.
 void Listener::Server::put_behind_others(Response& response) {
   if (response.ok() && places.are_scarce()) {
-    response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER,
-                                  std::to_string(return_times.next_s(monotonic_now_ns(), workers.pace_ns())));
+    response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(next_turn_s()));
   }
 }
 

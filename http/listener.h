@@ -24,8 +24,8 @@ struct ListenerOptions {
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;
   // Those of handlers that take long, which hold up nobody else. So many of their requests may be received, wait or be handled at once;
-  // beyond it 429, with Retry-After such that no more clients come back than will be served by then. While half of them or more are,
-  // whoever has been served is asked by the same header to come again in turn, if at all.
+  // beyond it 429, with Retry-After such that no more clients come back than will be served by then. While at least half of these places
+  // are taken, a 200 has the same header: who has more to send comes again in turn.
   unsigned long_threads = 2;
   size_t max_long_requests = 512;
 

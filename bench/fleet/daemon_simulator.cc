@@ -156,7 +156,7 @@ void DaemonSimulator::take_heartbeat_reply(uint32_t number, const std::string& b
   std::map<std::string, wire::Assignment> assignments;
   for (const wire::Assignment& assignment : reply.assignments()) {
     const double window_end_s = now_s() + seconds_until(assignment.start_ns() + assignment.duration_ns());
-    if (window_end_s <= last_window_end_s_ && !daemons_[number].assignments.contains(assignment.id())) {
+    if (!daemons_[number].assignments.contains(assignment.id()) && window_end_s <= last_window_end_s_) {
       ++simulated_.assigned;
       ++ordered_;
       profiles_.order(number, assignment);

@@ -77,7 +77,7 @@ class DaemonSimulator {
   std::vector<Daemon> daemons_;
   std::multimap<double, MadeProfile> made_;  // by when they may be sent
   uint64_t ordered_ = 0;                     // profiles that are not sent yet
-  double last_window_end_s_ = 0;             // what is measured later is nobody's business any more
+  double last_window_end_s_ = 0;             // who measures longer is not waited for, nor counted
   Simulated simulated_;
 };
 

@@ -1,4 +1,4 @@
-// When to try again what has failed for now: pauses grow, and are random so that machines do not ask all at once.
+// When to ask a server again. Where it failed, pauses grow, and are random so that machines do not ask all at once.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,12 @@ class RetryTimer {
  public:
   explicit RetryTimer(uint64_t seed) : random_(seed) {}
 
-  // The next attempt is due at once, or after what the server asked for.
-  void succeeded(int64_t now_ns, int64_t asked_ns = 0);
-  // Each failure in a row doubles the pause, up to kLongestRetryNs; it is at least what the server asked for.
-  void failed(int64_t now_ns, int64_t asked_ns = 0);
+  // The next attempt is due at once.
+  void succeeded();
+  // Each failure in a row doubles the pause, up to kLongestRetryNs.
+  void failed(int64_t now_ns);
+  // The server asked for a pause, whatever came of the attempt.
+  void asked_to_wait(int64_t now_ns, int64_t asked_ns);
   // Leaves a later time as it is.
   void not_before(int64_t time_ns);
 

@@ -36,11 +36,13 @@ Uploader::Uploader(Spool& spool, std::function<void()> kernel_symbols_delivered)
 Status Uploader::send_oldest(http::Client& client) {
   asked_pause_ns_ = 0;
   Status done = send_and_settle(client);
+  const int64_t now_ns = monotonic_now_ns();
   if (done) {
-    retry_.succeeded(monotonic_now_ns(), asked_pause_ns_);
+    retry_.succeeded();
   } else {
-    retry_.failed(monotonic_now_ns(), asked_pause_ns_);
+    retry_.failed(now_ns);
   }
+  retry_.asked_to_wait(now_ns, asked_pause_ns_);
   return done;
 }
 

@@ -171,7 +171,7 @@ TEST(RetryTimer, PausesGrowWithFailuresInARow) {
     EXPECT_LE(timer.due_ns(), 1000 + longest_ns) << i;
     longest_ns = std::min(kLongestRetryNs, 2 * longest_ns);
   }
-  timer.succeeded(2000);
+  timer.succeeded();
   EXPECT_EQ(timer.due_ns(), 0);
   timer.failed(1000);
   EXPECT_LE(timer.due_ns(), 1000 + kFirstRetryNs);
@@ -189,14 +189,26 @@ TEST(RetryTimer, MachinesDoNotAskAllAtOnce) {
 
 TEST(RetryTimer, IsNotSilencedForever) {
   RetryTimer timer(7);
-  timer.failed(0, 24 * 3600 * kNsPerSecond);
+  timer.failed(0);
+  timer.asked_to_wait(0, 24 * 3600 * kNsPerSecond);
   EXPECT_EQ(timer.due_ns(), kLongestAskedRetryNs);
   timer.not_before(5);
   EXPECT_EQ(timer.due_ns(), kLongestAskedRetryNs);
   timer.not_before(2 * kLongestAskedRetryNs);
   EXPECT_EQ(timer.due_ns(), 2 * kLongestAskedRetryNs);
-  timer.succeeded(0, 24 * 3600 * kNsPerSecond);
-  EXPECT_EQ(timer.due_ns(), kLongestAskedRetryNs);
+}
+
+TEST(RetryTimer, PausesAreAtLeastWhatWasAskedFor) {
+  RetryTimer timer(7);
+  timer.failed(1000);
+  const int64_t due_ns = timer.due_ns();
+  timer.asked_to_wait(1000, 1);
+  EXPECT_EQ(timer.due_ns(), due_ns) << "its own is longer";
+  timer.asked_to_wait(1000, kNsPerSecond);
+  EXPECT_EQ(timer.due_ns(), 1000 + kNsPerSecond);
+  timer.succeeded();
+  timer.asked_to_wait(2000, 0);
+  EXPECT_EQ(timer.due_ns(), 0);
 }
 
 }  // namespace

@@ -509,12 +509,13 @@ TEST(Http, AnswersShortRequestsWhileLongOnesAreHandled) {
 }
 
 TEST(Http, RefusesMoreLongRequestsThanMayWait) {
-  std::latch entered(1);
+  std::atomic_flag entered;
   std::latch release(1);
   const auto listener = started({long_route(
                                     "PUT", "/long",
                                     [&](const Request& request) {
-                                      entered.count_down();
+                                      entered.test_and_set();
+                                      entered.notify_all();
                                       release.wait();
                                       return text_response(std::to_string(request.body.size()));
                                     },
@@ -522,7 +523,7 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
                                 {.long_threads = 1, .max_long_requests = 1});
   auto running = std::async(std::launch::async,
                             [&] { return client_of(*listener).send("PUT", "/long", "the only one"); });
-  entered.wait();
+  entered.wait(false);
   Client client = client_of(*listener);
   for (const size_t size : {0UL, 100'000UL, 3UL << 20}) {
     const auto refused = client.send("PUT", "/long", std::string(size, 'a'));
@@ -540,12 +541,13 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
 }
 
 TEST(Http, AsksWhomItServedToComeInTurnWhileOthersWait) {
-  std::latch entered(1);
+  std::atomic_flag entered;
   std::latch release(1);
   const auto listener = started({long_route(
                                     "PUT", "/long",
                                     [&](const Request& request) {
-                                      entered.count_down();
+                                      entered.test_and_set();
+                                      entered.notify_all();
                                       release.wait();
                                       return echo(request);
                                     },
@@ -556,7 +558,7 @@ TEST(Http, AsksWhomItServedToComeInTurnWhileOthersWait) {
                       [&, body] { return client_of(*listener).send("PUT", "/long", body); });
   };
   auto first = send("first");
-  entered.wait();
+  entered.wait(false);
   auto second = send("second");
   ASSERT_TRUE(wait_until([&] { return listener->buffered_bytes() == 11; })) << "both bodies are there";
   release.count_down();
