@@ -9,6 +9,9 @@
 namespace plimsoll {
 
 inline constexpr int64_t kNsPerSecond = 1'000'000'000;
+inline constexpr int64_t kNsPerMs = 1'000'000;
+inline constexpr int64_t kNsPerMinute = 60 * kNsPerSecond;
+inline constexpr int64_t kNsPerHour = 60 * kNsPerMinute;
 
 int64_t wall_now_ns();       // CLOCK_REALTIME, nanoseconds since 1970
 int64_t monotonic_now_ns();  // CLOCK_MONOTONIC, the clock of our perf events

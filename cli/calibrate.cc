@@ -27,7 +27,7 @@ constexpr size_t kControl = 1;
 constexpr size_t kFirstRate = 2;
 
 // Of each arm, by round.
-using Times = std::vector<std::vector<double>>;
+using TimesByRound = std::vector<std::vector<double>>;
 
 class Progress {
  public:
@@ -64,10 +64,10 @@ uint32_t rate_of(size_t arm, const CalibrateOptions& options) {
   return arm < kFirstRate ? 0 : options.rates_hz[arm - kFirstRate];
 }
 
-Result<Times> measure(const CalibrateOptions& options, ProfiledRuns& runs) {
+Result<TimesByRound> measure(const CalibrateOptions& options, ProfiledRuns& runs) {
   std::vector<size_t> arms(kFirstRate + options.rates_hz.size());
   std::iota(arms.begin(), arms.end(), size_t{0});
-  Times times(arms.size());
+  TimesByRound times(arms.size());
   Progress progress(options.rounds * arms.size() + 1);
   std::mt19937_64 random(std::random_device{}());
   // What the first run reads from the disk the others find in memory.
@@ -95,7 +95,7 @@ struct Findings {
   std::optional<size_t> permitted;  // its place
 };
 
-Result<Findings> judge(const CalibrateOptions& options, const Times& times) {
+Result<Findings> judge(const CalibrateOptions& options, const TimesByRound& times) {
   Findings findings;
   for (size_t arm = kControl; arm < times.size(); ++arm) {
     const auto slowdown =

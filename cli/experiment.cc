@@ -67,13 +67,13 @@ query::ExperimentText text_of(const config::ExperimentConfig& config) {
           .ratio = config.ratio};
 }
 
-struct Times {
+struct AskedTimes {
   std::string since;  // texts as --since takes them
   std::string until;  // empty: now
 };
 
 Result<query::Arm> ask_arm(const ExperimentOptions& options, const config::ExperimentConfig& config,
-                           const std::vector<std::string>& filters, const Times& times) {
+                           const std::vector<std::string>& filters, const AskedTimes& times) {
   TableOptions asked;
   asked.source = options.source;
   for (const auto* where : {&filters, &config.both}) {
@@ -102,7 +102,7 @@ struct Arms {
 };
 
 Result<Arms> ask_arms(const ExperimentOptions& options, const config::ExperimentConfig& config) {
-  const Times times{.since = config.since, .until = config.until};
+  const AskedTimes times{.since = config.since, .until = config.until};
   auto control = ask_arm(options, config, config.control, times);
   if (!control) {
     return propagate(control, "the control");
@@ -122,7 +122,7 @@ Status ask_early_shares(const ExperimentOptions& options, const config::Experime
   }
   const int64_t from_ns = std::min(arms.control.from_ns, arms.test.from_ns);
   const int64_t to_ns = std::max(arms.control.to_ns, arms.test.to_ns);
-  const Times early{.since = config.since, .until = format_time(from_ns + (to_ns - from_ns) / 2)};
+  const AskedTimes early{.since = config.since, .until = format_time(from_ns + (to_ns - from_ns) / 2)};
   for (const auto& [filters, arm] :
        {std::pair(&config.control, &arms.control), std::pair(&config.test, &arms.test)}) {
     const auto in_half = ask_arm(options, config, *filters, early);
@@ -152,7 +152,7 @@ bool may_pass(const Error& error) {
 }
 
 // The week before the test.
-Times history_of(const config::ExperimentConfig& config) {
+AskedTimes history_of(const config::ExperimentConfig& config) {
   const int64_t since_ns = parse_time_ns(config.since, wall_now_ns()).value_or(wall_now_ns());
   return {.since = format_time(since_ns - kHistoryNs), .until = format_time(since_ns)};
 }
@@ -191,8 +191,8 @@ Status run_experiment_plan(const ExperimentPlanOptions& options) {
   if (!config) {
     return propagate(config);
   }
-  const Times times =
-      options.since.empty() ? history_of(*config) : Times{.since = options.since, .until = config->until};
+  const AskedTimes times =
+      options.since.empty() ? history_of(*config) : AskedTimes{.since = options.since, .until = config->until};
   const auto quotas = ask_quotas(options.experiment);
   if (!quotas) {
     return propagate(quotas);

@@ -6,7 +6,6 @@
 namespace plimsoll::config {
 
 std::vector<Key> DaemonConfig::keys() {
-  constexpr int64_t kHourNs = 3600 * kNsPerSecond;
   return {
       {"daemon.server", "Address and port (or URL) of the server's fleet listener. Default: this machine.",
        &server},
@@ -80,7 +79,7 @@ std::vector<Key> DaemonConfig::keys() {
        "Memory that the daemon may have resident. Before it has more, it ends the window early.",
        SizeBytes{&max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
       {"limits.max_window", "Longest raw profile that a server may ask for.", DurationNs{&max_window_ns},
-       Range{kNsPerSecond, 24 * kHourNs}},
+       Range{kNsPerSecond, 24 * kNsPerHour}},
       {"limits.events",
        "Events that a server may ask for, each by its name: \"cycles\" does not permit \"cpu/event=0x3c/\".\n"
        "Default: none named, which permits all (docs/events.md).",
@@ -90,7 +89,7 @@ std::vector<Key> DaemonConfig::keys() {
        SizeBytes{&max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},
       {"limits.max_spool_age",
        "Longest time that a profile waits to be sent. The server knows profiles it has accepted for longer.",
-       DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, int64_t{30} * 24 * kHourNs}},
+       DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, int64_t{30} * 24 * kNsPerHour}},
       {"count.groups",
        "Control groups whose events are counted exactly, besides what is sampled: regular expressions, each "
        "for a part of\n"
@@ -114,7 +113,7 @@ std::vector<Key> DaemonConfig::keys() {
        "content: pprof, or the text of heap and contention profiles. Default: none.",
        &scrape_endpoints},
       {"scrape.interval", "Time between two scrapes of an endpoint, on average.",
-       DurationNs{&scrape_interval_ns}, Range{kNsPerSecond, 24 * kHourNs}},
+       DurationNs{&scrape_interval_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"scrape.timeout", "Longest time that one scrape may take.", DurationNs{&scrape_timeout_ns},
        Range{kNsPerSecond / 10, 300 * kNsPerSecond}},
       {"scrape.max_bytes", "Largest profile that is taken from an application.", SizeBytes{&scrape_max_bytes},

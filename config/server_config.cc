@@ -56,7 +56,6 @@ std::vector<Key> AccessToken::keys() {
 }
 
 std::vector<Key> ServerConfig::keys() {
-  constexpr int64_t kHourNs = 3600 * kNsPerSecond;
   constexpr int64_t kMillisecondNs = kNsPerSecond / 1000;
   return {
       {"server.data",
@@ -105,12 +104,12 @@ std::vector<Key> ServerConfig::keys() {
        "How much of a thread's stack is copied with a sample. Deeper stacks end unfinished.",
        SizeBytes{&collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
       {"collect.window", "Length of one raw profile: for how long a drawn machine measures.",
-       DurationNs{&collect_window_ns}, Range{100 * kMillisecondNs, kHourNs}},
+       DurationNs{&collect_window_ns}, Range{100 * kMillisecondNs, kNsPerHour}},
       {"draw.interval",
        "How often random machines are drawn, in whole seconds; those measure once in the interval, as many "
        "as may at the same time.\n"
        "Default: 0, which means that every machine collects all the time.",
-       DurationNs{&draw_interval_ns}, Range{0, 168 * kHourNs}},
+       DurationNs{&draw_interval_ns}, Range{0, 168 * kNsPerHour}},
       {"draw.percent", "Of the machines that are alive, how many are drawn, in percent.", &draw_percent,
        Range{0, 100}},
       {"draw.machines", "How many are drawn, in place of percent. Default: 0, which means by percent.",
@@ -147,7 +146,7 @@ std::vector<Key> ServerConfig::keys() {
        "drawn "
        "with a larger probability\n"
        "than turns allow, whatever minima ask for. Default: 0, which means that chance alone decides.",
-       DurationNs{&draw_cooling_ns}, Range{0, 168 * kHourNs}},
+       DurationNs{&draw_cooling_ns}, Range{0, 168 * kNsPerHour}},
       {"draw.event_sets",
        "Sets of events that take turns over draws, each as names with spaces between, such as\n"
        "[\"cycles instructions\", \"cache-misses branch-misses\"]. Default: none, which means collect.events "
@@ -156,7 +155,7 @@ std::vector<Key> ServerConfig::keys() {
       {"draw.grace",
        "How long after its window a draw waits for profiles. Those that come later count as well, and are "
        "called late.",
-       DurationNs{&draw_grace_ns}, Range{0, 24 * kHourNs}},
+       DurationNs{&draw_grace_ns}, Range{0, 24 * kNsPerHour}},
       {"draw.stop_percent",
        "Of the machines told to measure within an hour, how many may fail, in percent. Where more do, the "
        "event set, daemon version\n"
@@ -168,7 +167,7 @@ std::vector<Key> ServerConfig::keys() {
        "How long what was stopped is let alone before one machine of it is tried again, then a tenth, then "
        "all. Doubles each\n"
        "time that it fails again.",
-       DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kHourNs}},
+       DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"inventory.machines",
        "File, or URL with http:// or https://, of what is known of machines: CSV whose first line names "
        "columns, or a "
@@ -183,9 +182,9 @@ std::vector<Key> ServerConfig::keys() {
        "weight. It holds against what machines count themselves. Names are to be those that profiles have.",
        &inventory_jobs},
       {"inventory.interval", "How often it is read again.", DurationNs{&inventory_interval_ns},
-       Range{kNsPerSecond, 24 * kHourNs}},
+       Range{kNsPerSecond, 24 * kNsPerHour}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
-       Range{100 * kMillisecondNs, kHourNs / 6}},
+       Range{100 * kMillisecondNs, kNsPerHour / 6}},
       {"fleet.max_connections",
        "Daemons that may be connected at once; others wait. Each keeps its connection where heartbeats come "
        "every 30 s or more\n"
@@ -194,7 +193,7 @@ std::vector<Key> ServerConfig::keys() {
       {"fleet.forget_after",
        "Machines that were not heard of for so long are forgotten, and what the fleet was like so long ago: "
        "attributes, the inventory,\nwhich job ran where with which quota. What was measured stays.",
-       DurationNs{&fleet_forget_after_ns}, Range{kHourNs, int64_t{10} * 365 * 24 * kHourNs}},
+       DurationNs{&fleet_forget_after_ns}, Range{kNsPerHour, int64_t{10} * 365 * 24 * kNsPerHour}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},
       {"store.max_segment_rows",
@@ -208,7 +207,7 @@ std::vector<Key> ServerConfig::keys() {
        "(.build-id/xx/yyyy.debug), or below the path of the binary's folder.",
        &symbol_debug_roots},
       {"symbols.retry", "How often to look whether better symbols have appeared for binaries that lack some.",
-       DurationNs{&symbol_retry_ns}, Range{kNsPerSecond, 24 * kHourNs}},
+       DurationNs{&symbol_retry_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"symbols.max_memory_bytes",
        "Most memory for the process that reads a binary's symbols; mapped files do not count. A binary that\n"
        "takes more has the names of its symbol table, without files and lines.",

@@ -22,7 +22,7 @@ std::string key_below(const std::string& parent, std::string_view part) {
   return parent.empty() ? text : parent + "." + text;
 }
 
-std::string kind_of(const toml::node& node) {
+std::string kind_of_node(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table:
       return "a table";
@@ -51,7 +51,7 @@ Value list_value(const toml::array& array, int depth) {
   for (const toml::node& element : array) {
     const auto* const text = element.as_string();
     if (text == nullptr) {
-      return OtherValue{kind_of(array)};
+      return OtherValue{kind_of_node(array)};
     }
     list.push_back(text->get());
   }
@@ -74,7 +74,7 @@ Value value_of(const toml::node& node, int depth) {
   if (const auto* const array = node.as_array()) {
     return list_value(*array, depth);
   }
-  return OtherValue{kind_of(node)};
+  return OtherValue{kind_of_node(node)};
 }
 
 void flatten(const toml::table& table, const std::string& parent, int depth,

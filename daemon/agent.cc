@@ -21,7 +21,6 @@ namespace {
 constexpr std::string_view kProtobuf = "application/x-protobuf";
 constexpr int64_t kShortestHeartbeatNs = 200'000'000;
 constexpr int64_t kFlushNs = 5 * kNsPerSecond;
-constexpr int64_t kNsPerMs = kNsPerSecond / 1000;
 constexpr unsigned kUnauthorized = 401;
 constexpr int64_t kRequestTimeoutMs = 20'000;
 // A wall clock further off than this is corrected, and the profile says so.

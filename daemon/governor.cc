@@ -17,15 +17,14 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kSlotNs = kNsPerSecond / 2;
-constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr size_t kRecentSlots = 5;
 constexpr size_t kFewestSlots = 3;  // that decide anything
 constexpr size_t kCalmSlots = 20;
 constexpr uint32_t kLargestSlowdown = 1024;
 constexpr double kSlowdownOfPause = 4;
 
-// Shares of the limit. Below kMost, so that the minute's budget has room for moments that are more expensive.
-constexpr double kMost = 0.75;
+// Shares of the limit. Below kMaxShareOfLimit, so that the minute's budget has room for moments that are more expensive.
+constexpr double kMaxShareOfLimit = 0.75;
 constexpr double kAimedAt = 0.55;
 constexpr double kCalm = 0.35;  // twice that is still below what is aimed at
 
@@ -102,7 +101,7 @@ void Governor::close_slot(int64_t now_ns) {
       static_cast<double>(open_slot_.cpu_ns) / static_cast<double>(now_ns - open_slot_.end_ns);
   slots_.push_back({now_ns, open_slot_.cpu_ns});
   open_slot_ = {now_ns, 0};
-  while (slots_.front().end_ns <= now_ns - kMinuteNs) {
+  while (slots_.front().end_ns <= now_ns - kNsPerMinute) {
     slots_.pop_front();
   }
   if (is_paused_) {
@@ -127,7 +126,7 @@ void Governor::adapt_slowdown(double slot_share) {
   const auto recent_slots = static_cast<ptrdiff_t>(std::min(shares_.size(), kRecentSlots));
   const double recent = median({shares_.end() - recent_slots, shares_.end()});
   const bool is_calm = shares_.size() == kCalmSlots && mean(shares_) < kCalm * budget_.cpu_share;
-  if (recent > kMost * budget_.cpu_share) {
+  if (recent > kMaxShareOfLimit * budget_.cpu_share) {
     slow_down(recent / (kAimedAt * budget_.cpu_share));
   } else if (used_of_budget() > kScarce && shares_.size() >= kRecentSlots) {
     slow_down(2);
@@ -151,7 +150,7 @@ int64_t Governor::minute_cpu_ns() const {
 }
 
 double Governor::used_of_budget() const {
-  return static_cast<double>(minute_cpu_ns()) / (budget_.cpu_share * static_cast<double>(kMinuteNs));
+  return static_cast<double>(minute_cpu_ns()) / (budget_.cpu_share * static_cast<double>(kNsPerMinute));
 }
 
 uint32_t Governor::slowdown() const {
@@ -174,7 +173,7 @@ bool Governor::is_over_memory() const {
 
 Governor::State Governor::state() const {
   const std::lock_guard lock(mutex_);
-  const int64_t observed_for_ns = std::clamp<int64_t>(observed_ns_ - started_ns_, kSlotNs, kMinuteNs);
+  const int64_t observed_for_ns = std::clamp<int64_t>(observed_ns_ - started_ns_, kSlotNs, kNsPerMinute);
   return {usage_, peak_resident_bytes_,
           static_cast<double>(minute_cpu_ns()) / static_cast<double>(observed_for_ns), slowdown_};
 }

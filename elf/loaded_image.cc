@@ -14,7 +14,7 @@ constexpr uint16_t kMaxProgramHeaders = 1024;
 constexpr uint64_t kMaxNoteBytes = 64 << 10;
 constexpr uint64_t kMaxReadBytes = uint64_t{64} << 20;
 constexpr uint64_t kMaxInflatedBytes = uint64_t{32} << 20;
-constexpr uint16_t kMaxSections = 4096;
+constexpr uint16_t kMaxLoadedSections = 4096;
 
 // The part of what `read` reads that begins at `start`.
 ReadAt part_of(ReadAt read, uint64_t start, uint64_t size_bytes) {
@@ -100,7 +100,7 @@ Status LoadedImage::read_headers() {
     return propagate(table, "reading the ELF program headers");
   }
   section_headers_offset_ = header.e_shentsize == sizeof(Elf64_Shdr) ? header.e_shoff : 0;
-  section_count_ = std::min(header.e_shnum, kMaxSections);
+  section_count_ = std::min(header.e_shnum, kMaxLoadedSections);
   section_names_ = header.e_shstrndx;
   std::vector<Elf64_Phdr> notes;
   bool is_program = header.e_type == ET_EXEC;

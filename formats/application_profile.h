@@ -13,6 +13,10 @@
 
 namespace plimsoll::formats {
 
+// Of one mapping, and mappings of one profile.
+inline constexpr size_t kMaxBuildIdBytes = 64;
+inline constexpr size_t kMaxMappings = 65'536;
+
 // Bounds on what is read, checked before anything of that size is allocated.
 struct Limits {
   uint64_t max_encoded_bytes = uint64_t{64} << 20;

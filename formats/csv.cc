@@ -9,9 +9,9 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Takes rows off a text.
-class Reader {
+class CsvReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit CsvReader(std::string_view text) : rest_(text) {}
 
   bool is_at_end() const { return rest_.empty(); }
 
@@ -101,7 +101,7 @@ Result<CsvTable> read_csv(std::string_view text) {
     text.remove_prefix(kByteOrderMark.size());
   }
   CsvTable table;
-  for (Reader reader(text); !reader.is_at_end();) {
+  for (CsvReader reader(text); !reader.is_at_end();) {
     auto row = reader.next();
     if (!row) {
       return propagate(row);

@@ -4,13 +4,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/time.h"
 #include "formats/legacy_rows.h"
 #include "formats/text_scanner.h"
 
 namespace plimsoll::formats {
 namespace {
 
-struct Header {
+struct ContentionHeader {
   int64_t cycles_per_second = 0;  // 0: not told
   int64_t sampling_period = 1;
   int64_t ms_since_reset = 0;
@@ -18,7 +19,7 @@ struct Header {
 };
 
 // True where the line is "KEY = INTEGER" with a key that belongs here.
-bool take_attribute(std::string_view line, Header& header) {
+bool take_attribute(std::string_view line, ContentionHeader& header) {
   struct Attribute {
     std::string_view key;
     int64_t* value;
@@ -48,7 +49,7 @@ bool take_attribute(std::string_view line, Header& header) {
 }
 
 // Delays come in cycles of the processor.
-std::optional<int64_t> delay_ns(int64_t cycles, const Header& header) {
+std::optional<int64_t> delay_ns(int64_t cycles, const ContentionHeader& header) {
   if (header.sampling_period == 0 || header.cycles_per_second == 0) {
     return cycles;
   }
@@ -56,7 +57,7 @@ std::optional<int64_t> delay_ns(int64_t cycles, const Header& header) {
   return whole(static_cast<double>(cycles) * static_cast<double>(header.sampling_period) / cycles_per_ns);
 }
 
-std::optional<int64_t> contentions(int64_t sampled, const Header& header) {
+std::optional<int64_t> contentions(int64_t sampled, const ContentionHeader& header) {
   int64_t scaled = sampled;
   const bool overflows =
       header.sampling_period > 0 && __builtin_mul_overflow(sampled, header.sampling_period, &scaled);
@@ -64,7 +65,7 @@ std::optional<int64_t> contentions(int64_t sampled, const Header& header) {
 }
 
 // "CYCLES COUNT @ ADDRESSES" as contentions and nanoseconds.
-bool take_row(std::string_view line, const Header& header, std::array<int64_t, 2>& values,
+bool take_row(std::string_view line, const ContentionHeader& header, std::array<int64_t, 2>& values,
               std::vector<uint64_t>& addresses) {
   TextScanner scanner(line);
   const auto cycles = scanner.take_integer();
@@ -81,8 +82,7 @@ bool take_row(std::string_view line, const Header& header, std::array<int64_t, 2
   return true;
 }
 
-ApplicationProfile profile_of(const Header& header) {
-  constexpr int64_t kNsPerMs = 1'000'000;
+ApplicationProfile profile_of(const ContentionHeader& header) {
   ApplicationProfile profile;
   profile.types = {{"contentions", "count"}, {"delay", "nanoseconds"}};
   profile.period_type = {"contentions", "count"};
@@ -107,7 +107,7 @@ Result<ApplicationProfile> read_legacy_contention(std::string_view text, const L
   if (!looks_like_legacy_contention(first)) {
     return bad_line(lines, first, "the header of a contention profile");
   }
-  Header header;
+  ContentionHeader header;
   auto line = lines.next();
   while (line && (is_blank_or_comment(*line) || line->find('=') != std::string_view::npos)) {
     if (!is_blank_or_comment(*line) && !take_attribute(*line, header)) {

@@ -20,7 +20,7 @@ struct Numbers {
   HeapValues allocated;
 };
 
-struct Header {
+struct HeapHeader {
   Numbers totals;
   bool is_growth = false;
   int64_t period_bytes = 1;
@@ -41,7 +41,7 @@ std::optional<Numbers> take_numbers(TextScanner& line) {
 }
 
 // "heap_v2/524288": the dialect, and how far apart its samples are.
-bool take_dialect(std::string_view dialect, Header& header) {
+bool take_dialect(std::string_view dialect, HeapHeader& header) {
   const size_t slash = std::min(dialect.find('/'), dialect.size());
   const std::string_view name = dialect.substr(0, slash);
   int64_t period_bytes = 0;
@@ -66,10 +66,10 @@ bool take_dialect(std::string_view dialect, Header& header) {
   return true;
 }
 
-Result<Header> read_header(const LineReader& lines, std::string_view text) {
+Result<HeapHeader> read_header(const LineReader& lines, std::string_view text) {
   TextScanner line(text);
   line.take(kStart);
-  Header header;
+  HeapHeader header;
   const auto totals = take_numbers(line);
   if (!totals || !line.take("@") || !take_dialect(line.take_word(), header)) {
     return bad_line(lines, text, "the header of a heap profile that is known here");
@@ -78,7 +78,7 @@ Result<Header> read_header(const LineReader& lines, std::string_view text) {
   return header;
 }
 
-bool has_allocations(const Header& header) {
+bool has_allocations(const HeapHeader& header) {
   const auto says_more = [](int64_t allocated, int64_t inuse) {
     return allocated != inuse && allocated != 0;
   };
@@ -86,7 +86,7 @@ bool has_allocations(const Header& header) {
                                says_more(header.totals.allocated.bytes, header.totals.inuse.bytes));
 }
 
-std::vector<ValueType> types_of(const Header& header) {
+std::vector<ValueType> types_of(const HeapHeader& header) {
   if (header.is_growth) {
     return {{"growth_objects", "count"}, {"growth_space", "bytes"}};
   }

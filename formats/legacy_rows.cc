@@ -6,7 +6,6 @@
 namespace plimsoll::formats {
 namespace {
 
-constexpr size_t kMaxMappings = 65'536;
 
 }  // namespace
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxVariables = 16;
-constexpr size_t kMaxBuildIdBytes = 64;
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 

@@ -21,9 +21,7 @@ using google::protobuf::internal::WireFormatLite;
 // One sample, mapping, location or function; more is no profile. Bounds what Protobuf builds of it.
 constexpr uint64_t kMaxPartBytes = uint64_t{1} << 20;
 constexpr size_t kMaxTextBytes = 4000;
-constexpr size_t kMaxBuildIdBytes = 64;
 constexpr size_t kMaxTypes = 100;
-constexpr size_t kMaxMappings = 65'536;
 
 template <typename... Args>
 std::unexpected<Error> corrupt(std::string field, fmt::format_string<Args...> format, Args&&... args) {
@@ -104,14 +102,14 @@ class IdTable {
   boost::unordered_flat_map<uint64_t, uint32_t> places_;
 };
 
-class Reader {
+class PprofReader {
  public:
-  Reader(const Parts& parts, const Limits& limits) : parts_(parts), limits_(limits) {}
+  PprofReader(const Parts& parts, const Limits& limits) : parts_(parts), limits_(limits) {}
 
   Result<ApplicationProfile> read() {
     read_texts();
-    for (const auto step : {&Reader::read_types, &Reader::read_mappings, &Reader::read_functions,
-                            &Reader::read_locations, &Reader::read_samples, &Reader::read_header}) {
+    for (const auto step : {&PprofReader::read_types, &PprofReader::read_mappings, &PprofReader::read_functions,
+                            &PprofReader::read_locations, &PprofReader::read_samples, &PprofReader::read_header}) {
       if (auto done = (this->*step)(); !done) {
         return propagate(done);
       }
@@ -331,7 +329,7 @@ Result<ApplicationProfile> read_pprof(Bytes encoded, const Limits& limits) {
   if (!parts) {
     return propagate(parts);
   }
-  return Reader(*parts, limits).read();
+  return PprofReader(*parts, limits).read();
 }
 
 }  // namespace plimsoll::formats

@@ -6,7 +6,7 @@ namespace plimsoll::server {
 namespace {
 
 // After a failure (disk full, say) it tries again this often.
-constexpr std::chrono::nanoseconds kRetryInterval = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kMaxNamingRetry = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -35,7 +35,7 @@ Status NamingThread::status() {
 
 bool NamingThread::wait_for_work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, stop, status_ ? retry_ : std::min(retry_, kRetryInterval),
+  wake_.wait_for(lock, stop, status_ ? retry_ : std::min(retry_, kMaxNamingRetry),
                  [this] { return pending_; });
   const bool is_over = stop.stop_requested() && !pending_;
   pending_ = false;

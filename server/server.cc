@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kGatherInterval{1000};
 
 // After a failure (disk full, say) it tries again this often.
-constexpr std::chrono::nanoseconds kRetryInterval = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kRowRetryInterval = std::chrono::seconds(2);
 
 // Daemons' requests have short heads, and there are many daemons.
 constexpr size_t kFleetConnectionBytes = 8UL << 10;
@@ -236,7 +236,7 @@ bool Server::wait_for_work() {
   if (build_status_) {
     wake_.wait(lock, has_work);
   } else {
-    wake_.wait_for(lock, kRetryInterval, has_work);
+    wake_.wait_for(lock, kRowRetryInterval, has_work);
     pending_ = true;
   }
   if (!pending_ && stopping_) {

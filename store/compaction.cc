@@ -41,12 +41,6 @@ std::string name_for(const std::vector<SegmentEntry>& inputs) {
   return next_generation_of(std::ranges::max(inputs, {}, &SegmentEntry::file).file);
 }
 
-// The file itself is at fault, and will be the next time.
-bool is_damage(const Error& error) {
-  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported ||
-         error.code == ErrorCode::kNotFound;
-}
-
 Result<std::shared_ptr<const Segment>> open_segment(const std::string& path, uint64_t rows_expected) {
   auto segment = Segment::open(path);
   if (!segment) {

@@ -102,11 +102,6 @@ class Conversion {
   const RowOrder& order_;
 };
 
-bool is_damage(const Error& error) {
-  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported ||
-         error.code == ErrorCode::kNotFound;
-}
-
 }  // namespace
 
 Status convert_segments(const std::string& catalogue_path, const std::string& segments_path) {

@@ -15,7 +15,7 @@ namespace plimsoll::perf {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = 64 << 10;
-constexpr size_t kMaxNames = 4096;
+constexpr size_t kMaxPmuNames = 4096;
 
 std::string first_line(const std::string& path) {
   const auto text = read_file(path, kMaxFileBytes);
@@ -27,7 +27,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end;
-       !error && entry != end && names.size() < kMaxNames; entry.increment(error)) {
+       !error && entry != end && names.size() < kMaxPmuNames; entry.increment(error)) {
     names.push_back(entry->path().filename().string());
   }
   std::ranges::sort(names);

@@ -12,13 +12,13 @@ namespace plimsoll::perf {
 namespace {
 
 constexpr uint64_t kMaxIdBytes = 64;
-constexpr size_t kMaxNames = 16384;
+constexpr size_t kMaxTracepointNames = 16384;
 
 std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end;
-       !error && entry != end && names.size() < kMaxNames; entry.increment(error)) {
+       !error && entry != end && names.size() < kMaxTracepointNames; entry.increment(error)) {
     if (entry->is_directory(error)) {
       names.push_back(entry->path().filename().string());
     }

@@ -190,9 +190,9 @@ void Walker::follow_chain(const FramePointerChain& chain, uint64_t return_addres
 
 bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Registers& frame,
                   const StackCopy& stack, StackEnd& end) {
-  static constexpr FrameRule kNone;
+  static constexpr FrameRule kNoRule;
   next_is_exact_ = false;
-  const FrameRule& rule = place.table == nullptr ? kNone : rules_.find(*place.table, place.elf_address);
+  const FrameRule& rule = place.table == nullptr ? kNoRule : rules_.find(*place.table, place.elf_address);
   switch (rule.kind) {
     case FrameRule::Kind::kCommon:
       only_frame_pointers_ = false;

@@ -6,7 +6,6 @@ namespace plimsoll::perf_data {
 namespace {
 
 constexpr size_t kMagicBytes = 8;
-constexpr uint64_t kPipeHeaderBytes = 16;
 
 struct FixedPart {
   uint64_t magic;

@@ -29,6 +29,8 @@ enum class Feature : uint64_t {
   kClockData = 29,
 };
 inline constexpr unsigned kFeatureBits = 256;
+// All that stands before the first record of a recording that was written into a pipe.
+inline constexpr uint64_t kPipeHeaderBytes = 16;
 
 struct FileHeader {
   // Written into a pipe: everything follows as records, and the fields below say nothing.

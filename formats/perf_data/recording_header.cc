@@ -185,7 +185,6 @@ Result<RecordingHeader> read_recording_header(BlockReader& file, const Limits& l
   Metadata& metadata = result.metadata;
   Status read;
   if (header->is_pipe) {
-    constexpr uint64_t kPipeHeaderBytes = 16;
     result.records = {kPipeHeaderBytes, file.size_bytes() - kPipeHeaderBytes};
     read = read_descriptions(file, result.records, limits, metadata);
   } else {

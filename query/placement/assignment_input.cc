@@ -13,7 +13,6 @@ namespace {
 
 using Row = formats::CsvTable::Row;
 
-constexpr double kNsPerSecondOfCpu = 1e9;
 // By how much of a job's load today's may differ from it.
 constexpr double kLoadTolerance = 1e-6;
 
@@ -96,7 +95,7 @@ class Reader {
           "CPU-nanoseconds a "
           "second with ns_per_instruction, where \"cpus\", of 1e9 each, may stand for it");
     }
-    const double factor = has_cpus ? kNsPerSecondOfCpu : 1;
+    const double factor = has_cpus ? kCpuNsPerSecond : 1;
     for (const Row& row : rows->rows()) {
       const auto capacity = rows->positive(row, has_cpus ? "cpus" : "capacity");
       if (!capacity) {

@@ -10,7 +10,6 @@ namespace plimsoll::query {
 namespace {
 
 constexpr size_t kMostNamed = 5;
-constexpr double kNsPerSecondOfCpu = 1e9;
 // Of a plan and of capacity; below it is rounding.
 constexpr double kNoticeable = 1e-6;
 
@@ -135,7 +134,7 @@ std::vector<std::string> named(const std::vector<uint32_t>& numbers, const std::
 
 std::string use_text(double use, CostUnit unit) {
   return unit == CostUnit::kCycles ? readable(use, "cycles") + " cycles/s"
-                                   : fmt::format("{:.4g} CPUs", use / kNsPerSecondOfCpu);
+                                   : fmt::format("{:.4g} CPUs", use / kCpuNsPerSecond);
 }
 
 std::string names_text(const std::vector<std::string>& names, size_t most) {

@@ -19,13 +19,6 @@
 
 namespace plimsoll::query {
 
-// A row's part that is compared.
-struct RowPart {
-  const char* name;
-  double RowValues::* values;
-};
-inline constexpr std::array<RowPart, 2> kRowParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
-
 // One of the two selections. Borrows its request, whose groups a Grouping has set.
 struct JudgedSide {
   const store::AggregateRequest& request;

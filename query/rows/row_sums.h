@@ -1,6 +1,7 @@
 // What the rows of a view come to, of all machines together.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,6 +28,13 @@ struct RowValues {
   }
   friend bool operator==(const RowValues&, const RowValues&) = default;
 };
+
+// One of the two, as tables name its column.
+struct RowPart {
+  const char* name;
+  double RowValues::* values;
+};
+inline constexpr std::array<RowPart, 2> kRowParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
 
 // Of each row, and each event that was asked for (the groups of the request's event_group; without those, one).
 struct SummedRows {

@@ -43,6 +43,8 @@ Parameter until_parameter(int64_t now_ns, Selection& selection);
 Parameter text_parameter(std::string_view name, std::string& text);
 // "by": dimensions, "function,file".
 Parameter by_parameter(std::vector<Dimension>& by);
+// Rows of one answer: the most that --limit may ask for where a view has no smaller bound.
+inline constexpr size_t kMaxRows = 1'000'000;
 // A whole number from 1 to `max`.
 Parameter count_parameter(std::string_view name, size_t max, size_t& count);
 // "yes" or "no".

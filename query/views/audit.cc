@@ -12,7 +12,7 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 100'000;
+constexpr size_t kMaxRequests = 100'000;
 
 std::string_view answer_of(unsigned status) {
   switch (status) {
@@ -54,7 +54,7 @@ Result<AuditRequest> parse_audit(const Parameters& parameters, int64_t now_ns) {
   AuditRequest request;
   Selection selection;
   const std::array all{since_parameter(now_ns, selection),
-                       count_parameter("limit", kMaxLimit, request.limit)};
+                       count_parameter("limit", kMaxRequests, request.limit)};
   if (auto read = read_parameters(parameters, all); !read) {
     return propagate(read);
   }

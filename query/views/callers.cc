@@ -12,7 +12,6 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 1'000'000;
 
 // Either of them says which function.
 Parameter function_parameter(std::string_view name, std::optional<Predicate>& of) {
@@ -43,7 +42,7 @@ Result<CallersRequest> parse(Neighbour neighbour, const Parameters& parameters, 
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
       {function_parameter("function", of), function_parameter("of", of),
-       count_parameter("limit", kMaxLimit, request.limit), flag_parameter("margins", request.margins)});
+       count_parameter("limit", kMaxRows, request.limit), flag_parameter("margins", request.margins)});
   if (!read) {
     return propagate(read);
   }

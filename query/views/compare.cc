@@ -29,7 +29,6 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 1'000'000;
 constexpr double kSignificant = 0.05;
 
 constexpr size_t kBase = 0;
@@ -37,7 +36,7 @@ constexpr size_t kOther = 1;
 constexpr std::array<const char*, 2> kNames{"base", "new"};
 
 // One of the two selections.
-struct Half {
+struct ComparedSide {
   ResolvedSelection resolved;
   SampledRows sampled;                   // by unit of the joint sample
   std::unique_ptr<const Domain> domain;  // its own machines among those
@@ -325,7 +324,7 @@ class CompareQuery {
   }
 
   void add_notes(Table& table) const {
-    for (const Half& half : halves_) {
+    for (const ComparedSide& half : halves_) {
       table.notes.insert(table.notes.end(), half.resolved.notes.begin(), half.resolved.notes.end());
     }
     table.notes.push_back(fmt::format("{} of {} jobs are compared, with {:.1f} % of the weight",
@@ -344,7 +343,7 @@ class CompareQuery {
   const LiveFleet& fleet_;
   Grouping grouping_{request_.by, hidden_frames(request_.sides.base.hide, snapshot_), snapshot_};
   SymbolCoverage symbols_{snapshot_};
-  std::array<Half, 2> halves_;
+  std::array<ComparedSide, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> job_of_;
   std::vector<Compared> jobs_;
   bool is_by_quota_ = false;
@@ -371,7 +370,7 @@ Result<CompareRequest> parse_compare(const Parameters& parameters, int64_t now_n
   auto sides =
       read_sides(parameters, now_ns,
                  {ratio_parameter(request.ratio), by_parameter(request.by),
-                  count_parameter("limit", kMaxLimit, request.limit), margin_parameter(request.margin)});
+                  count_parameter("limit", kMaxRows, request.limit), margin_parameter(request.margin)});
   if (!sides) {
     return propagate(sides);
   }

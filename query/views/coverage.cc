@@ -17,7 +17,6 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 1'000'000;
 
 struct FleetMachine {
   store::MachineEntry attributes;  // newest
@@ -30,7 +29,7 @@ struct FleetMachine {
 using Group = std::vector<std::string>;
 
 // Machines that are counted together.
-struct Part {
+struct Covered {
   int64_t machines = 0;
   int64_t machines_seen = 0;
   int64_t observed_ns = 0;
@@ -115,7 +114,7 @@ class CoverageQuery {
       for (const Dimension& dimension : request_.by) {
         group.emplace_back(machine_value(machine.attributes, dimension.name).value_or(""));
       }
-      for (Part* part : {&parts_[group], &all_}) {
+      for (Covered* part : {&parts_[group], &all_}) {
         ++part->machines;
         part->machines_seen += machine.is_seen ? 1 : 0;
         part->observed_ns += machine.observed_ns;
@@ -166,7 +165,7 @@ class CoverageQuery {
     }
   }
 
-  void add_row(const Group& group, const Part& part, Table& table) const {
+  void add_row(const Group& group, const Covered& part, Table& table) const {
     auto& row = table.rows.emplace_back(group.begin(), group.end());
     row.emplace_back(part.machines);
     row.emplace_back(part.machines_seen);
@@ -198,7 +197,7 @@ class CoverageQuery {
                                                {"samples", "count"},
                                                {"stackless_share", "share"},
                                                {"unsymbolized_share", "share"}});
-    std::vector<std::pair<const Group*, const Part*>> order;
+    std::vector<std::pair<const Group*, const Covered*>> order;
     for (const auto& [group, part] : parts_) {
       order.emplace_back(&group, &part);
     }
@@ -219,8 +218,8 @@ class CoverageQuery {
   Grouping grouping_;
   ResolvedSelection resolved_;
   std::map<std::string, FleetMachine> machines_;  // by ID
-  std::map<Group, Part> parts_;
-  Part all_;
+  std::map<Group, Covered> parts_;
+  Covered all_;
 };
 
 }  // namespace
@@ -229,7 +228,7 @@ Result<CoverageRequest> parse_coverage(const Parameters& parameters, int64_t now
   CoverageRequest request{.selection = {}, .by = {}, .now_ns = now_ns};
   const auto read =
       read_parameters(parameters, now_ns, request.selection,
-                      {by_parameter(request.by), count_parameter("limit", kMaxLimit, request.limit)});
+                      {by_parameter(request.by), count_parameter("limit", kMaxRows, request.limit)});
   if (!read) {
     return propagate(read);
   }

@@ -26,7 +26,7 @@ namespace plimsoll::query {
 namespace {
 
 // One of the two selections.
-struct Half {
+struct DiffSide {
   const Selection* selection = nullptr;
   ResolvedSelection resolved;
   double samples = 0;
@@ -47,7 +47,7 @@ class DiffQuery {
   }
 
   Result<Table> run() {
-    for (Half& half : halves_) {
+    for (DiffSide& half : halves_) {
       auto resolved = resolve(*half.selection, snapshot_);
       if (!resolved) {
         return propagate(resolved);
@@ -94,7 +94,7 @@ class DiffQuery {
   }
 
   Status take(size_t number, const SummedSelection& summed) {
-    Half& half = halves_[number];
+    DiffSide& half = halves_[number];
     half.whole = summed.value;
     half.samples = summed.samples;
     if (half.whole <= 0) {
@@ -271,7 +271,7 @@ class DiffQuery {
   }
 
   std::string description(size_t number) const {
-    const Half& half = halves_[number];
+    const DiffSide& half = halves_[number];
     std::vector<std::string> filters;
     for (const Predicate& predicate : half.selection->where) {
       filters.push_back(predicate.text());
@@ -302,7 +302,7 @@ class DiffQuery {
   const Snapshot& snapshot_;
   Grouping grouping_{request_.by, hidden_frames(request_.base.hide, snapshot_), snapshot_};
   SymbolCoverage symbols_{snapshot_};
-  std::array<Half, 2> halves_;
+  std::array<DiffSide, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;
   std::vector<DiffRow> rows_;
   std::unique_ptr<const ChangeJudgement> judgement_;  // absent: no margins are asked for; likewise empty:

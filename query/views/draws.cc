@@ -17,7 +17,7 @@ namespace {
 
 using store::DrawOutcome;
 
-constexpr size_t kMaxLimit = 100'000;
+constexpr size_t kMaxDraws = 100'000;
 
 // How often what became of a drawn machine; answers of all kinds together, and the kinds of them besides.
 class Outcomes {
@@ -200,7 +200,7 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
                        return {};
                      }};
   const std::array all{text_parameter("id", request.id), by, flag_parameter("verify", request.verify),
-                       count_parameter("limit", kMaxLimit, request.limit)};
+                       count_parameter("limit", kMaxDraws, request.limit)};
   if (auto read = read_parameters(parameters, all); !read) {
     return propagate(read);
   }

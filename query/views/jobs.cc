@@ -15,7 +15,6 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 1'000'000;
 
 struct Job {
   size_t machines = 0;
@@ -147,7 +146,7 @@ class JobsQuery {
 
 Result<JobsRequest> parse_jobs(const Parameters& parameters, int64_t now_ns) {
   JobsRequest request{.now_ns = now_ns};
-  const std::array known{count_parameter("limit", kMaxLimit, request.limit),
+  const std::array known{count_parameter("limit", kMaxRows, request.limit),
                          at_parameter(request.now_ns, request.is_past)};
   if (auto read = read_parameters(parameters, known); !read) {
     return propagate(read);

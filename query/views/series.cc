@@ -19,17 +19,12 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 10'000;
+constexpr size_t kMaxSeries = 10'000;
 constexpr int64_t kSecond = kNsPerSecond;
 constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-struct Part {
-  const char* name;
-  double RowValues::* values;
-};
-constexpr std::array<Part, 2> kParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
 
 // Of lengths that people count in, the shortest with at most so many buckets.
 int64_t fitting_bucket_ns(int64_t span_ns) {
@@ -138,7 +133,7 @@ class SeriesQuery {
       table_.columns.push_back(column);
     }
     const TableColumn measure = measure_column(request_.measure, event);
-    for (const Part& part : kParts) {
+    for (const RowPart& part : kRowParts) {
       const TableColumn measured{fmt::format("{}_{}", part.name, measure.name), measure.unit};
       table_.columns.push_back(measured);
       add_estimate_columns(measured, measured.name + "_margin_kind", table_.columns);
@@ -167,7 +162,7 @@ class SeriesQuery {
       values.emplace_back(format_time(start_ns));
       values.emplace_back(static_cast<int64_t>(sample.units()));
       grouping_.add_texts(rows_.keys[row], values);
-      for (const Part& part : kParts) {
+      for (const RowPart& part : kRowParts) {
         UnitColumn column;
         fill(*sampled, row, 0, part.values, all, column);
         add_values(all, column, whole, values);
@@ -207,7 +202,7 @@ Result<SeriesRequest> parse_series(const Parameters& parameters, int64_t now_ns)
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
       {by_parameter(request.by), measure_parameter(request.measure),
-       duration_parameter("bucket", request.bucket_ns), count_parameter("limit", kMaxLimit, request.limit)});
+       duration_parameter("bucket", request.bucket_ns), count_parameter("limit", kMaxSeries, request.limit)});
   if (!read) {
     return propagate(read);
   }

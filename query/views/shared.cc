@@ -18,7 +18,6 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 1'000'000;
 
 // Of a share that is taken for real: there are as many trials as there are jobs.
 constexpr double kDeviations = 3;
@@ -307,7 +306,7 @@ Result<SharedRequest> parse_shared(const Parameters& parameters, int64_t now_ns)
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
       {by_parameter(request.by), across_parameter(request.across), part_parameter(request.part),
-       share_parameter("below", request.below), count_parameter("limit", kMaxLimit, request.limit),
+       share_parameter("below", request.below), count_parameter("limit", kMaxRows, request.limit),
        flag_parameter("margins", request.margins)});
   if (!read) {
     return propagate(read);

@@ -18,18 +18,12 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMaxLimit = 1'000'000;
 
 // How a row's part of the whole is called, and which part it is.
-struct Part {
-  const char* name;
-  double RowValues::* values;
-};
-constexpr std::array<Part, 2> kParts{{{"self", &RowValues::self}, {"total", &RowValues::total}}};
 
 class TopQuery {
  public:
-  TopQuery(const TopRequest& request, std::span<const Part> parts, const StackLabels* labels,
+  TopQuery(const TopRequest& request, std::span<const RowPart> parts, const StackLabels* labels,
            const Snapshot& snapshot)
       : request_(request),
         parts_(parts),
@@ -102,7 +96,7 @@ class TopQuery {
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");
     }
     std::vector<double RowValues::*> parts;
-    for (const Part& part : parts_) {
+    for (const RowPart& part : parts_) {
       parts.push_back(part.values);
     }
     estimates_ = estimate_shares(*sampled, parts, whole_domain(sample));
@@ -118,7 +112,7 @@ class TopQuery {
     symbols_.describe(table.coverage);
     table.columns = grouping_.columns();
     const std::string unit(unit_name(event.unit));
-    for (const Part& part : parts_) {
+    for (const RowPart& part : parts_) {
       table.columns.push_back({part.name, unit});
       const TableColumn share{fmt::format("{}_share", part.name), "share"};
       table.columns.push_back(share);
@@ -138,7 +132,7 @@ class TopQuery {
   }
 
   const TopRequest& request_;
-  const std::span<const Part> parts_;
+  const std::span<const RowPart> parts_;
   const StackLabels* const labels_;
   const Snapshot& snapshot_;
   Grouping grouping_;
@@ -170,7 +164,7 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
       {ratio_parameter(request.ratio), beside_parameter(request.beside), by_parameter(request.by),
-       count_parameter("limit", kMaxLimit, request.limit), flag_parameter("margins", request.margins)});
+       count_parameter("limit", kMaxRows, request.limit), flag_parameter("margins", request.margins)});
   if (!read) {
     return propagate(read);
   }
@@ -193,13 +187,13 @@ Result<Table> top(const TopRequest& request, const Snapshot& snapshot) {
                         snapshot);
   }
   return request.ratio.empty()
-             ? TopQuery(request, kParts, nullptr, snapshot).run()
+             ? TopQuery(request, kRowParts, nullptr, snapshot).run()
              : ratio_table({request.selection, request.ratio, request.by, request.limit, request.margins},
                            snapshot);
 }
 
 Result<Table> top_of_labels(const TopRequest& request, const StackLabels& labels, const Snapshot& snapshot) {
-  return TopQuery(request, std::span(kParts).last(1), &labels, snapshot).run();
+  return TopQuery(request, std::span(kRowParts).last(1), &labels, snapshot).run();
 }
 
 }  // namespace plimsoll::query

@@ -6,23 +6,19 @@
 #include "base/time.h"
 
 namespace plimsoll::server {
-namespace {
-
-constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
-
-}  // namespace
+namespace {}  // namespace
 
 double RequestRates::refilled(const Allowance& allowance, int64_t now_ns) const {
-  const double minutes = static_cast<double>(now_ns - allowance.since_ns) / static_cast<double>(kMinuteNs);
+  const double minutes = static_cast<double>(now_ns - allowance.since_ns) / static_cast<double>(kNsPerMinute);
   return std::min(most_per_minute_, allowance.requests + minutes * most_per_minute_);
 }
 
 // Whoever has not asked for a minute has its whole allowance again, as has one who was never heard of.
 void RequestRates::forget_idle(int64_t now_ns) {
-  if (now_ns - forgotten_ns_ >= kMinuteNs) {
+  if (now_ns - forgotten_ns_ >= kNsPerMinute) {
     forgotten_ns_ = now_ns;
     std::erase_if(allowances_,
-                  [&](const auto& entry) { return now_ns - entry.second.since_ns >= kMinuteNs; });
+                  [&](const auto& entry) { return now_ns - entry.second.since_ns >= kNsPerMinute; });
   }
 }
 
@@ -37,7 +33,7 @@ int64_t RequestRates::wait_ns(const std::string& machine_id, int64_t now_ns) {
   allowance = {refilled(allowance, now_ns), now_ns};
   if (allowance.requests < 1) {
     return static_cast<int64_t>(
-        std::ceil((1 - allowance.requests) / most_per_minute_ * static_cast<double>(kMinuteNs)));
+        std::ceil((1 - allowance.requests) / most_per_minute_ * static_cast<double>(kNsPerMinute)));
   }
   --allowance.requests;
   return 0;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kReturnNs = 300 * kNsPerSecond;
 
-constexpr const char* kSchema = R"sql(
+constexpr const char* kHistorySchema = R"sql(
 CREATE TABLE IF NOT EXISTS machine_version (
   machine_id TEXT NOT NULL, since_ns INTEGER NOT NULL, attributes BLOB NOT NULL,
   PRIMARY KEY (machine_id, since_ns)
@@ -146,7 +146,7 @@ bool PastFleet::is_there(const LiveMachine& machine) const {
 
 Status FleetHistory::create() {
   const auto is_there = this->is_there();
-  auto created = is_there ? database_.run(kSchema) : propagate(is_there);
+  auto created = is_there ? database_.run(kHistorySchema) : propagate(is_there);
   return created && !*is_there ? database_.run(kStartAfterOlderVersion) : created;
 }
 

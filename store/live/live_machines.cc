@@ -6,7 +6,7 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr const char* kSchema = R"sql(
+constexpr const char* kLiveSchema = R"sql(
 PRAGMA synchronous=NORMAL;
 CREATE TABLE IF NOT EXISTS machine (
   machine_id TEXT PRIMARY KEY,
@@ -69,7 +69,7 @@ Result<LiveMachines> LiveMachines::open(const std::string& path, sqlite::OpenMod
 }
 
 Status LiveMachines::create_tables() {
-  auto created = database_.run(kSchema);
+  auto created = database_.run(kLiveSchema);
   created = created ? history().create() : created;
   const auto is_old = created ? database_.has_table("missing_event") : propagate(created);
   if (!is_old || !*is_old) {

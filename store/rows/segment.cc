@@ -8,7 +8,6 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 40;
 
 bool all_within(std::span<const uint32_t> ids, Zone zone) {
   return std::ranges::all_of(ids, [&](uint32_t id) { return zone.contains(id); });
@@ -73,6 +72,11 @@ bool runs_fit(const BlockMatrix<Hits>& matrix, size_t rows, size_t groups, size_
 }
 
 }  // namespace
+
+bool is_damage(const Error& error) {
+  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported ||
+         error.code == ErrorCode::kNotFound;
+}
 
 Result<Segment> Segment::open(const std::string& path) {
   return open(path, kSegmentVersion);

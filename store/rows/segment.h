@@ -23,10 +23,14 @@
 namespace plimsoll::store {
 
 inline constexpr size_t kBlockRows = 65'536;
+inline constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 40;
 
 // The bytes of a segment file. Sorts the rows, and sums the hits of rows with equal keys; without hits there is no row. Takes about
 // 100 ns a row, and twice the rows' memory.
 std::string encode_segment(std::vector<Row> rows, const RowOrder& order = {});
+
+// The file itself is at fault, and will be the next time.
+bool is_damage(const Error& error);
 
 // Smallest and largest ID of a column in a block.
 struct Zone {

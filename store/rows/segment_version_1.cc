@@ -14,7 +14,6 @@ namespace {
 constexpr std::string_view kMagic = "PLIMSEGM";
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kBlockRowsOfVersion1 = 65'536;
-constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 40;
 constexpr size_t kCheckedHeaderBytes = 8 + 4 + 4 + 8;  // magic, version, columns, rows
 
 // In the order of the file; the last one is `hits`.

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "store/sqlite/argument.h"
+
 namespace plimsoll::sqlite {
 namespace {
 
@@ -24,12 +26,6 @@ std::string_view bytes_of(sqlite3_value* value) {
   const auto* bytes = static_cast<const char*>(::sqlite3_value_blob(value));
   return bytes == nullptr ? std::string_view("")
                           : std::string_view(bytes, static_cast<size_t>(::sqlite3_value_bytes(value)));
-}
-
-std::string_view text_of(sqlite3_value* value) {
-  const auto* text = reinterpret_cast<const char*>(::sqlite3_value_text(value));
-  return text == nullptr ? std::string_view("")
-                         : std::string_view(text, static_cast<size_t>(::sqlite3_value_bytes(value)));
 }
 
 // memmem() takes linear time; std::string_view::find() does not.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "store/sqlite/argument.h"
+
 namespace plimsoll::sqlite {
 namespace {
 
@@ -43,12 +45,6 @@ constexpr size_t kMostOperandBytes = size_t{16} << 20;
 std::string plan_of(size_t column, Comparison comparison, bool is_list) {
   return {static_cast<char>(kFirstLetter + column),
           static_cast<char>(kFirstLetter + static_cast<int>(comparison)), is_list ? '+' : '-'};
-}
-
-std::string_view text_of(sqlite3_value* value) {
-  const auto* text = reinterpret_cast<const char*>(::sqlite3_value_text(value));
-  return text == nullptr ? std::string_view()
-                         : std::string_view(text, static_cast<size_t>(::sqlite3_value_bytes(value)));
 }
 
 // False where the operand is of another type than the column: SQLite's conversions are left to SQLite.

@@ -10,6 +10,9 @@
 
 namespace plimsoll::symbolizer {
 
+// How many references from entry to entry are followed: an instance, its abstract function, its declaration, and as many again.
+inline constexpr int kMaxReferences = 8;
+
 struct AttributeValue {
   enum class Kind : uint8_t {
     kNone,  // a block, an expression: read over

@@ -8,9 +8,7 @@ namespace plimsoll::symbolizer {
 namespace {
 
 // Compilers nest namespaces, classes and functions some dozens deep at most; a damaged file may nest them in a circle.
-constexpr int kMostDepth = 100;
-// An instance, its abstract function, its declaration, and as many again.
-constexpr int kMostReferences = 8;
+constexpr int kMaxScopeDepth = 100;
 
 struct NamedEntry {
   std::string_view name;
@@ -65,7 +63,7 @@ void Declarations::add_function(uint64_t entry, uint32_t within, bool has_linkag
 
 std::string_view Declarations::resolve_function(uint64_t entry, uint32_t& within) const {
   NamedEntry named = read_entry(entry, unit_);
-  for (int followed = 0; followed < kMostReferences && named.refers_to != 0; ++followed) {
+  for (int followed = 0; followed < kMaxReferences && named.refers_to != 0; ++followed) {
     const auto declared = std::ranges::lower_bound(functions_, named.refers_to, {}, &Function::entry);
     if (declared == functions_.end() || declared->entry != named.refers_to) {
       break;
@@ -78,7 +76,7 @@ std::string_view Declarations::resolve_function(uint64_t entry, uint32_t& within
 }
 
 uint32_t Declarations::name_scope(uint32_t number, int depth) {
-  if (number == kNoScope || depth > kMostDepth) {
+  if (number == kNoScope || depth > kMaxScopeDepth) {
     return kNoScope;
   }
   if (!scopes_[number].is_named) {

@@ -9,8 +9,6 @@ namespace {
 
 using Kind = AttributeValue::Kind;
 
-// An instance, its abstract function, its declaration, and as many again.
-constexpr int kMostReferences = 8;
 
 struct Reference {
   Kind kind = Kind::kNone;
@@ -58,7 +56,7 @@ void read_entry(uint64_t offset, const Unit& unit, FunctionName& name, Reference
 FunctionName function_name_at(uint64_t entry, bool in_supplement, const FindUnit& find_unit) {
   FunctionName name;
   Reference next{Kind::kReference, entry};
-  for (int followed = 0; followed < kMostReferences && next.kind != Kind::kNone; ++followed) {
+  for (int followed = 0; followed < kMaxReferences && next.kind != Kind::kNone; ++followed) {
     in_supplement = in_supplement || next.kind == Kind::kSupplementReference;
     name.home = next.offset;
     name.is_home_in_supplement = in_supplement;

@@ -10,7 +10,6 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-constexpr uint32_t k64BitMark = 0xffffffff;
 // Of directories and of files: no compiler has more in one unit.
 constexpr uint64_t kMostNames = 1'000'000;
 

@@ -117,13 +117,12 @@ std::optional<uint64_t> list_offset(uint64_t index, const Unit& unit) {
 
 bool read_ranges(const AttributeValue& list, const Unit& unit, uint64_t& budget,
                  std::vector<AddressRange>& ranges) {
-  using Kind = AttributeValue::Kind;
-  if (list.kind == Kind::kListIndex) {
+  if (list.kind == AttributeValue::Kind::kListIndex) {
     const auto offset = list_offset(list.value, unit);
     return offset && read_new(*offset, unit, budget, ranges);
   }
   // DWARF 2 and 3 have offsets as plain constants.
-  if (list.kind != Kind::kSectionOffset && list.kind != Kind::kConstant) {
+  if (list.kind != AttributeValue::Kind::kSectionOffset && list.kind != AttributeValue::Kind::kConstant) {
     return false;
   }
   return unit.header->version >= 5 ? read_new(list.value, unit, budget, ranges)

@@ -12,7 +12,7 @@ namespace {
 using Kind = AttributeValue::Kind;
 
 // Compilers nest what they inline some dozens deep.
-constexpr size_t kMostDepth = 1000;
+constexpr size_t kMaxEntryDepth = 1000;
 // DW_AT_GNU_discriminator, which elfutils' <dwarf.h> lacks.
 constexpr uint16_t kGnuDiscriminator = 0x2136;
 
@@ -130,7 +130,7 @@ UnitCode CodeReader::read() {
       continue;
     }
     const Abbreviation* const abbreviation = unit_.abbreviations->find(number);
-    if (!reader_.ok() || abbreviation == nullptr || open_.size() > kMostDepth) {
+    if (!reader_.ok() || abbreviation == nullptr || open_.size() > kMaxEntryDepth) {
       code_.damage = fmt::format("the entry at offset {:#x} of .debug_info cannot be read", offset);
       break;
     }

@@ -6,7 +6,6 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-constexpr uint32_t k64BitMark = 0xffffffff;
 constexpr uint32_t kFirstReservedLength = 0xfffffff0;
 
 uint64_t read_offset(const UnitHeader& header, ByteReader& reader) {

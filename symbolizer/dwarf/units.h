@@ -14,6 +14,9 @@
 
 namespace plimsoll::symbolizer {
 
+// In place of a length of 4 bytes: the length follows in 8, and so do the offsets (DWARF 5, 7.4).
+inline constexpr uint32_t k64BitMark = 0xffffffff;
+
 struct UnitHeader {
   uint64_t offset = 0;         // of the header, in .debug_info
   uint64_t entries_begin = 0;  // of the unit's own entry

@@ -65,7 +65,7 @@ const JobLoad& load_of(const LoadMix& mix, const std::string& job) {
   return *std::ranges::find(mix.jobs, job, &JobLoad::job);
 }
 
-std::string aim_text(const ExperimentGoal& goal) {
+std::string aim_sentence(const ExperimentGoal& goal) {
   return goal.detect > 0 ? fmt::format("to find a change of {:.4g} % with a probability of {:.4g} %",
                                        100 * goal.detect, 100 * goal.power)
                          : fmt::format("a margin of {:.4g} %", 100 * goal.margin);
@@ -111,7 +111,7 @@ std::string report_markdown(const ExperimentText& text, const ExperimentGoal& go
   report += fmt::format("- Coverage: {} jobs with {:.4g} % of the quota.\n", findings.comparison.jobs.size(),
                         100 * findings.comparison.coverage);
   report +=
-      fmt::format("- Aim: {}; {}.\n", aim_text(goal),
+      fmt::format("- Aim: {}; {}.\n", aim_sentence(goal),
                   findings.progress ? fmt::format("{:.3g} % of the instances that it takes were observed",
                                                   100 * findings.progress->share)
                                     : std::string("out of reach"));
