@@ -11,7 +11,7 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr double kGoalUs = 15;
+constexpr double kGoalUsPerSample = 15;
 constexpr double kGoalStartUpSeconds = 0.15;
 constexpr double kGoalCpuRatio = 4;
 constexpr double kGoalBytesRatio = 50;
@@ -115,7 +115,7 @@ Status measure_agent(const Flags& flags, Report& report) {
               .unit = "us",
               .peer = has_peer ? "perf record --call-graph dwarf,16384, perf script --no-inline" : "",
               .peer_value = median(perf.slopes_us),
-              .goal = kGoalUs,
+              .goal = kGoalUsPerSample,
               .goal_ratio = kGoalCpuRatio,
               .note = fmt::format("slopes between {} and {} s, perf's between {} and {} s; 999 Hz, 16 KiB",
                                   plan.ours_short_s, plan.ours_long_s, plan.perf_short_s, plan.perf_long_s)});

@@ -2,14 +2,14 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "bench/daemon/parts.h"
 #include "daemon/perf/cpu_list.h"
 #include "daemon/perf/sampler.h"
 
 namespace plimsoll::bench {
 namespace {
 
-constexpr uint32_t kStackBytes = 16 << 10;
-constexpr uint32_t kRateHz = 999;
+constexpr uint32_t kCaptureRateHz = 999;
 constexpr int64_t kDrainNs = 100'000'000;
 
 Result<perf::Sampler> open_sampler() {
@@ -18,7 +18,7 @@ Result<perf::Sampler> open_sampler() {
   if (!cpus || !cpu_clock) {
     return cpus ? propagate(cpu_clock) : propagate(cpus);
   }
-  return perf::Sampler::open({.events = {{*cpu_clock, perf::mean_period(*cpu_clock, kRateHz)}},
+  return perf::Sampler::open({.events = {{*cpu_clock, perf::mean_period(*cpu_clock, kCaptureRateHz)}},
                               .cpus = *cpus,
                               .sample_pages = 1024,
                               .stack_bytes = kStackBytes,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "bench/daemon/parts.h"
 #include "daemon/unwind/registers.h"
 #include "daemon/unwind/stack_copy.h"
 #include "elf/elf_file.h"
@@ -18,7 +19,6 @@ extern "C" int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_wo
 namespace plimsoll::bench {
 namespace {
 
-constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
 constexpr size_t kMaxFrames = 1024;
 constexpr size_t kCachedRules = 8192;  // as our walker kept at most
 

@@ -1,9 +1,16 @@
 // What daemon_bench measures, one function a part. Each needs the privileges to sample the machine.
 #pragma once
 
+#include <cstdint>
+
 #include "bench/harness/program.h"
 
 namespace plimsoll::bench {
+
+// What a daemon copies of each stack unless told otherwise.
+inline constexpr uint32_t kStackBytes = 16 << 10;
+// Of binaries whose unwind tables are compiled.
+inline constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
 
 // Resident memory of plimsolld on a machine with 500 processes. Run it before what makes this process large (Usage).
 Status measure_memory(const Flags& flags, Report& report);

@@ -22,7 +22,6 @@ constexpr double kGoalUs = 4;
 // Far more than an agent takes, so that what they cost stands out from the noise of the machine.
 constexpr uint32_t kRateHz = 4000;
 constexpr uint32_t kRingPages = 2048;
-constexpr uint32_t kStackBytes = 16 << 10;
 constexpr size_t kDeepBytes = size_t{64} << 10;
 
 void run_on(int cpu) {

@@ -19,8 +19,6 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
-
 struct Binary {
   std::string name;
   std::string path;

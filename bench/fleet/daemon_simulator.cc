@@ -10,7 +10,7 @@ namespace plimsoll::bench {
 namespace {
 
 // After the last heartbeat was due: what is not answered by then never is.
-constexpr double kPatienceS = 60;
+constexpr double kLastAnswersWithinS = 60;
 
 double seconds_until(int64_t wall_ns) {
   return static_cast<double>(wall_ns - wall_now_ns()) / kNsPerSecond;
@@ -48,7 +48,7 @@ Result<Simulated> DaemonSimulator::spread(Task task, uint32_t intervals) {
   const uint64_t count = uint64_t{options_.daemons} * intervals;
   const double between_s = options_.heartbeat_s / options_.daemons;
   const double start_s = now_s();
-  last_window_end_s_ = start_s + intervals * options_.heartbeat_s + kPatienceS / 2;
+  last_window_end_s_ = start_s + intervals * options_.heartbeat_s + kLastAnswersWithinS / 2;
   for (uint64_t i = 0; i < count; ++i) {
     const double due_s = start_s + static_cast<double>(i) * between_s;
     while (now_s() < due_s) {
@@ -60,7 +60,7 @@ Result<Simulated> DaemonSimulator::spread(Task task, uint32_t intervals) {
       return propagate(wanted);
     }
   }
-  for (const double deadline_s = now_s() + kPatienceS; is_busy() && now_s() < deadline_s;) {
+  for (const double deadline_s = now_s() + kLastAnswersWithinS; is_busy() && now_s() < deadline_s;) {
     if (auto waited = wait(deadline_s); !waited) {
       return propagate(waited);
     }

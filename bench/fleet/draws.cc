@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kPlatforms = 40;
 constexpr size_t kClusters = 25;
-constexpr size_t kJobs = 5000;
+constexpr size_t kJobsOfFleet = 5000;
 constexpr size_t kJobsOfMachine = 4;
 constexpr double kGoalMs = 1000;
 
@@ -41,7 +41,7 @@ struct Fleet {
       machine.set_cluster(fmt::format("cluster-{}", skewed(kClusters)));
       std::set<size_t> of_machine;
       for (size_t job = 0; job < kJobsOfMachine; ++job) {
-        of_machine.insert(skewed(kJobs));
+        of_machine.insert(skewed(kJobsOfFleet));
       }
       jobs.add_machine();
       for (const size_t job : of_machine) {

@@ -14,9 +14,6 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr double kMebibyte = 1 << 20;
-constexpr uint64_t kSpareFiles = 256;
-
 struct FleetLoad {
   std::string name;
   uint32_t daemons;

@@ -1,9 +1,15 @@
 // What fleet_bench measures, one function a part.
 #pragma once
 
+#include <cstdint>
+
 #include "bench/harness/program.h"
 
 namespace plimsoll::bench {
+
+inline constexpr double kMebibyte = 1 << 20;
+// Open files beside the connections of the simulated daemons.
+inline constexpr uint64_t kSpareFiles = 256;
 
 // The time of a draw over a million machines in a thousand strata.
 Status measure_draws(const Flags& flags, Report& report);

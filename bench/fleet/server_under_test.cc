@@ -14,7 +14,7 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr double kPatienceS = 20;
+constexpr double kStartsWithinS = 20;
 
 // The number behind `name`; of none, kCorrupt.
 template <typename Number>
@@ -73,7 +73,7 @@ Status ServerUnderTest::start_child() {
     return propagate(child);
   }
   child_ = std::make_unique<Child>(std::move(*child));
-  const double deadline_s = now_s() + kPatienceS;
+  const double deadline_s = now_s() + kStartsWithinS;
   while (now_s() < deadline_s) {
     for (const std::string_view name : {"daemons on http://127.0.0.1:", "daemons on https://127.0.0.1:"}) {
       if (const auto port = number_after<uint16_t>(log(), name)) {
@@ -83,7 +83,7 @@ Status ServerUnderTest::start_child() {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kPatienceS, log());
+  return fail(ErrorCode::kUnavailable, "the server does not listen after {} s: {}", kStartsWithinS, log());
 }
 
 std::string ServerUnderTest::log() const {

@@ -16,8 +16,6 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr double kMebibyte = 1 << 20;
-constexpr uint64_t kSpareFiles = 256;
 constexpr uint32_t kAtOnce = 16;  // requests that keep a server fully busy
 constexpr uint32_t kTimesCapacity = 10;
 constexpr int kAskedAtOnce = 16;

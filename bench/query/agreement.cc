@@ -6,7 +6,6 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr size_t kMachines = 1000;
 constexpr size_t kDraws = 200;
 constexpr double kFraction = 0.1;
 constexpr double kLeastShare = 0.01;
@@ -40,7 +39,7 @@ void compare(const fleets::Fleet& all, fleets::Random& random, Agreement& agreem
 Status measure_agreement(const Flags&, Report& report) {
   fleets::Random random(7);
   Agreement agreement;
-  for (const fleets::Fleet& fleet : fleets::all_fleets(kFraction, kMachines, random)) {
+  for (const fleets::Fleet& fleet : fleets::all_fleets(kFraction, kMachinesOfFleet, random)) {
     const fleets::Fleet all = fleets::collect_all(fleet, random);
     for (size_t i = 0; i < kDraws; ++i) {
       compare(all, random, agreement);

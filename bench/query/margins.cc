@@ -13,7 +13,6 @@ namespace {
 using fleets::Cell;
 using fleets::Fleet;
 
-constexpr size_t kMachines = 1000;
 constexpr uint64_t kFleetSeed = 20261122;
 constexpr uint64_t kDrawSeed = 1;
 
@@ -124,7 +123,9 @@ void measure(const Fleet& fleet, double fraction, size_t draws, Summary& all, Fe
     all.add(cell);
     few.add(cell);
   }
-  summary.report(fmt::format("margins-{}-{:.0f}-of-{}", fleet.name, fraction * kMachines, kMachines), report);
+  summary.report(
+      fmt::format("margins-{}-{:.0f}-of-{}", fleet.name, fraction * kMachinesOfFleet, kMachinesOfFleet),
+      report);
 }
 
 void measure_few(const Fleet& fleet, size_t draws, FewSummary& summary) {
@@ -145,9 +146,9 @@ Result<std::vector<fleets::MeasuredJob>> find_measurements() {
 
 std::vector<Fleet> make_fleets(double fraction, const std::vector<fleets::MeasuredJob>& jobs) {
   fleets::Random random(kFleetSeed);
-  std::vector<Fleet> made = fleets::all_fleets(fraction, kMachines, random);
+  std::vector<Fleet> made = fleets::all_fleets(fraction, kMachinesOfFleet, random);
   if (!jobs.empty()) {
-    made.push_back(fleets::vm_fleet(jobs, fraction, kMachines, random));
+    made.push_back(fleets::vm_fleet(jobs, fraction, kMachinesOfFleet, random));
   }
   return made;
 }
@@ -177,10 +178,10 @@ Status measure_margins(const Flags& flags, Report& report) {
   few_among_many.report("margins-few-among-many", report);
   for (const double machines : {2, 3, 4, 5, 10, 20, 30}) {
     FewSummary summary;
-    for (const Fleet& fleet : make_fleets(machines / kMachines, *jobs)) {
+    for (const Fleet& fleet : make_fleets(machines / kMachinesOfFleet, *jobs)) {
       measure_few(fleet, draws, summary);
     }
-    summary.report(fmt::format("margins-few-{}-of-{}", machines, kMachines), report);
+    summary.report(fmt::format("margins-few-{}-of-{}", machines, kMachinesOfFleet), report);
   }
   return {};
 }

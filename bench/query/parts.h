@@ -1,9 +1,14 @@
 // What query_bench measures, one function a part.
 #pragma once
 
+#include <cstddef>
+
 #include "bench/harness/program.h"
 
 namespace plimsoll::bench {
+
+// Of simulated fleets.
+inline constexpr size_t kMachinesOfFleet = 1000;
 
 // How often margins hold the truth and how wide they are, over 10,000 draws from simulated fleets, and from fleets made of the
 // measurements below PLIMSOLL_CORPUS; beside the margins of who knows the population.

@@ -10,9 +10,9 @@
 namespace plimsoll::bench {
 namespace {
 
-constexpr uint32_t kMachines = 5000;
+constexpr uint32_t kMachinesOfWindow = 5000;
 constexpr size_t kPermutations = 1000;
-constexpr double kGoalMs = 2000;
+constexpr double kGoalOfPermutationsMs = 2000;
 
 // Profiles of machines that have a third of the functions each, of which the n-th takes 1/n of the first.
 struct Profiles {
@@ -21,7 +21,7 @@ struct Profiles {
   std::vector<double> values;
 
   Profiles(uint32_t first_machine, size_t rows, std::mt19937_64& random)
-      : machines(kMachines), values(kMachines * rows) {
+      : machines(kMachinesOfWindow), values(kMachinesOfWindow * rows) {
     std::iota(machines.begin(), machines.end(), first_machine);
     for (const uint32_t machine : machines) {
       strata.push_back(machine % 4);
@@ -60,13 +60,13 @@ Status measure_stability(const Flags& flags, Report& report) {
     }
     const Profiles x(0, rows, random);
     const Profiles same_machines(0, rows, random);
-    const Profiles other_machines(kMachines / 2, rows, random);
+    const Profiles other_machines(kMachinesOfWindow / 2, rows, random);
     const auto add = [&](const char* which, const Profiles& y) {
       report.add({.name = fmt::format("stability-{}-{}-functions-ms", which, rows),
                   .value = median_ms(x, y, rows),
                   .unit = "ms",
-                  .goal = kGoalMs,
-                  .note = fmt::format("{} permutations of {} machines", kPermutations, kMachines)});
+                  .goal = kGoalOfPermutationsMs,
+                  .note = fmt::format("{} permutations of {} machines", kPermutations, kMachinesOfWindow)});
     };
     add("same-machines", same_machines);
     add("half-other-machines", other_machines);

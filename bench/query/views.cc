@@ -27,7 +27,7 @@ namespace {
 
 using query::Parameters;
 
-constexpr double kGoalMs = 300;
+constexpr double kGoalOfViewMs = 300;
 constexpr double kGoalFirstMs = 1000;
 constexpr double kGoalStabilityMs = 2000;
 
@@ -129,7 +129,7 @@ struct Question {
   const char* name;
   View view;
   Parameters parameters;
-  double goal_ms = kGoalMs;
+  double goal_ms = kGoalOfViewMs;
   std::string sql = {};  // the same without margins, for a peer; empty: not asked
 };
 
@@ -154,15 +154,15 @@ std::vector<Question> questions_beside(const ViewsPeer* peer) {
     });
   };
   std::vector<Question> questions{
-      {"top", kTop, {}, kGoalMs, ViewsPeer::top_functions("true")},
-      {"top_filtered", kTop, filtered, kGoalMs, ViewsPeer::top_functions(jobs('1'))},
-      {"top_no_margins", kTop, {{"margins", "no"}}, kGoalMs, ViewsPeer::top_functions("true")},
+      {"top", kTop, {}, kGoalOfViewMs, ViewsPeer::top_functions("true")},
+      {"top_filtered", kTop, filtered, kGoalOfViewMs, ViewsPeer::top_functions(jobs('1'))},
+      {"top_no_margins", kTop, {{"margins", "no"}}, kGoalOfViewMs, ViewsPeer::top_functions("true")},
       {"top_filtered_no_margins",
        kTop,
        {{"where", "job=~^job-1"}, {"margins", "no"}},
-       kGoalMs,
+       kGoalOfViewMs,
        ViewsPeer::top_functions(jobs('1'))},
-      {"top_job", kTop, {{"by", "job"}}, kGoalMs, ViewsPeer::top_jobs()},
+      {"top_job", kTop, {{"by", "job"}}, kGoalOfViewMs, ViewsPeer::top_jobs()},
       {"top_job_function", kTop, {{"by", "job,function"}, {"where", "job=~^job-1"}}},
       {"flame", kFlame, {{"where", "job=~^job-1"}, {"min_share", "0.5%"}}},  // as the command line asks
       {"flame_whole", kFlame, filtered},
@@ -170,7 +170,7 @@ std::vector<Question> questions_beside(const ViewsPeer* peer) {
       {"diff_jobs",
        kDiff,
        {{"base_where", "job=~^job-1"}, {"new_where", "job=~^job-2"}},
-       kGoalMs,
+       kGoalOfViewMs,
        ViewsPeer::diff_functions(jobs('1'), jobs('2'))},
       {"diff_draws",
        kDiff,

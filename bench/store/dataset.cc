@@ -37,9 +37,10 @@ void append_line(std::string& text, const store::Row& row) {
   text.back() = '\n';
 }
 
-class Writer {
+class SegmentsWriter {
  public:
-  Writer(std::string folder, const std::string& csv) : folder_(std::move(folder)), has_csv_(!csv.empty()) {
+  SegmentsWriter(std::string folder, const std::string& csv)
+      : folder_(std::move(folder)), has_csv_(!csv.empty()) {
     if (has_csv_) {
       csv_.open(csv);
     }
@@ -138,7 +139,7 @@ class Writer {
 
 Result<Segments> write_rows(const RowGenerator& generate, uint32_t origins, const std::string& folder,
                             const std::string& csv) {
-  Writer writer(folder, csv);
+  SegmentsWriter writer(folder, csv);
   for (uint32_t origin = 1; origin <= origins; ++origin) {
     const size_t first_row = writer.rows().size();
     generate(origin, writer.rows());

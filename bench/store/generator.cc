@@ -17,9 +17,9 @@ constexpr double kStackSkew = 4;
 constexpr double kHitsSkew = 6;
 
 // Seeds of different subjects must not meet.
-enum class Subject : uint64_t { kJob = 1, kStack, kHits, kCount, kEvent, kWorkload };
+enum class Stream : uint64_t { kJob = 1, kStack, kHits, kCount, kEvent, kWorkload };
 
-uint64_t seed_of(Subject subject, uint64_t index) {
+uint64_t seed_of(Stream subject, uint64_t index) {
   return static_cast<uint64_t>(subject) << 56U | index;
 }
 
@@ -53,7 +53,7 @@ std::vector<double> odds_of_sum(const std::vector<double>& a, const std::vector<
   return odds;
 }
 
-uint32_t below(Subject subject, uint64_t index, uint32_t count) {
+uint32_t below(Stream subject, uint64_t index, uint32_t count) {
   return static_cast<uint32_t>(uniform(seed_of(subject, index)) * count);
 }
 
@@ -85,7 +85,7 @@ double uniform(uint64_t seed) {
 
 ProfileRows::ProfileRows(uint32_t first_stack) : first_stack_(first_stack) {
   for (uint32_t slot = 0; slot < kMachines * kSlots; ++slot) {
-    job_of_slot_.push_back(skewed(seed_of(Subject::kJob, slot), kJobSkew, kJobs));
+    job_of_slot_.push_back(skewed(seed_of(Stream::kJob, slot), kJobSkew, kJobs));
   }
   for (uint32_t stack = 0; stack < kStacksOfJob; ++stack) {
     stack_bits_.push_back(-std::log2(odds_of_skewed(stack, kStackSkew, kStacksOfJob)));
@@ -146,9 +146,9 @@ void ProfileRows::append(uint32_t origin, std::vector<store::Row>& rows) {
     for (; i < kSlots && job_of(slots[i]) == job; ++i) {
       for (uint32_t sample = 0; sample < kSamplesOfSlot; ++sample, ++samples) {
         const uint64_t index = uint64_t{origin} * kSamples + uint64_t{slots[i]} * kSamplesOfSlot + sample;
-        const uint64_t stack = skewed(seed_of(Subject::kStack, index), kStackSkew, kStacksOfJob);
+        const uint64_t stack = skewed(seed_of(Stream::kStack, index), kStackSkew, kStacksOfJob);
         drawn_.push_back(stack << 32U |
-                         (1 + skewed(seed_of(Subject::kHits, index), kHitsSkew, kMaxSampleHits)));
+                         (1 + skewed(seed_of(Stream::kHits, index), kHitsSkew, kMaxSampleHits)));
       }
     }
     append_run(origin, job, samples, rows);
@@ -157,15 +157,15 @@ void ProfileRows::append(uint32_t origin, std::vector<store::Row>& rows) {
 
 void IndependentRows::append(uint32_t origin, std::vector<store::Row>& rows) const {
   const size_t first = rows.size();
-  const uint32_t count = poisson(seed_of(Subject::kCount, origin), kRowsOfOrigin);
+  const uint32_t count = poisson(seed_of(Stream::kCount, origin), kRowsOfOrigin);
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t index = uint64_t{origin} << 16U | i;
-    rows.push_back({.event = below(Subject::kEvent, index, kEvents) + 1,
-                    .workload = below(Subject::kWorkload, index, kJobs) + 1,
+    rows.push_back({.event = below(Stream::kEvent, index, kEvents) + 1,
+                    .workload = below(Stream::kWorkload, index, kJobs) + 1,
                     .origin = origin,
                     .thread = 1,
-                    .stack = first_stack_ + below(Subject::kStack, index, kJobs * kStacksOfJob),
-                    .hits = below(Subject::kHits, index, kMaxHits) + 1});
+                    .stack = first_stack_ + below(Stream::kStack, index, kJobs * kStacksOfJob),
+                    .hits = below(Stream::kHits, index, kMaxHits) + 1});
   }
   const std::span added = std::span(rows).subspan(first);
   std::ranges::sort(added);

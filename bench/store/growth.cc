@@ -22,7 +22,6 @@ namespace {
 constexpr double kRowsOfProfile = 154;
 constexpr double kGoalCost = 0.8;  // of a tenth of the rows, over the cost of a row
 constexpr double kMebibyte = 1 << 20;
-constexpr int kRounds = 5;
 // What LocalRows::aggregate states: for each thread a decoded block and sums; and the answer, of cells of 28 bytes.
 constexpr double kThreadMib = 3 + 128;
 constexpr double kCellMib = 28 / kMebibyte;

@@ -11,7 +11,6 @@ namespace plimsoll::bench {
 namespace {
 
 constexpr size_t kWords = size_t{1} << 25U;  // 256 MiB, which no cache holds
-constexpr int kRounds = 5;
 constexpr double kGigabyte = 1e9;
 
 // Runs `work` on each of the threads' own memory at once; median seconds.

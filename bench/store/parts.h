@@ -5,6 +5,9 @@
 
 namespace plimsoll::bench {
 
+// Of a measurement, whose median counts.
+inline constexpr int kRounds = 5;
+
 // What the machine's memory gives at most, beside which the queries' bandwidth stands.
 Status measure_memory(const Flags& flags, Report& report);
 // Queries and size on generated rows, beside DuckDB and ClickHouse.

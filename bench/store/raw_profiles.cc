@@ -21,9 +21,9 @@ constexpr uint64_t kBytesOfLocation = 64;
 constexpr int64_t kFirstWindowNs = 1'700'000'000'000'000'000;
 constexpr int64_t kWindowNs = 600'000'000'000;
 
-class Writer {
+class ProfileMaker {
  public:
-  Writer(const StackTree& tree, uint32_t machine, uint32_t window)
+  ProfileMaker(const StackTree& tree, uint32_t machine, uint32_t window)
       : tree_(tree), machine_(machine), window_(window), random_(uint64_t{machine} << 32U | window) {}
 
   wire::RawProfile write() {
@@ -175,7 +175,7 @@ uint32_t RawProfiles::location_of(std::string_view build_id, uint64_t address) {
 }
 
 wire::RawProfile RawProfiles::generate(uint32_t machine, uint32_t window) const {
-  return Writer(tree_, machine, window).write();
+  return ProfileMaker(tree_, machine, window).write();
 }
 
 }  // namespace plimsoll::bench

@@ -10,7 +10,7 @@
 namespace plimsoll::fleets {
 namespace {
 
-constexpr size_t kFunctions = 30;
+constexpr size_t kRows = 30;
 constexpr size_t kChanging = 1;
 constexpr double kShareOfChanging = 0.02;
 constexpr double kSamples = 2000;
@@ -23,7 +23,7 @@ double share_of(size_t function) {
     return kShareOfChanging;
   }
   double sum = 0;
-  for (size_t i = 2; i < kFunctions; ++i) {
+  for (size_t i = 2; i < kRows; ++i) {
     sum += 1 / static_cast<double>(i);
   }
   return function == 0 ? 0.4 : 0.58 / static_cast<double>(function) / sum;
@@ -42,7 +42,7 @@ struct ChangedWindows::Profiles {
   double share(size_t function) const {
     double sum = 0;
     for (size_t machine = 0; machine < machines.size(); ++machine) {
-      sum += values[machine * (kFunctions + 1) + function];
+      sum += values[machine * (kRows + 1) + function];
     }
     return sum / std::accumulate(sizes.begin(), sizes.end(), 0.0);
   }
@@ -77,7 +77,7 @@ double ChangedWindows::factor_of(size_t function, Random& random) const {
 
 std::vector<double> ChangedWindows::shares_of_machine(Random& random) const {
   std::vector<double> shares;
-  for (size_t function = 0; function < kFunctions; ++function) {
+  for (size_t function = 0; function < kRows; ++function) {
     shares.push_back(share_of(function) * factor_of(function, random));
   }
   return shares;
@@ -91,7 +91,7 @@ ChangedWindows::Profiles ChangedWindows::observe(uint32_t first_machine,
     profiles.machines.push_back(first_machine + static_cast<uint32_t>(profiles.machines.size()));
     profiles.strata.push_back(0);
     double whole = 0;
-    for (size_t function = 0; function < kFunctions; ++function) {
+    for (size_t function = 0; function < kRows; ++function) {
       const double mean = kSamples * of_machine[function] * (function == kChanging ? factor : 1);
       profiles.values.push_back(std::poisson_distribution<int>(mean)(random));
       whole += profiles.values.back();
@@ -118,18 +118,18 @@ ChangeTrials ChangedWindows::run(size_t trials, double factor, uint64_t seed) co
         observe(same_machines_ ? 0 : static_cast<uint32_t>(base_machines_), other, factor, random);
     const std::vector<double> p_values =
         statistics::change_by_chance(x.window(), y.window(),
-                                     {.rows = kFunctions, .permutations = kPermutations, .seed = trial})
+                                     {.rows = kRows, .permutations = kPermutations, .seed = trial})
             .p_values;
-    size_t first = kFunctions;
+    size_t first = kRows;
     double largest = 0;
-    for (size_t function = 0; function < kFunctions; ++function) {
+    for (size_t function = 0; function < kRows; ++function) {
       const double change = std::abs(y.share(function) - x.share(function));
       if (p_values[function] < kLevel && change > largest) {
         largest = change;
         first = function;
       }
     }
-    counts.any += first < kFunctions ? 1 : 0;
+    counts.any += first < kRows ? 1 : 0;
     counts.found_first += first == kChanging ? 1 : 0;
   }
   return counts;

@@ -60,6 +60,7 @@ const T& pick(const std::vector<T>& values, Random& random) {
   return values[std::uniform_int_distribution<size_t>(0, values.size() - 1)(random)];
 }
 
+namespace vm {
 enum Column : size_t {
   kCycles = 0,
   kFirstJob = 1,
@@ -68,32 +69,33 @@ enum Column : size_t {
   kFirstJobCycles,
   kColumns,
 };
+}  // namespace vm
 
 Fleet empty_fleet() {
   Fleet fleet;
   fleet.name = "vm-noise";
   fleet.parts = kNamedJobs;
-  fleet.hits.resize(kColumns);
+  fleet.hits.resize(vm::kColumns);
   for (size_t job = 0; job < kNamedJobs; ++job) {
     fleet.questions.push_back(
-        {"job-" + std::to_string(job + 1), Statistic::kShare, kFirstJob + job, kCycles});
+        {"job-" + std::to_string(job + 1), Statistic::kShare, vm::kFirstJob + job, vm::kCycles});
   }
-  fleet.questions.push_back({"ipc", Statistic::kRatio, kInstructions, kCycles});
-  fleet.questions.push_back({"ipc-job-1", Statistic::kRatio, kFirstJobInstructions, kFirstJobCycles});
-  fleet.questions.push_back({"total", Statistic::kTotal, kCycles, kCycles});
+  fleet.questions.push_back({"ipc", Statistic::kRatio, vm::kInstructions, vm::kCycles});
+  fleet.questions.push_back({"ipc-job-1", Statistic::kRatio, vm::kFirstJobInstructions, vm::kFirstJobCycles});
+  fleet.questions.push_back({"total", Statistic::kTotal, vm::kCycles, vm::kCycles});
   return fleet;
 }
 
 void add_job(size_t job, double instructions, double performance, Fleet& fleet) {
   const double cycles = instructions / performance;
-  fleet.hits[kCycles].back() += cycles;
-  fleet.hits[kInstructions].back() += instructions;
+  fleet.hits[vm::kCycles].back() += cycles;
+  fleet.hits[vm::kInstructions].back() += instructions;
   if (job < kNamedJobs) {
-    fleet.hits[kFirstJob + job].back() += cycles;
+    fleet.hits[vm::kFirstJob + job].back() += cycles;
   }
   if (job == 0) {
-    fleet.hits[kFirstJobInstructions].back() += instructions;
-    fleet.hits[kFirstJobCycles].back() += cycles;
+    fleet.hits[vm::kFirstJobInstructions].back() += instructions;
+    fleet.hits[vm::kFirstJobCycles].back() += cycles;
   }
 }
 

@@ -20,8 +20,8 @@
 namespace plimsoll {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(FairMutex, IsHeldByOneThreadAtATime) {
   constexpr int kThreads = 4;
@@ -108,7 +108,7 @@ TEST(ReadFile, BoundsWhatItReads) {
   EXPECT_EQ(MappedFile::open("/dev/null", 10).error().code, ErrorCode::kInvalid);
 }
 
-class DurableFile : public testing::Test {
+class DurableFile : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -117,7 +117,7 @@ class DurableFile : public testing::Test {
     return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
   }
 
-  const std::string folder_ = testing::TempDir() + "durable." + std::to_string(::getpid());
+  const std::string folder_ = ::testing::TempDir() + "durable." + std::to_string(::getpid());
   const std::string path_ = folder_ + "/file";
 };
 

@@ -18,10 +18,10 @@
 namespace plimsoll::config {
 namespace {
 
-using testing::ElementsAre;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // A struct with a key of every kind.
 struct Sample {
@@ -72,7 +72,7 @@ const char* no_variable(const char* /*name*/) {
   return nullptr;
 }
 
-class Config : public testing::Test {
+class Config : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
 
@@ -88,7 +88,7 @@ class Config : public testing::Test {
     return sources ? Result<Sample>(sample) : std::unexpected(sources.error());
   }
 
-  const std::string path_ = testing::TempDir() + "config." + std::to_string(::getpid()) + ".toml";
+  const std::string path_ = ::testing::TempDir() + "config." + std::to_string(::getpid()) + ".toml";
 };
 
 TEST_F(Config, ReadsEveryKind) {
@@ -371,7 +371,7 @@ class ProgramConfig : public Config {
     return read_file(source_file("config/") + name + ".example.toml", 1 << 20).value();
   }
 };
-using Programs = testing::Types<ServerConfig, DaemonConfig>;
+using Programs = ::testing::Types<ServerConfig, DaemonConfig>;
 TYPED_TEST_SUITE(ProgramConfig, Programs);
 
 TYPED_TEST(ProgramConfig, HasACommittedExampleThatChangesNothing) {

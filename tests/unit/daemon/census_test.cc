@@ -8,13 +8,12 @@
 #include <map>
 #include <random>
 
+#include "base/time.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/daemon/fake_proc.h"
 
 namespace plimsoll::identity {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
 
 // A tree of control groups of a test's own making.
 class FakeGroups {
@@ -38,7 +37,7 @@ class FakeGroups {
   // In v1's two hierarchies.
   void v1(const std::string& group, int64_t usage_ms, const std::string& pids = "", int64_t quota_us = -1,
           int shares = 1024) const {
-    file("cpuacct" + group + "/cpuacct.usage", std::to_string(usage_ms * kMs) + "\n");
+    file("cpuacct" + group + "/cpuacct.usage", std::to_string(usage_ms * kNsPerMs) + "\n");
     file("cpuacct" + group + "/cgroup.procs", pids);
     file("cpu" + group + "/cpu.cfs_quota_us", std::to_string(quota_us) + "\n");
     file("cpu" + group + "/cpu.cfs_period_us", "100000\n");
@@ -62,10 +61,10 @@ class CensusTest : public ::testing::Test {
     if (!taken) {
       return taken.error().text();
     }
-    std::string text = fmt::format("{} ms\n", taken->interval_ns / kMs);
+    std::string text = fmt::format("{} ms\n", taken->interval_ns / kNsPerMs);
     for (const InstanceUsage& usage : taken->instances) {
       text += fmt::format("{} {} {} {} {}\n", usage.job, usage.instance, usage.quota_cpus, usage.weight,
-                          usage.cpu_time_ns / kMs);
+                          usage.cpu_time_ns / kNsPerMs);
     }
     return text;
   }
@@ -80,7 +79,7 @@ TEST_F(CensusTest, TheFirstCensusKnowsNoTimes) {
   process(10, "/usr/bin/db", "/db.slice");
   groups_.unified("", 1000);
   groups_.unified("/db.slice", 700, "10\n");
-  EXPECT_EQ(brief(census_.take(5 * kMs)), "0 ms\n[ungrouped] / 0 0 0\ndb /db.slice 0 100 0\n");
+  EXPECT_EQ(brief(census_.take(5 * kNsPerMs)), "0 ms\n[ungrouped] / 0 0 0\ndb /db.slice 0 100 0\n");
 }
 
 TEST_F(CensusTest, TimesAreSinceTheCensusBeforeAndAddUpToTheRoots) {
@@ -95,7 +94,7 @@ TEST_F(CensusTest, TimesAreSinceTheCensusBeforeAndAddUpToTheRoots) {
   groups_.unified("/db.slice", 760, "10\n11\n");
   groups_.unified("/system.slice", 230);
   groups_.unified("/system.slice/web.service", 230, "20\n");
-  EXPECT_EQ(brief(census_.take(100 * kMs)),
+  EXPECT_EQ(brief(census_.take(100 * kNsPerMs)),
             "100 ms\n"
             "db /db.slice 0 100 60\n"
             "web /system.slice/web.service 0 100 30\n"
@@ -124,7 +123,7 @@ TEST_F(CensusTest, HybridLayoutsCountInV1) {
   ASSERT_TRUE(census_.take(0));
   groups_.v1("", 560);
   groups_.v1("/db", 140, "10\n", 150'000, 2048);
-  EXPECT_EQ(brief(census_.take(50 * kMs)), "50 ms\ndb /db 1.5 200 40\n[ungrouped] / 0 100 20\n");
+  EXPECT_EQ(brief(census_.take(50 * kNsPerMs)), "50 ms\ndb /db 1.5 200 40\n[ungrouped] / 0 100 20\n");
 }
 
 TEST_F(CensusTest, AGroupIsCalledLikeTheProcessThatStartedFirst) {
@@ -194,7 +193,7 @@ TEST_F(CensusTest, AGroupWithProcessesAndGroupsBelowHasItsOwnPart) {
   groups_.unified("", 50);
   groups_.unified("/a", 50, "10\n");
   groups_.unified("/a/b", 20, "20\n");
-  EXPECT_EQ(brief(census_.take(100 * kMs)),
+  EXPECT_EQ(brief(census_.take(100 * kNsPerMs)),
             "100 ms\nouter /a 0 100 30\ninner /a/b 0 100 20\n[ungrouped] / 0 0 0\n");
 }
 
@@ -207,7 +206,7 @@ TEST_F(CensusTest, NewGroupsBeganWithinTheIntervalAndVanishedOnesFallToTheRoot) 
   groups_.remove("/old");
   groups_.unified("", 140);
   groups_.unified("/new", 25, "20\n");
-  EXPECT_EQ(brief(census_.take(100 * kMs)), "100 ms\nnew /new 0 100 25\n[ungrouped] / 0 0 15\n");
+  EXPECT_EQ(brief(census_.take(100 * kNsPerMs)), "100 ms\nnew /new 0 100 25\n[ungrouped] / 0 0 15\n");
 }
 
 TEST_F(CensusTest, ACounterThatFellIsOfAnotherGroup) {
@@ -217,7 +216,7 @@ TEST_F(CensusTest, ACounterThatFellIsOfAnotherGroup) {
   ASSERT_TRUE(census_.take(0));
   groups_.unified("", 1010);
   groups_.unified("/job", 7, "10\n");
-  EXPECT_EQ(brief(census_.take(100 * kMs)), "100 ms\njob /job 0 100 7\n[ungrouped] / 0 0 3\n");
+  EXPECT_EQ(brief(census_.take(100 * kNsPerMs)), "100 ms\njob /job 0 100 7\n[ungrouped] / 0 0 3\n");
 }
 
 TEST_F(CensusTest, MissingFilesLeaveWhatTheyWouldSayUnknown) {
@@ -261,7 +260,7 @@ TEST_F(CensusTest, BoundsHoldAndTimesStillAddUp) {
   make(1);
   ASSERT_TRUE(census.take(0));
   make(11);
-  const auto taken = census.take(100 * kMs);
+  const auto taken = census.take(100 * kNsPerMs);
   ASSERT_TRUE(taken);
   EXPECT_EQ(taken->instances.size(), 6);
   EXPECT_EQ(taken->instances.back().job, kOtherInstances);
@@ -269,7 +268,7 @@ TEST_F(CensusTest, BoundsHoldAndTimesStillAddUp) {
   for (const InstanceUsage& usage : taken->instances) {
     sum_ns += usage.cpu_time_ns;
   }
-  EXPECT_EQ(sum_ns, 1000 * kMs);
+  EXPECT_EQ(sum_ns, 1000 * kNsPerMs);
 }
 
 TEST_F(CensusTest, LongNamesDoNotMakeALongHeartbeat) {
@@ -322,13 +321,13 @@ TEST_F(CensusTest, TimesOfRandomTreesAddUp) {
     for (const auto& [name, own] : own_ms) {
       after += own;
     }
-    const auto taken = census_.take(round * 100 * kMs);
+    const auto taken = census_.take(round * 100 * kNsPerMs);
     ASSERT_TRUE(taken);
     int64_t sum_ns = 0;
     for (const InstanceUsage& usage : taken->instances) {
       sum_ns += usage.cpu_time_ns;
     }
-    EXPECT_EQ(sum_ns, round == 0 ? 0 : (after - before) * kMs) << "round " << round;
+    EXPECT_EQ(sum_ns, round == 0 ? 0 : (after - before) * kNsPerMs) << "round " << round;
   }
 }
 

@@ -9,12 +9,12 @@
 #include "daemon/identity/census.h"
 #include "daemon/identity/processes.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/daemon/container_ids.h"
 #include "tests/unit/daemon/fake_proc.h"
+#include "tests/unit/daemon/no_images.h"
 
 namespace plimsoll::identity {
 namespace {
-
-const std::string kId = "3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d0001";
 
 // How hierarchies are mounted. "PATH" is where the instance is in one of them.
 struct Layout {
@@ -109,14 +109,6 @@ class Mounts {
 
   plimsoll::testing::TemporaryDirectory folder_;
   std::string sampled_;
-};
-
-class NoImages : public ImageSource {
- public:
-  Result<OpenedImage> open(const MappedFileHint& hint) const override {
-    return fail(ErrorCode::kNotFound, "no {}", hint.path);
-  }
-  bool are_of_this_machine() const override { return true; }
 };
 
 std::string names_of(const Workload& workload, const std::string& cgroup) {

@@ -8,6 +8,7 @@
 
 #include "config/daemon_config.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/daemon/container_ids.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -17,8 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-const std::string kId = "3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d0001";
-const std::string kPod = "b9a6c1f0-1234-4cde-8f00-0123456789ab";
 const std::string kPodPath = "/kubepods/burstable/pod" + kPod + "/" + kId;
 
 // From the text of a configuration, as an operator writes it.

@@ -7,9 +7,9 @@
 namespace plimsoll::identity {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Texts {
   std::string kallsyms;

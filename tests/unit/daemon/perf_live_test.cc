@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kPages = 20'000;
 
-class LiveSampler : public testing::Test {
+class LiveSampler : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto opened =
@@ -101,7 +101,7 @@ TEST_F(LiveSampler, SaysWhyAnEventCannotBeCountedWithAnother) {
   const auto refused = open_event(attr, 0, "page-faults", member->get());  // which is no leader
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(refused.error().hint, testing::HasSubstr("together with"));
+  EXPECT_THAT(refused.error().hint, ::testing::HasSubstr("together with"));
 }
 
 TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {

@@ -24,11 +24,11 @@
 namespace plimsoll::perf {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::ElementsAreArray;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(CpuList, IsRead) {
   EXPECT_THAT(*parse_cpu_list("0\n"), ElementsAre(0));
@@ -121,7 +121,7 @@ TEST(Turns, AreTakenInRoundsByEachSetOnce) {
     std::vector<uint32_t> sets{turns.next(random), turns.next(random), turns.next(random)};
     EXPECT_EQ(turns.current(), sets.back());
     ++first[sets.front()];
-    EXPECT_THAT(sets, testing::UnorderedElementsAre(0, 4, 9));
+    EXPECT_THAT(sets, ::testing::UnorderedElementsAre(0, 4, 9));
   }
   for (const auto& [set, rounds] : first) {
     EXPECT_GT(rounds, 60) << "set " << set << " begins a third of the rounds";

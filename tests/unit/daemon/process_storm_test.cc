@@ -7,21 +7,12 @@
 #include <random>
 #include <utility>
 
+#include "base/time.h"
 #include "daemon/identity/processes.h"
+#include "tests/unit/daemon/no_images.h"
 
 namespace plimsoll::identity {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
-
-// No file is ever found: binaries are known by path and inode.
-class NoImages : public ImageSource {
- public:
-  Result<OpenedImage> open(const MappedFileHint& hint) const override {
-    return fail(ErrorCode::kNotFound, "no {}", hint.path);
-  }
-  bool are_of_this_machine() const override { return true; }
-};
 
 // A machine of few PIDs, which are reused at once. What it tells as /proc is its present, while its records are read
 // later; what it tells of a sample is the truth of that moment.
@@ -47,7 +38,7 @@ class Machine : public ProcessSource {
   }
 
   void step() {
-    now_ns_ += std::uniform_int_distribution<int64_t>(1, 4 * kMs)(random_);
+    now_ns_ += std::uniform_int_distribution<int64_t>(1, 4 * kNsPerMs)(random_);
     const uint32_t pid = any_pid();
     switch (random_() % 8) {
       case 0:
@@ -123,7 +114,7 @@ class Machine : public ProcessSource {
     const Running* running = find(pid);
     return running == nullptr
                ? std::nullopt
-               : std::optional(ProcessStat{running->started_ns / (10 * kMs) * (10 * kMs),
+               : std::optional(ProcessStat{running->started_ns / (10 * kNsPerMs) * (10 * kNsPerMs),
                                            static_cast<uint32_t>(running->threads.size()), false});
   }
   std::string cgroup(uint32_t /*pid*/) const override { return "0::/elsewhere\n"; }
@@ -173,7 +164,7 @@ class Machine : public ProcessSource {
     };
     const auto is_too_soon = [&](uint32_t candidate) {
       const auto last = last_start_ns_.find(candidate);
-      return last != last_start_ns_.end() && now_ns_ - last->second < 30 * kMs;
+      return last != last_start_ns_.end() && now_ns_ - last->second < 30 * kNsPerMs;
     };
     while (is_used(pid) || is_too_soon(pid)) {
       ++pid;
@@ -246,7 +237,7 @@ class Machine : public ProcessSource {
   std::map<uint32_t, Running> processes_;
   std::map<uint32_t, int64_t> last_start_ns_;
   std::vector<perf::Record> records_;
-  int64_t now_ns_ = 1'000 * kMs;
+  int64_t now_ns_ = 1'000 * kNsPerMs;
 };
 
 struct Outcome {

@@ -18,7 +18,7 @@
 namespace plimsoll::identity {
 namespace {
 
-using testing::IsEmpty;
+using ::testing::IsEmpty;
 
 // What lies at each address of a small address space.
 struct Byte {
@@ -72,7 +72,7 @@ TEST(Mappings, EndBeforeTheirEnd) {
 }
 
 // A table over a /proc that holds one process, "job" of PID 7.
-class ProcessTableTest : public testing::Test {
+class ProcessTableTest : public ::testing::Test {
  protected:
   ProcessTableTest() {
     proc_.process(7, {.comm = "job",
@@ -481,7 +481,7 @@ TEST(BinariesInUse, AreKeptWhenThereAreTooMany) {
   }
   EXPECT_TRUE(binaries.has_too_many());
   EXPECT_THAT(binaries.forget_unused({nullptr, infos[1], infos[3]}),
-              testing::UnorderedElementsAre(infos[0], infos[2]));
+              ::testing::UnorderedElementsAre(infos[0], infos[2]));
   EXPECT_EQ(binaries.size(), 2);
   EXPECT_EQ(binaries.find_or_read({1, "/tool", "b", {}}), infos[1]);
 }
@@ -521,7 +521,7 @@ TEST_F(BinaryTableTest, WithoutAnyBuildIdTheContentNamesIt) {
 }
 
 // A library that this process has loaded from a file that is gone by now.
-class OpenImage : public testing::Test {
+class OpenImage : public ::testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::copy_file(built_file("symbol_fixture.so"), path_,
@@ -535,7 +535,7 @@ class OpenImage : public testing::Test {
   struct Close {
     void operator()(void* library) const { ::dlclose(library); }
   };
-  const std::string path_ = testing::TempDir() + "open_image." + std::to_string(::getpid()) + ".so";
+  const std::string path_ = ::testing::TempDir() + "open_image." + std::to_string(::getpid()) + ".so";
   const ProcFs proc_fs_;
   const uint32_t pid_ = static_cast<uint32_t>(::getpid());
   const std::string build_id_ = "plimsoll-fixture";

@@ -14,8 +14,8 @@
 namespace plimsoll {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::shared_ptr<identity::ProcessIdentity> program(uint32_t pid, const std::string& name,
                                                    const identity::BinaryInfo* binary = nullptr) {
@@ -29,7 +29,7 @@ std::shared_ptr<identity::ProcessIdentity> program(uint32_t pid, const std::stri
 }
 
 // A builder with two threads and some code to be in.
-class ProfileBuilderTest : public testing::Test {
+class ProfileBuilderTest : public ::testing::Test {
  protected:
   uint32_t code(ProfileBuilder& builder, uint64_t address) const {
     return builder.location(wire::ELF, builder.binary(&binary_), address);

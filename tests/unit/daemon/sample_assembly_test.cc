@@ -10,15 +10,15 @@
 namespace plimsoll {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr uint64_t kKernel = 0xffffffff81000000;
 constexpr uint64_t kModule = 0xffffffffc0000000;
 
 // PID 7 has at 0x10000 a binary whose segments are known (file offset 0x1000 = ELF address 0x401000), at 0x20000 one
 // out of reach, and at 0x30000 code that it made itself.
-class SampleAssemblyTest : public testing::Test {
+class SampleAssemblyTest : public ::testing::Test {
  protected:
   SampleAssemblyTest() {
     proc_.process(7, {.comm = "job", .executable = "/bin/job", .cgroup = "", .maps = ""});

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/time.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/daemon/spool_fixture.h"
 
@@ -20,14 +21,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int64_t kHourNs = 3600 * kNsPerSecond;
-
 class SpoolTest : public ::testing::Test {
  protected:
   SpoolOptions options(uint64_t max_blocks = 100) {
     return {.folder = path_,
             .max_bytes = max_blocks * kBlock,
-            .max_age_ns = 24 * kHourNs,
+            .max_age_ns = 24 * kNsPerHour,
             .calls = &disk_.calls(),
             .wall_ns = [this] { return wall_ns_; },
             .boottime_ns = [this] { return boottime_ns_; }};
@@ -63,7 +62,7 @@ class SpoolTest : public ::testing::Test {
   std::string path_ = folder_ / "state/spool";
   TestDisk disk_;
   int64_t wall_ns_ = 1'795'000'000 * kNsPerSecond;
-  int64_t boottime_ns_ = kHourNs;
+  int64_t boottime_ns_ = kNsPerHour;
 };
 
 TEST_F(SpoolTest, HandsOutTheOldestUntilItIsSettled) {
@@ -221,13 +220,13 @@ TEST_F(SpoolTest, AppliesALowerLimitAtTheNextStart) {
 TEST_F(SpoolTest, DropsWhatIsTooOld) {
   const auto spool = open_spool(options());
   ASSERT_TRUE(push(*spool, 'a'));
-  pass(23 * kHourNs);
+  pass(23 * kNsPerHour);
   ASSERT_TRUE(push(*spool, 'b'));
   EXPECT_EQ(oldest_name(*spool), "a");
-  pass(2 * kHourNs);
+  pass(2 * kNsPerHour);
   EXPECT_EQ(oldest_name(*spool), "b");
   EXPECT_EQ(spool->status().counts[Fate::kTooOld], 1);
-  pass(25 * kHourNs);
+  pass(25 * kNsPerHour);
   EXPECT_EQ(oldest_name(*spool), "");
   EXPECT_EQ(spool->status().counts[Fate::kTooOld], 2);
   expect_exact_sum(spool->status());
@@ -235,7 +234,7 @@ TEST_F(SpoolTest, DropsWhatIsTooOld) {
 
 TEST_F(SpoolTest, GrowsOldWhileNoDaemonRuns) {
   ASSERT_TRUE(push(*open_spool(options()), 'a'));
-  pass(25 * kHourNs);
+  pass(25 * kNsPerHour);
   const auto spool = open_spool(options());
   EXPECT_EQ(spool->status().counts[Fate::kTooOld], 1);
   EXPECT_EQ(deliver_all(*spool), "");
@@ -247,16 +246,16 @@ TEST_F(SpoolTest, AClockThatIsSetMakesNothingOlder) {
   ASSERT_TRUE(push(*spool, 'a'));
   wall_ns_ = 1'795'000'000 * kNsPerSecond;
   EXPECT_EQ(oldest_name(*spool), "a");
-  pass(25 * kHourNs);
+  pass(25 * kNsPerHour);
   EXPECT_EQ(oldest_name(*spool), "") << "it ages all the same";
 }
 
 TEST_F(SpoolTest, OneFromTheFutureIsNew) {
   ASSERT_TRUE(push(*open_spool(options()), 'a'));
-  wall_ns_ -= 1000 * kHourNs;
+  wall_ns_ -= 1000 * kNsPerHour;
   const auto spool = open_spool(options());
   EXPECT_EQ(oldest_name(*spool), "a");
-  pass(25 * kHourNs);
+  pass(25 * kNsPerHour);
   EXPECT_EQ(oldest_name(*spool), "");
 }
 
@@ -395,7 +394,7 @@ TEST_F(SpoolTest, DamagedCountsAreKeptAsideAndCountedAnew) {
     ASSERT_TRUE(spool->settle(1, Fate::kDelivered));
   }
   std::filesystem::resize_file(path_ + "/counts", 50);
-  wall_ns_ += kHourNs;
+  wall_ns_ += kNsPerHour;
   const auto spool = open_spool(options());
   EXPECT_TRUE(std::filesystem::exists(path_ + "/counts.damaged"));
   const SpoolStatus status = spool->status();

@@ -7,19 +7,17 @@
 #include "daemon/identity/machine.h"
 #include "daemon/identity/proc_fs.h"
 #include "daemon/identity/workload.h"
+#include "tests/unit/daemon/container_ids.h"
 #include "tests/unit/daemon/fake_proc.h"
 
 namespace plimsoll::identity {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::SizeIs;
-using testing::UnorderedElementsAre;
-
-const std::string kId = "3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d3f4e1c7a9b0d0001";
-const std::string kPod = "b9a6c1f0-1234-4cde-8f00-0123456789ab";
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 TEST(ParseMaps, ReadsALine) {
   const auto entries = parse_maps("55d0a000-55d0c000 r-xp 00001000 fe:01 1234    /usr/bin/job\n");

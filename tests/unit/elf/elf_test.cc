@@ -13,10 +13,10 @@
 namespace plimsoll::elf {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const std::string kBuildId("\x01\x00\xfe\xff", 4);
 
@@ -291,7 +291,7 @@ TEST(OwnVdso, HasABuildIdAndCode) {
     GTEST_SKIP() << vdso.error().message;
   }
   EXPECT_FALSE(vdso->build_id().empty());
-  EXPECT_THAT(vdso->segments(), Contains(testing::Field(&Segment::executable, true)));
+  EXPECT_THAT(vdso->segments(), Contains(::testing::Field(&Segment::executable, true)));
 }
 
 }  // namespace

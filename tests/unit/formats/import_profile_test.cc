@@ -11,8 +11,8 @@
 namespace plimsoll::formats {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const std::string kContention =
     "--- contention:\n"

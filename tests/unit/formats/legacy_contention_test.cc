@@ -8,7 +8,7 @@
 namespace plimsoll::formats {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(LegacyContention, CyclesBecomeNanosecondsAndSamplesBecomeContentions) {
   const auto profile = read_legacy_contention(

@@ -6,7 +6,7 @@
 namespace plimsoll::formats {
 namespace {
 
-using testing::SizeIs;
+using ::testing::SizeIs;
 
 std::string brief(const std::vector<Mapping>& mappings) {
   std::string text;

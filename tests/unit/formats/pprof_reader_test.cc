@@ -13,7 +13,7 @@
 namespace plimsoll::formats {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const std::string kHeapText =
     "3 300: 0x401234@/srv/server main@main.cc:12\n"

@@ -10,8 +10,8 @@
 namespace plimsoll::http {
 namespace {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 constexpr int64_t kMillisecond = kNsPerSecond / 1000;
 

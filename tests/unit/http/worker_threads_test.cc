@@ -10,7 +10,7 @@
 namespace plimsoll::http {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(WorkerThreads, BeginInTheOrderInWhichJobsCame) {
   std::vector<int> done;

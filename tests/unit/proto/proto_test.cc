@@ -15,7 +15,7 @@ namespace plimsoll::wire {
 namespace {
 
 using google::protobuf::util::MessageDifferencer;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr size_t kHeaderBytes = 32;
 

@@ -3,24 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/start.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
 namespace {
 
-using ::testing::ElementsAre;
+using plimsoll::testing::kStartNs;
 
-constexpr int64_t kStart = 1'800'000'000'000'000'000;  // 2027-01-15T08:00:00Z
+using ::testing::ElementsAre;
 
 const std::vector<store::Stop>& stops() {
   static const std::vector<store::Stop> stops{
-      {.reason = "latency", .by_hand = true, .since_ns = kStart},
+      {.reason = "latency", .by_hand = true, .since_ns = kStartNs},
       {.scope = store::StopScope::kPlatform,
        .value = "zen",
        .reason = "7 of 10 machines failed",
        .step = store::StopStep::kOneMachine,
-       .since_ns = kStart,
-       .next_ns = kStart + 60'000'000'000},
+       .since_ns = kStartNs,
+       .next_ns = kStartNs + 60'000'000'000},
       {.scope = store::StopScope::kEventSet, .value = "cycles", .step = store::StopStep::kAll},
   };
   return stops;

@@ -5,7 +5,7 @@
 
 #include "tests/unit/query/fleet_fixture.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::coverage_test {
 namespace {
 
 using ::testing::Contains;
@@ -109,4 +109,4 @@ TEST_F(CoverageTest, RefusesWhatIsNoAttributeOfMachines) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::coverage_test

@@ -15,9 +15,6 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-const int64_t kStartNs = ProfileSpec().from_ns;
-constexpr int64_t kHourNs = 3600 * kNsPerSecond;
-
 class DiffTest : public ::testing::Test {
  protected:
   Result<Table> ask(const Parameters& parameters, int64_t now_ns = 0) const {
@@ -30,7 +27,7 @@ class DiffTest : public ::testing::Test {
   }
 
   void add(const std::string& machine, const std::string& job, const std::string& stacks,
-           int64_t from_ns = kStartNs, int64_t length_ns = kNsPerSecond) {
+           int64_t from_ns = kProfileStartNs, int64_t length_ns = kNsPerSecond) {
     fleet_.add({.seed = ++seed_,
                 .machine = machine,
                 .from_ns = from_ns,
@@ -130,9 +127,9 @@ TEST_F(DiffTest, TooFewMachinesCannotTell) {
 
 TEST_F(DiffTest, RatesAreForEachMachineAndSecond) {
   // Two machines for two seconds, one machine for four.
-  add("m1", "a", "main 600\n", kStartNs, 2 * kNsPerSecond);
-  add("m2", "a", "main 200\n", kStartNs, 2 * kNsPerSecond);
-  add("m1", "a", "main 1000\n", kStartNs + kHourNs, 4 * kNsPerSecond);
+  add("m1", "a", "main 600\n", kProfileStartNs, 2 * kNsPerSecond);
+  add("m2", "a", "main 200\n", kProfileStartNs, 2 * kNsPerSecond);
+  add("m1", "a", "main 1000\n", kProfileStartNs + kNsPerHour, 4 * kNsPerSecond);
   const auto table = ask(
       {{"base_until", "2023-11-14T23:00:00Z"}, {"new_since", "2023-11-14T23:00:00Z"}, {"measure", "rate"}});
   ASSERT_TRUE(table) << table.error().text();
@@ -141,9 +138,9 @@ TEST_F(DiffTest, RatesAreForEachMachineAndSecond) {
 }
 
 TEST_F(DiffTest, TheBaseMayBeTheSameEarlier) {
-  add("m1", "a", "main 100\n", kStartNs);
-  add("m1", "a", "main 300\nother 100\n", kStartNs + 24 * kHourNs);
-  const int64_t now_ns = kStartNs + 24 * kHourNs + 60 * kNsPerSecond;
+  add("m1", "a", "main 100\n", kProfileStartNs);
+  add("m1", "a", "main 300\nother 100\n", kProfileStartNs + 24 * kNsPerHour);
+  const int64_t now_ns = kProfileStartNs + 24 * kNsPerHour + 60 * kNsPerSecond;
   EXPECT_EQ(changes(ask({{"since", "1h"}, {"earlier", "1d"}, {"margins", "no"}}, now_ns)),
             "main: 1 -> 0.75, -0.25\n"
             "other: 0 -> 0.25, +0.25\n");

@@ -5,11 +5,15 @@
 
 #include <filesystem>
 
+#include "base/time.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
 namespace {
+
+using plimsoll::testing::kStartNs;
 
 using ::testing::Contains;
 using ::testing::Each;
@@ -18,19 +22,16 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kStart = 1'800'000'000 * kSecond;  // 2027-01-15T08:00:00Z
-
 // Of one and ten minutes, from two strata; m1 has answered, m5 has failed, m7 was not heard of.
 store::DrawWithMachines draw(const std::string& id, int64_t start_ns) {
   store::DrawWithMachines draw;
   draw.draw = {.id = id,
-               .made_ns = start_ns - 15 * kSecond,
+               .made_ns = start_ns - 15 * kNsPerSecond,
                .interval_start_ns = start_ns,
-               .interval_ns = 600 * kSecond,
-               .window_start_ns = start_ns + 100 * kSecond,
-               .window_ns = 10 * kSecond,
-               .due_ns = start_ns + 170 * kSecond,
+               .interval_ns = 600 * kNsPerSecond,
+               .window_start_ns = start_ns + 100 * kNsPerSecond,
+               .window_ns = 10 * kNsPerSecond,
+               .due_ns = start_ns + 170 * kNsPerSecond,
                .seed = 7,
                .policy = "every 10m",
                .collects = {},
@@ -40,20 +41,20 @@ store::DrawWithMachines draw(const std::string& id, int64_t start_ns) {
   draw.machines = {{.machine_id = "m1",
                     .stratum = 0,
                     .inclusion_probability = 1.0 / 3,
-                    .window_start_ns = start_ns + 100 * kSecond,
+                    .window_start_ns = start_ns + 100 * kNsPerSecond,
                     .told_ns = start_ns,
-                    .answered_ns = start_ns + 111 * kSecond,
-                    .observed_ns = 10 * kSecond},
+                    .answered_ns = start_ns + 111 * kNsPerSecond,
+                    .observed_ns = 10 * kNsPerSecond},
                    {.machine_id = "m5",
                     .stratum = 0,
                     .inclusion_probability = 1.0 / 3,
-                    .window_start_ns = start_ns + 100 * kSecond,
+                    .window_start_ns = start_ns + 100 * kNsPerSecond,
                     .told_ns = start_ns,
-                    .reported_ns = start_ns + 101 * kSecond,
+                    .reported_ns = start_ns + 101 * kNsPerSecond,
                     .state = wire::FAILED,
                     .detail = "no PMU"},
                    {.machine_id = "m7", .stratum = 1, .inclusion_probability = 0.5}};
-  draw.machines[2].window_start_ns = id == "withheld" ? 0 : start_ns + 120 * kSecond;
+  draw.machines[2].window_start_ns = id == "withheld" ? 0 : start_ns + 120 * kNsPerSecond;
   return draw;
 }
 
@@ -66,7 +67,7 @@ class DrawsViewTest : public ::testing::Test {
   void keep(const store::DrawWithMachines& draw) {
     ASSERT_TRUE(store::DrawStore::open(folder_ / "data/draws.db", sqlite::OpenMode::kReadWrite)->add(draw));
   }
-  Result<Table> ask(const Parameters& parameters, int64_t now_ns = kStart + 3600 * kSecond,
+  Result<Table> ask(const Parameters& parameters, int64_t now_ns = kStartNs + 3600 * kNsPerSecond,
                     const KnownDraws::DrawAgain& again = {}) {
     const auto request = parse_draws(parameters, now_ns);
     if (!request) {
@@ -80,8 +81,8 @@ class DrawsViewTest : public ::testing::Test {
 };
 
 TEST_F(DrawsViewTest, AreListedTheNewestFirst) {
-  keep(draw("fleet-1", kStart));
-  keep(draw("fleet-2", kStart + 600 * kSecond));
+  keep(draw("fleet-1", kStartNs));
+  keep(draw("fleet-2", kStartNs + 600 * kNsPerSecond));
   const std::string columns =
       "draw,made,window_start,window,events,machines,expected,drawn,answered,partial,late,pending,withheld,"
       "unreached,"
@@ -93,12 +94,13 @@ TEST_F(DrawsViewTest, AreListedTheNewestFirst) {
                 "fleet-1,2027-01-15T07:59:45Z,2027-01-15T08:01:40Z,10000000000,cycles instructions,9,3.5,3,"
                 "1,0,0,0,0,1,0,1,0,0\n");
   // While it is not due yet.
-  EXPECT_EQ(csv(ask({{"limit", "1"}}, kStart + 700 * kSecond)), columns + second + "1,0,0,1,0,0,0,1,0,0\n");
+  EXPECT_EQ(csv(ask({{"limit", "1"}}, kStartNs + 700 * kNsPerSecond)),
+            columns + second + "1,0,0,1,0,0,0,1,0,0\n");
   EXPECT_THAT(ask({{"limit", "1"}})->notes, ElementsAre("the newest 1 of 2 draws"));
 }
 
 TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
-  keep(draw("fleet-1", kStart));
+  keep(draw("fleet-1", kStartNs));
   const auto table = ask({{"id", "fleet-1"}});
   EXPECT_EQ(csv(table),
             "machine,stratum,inclusion_probability,window_start,outcome,detail,told,answered,observed\n"
@@ -116,7 +118,7 @@ TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
 }
 
 TEST_F(DrawsViewTest, OrStratumByStratum) {
-  keep(draw("fleet-1", kStart));
+  keep(draw("fleet-1", kStartNs));
   EXPECT_EQ(csv(ask({{"id", "fleet-1"}, {"by", "stratum"}})),
             "stratum,machines,expected,drawn,answered,partial,late,pending,withheld,unreached,refused,failed,"
             "vanished,lost\n"
@@ -125,15 +127,15 @@ TEST_F(DrawsViewTest, OrStratumByStratum) {
 }
 
 TEST_F(DrawsViewTest, WhoWasWithheldHasNoWindow) {
-  keep(draw("withheld", kStart));
+  keep(draw("withheld", kStartNs));
   EXPECT_THAT(csv(ask({{"id", "withheld"}})), HasSubstr("m7,platform=b,0.5,,withheld,,,,0\n"));
 }
 
 TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
-  keep(draw("fleet-1", kStart));
+  keep(draw("fleet-1", kStartNs));
   std::vector<std::string> made_again;
   const auto verify = [&](const Status& outcome, const std::string& by) {
-    return ask({{"id", "fleet-1"}, {"by", by}, {"verify", "yes"}}, kStart,
+    return ask({{"id", "fleet-1"}, {"by", by}, {"verify", "yes"}}, kStartNs,
                [&](const store::DrawWithMachines& draw, store::LiveMachines& machines) {
                  made_again.push_back(fmt::format("{} of {} machines, from {} registered", draw.draw.id,
                                                   draw.machines.size(), *machines.count()));
@@ -151,20 +153,20 @@ TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
 }
 
 TEST_F(DrawsViewTest, NothingIsCalledVerifiedThatWasNot) {
-  keep(draw("fleet-1", kStart));
+  keep(draw("fleet-1", kStartNs));
   EXPECT_EQ(ask({{"verify", "yes"}}).error().field, "verify");
   EXPECT_EQ(ask({{"id", "fleet-1"}, {"verify", "perhaps"}}).error().field, "verify");
   EXPECT_EQ(ask({{"id", "fleet-1"}, {"verify", "yes"}}).error().code, ErrorCode::kUnsupported);
   std::filesystem::remove(folder_ / "data/live.db");
   const auto without_fleet =
-      ask({{"id", "fleet-1"}, {"verify", "yes"}}, kStart, [](const auto&, auto&) { return Status(); });
+      ask({{"id", "fleet-1"}, {"verify", "yes"}}, kStartNs, [](const auto&, auto&) { return Status(); });
   EXPECT_EQ(without_fleet.error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {
   EXPECT_THAT(ask({})->notes, ElementsAre(HasSubstr("no machines have been drawn")));
   EXPECT_EQ(ask({{"id", "fleet-1"}}).error().code, ErrorCode::kNotFound);
-  keep(draw("fleet-1", kStart));
+  keep(draw("fleet-1", kStartNs));
   const auto misspelt = ask({{"id", "fleet-2"}});
   EXPECT_EQ(misspelt.error().field, "id");
   EXPECT_EQ(misspelt.error().hint, "did you mean fleet-1?");

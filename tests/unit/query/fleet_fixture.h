@@ -22,6 +22,9 @@ using plimsoll::testing::add_sample;
 using plimsoll::testing::make_profile;
 using plimsoll::testing::ProfileSpec;
 
+// When profiles begin that do not say it.
+inline const int64_t kProfileStartNs = ProfileSpec().from_ns;
+
 class Fleet {
  public:
   Fleet() : ingest_(*store::Ingest::open(path_)) {}

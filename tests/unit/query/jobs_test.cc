@@ -6,7 +6,7 @@
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/store/placed_jobs.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::jobs_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST(Jobs, ParametersAreChecked) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::jobs_test

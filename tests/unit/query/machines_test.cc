@@ -6,7 +6,7 @@
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/store/placed_jobs.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::machines_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(Machines, ParametersAreChecked) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::machines_test

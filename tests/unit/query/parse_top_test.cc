@@ -3,15 +3,16 @@
 
 #include "base/time.h"
 #include "query/views/top.h"
+#include "tests/start.h"
 
 namespace plimsoll::query {
 namespace {
 
+using plimsoll::testing::kNoonNs;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-constexpr int64_t kNowNs = 1'700'049'600 * kNsPerSecond;  // 2023-11-15T12:00:00Z
 
 std::vector<std::string_view> names(const std::vector<Dimension>& dimensions) {
   std::vector<std::string_view> names;
@@ -22,7 +23,7 @@ std::vector<std::string_view> names(const std::vector<Dimension>& dimensions) {
 }
 
 TEST(ParseTop, WithoutParametersIsTheTopFunctionsOfAllTime) {
-  const auto request = parse_top({}, kNowNs);
+  const auto request = parse_top({}, kNoonNs);
   ASSERT_TRUE(request) << request.error().text();
   EXPECT_THAT(names(request->by), ElementsAre("function"));
   EXPECT_EQ(request->limit, 20);
@@ -41,7 +42,7 @@ TEST(ParseTop, ReadsEveryParameter) {
                                   {"since", "2h"},
                                   {"until", "2023-11-15T11:30:00Z"},
                                   {"limit", "7"}},
-                                 kNowNs);
+                                 kNoonNs);
   ASSERT_TRUE(request) << request.error().text();
   EXPECT_EQ(request->selection.event, "page-faults");
   EXPECT_THAT(names(request->by), ElementsAre("machine", "function", "thread"));
@@ -55,7 +56,7 @@ TEST(ParseTop, ReadsEveryParameter) {
 
 TEST(ParseTop, KnowsEveryDimension) {
   for (const Dimension& dimension : dimensions()) {
-    const auto request = parse_top({{"by", std::string(dimension.name)}}, kNowNs);
+    const auto request = parse_top({{"by", std::string(dimension.name)}}, kNoonNs);
     ASSERT_TRUE(request) << request.error().text();
     EXPECT_THAT(names(request->by), ElementsAre(dimension.name));
     EXPECT_FALSE(dimension.meaning.empty()) << dimension.name;
@@ -63,8 +64,8 @@ TEST(ParseTop, KnowsEveryDimension) {
 }
 
 TEST(ParseTop, LimitsReachFromOneToAMillion) {
-  EXPECT_EQ(parse_top({{"limit", "1"}}, kNowNs)->limit, 1);
-  EXPECT_EQ(parse_top({{"limit", "1000000"}}, kNowNs)->limit, 1'000'000);
+  EXPECT_EQ(parse_top({{"limit", "1"}}, kNoonNs)->limit, 1);
+  EXPECT_EQ(parse_top({{"limit", "1000000"}}, kNoonNs)->limit, 1'000'000);
 }
 
 struct ErrorCase {
@@ -77,7 +78,7 @@ struct ErrorCase {
 class ParseTopErrors : public ::testing::TestWithParam<ErrorCase> {};
 
 TEST_P(ParseTopErrors, NameTheFieldAndTheReason) {
-  const auto request = parse_top({{GetParam().name, GetParam().text}}, kNowNs);
+  const auto request = parse_top({{GetParam().name, GetParam().text}}, kNoonNs);
   ASSERT_FALSE(request);
   EXPECT_EQ(request.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(request.error().field, GetParam().field);
@@ -111,13 +112,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ParseTop, ARangeThatEndsBeforeItBeginsIsAnError) {
   for (const char* until : {"2h", "3h"}) {
-    const auto request = parse_top({{"since", "2h"}, {"until", until}}, kNowNs);
+    const auto request = parse_top({{"since", "2h"}, {"until", until}}, kNoonNs);
     ASSERT_FALSE(request);
     EXPECT_EQ(request.error().code, ErrorCode::kInvalid);
     EXPECT_EQ(request.error().field, "since");
     EXPECT_THAT(request.error().message, HasSubstr("time range is empty"));
   }
-  EXPECT_TRUE(parse_top({{"since", "2h"}, {"until", "1h"}}, kNowNs));
+  EXPECT_TRUE(parse_top({{"since", "2h"}, {"until", "1h"}}, kNoonNs));
 }
 
 }  // namespace

@@ -4,17 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "base/time.h"
+#include "tests/start.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
 namespace {
 
+using plimsoll::testing::kNoonNs;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr int64_t kSecondsOfNoon = 1'700'049'600;  // 2023-11-15T12:00:00Z
-constexpr int64_t kNoonNs = kSecondsOfNoon * kNsPerSecond;
 
 // Events.
 

@@ -16,7 +16,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr int64_t kHourNs = 3600 * kNsPerSecond;
 const int64_t kMidnightNs = *parse_time_ns("2026-11-22T00:00:00Z", 0);
 
 Result<Table> ask(const Fleet& fleet, const Parameters& parameters) {
@@ -61,8 +60,8 @@ class Series : public ::testing::Test {
 
 TEST_F(Series, FollowsTheLargestOfAllOfTheTime) {
   add(kMidnightNs, "main;lex 10\nmain;parse 30\n");
-  add(kMidnightNs + kHourNs / 2, "main;lex 10\nmain;parse 30\nmain 20\n");
-  add(kMidnightNs + 2 * kHourNs, "main;lex 90\nmain;copy 10\n");
+  add(kMidnightNs + kNsPerHour / 2, "main;lex 10\nmain;parse 30\nmain 20\n");
+  add(kMidnightNs + 2 * kNsPerHour, "main;lex 90\nmain;copy 10\n");
   EXPECT_EQ(lines({{"bucket", "1h"}, {"limit", "3"}}),
             "00:00 lex 0.2 0.2\n"
             "00:00 parse 0.6 0.6\n"
@@ -75,15 +74,15 @@ TEST_F(Series, FollowsTheLargestOfAllOfTheTime) {
 TEST_F(Series, RatesArePerMachineAndSecond) {
   add(kMidnightNs, "main;lex 10\n");
   add(kMidnightNs, "main;lex 30\n");
-  add(kMidnightNs + kHourNs, "main;lex 50\n", 5 * kNsPerSecond);
+  add(kMidnightNs + kNsPerHour, "main;lex 50\n", 5 * kNsPerSecond);
   EXPECT_EQ(lines({{"bucket", "1h"}, {"limit", "1"}, {"measure", "rate"}}),
             "00:00 lex 2 2\n"
             "01:00 lex 10 10\n");
 }
 
 TEST_F(Series, AProfileIsWhereItsMiddleIs) {
-  add(kMidnightNs + kHourNs - 6 * kNsPerSecond, "lex 1\n");   // middle: one second before
-  add(kMidnightNs + kHourNs - 5 * kNsPerSecond, "copy 1\n");  // at the full hour
+  add(kMidnightNs + kNsPerHour - 6 * kNsPerSecond, "lex 1\n");   // middle: one second before
+  add(kMidnightNs + kNsPerHour - 5 * kNsPerSecond, "copy 1\n");  // at the full hour
   EXPECT_EQ(lines({{"bucket", "1h"}}),
             "00:00 copy 0 0\n"
             "00:00 lex 1 1\n"
@@ -101,7 +100,7 @@ TEST_F(Series, ProfilesThatAreLongerThanABucketAreSaid) {
 
 TEST_F(Series, UnlessSaidThereAreAFewDozenBucketsOfALengthThatPeopleCountIn) {
   for (int64_t hour = 0; hour < 48; ++hour) {
-    add(kMidnightNs + hour * kHourNs, "lex 1\n");
+    add(kMidnightNs + hour * kNsPerHour, "lex 1\n");
   }
   const auto table = ask(fleet_, {});
   ASSERT_TRUE(table) << table.error().text();

@@ -7,7 +7,7 @@
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/query/shared_model.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::shared_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -142,4 +142,4 @@ TEST(RandomShared, IsWhatTheRawProfilesSay) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::shared_test

@@ -1,12 +1,14 @@
 // Events that say how much there was, not what happened: snapshots of heaps.
 #include <gtest/gtest.h>
 
+#include "tests/start.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
 namespace {
 
-constexpr int64_t kNoonNs = 1'700'049'600'000'000'000;
+using plimsoll::testing::kNoonNs;
+
 constexpr int64_t kMinuteNs = 60'000'000'000;
 
 struct Heap {

@@ -15,9 +15,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-const int64_t kStartNs = ProfileSpec().from_ns;
-constexpr int64_t kHourNs = 3600 * kNsPerSecond;
-
 class StabilityView : public ::testing::Test {
  protected:
   void add(const std::string& machine, int64_t from_ns, const std::string& stacks) {
@@ -31,7 +28,7 @@ class StabilityView : public ::testing::Test {
     for (int machine = 0; machine < machines; ++machine) {
       for (const int64_t hour : {0, 1}) {
         const auto draw = [&](double mean) { return std::poisson_distribution<int>(mean)(random_); };
-        add(fmt::format("m{}", machine), kStartNs + hour * kHourNs,
+        add(fmt::format("m{}", machine), kProfileStartNs + hour * kNsPerHour,
             fmt::format("main;parse {}\nmain;lex {}\nmain;copy {}\n",
                         1 + draw(0.3 * hits * (hour == 0 ? 1 : parse_later)), 1 + draw(0.5 * hits),
                         1 + draw(0.2 * hits)));
@@ -117,7 +114,7 @@ TEST_F(StabilityView, FewMachinesCannotTell) {
 
 TEST_F(StabilityView, OneWindowHasNoHalvesOfTime) {
   for (int machine = 0; machine < 20; ++machine) {
-    add(fmt::format("m{}", machine), kStartNs, "main;parse 1000\nmain;lex 2000\n");
+    add(fmt::format("m{}", machine), kProfileStartNs, "main;parse 1000\nmain;lex 2000\n");
   }
   EXPECT_EQ(verdicts({}),
             "halves of the machines: stable\n"
@@ -127,8 +124,9 @@ TEST_F(StabilityView, OneWindowHasNoHalvesOfTime) {
 // Shares of x: 0.5, 0.3, 0.2; of y: 0.25, 0.25, 0.5.
 TEST_F(StabilityView, DistanceAndEntropyAreThoseOfTheHalvesTotals) {
   for (int machine = 0; machine < 10; ++machine) {
-    add(fmt::format("m{}", machine), kStartNs, "main;parse 500\nmain;lex 300\nmain;copy 200\n");
-    add(fmt::format("m{}", machine), kStartNs + kHourNs, "main;parse 200\nmain;lex 200\nmain;copy 400\n");
+    add(fmt::format("m{}", machine), kProfileStartNs, "main;parse 500\nmain;lex 300\nmain;copy 200\n");
+    add(fmt::format("m{}", machine), kProfileStartNs + kNsPerHour,
+        "main;parse 200\nmain;lex 200\nmain;copy 400\n");
   }
   const auto table = ask({});
   ASSERT_TRUE(table) << table.error().text();
@@ -152,7 +150,7 @@ TEST_F(StabilityView, TheSmallestOfManyRowsCountAsOne) {
     for (size_t i = 0; i < kLargestRows + 9; ++i) {
       stacks += fmt::format("main;f{} 1\n", i);
     }
-    add(fmt::format("m{}", machine), kStartNs + machine % 2 * kHourNs, stacks);
+    add(fmt::format("m{}", machine), kProfileStartNs + machine % 2 * kNsPerHour, stacks);
   }
   const auto table = ask({});
   ASSERT_TRUE(table) << table.error().text();

@@ -4,14 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "base/time.h"
+#include "tests/start.h"
 
 namespace plimsoll::query {
 namespace {
 
+using plimsoll::testing::kNoonNs;
+
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-
-constexpr int64_t kNoonNs = 1'700'049'600 * kNsPerSecond;  // 2023-11-15T12:00:00Z
 
 Table small_table() {
   return {

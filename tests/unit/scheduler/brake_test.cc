@@ -4,18 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "base/time.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::scheduler {
 namespace {
 
+using plimsoll::testing::kStartNs;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr int64_t kMinute = 60 * kNsPerSecond;
-constexpr int64_t kHour = 60 * kMinute;
-constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
 
 Attempt attempt(const std::string& platform, bool has_failed, int64_t told_ns) {
   return {.event_set = "cycles",
@@ -75,115 +74,117 @@ class BrakeTest : public ::testing::Test {
 
 TEST_F(BrakeTest, TheKillSwitchStopsEverythingUntilSomebodyResumes) {
   EXPECT_FALSE(brake_->is_everything_stopped());
-  EXPECT_EQ(*brake_->resume("ann", kStart), false) << "there is nothing to resume";
-  ASSERT_TRUE(brake_->stop_everything("latency of search", "ann", kStart));
+  EXPECT_EQ(*brake_->resume("ann", kStartNs), false) << "there is nothing to resume";
+  ASSERT_TRUE(brake_->stop_everything("latency of search", "ann", kStartNs));
   EXPECT_TRUE(brake_->is_everything_stopped());
   EXPECT_TRUE(brake_->is_stopped(attempt("good", false, 0)));
   EXPECT_EQ(allowed(), std::pair(0, 0));
-  judge({}, kStart + 100 * kHour);
+  judge({}, kStartNs + 100 * kNsPerHour);
   EXPECT_THAT(stops(), ElementsAre("everything: 0")) << "time does not end it";
   brake_.reset();
   brake_ = open();
   EXPECT_THAT(stops(), ElementsAre("everything: 0")) << "nor does a restart";
   EXPECT_EQ(brake_->stops()[0].reason, "latency of search");
-  EXPECT_EQ(*brake_->resume("ann", kStart + 1), true);
+  EXPECT_EQ(*brake_->resume("ann", kStartNs + 1), true);
   EXPECT_FALSE(brake_->is_everything_stopped());
   EXPECT_THAT(stops(), IsEmpty());
 }
 
 TEST_F(BrakeTest, WhatFailsIsStoppedAndNothingElse) {
-  judge(attempts(1, kStart), kStart + kMinute);
+  judge(attempts(1, kStartNs), kStartNs + kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty());
-  judge(attempts(7, kStart), kStart + kMinute);
+  judge(attempts(7, kStartNs), kStartNs + kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
   EXPECT_EQ(brake_->stops()[0].reason, "7 of 10 machines failed (70 %)");
   EXPECT_FALSE(brake_->is_everything_stopped());
   EXPECT_TRUE(brake_->is_stopped(attempt("bad", false, 0)));
   EXPECT_FALSE(brake_->is_stopped(attempt("good", false, 0)));
   EXPECT_EQ(allowed(), std::pair(20, 0));
-  judge(attempts(7, kStart), kStart + 2 * kMinute);
+  judge(attempts(7, kStartNs), kStartNs + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0")) << "the same failures do not stop it twice";
 }
 
 TEST_F(BrakeTest, WhatWasStoppedComesBackStepByStep) {
-  judge(attempts(7, kStart), kStart);
-  judge(attempts(7, kStart), kStart + kHour - 1);
+  judge(attempts(7, kStartNs), kStartNs);
+  judge(attempts(7, kStartNs), kStartNs + kNsPerHour - 1);
   EXPECT_EQ(allowed(), std::pair(20, 0));
-  judge({}, kStart + kHour);
+  judge({}, kStartNs + kNsPerHour);
   EXPECT_EQ(allowed(), std::pair(20, 1)) << "one machine of a draw";
-  judge({}, kStart + kHour + kMinute);
+  judge({}, kStartNs + kNsPerHour + kNsPerMinute);
   EXPECT_EQ(allowed(), std::pair(20, 1)) << "until it has been tried";
-  judge({attempt("bad", false, kStart + kHour + kMinute)}, kStart + kHour + 2 * kMinute);
+  judge({attempt("bad", false, kStartNs + kNsPerHour + kNsPerMinute)},
+        kStartNs + kNsPerHour + 2 * kNsPerMinute);
   EXPECT_EQ(allowed(), std::pair(20, 2)) << "a tenth";
-  judge(attempts(0, kStart + kHour + 3 * kMinute), kStart + kHour + 4 * kMinute);
+  judge(attempts(0, kStartNs + kNsPerHour + 3 * kNsPerMinute), kStartNs + kNsPerHour + 4 * kNsPerMinute);
   EXPECT_EQ(allowed(), std::pair(20, 20));
   EXPECT_THAT(stops(), IsEmpty());
   // What failed before it was stopped is not counted again, as long as it is remembered.
-  judge(attempts(7, kStart), kStart + kHour + 5 * kMinute);
+  judge(attempts(7, kStartNs), kStartNs + kNsPerHour + 5 * kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty());
 }
 
 TEST_F(BrakeTest, WhatFailsAgainIsLetAloneForLonger) {
-  judge(attempts(7, kStart), kStart);
-  judge({}, kStart + kHour);
-  judge({attempt("bad", true, kStart + kHour + kMinute)}, kStart + kHour + 2 * kMinute);
+  judge(attempts(7, kStartNs), kStartNs);
+  judge({}, kStartNs + kNsPerHour);
+  judge({attempt("bad", true, kStartNs + kNsPerHour + kNsPerMinute)},
+        kStartNs + kNsPerHour + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
   EXPECT_THAT(brake_->stops()[0].reason, HasSubstr("1 of 1 failed when it was tried again"));
-  judge({}, kStart + kHour + 2 * kMinute + 2 * kHour - 1);
+  judge({}, kStartNs + kNsPerHour + 2 * kNsPerMinute + 2 * kNsPerHour - 1);
   EXPECT_EQ(allowed(), std::pair(20, 0));
-  judge({}, kStart + kHour + 2 * kMinute + 2 * kHour);
+  judge({}, kStartNs + kNsPerHour + 2 * kNsPerMinute + 2 * kNsPerHour);
   EXPECT_EQ(allowed(), std::pair(20, 1));
 }
 
 TEST_F(BrakeTest, WhoeverResumesEndsStopsForFailuresToo) {
-  judge(attempts(7, kStart), kStart);
-  EXPECT_EQ(*brake_->resume("ann", kStart + kMinute), true);
+  judge(attempts(7, kStartNs), kStartNs);
+  EXPECT_EQ(*brake_->resume("ann", kStartNs + kNsPerMinute), true);
   EXPECT_EQ(allowed(), std::pair(20, 20));
-  judge(attempts(7, kStart), kStart + 2 * kMinute);
+  judge(attempts(7, kStartNs), kStartNs + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty()) << "of old failures";
-  judge(attempts(7, kStart + 2 * kMinute), kStart + 3 * kMinute);
+  judge(attempts(7, kStartNs + 2 * kNsPerMinute), kStartNs + 3 * kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0")) << "of new ones";
 }
 
 TEST_F(BrakeTest, WhatSpreadsStopsEverything) {
   for (int platform = 0; platform < 4; ++platform) {
-    std::vector<Attempt> now = attempts(0, kStart + platform);
+    std::vector<Attempt> now = attempts(0, kStartNs + platform);
     for (int i = 0; i < 5; ++i) {
-      now.push_back(attempt(fmt::format("p{}", platform), true, kStart + platform));
+      now.push_back(attempt(fmt::format("p{}", platform), true, kStartNs + platform));
     }
-    judge(now, kStart + platform);
+    judge(now, kStartNs + platform);
   }
   EXPECT_THAT(stops(), ElementsAre("platform p0: 0", "platform p1: 0", "platform p2: 0", "everything: 0"));
 }
 
 // After the pause that it was stopped for, too.
 TEST_F(BrakeTest, WhatFailedBeforeSomebodyResumedIsNotCountedAgain) {
-  judge(attempts(7, kStart), kStart);
-  const int64_t late_ns = kStart + kHour + 30 * kMinute;
+  judge(attempts(7, kStartNs), kStartNs);
+  const int64_t late_ns = kStartNs + kNsPerHour + 30 * kNsPerMinute;
   judge({}, late_ns);
   judge({attempt("bad", true, late_ns + 1)}, late_ns + 2);
-  EXPECT_EQ(*brake_->resume("ann", late_ns + 3 * kHour), true);
-  judge(attempts(7, late_ns + 3 * kHour - 1), late_ns + 3 * kHour + kMinute);
+  EXPECT_EQ(*brake_->resume("ann", late_ns + 3 * kNsPerHour), true);
+  judge(attempts(7, late_ns + 3 * kNsPerHour - 1), late_ns + 3 * kNsPerHour + kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty());
 }
 
 TEST_F(BrakeTest, APlatformWithoutANameIsNotEverything) {
-  std::vector<Attempt> nameless = attempts(0, kStart);
+  std::vector<Attempt> nameless = attempts(0, kStartNs);
   for (int i = 0; i < 5; ++i) {
-    nameless.push_back(attempt("", true, kStart));
+    nameless.push_back(attempt("", true, kStartNs));
   }
-  judge(nameless, kStart);
+  judge(nameless, kStartNs);
   EXPECT_THAT(stops(), ElementsAre("platform: 0"));
   EXPECT_TRUE(brake_->is_stopped(attempt("", false, 0)));
   EXPECT_FALSE(brake_->is_everything_stopped());
 }
 
 TEST_F(BrakeTest, SurvivesARestart) {
-  judge(attempts(7, kStart), kStart);
+  judge(attempts(7, kStartNs), kStartNs);
   brake_.reset();
   brake_ = open();
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
-  judge({}, kStart + kHour);
+  judge({}, kStartNs + kNsPerHour);
   EXPECT_EQ(allowed(), std::pair(20, 1));
 }
 

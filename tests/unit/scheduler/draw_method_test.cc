@@ -13,9 +13,9 @@ using ::testing::HasSubstr;
 using DrawMethodTest = DrawerFixture;
 
 TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
-  add_machine("m99", "a", kStart, {"db"});  // and the fleet is another by now
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
+  add_machine("m99", "a", kStartNs, {"db"});  // and the fleet is another by now
   const auto draw = **open_store().draw(kept()[0].draw.id);
   ASSERT_TRUE(draw_again(draw, machines_));
   const auto complaint = [&](const auto& change) {
@@ -31,8 +31,8 @@ TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
   EXPECT_THAT(complaint([](auto& d) { d.draw.strata[1].machines = 5; }),
               HasSubstr("stratum platform=b: 1 of 5 machines (1 expected), now 1 of 4 machines"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.seed += 1; }), HasSubstr("not there"));
-  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStart; }), HasSubstr("now 1 of 1 machines"));
-  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStart + 10 * kMinute; }),
+  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStartNs; }), HasSubstr("now 1 of 1 machines"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStartNs + 10 * kNsPerMinute; }),
               HasSubstr("expected), now not there"))
       << "nobody is alive by then";
   EXPECT_THAT(complaint([](auto& d) { d.draw.method.reset(); }), HasSubstr("did not keep how"));
@@ -44,10 +44,10 @@ TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
 TEST_F(DrawMethodTest, WhoRestsFollowsFromTheSeedOfTurns) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 0.5;
-  wanted.cooling_ns = 10 * kMinute;
-  start(wanted, kStart - kMinute);
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  wanted.cooling_ns = 10 * kNsPerMinute;
+  start(wanted, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   store::DrawWithMachines draw = **open_store().draw(kept()[0].draw.id);
   ASSERT_EQ(draw.draw.method->turns(), 2);
   EXPECT_TRUE(draw_again(draw, machines_));

@@ -9,7 +9,7 @@
 
 #include "scheduler/draws/random.h"
 
-namespace plimsoll::scheduler {
+namespace plimsoll::scheduler::draw_plan_test {
 namespace {
 
 using ::testing::AllOf;
@@ -358,4 +358,4 @@ TEST(DrawPlanRotation, RestsMachinesAndKeepsProbabilitiesTrue) {
 }
 
 }  // namespace
-}  // namespace plimsoll::scheduler
+}  // namespace plimsoll::scheduler::draw_plan_test

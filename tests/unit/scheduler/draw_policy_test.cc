@@ -18,8 +18,8 @@ TEST(DrawPolicy, RefusesWhatMakesNoSense) {
     return policy ? std::string() : policy.error().field;
   };
   EXPECT_EQ(field([](auto&) {}), "");
-  EXPECT_EQ(field([](auto& s) { s.interval_ns = kSecond / 2; }), "interval");
-  EXPECT_EQ(field([](auto& s) { s.window_ns = 11 * kMinute; }), "window");
+  EXPECT_EQ(field([](auto& s) { s.interval_ns = kNsPerSecond / 2; }), "interval");
+  EXPECT_EQ(field([](auto& s) { s.window_ns = 11 * kNsPerMinute; }), "window");
   EXPECT_EQ(field([](auto& s) { s.size.fraction = 0; }), "fraction");
   EXPECT_EQ(field([](auto& s) { s.size.least_of_stratum = 0; }), "least_of_stratum");
   EXPECT_EQ(field([](auto& s) { s.cooling_ns = -1; }), "cooling");

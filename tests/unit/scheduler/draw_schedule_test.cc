@@ -12,13 +12,11 @@
 namespace plimsoll::scheduler {
 namespace {
 
-constexpr int64_t kSecond = kNsPerSecond;
-constexpr int64_t kMinute = 60 * kSecond;
-constexpr int64_t kNow = 1'795'413'661 * kSecond;  // 2026-11-23T06:01:01Z
+constexpr int64_t kNow = 1'795'413'661 * kNsPerSecond;  // 2026-11-23T06:01:01Z
 
 DrawSchedule schedule(DrawTiming timing = {}) {
-  timing.interval_ns = timing.interval_ns == 0 ? 10 * kMinute : timing.interval_ns;
-  timing.window_ns = timing.window_ns == 0 ? 30 * kSecond : timing.window_ns;
+  timing.interval_ns = timing.interval_ns == 0 ? 10 * kNsPerMinute : timing.interval_ns;
+  timing.window_ns = timing.window_ns == 0 ? 30 * kNsPerSecond : timing.window_ns;
   return *DrawSchedule::make(timing);
 }
 
@@ -26,11 +24,11 @@ TEST(DrawSchedule, IntervalsFollowOneAnotherSince1970) {
   const DrawSchedule draws = schedule();
   const ScheduledDraw draw = draws.newest(kNow);
   EXPECT_EQ(draw.id, "fleet-2026-11-23T06:00:00Z");
-  EXPECT_EQ(draw.interval_start_ns, kNow - 61 * kSecond);
+  EXPECT_EQ(draw.interval_start_ns, kNow - 61 * kNsPerSecond);
   EXPECT_EQ(draws.newest(draw.interval_start_ns), draw);
   EXPECT_EQ(draws.newest(draw.interval_start_ns - 1).number, draw.number - 1);
-  EXPECT_EQ(draws.draw(draw.number + 1).interval_start_ns, draw.interval_start_ns + 10 * kMinute);
-  EXPECT_EQ(draws.newest(-1).interval_start_ns, -10 * kMinute);
+  EXPECT_EQ(draws.draw(draw.number + 1).interval_start_ns, draw.interval_start_ns + 10 * kNsPerMinute);
+  EXPECT_EQ(draws.newest(-1).interval_start_ns, -10 * kNsPerMinute);
 }
 
 TEST(DrawSchedule, OrdersHaveSeedsOfTheirOwnThatRepeat) {
@@ -45,10 +43,10 @@ TEST(DrawSchedule, OrdersHaveSeedsOfTheirOwnThatRepeat) {
 }
 
 TEST(DrawSchedule, ADrawIsMadeBeforeItsInterval) {
-  const DrawSchedule draws = schedule({.lead_ns = 20 * kSecond});
-  const ScheduledDraw next = draws.newest(kNow + 9 * kMinute - 21 * kSecond);
+  const DrawSchedule draws = schedule({.lead_ns = 20 * kNsPerSecond});
+  const ScheduledDraw next = draws.newest(kNow + 9 * kNsPerMinute - 21 * kNsPerSecond);
   EXPECT_EQ(next.id, "fleet-2026-11-23T06:10:00Z");
-  EXPECT_EQ(next.made_ns, next.interval_start_ns - 20 * kSecond);
+  EXPECT_EQ(next.made_ns, next.interval_start_ns - 20 * kNsPerSecond);
   EXPECT_EQ(draws.newest(next.made_ns - 1).number, next.number - 1);
 }
 
@@ -60,8 +58,8 @@ TEST(DrawSchedule, WindowsLieAnywhereInTheirIntervals) {
     const ScheduledDraw draw = draws.draw(number);
     const int64_t into_ns = draw.window_start_ns - draw.interval_start_ns;
     ASSERT_GE(into_ns, 0);
-    ASSERT_LE(into_ns + 30 * kSecond, 10 * kMinute);
-    ++times.at(static_cast<size_t>(10 * into_ns / (10 * kMinute - 30 * kSecond + 1)));
+    ASSERT_LE(into_ns + 30 * kNsPerSecond, 10 * kNsPerMinute);
+    ++times.at(static_cast<size_t>(10 * into_ns / (10 * kNsPerMinute - 30 * kNsPerSecond + 1)));
   }
   double chi_square = 0;
   for (const double count : times) {
@@ -71,8 +69,8 @@ TEST(DrawSchedule, WindowsLieAnywhereInTheirIntervals) {
 }
 
 TEST(DrawSchedule, AWindowMayFillItsInterval) {
-  const DrawSchedule draws = schedule({.interval_ns = kMinute, .window_ns = kMinute});
-  EXPECT_EQ(draws.draw(3).window_start_ns, 3 * kMinute);
+  const DrawSchedule draws = schedule({.interval_ns = kNsPerMinute, .window_ns = kNsPerMinute});
+  EXPECT_EQ(draws.draw(3).window_start_ns, 3 * kNsPerMinute);
 }
 
 TEST(DrawSchedule, EverySetOfEventsHasItsTurnAndNoFixedPlace) {
@@ -104,7 +102,7 @@ TEST(DrawSchedule, PoliciesDifferByTheirSeeds) {
 }
 
 TEST(DrawSchedule, LengthsOutOfTheirBoundsAreRefused) {
-  const DrawTiming good{.interval_ns = kMinute, .window_ns = kSecond};
+  const DrawTiming good{.interval_ns = kNsPerMinute, .window_ns = kNsPerSecond};
   ASSERT_TRUE(DrawSchedule::make(good));
   const auto field_of = [&](auto change) {
     DrawTiming timing = good;
@@ -117,9 +115,9 @@ TEST(DrawSchedule, LengthsOutOfTheirBoundsAreRefused) {
   EXPECT_EQ(field_of([](DrawTiming& timing) { timing.interval_ns = 0; }), "interval");
   EXPECT_EQ(field_of([](DrawTiming& timing) { timing.interval_ns += 1; }), "interval");
   EXPECT_EQ(field_of([](DrawTiming& timing) { timing.window_ns = 0; }), "window");
-  EXPECT_EQ(field_of([](DrawTiming& timing) { timing.window_ns = kMinute + 1; }), "window");
+  EXPECT_EQ(field_of([](DrawTiming& timing) { timing.window_ns = kNsPerMinute + 1; }), "window");
   EXPECT_EQ(field_of([](DrawTiming& timing) { timing.lead_ns = -1; }), "lead");
-  EXPECT_EQ(field_of([](DrawTiming& timing) { timing.lead_ns = 2 * kMinute; }), "lead");
+  EXPECT_EQ(field_of([](DrawTiming& timing) { timing.lead_ns = 2 * kNsPerMinute; }), "lead");
   EXPECT_EQ(field_of([](DrawTiming& timing) { timing.event_sets = 0; }), "event_sets");
 }
 

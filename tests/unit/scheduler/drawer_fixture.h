@@ -14,21 +14,20 @@
 #include "scheduler/assignments/draw_method.h"
 #include "scheduler/assignments/drawer.h"
 #include "store/draws/draw_outcome.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::scheduler {
 
-constexpr int64_t kSecond = kNsPerSecond;
-constexpr int64_t kHeartbeatNs = 5 * kSecond;
-constexpr int64_t kMinute = 60 * kSecond;
+constexpr int64_t kHeartbeatNs = 5 * kNsPerSecond;
 // A whole number of intervals since 1970.
-constexpr int64_t kStart = 1'800'000'000 * kSecond;
+using plimsoll::testing::kStartNs;
 
 inline DrawSettings settings() {
   DrawSettings settings;
-  settings.interval_ns = 10 * kMinute;
-  settings.window_ns = 10 * kSecond;
-  settings.grace_ns = kMinute;
+  settings.interval_ns = 10 * kNsPerMinute;
+  settings.window_ns = 10 * kNsPerSecond;
+  settings.grace_ns = kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.25, .least_of_stratum = 1};
   settings.harm = {.share_of_job = 1, .share_of_platform = 1};
@@ -40,7 +39,7 @@ inline DrawSettings settings() {
 
 class DrawerFixture : public ::testing::Test {
  protected:
-  void SetUp() override { start(settings(), kStart - kMinute); }
+  void SetUp() override { start(settings(), kStartNs - kNsPerMinute); }
 
   // Whatever a test has done to the fleet since: all draws come out the same when they are made again.
   void TearDown() override {

@@ -23,16 +23,16 @@ TEST_F(DrawerHarmTest, NeverTooManyOfARackMeasureAtOnce) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 1;
   wanted.harm.share_of_rack = 0.5;
-  start(wanted, kStart - kMinute);
-  add_machines(kStart - 4 * kHeartbeatNs);
+  start(wanted, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
   std::vector<store::InventoryMachine> racks;
   for (int i = 0; i < 12; ++i) {  // four in each of two racks of the same name; four whose rack nobody knows
     racks.push_back({.id = fmt::format("m{:02}", i),
                      .datacenter = i % 3 == 0 ? "ams" : "fra",
                      .rack = i % 3 == 2 ? "" : "r1"});
   }
-  ASSERT_TRUE(machines_.keep_inventory(racks, kStart - 4 * kHeartbeatNs));
-  draw(kStart - 3 * kHeartbeatNs);
+  ASSERT_TRUE(machines_.keep_inventory(racks, kStartNs - 4 * kHeartbeatNs));
+  draw(kStartNs - 3 * kHeartbeatNs);
   std::map<std::pair<int64_t, int>, int> at_once;  // by when, and which rack
   const auto draws = kept();
   for (const store::DrawnMachine& machine : draws[0].machines) {
@@ -49,12 +49,13 @@ TEST_F(DrawerHarmTest, NeverTooManyOfARackMeasureAtOnce) {
 
 TEST_F(DrawerHarmTest, MachinesRestForAsLongAsIsSaid) {
   DrawSettings wanted = settings();
-  wanted.cooling_ns = 25 * kMinute;
-  start(wanted, kStart - kMinute);
+  wanted.cooling_ns = 25 * kNsPerMinute;
+  start(wanted, kStartNs - kNsPerMinute);
   EXPECT_THAT(drawer_->policy().text(), HasSubstr("1 at least of each stratum, none again within 25m;"));
   std::map<std::string, int64_t> measured_until_ns;
   size_t drawn = 0;
-  for (int64_t now_ns = kStart - kMinute; now_ns < kStart + 400 * kMinute; now_ns += kMinute / 4) {
+  for (int64_t now_ns = kStartNs - kNsPerMinute; now_ns < kStartNs + 400 * kNsPerMinute;
+       now_ns += kNsPerMinute / 4) {
     add_machines(now_ns);
     draw(now_ns);
   }
@@ -79,18 +80,18 @@ TEST_F(DrawerHarmTest, WhoFindsNoRoomMeasuresLaterInTheInterval) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 0.75;
   wanted.harm.share_of_platform = 0.25;
-  start(wanted, kStart - kMinute);
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  start(wanted, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto [draw, machines] = kept()[0];
   std::map<int64_t, std::map<uint32_t, int>> at_once;  // machines by window and stratum
   int64_t last_ns = 0;
   for (const store::DrawnMachine& machine : machines) {
     ++at_once[machine.window_start_ns][machine.stratum];
-    EXPECT_GE(machine.window_start_ns, kStart);
-    EXPECT_LE(machine.window_start_ns + draw.window_ns, kStart + 10 * kMinute);
+    EXPECT_GE(machine.window_start_ns, kStartNs);
+    EXPECT_LE(machine.window_start_ns + draw.window_ns, kStartNs + 10 * kNsPerMinute);
     last_ns = std::max(last_ns, machine.window_start_ns);
-    EXPECT_EQ((*drawer_->heard_from(machine.machine_id, {}, kStart - 1))[0].start_ns(),
+    EXPECT_EQ((*drawer_->heard_from(machine.machine_id, {}, kStartNs - 1))[0].start_ns(),
               machine.window_start_ns);
   }
   ASSERT_THAT(at_once, SizeIs(3));
@@ -102,25 +103,25 @@ TEST_F(DrawerHarmTest, WhoFindsNoRoomMeasuresLaterInTheInterval) {
     EXPECT_GT(start_ns, previous_ns + draw.window_ns);
     previous_ns = start_ns;
   }
-  EXPECT_EQ(draw.due_ns, last_ns + draw.window_ns + kMinute);
+  EXPECT_EQ(draw.due_ns, last_ns + draw.window_ns + kNsPerMinute);
 }
 
 TEST_F(DrawerHarmTest, WhoFindsNoRoomAtAllIsWithheld) {
   DrawSettings wanted = settings();
-  wanted.window_ns = 5 * kMinute;  // one turn, or two
+  wanted.window_ns = 5 * kNsPerMinute;  // one turn, or two
   wanted.size.fraction = 1;
   wanted.harm.share_of_job = 0.1;
-  start(wanted, kStart - kMinute);
+  start(wanted, kStartNs - kNsPerMinute);
   for (int i = 0; i < 5; ++i) {
-    add_machine(fmt::format("m{}", i), "a", kStart - 4 * kHeartbeatNs, {"db", "db"});
+    add_machine(fmt::format("m{}", i), "a", kStartNs - 4 * kHeartbeatNs, {"db", "db"});
   }
-  draw(kStart - 3 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto [draw, machines] = kept()[0];
   size_t withheld = 0;
   for (const store::DrawnMachine& machine : machines) {
     const bool is_withheld = machine.window_start_ns == 0;
     withheld += is_withheld;
-    EXPECT_THAT(heard_from(machine.machine_id, kStart - 1), SizeIs(is_withheld ? 0 : 1));
+    EXPECT_THAT(heard_from(machine.machine_id, kStartNs - 1), SizeIs(is_withheld ? 0 : 1));
   }
   EXPECT_GE(withheld, 3);
   EXPECT_LE(withheld, 4) << "one always may";
@@ -134,17 +135,17 @@ TEST_F(DrawerHarmTest, AsManyMeasureAsTheFleetCanAfford) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 0.5;
   wanted.harm.share_of_cpu = 0.001;
-  start(wanted, kStart - kMinute);
+  start(wanted, kStartNs - kNsPerMinute);
   std::map<std::string, int64_t> cpu_time_ns;
   for (int i = 0; i < kMachines; ++i) {
     const std::string id = fmt::format("m{:02}", i);
-    add_machine(id, "a", kStart - 4 * kHeartbeatNs, {}, 2);
-    cpu_time_ns[id] = 7 * kSecond;  // it has been at work for a while
-    drawer_->note_cost(id, cpu_time_ns[id], kStart - 4 * kHeartbeatNs);
+    add_machine(id, "a", kStartNs - 4 * kHeartbeatNs, {}, 2);
+    cpu_time_ns[id] = 7 * kNsPerSecond;  // it has been at work for a while
+    drawer_->note_cost(id, cpu_time_ns[id], kStartNs - 4 * kHeartbeatNs);
   }
   std::vector<size_t> measured;
-  for (int64_t interval_ns = kStart; interval_ns < kStart + kDraws * 10 * kMinute;
-       interval_ns += 10 * kMinute) {
+  for (int64_t interval_ns = kStartNs; interval_ns < kStartNs + kDraws * 10 * kNsPerMinute;
+       interval_ns += 10 * kNsPerMinute) {
     draw(interval_ns - 3 * kHeartbeatNs);
     measured.push_back(0);
     const store::DrawWithMachines made = kept()[0];
@@ -154,14 +155,14 @@ TEST_F(DrawerHarmTest, AsManyMeasureAsTheFleetCanAfford) {
       EXPECT_EQ(machine.detail.empty(), measures);
       measured.back() += measures;
       if (measures) {
-        cpu_time_ns[machine.machine_id] += 4 * kSecond;
+        cpu_time_ns[machine.machine_id] += 4 * kNsPerSecond;
         ASSERT_TRUE(drawer_->answered(made.draw.id, machine.machine_id, made.draw.window_ns, false,
                                       made.draw.window_start_ns + made.draw.window_ns));
       }
     }
     for (auto& [id, ns] : cpu_time_ns) {
-      const int64_t next_ns = interval_ns + 10 * kMinute - 4 * kHeartbeatNs;
-      ns += kMinute / 500;
+      const int64_t next_ns = interval_ns + 10 * kNsPerMinute - 4 * kHeartbeatNs;
+      ns += kNsPerMinute / 500;
       ASSERT_TRUE(*machines_.machine_seen(id, "boot", next_ns, kHeartbeatNs));
       drawer_->note_cost(id, ns, next_ns);
     }
@@ -180,17 +181,17 @@ TEST_F(DrawerHarmTest, AsManyMeasureAsTheFleetCanAfford) {
 TEST_F(DrawerHarmTest, OneMachineMeasuresHoweverMuchItCosts) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 1;
-  start(wanted, kStart - kMinute);
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  start(wanted, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const store::Draw first = kept()[0].draw;
-  const int64_t next_ns = kStart + 10 * kMinute;
+  const int64_t next_ns = kStartNs + 10 * kNsPerMinute;
   for (int i = 0; i < 12; ++i) {
     const std::string id = fmt::format("m{:02}", i);
-    EXPECT_THAT(heard_from(id, kStart - 1), SizeIs(1));
+    EXPECT_THAT(heard_from(id, kStartNs - 1), SizeIs(1));
     ASSERT_TRUE(drawer_->answered(first.id, id, first.window_ns, false, next_ns - 5 * kHeartbeatNs));
-    drawer_->note_cost(id, kSecond, kStart - 1);
-    drawer_->note_cost(id, 5 * kMinute, next_ns - 4 * kHeartbeatNs);
+    drawer_->note_cost(id, kNsPerSecond, kStartNs - 1);
+    drawer_->note_cost(id, 5 * kNsPerMinute, next_ns - 4 * kHeartbeatNs);
     ASSERT_TRUE(*machines_.machine_seen(id, "boot", next_ns - 4 * kHeartbeatNs, kHeartbeatNs));
   }
   draw(next_ns - 3 * kHeartbeatNs);

@@ -18,20 +18,20 @@ using ::testing::SizeIs;
 using DrawerTest = DrawerFixture;
 
 TEST_F(DrawerTest, DrawsFromEachStratumSomeHeartbeatsAhead) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs - 1);
-  EXPECT_EQ(drawer_->next_due_ns(), kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs - 1);
+  EXPECT_EQ(drawer_->next_due_ns(), kStartNs - 3 * kHeartbeatNs);
   EXPECT_THAT(kept(), IsEmpty());
-  draw(kStart - 3 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto draws = kept();
   ASSERT_THAT(draws, SizeIs(1));
   const store::Draw& draw = draws[0].draw;
-  EXPECT_EQ(draw.id, "fleet-" + format_time(kStart));
-  EXPECT_EQ(draw.interval_start_ns, kStart);
-  EXPECT_EQ(draw.interval_ns, 10 * kMinute);
-  EXPECT_GE(draw.window_start_ns, kStart);
-  EXPECT_LE(draw.window_start_ns + draw.window_ns, kStart + 10 * kMinute);
-  EXPECT_EQ(draw.due_ns, draw.window_start_ns + draw.window_ns + kMinute);
+  EXPECT_EQ(draw.id, "fleet-" + format_time(kStartNs));
+  EXPECT_EQ(draw.interval_start_ns, kStartNs);
+  EXPECT_EQ(draw.interval_ns, 10 * kNsPerMinute);
+  EXPECT_GE(draw.window_start_ns, kStartNs);
+  EXPECT_LE(draw.window_start_ns + draw.window_ns, kStartNs + 10 * kNsPerMinute);
+  EXPECT_EQ(draw.due_ns, draw.window_start_ns + draw.window_ns + kNsPerMinute);
   EXPECT_EQ(draw.policy,
             "every 10m for 10s: 25 % of the machines, by platform, 1 at least of each stratum; never "
             "more at once than 100 % of a job's instances or 100 % of a platform's machines, and daemons at "
@@ -44,12 +44,12 @@ TEST_F(DrawerTest, DrawsFromEachStratumSomeHeartbeatsAhead) {
   EXPECT_EQ(draw.strata[1].machines, 4);
   EXPECT_EQ(draw.strata[1].drawn, 1);
   EXPECT_THAT(draws[0].machines, SizeIs(3));
-  EXPECT_EQ(drawer_->next_due_ns(), kStart + 10 * kMinute - 3 * kHeartbeatNs);
+  EXPECT_EQ(drawer_->next_due_ns(), kStartNs + 10 * kNsPerMinute - 3 * kHeartbeatNs);
 }
 
 TEST_F(DrawerTest, DrawnMachinesAreToldWhatToMeasureWhen) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto draw = kept()[0];
   std::set<std::string> drawn;
   for (const store::DrawnMachine& machine : draw.machines) {
@@ -57,11 +57,11 @@ TEST_F(DrawerTest, DrawnMachinesAreToldWhatToMeasureWhen) {
   }
   for (int i = 0; i < 12; ++i) {
     const std::string id = fmt::format("m{:02}", i);
-    EXPECT_THAT(heard_from(id, kStart - 1), SizeIs(drawn.contains(id) ? 1 : 0)) << id;
+    EXPECT_THAT(heard_from(id, kStartNs - 1), SizeIs(drawn.contains(id) ? 1 : 0)) << id;
   }
-  const auto assignment = (*drawer_->heard_from(*drawn.begin(), {}, kStart))[0];
+  const auto assignment = (*drawer_->heard_from(*drawn.begin(), {}, kStartNs))[0];
   EXPECT_EQ(assignment.start_ns(), draw.draw.window_start_ns);
-  EXPECT_EQ(assignment.duration_ns(), 10 * kSecond);
+  EXPECT_EQ(assignment.duration_ns(), 10 * kNsPerSecond);
   EXPECT_FALSE(assignment.continuous());
   EXPECT_EQ(assignment.rate_hz(), 199);
   ASSERT_EQ(assignment.events_size(), 2);
@@ -69,33 +69,33 @@ TEST_F(DrawerTest, DrawnMachinesAreToldWhatToMeasureWhen) {
   EXPECT_EQ(assignment.draw().id(), draw.draw.id);
   EXPECT_EQ(assignment.draw().stratum(), "platform=a");
   EXPECT_EQ(assignment.draw().inclusion_probability(), 0.25);
-  EXPECT_EQ(assignment.draw().interval_start_ns(), kStart);
-  EXPECT_EQ(assignment.draw().interval_ns(), 10 * kMinute);
+  EXPECT_EQ(assignment.draw().interval_start_ns(), kStartNs);
+  EXPECT_EQ(assignment.draw().interval_ns(), 10 * kNsPerMinute);
 }
 
 TEST_F(DrawerTest, OnlyWhoIsAliveIsDrawn) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  add_machine("silent", "c", kStart - 10 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  add_machine("silent", "c", kStartNs - 10 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   EXPECT_EQ(kept()[0].draw.machines(), 12);
 }
 
 TEST_F(DrawerTest, OnlyWhoCanCountTheEventsIsDrawn) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  add_machine("virtual", "c", kStart - 4 * kHeartbeatNs, {}, 0, {"branch-misses", "cycles"});
-  add_machine("old", "c", kStart - 4 * kHeartbeatNs, {}, 0, {"branch-misses"});
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  add_machine("virtual", "c", kStartNs - 4 * kHeartbeatNs, {}, 0, {"branch-misses", "cycles"});
+  add_machine("old", "c", kStartNs - 4 * kHeartbeatNs, {}, 0, {"branch-misses"});
+  draw(kStartNs - 3 * kHeartbeatNs);
   EXPECT_EQ(kept()[0].draw.machines(), 13) << "all but the one without cycles";
 }
 
 TEST_F(DrawerTest, RareJobsAreSeenMoreOften) {
   DrawSettings wanted = settings();
   wanted.size.least_of_job = 2;
-  start(wanted, kStart - kMinute);
-  add_machines(kStart - 4 * kHeartbeatNs);
-  add_machine("x1", "a", kStart - 4 * kHeartbeatNs, {"rare", "common"});
-  add_machine("x2", "b", kStart - 4 * kHeartbeatNs, {"rare"});
-  draw(kStart - 3 * kHeartbeatNs);
+  start(wanted, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  add_machine("x1", "a", kStartNs - 4 * kHeartbeatNs, {"rare", "common"});
+  add_machine("x2", "b", kStartNs - 4 * kHeartbeatNs, {"rare"});
+  draw(kStartNs - 3 * kHeartbeatNs);
   std::map<std::string, double> probabilities;
   const auto draws = kept();
   for (const store::DrawnMachine& machine : draws[0].machines) {
@@ -108,10 +108,10 @@ TEST_F(DrawerTest, RareJobsAreSeenMoreOften) {
 TEST_F(DrawerTest, SetsOfEventsTakeTurns) {
   DrawSettings wanted = settings();
   wanted.event_sets = {{"cycles"}, {"cache-misses"}, {}};
-  start(wanted, kStart - kMinute);
+  start(wanted, kStartNs - kNsPerMinute);
   std::multiset<std::string> events;
   for (int64_t interval = 0; interval < 6; ++interval) {
-    const int64_t now_ns = kStart + interval * 10 * kMinute - 3 * kHeartbeatNs;
+    const int64_t now_ns = kStartNs + interval * 10 * kNsPerMinute - 3 * kHeartbeatNs;
     add_machines(now_ns);
     draw(now_ns);
   }
@@ -125,16 +125,16 @@ TEST_F(DrawerTest, SetsOfEventsTakeTurns) {
 TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
   DrawSettings everybody = settings();
   everybody.size.fraction = 1;
-  start(everybody, kStart - kMinute);
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  start(everybody, kStartNs - kNsPerMinute);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const store::Draw draw = kept()[0].draw;
   const int64_t end_ns = draw.window_start_ns + draw.window_ns;
   for (int i = 1; i < 12; ++i) {  // m00 is never heard of
-    EXPECT_THAT(heard_from(fmt::format("m{:02}", i), kStart - 1), ElementsAre(draw.id));
+    EXPECT_THAT(heard_from(fmt::format("m{:02}", i), kStartNs - 1), ElementsAre(draw.id));
   }
-  EXPECT_THAT(heard_from("m02", kStart, {report(draw.id, wire::REFUSED, "limits.max_window")}), IsEmpty());
-  EXPECT_THAT(heard_from("m03", kStart, {report(draw.id, wire::FAILED, "no PMU")}), IsEmpty());
+  EXPECT_THAT(heard_from("m02", kStartNs, {report(draw.id, wire::REFUSED, "limits.max_window")}), IsEmpty());
+  EXPECT_THAT(heard_from("m03", kStartNs, {report(draw.id, wire::FAILED, "no PMU")}), IsEmpty());
   EXPECT_THAT(heard_from("m04", end_ns - 1, {report(draw.id, wire::RUNNING)}), ElementsAre(draw.id));
   EXPECT_THAT(heard_from("m05", end_ns - 1, {report(draw.id, wire::RUNNING)}), ElementsAre(draw.id));
   EXPECT_THAT(heard_from("m05", end_ns + 1, {report(draw.id, wire::RUNNING)}), ElementsAre(draw.id));
@@ -143,14 +143,14 @@ TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
                           bool is_known = false) {
     ASSERT_TRUE(drawer_->answered(draw.id, machine, window_ns, is_known, now_ns));
   };
-  answer("m07", 10 * kSecond, end_ns + 1);
-  answer("m08", 4 * kSecond, end_ns + 1);
-  answer("m09", 4 * kSecond, end_ns + 1);
-  answer("m09", 6 * kSecond, end_ns + 2);
-  answer("m10", 5 * kSecond, end_ns + 1);
-  answer("m10", 5 * kSecond, end_ns + 2, true);  // the same upload again
-  answer("m11", 10 * kSecond, draw.due_ns + 1);
-  answer("m01", 10 * kSecond, end_ns, true);  // accepted before a crash, noted after it
+  answer("m07", 10 * kNsPerSecond, end_ns + 1);
+  answer("m08", 4 * kNsPerSecond, end_ns + 1);
+  answer("m09", 4 * kNsPerSecond, end_ns + 1);
+  answer("m09", 6 * kNsPerSecond, end_ns + 2);
+  answer("m10", 5 * kNsPerSecond, end_ns + 1);
+  answer("m10", 5 * kNsPerSecond, end_ns + 2, true);  // the same upload again
+  answer("m11", 10 * kNsPerSecond, draw.due_ns + 1);
+  answer("m01", 10 * kNsPerSecond, end_ns, true);  // accepted before a crash, noted after it
   answer("was not drawn", 1, end_ns);
   EXPECT_THAT(
       outcomes(kept()[0], draw.due_ns),
@@ -162,12 +162,12 @@ TEST_F(DrawerTest, WhatBecomesOfEachMachineIsNoted) {
 
 // What crashed while it measured would crash again; what was started anew before has lost nothing.
 TEST_F(DrawerTest, ADaemonThatHasForgottenWhatItMeasuresIsNotToldAgain) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto [draw, machines] = kept()[0];
   const std::string& id = machines[0].machine_id;
-  EXPECT_THAT(heard_from(id, kStart - 2), SizeIs(1));
-  EXPECT_THAT(heard_from(id, kStart - 1), SizeIs(1)) << "without a report, and before its window";
+  EXPECT_THAT(heard_from(id, kStartNs - 2), SizeIs(1));
+  EXPECT_THAT(heard_from(id, kStartNs - 1), SizeIs(1)) << "without a report, and before its window";
   EXPECT_THAT(heard_from(id, draw.window_start_ns + 1, {report(draw.id, wire::RUNNING)}), SizeIs(1));
   EXPECT_THAT(heard_from(id, draw.window_start_ns + 2), IsEmpty());
   EXPECT_THAT(heard_from(id, draw.window_start_ns + 3), IsEmpty());
@@ -175,8 +175,8 @@ TEST_F(DrawerTest, ADaemonThatHasForgottenWhatItMeasuresIsNotToldAgain) {
 }
 
 TEST_F(DrawerTest, WhoeverComesAfterTheWindowIsNotToldAnyMore) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto [draw, machines] = kept()[0];
   const int64_t end_ns = draw.window_start_ns + draw.window_ns;
   EXPECT_THAT(heard_from(machines[0].machine_id, end_ns - 1), SizeIs(1));
@@ -185,56 +185,58 @@ TEST_F(DrawerTest, WhoeverComesAfterTheWindowIsNotToldAnyMore) {
 }
 
 TEST_F(DrawerTest, ARestartGoesOnWithTheSameDraw) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto [before, machines] = kept()[0];
-  EXPECT_THAT(heard_from(machines[0].machine_id, kStart - 1), ElementsAre(before.id));
-  start(settings(), kStart);
-  draw(kStart);
+  EXPECT_THAT(heard_from(machines[0].machine_id, kStartNs - 1), ElementsAre(before.id));
+  start(settings(), kStartNs);
+  draw(kStartNs);
   EXPECT_THAT(kept(), SizeIs(1));
-  EXPECT_THAT(heard_from(machines[0].machine_id, kStart), ElementsAre(before.id));
-  EXPECT_THAT(heard_from(machines[1].machine_id, kStart), ElementsAre(before.id));
-  ASSERT_TRUE(drawer_->answered(before.id, machines[1].machine_id, 10 * kSecond, false, before.due_ns - 1));
+  EXPECT_THAT(heard_from(machines[0].machine_id, kStartNs), ElementsAre(before.id));
+  EXPECT_THAT(heard_from(machines[1].machine_id, kStartNs), ElementsAre(before.id));
+  ASSERT_TRUE(
+      drawer_->answered(before.id, machines[1].machine_id, 10 * kNsPerSecond, false, before.due_ns - 1));
   EXPECT_EQ(outcomes(kept()[0], before.due_ns)[machines[1].machine_id], "answered");
 }
 
 // Its machines come back one by one, as their pauses end: until then those that lived when it went count as alive.
 TEST_F(DrawerTest, AServerThatWasAwayDrawsFromTheFleetThatItKnew) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  add_machine("dead before", "c", kStart - 20 * kHeartbeatNs);
-  const int64_t back_ns = kStart + 40 * kMinute - 4 * kHeartbeatNs;
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  add_machine("dead before", "c", kStartNs - 20 * kHeartbeatNs);
+  const int64_t back_ns = kStartNs + 40 * kNsPerMinute - 4 * kHeartbeatNs;
   start(settings(), back_ns);
-  add_machine("m03", "a", back_ns + kSecond);
-  draw(back_ns + kSecond);
+  add_machine("m03", "a", back_ns + kNsPerSecond);
+  draw(back_ns + kNsPerSecond);
   EXPECT_THAT(kept(), IsEmpty()) << "three heartbeats of a server's life are for being heard of";
   draw(drawer_->next_due_ns());
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_EQ(kept()[0].draw.machines(), 12);
-  const int64_t later_ns = kStart + 50 * kMinute - 3 * kHeartbeatNs;
+  const int64_t later_ns = kStartNs + 50 * kNsPerMinute - 3 * kHeartbeatNs;
   add_machine("m03", "a", later_ns);
   draw(later_ns);
   EXPECT_EQ(kept()[0].draw.machines(), 1) << "by now whoever lives has been heard of";
 }
 
 TEST_F(DrawerTest, WhoeverIsDrawnCanHearOfItInTimeOrNobodyIsDrawn) {
-  add_machines(kStart + 9 * kMinute);
-  start(settings(), kStart + 9 * kMinute);
+  add_machines(kStartNs + 9 * kNsPerMinute);
+  start(settings(), kStartNs + 9 * kNsPerMinute);
   // Whatever the window, it is over, or one heartbeat away at most.
-  draw(kStart + 10 * kMinute - kHeartbeatNs - 11 * kSecond);
-  draw(kStart + 10 * kMinute - 3 * kHeartbeatNs - 1);
+  draw(kStartNs + 10 * kNsPerMinute - kHeartbeatNs - 11 * kNsPerSecond);
+  draw(kStartNs + 10 * kNsPerMinute - 3 * kHeartbeatNs - 1);
   EXPECT_THAT(kept(), IsEmpty());
-  add_machines(kStart + 10 * kMinute - 4 * kHeartbeatNs);
-  draw(kStart + 10 * kMinute - 3 * kHeartbeatNs);
+  add_machines(kStartNs + 10 * kNsPerMinute - 4 * kHeartbeatNs);
+  draw(kStartNs + 10 * kNsPerMinute - 3 * kHeartbeatNs);
   EXPECT_THAT(kept(), SizeIs(1));
 }
 
 TEST_F(DrawerTest, NoTwoDrawsSpeakForTheSameTime) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   DrawSettings shorter = settings();
-  shorter.interval_ns = 4 * kMinute;
-  start(shorter, kStart + kMinute);
-  for (int64_t now_ns = kStart + kMinute; now_ns < kStart + 20 * kMinute; now_ns += kHeartbeatNs) {
+  shorter.interval_ns = 4 * kNsPerMinute;
+  start(shorter, kStartNs + kNsPerMinute);
+  for (int64_t now_ns = kStartNs + kNsPerMinute; now_ns < kStartNs + 20 * kNsPerMinute;
+       now_ns += kHeartbeatNs) {
     add_machines(now_ns);
     draw(now_ns);
   }
@@ -248,17 +250,17 @@ TEST_F(DrawerTest, NoTwoDrawsSpeakForTheSameTime) {
 }
 
 TEST_F(DrawerTest, AFleetWithoutMachinesIsTriedAgain) {
-  draw(kStart - 3 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   EXPECT_THAT(kept(), IsEmpty());
-  EXPECT_EQ(drawer_->next_due_ns(), kStart - 2 * kHeartbeatNs);
-  add_machine("m1", "a", kStart - 2 * kHeartbeatNs);
-  draw(kStart - 2 * kHeartbeatNs);
+  EXPECT_EQ(drawer_->next_due_ns(), kStartNs - 2 * kHeartbeatNs);
+  add_machine("m1", "a", kStartNs - 2 * kHeartbeatNs);
+  draw(kStartNs - 2 * kHeartbeatNs);
   EXPECT_THAT(kept(), SizeIs(1));
 }
 
 TEST_F(DrawerTest, WhatCannotBeJudgedIsTriedAgainAHeartbeatLater) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const int64_t due_ns = kept()[0].draw.due_ns;
   auto database = *sqlite::Database::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
   ASSERT_TRUE(database.run("ALTER TABLE drawn_machine RENAME TO gone"));
@@ -269,8 +271,8 @@ TEST_F(DrawerTest, WhatCannotBeJudgedIsTriedAgainAHeartbeatLater) {
 }
 
 TEST_F(DrawerTest, NobodyWeighsHimself) {
-  add_machines(kStart - 4 * kHeartbeatNs);
-  draw(kStart - 3 * kHeartbeatNs);
+  add_machines(kStartNs - 4 * kHeartbeatNs);
+  draw(kStartNs - 3 * kHeartbeatNs);
   const auto [draw, machines] = kept()[0];
   wire::RawProfile profile;
   EXPECT_TRUE(drawer_->check(profile)) << "of no draw";
@@ -290,8 +292,9 @@ TEST_F(DrawerTest, NobodyWeighsHimself) {
             "assignment.draw");
   EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_inclusion_probability(1e-6); }),
             "assignment.draw");
-  EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_interval_ns(kMinute * 1'000); }),
-            "assignment.draw");
+  EXPECT_EQ(
+      forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_interval_ns(kNsPerMinute * 1'000); }),
+      "assignment.draw");
   EXPECT_EQ(forged([](auto& p) { p.mutable_assignment()->mutable_draw()->set_stratum("platform=b"); }),
             "assignment.draw");
   const auto moved = [&](int64_t start_by_ns, int64_t end_by_ns) {
@@ -301,10 +304,10 @@ TEST_F(DrawerTest, NobodyWeighsHimself) {
       window.mutable_end()->set_wall_ns(window.end().wall_ns() + end_by_ns);
     });
   };
-  EXPECT_EQ(moved(-kMinute, 0), "") << "clocks differ";
-  EXPECT_EQ(moved(0, kMinute), "");
-  EXPECT_EQ(moved(-kMinute - 1, 0), "window");
-  EXPECT_EQ(moved(0, kMinute + 1), "window");
+  EXPECT_EQ(moved(-kNsPerMinute, 0), "") << "clocks differ";
+  EXPECT_EQ(moved(0, kNsPerMinute), "");
+  EXPECT_EQ(moved(-kNsPerMinute - 1, 0), "window");
+  EXPECT_EQ(moved(0, kNsPerMinute + 1), "window");
 }
 
 }  // namespace

@@ -7,13 +7,14 @@
 
 #include "base/time.h"
 #include "scheduler/assignments/drawer.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::scheduler {
 namespace {
 
-constexpr int64_t kSecond = kNsPerSecond;
-constexpr int64_t kStart = 1'800'000'000 * kSecond;
+using plimsoll::testing::kStartNs;
+
 constexpr int kMachines = 40;
 constexpr int kThreads = 3;
 
@@ -30,7 +31,7 @@ class DrawerThreadsTest : public ::testing::Test {
       wire::Machine machine;
       machine.set_id(machine_id(i));
       // Alive all the time.
-      ASSERT_TRUE(machines->register_machine(machine, kStart, 1000 * kSecond));
+      ASSERT_TRUE(machines->register_machine(machine, kStartNs, 1000 * kNsPerSecond));
     }
   }
   store::DrawStore open_store() {
@@ -42,32 +43,32 @@ class DrawerThreadsTest : public ::testing::Test {
 
 TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
   DrawSettings settings;
-  settings.interval_ns = 10 * kSecond;
-  settings.window_ns = kSecond;
-  settings.heartbeat_ns = kSecond / 10;
-  settings.grace_ns = kSecond;
+  settings.interval_ns = 10 * kNsPerSecond;
+  settings.window_ns = kNsPerSecond;
+  settings.heartbeat_ns = kNsPerSecond / 10;
+  settings.grace_ns = kNsPerSecond;
   settings.size = {.fraction = 0.5, .least_of_stratum = 1};
   settings.harm = {.share_of_job = 1, .share_of_platform = 1};
   const auto brake = *Brake::open(open_store(), {});
   const auto drawer =
-      *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake, kStart);
-  std::atomic<int64_t> now_ns = kStart;
+      *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake, kStartNs);
+  std::atomic<int64_t> now_ns = kStartNs;
   std::atomic<bool> is_over = false;
   std::atomic<int> answers = 0;
 
   std::thread draws([&] {
     auto machines = store::LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kRead);
-    while (now_ns < kStart + 120 * kSecond) {
+    while (now_ns < kStartNs + 120 * kNsPerSecond) {
       EXPECT_TRUE(drawer->draw_if_due(now_ns, *machines));
-      now_ns += kSecond / 4;
+      now_ns += kNsPerSecond / 4;
     }
     is_over = true;
   });
   std::thread orders([&] {
-    int64_t next_ns = kStart;
+    int64_t next_ns = kStartNs;
     while (!is_over) {
       if (now_ns >= next_ns) {
-        next_ns = now_ns + 20 * kSecond;
+        next_ns = now_ns + 20 * kNsPerSecond;
         EXPECT_TRUE(brake->stop_everything("a test", "somebody", now_ns));
         EXPECT_EQ(brake->stops().size(), 1);
         EXPECT_TRUE(brake->resume("somebody", now_ns));
@@ -91,9 +92,9 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
               profile.mutable_machine()->set_id(machine_id(i));
               *profile.mutable_assignment() = assignment;
               profile.mutable_window()->mutable_start()->set_wall_ns(assignment.start_ns());
-              profile.mutable_window()->mutable_end()->set_wall_ns(assignment.start_ns() + kSecond);
+              profile.mutable_window()->mutable_end()->set_wall_ns(assignment.start_ns() + kNsPerSecond);
               EXPECT_TRUE(drawer->check(profile));
-              EXPECT_TRUE(drawer->answered(assignment.id(), machine_id(i), kSecond, false, now_ns));
+              EXPECT_TRUE(drawer->answered(assignment.id(), machine_id(i), kNsPerSecond, false, now_ns));
               ++answers;
             }
           }
@@ -113,7 +114,7 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
   for (const store::DrawWithMachines& draw : *made) {
     for (const store::DrawnMachine& machine : draw.machines) {
       kept += machine.answered_ns > 0;
-      EXPECT_TRUE(machine.answered_ns == 0 || machine.observed_ns == kSecond);
+      EXPECT_TRUE(machine.answered_ns == 0 || machine.observed_ns == kNsPerSecond);
     }
   }
   EXPECT_EQ(kept, answers);

@@ -6,12 +6,16 @@
 #include <algorithm>
 
 #include "base/hex.h"
+#include "base/time.h"
 #include "store/draws/draw_outcome.h"
 #include "tests/profile_fixture.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::scheduler {
 namespace {
+
+using plimsoll::testing::kStartNs;
 
 using plimsoll::testing::make_profile;
 using plimsoll::testing::profile_id;
@@ -19,9 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr int64_t kSecond = kNsPerSecond;
-constexpr int64_t kHeartbeatNs = 5 * kSecond;
-constexpr int64_t kStart = 1'800'000'000 * kSecond;
+constexpr int64_t kHeartbeatNs = 5 * kNsPerSecond;
 
 // A server of simulated time, without its network.
 class FleetServiceTest : public ::testing::Test {
@@ -33,9 +35,9 @@ class FleetServiceTest : public ::testing::Test {
     brake_ = *Brake::open(open_store(), {});
     if (draws) {
       DrawSettings settings;
-      settings.interval_ns = 60 * kSecond;
-      settings.window_ns = kSecond;
-      settings.grace_ns = 10 * kSecond;
+      settings.interval_ns = 60 * kNsPerSecond;
+      settings.window_ns = kNsPerSecond;
+      settings.grace_ns = 10 * kNsPerSecond;
       settings.heartbeat_ns = kHeartbeatNs;
       settings.size = {.fraction = 1, .least_of_stratum = 1};
       settings.harm = {.share_of_job = 1, .share_of_platform = 1};
@@ -76,7 +78,7 @@ class FleetServiceTest : public ::testing::Test {
   }
   // The next draw, of whom the server has heard of by now.
   void draw() {
-    now_ns_ = kStart - 3 * kHeartbeatNs;
+    now_ns_ = kStartNs - 3 * kHeartbeatNs;
     heartbeat("m1");
     auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kRead);
     ASSERT_TRUE(drawer_->draw_if_due(now_ns_, *machines));
@@ -97,7 +99,7 @@ class FleetServiceTest : public ::testing::Test {
 
   plimsoll::testing::TemporaryDirectory folder_;
   std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
-  int64_t now_ns_ = kStart - 40 * kSecond;
+  int64_t now_ns_ = kStartNs - 40 * kNsPerSecond;
   std::unique_ptr<Brake> brake_;
   std::unique_ptr<Drawer> drawer_;
   std::unique_ptr<FleetService> service_;
@@ -153,9 +155,9 @@ TEST_F(FleetServiceTest, ADrawnMachineIsToldToMeasureAndItsProfileIsItsAnswer) {
   const wire::HeartbeatReply reply = heartbeat("m1");
   EXPECT_EQ(reply.lease_ns(), 3 * kHeartbeatNs);
   ASSERT_EQ(reply.assignments_size(), 1);
-  now_ns_ = reply.assignments(0).start_ns() + kSecond;
+  now_ns_ = reply.assignments(0).start_ns() + kNsPerSecond;
   wire::RawProfile profile = make_profile(
-      {.seed = 5, .machine = "m1", .from_ns = reply.assignments(0).start_ns(), .length_ns = kSecond});
+      {.seed = 5, .machine = "m1", .from_ns = reply.assignments(0).start_ns(), .length_ns = kNsPerSecond});
   *profile.mutable_assignment() = reply.assignments(0);
   EXPECT_EQ(outcome("m1"), "pending");
   const auto accepted = upload(profile);
@@ -171,18 +173,18 @@ TEST_F(FleetServiceTest, WhatDaemonsSayOfTheirCostLimitsTheNextDraw) {
   for (const std::string id : {"m1", "m2", "m3"}) {
     register_machine(id);
   }
-  now_ns_ = kStart - 3 * kHeartbeatNs;
+  now_ns_ = kStartNs - 3 * kHeartbeatNs;
   heartbeat("m2");
   heartbeat("m3");
   draw();
   for (const std::string id : {"m1", "m2", "m3"}) {
-    EXPECT_THAT(heartbeat(id, {}, kSecond).assignments(), SizeIs(1));
+    EXPECT_THAT(heartbeat(id, {}, kNsPerSecond).assignments(), SizeIs(1));
   }
-  const int64_t next_ns = kStart + 120 * kSecond;
+  const int64_t next_ns = kStartNs + 120 * kNsPerSecond;
   // The window is over, and a quarter of each CPU was the daemon's so far.
   now_ns_ = next_ns - 3 * kHeartbeatNs;
   for (const std::string id : {"m1", "m2", "m3"}) {
-    heartbeat(id, {}, 31 * kSecond);
+    heartbeat(id, {}, 31 * kNsPerSecond);
   }
   auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kRead);
   ASSERT_TRUE(drawer_->draw_if_due(now_ns_, *machines));

@@ -27,41 +27,41 @@ MeasuringOrder order(std::vector<std::string> machines, std::vector<std::string>
 }
 
 TEST_F(OrderTest, WhoIsMeantByAnOrderMeasuresSoon) {
-  add_machines(kStart);
+  add_machines(kStartNs);
   for (int i = 0; i < 4; ++i) {
-    add_machine(fmt::format("web{}", i), "a", kStart, {"web"}, 0,
+    add_machine(fmt::format("web{}", i), "a", kStartNs, {"web"}, 0,
                 i == 3 ? std::vector<std::string>{"cycles"} : std::vector<std::string>());
   }
   MeasuringOrder two = order({}, {"web"});
   two.most_machines = 2;
-  const auto id = drawer_->draw_by_order(two, kStart, machines_);
+  const auto id = drawer_->draw_by_order(two, kStartNs, machines_);
   ASSERT_TRUE(id) << id.error().text();
   const auto draw = kept()[0];
-  EXPECT_EQ(draw.draw.id, "order-" + format_time(kStart + 2 * kHeartbeatNs));
+  EXPECT_EQ(draw.draw.id, "order-" + format_time(kStartNs + 2 * kHeartbeatNs));
   EXPECT_EQ(draw.draw.policy, "ordered by alice: 2 machines at most that run web, for 30s");
   EXPECT_EQ(draw.draw.machines(), 3) << "one of those that run it has no cycles";
   ASSERT_THAT(draw.machines, SizeIs(2));
   const std::string& chosen = draw.machines[0].machine_id;
   EXPECT_DOUBLE_EQ(draw.machines[0].inclusion_probability, 2.0 / 3);
-  const auto assignments = drawer_->heard_from(chosen, {}, kStart + kHeartbeatNs);
+  const auto assignments = drawer_->heard_from(chosen, {}, kStartNs + kHeartbeatNs);
   ASSERT_TRUE(assignments && assignments->size() == 1);
-  EXPECT_EQ(assignments->front().duration_ns(), 30 * kSecond);
-  EXPECT_EQ(assignments->front().start_ns(), kStart + 2 * kHeartbeatNs);
-  EXPECT_EQ(assignments->front().draw().interval_ns(), 30 * kSecond);
+  EXPECT_EQ(assignments->front().duration_ns(), 30 * kNsPerSecond);
+  EXPECT_EQ(assignments->front().start_ns(), kStartNs + 2 * kHeartbeatNs);
+  EXPECT_EQ(assignments->front().draw().interval_ns(), 30 * kNsPerSecond);
   EXPECT_EQ(assignments->front().events(0).name(), "cycles");
-  EXPECT_THAT(heard_from("m00", kStart + kHeartbeatNs), IsEmpty());
+  EXPECT_THAT(heard_from("m00", kStartNs + kHeartbeatNs), IsEmpty());
 }
 
 TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
   DrawSettings wanted = settings();
-  wanted.interval_ns = 2 * kMinute;
+  wanted.interval_ns = 2 * kNsPerMinute;
   wanted.harm.share_of_platform = 0.25;
-  start(wanted, kStart);
+  start(wanted, kStartNs);
   size_t orders = 0;
-  for (int64_t now_ns = kStart; now_ns < kStart + 30 * kMinute; now_ns += 2 * kHeartbeatNs) {
+  for (int64_t now_ns = kStartNs; now_ns < kStartNs + 30 * kNsPerMinute; now_ns += 2 * kHeartbeatNs) {
     add_machines(now_ns);
     draw(now_ns);
-    if ((now_ns - kStart) % kMinute == 0) {
+    if ((now_ns - kStartNs) % kNsPerMinute == 0) {
       orders += drawer_->draw_by_order(order({}, {}), now_ns, machines_).has_value();
     }
   }
@@ -90,8 +90,8 @@ TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
 
 // The policy's draws count on those that lived when the server went away; who orders wants somebody now.
 TEST_F(OrderTest, WhoWasNotHeardOfSinceTheServerStartedIsNotMeant) {
-  add_machines(kStart);
-  const int64_t now_ns = kStart + 4 * kHeartbeatNs;
+  add_machines(kStartNs);
+  const int64_t now_ns = kStartNs + 4 * kHeartbeatNs;
   start(settings(), now_ns);
   add_machine("m00", "a", now_ns);
   const auto id = drawer_->draw_by_order(order({}, {}), now_ns, machines_);
@@ -102,12 +102,12 @@ TEST_F(OrderTest, WhoWasNotHeardOfSinceTheServerStartedIsNotMeant) {
 TEST_F(OrderTest, NeverTooManyOfTheJobThatIsMeantMeasureAtOnce) {
   DrawSettings wanted = settings();
   wanted.harm.share_of_job = 0.5;
-  start(wanted, kStart);
-  add_machines(kStart);
+  start(wanted, kStartNs);
+  add_machines(kStartNs);
   for (int i = 0; i < 4; ++i) {
-    add_machine(fmt::format("web{}", i), "a", kStart, {"web"});
+    add_machine(fmt::format("web{}", i), "a", kStartNs, {"web"});
   }
-  ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStart, machines_));
+  ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStartNs, machines_));
   const auto machines = kept()[0].machines;
   EXPECT_THAT(machines, SizeIs(4));
   EXPECT_EQ(std::ranges::count_if(machines, [](const auto& machine) { return machine.window_start_ns > 0; }),
@@ -117,26 +117,26 @@ TEST_F(OrderTest, NeverTooManyOfTheJobThatIsMeantMeasureAtOnce) {
 TEST_F(OrderTest, InstancesOfNoKnownJobAreNoJob) {
   DrawSettings wanted = settings();
   wanted.harm.share_of_job = 0.5;
-  start(wanted, kStart);
-  add_machines(kStart);
+  start(wanted, kStartNs);
+  add_machines(kStartNs);
   for (int i = 0; i < 4; ++i) {
-    add_machine(fmt::format("any{}", i), "a", kStart, {""});
+    add_machine(fmt::format("any{}", i), "a", kStartNs, {""});
   }
-  ASSERT_TRUE(drawer_->draw_by_order(order({"any0", "any1", "any2", "any3"}, {}), kStart, machines_));
+  ASSERT_TRUE(drawer_->draw_by_order(order({"any0", "any1", "any2", "any3"}, {}), kStartNs, machines_));
   EXPECT_EQ(std::ranges::count_if(kept()[0].machines,
                                   [](const auto& machine) { return machine.window_start_ns > 0; }),
             4);
-  EXPECT_THAT(drawer_->draw_by_order(order({}, {""}), kStart, machines_).error().text(),
+  EXPECT_THAT(drawer_->draw_by_order(order({}, {""}), kStartNs, machines_).error().text(),
               HasSubstr("none of 16 live machines is meant"));
-  add_machine("any0", "a", kStart, {"", "web"});
-  ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStart, machines_));
+  add_machine("any0", "a", kStartNs, {"", "web"});
+  ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStartNs, machines_));
   EXPECT_EQ(open_store().newest(1)->front().machines.size(), 1);
 }
 
 TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
-  add_machines(kStart);
+  add_machines(kStartNs);
   const auto why = [&](const MeasuringOrder& wrong) {
-    const auto done = drawer_->draw_by_order(wrong, kStart, machines_);
+    const auto done = drawer_->draw_by_order(wrong, kStartNs, machines_);
     return done ? std::string() : done.error().field + ": " + done.error().text();
   };
   EXPECT_EQ(why(order({"m00"}, {})), "");
@@ -148,7 +148,7 @@ TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   EXPECT_THAT(why(wrong), HasSubstr("most: "));
   EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
   EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));
-  ASSERT_TRUE(brake_->stop_everything("a test", "somebody", kStart));
+  ASSERT_TRUE(brake_->stop_everything("a test", "somebody", kStartNs));
   EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("everything is stopped"));
 }
 

@@ -10,8 +10,8 @@
 namespace plimsoll::scheduler {
 namespace {
 
-using testing::DoubleNear;
-using testing::Optional;
+using ::testing::DoubleNear;
+using ::testing::Optional;
 
 constexpr double kConfidence = 0.95;
 

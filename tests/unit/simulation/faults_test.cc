@@ -8,25 +8,25 @@
 #include "query/snapshot/snapshot.h"
 #include "store/draws/draw_outcome.h"
 #include "tests/simulation/simulated_fleet.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
-namespace plimsoll::simulation {
+namespace plimsoll::simulation::faults_test {
 namespace {
+
+using plimsoll::testing::kStartNs;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
-constexpr int64_t kHourNs = 60 * kMinuteNs;
-constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
-constexpr int64_t kHeartbeatNs = 2 * kMinuteNs;
+constexpr int64_t kHeartbeatNs = 2 * kNsPerMinute;
 
 scheduler::DrawSettings settings() {
   scheduler::DrawSettings settings;
-  settings.interval_ns = 10 * kMinuteNs;
+  settings.interval_ns = 10 * kNsPerMinute;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = 5 * kMinuteNs;
+  settings.grace_ns = 5 * kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.3, .least_of_stratum = 2};
   settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2, .share_of_rack = 0.2};
@@ -67,7 +67,7 @@ class FaultsTest : public ::testing::Test {
     server_->start(now_ns_);
     fleet_ = std::make_unique<SimulatedFleet>(
         machines(),
-        FleetBehaviour{.stacks = stacks, .fate = std::move(fate), .vanishes_for_ns = 15 * kMinuteNs},
+        FleetBehaviour{.stacks = stacks, .fate = std::move(fate), .vanishes_for_ns = 15 * kNsPerMinute},
         *server_, kHeartbeatNs, settings().harm);
   }
   void run(int64_t length_ns) {
@@ -103,7 +103,7 @@ class FaultsTest : public ::testing::Test {
   }
 
   testing::TemporaryDirectory folder_;
-  int64_t now_ns_ = kStart;
+  int64_t now_ns_ = kStartNs;
   std::unique_ptr<SimulatedServer> server_;
   std::unique_ptr<SimulatedFleet> fleet_;
 };
@@ -116,12 +116,12 @@ TEST_F(FaultsTest, DaemonsThatCrashOnOneEventSetAreNotGivenItAgain) {
     crashes += crashes_on;
     return crashes_on ? Fate::kCrashes : Fate::kAnswers;
   });
-  run(3 * kHourNs);
+  run(3 * kNsPerHour);
   EXPECT_THAT(stops(), ElementsAre("event set cache-misses"));
   // One draw's machines, and then one at a time, after an hour.
   const int crashes_before = crashes;
   EXPECT_LE(crashes_before, 20);
-  run(6 * kHourNs);
+  run(6 * kNsPerHour);
   EXPECT_LE(crashes, crashes_before + 3);
   expect_never_too_many();
   // The other event set goes on.
@@ -137,7 +137,7 @@ TEST_F(FaultsTest, DaemonsThatCrashOnOneEventSetAreNotGivenItAgain) {
   EXPECT_GE(answered, 300);
   // Once it is mended it comes back by itself.
   is_mended = true;
-  run(26 * kHourNs);
+  run(26 * kNsPerHour);
   EXPECT_THAT(stops(), IsEmpty());
   expect_nothing_counted_twice();
 }
@@ -147,13 +147,13 @@ TEST_F(FaultsTest, FailuresEverywhereEndAllMeasuring) {
   start([&](const SimulatedMachine&, const wire::Assignment&) {
     return fails ? Fate::kVanishes : Fate::kAnswers;
   });
-  run(2 * kHourNs);
+  run(2 * kNsPerHour);
   EXPECT_THAT(stops(), IsEmpty());
   fails = true;
-  run(2 * kHourNs);
+  run(2 * kNsPerHour);
   EXPECT_THAT(stops(), Not(IsEmpty()));
   const size_t measured = fleet_->measured();
-  run(12 * kHourNs);
+  run(12 * kNsPerHour);
   EXPECT_LE(fleet_->measured(), measured + 8) << "one machine at a time, after longer and longer pauses";
   EXPECT_GT(fleet_->measured(), measured) << "it is tried again";
   expect_never_too_many();
@@ -161,16 +161,16 @@ TEST_F(FaultsTest, FailuresEverywhereEndAllMeasuring) {
 
 TEST_F(FaultsTest, TheKillSwitchEndsWhatRunsWithinAHeartbeat) {
   start([](const SimulatedMachine&, const wire::Assignment&) { return Fate::kAnswers; });
-  run(kHourNs);
+  run(kNsPerHour);
   const size_t before = fleet_->measured();
   EXPECT_GT(before, 50);
   ASSERT_TRUE(server_->brake().stop_everything("a test", "somebody", now_ns_));
   run(kHeartbeatNs);
   const size_t at_heartbeat = fleet_->measured();
-  run(2 * kHourNs);
+  run(2 * kNsPerHour);
   EXPECT_EQ(fleet_->measured(), at_heartbeat);
   ASSERT_TRUE(server_->brake().resume("somebody", now_ns_));
-  run(kHourNs);
+  run(kNsPerHour);
   EXPECT_GT(fleet_->measured(), at_heartbeat + 50);
   EXPECT_THAT(stops(), IsEmpty()) << "what was stopped has not failed";
   expect_never_too_many();
@@ -180,14 +180,14 @@ TEST_F(FaultsTest, TheKillSwitchEndsWhatRunsWithinAHeartbeat) {
 TEST_F(FaultsTest, AServerThatIsKilledAgainAndAgainLosesNothing) {
   Random random(20'261'123);
   start([](const SimulatedMachine&, const wire::Assignment&) { return Fate::kAnswers; });
-  run(kHourNs);
+  run(kNsPerHour);
   for (int crash = 0; crash < 12; ++crash) {
-    run(static_cast<int64_t>(random() % 15) * kMinuteNs);
+    run(static_cast<int64_t>(random() % 15) * kNsPerMinute);
     server_->crash();
-    run(static_cast<int64_t>(random() % 5) * kMinuteNs);
+    run(static_cast<int64_t>(random() % 5) * kNsPerMinute);
     server_->start(now_ns_);
   }
-  run(kHourNs);
+  run(kNsPerHour);
   expect_never_too_many();
   int64_t end_ns = INT64_MAX;
   int answered = 0;
@@ -211,7 +211,7 @@ TEST_F(FaultsTest, GarbageIsRefusedAndChangesNothing) {
   start([](const SimulatedMachine& machine, const wire::Assignment&) {
     return machine.attributes.id() < "m05" ? Fate::kLies : Fate::kAnswers;
   });
-  run(4 * kHourNs);
+  run(4 * kNsPerHour);
   expect_never_too_many();
   const auto all = draws();
   int lied = 0;
@@ -233,7 +233,7 @@ TEST_F(FaultsTest, ClocksThatLieAreNotBelieved) {
   start([](const SimulatedMachine& machine, const wire::Assignment&) {
     return machine.attributes.id() < "m05" ? Fate::kMisdates : Fate::kAnswers;
   });
-  run(4 * kHourNs);
+  run(4 * kNsPerHour);
   int misdated = 0;
   for (const auto& [draw, machines] : draws()) {
     for (const store::DrawnMachine& machine : machines) {
@@ -253,9 +253,9 @@ TEST_F(FaultsTest, WhoHangsIsMissedAndCountsOnceWhenItReturns) {
   start([&](const SimulatedMachine& machine, const wire::Assignment&) {
     return hangs && machine.attributes.id() < "m05" ? Fate::kHangs : Fate::kAnswers;
   });
-  run(4 * kHourNs);
+  run(4 * kNsPerHour);
   hangs = false;
-  run(2 * kHourNs);
+  run(2 * kNsPerHour);
   std::map<store::DrawOutcome, int> outcomes;
   for (const auto& [draw, machines] : draws()) {
     for (const store::DrawnMachine& machine : machines) {
@@ -270,4 +270,4 @@ TEST_F(FaultsTest, WhoHangsIsMissedAndCountsOnceWhenItReturns) {
 }
 
 }  // namespace
-}  // namespace plimsoll::simulation
+}  // namespace plimsoll::simulation::faults_test

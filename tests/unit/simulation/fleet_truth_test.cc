@@ -9,19 +9,19 @@
 #include "base/time.h"
 #include "query/views/top.h"
 #include "tests/simulation/simulated_fleet.h"
+#include "tests/start.h"
 #include "tests/temporary_directory.h"
 
-namespace plimsoll::simulation {
+namespace plimsoll::simulation::fleet_truth_test {
 namespace {
+
+using plimsoll::testing::kStartNs;
 
 using ::testing::IsEmpty;
 
-constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
-constexpr int64_t kHourNs = 60 * kMinuteNs;
-constexpr int64_t kStart = 1'800'000'000 * kNsPerSecond;
-constexpr int64_t kHeartbeatNs = 4 * kMinuteNs;
-constexpr int64_t kIntervalNs = 20 * kMinuteNs;
-constexpr int64_t kSpanNs = 2 * kHourNs;  // that is asked about at a time
+constexpr int64_t kHeartbeatNs = 4 * kNsPerMinute;
+constexpr int64_t kIntervalNs = 20 * kNsPerMinute;
+constexpr int64_t kSpanNs = 2 * kNsPerHour;  // that is asked about at a time
 constexpr int kSpans = 24;
 constexpr double kSpanSeconds = 7200;
 
@@ -44,7 +44,7 @@ const std::vector<Job>& jobs() {
 // Samples a second of an instance. Datacenters have their noon at other times.
 double rate(const Job& job, const SimulatedMachine& machine, int64_t now_ns) {
   const double noon = machine.attributes.datacenter() == "east" ? 0 : 0.33;
-  const double day = static_cast<double>(now_ns - kStart) / static_cast<double>(24 * kHourNs) + noon;
+  const double day = static_cast<double>(now_ns - kStartNs) / static_cast<double>(24 * kNsPerHour) + noon;
   // Machines differ, and stay as they are.
   const double own =
       0.5 + static_cast<double>(std::hash<std::string>()(machine.attributes.id() + job.name) % 1000) / 1000;
@@ -73,7 +73,7 @@ scheduler::DrawSettings settings() {
   scheduler::DrawSettings settings;
   settings.interval_ns = kIntervalNs;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = 12 * kMinuteNs;
+  settings.grace_ns = 12 * kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.08, .least_of_stratum = 3, .least_of_job = 4};
   settings.harm = {.share_of_job = 0.15, .share_of_platform = 0.15};
@@ -148,7 +148,7 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
                               static_cast<double>(to_ns - from_ns) / static_cast<double>(kNsPerSecond);
       if (const int hits = std::poisson_distribution<int>(expected)(random); hits > 0) {
         stacks += fmt::format("process={} main;{} {}\n", job.name, job.name, hits);
-        sent[(from_ns - kStart) / kSpanNs][job.name] += hits;
+        sent[(from_ns - kStartNs) / kSpanNs][job.name] += hits;
       }
     }
     return stacks;
@@ -158,10 +158,10 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
     const uint64_t die = random() % 30;
     return die == 0 ? Fate::kFails : die == 1 ? Fate::kLoses : die == 2 ? Fate::kVanishes : Fate::kAnswers;
   };
-  behaviour.vanishes_for_ns = 20 * kMinuteNs;
-  server.start(kStart - 20 * kMinuteNs);
+  behaviour.vanishes_for_ns = 20 * kNsPerMinute;
+  server.start(kStartNs - 20 * kNsPerMinute);
   SimulatedFleet fleet(machines, behaviour, server, kHeartbeatNs, settings().harm);
-  fleet.run(kStart - 20 * kMinuteNs, kStart + kSpans * kSpanNs + 20 * kMinuteNs);
+  fleet.run(kStartNs - 20 * kNsPerMinute, kStartNs + kSpans * kSpanNs + 20 * kNsPerMinute);
   server.build_rows();
 
   EXPECT_THAT(fleet.watch().violations(), IsEmpty());
@@ -176,7 +176,7 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
   double rare_share = 0;
   double rare_naive = 0;
   for (int span = 0; span < kSpans; ++span) {
-    const int64_t from_ns = kStart + span * kSpanNs;
+    const int64_t from_ns = kStartNs + span * kSpanNs;
     std::map<std::string, double> expected = truth(machines, from_ns);
     const double all = sum(expected);
     const double all_sent = sum(sent[span]);
@@ -214,4 +214,4 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
 }
 
 }  // namespace
-}  // namespace plimsoll::simulation
+}  // namespace plimsoll::simulation::fleet_truth_test

@@ -5,7 +5,7 @@
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/machine_to_register.h"
 
-namespace plimsoll::store {
+namespace plimsoll::store::machines_test {
 namespace {
 
 class MachinesTest : public ::testing::Test {
@@ -179,4 +179,4 @@ TEST_F(MachinesTest, ThatVanishedAreForgottenInTime) {
 }
 
 }  // namespace
-}  // namespace plimsoll::store
+}  // namespace plimsoll::store::machines_test

@@ -15,6 +15,7 @@
 #include "symbolizer/symtab/symtab.h"
 #include "tests/places.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/symbolizer/build_id_of.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -27,11 +28,6 @@ const std::string kPackage = built_file("packed_gcc4.dwp");
 const std::string kSplitBinary = built_file("inline_gcc5_dwo.so");
 // The compiler wrote it, and its path, which lies outside of the folders that these searches may read.
 const std::string kSplitFile = built_file("inline_gcc5_dwo.dwo");
-
-std::string build_id_of(const std::string& path) {
-  const std::string content = *read_file(path, uint64_t{1} << 30);
-  return std::string(elf::ElfFile::parse(as_bytes(content))->build_id());
-}
 
 class SplitSearch : public ::testing::Test {
  protected:

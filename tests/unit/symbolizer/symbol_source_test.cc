@@ -16,6 +16,7 @@
 #include "elf/elf_file.h"
 #include "tests/places.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/symbolizer/build_id_of.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
 #include "tests/unit/symbolizer/table_worker.h"
 
@@ -28,11 +29,6 @@ using ::testing::HasSubstr;
 const std::string kWholePath = built_file("inline_gcc5.so");
 const std::string kStrippedPath = built_file("split.so");
 const std::string kDebugPath = built_file("split.debug");
-
-std::string build_id_of(const std::string& path) {
-  const std::string content = *read_file(path, uint64_t{1} << 30);
-  return std::string(elf::ElfFile::parse(as_bytes(content))->build_id());
-}
 
 // The address of a symbol of the whole library, by its symbol table.
 uint64_t address_in_whole(const std::string& name) {

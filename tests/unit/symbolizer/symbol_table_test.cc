@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-namespace plimsoll::symbolizer {
+namespace plimsoll::symbolizer::symbol_table_test {
 namespace {
 
 struct Entry {
@@ -186,4 +186,4 @@ TEST(SymbolTable, AnEmptyTableHasNoAnswers) {
 }
 
 }  // namespace
-}  // namespace plimsoll::symbolizer
+}  // namespace plimsoll::symbolizer::symbol_table_test

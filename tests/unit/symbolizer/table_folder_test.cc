@@ -13,7 +13,7 @@
 #include "tests/temporary_directory.h"
 #include "tests/unit/symbolizer/table_worker.h"
 
-namespace plimsoll::symbolizer {
+namespace plimsoll::symbolizer::table_folder_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -188,4 +188,4 @@ TEST_F(KeptTables, DwarfThatTakesTooMuchCostsLinesAndNoNames) {
 }
 
 }  // namespace
-}  // namespace plimsoll::symbolizer
+}  // namespace plimsoll::symbolizer::table_folder_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace plimsoll::statistics {
+namespace plimsoll::statistics::relative_change_test {
 namespace {
 
 // What each machine has of two events; each sample stands for one.
@@ -212,4 +212,4 @@ TEST(RelativeChange, WithoutAChangeItIsSureOfOneInOneOfTwentyDraws) {
 }
 
 }  // namespace
-}  // namespace plimsoll::statistics
+}  // namespace plimsoll::statistics::relative_change_test

@@ -7,7 +7,7 @@
 #include "query/wsmeter/baseline/independence.h"
 #include "query/wsmeter/baseline/normality.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::baseline_test {
 namespace {
 
 using ::testing::Contains;
@@ -122,4 +122,4 @@ TEST(MeansOfSamples, OfARareValueAreSkewed) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::baseline_test

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <random>
 
+#include "tests/unit/query/wsmeter/plan_variance.h"
+
 namespace plimsoll::query {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr int64_t kMany = 1'000'000;
 
 TEST(BudgetPlan, OfOneJobTakesWhatTheMoneyBuys) {
   const std::vector<PlannedJob> jobs{{.weight = 1, .deviation = 0.2, .instances = kMany, .cost = 3}};
@@ -46,14 +46,6 @@ TEST(BudgetPlan, ThatCannotBeSaysWhy) {
   for (const double cost : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     EXPECT_EQ(plan_for_budget(jobs, {.cost = cost}).error().code, ErrorCode::kInvalid);
   }
-}
-
-double variance(const std::vector<PlannedJob>& jobs, const std::vector<int64_t>& counts) {
-  double sum = 0;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    sum += std::pow(jobs[i].weight * jobs[i].deviation, 2) / static_cast<double>(counts[i]);
-  }
-  return sum;
 }
 
 // The least variance of all plans that cost at most so much, by trying them all.

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace plimsoll::query {
+namespace plimsoll::query::cluster_table_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(ClusterTable, ThatCannotBeSaysWhat) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::cluster_table_test

@@ -6,14 +6,13 @@
 #include <cmath>
 
 #include "query/statistics/student_t.h"
+#include "tests/unit/query/wsmeter/plan_variance.h"
 
 namespace plimsoll::query {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr int64_t kMany = 1'000'000;
 
 // One job, whose instances differ by a tenth.
 std::vector<PlannedJob> one_job(int64_t instances = kMany) {

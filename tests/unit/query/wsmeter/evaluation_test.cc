@@ -3,7 +3,7 @@
 
 #include "query/wsmeter/evaluation/evaluation_table.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::evaluation_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -92,4 +92,4 @@ TEST(Evaluation, ThatMakesNoSenseSaysWhy) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::evaluation_test

@@ -7,26 +7,18 @@
 #include <cmath>
 #include <random>
 
+#include "tests/unit/query/wsmeter/plan_variance.h"
+
 namespace plimsoll::query {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr int64_t kMany = 1'000'000;
-
 // The customer of the paper (section 5.4): means of 100, deviations of 7.4 and 17.5, half of the quota each, +-3 % with t = 2.
 std::vector<PlannedJob> customer() {
   return {{.weight = 0.5, .deviation = 0.074, .instances = kMany, .cost = 1},
           {.weight = 0.5, .deviation = 0.175, .instances = kMany, .cost = 1}};
-}
-
-double variance(const std::vector<PlannedJob>& jobs, const std::vector<int64_t>& counts) {
-  double sum = 0;
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    sum += std::pow(jobs[i].weight * jobs[i].deviation, 2) / static_cast<double>(counts[i]);
-  }
-  return sum;
 }
 
 TEST(ObservationPlan, OfThePapersCustomer) {

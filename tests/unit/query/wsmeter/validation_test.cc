@@ -8,7 +8,7 @@
 #include "query/wsmeter/validation/machine_clusters.h"
 #include "query/wsmeter/validation/scaling.h"
 
-namespace plimsoll::query {
+namespace plimsoll::query::validation_test {
 namespace {
 
 using ::testing::Contains;
@@ -156,4 +156,4 @@ TEST(Machines, AreAsFewAsTheMarginTakes) {
 }
 
 }  // namespace
-}  // namespace plimsoll::query
+}  // namespace plimsoll::query::validation_test

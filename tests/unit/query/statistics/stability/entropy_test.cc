@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace plimsoll::statistics {
+namespace plimsoll::statistics::entropy_test {
 namespace {
 
 TEST(Entropy, OfEqualSharesIsTheLogarithmOfTheirNumber) {
@@ -125,4 +125,4 @@ TEST(Entropy, OfOneMachineHasNoMargin) {
 }
 
 }  // namespace
-}  // namespace plimsoll::statistics
+}  // namespace plimsoll::statistics::entropy_test
