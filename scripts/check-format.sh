@@ -5,5 +5,5 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-command -v clang-format-19 >/dev/null || die "clang-format-19 is missing; run scripts/install.sh"
+command -v clang-format-19 >/dev/null || die "clang-format-19 is missing; run scripts/install.sh --tests"
 step "check format" bash -c "git ls-files -z '*.h' '*.cc' | xargs -0 -r clang-format-19 --dry-run -Werror"

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly LIMIT=2.7
 if ! command -v systemd-analyze >/dev/null; then
-  echo "check-unit.sh: systemd-analyze is missing; run scripts/install.sh"
+  echo "check-unit.sh: systemd-analyze is missing; run scripts/install.sh --tests"
   exit 77
 fi
 

@@ -5,5 +5,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 scripts/install.sh
-build release plimsoll plimsolld demo_workload
+build release demo_programs
 exec build/bin/plimsoll demo "$@"

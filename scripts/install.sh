@@ -1,27 +1,29 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need (scripts/packages.txt), if any is missing. With --bench it also
-# unpacks those that only benchmarks and long runs read (scripts/packages-bench.txt) below build/bench-packages, and fetches there
-# with npm the databases that store_bench compares with (bench/store/package.json, 620 MB on disk); --bench-packages and --peers do one
-# of both.
+# Installs the Debian packages that building and the demo need (scripts/packages.txt), if any is missing; with --tests also those
+# that tests and checks need (scripts/packages-test.txt). With --bench it does so too, unpacks those that only benchmarks and long
+# runs read (scripts/packages-bench.txt) below build/bench-packages, and fetches there with npm the databases that store_bench
+# compares with (bench/store/package.json, 620 MB on disk); --bench-packages and --peers do one of both.
 # As root, or with sudo. Needs the network only where something is missing.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+with_tests=
 with_bench=
 with_peers=
 for argument in "$@"; do
   case $argument in
-    --bench) with_bench=yes with_peers=yes ;;
-    --bench-packages) with_bench=yes ;;
-    --peers) with_peers=yes ;;
-    *) die "unknown argument $argument; there are only --bench, --bench-packages and --peers" ;;
+    --tests) with_tests=yes ;;
+    --bench) with_tests=yes with_bench=yes with_peers=yes ;;
+    --bench-packages) with_tests=yes with_bench=yes ;;
+    --peers) with_tests=yes with_peers=yes ;;
+    *) die "unknown argument $argument; there are --tests, --bench, --bench-packages and --peers" ;;
   esac
 done
 
-# packages_in FILE
+# packages_in FILE...
 packages_in() {
-  sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$1"
+  sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$@"
 }
 
 # Each is unpacked once.
@@ -58,12 +60,14 @@ install_peers() {
 [[ ! $with_bench ]] || unpack_bench_packages
 [[ ! $with_peers ]] || install_peers
 
+lists=(scripts/packages.txt)
+[[ ! $with_tests ]] || lists+=(scripts/packages-test.txt)
 missing=()
 while read -r package; do
   if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true) != installed ]]; then
     missing+=("$package")
   fi
-done < <(packages_in scripts/packages.txt)
+done < <(packages_in "${lists[@]}")
 
 if ((${#missing[@]} == 0)); then
   exit 0
