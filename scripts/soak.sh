@@ -2,9 +2,10 @@
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
 # tables; a million random operations on data directories, and five minutes of writers and readers of one; the sweeps that kill the
-# server, the daemon and what merges segments at random moments, a thousand times; and 100,000 random addresses of each of many
-# binaries, looked up by us and by llvm-symbolizer. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only,
-# --store-only, --crashes-only and --symbols-only leave out all else, and --only NAME, which may be repeated, all but that test
+# server, the daemon and what merges segments at random moments, a thousand times; 100,000 random addresses of each of many
+# binaries, looked up by us and by llvm-symbolizer; and the checks that .ci/run leaves out: computing tests under AddressSanitizer,
+# clang-tidy over all sources. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only, --store-only,
+# --crashes-only, --symbols-only and --checks-only leave out all else, and --only NAME, which may be repeated, all but that test
 # (a fuzz test, or one of those of the part that is left).
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
@@ -12,50 +13,33 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 minutes=10
-with_fuzz=yes
-with_store=yes
-with_crashes=yes
-with_symbols=yes
+parts=(fuzz store crashes symbols checks)
 only=()
 while (($#)); do
   case $1 in
     --minutes)
-      [[ ${2:-} =~ ^[0-9]+$ ]] || die "--minutes needs a number"
+      [[ ${2:-} =~ ^[0-9]+$ ]] || die "--minutes requires a number"
       minutes=$2
       shift 2
       ;;
-    --fuzz-only)
-      with_store=
-      with_crashes=
-      with_symbols=
-      shift
-      ;;
-    --store-only)
-      with_fuzz=
-      with_crashes=
-      with_symbols=
-      shift
-      ;;
-    --crashes-only)
-      with_fuzz=
-      with_store=
-      with_symbols=
-      shift
-      ;;
-    --symbols-only)
-      with_fuzz=
-      with_store=
-      with_crashes=
+    --fuzz-only | --store-only | --crashes-only | --symbols-only | --checks-only)
+      part=${1#--}
+      parts=("${part%-only}")
       shift
       ;;
     --only)
-      [[ ${2:-} ]] || die "--only needs the name of a test"
+      [[ ${2:-} ]] || die "--only requires the name of a test"
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only, --checks-only and --only NAME" ;;
   esac
 done
+
+# has_part NAME
+has_part() {
+  [[ " ${parts[*]} " == *" $1 "* ]]
+}
 
 # Prints and keeps one line.
 note() {
@@ -142,6 +126,16 @@ soak_storm() {
   note "store_storm_test passed in 300 s: $(grep ' snapshots' "$log")"
 }
 
+# Half a million processes that live for a moment.
+soak_exec_storm() {
+  local log=$LOG_DIR/soak-exec-storm.log
+  if ! PLIMSOLL_EXEC_STORM_SECONDS=30 build/bin/storm_test --gtest_filter='Storm.LeavesNoSampleUnderAnotherProgram' >"$log" 2>&1; then
+    note "storm_test failed"
+    die "storm_test failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "storm_test passed in 30 s: $(grep ' produced' "$log")"
+}
+
 # soak_crashes TEST
 soak_crashes() {
   local started=$SECONDS log=$LOG_DIR/soak-$1.log
@@ -179,9 +173,10 @@ soak_all_tables() {
 }
 
 soak_all_store() {
-  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test
+  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test storm_test
   ! is_wanted fuzz_operations_test || soak_operations
   ! is_wanted store_storm_test || soak_storm
+  ! is_wanted storm_test || soak_exec_storm
 }
 
 soak_all_crashes() {
@@ -243,12 +238,27 @@ soak_all_symbols() {
   soak_symbols "$seed" ceph-osd --debug "$debug" --ask "$debug" "$packages/usr/bin/ceph-osd"
 }
 
-scripts/install.sh
+# What .ci/run leaves out.
+soak_all_checks() {
+  local log=$LOG_DIR/soak-checks.log summary
+  build asan pure_tests
+  RESULTS_DIR=$PWD/build/results-soak
+  rm -rf "$RESULTS_DIR"
+  mkdir -p "$RESULTS_DIR"
+  run_programs soak-asan build-asan pure_tests | tee "$log"
+  summary=$(summarize "$RESULTS_DIR"/*.xml) || die "computing tests failed under AddressSanitizer: $summary (log: $log)"
+  note "computing tests under AddressSanitizer: $summary"
+  scripts/check-tidy.sh --all
+  note "clang-tidy found nothing in any source"
+}
+
+scripts/install.sh --tests
 step "configure release" cmake --preset release
-[[ ! $with_fuzz ]] || soak_all_fuzz
-[[ ! $with_fuzz ]] || ((${#only[@]} == 0)) || exit 0
-[[ ! $with_fuzz ]] || soak_all_stacks
-[[ ! $with_fuzz ]] || soak_all_tables
-[[ ! $with_store ]] || soak_all_store
-[[ ! $with_crashes ]] || soak_all_crashes
-[[ ! $with_symbols ]] || soak_all_symbols
+! has_part fuzz || soak_all_fuzz
+! has_part fuzz || ((${#only[@]} == 0)) || exit 0
+! has_part fuzz || soak_all_stacks
+! has_part fuzz || soak_all_tables
+! has_part store || soak_all_store
+! has_part crashes || soak_all_crashes
+! has_part symbols || soak_all_symbols
+! has_part checks || soak_all_checks

@@ -271,11 +271,11 @@ TEST_F(GovernedDaemon, StaysWithinItsCpuTimeAndSaysSo) {
 }
 
 TEST_F(GovernedDaemon, EndsWindowsBeforeItsMemoryIsUsedUp) {
-  TestServer server(data_dir_, "[collect]\nwindow = \"5min\"\nrate_hz = 3999\n[fleet]\nheartbeat = \"1s\"\n");
+  TestServer server(data_dir_, "[collect]\nwindow = \"5min\"\nrate_hz = 7999\n[fleet]\nheartbeat = \"1s\"\n");
   ASSERT_TRUE(server.becomes_ready());
   const Background load({"many_stacks", "600"});
   Background daemon = start_daemon(server, 100, "max_memory = \"64MiB\"\n");
-  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).accepted >= 5; }, std::chrono::milliseconds(200)));
+  ASSERT_TRUE(eventually([&] { return stored_in(data_dir_).accepted >= 4; }, std::chrono::milliseconds(200)));
   daemon.kill(SIGTERM);
   const Finished finished = daemon.wait();
   EXPECT_EQ(finished.status, 0);

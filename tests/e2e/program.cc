@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -73,6 +74,26 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   }
   pointers.push_back(nullptr);
   return pointers;
+}
+
+// CPU time of the machine since it started, in ticks: all of it, and what was idle (`cpu` in /proc/stat: user, nice, system, idle,
+// iowait, ...).
+struct MachineTicks {
+  uint64_t all = 0;
+  uint64_t idle = 0;
+};
+
+MachineTicks machine_ticks() {
+  std::ifstream stat("/proc/stat");
+  std::string name;
+  stat >> name;
+  MachineTicks ticks;
+  uint64_t value = 0;
+  for (int field = 0; field < 8 && stat >> value; ++field) {
+    ticks.all += value;
+    ticks.idle += field == 3 || field == 4 ? value : 0;
+  }
+  return ticks;
 }
 
 }  // namespace
@@ -152,6 +173,13 @@ void wait_until_sampling(const Background& daemon) {
            content_of(fmt::format("/proc/{}/syscall", daemon.pid())).starts_with(waits_for_samples))) {
     ::sched_yield();
   }
+}
+
+bool machine_is_busy() {
+  const MachineTicks before = machine_ticks();
+  ::poll(nullptr, 0, 500);
+  const MachineTicks after = machine_ticks();
+  return after.all > before.all && 2 * (after.idle - before.idle) < after.all - before.all;
 }
 
 bool may_sample_machine() {

@@ -72,4 +72,7 @@ std::string program(const std::string& name);
 // Whether this user may sample the whole machine, as `plimsolld probe` says.
 bool may_sample_machine();
 
+// Whether others take more than half of this machine's CPU time. Watches it for half a second.
+bool machine_is_busy();
+
 }  // namespace plimsoll::testing

@@ -1,4 +1,5 @@
 // The main job without a server: sample, import, ask. Needs the privileges to sample the machine.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -60,6 +61,8 @@ std::map<std::string, double> hits_by_function(const std::string& data_dir, doub
 
 // So many that a hundredth is more than three standard errors of any share.
 constexpr double kSamples = 25'000;
+// A period is a whole part of every loop's length, so that a sampler of fixed period would fall into step.
+constexpr double kRateHz = 4000;
 
 // Profiles the program several times into one data directory, until there are enough samples.
 Measured measure(const std::string& mode, double wanted_samples,
@@ -71,8 +74,8 @@ Measured measure(const std::string& mode, double wanted_samples,
   while (measured.samples < wanted_samples && runs < 60) {
     ++runs;
     Background load({"known_split", "3.3", mode});
-    std::vector<std::string> command{"plimsolld", "--once",          "3", "--rate", "1000",
-                                     "--output",  folder / "profile"};
+    std::vector<std::string> command{
+        "plimsolld", "--once", "3", "--rate", fmt::format("{}", kRateHz), "--output", folder / "profile"};
     command.insert(command.end(), options.begin(), options.end());
     const Finished once = run(command);
     EXPECT_EQ(once.status, 0) << once.err;
@@ -123,11 +126,11 @@ TEST_F(Sampling, FindsTheSplitOfAProgramsWork) {
 
 // Three of four samples have no stack; each function's own time counts them all the same.
 TEST_F(Sampling, FindsTheSplitWithFewerStacksThanSamples) {
-  const Measured measured = measure("work", kSamples, {"--stack-rate", "250"});
+  const Measured measured = measure("work", kSamples, {"--stack-rate", "1000"});
   expect_shares(measured, {0.7, 0.2, 0.1});
   // Samples with and without stacks come by two timers. Their numbers vary with the periods drawn, every 250 ms at the
   // latest and independently: by 32 % in each draw, from n draws of each as much as 0.32 sqrt(2 / n) of their ratio.
-  const double draws = measured.samples / 1000 / 0.25;
+  const double draws = measured.samples / kRateHz / 0.25;
   const double standard_error = 0.25 * 0.75 * 0.32 * std::sqrt(2 / draws);
   std::printf("without stacks: %.4f of the samples, expected 0.75, standard error %.4f\n", measured.stackless,
               standard_error);

@@ -133,6 +133,9 @@ Completeness of_plimsoll(const std::string& data_dir, const std::string& app) {
 class Unwinding : public ::testing::TestWithParam<Load> {
  protected:
   void SetUp() override {
+    if (machine_is_busy()) {
+      GTEST_SKIP() << "busy machine: other load decides how many stacks can be copied whole";
+    }
     if (!may_sample_machine()) {
       GTEST_SKIP() << "this user may not sample the machine";
     }
@@ -177,7 +180,7 @@ TEST_P(Unwinding, ReachesTheOutermostFrameAtLeastAsOftenAsPerf) {
                                  "exec perf record -q -B -a -F 397 --call-graph dwarf," + load.stack_bytes +
                                      " -o " + (folder / "perf.data") + " -- sleep 2"});
   ASSERT_EQ(recorded.status, 0) << recorded.err;
-  const Finished once = run({"plimsolld", "--once", "3", "--rate", "397", "--stack-bytes", load.stack_bytes,
+  const Finished once = run({"plimsolld", "--once", "2", "--rate", "397", "--stack-bytes", load.stack_bytes,
                              "--output", folder / "profile"});
   ASSERT_EQ(once.status, 0) << once.err;
   background.kill(9);
@@ -290,6 +293,9 @@ void write_cmake_script(const std::string& path) {
 // How many stacks a processor gives no copy of (it is busy with programs' starts and ends), or too short a one (with system
 // calls in cmake's large frames), depends on it: 1.5 to 4 % on those seen. What there is of a stack is unwound everywhere.
 TEST(UnwindingOfAMix, ReachesTheOutermostFrameOfTheStacksThatWereCopied) {
+  if (machine_is_busy()) {
+    GTEST_SKIP() << "busy machine: other load decides how many stacks can be copied whole";
+  }
   if (!may_sample_machine()) {
     GTEST_SKIP() << "this user may not sample the machine";
   }

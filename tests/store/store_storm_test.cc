@@ -1,6 +1,6 @@
 // Many writers and readers of one data directory while its segments are being merged.
 //
-// PLIMSOLL_STORM_SECONDS   how long (20)
+// PLIMSOLL_STORM_SECONDS   how long (5)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 Deadline deadline() {
   const char* const text = std::getenv("PLIMSOLL_STORM_SECONDS");
-  const int64_t seconds = text == nullptr ? 20 : std::strtoll(text, nullptr, 10);
+  const int64_t seconds = text == nullptr ? 5 : std::strtoll(text, nullptr, 10);
   return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
 }
 
