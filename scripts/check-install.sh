@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Installs what is built in BUILD_FOLDER into a temporary folder, and fails unless the programs there run, have no debug information
+# and no symbol table of their own, and have debug files with the same build ID and the lines of their functions.
+# Usage: scripts/check-install.sh BUILD_FOLDER
+set -euo pipefail
+
+die() {
+  printf 'check-install.sh: %s\n' "$1" >&2
+  exit 1
+}
+
+(($# == 1)) || die "usage: scripts/check-install.sh BUILD_FOLDER"
+prefix=$(mktemp -d)
+trap 'rm -rf "$prefix"' EXIT
+cmake --install "$1" --prefix "$prefix" >/dev/null
+
+sections_of() {
+  readelf --sections --wide "$1" 2>/dev/null | grep -oE ' \.[a-z_]+' | tr -d ' '
+}
+for name in plimsoll plimsolld; do
+  program=$prefix/bin/$name
+  "$program" --help >/dev/null || die "$program does not run"
+  ! sections_of "$program" | grep -qE '^\.(debug_info|symtab)$' || die "$program is not stripped"
+  build_id=$(readelf --notes --wide "$program" | sed -nE 's/.*Build ID: ([0-9a-f]{40})$/\1/p')
+  [[ $build_id ]] || die "$program has no build ID of 20 bytes"
+  debug_file=$prefix/lib/debug/.build-id/${build_id:0:2}/${build_id:2}.debug
+  [[ -f $debug_file ]] || die "there is no debug file of $name: $debug_file"
+  readelf --notes --wide "$debug_file" 2>/dev/null | grep -q "Build ID: $build_id" || die "$debug_file is of another build"
+  for section in .debug_line .debug_info .symtab; do
+    sections_of "$debug_file" | grep -qxF "$section" || die "$debug_file has no $section"
+  done
+  printf '%s: %d MB, debug file %d MB\n' "$name" $(($(stat -c %s "$program") >> 20)) $(($(stat -c %s "$debug_file") >> 20))
+done
+grep -qxF "ExecStart=$prefix/bin/plimsolld --config /etc/plimsoll/daemon.toml" "$prefix/lib/systemd/system/plimsolld.service" ||
+  die "the unit does not start $prefix/bin/plimsolld"
+[[ -f $prefix/share/plimsoll/server.example.toml && -f $prefix/share/plimsoll/daemon.example.toml ]] ||
+  die "the examples of the configurations are missing"
