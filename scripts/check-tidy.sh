@@ -1,80 +1,98 @@
 #!/usr/bin/env bash
-# Runs clang-tidy-19 over the project's own sources as build/compile_commands.json compiles them, on all processors.
-# Arguments are extended regular expressions of paths to check instead: scripts/check-tidy.sh '^store/' '^tests/unit/store'
-# Without any, tests are left out: GoogleTest's macros make them take as long as all the rest. Delete ~/.cache/plimsoll-tidy
-# (or what PLIMSOLL_TIDY_CACHE names) to check again what was clean.
+# Runs clang-tidy-19 over the project's own sources as the preset dev compiles them, on all processors (scripts/tidy_batches.py).
+#
+#   scripts/check-tidy.sh                    sources that changed in the 24 hours before the newest commit or since, and those
+#                                            that include a header that did
+#   scripts/check-tidy.sh --since REVISION   that changed since then
+#   scripts/check-tidy.sh --all              all
+#   scripts/check-tidy.sh '^store/' ...      those whose path matches one of the extended regular expressions
+#
+# Only the last form checks tests: GoogleTest's macros make them take as long as all the rest. What was found clean is not
+# checked again while nothing that clang-tidy reads has changed: delete ~/.cache/plimsoll-tidy (or what PLIMSOLL_TIDY_CACHE
+# names) to do so.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-command -v clang-tidy-19 >/dev/null || die "clang-tidy-19 is missing; run scripts/install.sh"
-[[ -f build/compile_commands.json ]] || step "configure release" cmake --preset release
-CACHE=${PLIMSOLL_TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll-tidy}
-TOOLS=$(clang-tidy-19 --version && cat .clang-tidy)
-export CACHE TOOLS
-# Generated sources lie below build/; headers they make must exist before anything can be parsed.
-step "build generated sources" cmake --build build --target proto
+since=
+all=
+patterns=()
+while (($#)); do
+  case $1 in
+    --all) all=yes ;;
+    --since)
+      since=$(git rev-parse --verify --quiet "${2:-}^{commit}") || die "--since requires a revision, not \"${2:-}\""
+      shift
+      ;;
+    -*) die "unknown argument $1; there are --all, --since REVISION and patterns of paths" ;;
+    *) patterns+=("$1") ;;
+  esac
+  shift
+done
 
+command -v clang-tidy-19 >/dev/null || die "clang-tidy-19 is missing; run scripts/install.sh --tests"
+CACHE=${PLIMSOLL_TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll-tidy}
+step "configure dev" cmake --preset dev
+# Headers that they make must exist before anything can be parsed.
+step "generate sources" cmake --build build-dev --target generated_sources
+
+# The revision that changes count from: the newest one that is a day older than the newest commit, or the first.
+day_before() {
+  local newest revision
+  newest=$(git log -1 --format=%ct)
+  revision=$(git rev-list -1 --before=$((newest - 86400)) HEAD)
+  printf '%s' "${revision:-$(git rev-list --max-parents=0 HEAD | tail -n1)}"
+}
+
+if [[ ! $all ]] && ((${#patterns[@]} == 0)) && git rev-parse --git-dir >/dev/null 2>&1; then
+  since=${since:-$(day_before)}
+fi
+
+# selected SINCE PATTERN...: the sources to check, a line each.
 selected() {
   python3 - "$@" <<'PYTHON'
-import json, os, re, sys
+import json, os, re, subprocess, sys
 
 root = os.getcwd() + "/"
-files = {entry["file"] for entry in json.load(open("build/compile_commands.json"))}
-own = sorted(file[len(root):] for file in files if file.startswith(root) and not file.startswith(root + "build"))
-patterns = sys.argv[1:] or ["^(?!tests/)"]
-print("\n".join(file for file in own if any(re.search(pattern, file) for pattern in patterns)))
-PYTHON
-}
+since, patterns = sys.argv[1], sys.argv[2:]
+entries = json.load(open("build-dev/compile_commands.json"))
+own = sorted({entry["file"][len(root):] for entry in entries
+              if entry["file"].startswith(root) and not entry["file"].startswith(root + "build")})
+if patterns:
+    own = [file for file in own if any(re.search(pattern, file) for pattern in patterns)]
+else:
+    own = [file for file in own if not file.startswith("tests/")]
 
-# check_one SOURCE: clang-tidy's report where it finds something. What was found clean is not checked again while nothing
-# that clang-tidy reads has changed: checks, options, and the source with all that it includes, comments too.
-check_one() {
-  local arguments preprocessed key=
-  mapfile -t arguments < <(options_of "$1")
-  if preprocessed=$(clang++-19 "${arguments[@]}" -E -CC "$1" 2>/dev/null); then
-    key=$(printf '%s\n' "$TOOLS" "${arguments[@]}" "$preprocessed" | sed "s|$PWD|.|g" | sha256sum | cut -d' ' -f1)
-  fi
-  [[ -n $key && -e $CACHE/$key ]] && return
-  clang-tidy-19 --quiet -p build "$1" 2>&1 || return
-  [[ -z $key ]] || touch "$CACHE/$key"
-}
+if since:
+    def lines(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
-# options_of SOURCE: those that it is compiled with, a line each.
-options_of() {
-  python3 - "$1" <<'PYTHON'
-import json, os, shlex, sys
+    changed = set(lines("git", "diff", "--name-only", since))
+    changed.update(lines("git", "ls-files", "--others", "--exclude-standard"))
+    # A change of a .proto changes the header that is made from it.
+    includes = {}
+    for file in lines("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.h", "*.cc"):
+        if os.path.exists(file):
+            named = re.findall(r'^#include "([^"]+)"', open(file, encoding="utf-8").read(), re.MULTILINE)
+            includes[file] = {re.sub(r"\.pb\.h$", ".proto", name) for name in named}
+    touched = {}
 
-path = os.path.join(os.getcwd(), sys.argv[1])
-entry = next(entry for entry in json.load(open("build/compile_commands.json")) if entry["file"] == path)
-words = iter(shlex.split(entry["command"])[1:])
-for word in words:
-    if word == "-o":
-        next(words)
-    elif word != "-c" and word != path:
-        print(word)
+    def is_touched(file):
+        if file not in touched:
+            touched[file] = file in changed  # also where headers include each other
+            touched[file] = touched[file] or any([is_touched(name) for name in includes.get(file, ())])
+        return touched[file]
+
+    own = [file for file in own if is_touched(file)]
+print("\n".join(own))
 PYTHON
 }
 
 check_all() {
-  # Standard output of each file comes whole, and the names of the failing ones last.
-  local failing
-  failing=$(mktemp)
-  mkdir -p "$CACHE"
-  export -f check_one options_of
-  # shellcheck disable=SC2016  # expanded by the inner shell
-  selected "$@" | FAILING=$failing xargs -r -P"$(nproc)" -I{} bash -c '
-    if ! report=$(check_one "$1"); then
-      printf "%s\n" "$report"
-      printf "%s\n" "$1" >>"$FAILING"
-    fi' _ {}
-  local count
-  count=$(wc -l <"$failing")
-  if ((count)); then
-    printf 'error: clang-tidy fails in %d files: %s\n' "$count" "$(sort "$failing" | paste -sd' ')"
-  fi
-  rm -f "$failing"
-  ((count == 0))
+  local what=
+  [[ ! $since ]] || what=" by what changed since $(git log -1 --format='%h of %cs' "$since")"
+  printf 'checking sources%s\n' "$what"
+  selected "$since" "${patterns[@]}" | scripts/tidy_batches.py --build build-dev --cache "$CACHE"
 }
 
-step "check tidy" check_all "$@"
+step "check tidy" check_all
