@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Measures what building takes from nothing: clones HEAD below build/measure, with an empty compiler cache of its own, and
+# prints, as Markdown, the machine, the time of each stage, and what the time went into: by target, the dearest objects,
+# links, and headers by how often and how dearly they are parsed. docs/development.md keeps the newest table.
+#
+#   scripts/measure-build.sh                 the demo's programs, everything else, one changed source, headers: 15 min
+#   scripts/measure-build.sh --ci            also scripts/test.sh and .ci/run, each from nothing and once more: 2 hours
+#   scripts/measure-build.sh --every 1       parses every source for the table of headers, not each eighth
+#   scripts/measure-build.sh --keep          leaves the clone there
+#
+# Run it on a machine at rest. Fails if the working tree differs from HEAD, which is what gets measured.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+every=8
+with_ci=
+keep=
+while (($#)); do
+  case $1 in
+    --ci) with_ci=yes ;;
+    --keep) keep=yes ;;
+    --every)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--every requires a number above 0"
+      every=$2
+      shift
+      ;;
+    *) die "unknown argument $1; there are --ci, --every N and --keep" ;;
+  esac
+  shift
+done
+git diff --quiet HEAD || die "the working tree has changes that are not committed; commit or stash them first"
+
+FOLDER=$PWD/build/measure
+CLONE=$FOLDER/clone
+SOURCE=query/views/top.cc
+rm -rf "$FOLDER"
+mkdir -p "$FOLDER"
+[[ $keep ]] || trap 'rm -rf "$FOLDER"' EXIT
+git clone --quiet . "$CLONE"
+# Everything that could hold results of an earlier build.
+export CCACHE_DIR=$FOLDER/ccache XDG_CACHE_HOME=$FOLDER/cache
+
+# timed NAME COMMAND...: runs it in the clone and prints a row of the table.
+timed() {
+  local name=$1 log started=$SECONDS
+  shift
+  log=$FOLDER/${name//[^A-Za-z0-9]/-}.log
+  (cd "$CLONE" && "$@") >"$log" 2>&1 || die "$name failed: $(reason_in "$log") (log: $log; keep it with --keep)"
+  printf '| %s | %d s |\n' "$name" $((SECONDS - started))
+}
+
+# One source changes so that no cache knows it; then the test program with its unit tests is built and runs them.
+change_and_test() {
+  printf '\nnamespace plimsoll::query {\nstatic_assert(sizeof("%s") > 0);\n}\n' "$(date +%N)" >>"$SOURCE"
+  cmake --build build --target query_test && build/bin/query_test --gtest_filter='Top*'
+  git checkout --quiet "$SOURCE"
+}
+
+# The stages that .ci/run names, as rows.
+ci_stages() {
+  sed -nE 's/^=== ([a-z ]+): ([0-9]+) s$/| - of which \1 | \2 s |/p' "$FOLDER/$1.log"
+}
+
+processor=$(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -n1)
+printf '%s, %s processors (%s), %s, load %s before\n\n' "$(date -u +%Y-%m-%d)" "$(nproc)" "$processor" \
+  "$(g++ --version | head -n1)" "$(cut -d' ' -f1 /proc/loadavg)"
+printf '| stage | takes |\n|---|---|\n'
+timed "packages" scripts/install.sh
+timed "configure" cmake --preset release
+timed "build what the demo runs" cmake --build build --target demo_programs
+timed "build everything else" cmake --build build
+timed "change $SOURCE, build and run its unit tests" change_and_test
+if [[ $with_ci ]]; then
+  # From nothing again: the stages above have filled the cache.
+  rm -rf "$CCACHE_DIR" "$XDG_CACHE_HOME"
+  mv "$CLONE/build/.ninja_log" "$FOLDER/ninja_log"
+  (cd "$CLONE" && git clean -fdxq)
+  timed "ci from nothing" .ci/run
+  ci_stages ci-from-nothing
+  (cd "$CLONE" && git clean -fdxq)
+  timed "ci warm" .ci/run
+  ci_stages ci-warm
+  (cd "$CLONE" && cmake --preset release >/dev/null)
+  mv "$FOLDER/ninja_log" "$CLONE/build/.ninja_log"
+fi
+(cd "$CLONE" && cmake --preset dev >/dev/null)
+printf '\n'
+scripts/build_costs.py --objects "$CLONE/build" --headers "$CLONE/build-dev" --every "$every"
