@@ -3,8 +3,8 @@
 # prints, as Markdown, the machine, the time of each stage, and what the time went into: by target, the dearest objects,
 # links, and headers by how often and how dearly they are parsed. docs/development.md keeps the newest table.
 #
-#   scripts/measure-build.sh                 the demo's programs, everything else, one changed source, headers: 15 min
-#   scripts/measure-build.sh --ci            also scripts/test.sh and .ci/run, each from nothing and once more: 2 hours
+#   scripts/measure-build.sh                 the demo, what else there is to build, one changed source, headers: 15 min
+#   scripts/measure-build.sh --ci            also .ci/run, from nothing and once more: 80 min
 #   scripts/measure-build.sh --every 1       parses every source for the table of headers, not each eighth
 #   scripts/measure-build.sh --keep          leaves the clone there
 #
@@ -66,10 +66,9 @@ processor=$(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -n1)
 printf '%s, %s processors (%s), %s, load %s before\n\n' "$(date -u +%Y-%m-%d)" "$(nproc)" "$processor" \
   "$(g++ --version | head -n1)" "$(cut -d' ' -f1 /proc/loadavg)"
 printf '| stage | takes |\n|---|---|\n'
-timed "packages" scripts/install.sh
-timed "configure" cmake --preset release
-timed "build what the demo runs" cmake --build build --target demo_programs
-timed "build everything else" cmake --build build
+timed "packages that are missing" scripts/install.sh --tests
+timed "scripts/demo.sh" scripts/demo.sh
+timed "everything else that scripts/test.sh builds" cmake --build build
 timed "change $SOURCE, build and run its unit tests" change_and_test
 if [[ $with_ci ]]; then
   # From nothing again: the stages above have filled the cache.
@@ -84,6 +83,7 @@ if [[ $with_ci ]]; then
   (cd "$CLONE" && cmake --preset release >/dev/null)
   mv "$FOLDER/ninja_log" "$CLONE/build/.ninja_log"
 fi
-(cd "$CLONE" && cmake --preset dev >/dev/null)
+(cd "$CLONE" && cmake --preset dev && cmake --build build-dev --target generated_sources) >"$FOLDER/dev.log" 2>&1 ||
+  die "configuring the preset dev failed: $(reason_in "$FOLDER/dev.log")"
 printf '\n'
 scripts/build_costs.py --objects "$CLONE/build" --headers "$CLONE/build-dev" --every "$every"
