@@ -91,12 +91,13 @@ run_programs() {
   [[ -s $folder/$group.txt ]] || die "test $stage did not run: $folder/$group.txt names no program"
   export -f run_part
   export RESULTS_DIR LOG_DIR
+  # The longest, fuzz tests, stand last there. They come first, so that no processor waits for one in the end.
   # shellcheck disable=SC2016  # expanded by the inner shell
-  while read -r program; do
+  tac "$folder/$group.txt" | while read -r program; do
     for ((part = 0; part < parts; ++part)); do
       printf '%s %s %s %s %s\n' "$stage" "$folder" "$program" "$part" "$parts"
     done
-  done <"$folder/$group.txt" | xargs -P"$parts" -L1 bash -c 'run_part "$@"' _
+  done | xargs -P"$parts" -L1 bash -c 'run_part "$@"' _
   printf '==> test %s: %d s\n' "$stage" $((SECONDS - started))
 }
 
