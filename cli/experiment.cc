@@ -191,8 +191,8 @@ Status run_experiment_plan(const ExperimentPlanOptions& options) {
   if (!config) {
     return propagate(config);
   }
-  const AskedTimes times =
-      options.since.empty() ? history_of(*config) : AskedTimes{.since = options.since, .until = config->until};
+  const AskedTimes times = options.since.empty() ? history_of(*config)
+                                                 : AskedTimes{.since = options.since, .until = config->until};
   const auto quotas = ask_quotas(options.experiment);
   if (!quotas) {
     return propagate(quotas);

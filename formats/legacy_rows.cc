@@ -4,10 +4,6 @@
 #include "formats/maps_text.h"
 
 namespace plimsoll::formats {
-namespace {
-
-
-}  // namespace
 
 uint32_t LegacyRows::location(uint64_t return_address) {
   // A return address may be the first byte of the next function; the call lies before it.

@@ -108,8 +108,9 @@ class PprofReader {
 
   Result<ApplicationProfile> read() {
     read_texts();
-    for (const auto step : {&PprofReader::read_types, &PprofReader::read_mappings, &PprofReader::read_functions,
-                            &PprofReader::read_locations, &PprofReader::read_samples, &PprofReader::read_header}) {
+    for (const auto step :
+         {&PprofReader::read_types, &PprofReader::read_mappings, &PprofReader::read_functions,
+          &PprofReader::read_locations, &PprofReader::read_samples, &PprofReader::read_header}) {
       if (auto done = (this->*step)(); !done) {
         return propagate(done);
       }

@@ -199,7 +199,8 @@ Status read_build_id(Bytes content, uint16_t misc, const Limits& limits, Metadat
 }
 
 Status read_feature(uint64_t number, Bytes content, const Limits& limits, Metadata& metadata) {
-  const auto feature = static_cast<Feature>(number);
+  // Numbers that have no name here are those of features that are not read.
+  const auto feature = static_cast<Feature>(number);  // NOLINT(clang-analyzer-optin.core.EnumCastOutOfRange)
   if (feature == Feature::kBuildIds) {
     return read_build_ids(content, limits, metadata);
   }

@@ -12,7 +12,6 @@
 namespace plimsoll::query {
 namespace {
 
-
 // Either of them says which function.
 Parameter function_parameter(std::string_view name, std::optional<Predicate>& of) {
   return {name, [name, &of](const std::string& text) -> Status {

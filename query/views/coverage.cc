@@ -17,7 +17,6 @@
 namespace plimsoll::query {
 namespace {
 
-
 struct FleetMachine {
   store::MachineEntry attributes;  // newest
   int64_t attributes_from_ns = INT64_MIN;

@@ -15,7 +15,6 @@
 namespace plimsoll::query {
 namespace {
 
-
 struct Job {
   size_t machines = 0;
   int64_t instances = 0;

@@ -25,7 +25,6 @@ constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-
 // Of lengths that people count in, the shortest with at most so many buckets.
 int64_t fitting_bucket_ns(int64_t span_ns) {
   constexpr int64_t kBuckets = 30;

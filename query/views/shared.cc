@@ -18,7 +18,6 @@
 namespace plimsoll::query {
 namespace {
 
-
 // Of a share that is taken for real: there are as many trials as there are jobs.
 constexpr double kDeviations = 3;
 

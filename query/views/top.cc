@@ -18,7 +18,6 @@
 namespace plimsoll::query {
 namespace {
 
-
 // How a row's part of the whole is called, and which part it is.
 
 class TopQuery {

@@ -6,7 +6,6 @@
 #include "base/time.h"
 
 namespace plimsoll::server {
-namespace {}  // namespace
 
 double RequestRates::refilled(const Allowance& allowance, int64_t now_ns) const {
   const double minutes = static_cast<double>(now_ns - allowance.since_ns) / static_cast<double>(kNsPerMinute);

@@ -8,7 +8,6 @@
 namespace plimsoll::store {
 namespace {
 
-
 bool all_within(std::span<const uint32_t> ids, Zone zone) {
   return std::ranges::all_of(ids, [&](uint32_t id) { return zone.contains(id); });
 }

@@ -9,7 +9,6 @@ namespace {
 
 using Kind = AttributeValue::Kind;
 
-
 struct Reference {
   Kind kind = Kind::kNone;
   uint64_t offset = 0;
