@@ -93,7 +93,7 @@ class Checker:
         if done.returncode != 0:
             return None
         text = "\n".join([self.tools, *options]).encode() + done.stdout
-        return hashlib.sha256(text.replace(self.root.encode(), b"./")).hexdigest()
+        return hashlib.sha256(text.replace(self.root[:-1].encode(), b".")).hexdigest()
 
     def translated(self, report, path, starts):
         def place(match):
