@@ -68,7 +68,7 @@ seed lost-merge store/compaction.cc 's/if (is_damage(segment.error()))/if (!is_d
   passes release store_test
 # Memory and threads.
 seed read-past-the-end base/byte_reader.h 's/if (!ok_ || size > remaining()) {/if (!ok_ || size > remaining() + 1) {/' \
-  passes asan fuzz_build_facts_test
+  passes asan fuzz_perf_records_test
 seed shift-too-far base/byte_reader.h 's/if (shift >= 64) {/if (shift >= 77) {/' passes asan fuzz_cfi_test
 seed leak http/client.cc 's/curl_slist_free_all(list);/(void)list;/' passes asan http_test
 seed race http/worker_threads.cc '/^void WorkerThreads::add/,/^}/ s/const std::lock_guard lock(mutex_);//' passes tsan http_test
