@@ -32,13 +32,19 @@ in_clone() {
   (cd "$CLONE" && "$@") >>"$SEED_LOG" 2>&1
 }
 
-# passes PRESET PROGRAM: whether the test program is built and passes.
+# passes PRESET PROGRAM: whether the test program is built and passes, run as .ci/run runs it.
 passes() {
   local folder=build
   [[ $1 == release ]] || folder=build-$1
   in_clone cmake --preset "$1" || die "configuring $1 failed (log: $SEED_LOG)"
   in_clone cmake --build "$folder" --target "$2" || die "$2 does not compile with its mistake (log: $SEED_LOG)"
-  in_clone env ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 timeout 600 "$folder/bin/$2"
+  # shellcheck disable=SC2016  # expanded by the inner shell
+  in_clone env ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 RESULTS_DIR="$CLONE/build/results" bash -c '
+    source scripts/lib.sh
+    mkdir -p "$RESULTS_DIR" "$LOG_DIR"
+    rm -f "$RESULTS_DIR"/*.xml
+    run_part seeded "$1" "$2" 0 1
+    summarize "$RESULTS_DIR"/*.xml' _ "$folder" "$2"
 }
 
 # seed NAME FILE SED-EXPRESSION CHECK...: makes the mistake, and notes whether CHECK fails.
