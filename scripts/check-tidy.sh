@@ -4,7 +4,7 @@
 #   scripts/check-tidy.sh                    sources that changed in the 24 hours before the newest commit or since, and those
 #                                            that include a header that did
 #   scripts/check-tidy.sh --since REVISION   that changed since then
-#   scripts/check-tidy.sh --all              all
+#   scripts/check-tidy.sh --all              all, each function as far as the static analyser goes by itself
 #   scripts/check-tidy.sh '^store/' ...      those whose path matches one of the extended regular expressions
 #
 # Only the last form checks tests: GoogleTest's macros make them take as long as all the rest. What was found clean is not
@@ -92,7 +92,7 @@ check_all() {
   local what=
   [[ ! $since ]] || what=" by what changed since $(git log -1 --format='%h of %cs' "$since")"
   printf 'checking sources%s\n' "$what"
-  selected "$since" "${patterns[@]}" | scripts/tidy_batches.py --build build-dev --cache "$CACHE"
+  selected "$since" "${patterns[@]}" | scripts/tidy_batches.py --build build-dev --cache "$CACHE" ${all:+--thorough}
 }
 
 step "check tidy" check_all

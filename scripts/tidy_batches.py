@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy-19 over sources, those of a folder together, and prints what it finds in each.
 
-Most of what clang-tidy does for one source is to parse headers and to match its checks against them: eight sources in one file
-take a third of the time. A batch is their texts one after another, which is the main file for every check, so that the static
+Most of what clang-tidy does for one source is to parse headers and to match its checks against them: sixteen sources in one
+file take a fifth of the time. A batch is their texts one after another, which is the main file for every check, so that the static
 analyser looks at all functions; places in reports are those in the sources. Sources that do not compile together are checked
 one by one. A batch that was found clean is not checked again while nothing that clang-tidy reads has changed: checks, options,
 and the sources with all that they include, comments too.
@@ -21,15 +21,20 @@ import shlex
 import subprocess
 import sys
 
-BATCH = 8
+BATCH = 16
+
+# How many states of one function the static analyser visits. Its own limit is 225,000, at which the dearest few functions take
+# half of its time.
+QUICK_NODES = 50000
 
 
 class Checker:
-    def __init__(self, build, cache, tools):
+    def __init__(self, build, cache, tools, nodes):
         self.root = os.getcwd() + "/"
         self.build = os.path.abspath(build)
         self.cache = cache
         self.tools = tools
+        self.analyser = ["-Xclang", "-analyzer-config", "-Xclang", f"max-nodes={nodes}"] if nodes else []
         self.options = {}
         with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
             for entry in json.load(file):
@@ -77,7 +82,7 @@ class Checker:
         key = self.key(path, options)
         if key and os.path.exists(os.path.join(self.cache, key)):
             return ""
-        done = subprocess.run(["clang-tidy-19", "--quiet", path, "--", *options],
+        done = subprocess.run(["clang-tidy-19", "--quiet", path, "--", *options, *self.analyser],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0 and len(batch) > 1 and "[clang-diagnostic-" in done.stdout:
             return "".join(self.check([source]) for source in batch)
@@ -92,7 +97,7 @@ class Checker:
         done = subprocess.run(["clang++-19", *options, "-E", "-CC", path], capture_output=True, check=False)
         if done.returncode != 0:
             return None
-        text = "\n".join([self.tools, *options]).encode() + done.stdout
+        text = "\n".join([self.tools, *options, *self.analyser]).encode() + done.stdout
         return hashlib.sha256(text.replace(self.root[:-1].encode(), b".")).hexdigest()
 
     def translated(self, report, path, starts):
@@ -108,13 +113,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True, metavar="FOLDER", help="where compile_commands.json lies")
     parser.add_argument("--cache", required=True, metavar="FOLDER", help="which batches were clean")
+    parser.add_argument("--thorough", action="store_true", help="the static analyser goes to its own limit in each function")
     arguments = parser.parse_args()
     sources = sys.stdin.read().split()
     os.makedirs(arguments.cache, exist_ok=True)
     os.makedirs(os.path.join(arguments.build, "tidy"), exist_ok=True)
     version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True, check=True).stdout
     with open(".clang-tidy", encoding="utf-8") as file:
-        checker = Checker(arguments.build, arguments.cache, version + file.read())
+        checker = Checker(arguments.build, arguments.cache, version + file.read(),
+                          None if arguments.thorough else QUICK_NODES)
     failing = 0
     batches = list(checker.batches(sources))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
