@@ -24,10 +24,43 @@ Status write_all(const FileCalls& calls, int fd, Bytes content, const std::strin
     }
     content = content.subspan(static_cast<size_t>(written));
   }
-  if (calls.fsync(fd) != 0) {
+  // Devices and pipes have nothing to sync.
+  if (calls.fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
     return fail_errno(errno, "syncing {}", path);
   }
   return {};
+}
+
+// Names of this process's own descriptors: what they lead to is open already, perhaps in another process too.
+bool names_descriptor(std::string_view path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/self/fd/");
+}
+
+Status write_in_place(const FileCalls& calls, const std::string& path, Bytes content) {
+  const int mode = names_descriptor(path) ? O_APPEND : O_TRUNC;
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | mode));
+  return fd.valid() ? write_all(calls, fd.get(), content, path) : fail_errno(errno, "opening {}", path);
+}
+
+// The file that a chain of symbolic links leads to, whether it exists or not.
+Result<std::string> end_of_links(std::string path) {
+  constexpr int kMaxLinks = 40;  // as many as the kernel follows
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(path, error)); ++links) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error || links == kMaxLinks) {
+      return fail_errno(error ? error.value() : ELOOP, "following {}", path);
+    }
+    // Relative to the folder of the link; an absolute target replaces it.
+    path = (std::filesystem::path(path).parent_path() / target).string();
+  }
+  return path;
+}
+
+// The temporary file's owner and mode become those of the file it will replace. False where this user may not.
+bool keep_owner_and_mode(int fd, const struct stat& replaced) {
+  return ::fchown(fd, replaced.st_uid, replaced.st_gid) == 0 && ::fchmod(fd, replaced.st_mode & 07777U) == 0;
 }
 
 }  // namespace
@@ -37,11 +70,25 @@ const FileCalls& FileCalls::system() {
   return kCalls;
 }
 
-Status write_file_durably(const std::string& path, Bytes content, const FileCalls& calls) {
+Status write_file_durably(const std::string& given_path, Bytes content, const FileCalls& calls) {
+  struct stat replaced{};
+  const bool is_there = ::stat(given_path.c_str(), &replaced) == 0;
+  if (names_descriptor(given_path) || (is_there && !S_ISREG(replaced.st_mode))) {
+    return write_in_place(calls, given_path, content);
+  }
+  const auto end = end_of_links(given_path);
+  if (!end) {
+    return propagate(end);
+  }
+  const std::string& path = *end;
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   const UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd.valid()) {
     return fail_errno(errno, "creating {}", temporary);
+  }
+  if (is_there && !keep_owner_and_mode(fd.get(), replaced)) {
+    calls.unlink(temporary.c_str());
+    return write_in_place(calls, path, content);
   }
   if (auto written = write_all(calls, fd.get(), content, temporary); !written) {
     calls.unlink(temporary.c_str());

@@ -23,6 +23,10 @@ struct FileCalls {
 // nothing) or the new one: temporary file ("PATH.PID.tmp"), fsync, rename, fsync of the folder. On failure the temporary
 // file is removed and the path is as it was, unless it was the folder that could not be synced: then the new content is
 // there, and may not survive a power failure. A full disk is kUnavailable. Costs two fsyncs.
+//
+// A file that is there keeps its owner and mode, and a symbolic link goes on pointing to it. What is no regular file (a device, a
+// pipe, /dev/stdout) is written to as it is, and so is a file whose owner this user may not give to another: these may hold a part of
+// the content after a failure.
 Status write_file_durably(const std::string& path, Bytes content,
                           const FileCalls& calls = FileCalls::system());
 

@@ -1,5 +1,8 @@
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +19,7 @@
 #include "base/hex.h"
 #include "base/lock_file.h"
 #include "base/suggest.h"
+#include "base/unique_fd.h"
 
 namespace plimsoll {
 namespace {
@@ -126,6 +130,71 @@ TEST_F(DurableFile, ReplacesTheOldContent) {
   ASSERT_TRUE(write_file_durably(path_, as_bytes("new content")).has_value());
   EXPECT_EQ(*read_file(path_, 100), "new content");
   EXPECT_EQ(files_in_folder(), 1);
+}
+
+TEST_F(DurableFile, KeepsTheModeOfAFileThatIsThere) {
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
+  ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("new")).has_value());
+  struct stat status{};
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0640U);
+}
+
+TEST_F(DurableFile, KeepsTheOwnerOfAFileThatIsThere) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root may give files away";
+  }
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("old")).has_value());
+  ASSERT_EQ(::chown(path_.c_str(), 12345, 54321), 0);
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("new")).has_value());
+  struct stat status{};
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 12345U);
+  EXPECT_EQ(status.st_gid, 54321U);
+  EXPECT_EQ(*read_file(path_, 100), "new");
+}
+
+TEST_F(DurableFile, WritesWhereALinkLeads) {
+  const std::string elsewhere = folder_ + "/elsewhere";
+  std::filesystem::create_directories(elsewhere);
+  std::filesystem::create_symlink("elsewhere/real", folder_ + "/second");
+  std::filesystem::create_symlink("second", path_);
+  for (const std::string content : {"first", "second"}) {  // into nothing, and over a file
+    ASSERT_TRUE(write_file_durably(path_, as_bytes(content)).has_value());
+    EXPECT_TRUE(std::filesystem::is_symlink(path_));
+    EXPECT_FALSE(std::filesystem::is_symlink(elsewhere + "/real"));
+    EXPECT_EQ(*read_file(elsewhere + "/real", 100), content);
+  }
+}
+
+TEST_F(DurableFile, LinksInACircleAreAnError) {
+  std::filesystem::create_symlink("file", folder_ + "/other");
+  std::filesystem::create_symlink("other", path_);
+  const Status written = write_file_durably(path_, as_bytes("content"));
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr("following"));
+}
+
+TEST_F(DurableFile, WritesToWhatIsNoRegularFileAsItIs) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const UniqueFd reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader.valid());
+  ASSERT_TRUE(write_file_durably(path_, as_bytes("through a pipe")).has_value());
+  std::array<char, 32> read{};
+  EXPECT_EQ(::read(reader.get(), read.data(), read.size()), 14);
+  EXPECT_STREQ(read.data(), "through a pipe");
+  EXPECT_EQ(files_in_folder(), 1);
+
+  ASSERT_TRUE(write_file_durably("/dev/null", as_bytes("content")).has_value());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(DurableFile, AddsToAnOpenDescriptorsFile) {
+  const UniqueFd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(file.get(), "before ", 7), 7);
+  ASSERT_TRUE(write_file_durably(fmt::format("/dev/fd/{}", file.get()), as_bytes("after")).has_value());
+  EXPECT_EQ(*read_file(path_, 100), "before after");
 }
 
 TEST_F(DurableFile, LeavesTheOldContentWhateverCallFails) {
