@@ -224,11 +224,18 @@ Status run_import(const ImportOptions& options) {
   const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
   Importer importer(**ingest, options, symbol_roots);
   Status imported;
+  size_t failed = 0;
   for (const std::string& file : options.files) {
-    imported = importer.import(file);
-    if (!imported) {
-      break;
+    const Status one = importer.import(file);
+    if (!one && options.files.size() > 1) {
+      fmt::print(stderr, "{}\n", one.error().text());
     }
+    failed += one ? 0 : 1;
+    imported = imported ? one : imported;
+  }
+  if (failed > 0 && options.files.size() > 1) {
+    imported = fail(imported.error().code, "{} of {} files were not imported, for the reasons above", failed,
+                    options.files.size());
   }
   auto symbolizer = symbolizer::Symbolizer::open(
       options.data_dir, {symbol_roots, given_or(options.debug_roots, defaults.symbol_debug_roots)},

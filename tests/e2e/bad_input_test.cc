@@ -107,15 +107,17 @@ TEST(BadProfiles, AreNotImported) {
   EXPECT_EQ(answer(), answer_before);
 }
 
-TEST(BadProfiles, LeaveTheGoodOnesBeforeThemImported) {
+TEST(BadProfiles, LeaveTheGoodOnesAroundThemImported) {
   const TemporaryFolder folder;
   write(folder / "good", wire::encode(make_profile({.seed = 1, .stacks = "main;work 12\n"})));
   write(folder / "bad", "not a profile");
-  const Finished refused =
-      run({"plimsoll", "import", "--data", folder / "data", folder / "good", folder / "bad"});
+  write(folder / "good too", wire::encode(make_profile({.seed = 2, .stacks = "main;work 30\n"})));
+  const Finished refused = run({"plimsoll", "import", "--data", folder / "data", folder / "good",
+                                folder / "bad", folder / "missing", folder / "good too"});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err, HasSubstr(folder / "bad"));
-  EXPECT_EQ(self_of(top({"--data", folder / "data"}))["work"], 12);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr(folder / "bad"), HasSubstr(folder / "missing"),
+                                 HasSubstr("2 of 4 files were not imported")));
+  EXPECT_EQ(self_of(top({"--data", folder / "data"}))["work"], 42);
 }
 
 TEST(BadProfiles, AreNotAcceptedFromDaemons) {
