@@ -53,7 +53,7 @@ ChangeJudgement::ChangeJudgement(statistics::Statistic statistic, std::array<Jud
 
 Result<std::vector<std::optional<double>>> ChangeJudgement::p_values(std::span<const RowKey> rows) const {
   const OriginUnits machines = sample_.machines_of_origins();
-  const RowSplitter splitter(rows, 1, grouping_, snapshot_, {.samples = false});
+  const RowSplitter splitter(rows, 1, grouping_, snapshot_, {.squares = false});
   const auto tables = both_of([&](size_t side) { return splitter.tabulate(sides_[side].request, machines); });
   std::array<std::vector<double>, 2> whole;
   for (size_t side = 0; side < sides_.size(); ++side) {

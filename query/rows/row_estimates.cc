@@ -73,7 +73,7 @@ std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<ui
 void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::* part, const Domain& domain,
           UnitColumn& column) {
   column.values.assign(domain.units.size(), 0);
-  column.samples.assign(domain.units.size(), 0);
+  column.squares.assign(domain.units.size(), 0);
   // Both ascend.
   auto place = domain.units.begin();
   for (const UnitValues& unit : rows.of(row, event)) {
@@ -84,18 +84,18 @@ void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::*
     if (*place == unit.unit) {
       const auto i = static_cast<size_t>(place - domain.units.begin());
       column.values[i] = unit.value.*part;
-      column.samples[i] = unit.samples.*part;
+      column.squares[i] = unit.squares.*part;
     }
   }
 }
 
 void fill_whole(const SampledRows& rows, size_t event, const Domain& domain, UnitColumn& column) {
   pick(rows.whole[event], domain.units, column.values);
-  pick(rows.whole_samples[event], domain.units, column.samples);
+  pick(rows.whole_squares[event], domain.units, column.squares);
 }
 
 statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& denominator) {
-  return {numerator.values, denominator.values, numerator.samples, denominator.samples};
+  return {numerator.values, denominator.values, numerator.squares, denominator.squares};
 }
 
 std::vector<statistics::Estimate> estimate_shares(const SampledRows& rows,

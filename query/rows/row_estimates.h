@@ -30,7 +30,7 @@ std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<ui
 // What each unit of a domain brought to a row.
 struct UnitColumn {
   std::vector<double> values;
-  std::vector<double> samples;
+  std::vector<double> squares;
 };
 
 // Fills `column`, whose memory is kept. Costs a search for each unit that has some of the row.

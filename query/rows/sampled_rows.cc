@@ -19,17 +19,17 @@ class UnitSums {
   explicit UnitSums(SampledRows& sampled) : sampled_(sampled), sums_(sampled.rows.size()) {}
 
   // Of one event after the other; of each, units ascend.
-  void add(uint32_t unit, size_t row, const RowValues& value, const RowValues& samples) {
+  void add(uint32_t unit, size_t row, const RowValues& value, const RowValues& squares) {
     if (unit != unit_) {
       hand_out();
       unit_ = unit;
     }
     UnitValues& sums = sums_[row];
-    if (sums.samples == RowValues() && sums.value == RowValues()) {
+    if (sums.squares == RowValues() && sums.value == RowValues()) {
       touched_.push_back(row);
     }
     sums.value += value;
-    sums.samples += samples;
+    sums.squares += squares;
   }
 
   // After the last.
@@ -57,26 +57,26 @@ class TreeSums {
       : parents_(parents), sampled_(sampled), sums_(parents.size()) {}
 
   // Units ascend.
-  void add(uint32_t unit, uint32_t node, double value, double samples) {
+  void add(uint32_t unit, uint32_t node, double value, double squares) {
     if (unit != unit_) {
       hand_out();
       unit_ = unit;
     }
     sums_[node].value.total += value;
-    sums_[node].samples.total += samples;
+    sums_[node].squares.total += squares;
   }
 
   // After the last.
   void hand_out() {
     for (size_t node = sums_.size(); node-- > 0;) {
       const UnitValues sums = std::exchange(sums_[node], {});
-      if (sums.value == RowValues() && sums.samples == RowValues()) {
+      if (sums.value == RowValues() && sums.squares == RowValues()) {
         continue;
       }
-      sampled_.rows[node].push_back({unit_, sums.value, sums.samples});
+      sampled_.rows[node].push_back({unit_, sums.value, sums.squares});
       if (node != 0) {
         sums_[parents_[node]].value += sums.value;
-        sums_[parents_[node]].samples += sums.samples;
+        sums_[parents_[node]].squares += sums.squares;
       }
     }
   }
@@ -109,14 +109,14 @@ SampledRows empty_rows(size_t rows, size_t events, size_t units) {
   return {.events = events,
           .rows = std::vector<std::vector<UnitValues>>(rows * events),
           .whole = std::vector(events, std::vector<double>(units)),
-          .whole_samples = std::vector(events, std::vector<double>(units))};
+          .whole_squares = std::vector(events, std::vector<double>(units))};
 }
 
 void add_whole(const UnitCells& whole, SampledRows& sampled) {
   whole.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& cell, double value,
-                     double samples) {
+                     double squares) {
     sampled.whole[cell.event][unit] += value;
-    sampled.whole_samples[cell.event][unit] += samples;
+    sampled.whole_squares[cell.event][unit] += squares;
   });
 }
 
@@ -139,9 +139,10 @@ RowSplitter::RowSplitter(std::span<const RowKey> keys, size_t events, const Grou
 RowSplitter::~RowSplitter() = default;
 
 store::AggregateRequest RowSplitter::measured(store::AggregateRequest request) const {
-  if (!measures_.samples) {
-    request.measures.resize(kValue + 1);
+  if (measures_.squares) {
+    return with_squares(std::move(request));
   }
+  request.measures.resize(kValue + 1);
   return request;
 }
 
@@ -162,9 +163,9 @@ Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request,
   UnitSums sums(sampled);
   RowCells::Last last;
   parts.for_each(
-      [&](uint32_t unit, uint32_t origin_group, const store::CellKey& cell, double value, double samples) {
+      [&](uint32_t unit, uint32_t origin_group, const store::CellKey& cell, double value, double squares) {
         if (const auto place = rows_->place_of(origin_group, cell, last)) {
-          sums.add(unit, place->row * events_ + cell.event, place->of(value), place->of(samples));
+          sums.add(unit, place->row * events_ + cell.event, place->of(value), place->of(squares));
         }
       });
   sums.hand_out();
@@ -189,10 +190,10 @@ Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
   table.values.resize(units.count * table.columns);
   table.whole.resize(units.count);
   whole.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& /*cell*/, double value,
-                     double /*samples*/) { table.whole[unit] += value; });
+                     double /*squares*/) { table.whole[unit] += value; });
   RowCells::Last last;
   parts.for_each([&](uint32_t unit, uint32_t origin_group, const store::CellKey& cell, double value,
-                     double /*samples*/) {
+                     double /*squares*/) {
     if (const auto place = rows_->place_of(origin_group, cell, last)) {
       double* const values = &table.values[unit * table.columns + place->row * columns_of_row];
       const RowValues of_row = place->of(value);
@@ -208,8 +209,8 @@ Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
 Result<SampledRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
                                const store::AggregateRequest& request, const OriginUnits& units,
                                const Snapshot& snapshot) {
-  UnitCells whole(without_groups(request), units);
-  store::AggregateRequest by_node = without_groups(request);
+  UnitCells whole(with_squares(without_groups(request)), units);
+  store::AggregateRequest by_node = with_squares(without_groups(request));
   by_node.stack_group = std::move(node_of_stack);
   UnitCells parts(std::move(by_node), units);
   if (const Status summed = sum_both(whole, parts, *snapshot.rows); !summed) {
@@ -219,7 +220,7 @@ Result<SampledRows> split_tree(std::span<const uint32_t> parents, std::vector<ui
   add_whole(whole, sampled);
   TreeSums sums(parents, sampled);
   parts.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& cell, double value,
-                     double samples) { sums.add(unit, cell.stack, value, samples); });
+                     double squares) { sums.add(unit, cell.stack, value, squares); });
   sums.hand_out();
   return sampled;
 }

@@ -24,7 +24,7 @@ class RowCells;
 struct UnitValues {
   uint32_t unit = 0;
   RowValues value = {};
-  RowValues samples = {};
+  RowValues squares = {};  // of what each sample behind it stands for
 };
 
 struct SampledRows {
@@ -34,12 +34,12 @@ struct SampledRows {
 
   // Of all that was selected, by event and unit.
   std::vector<std::vector<double>> whole;
-  std::vector<std::vector<double>> whole_samples;
+  std::vector<std::vector<double>> whole_squares;
 
   std::span<const UnitValues> of(size_t row, size_t event = 0) const { return rows[row * events + event]; }
 };
 
-// The same without samples, of one event, as a table with a place for each unit and row: what permutations of units need.
+// The same without squares, of one event, as a table with a place for each unit and row: what permutations of units need.
 struct UnitTable {
   // Unit by unit: of each row its self, or its self and its total; then one more, 0, for what is not in rows.
   LargeVector<double> values;
@@ -54,7 +54,7 @@ UnitTable sum_of(const UnitTable& a, const UnitTable& b);
 // What is asked for of each row.
 struct RowMeasures {
   bool totals = true;   // else self alone: the totals are 0
-  bool samples = true;  // else values alone: all samples are 0
+  bool squares = true;  // else values alone: all squares are 0
 };
 
 // Splits rows into what each unit of some origins brought. Immutable: any number of threads may have it split. Borrows the snapshot.

@@ -17,14 +17,14 @@ namespace plimsoll::query {
 // One thread.
 class UnitCells {
  public:
-  // Of a request whose measures are kValue and, where samples are wanted, kSamples. Its groups of origins, where it has any, are kept
+  // Of a request whose measures are kValue and, where squares are wanted, kSquares. Its groups of origins, where it has any, are kept
   // apart by unit. Borrows the units.
   UnitCells(store::AggregateRequest request, const OriginUnits& units);
 
   // One pass over the stored rows.
   Status sum(const store::RowSource& rows);
 
-  // Calls use(unit, origin_group, cell, value, samples) with each cell, whose own group of origins says nothing; units ascend, and
+  // Calls use(unit, origin_group, cell, value, squares) with each cell, whose own group of origins says nothing; units ascend, and
   // of one unit the cells do. What its request has no groups for is 0.
   template <typename Use>
   void for_each(const Use& use) const {
@@ -33,7 +33,7 @@ class UnitCells {
       const Part& part = parts_[cell.origin];
       if (part.unit != OriginUnits::kNone) {  // else its event never ran: there are no hits
         use(part.unit, part.origin_group, cell, cells_.sum(i, kValue),
-            cells_.measures > kSamples ? cells_.sum(i, kSamples) : 0);
+            cells_.measures > kSquares ? cells_.sum(i, kSquares) : 0);
       }
     }
   }

@@ -389,3 +389,16 @@ ResolvedSelection resolve_all(const Snapshot& snapshot) {
 }
 
 }  // namespace plimsoll::query
+// The samples of an origin are taken to stand for as much each: sum w^2 is (sum w)^2 over their number.
+store::AggregateRequest with_squares(store::AggregateRequest request) {
+  const store::Factors& values = request.measures[kValue];
+  store::Factors& squares = request.measures[kSquares];
+  for (size_t event = 0; event < values.size(); ++event) {
+    for (size_t origin = 0; origin < values[event].size(); ++origin) {
+      const double samples = squares[event][origin];
+      squares[event][origin] = samples > 0 ? values[event][origin] * values[event][origin] / samples : 0;
+    }
+  }
+  return request;
+}
+

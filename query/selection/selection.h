@@ -39,6 +39,11 @@ inline constexpr size_t kSamples = 1;  // behind it
 // A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
 // but the share without symbols.
 struct ResolvedSelection {
+// For margins, in place of the samples.
+inline constexpr size_t kSquares =
+    1;  // of what each sample stands for, in the event's unit: the variance of their sum, if they come at random
+store::AggregateRequest with_squares(store::AggregateRequest request);
+
   uint32_t event = 0;
   store::AggregateRequest request;
   Coverage coverage;

@@ -7,16 +7,16 @@
 namespace plimsoll::statistics {
 namespace {
 
-// By which sums of the same samples in another order may differ: no rest of whole samples is so small a part.
+// By which sums of the same samples in another order may differ: what is left of a machine's value is no rest below that part.
 constexpr double kRounding = 1e-11;
 
 double sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// Of a sum of equal parts that come at random: its square over their number.
-double counting_variance(double value, double samples) {
-  return samples > 0 ? value * value / samples : 0;
+// (sum w)^2 / sum w^2: of parts that are alike, their number.
+double effective_number(double sum, double squares) {
+  return squares > 0 ? sum * sum / squares : 0;
 }
 
 }  // namespace
@@ -40,52 +40,65 @@ double LinearizedRow::residual(size_t machine) const {
 }
 
 double LinearizedRow::within(size_t machine) const {
-  const double numerator = sums_.numerator[machine] / denominator_;
-  const double samples = sums_.numerator_samples[machine];
+  const double scale = 1 / (denominator_ * denominator_);
+  const double numerator = sums_.numerator_squares[machine] * scale;
   if (statistic_ == Statistic::kTotal || statistic_ == Statistic::kRate) {
-    return counting_variance(numerator, samples);
+    return numerator;
   }
-  const double denominator = sums_.denominator[machine] / denominator_;
   const double v = value();
   if (statistic_ == Statistic::kRatio) {
-    return counting_variance(numerator, samples) +
-           v * v * counting_variance(denominator, sums_.denominator_samples[machine]);
+    return numerator + v * v * sums_.denominator_squares[machine] * scale;
   }
-  return (1 - v) * (1 - v) * counting_variance(numerator, samples) +
-         v * v * counting_variance(denominator - numerator, rest_samples(machine));
+  return (1 - v) * (1 - v) * numerator + v * v * rest_squares(machine) * scale;
 }
 
 size_t LinearizedRow::contributors() const {
   return static_cast<size_t>(
-      std::ranges::count_if(sums_.numerator_samples, [](double samples) { return samples > 0; }));
+      std::ranges::count_if(sums_.numerator_squares, [](double squares) { return squares > 0; }));
 }
 
 size_t LinearizedRow::contributors_of_rest() const {
   size_t contributors = 0;
   for (size_t i = 0; i < sums_.numerator.size(); ++i) {
-    contributors += rest_samples(i) > 0 ? 1 : 0;
+    contributors += rest(i) > 0 ? 1 : 0;
   }
   return contributors;
 }
 
 double LinearizedRow::rarer_samples() const {
-  const double numerator = sum(sums_.numerator_samples);
+  const double numerator = effective_number(numerator_, sum(sums_.numerator_squares));
   if (statistic_ == Statistic::kTotal || statistic_ == Statistic::kRate) {
     return numerator;
   }
-  const double denominator = sum(sums_.denominator_samples);
-  return std::min(numerator, statistic_ == Statistic::kShare ? denominator - numerator : denominator);
+  if (statistic_ == Statistic::kRatio) {
+    return std::min(numerator, effective_number(denominator_, sum(sums_.denominator_squares)));
+  }
+  double rest_sum = 0;
+  double squares = 0;
+  for (size_t i = 0; i < sums_.numerator.size(); ++i) {
+    rest_sum += rest(i);
+    squares += rest_squares(i);
+  }
+  return std::min(numerator, effective_number(rest_sum, squares));
 }
 
 double LinearizedRow::exposure() const {
-  return statistic_ == Statistic::kTotal || statistic_ == Statistic::kRate ? denominator_
-                                                                           : sum(sums_.denominator_samples);
+  return statistic_ == Statistic::kTotal || statistic_ == Statistic::kRate
+             ? denominator_
+             : effective_number(denominator_, sum(sums_.denominator_squares));
 }
 
-double LinearizedRow::rest_samples(size_t machine) const {
-  const double all = sums_.denominator_samples[machine];
-  const double rest = all - sums_.numerator_samples[machine];
+double LinearizedRow::rest(size_t machine) const {
+  const double all = sums_.denominator[machine];
+  const double rest = all - sums_.numerator[machine];
   return rest > kRounding * all ? rest : 0;
+}
+
+double LinearizedRow::rest_squares(size_t machine) const {
+  // Differences of sums in another order may be a little below 0.
+  return rest(machine) > 0
+             ? std::max(0.0, sums_.denominator_squares[machine] - sums_.numerator_squares[machine])
+             : 0;
 }
 
 }  // namespace plimsoll::statistics

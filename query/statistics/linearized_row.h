@@ -14,15 +14,16 @@ struct RowSums {
   // Weighted: what the machine's hits stand for in the fleet and in the draws' intervals. Finite, not negative.
   std::span<const double> numerator;
   std::span<const double> denominator;
-  // Samples behind them, unweighted: the counts whose noise the within-machine part is made of.
-  std::span<const double> numerator_samples;
-  std::span<const double> denominator_samples;
+  // What each sample behind them stands for, squared, and added up: the variance of a sum of samples that come at random (Poisson),
+  // which stand for as much or as little as they do.
+  std::span<const double> numerator_squares;
+  std::span<const double> denominator_squares;
 };
 
 enum class Statistic {
   kShare,  // the numerator is a part of the denominator: samples of one are among those of the other
   kRatio,  // of what is counted apart (IPC)
-  kRate,   // per unit of what is known exactly (time, quota); samples of denominators are not looked at
+  kRate,   // per unit of what is known exactly (time, quota); squares of denominators are not looked at
   kTotal,  // the numerator alone; denominators are not looked at
 };
 
@@ -44,18 +45,22 @@ class LinearizedRow {
   double within(size_t machine) const;
 
   // Whether the machine has samples of the row.
-  bool contributes(size_t machine) const { return sums_.numerator_samples[machine] > 0; }
+  bool contributes(size_t machine) const { return sums_.numerator_squares[machine] > 0; }
   // Machines that have samples of the row; of a share, of all the rest.
   size_t contributors() const;
   size_t contributors_of_rest() const;
-  // The samples themselves, of the rarer of the two: of a share, of the row and all the rest; of a ratio, of both events.
+  // The effective number of samples: so many that all stand for as much would be as exact (L. Kish, Survey Sampling, 1965, 11.7).
+  // Of the rarer of the two: of a share, of the row and all the rest; of a ratio, of both events.
   double rarer_samples() const;
-  // What samples of the row are in proportion to, where two such rows are alike: samples of the denominator, or what is known exactly.
+  // What samples of the row are in proportion to, where two such rows are alike: samples of the denominator (their effective number),
+  // or what is known exactly.
   double exposure() const;
 
-  double rest_samples(size_t machine) const;
-
  private:
+  // What the denominator has and the numerator has not.
+  double rest(size_t machine) const;
+  double rest_squares(size_t machine) const;
+
   const Statistic statistic_;
   const RowSums sums_;
   const bool is_alone_;

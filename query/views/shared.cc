@@ -23,8 +23,10 @@ constexpr double kDeviations = 3;
 
 // One of those that run the code.
 struct Runner {
-  double value = 0;  // all that it takes
-  double samples = 0;
+  double value = 0;    // all that it takes
+  double squares = 0;  // of what each sample stands for
+
+  double effective_samples() const { return squares > 0 ? value * value / squares : 0; }
 };
 
 // How a piece of code is spread over its runners.
@@ -86,6 +88,8 @@ class SharedQuery {
     store::AggregateRequest request = resolved_.request;
     by_runner_.add_groups(request);
     request.by_stack = true;
+    const size_t squares = request.measures.size();
+    request.measures.push_back(with_squares(resolved_.request).measures[kSquares]);
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return with_hint(propagate(cells),
@@ -96,7 +100,7 @@ class SharedQuery {
       const store::CellKey& key = cells->keys[i];
       Runner& runner = runners[RowKey{key.origin, key.workload, key.thread, 0, 0}];
       runner.value += cells->sum(i, kValue);
-      runner.samples += cells->sum(i, kSamples);
+      runner.squares += cells->sum(i, squares);
       sum_ += cells->sum(i, kValue);
       symbols_.add(key.stack, cells->sum(i, kValue), cells->sum(i, kSamples));
     }
@@ -123,7 +127,7 @@ class SharedQuery {
         spread.largest_in = runner_key;
       }
       const double share = std::min(1.0, value / runner.value);
-      const double low = statistics::wilson_low(share, runner.samples, kDeviations);
+      const double low = statistics::wilson_low(share, runner.effective_samples(), kDeviations);
       if (low > spread.highest_share_low || spread.highest_share == 0) {
         spread.highest_share = share;
         spread.highest_share_low = low;

@@ -94,7 +94,7 @@ class StabilityQuery {
   // By machine: the halves of the time, of which the halves of the machines are made too.
   Result<std::array<Halved, 2>> compare_halves(const MachineSample& sample) {
     const OriginUnits machines = sample.machines_of_origins();
-    const RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .samples = false});
+    const RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .squares = false});
     std::array<UnitTable, 2> halves;
     const std::array<store::AggregateRequest, 2> requests = halves_of_time();
     for (size_t half = 0; half < halves.size(); ++half) {
@@ -173,7 +173,7 @@ class StabilityQuery {
     for (uint32_t& unit : cells.of_origin) {
       unit = unit == OriginUnits::kNone ? unit : jackknife.cell_of(unit);
     }
-    const auto rows = RowSplitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .samples = false})
+    const auto rows = RowSplitter(rows_.keys, 1, grouping_, snapshot_, {.totals = false, .squares = false})
                           .tabulate(resolved_.request, cells);
     if (!rows) {
       return too_large(rows);

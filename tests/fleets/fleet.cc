@@ -47,23 +47,49 @@ double count(double expected, Random& random) {
   return expected > 0 ? static_cast<double>(std::poisson_distribution<uint32_t>(expected)(random)) : 0;
 }
 
-// The hits of a machine, by column.
-std::vector<double> count_hits(const Fleet& fleet, uint32_t machine, Random& random) {
-  std::vector<double> hits(fleet.hits.size());
-  if (fleet.is_counted) {
-    std::ranges::transform(fleet.hits, hits.begin(), [&](const auto& column) { return column[machine]; });
-    return hits;
+// What came from a machine in one column.
+struct Counted {
+  double value = 0;
+  double squares = 0;
+
+  void add(double hits, double weight) {
+    value += hits * weight;
+    squares += hits * weight * weight;
   }
+};
+
+Counted count(double expected, const Machine& machine, Random& random) {
+  Counted counted;
+  counted.add(count(expected * (1 - machine.slow_part), random), 1);
+  if (machine.slow_part > 0) {
+    counted.add(count(expected * machine.slow_part / machine.slowdown, random), machine.slowdown);
+  }
+  return counted;
+}
+
+// By column.
+std::vector<Counted> count_hits(const Fleet& fleet, uint32_t machine, Random& random) {
+  std::vector<Counted> counted(fleet.hits.size());
+  if (fleet.is_counted) {
+    for (size_t column = 0; column < counted.size(); ++column) {
+      counted[column] = {fleet.hits[column][machine], fleet.squares[column][machine]};
+    }
+    return counted;
+  }
+  const auto add_to_all = [&](const Counted& part) {
+    counted[0].value += part.value;
+    counted[0].squares += part.squares;
+  };
   double rest = fleet.hits[0][machine];
-  for (size_t column = 1; column < hits.size(); ++column) {
-    hits[column] = count(fleet.hits[column][machine], random);
+  for (size_t column = 1; column < counted.size(); ++column) {
+    counted[column] = count(fleet.hits[column][machine], fleet.machines[machine], random);
     if (column <= fleet.parts) {
-      hits[0] += hits[column];
+      add_to_all(counted[column]);
       rest -= fleet.hits[column][machine];
     }
   }
-  hits[0] += count(rest, random);
-  return hits;
+  add_to_all(count(rest, fleet.machines[machine], random));
+  return counted;
 }
 
 // Leaves those that answer; the others are made up for by them. By stratum, what that makes of weights.
@@ -118,16 +144,16 @@ Sample draw(const Fleet& fleet, Random& random) {
   Sample sample;
   sample.numbers = select(fleet, random);
   const std::vector<double> factors = answer(fleet, sample.numbers, random);
-  sample.samples.assign(fleet.hits.size(), std::vector<double>(sample.numbers.size()));
-  sample.values = sample.samples;
+  sample.values.assign(fleet.hits.size(), std::vector<double>(sample.numbers.size()));
+  sample.squares = sample.values;
   for (size_t i = 0; i < sample.numbers.size(); ++i) {
     const Machine& machine = fleet.machines[sample.numbers[i]];
     const double probability = machine.inclusion_probability / factors[machine.stratum];
     sample.machines.push_back({machine.stratum, probability});
-    const std::vector<double> hits = count_hits(fleet, sample.numbers[i], random);
-    for (size_t column = 0; column < hits.size(); ++column) {
-      sample.samples[column][i] = hits[column];
-      sample.values[column][i] = hits[column] / probability;
+    const std::vector<Counted> counted = count_hits(fleet, sample.numbers[i], random);
+    for (size_t column = 0; column < counted.size(); ++column) {
+      sample.values[column][i] = counted[column].value / probability;
+      sample.squares[column][i] = counted[column].squares / (probability * probability);
     }
   }
   return sample;
@@ -136,10 +162,12 @@ Sample draw(const Fleet& fleet, Random& random) {
 Fleet collect_all(const Fleet& fleet, Random& random) {
   Fleet counted = fleet;
   counted.is_counted = true;
+  counted.squares = counted.hits;
   for (uint32_t i = 0; i < fleet.machines.size(); ++i) {
-    const std::vector<double> hits = count_hits(fleet, i, random);
-    for (size_t column = 0; column < hits.size(); ++column) {
-      counted.hits[column][i] = hits[column];
+    const std::vector<Counted> of_machine = count_hits(fleet, i, random);
+    for (size_t column = 0; column < of_machine.size(); ++column) {
+      counted.hits[column][i] = of_machine[column].value;
+      counted.squares[column][i] = of_machine[column].squares;
     }
   }
   return counted;
@@ -148,7 +176,7 @@ Fleet collect_all(const Fleet& fleet, Random& random) {
 statistics::Estimate estimate(const Question& question, const Sample& sample,
                               const statistics::Design& design) {
   const statistics::RowSums row{sample.values[question.numerator], sample.values[question.denominator],
-                                sample.samples[question.numerator], sample.samples[question.denominator]};
+                                sample.squares[question.numerator], sample.squares[question.denominator]};
   switch (question.statistic) {
     case Statistic::kShare:
       return statistics::share(design, row);

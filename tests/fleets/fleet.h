@@ -19,6 +19,9 @@ struct Machine {
   uint32_t stratum = 0;
   double inclusion_probability = 1;
   double response_probability = 1;  // that it answers where drawn
+  // Its daemon's governor took a sample for so many in part of the window.
+  double slowdown = 1;
+  double slow_part = 0;
 };
 
 enum class Statistic { kShare, kRatio, kTotal };
@@ -38,9 +41,11 @@ struct Fleet {
   std::vector<Machine> machines;
   std::vector<size_t> drawn;  // by stratum; not looked at where machines are drawn independently
   statistics::Selection selection = statistics::Selection::kFixedSize;
-  bool is_counted = false;  // hits are those that came, not those expected
+  bool is_counted =
+      false;  // hits are those that came, not those expected; then squares are of what each stands for
   size_t parts = 0;
   std::vector<std::vector<double>> hits;
+  std::vector<std::vector<double>> squares = {};
   std::vector<Question> questions;
 
   double truth(const Question& question) const;
@@ -53,11 +58,11 @@ void draw_evenly(double fraction, size_t least, Fleet& fleet);
 struct Sample {
   std::vector<statistics::SampledMachine> machines;
   std::vector<uint32_t> numbers;  // of the machines, in the fleet
-  std::vector<std::vector<double>> samples;
   std::vector<std::vector<double>> values;
+  std::vector<std::vector<double>> squares;  // of what each hit stands for
 };
 
-// Hits come at random (Poisson) at the rates expected, unless they were counted.
+// Hits come at random (Poisson) at the rates expected, or in the slow part of a window at fewer, unless they were counted.
 Sample draw(const Fleet& fleet, Random& random);
 
 // The fleet with the hits that a collection from all of its machines brings.

@@ -153,10 +153,20 @@ Fleet repeated_fleet(double fraction, size_t machines, Random& random) {
   return fleet;
 }
 
+Fleet throttled_fleet(double fraction, size_t machines, Random& random) {
+  Fleet fleet = plain_fleet(fraction, machines, random);
+  fleet.name = "throttled";
+  for (Machine& machine : fleet.machines) {
+    machine.slowdown = static_cast<double>(1U << std::uniform_int_distribution<uint32_t>(1, 6)(random));
+    machine.slow_part = std::uniform_real_distribution<double>(0, 1)(random);
+  }
+  return fleet;
+}
+
 std::vector<Fleet> all_fleets(double fraction, size_t machines, Random& random) {
   std::vector<Fleet> fleets;
   for (const auto make : {plain_fleet, skewed_fleet, clustered_fleet, rare_stratum_fleet, silent_fleet,
-                          unequal_fleet, repeated_fleet}) {
+                          unequal_fleet, repeated_fleet, throttled_fleet}) {
     fleets.push_back(make(fraction, machines, random));
   }
   return fleets;

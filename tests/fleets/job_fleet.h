@@ -22,6 +22,8 @@ Fleet silent_fleet(double fraction, size_t machines, Random& random);
 Fleet unequal_fleet(double fraction, size_t machines, Random& random);
 // Four draws from the same machines, whose load goes up and down.
 Fleet repeated_fleet(double fraction, size_t machines, Random& random);
+// Daemons whose governors took 2 to 64 times as few samples in some part of the time.
+Fleet throttled_fleet(double fraction, size_t machines, Random& random);
 
 // One of each.
 std::vector<Fleet> all_fleets(double fraction, size_t machines, Random& random);

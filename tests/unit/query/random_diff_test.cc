@@ -63,8 +63,8 @@ Side side_of(const Machines& all, const Machines& own, const Sampled& row, const
     const model::Sums of_all = whole.contains(unit) ? whole.at(unit) : model::Sums();
     side.columns[0].push_back(of_row.value);
     side.columns[1].push_back(of_all.value);
-    side.columns[2].push_back(of_row.samples);
-    side.columns[3].push_back(of_all.samples);
+    side.columns[2].push_back(of_row.squares);
+    side.columns[3].push_back(of_all.squares);
   }
   return side;
 }

@@ -387,7 +387,7 @@ struct Question {
 
 struct Sums {
   double value = 0;
-  double samples = 0;
+  double squares = 0;  // of what each of its samples stands for
 };
 
 // By unit.
@@ -395,7 +395,7 @@ using Sampled = std::map<Unit, Sums>;
 
 inline void add(const Sample& sample, Sampled& sums) {
   sums[sample.unit].value += sample.value;
-  sums[sample.unit].samples += sample.hits;
+  sums[sample.unit].squares += sample.value * sample.value / sample.hits;
 }
 
 inline double sum(const Sampled& sums) {
@@ -538,8 +538,8 @@ inline statistics::Estimate expected_share(const std::map<Unit, statistics::Samp
     const Sums of_all = all.contains(unit) ? all.at(unit) : Sums();
     columns[0].push_back(of_row.value);
     columns[1].push_back(of_all.value);
-    columns[2].push_back(of_row.samples);
-    columns[3].push_back(of_all.samples);
+    columns[2].push_back(of_row.squares);
+    columns[3].push_back(of_all.squares);
   }
   return statistics::share(statistics::Design(sampled), {columns[0], columns[1], columns[2], columns[3]});
 }

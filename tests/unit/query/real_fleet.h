@@ -44,7 +44,7 @@ class ByMachine {
     const auto found = sums.find(unit);
     const model::Sums of_unit = found == sums.end() ? model::Sums() : found->second;
     columns_[column].push_back(of_unit.value);
-    columns_[column + 2].push_back(of_unit.samples);
+    columns_[column + 2].push_back(of_unit.squares);
   }
 
   statistics::Design design_;

@@ -209,8 +209,8 @@ class RandomSeries : public ::testing::TestWithParam<uint64_t> {
       machines.push_back(machine);
       columns[0].push_back(sums(row, unit).value);
       columns[1].push_back(is_share ? sums(bucket.table.all, unit).value : bucket.seconds.at(unit));
-      columns[2].push_back(sums(row, unit).samples);
-      columns[3].push_back(sums(bucket.table.all, unit).samples);
+      columns[2].push_back(sums(row, unit).squares);
+      columns[3].push_back(sums(bucket.table.all, unit).squares);
     }
     const statistics::RowSums of_row{columns[0], columns[1], columns[2], columns[3]};
     const statistics::Design design(machines);

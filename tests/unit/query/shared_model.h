@@ -38,7 +38,9 @@ struct ExpectedShared {
     return of.by_runner.at(runner) / runners.at(runner).value;
   }
   double bound_in(const SharedCode& of, const std::string& runner) const {
-    return statistics::wilson_low(std::min(1.0, share_in(of, runner)), runners.at(runner).samples, 3);
+    const Sums& whole = runners.at(runner);
+    return statistics::wilson_low(std::min(1.0, share_in(of, runner)), whole.value * whole.value / whole.squares,
+                                  3);
   }
   double highest_bound(const SharedCode& of) const {
     double highest = 0;
@@ -54,7 +56,7 @@ inline ExpectedShared expected_shared(const SharedQuestion& asked, const std::ve
   asked.question.for_each(samples, [&](const Sample& sample) {
     const std::string& runner = sample.texts.at(asked.across);
     expected.runners[runner].value += sample.value;
-    expected.runners[runner].samples += sample.hits;
+    expected.runners[runner].squares += sample.value * sample.value / sample.hits;
     add(sample, expected.all);
     std::set<std::vector<std::string>> groups;
     for (const Frame& frame : sample.frames) {

@@ -22,20 +22,21 @@ struct Selected {
 // Keeps what a Side borrows.
 class Sums {
  public:
-  explicit Sums(const Selected& selected) : selected_(selected) {
+  explicit Sums(const Selected& selected) {
     for (size_t i = 0; i < selected.row.size(); ++i) {
       row_.push_back(selected.row[i] * selected.weight);
       all_.push_back(selected.all[i] * selected.weight);
+      row_squares_.push_back(row_.back() * selected.weight);
+      all_squares_.push_back(all_.back() * selected.weight);
       machines_ += selected.all[i] > 0 ? 1 : 0;
     }
     machines_ = selected.machines > 0 ? selected.machines : machines_;
   }
 
-  Side side() const { return {{row_, all_, selected_.row, selected_.all}, machines_}; }
+  Side side() const { return {{row_, all_, row_squares_, all_squares_}, machines_}; }
 
  private:
-  const Selected& selected_;
-  std::vector<double> row_, all_;
+  std::vector<double> row_, all_, row_squares_, all_squares_;
   size_t machines_ = 0;
 };
 

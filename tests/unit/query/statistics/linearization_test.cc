@@ -25,11 +25,15 @@ struct Row {
   Estimate ask(const Statistic& statistic) const {
     std::vector<double> numerator;
     std::vector<double> denominator;
+    std::vector<double> numerator_squares;
+    std::vector<double> denominator_squares;
     for (size_t i = 0; i < numerator_samples.size(); ++i) {
       numerator.push_back(numerator_samples[i] / probability);
       denominator.push_back(denominator_samples[i] / probability);
+      numerator_squares.push_back(numerator[i] / probability);
+      denominator_squares.push_back(denominator[i] / probability);
     }
-    return statistic(design(), RowSums{numerator, denominator, numerator_samples, denominator_samples});
+    return statistic(design(), RowSums{numerator, denominator, numerator_squares, denominator_squares});
   }
 };
 

@@ -73,7 +73,8 @@ TEST(FewMachines, AreLabelledAndHoldNineInTen) {
     int cells = 0;
     for (const Fleet& fleet : all_fleets(machines / kMachines, kMachines, random)) {
       for (const Cell& cell : measure_coverage(fleet, kDraws, 1)) {
-        EXPECT_EQ(cell.enough.draws, 0) << cell.fleet << " " << cell.question;
+        // Machines that are drawn independently of each other may be twice as many as are expected, once in a while.
+        EXPECT_LE(cell.enough.draws, kDraws / 100) << cell.fleet << " " << cell.question;
         if (cell.few.draws * 2 > cell.draws) {
           ++cells;
           coverage += cell.few.within_interval;
@@ -85,13 +86,15 @@ TEST(FewMachines, AreLabelledAndHoldNineInTen) {
   }
 }
 
+class OneMachine : public ::testing::TestWithParam<Fleet (*)(double, size_t, Random&)> {};
+
 // A machine alone speaks of itself.
-TEST(FewMachines, OneHoldsItsOwnTruth) {
+TEST_P(OneMachine, HoldsItsOwnTruth) {
   Random random(9);
-  const Fleet fleet = plain_fleet(0.1, kMachines, random);
+  const Fleet fleet = GetParam()(0.1, kMachines, random);
   size_t asked = 0;
   size_t holding = 0;
-  for (uint32_t number = 0; number < 300; ++number) {
+  for (uint32_t number = 0; number < kMachines; ++number) {
     Fleet alone = fleet;
     alone.machines = {fleet.machines[number]};
     for (std::vector<double>& column : alone.hits) {
@@ -115,6 +118,11 @@ TEST(FewMachines, OneHoldsItsOwnTruth) {
   ASSERT_GT(asked, 500);
   EXPECT_GE(static_cast<double>(holding) / static_cast<double>(asked), 0.93);
 }
+
+INSTANTIATE_TEST_SUITE_P(Daemons, OneMachine, ::testing::Values(plain_fleet, throttled_fleet),
+                         [](const auto& make) {
+                           return make.param == plain_fleet ? "AtOneRate" : "Throttled";
+                         });
 
 // Sampling a tenth of the machines says of functions over 1 % what collecting from all of them says.
 TEST(Agreement, ATenthAgreesWithAllWithinItsMargins) {
