@@ -355,10 +355,13 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
     return propagate(event);
   }
   ResolvedSelection resolved;
-  resolved.event = *event;
+  resolved.event = event->id;
+  if (!event->note.empty()) {
+    resolved.notes.push_back(event->note);
+  }
   resolved.request = filters_of(selection, snapshot);
   resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
-  resolved.request.filter.events[*event] = true;
+  resolved.request.filter.events[event->id] = true;
   add_factors(snapshot, resolved.request);
   add_coverage(snapshot, resolved);
   return resolved;

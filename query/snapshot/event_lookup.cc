@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -11,66 +12,134 @@
 namespace plimsoll::query {
 namespace {
 
-// Pairs of branch records are no stacks: they are shown to those who ask for them, or where there is nothing else.
-uint32_t first_of_samples(const std::vector<store::EventEntry>& events) {
-  const auto found = std::find_if(events.begin() + 1, events.end(), [](const store::EventEntry& event) {
-    return event.name != wire::kBranchRecords && event.name != wire::kBranchMispredictions;
-  });
-  return found == events.end() ? 1 : static_cast<uint32_t>(found - events.begin());
+// An event's name as perf writes it: "cycles", "cycles:pp", "cpu_atom/cycles/P".
+struct NameParts {
+  std::string_view cores;  // the kind of cores that count it; empty: all
+  std::string_view plain;
+  std::string_view modifiers;
+};
+
+bool are_modifiers(std::string_view text) {
+  return text.find_first_not_of("ukhGHIpPSDWeb") == std::string_view::npos;
 }
 
-// "cycles" of "cycles:pp": an event of a recording without perf's modifiers.
-std::string_view without_modifiers(std::string_view name) {
-  constexpr std::string_view kModifiers = "ukhGHIpPSDWeb";
+// PMUs of cores, not of what cores share: x86 calls them cpu, or cpu_core and cpu_atom, arm64 by their cores.
+bool is_of_cores(std::string_view pmu) {
+  return pmu == "cpu" || pmu.starts_with("cpu_") || pmu.starts_with("armv");
+}
+
+NameParts parts_of(std::string_view name) {
+  const size_t first = name.find('/');
+  const size_t last = name.rfind('/');
+  if (first != last && is_of_cores(name.substr(0, first)) && are_modifiers(name.substr(last + 1))) {
+    return {name.substr(0, first), name.substr(first + 1, last - first - 1), name.substr(last + 1)};
+  }
   const size_t colon = name.rfind(':');
-  const bool has_modifiers = colon != std::string_view::npos && colon + 1 < name.size() &&
-                             name.find_first_not_of(kModifiers, colon + 1) == std::string_view::npos;
-  return has_modifiers ? name.substr(0, colon) : name;
+  const bool has_modifiers =
+      colon != std::string_view::npos && colon + 1 < name.size() && are_modifiers(name.substr(colon + 1));
+  return has_modifiers ? NameParts{{}, name.substr(0, colon), name.substr(colon + 1)}
+                       : NameParts{{}, name, {}};
 }
 
-// The event of exactly that name, else the only one whose name is that with modifiers; 0 where there is none.
-uint32_t event_id(std::string_view wanted, const std::vector<store::EventEntry>& events) {
-  uint32_t modified = 0;
-  size_t modified_count = 0;
-  for (uint32_t id = 1; id < events.size(); ++id) {
-    if (events[id].name == wanted) {
-      return id;
+class Lookup {
+ public:
+  explicit Lookup(const Snapshot& snapshot)
+      : dictionaries_(snapshot.dictionaries), events_(dictionaries_.events) {}
+
+  // ID 0: there is none.
+  FoundEvent called(std::string_view wanted) {
+    std::vector<uint32_t> found;
+    for (uint32_t id = 1; id < events_.size(); ++id) {
+      if (events_[id].name == wanted) {
+        return {id, {}};
+      }
+      if (parts_of(events_[id].name).plain == wanted) {
+        found.push_back(id);
+      }
     }
-    if (without_modifiers(events[id].name) == wanted) {
-      modified = id;
-      ++modified_count;
+    if (found.empty()) {
+      return {};
+    }
+    // Others count other things: ":u" what runs in user mode.
+    const bool differ_in_cores = std::ranges::all_of(found, [&](uint32_t id) {
+      const NameParts parts = parts_of(events_[id].name);
+      return !parts.cores.empty() && parts.modifiers == parts_of(events_[found.front()].name).modifiers;
+    });
+    return found.size() == 1 || differ_in_cores ? with_most_samples(found) : FoundEvent();
+  }
+
+  FoundEvent usual() {
+    for (const char* preferred : {"cycles", "cpu-clock"}) {
+      if (FoundEvent found = called(preferred); found.id != 0) {
+        return found;
+      }
+    }
+    // Pairs of branch records are no stacks: they are shown to those who ask for them, or where there is nothing else.
+    std::vector<uint32_t> of_samples;
+    for (uint32_t id = 1; id < events_.size(); ++id) {
+      if (events_[id].name != wire::kBranchRecords && events_[id].name != wire::kBranchMispredictions) {
+        of_samples.push_back(id);
+      }
+    }
+    return with_most_samples(of_samples.empty() ? std::vector<uint32_t>{1} : of_samples);
+  }
+
+  std::string names() const {
+    std::vector<std::string_view> names;
+    std::transform(events_.begin() + 1, events_.end(), std::back_inserter(names),
+                   [](const store::EventEntry& event) { return std::string_view(event.name); });
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+ private:
+  // The first, of several with as many.
+  FoundEvent with_most_samples(const std::vector<uint32_t>& ids) {
+    if (ids.size() == 1) {
+      return {ids.front(), {}};
+    }
+    count_samples();
+    const uint32_t found = *std::ranges::max_element(ids, {}, [&](uint32_t id) { return samples_[id]; });
+    std::vector<std::string> others;
+    for (const uint32_t id : ids) {
+      if (id != found) {
+        others.push_back(fmt::format("{} ({} samples)", events_[id].name, samples_[id]));
+      }
+    }
+    constexpr size_t kShown = 5;
+    const size_t more = others.size() - std::min(others.size(), kShown);
+    others.resize(others.size() - more);
+    return {found,
+            fmt::format("{} has the most samples; there are also {}{}", events_[found].name,
+                        fmt::join(others, ", "), more > 0 ? fmt::format(" and {} more events", more) : "")};
+  }
+
+  void count_samples() {
+    samples_.assign(events_.size(), 0);
+    for (const store::OriginEventEntry& entry : dictionaries_.origin_events) {
+      samples_[entry.event] += entry.samples;
     }
   }
-  return modified_count == 1 ? modified : 0;
-}
+
+  const store::Dictionaries& dictionaries_;
+  const std::vector<store::EventEntry>& events_;
+  std::vector<uint64_t> samples_;  // by event
+};
 
 }  // namespace
 
-Result<uint32_t> find_event(const std::string& name, const Snapshot& snapshot) {
-  const auto& events = snapshot.dictionaries.events;
-  const auto id_of = [&](std::string_view wanted) { return event_id(wanted, events); };
-  if (events.size() <= 1) {
+Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot) {
+  if (snapshot.dictionaries.events.size() <= 1) {
     return with_hint(fail(ErrorCode::kNotFound, "there are no profiles yet"),
                      "import some (plimsoll import), or let a daemon send them (plimsolld --server)");
   }
-  if (name.empty()) {
-    for (const char* preferred : {"cycles", "cpu-clock"}) {
-      if (const uint32_t id = id_of(preferred); id != 0) {
-        return id;
-      }
-    }
-    return first_of_samples(events);
+  Lookup lookup(snapshot);
+  FoundEvent found = name.empty() ? lookup.usual() : lookup.called(name);
+  if (found.id == 0) {
+    return with_hint(
+        with_field(fail(ErrorCode::kNotFound, "there are no samples of event \"{}\"", name), "event"),
+        "there are samples of " + lookup.names());
   }
-  if (const uint32_t id = id_of(name); id != 0) {
-    return id;
-  }
-  std::vector<std::string_view> names;
-  for (size_t id = 1; id < events.size(); ++id) {
-    names.push_back(events[id].name);
-  }
-  return with_hint(
-      with_field(fail(ErrorCode::kNotFound, "there are no samples of event \"{}\"", name), "event"),
-      fmt::format("there are samples of {}", fmt::join(names, ", ")));
+  return found;
 }
 
 }  // namespace plimsoll::query

@@ -129,12 +129,12 @@ Result<std::vector<uint32_t>> find_events(const SideBySideRequest& request, cons
     if (!event) {
       return events.empty() ? propagate(event) : with_field(propagate(event), "beside");
     }
-    if (std::ranges::find(events, *event) != events.end()) {
+    if (std::ranges::find(events, event->id) != events.end()) {
       return with_field(
-          fail(ErrorCode::kInvalid, "{} stands beside itself", snapshot.dictionaries.events[*event].name),
+          fail(ErrorCode::kInvalid, "{} stands beside itself", snapshot.dictionaries.events[event->id].name),
           "beside");
     }
-    events.push_back(*event);
+    events.push_back(event->id);
   }
   return events;
 }
