@@ -59,7 +59,7 @@ std::optional<std::string> why_no_profiles(const Selection& selection, const Sna
   int64_t from_ns = INT64_MAX;
   int64_t to_ns = INT64_MIN;
   for (size_t id = 1; id < origins.size(); ++id) {
-    if (origins[id].to_ns > selection.since_ns && origins[id].from_ns < selection.until_ns) {
+    if (selection.is_about(origins[id])) {
       return std::nullopt;
     }
     from_ns = std::min(from_ns, origins[id].from_ns);

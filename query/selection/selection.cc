@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -228,12 +229,29 @@ void note_missing(const Snapshot& snapshot, const std::set<uint32_t>& strata, Re
   }
 }
 
-void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
+// Profiles at an end of the time asked for, where they are so many that the ends of windows decide what is seen.
+struct ProfilesByTime {
+  size_t all = 0;
+  size_t over_an_end = 0;
+};
+
+void note_ends(const ProfilesByTime& profiles, ResolvedSelection& resolved) {
+  constexpr size_t kOneOf = 20;
+  if (profiles.over_an_end * kOneOf > profiles.all) {
+    resolved.notes.push_back(
+        fmt::format("{} of {} profiles reach beyond the time asked for: a profile is of the time that its "
+                    "middle is in",
+                    profiles.over_an_end, profiles.all));
+  }
+}
+
+void add_coverage(const Selection& selection, const Snapshot& snapshot, ResolvedSelection& resolved) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   Coverage& coverage = resolved.coverage;
   std::vector<bool> is_drawn(snapshot.origins.machines);
   std::set<std::string> notes;
   std::set<uint32_t> strata;
+  ProfilesByTime profiles;
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
     if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
       continue;
@@ -247,11 +265,14 @@ void add_coverage(const Snapshot& snapshot, ResolvedSelection& resolved) {
     coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
     is_drawn[machine] = true;
     strata.insert(snapshot.origins.stratum_of(entry.origin));
+    ++profiles.all;
+    profiles.over_an_end += origin.from_ns < selection.since_ns || origin.to_ns > selection.until_ns ? 1 : 0;
     if (!entry.note.empty()) {
       notes.insert(entry.note);
     }
   }
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
+  note_ends(profiles, resolved);
   resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
   note_missing(snapshot, strata, resolved);
 }
@@ -266,9 +287,8 @@ store::AggregateRequest filters_of(const Selection& selection, const Snapshot& s
   });
   request.filter.origins.assign(origins.size(), false);
   for (size_t id = 1; id < origins.size(); ++id) {
-    request.filter.origins[id] = origins[id].to_ns > selection.since_ns &&
-                                 origins[id].from_ns < selection.until_ns &&
-                                 (wants_orders || !store::is_by_order(origins[id].draw));
+    request.filter.origins[id] =
+        selection.is_about(origins[id]) && (wants_orders || !store::is_by_order(origins[id].draw));
   }
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);
@@ -301,6 +321,11 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
 }
 
 }  // namespace
+
+bool Selection::is_about(const store::OriginEntry& profile) const {
+  const int64_t middle_ns = std::midpoint(profile.from_ns, profile.to_ns);
+  return middle_ns >= since_ns && middle_ns < until_ns;
+}
 
 std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hide, const Snapshot& snapshot) {
   if (hide.empty()) {
@@ -363,7 +388,7 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
   resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
   resolved.request.filter.events[event->id] = true;
   add_factors(snapshot, resolved.request);
-  add_coverage(snapshot, resolved);
+  add_coverage(selection, snapshot, resolved);
   return resolved;
 }
 
@@ -378,20 +403,10 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
   }
   require_all(events, snapshot, resolved);
   add_factors(snapshot, resolved.request);
-  add_coverage(snapshot, resolved);
+  add_coverage(selection, snapshot, resolved);
   return resolved;
 }
 
-ResolvedSelection resolve_all(const Snapshot& snapshot) {
-  ResolvedSelection resolved;
-  resolved.request = filters_of({}, snapshot);
-  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), true);
-  add_factors(snapshot, resolved.request);
-  add_coverage(snapshot, resolved);
-  return resolved;
-}
-
-}  // namespace plimsoll::query
 // The samples of an origin are taken to stand for as much each: sum w^2 is (sum w)^2 over their number.
 store::AggregateRequest with_squares(store::AggregateRequest request) {
   const store::Factors& values = request.measures[kValue];
@@ -405,3 +420,13 @@ store::AggregateRequest with_squares(store::AggregateRequest request) {
   return request;
 }
 
+ResolvedSelection resolve_all(const Snapshot& snapshot) {
+  ResolvedSelection resolved;
+  resolved.request = filters_of({}, snapshot);
+  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), true);
+  add_factors(snapshot, resolved.request);
+  add_coverage({}, snapshot, resolved);
+  return resolved;
+}
+
+}  // namespace plimsoll::query

@@ -20,13 +20,16 @@ namespace plimsoll::query {
 struct Selection {
   std::string event;  // empty: cycles where there are any, else cpu-clock, else the first that is not of
                       // branch records
-  int64_t since_ns = INT64_MIN;  // wall clock; windows that overlap the range go in
+  // Wall clock. A profile is of the time that the middle of its window is in (is_about()), and so of one of two times that meet.
+  int64_t since_ns = INT64_MIN;
   int64_t until_ns = INT64_MAX;
   // Profiles of draws by order (store::is_by_order) are selected where one of these asks for draws.
   std::vector<Predicate> where;
   // Frames that any of these matches (of frames, and not negated) are left out of all stacks, after `where` has looked at them; stacks of
   // which nothing is left are not selected.
   std::vector<Predicate> hide;
+
+  bool is_about(const store::OriginEntry& profile) const;
 };
 
 // What `hide` leaves out; absent where it is empty. Costs a pass over locations and stacks.
@@ -36,14 +39,14 @@ std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hid
 inline constexpr size_t kValue = 0;    // in the event's unit
 inline constexpr size_t kSamples = 1;  // behind it
 
-// A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
-// but the share without symbols.
-struct ResolvedSelection {
 // For margins, in place of the samples.
 inline constexpr size_t kSquares =
     1;  // of what each sample stands for, in the event's unit: the variance of their sum, if they come at random
 store::AggregateRequest with_squares(store::AggregateRequest request);
 
+// A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
+// but the share without symbols.
+struct ResolvedSelection {
   uint32_t event = 0;
   store::AggregateRequest request;
   Coverage coverage;

@@ -74,7 +74,7 @@ struct TimeCase {
 
 class SelectionTimes : public ::testing::TestWithParam<TimeCase> {};
 
-TEST_P(SelectionTimes, WindowsThatOverlapTheRangeGoIn) {
+TEST_P(SelectionTimes, AProfileIsOfTheTimeThatItsMiddleIsIn) {
   Fleet fleet;  // 12:00:00 to 12:00:10, and from there to 12:00:20
   fleet.add({.seed = 1, .from_ns = kNoonNs, .length_ns = 10 * kNsPerSecond, .stacks = "first 2\n"});
   fleet.add({.seed = 2,
@@ -93,13 +93,24 @@ TEST_P(SelectionTimes, WindowsThatOverlapTheRangeGoIn) {
 INSTANTIATE_TEST_SUITE_P(Ranges, SelectionTimes,
                          ::testing::Values(TimeCase{"", "", "first 2 2\nsecond 1 1\n"},
                                            TimeCase{"12:00:05", "", "first 2 2\nsecond 1 1\n"},
-                                           TimeCase{"12:00:09.999999999", "", "first 2 2\nsecond 1 1\n"},
-                                           TimeCase{"12:00:10", "", "second 1 1\n"},  // ends are exclusive
-                                           TimeCase{"12:00:20", "", ""}, TimeCase{"", "12:00:00", ""},
-                                           TimeCase{"", "12:00:00.000000001", "first 2 2\n"},
-                                           TimeCase{"", "12:00:10", "first 2 2\n"},
-                                           TimeCase{"12:00:03", "12:00:04", "first 2 2\n"},
-                                           TimeCase{"12:00:09", "12:00:11", "first 2 2\nsecond 1 1\n"}));
+                                           TimeCase{"12:00:05.000000001", "", "second 1 1\n"},
+                                           TimeCase{"12:00:15", "", "second 1 1\n"},
+                                           TimeCase{"12:00:20", "", ""}, TimeCase{"", "12:00:05", ""},
+                                           TimeCase{"", "12:00:05.000000001", "first 2 2\n"},
+                                           TimeCase{"", "12:00:15", "first 2 2\n"},  // until is exclusive
+                                           TimeCase{"12:00:03", "12:00:04", ""},
+                                           TimeCase{"12:00:04", "12:00:16", "first 2 2\nsecond 1 1\n"}));
+
+TEST(SelectionTimes, TwoTimesThatMeetShareNoProfile) {
+  Fleet fleet;
+  fleet.add({.seed = 1, .from_ns = kNoonNs, .length_ns = 10 * kNsPerSecond, .stacks = "main 2\n"});
+  const auto before = fleet.top({{"until", "2023-11-15T12:00:04Z"}});
+  const auto after = fleet.top({{"since", "2023-11-15T12:00:04Z"}});
+  EXPECT_EQ(brief(before), "");
+  EXPECT_EQ(brief(after), "main 2 2\n");
+  EXPECT_THAT(after->notes, ElementsAre("1 of 1 profiles reach beyond the time asked for: a profile is of "
+                                        "the time that its middle is in"));
+}
 
 // Coverage.
 
