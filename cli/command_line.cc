@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -15,6 +16,7 @@
 #include "cli/views/flags.h"
 #include "cli/views/view_command_line.h"
 #include "cli/wsmeter_command_line.h"
+#include "config/variables.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -163,6 +165,9 @@ struct Options {
   StoreCompactOptions store_compact;
   WsmeterOptions wsmeter;
   ExperimentCommands experiment;
+  if (const Status known = config::check_variables(environ); !known) {
+    return report(known.error());
+  }
   AssignOptions assign;
   SymbolOptions symbols;
 };

@@ -1,8 +1,11 @@
 // plimsolld: collects profiles of this machine, once into a file or continuously for a server.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "config/daemon_config.h"
+#include "config/variables.h"
 #include "daemon/memory.h"
 #include "daemon/once.h"
 #include "daemon/privileges/confinement.h"
@@ -243,6 +246,9 @@ int usage(std::string_view what) {
 }
 
 int dispatch(CommandLine& line) {
+  if (const Status known = config::check_variables(environ); !known) {
+    return report(known.error());
+  }
   if (*line.probe_command) {
     return finish(run_probe(line));
   }

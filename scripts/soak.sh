@@ -72,9 +72,9 @@ soak_fuzz() {
   first=$(date +%s)
   seed=$first
   while ((SECONDS < deadline)); do
-    if ! PLIMSOLL_FUZZ_SEED=$seed "build-asan/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
-      note "$1 failed with PLIMSOLL_FUZZ_SEED=$seed"
-      die "$1 failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+    if ! PLIMSOLL_TEST_FUZZ_SEED=$seed "build-asan/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
+      note "$1 failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+      die "$1 failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
     fi
     seed=$((seed + 1))
   done
@@ -84,7 +84,7 @@ soak_fuzz() {
 # soak_stacks BUILD_FOLDER MOST_US: 0 for any time.
 soak_stacks() {
   local log=$LOG_DIR/soak-stacks.log what="random stacks in $1"
-  if ! PLIMSOLL_RANDOM_STACKS=10000000 PLIMSOLL_MOST_US_PER_STACK=$2 PLIMSOLL_FUZZ_SEED=$(date +%s) \
+  if ! PLIMSOLL_TEST_RANDOM_STACKS=10000000 PLIMSOLL_TEST_MOST_US_PER_STACK=$2 PLIMSOLL_TEST_FUZZ_SEED=$(date +%s) \
     "$1/bin/fuzz_random_stacks_test" --gtest_filter='*' >"$log" 2>&1; then
     note "$what failed: $(grep 'random stacks,' "$log" || true)"
     die "$what failed: $(reason_in "$log") (log: $log)"
@@ -96,10 +96,10 @@ soak_stacks() {
 soak_tables() {
   local log=$LOG_DIR/soak-tables.log seed
   seed=$(date +%s)
-  if ! PLIMSOLL_FUZZ_TABLES=10000 PLIMSOLL_FUZZ_SEED=$seed \
+  if ! PLIMSOLL_TEST_FUZZ_TABLES=10000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
     build/bin/fuzz_dwarf_test --gtest_filter='*' >"$log" 2>&1; then
-    note "symbol tables of damaged files failed with PLIMSOLL_FUZZ_SEED=$seed"
-    die "symbol tables of damaged files failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+    note "symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "symbol tables of damaged files failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
   fi
   note "symbol tables of 10000 damaged files passed with seed $seed"
 }
@@ -108,10 +108,10 @@ soak_tables() {
 soak_operations() {
   local log=$LOG_DIR/soak-operations.log seed
   seed=$(date +%s)
-  if ! TEST_TMPDIR=/dev/shm PLIMSOLL_OPERATIONS=1000000 PLIMSOLL_FUZZ_SEED=$seed \
+  if ! TEST_TMPDIR=/dev/shm PLIMSOLL_TEST_OPERATIONS=1000000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
     build/bin/fuzz_operations_test --gtest_filter='*' >"$log" 2>&1; then
-    note "store operations failed with PLIMSOLL_FUZZ_SEED=$seed"
-    die "store operations failed with PLIMSOLL_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+    note "store operations failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "store operations failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
   fi
   note "store operations passed with seed $seed: $(grep ' operations: ' "$log")"
 }
@@ -119,7 +119,7 @@ soak_operations() {
 # Four writers and sixteen readers while segments are merged.
 soak_storm() {
   local log=$LOG_DIR/soak-storm.log
-  if ! PLIMSOLL_STORM_SECONDS=300 build/bin/store_storm_test --gtest_filter='*' >"$log" 2>&1; then
+  if ! PLIMSOLL_TEST_STORM_SECONDS=300 build/bin/store_storm_test --gtest_filter='*' >"$log" 2>&1; then
     note "store_storm_test failed"
     die "store_storm_test failed: $(reason_in "$log") (log: $log)"
   fi
@@ -129,7 +129,7 @@ soak_storm() {
 # Half a million processes that live for a moment.
 soak_exec_storm() {
   local log=$LOG_DIR/soak-exec-storm.log
-  if ! PLIMSOLL_EXEC_STORM_SECONDS=30 build/bin/storm_test --gtest_filter='Storm.LeavesNoSampleUnderAnotherProgram' >"$log" 2>&1; then
+  if ! PLIMSOLL_TEST_EXEC_STORM_SECONDS=30 build/bin/storm_test --gtest_filter='Storm.LeavesNoSampleUnderAnotherProgram' >"$log" 2>&1; then
     note "storm_test failed"
     die "storm_test failed: $(reason_in "$log") (log: $log)"
   fi
@@ -139,8 +139,8 @@ soak_exec_storm() {
 # soak_crashes TEST
 soak_crashes() {
   local started=$SECONDS log=$LOG_DIR/soak-$1.log
-  if ! PLIMSOLL_CRASHES=1000 "build/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
-    note "$1 failed with PLIMSOLL_CRASHES=1000"
+  if ! PLIMSOLL_TEST_CRASHES=1000 "build/bin/$1" --gtest_filter='*' >"$log" 2>&1; then
+    note "$1 failed with PLIMSOLL_TEST_CRASHES=1000"
     die "$1 failed: $(reason_in "$log") (log: $log)"
   fi
   note "$1 passed with 1000 crashes in $((SECONDS - started)) s"
@@ -200,11 +200,11 @@ symbol_lines() {
 # Each form of debug information of one program.
 soak_symbol_variants() {
   local status=0 log=$LOG_DIR/soak-symbols.log
-  PLIMSOLL_SYMBOL_ADDRESSES=100000 PLIMSOLL_SYMBOL_SEED=$1 build/bin/symbols_llvm_test >"$log" 2>&1 || status=$?
+  PLIMSOLL_TEST_SYMBOL_ADDRESSES=100000 PLIMSOLL_TEST_SYMBOL_SEED=$1 build/bin/symbols_llvm_test >"$log" 2>&1 || status=$?
   symbol_lines "$log"
   if ((status != 0)); then
-    note "symbols_llvm_test failed with PLIMSOLL_SYMBOL_SEED=$1"
-    die "symbols_llvm_test failed with PLIMSOLL_SYMBOL_SEED=$1: $(reason_in "$log") (log: $log)"
+    note "symbols_llvm_test failed with PLIMSOLL_TEST_SYMBOL_SEED=$1"
+    die "symbols_llvm_test failed with PLIMSOLL_TEST_SYMBOL_SEED=$1: $(reason_in "$log") (log: $log)"
   fi
 }
 

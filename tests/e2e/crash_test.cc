@@ -1,6 +1,6 @@
 // What the server has acknowledged survives whatever kills the server, and counts exactly once.
 //
-// PLIMSOLL_CRASHES   how often to kill it (50)
+// PLIMSOLL_TEST_CRASHES   how often to kill it (50)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 using ::testing::IsEmpty;
 
 int crashes_wanted() {
-  const char* const text = std::getenv("PLIMSOLL_CRASHES");
+  const char* const text = std::getenv("PLIMSOLL_TEST_CRASHES");
   return text == nullptr ? 50 : std::atoi(text);  // NOLINT(cert-err34-c)
 }
 

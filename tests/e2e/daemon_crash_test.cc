@@ -1,7 +1,7 @@
 // What a daemon has spooled survives whatever kills the daemon, the server or the disk: it arrives exactly once, or is counted
 // as dropped.
 //
-// PLIMSOLL_CRASHES   how often to kill each program (100)
+// PLIMSOLL_TEST_CRASHES   how often to kill each program (100)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ using spool::Fate;
 using ::testing::IsEmpty;
 
 int crashes_wanted() {
-  const char* const text = std::getenv("PLIMSOLL_CRASHES");
+  const char* const text = std::getenv("PLIMSOLL_TEST_CRASHES");
   return text == nullptr ? 100 : std::atoi(text);  // NOLINT(cert-err34-c)
 }
 

@@ -174,9 +174,9 @@ class Storm : public ::testing::Test {
   std::map<std::string, Place> places_;
 };
 
-// PLIMSOLL_EXEC_STORM_SECONDS: how long; scripts/soak.sh makes it longer.
+// PLIMSOLL_TEST_EXEC_STORM_SECONDS: how long; scripts/soak.sh makes it longer.
 TEST_F(Storm, LeavesNoSampleUnderAnotherProgram) {
-  const char* const seconds = std::getenv("PLIMSOLL_EXEC_STORM_SECONDS");
+  const char* const seconds = std::getenv("PLIMSOLL_TEST_EXEC_STORM_SECONDS");
   const int storm_s = seconds == nullptr ? 5 : std::atoi(seconds);
   Background daemon_running(daemon(std::to_string(storm_s + 1)));
   const Finished finished = run(storm(std::to_string(storm_s)));

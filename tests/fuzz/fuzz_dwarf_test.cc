@@ -1,5 +1,5 @@
 // Damaged ELF and DWARF: whatever it does to the process that parses it, the one that asked goes on, and knows why it got no
-// table. PLIMSOLL_FUZZ_SEED: other damage; PLIMSOLL_FUZZ_TABLES: how many damaged files (500).
+// table. PLIMSOLL_TEST_FUZZ_SEED: other damage; PLIMSOLL_TEST_FUZZ_TABLES: how many damaged files (500).
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kMaxMemoryBytes = uint64_t{256} << 20;
 
 int damaged_files() {
-  const char* const text = std::getenv("PLIMSOLL_FUZZ_TABLES");
+  const char* const text = std::getenv("PLIMSOLL_TEST_FUZZ_TABLES");
   return text == nullptr ? 500 : std::atoi(text);
 }
 

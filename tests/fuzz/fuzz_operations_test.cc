@@ -1,7 +1,7 @@
 // Random operations on a data directory: profiles come, some of them twice; rows are built, merged, asked for; names
 // change; the directory is closed and opened again. Every answer is the model's.
 //
-// PLIMSOLL_OPERATIONS   how many (20,000)
+// PLIMSOLL_TEST_OPERATIONS   how many (20,000)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ constexpr uint64_t kOperationsOfLife = 4000;
 constexpr uint32_t kAddresses = 12;
 
 uint64_t operations_wanted() {
-  const char* const text = std::getenv("PLIMSOLL_OPERATIONS");
+  const char* const text = std::getenv("PLIMSOLL_TEST_OPERATIONS");
   return text == nullptr ? 20'000 : std::strtoull(text, nullptr, 10);
 }
 

@@ -1,6 +1,6 @@
 // A process that accepts, builds and merges is killed at random moments: what it had acknowledged is there, once.
 //
-// PLIMSOLL_CRASHES   how often to kill it (50)
+// PLIMSOLL_TEST_CRASHES   how often to kill it (50)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ namespace plimsoll::testing {
 namespace {
 
 int crashes_wanted() {
-  const char* const text = std::getenv("PLIMSOLL_CRASHES");
+  const char* const text = std::getenv("PLIMSOLL_TEST_CRASHES");
   return text == nullptr ? 50 : std::atoi(text);  // NOLINT(cert-err34-c)
 }
 

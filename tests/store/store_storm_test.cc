@@ -1,6 +1,6 @@
 // Many writers and readers of one data directory while its segments are being merged.
 //
-// PLIMSOLL_STORM_SECONDS   how long (5)
+// PLIMSOLL_TEST_STORM_SECONDS   how long (5)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ constexpr const char* kStacks = "main;parse 12\nmain;render 30\nmain 2\n";
 using Deadline = std::chrono::steady_clock::time_point;
 
 Deadline deadline() {
-  const char* const text = std::getenv("PLIMSOLL_STORM_SECONDS");
+  const char* const text = std::getenv("PLIMSOLL_TEST_STORM_SECONDS");
   const int64_t seconds = text == nullptr ? 5 : std::strtoll(text, nullptr, 10);
   return std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
 }

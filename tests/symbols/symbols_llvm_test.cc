@@ -48,8 +48,8 @@ AskedFiles files_of(const Variant& variant) {
 }
 
 void expect_agreement(const std::string& name, const AskedFiles& files) {
-  const size_t addresses = setting("PLIMSOLL_SYMBOL_ADDRESSES", 20'000);
-  const auto agreement = compare_with_llvm(files, addresses, setting("PLIMSOLL_SYMBOL_SEED", 1));
+  const size_t addresses = setting("PLIMSOLL_TEST_SYMBOL_ADDRESSES", 20'000);
+  const auto agreement = compare_with_llvm(files, addresses, setting("PLIMSOLL_TEST_SYMBOL_SEED", 1));
   ASSERT_TRUE(agreement) << agreement.error().text();
   std::printf("%s: %s\n%s", name.c_str(), agreement->summary().c_str(), agreement->details().c_str());
   EXPECT_THAT(agreement->problems(), IsEmpty());

@@ -1,0 +1,60 @@
+#include "config/variables.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/suggest.h"
+#include "config/daemon_config.h"
+#include "config/server_config.h"
+
+namespace plimsoll::config {
+namespace {
+
+constexpr std::string_view kPrefix = "PLIMSOLL_";
+constexpr std::string_view kOfTests = "PLIMSOLL_TEST_";
+
+// Of both programs: one starts the other, and a machine may run both.
+std::vector<std::string> known_variables() {
+  std::vector<std::string> known{"PLIMSOLL_CORPUS", "PLIMSOLL_SERVER", "PLIMSOLL_SERVER_CA",
+                                 "PLIMSOLL_TOKEN"};
+  DaemonConfig daemon;
+  ServerConfig server;
+  for (const std::vector<Key>& keys : {daemon.keys(), server.keys()}) {
+    for (const Key& key : keys) {
+      known.push_back(variable_of(key.name));
+    }
+  }
+  return known;
+}
+
+}  // namespace
+
+Status check_variables(const char* const* environment) {
+  std::vector<std::string> known;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view variable = *environment;
+    const std::string_view name = variable.substr(0, variable.find('='));
+    if (!name.starts_with(kPrefix) || name.starts_with(kOfTests)) {
+      continue;
+    }
+    if (known.empty()) {
+      known = known_variables();
+    }
+    if (std::ranges::find(known, name) != known.end()) {
+      continue;
+    }
+    const std::vector<std::string_view> words(known.begin(), known.end());
+    const auto nearest = nearest_word(name, words);
+    return with_hint(
+        fail(ErrorCode::kInvalid, "the environment sets {}, which nothing reads", name),
+        nearest
+            ? fmt::format("did you mean {}?", *nearest)
+            : std::string(
+                  "unset it; the keys of config/server.example.toml and daemon.example.toml have variables"));
+  }
+  return {};
+}
+
+}  // namespace plimsoll::config
