@@ -47,7 +47,9 @@ void add_assign_command(CLI::App& app, AssignOptions& options) {
            "platform, capacity (or, with ns_per_instruction, cpus)");
   add_file(*command, "--today", options.today,
            "job, platform, load: today's assignment, for what the plan saves and which jobs move");
-  add_source(*command, options.measured.source);
+  add_source(*command, options.measured.source, [&options] {
+    return options.is_measured_wanted || options.costs.empty() || options.jobs.empty();
+  });
   add_filters(*command, options.measured.parameters);
   command->add_flag("--measured", options.is_measured_wanted,
                     "With --data or --server: show what jobs cost and do on platforms, in place of a plan");

@@ -110,16 +110,11 @@ void add_calibrate(CLI::App& app, CalibrateOptions& options) {
       ->delimiter(',')
       ->type_name("HZ,...")
       ->check(CLI::Range(1, 10'000));
-  command
-      ->add_option("--overhead", options.overhead_percent,
-                   "How much longer the command may take at most (default 1)")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.001, 100.0));
-  command
-      ->add_option("--confidence", options.confidence_percent,
-                   "How sure it is to be that the rate keeps to that (default 95)")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(51.0, 99.99));
+  constexpr double kPercent = 100;
+  add_share(*command, "--overhead", options.overhead_percent,
+            "How much longer the command may take at most (default 1%)", {1e-5, 1}, kPercent);
+  add_share(*command, "--confidence", options.confidence_percent,
+            "How sure it is to be that the rate keeps to that (default 95%)", {0.51, 0.9999}, kPercent);
   command
       ->add_option("--rounds", options.rounds,
                    "Runs of the command at each rate, and twice without (default 20)")
@@ -151,7 +146,7 @@ void add_calibrate(CLI::App& app, CalibrateOptions& options) {
       "command "
       "of a second or more.\n\n"
       "Example:\n"
-      "  plimsoll calibrate --overhead 0.5 --rounds 50 -- gzip -9 -c /usr/bin/gdb\n");
+      "  plimsoll calibrate --overhead 0.5% --rounds 50 -- gzip -9 -c /usr/bin/gdb\n");
 }
 
 // What each subcommand was told.
@@ -165,14 +160,14 @@ struct Options {
   StoreCompactOptions store_compact;
   WsmeterOptions wsmeter;
   ExperimentCommands experiment;
-  if (const Status known = config::check_variables(environ); !known) {
-    return report(known.error());
-  }
   AssignOptions assign;
   SymbolOptions symbols;
 };
 
 int run_parsed(const CLI::App& app, const Options& options) {
+  if (const Status known = config::check_variables(environ); !known) {
+    return report(known.error());
+  }
   Status done;
   if (options.views.is_given()) {
     done = options.views.run();

@@ -49,21 +49,15 @@ void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
       ->type_name("TIME");
   command->add_option("--ratio", config.ratio, "What performance is (default: ipc); higher is better")
       ->type_name("NUM/DEN");
-  auto* margin =
-      command->add_option("--margin-percent", config.margin_percent, "Margin that is wanted (default 1)")
-          ->type_name("PERCENT")
-          ->check(CLI::Range(1e-6, 1000.0));
-  auto* detect = command
-                     ->add_option("--detect-percent", config.detect_percent,
-                                  "In its place: a change that is to be found")
-                     ->type_name("PERCENT")
-                     ->check(CLI::Range(1e-6, 1000.0))
+  constexpr double kPercent = 100;
+  constexpr ShareRange kShares{1e-8, 10};
+  auto* margin = add_share(*command, "--margin", config.margin_percent, "Margin that is wanted (default 1%)",
+                           kShares, kPercent);
+  auto* detect = add_share(*command, "--detect", config.detect_percent,
+                           "In its place: a change that is to be found", kShares, kPercent)
                      ->excludes(margin);
-  command
-      ->add_option("--power-percent", config.power_percent,
-                   "Probability with which that change is to be found (default 95)")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(50.0, 99.0))
+  add_share(*command, "--power", config.power_percent,
+            "Probability with which that change is to be found (default 95%)", {0.5, 0.99}, kPercent)
       ->needs(detect);
   command->add_option("--least", config.least, "Instances of each job at least (default 4)")
       ->type_name("N")
@@ -72,7 +66,7 @@ void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
       "Example:\n"
       "  plimsoll experiment define pages.toml --feature \"huge pages for the allocator\" --control "
       "revision=41 "
-      "--test revision=42 --detect-percent 1\n");
+      "--test revision=42 --detect 1%\n");
 }
 
 void add_plan(CLI::App& experiment, ExperimentPlanOptions& options) {

@@ -74,7 +74,7 @@ void add_fleet_tables(CLI::App& command, FleetTables& tables) {
           "CSV with the columns job, quota and perhaps instances, cost (with --data or --server: in place of "
           "the quotas that daemons tell)")
       ->type_name("FILE");
-  add_source(command, tables.rows.source);
+  add_source(command, tables.rows.source, [&tables] { return tables.performance.empty(); });
   add_filters(command, tables.rows.parameters);
   add_parameter(command, "--ratio", "ratio", tables.rows.parameters,
                 "With --data or --server: what performance is, two events or ipc (default), exact-ipc; "

@@ -9,18 +9,15 @@ namespace plimsoll::cli {
 
 namespace {
 
+constexpr ShareRange kShares{1e-9, 1e3};
+
 void add_detect(CLI::App& command, double& effect, double& power) {
   auto* detect =
-      command
-          .add_option("--detect", effect,
-                      "In place of --margin: an effect that is to be found, as a share of the metric")
-          ->type_name("SHARE")
-          ->check(CLI::Range(1e-9, 1e3))
+      add_share(command, "--detect", effect,
+                "In place of --margin: an effect that is to be found, as a share of the metric", kShares)
           ->excludes("--margin");
-  command
-      .add_option("--power", power, "Probability with which --detect's effect is to be found (default 0.95)")
-      ->type_name("P")
-      ->check(CLI::Range(0.5, 0.999999))
+  add_share(command, "--power", power,
+            "Probability with which --detect's effect is to be found (default 95%)", {0.5, 0.999999})
       ->needs(detect);
 }
 
@@ -34,12 +31,9 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
           "(\"-\": standard input)")
       ->type_name("FILE")
       ->required();
-  command
-      ->add_option(
-          "--margin", plan.request.margin,
-          "Margin of error that the quota-weighted metric is to have, as a share of it (0.03 for 3 %)")
-      ->type_name("SHARE")
-      ->check(CLI::Range(1e-9, 1e3));
+  add_share(*command, "--margin", plan.request.margin,
+            "Margin of error that the quota-weighted metric is to have, as a share of it (3% or 0.03)",
+            kShares);
   add_detect(*command, plan.request.detect, plan.request.power);
   command
       ->add_option("--budget", plan.request.budget,
@@ -74,11 +68,11 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
   command->footer(
       "Weights are shares of the quota; cost is that of observing one instance, by default its quota.\n"
       "Examples:\n"
-      "  plimsoll wsmeter plan --table jobs.csv --margin 0.03\n"
-      "  plimsoll wsmeter plan --table jobs.csv --margin 0.01 --finite --json\n"
+      "  plimsoll wsmeter plan --table jobs.csv --margin 3%\n"
+      "  plimsoll wsmeter plan --table jobs.csv --margin 1% --finite --json\n"
       "  plimsoll wsmeter plan --table jobs.csv --budget 200                     which margin that buys\n"
       "  plimsoll wsmeter plan --table jobs.csv --curve --csv                    to draw\n"
-      "  plimsoll wsmeter baseline --data DIR --csv | plimsoll wsmeter plan --table - --margin 0.02\n");
+      "  plimsoll wsmeter baseline --data DIR --csv | plimsoll wsmeter plan --table - --margin 2%\n");
 }
 
 void add_platforms(CLI::App& command, std::string& current, std::string& other) {
@@ -119,27 +113,21 @@ void add_evaluate(CLI::App& wsmeter, WsmeterEvaluateOptions& options) {
       "--finite", request.method.is_finite_population,
       "Each job's instances (column instances, else those of the current platform) are all that is "
       "asked about");
-  command
-      ->add_option("--margin", request.margin,
-                   "Margin that the metric is to have: says what more to observe where it has not")
-      ->type_name("SHARE")
-      ->check(CLI::Range(1e-9, 1e3));
+  add_share(*command, "--margin", request.margin,
+            "Margin that the metric is to have: says what more to observe where it has not", kShares);
   add_forms(*command, options.form);
   command->footer(
       "Example:\n"
       "  plimsoll wsmeter evaluate --performance fleet.csv --test test.csv --jobs jobs.csv --current old "
-      "--new new --margin 0.01\n");
+      "--new new --margin 1%\n");
 }
 
 void add_feature(CLI::App& command, query::ValidationRequest& request) {
   command.add_option("--scale", request.scale, "Multiplies the new platform's performance by it")
       ->type_name("X")
       ->check(CLI::Range(1e-3, 1e3));
-  command
-      .add_option("--on", request.share,
-                  "Share of the quota, of random jobs, that --scale applies to (default 1)")
-      ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 1.0));
+  add_share(command, "--on", request.share,
+            "Share of the quota, of random jobs, that --scale applies to (default 100%)", {0, 1});
 }
 
 void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
@@ -151,9 +139,7 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
   command->add_option("--trials", request.trials, "Test clusters that are drawn (default 2000)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
-  command->add_option("--margin", options.margin, "Margin that test clusters are planned for")
-      ->type_name("SHARE")
-      ->check(CLI::Range(1e-9, 1e3));
+  add_share(*command, "--margin", options.margin, "Margin that test clusters are planned for", kShares);
   add_detect(*command, options.detect, options.power);
   command->add_option("--least", request.goal.least, "Instances of each job at least (default 4)")
       ->type_name("N")
@@ -170,9 +156,9 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
   add_forms(*command, options.form);
   command->footer(
       "Examples:\n"
-      "  plimsoll wsmeter validate --performance p.csv.gz --jobs jobs.csv --current A --new B --margin 0.02\n"
-      "  plimsoll wsmeter validate --performance p.csv.gz --jobs jobs.csv --current A --new A --detect 0.01 "
-      "--scale 1.05 --on 0.2\n");
+      "  plimsoll wsmeter validate --performance p.csv.gz --jobs jobs.csv --current A --new B --margin 2%\n"
+      "  plimsoll wsmeter validate --performance p.csv.gz --jobs jobs.csv --current A --new A --detect 1% "
+      "--scale 1.05 --on 20%\n");
 }
 
 void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
@@ -187,11 +173,8 @@ void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
   command->add_option("--least", request.least, "Instances of a job, for it to be covered (default 4)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  command
-      ->add_option("--coverage", request.coverage,
-                   "Share of the quota that covered jobs are to have (default 0.9)")
-      ->type_name("SHARE")
-      ->check(CLI::Range(1e-6, 1.0));
+  add_share(*command, "--coverage", request.coverage,
+            "Share of the quota that covered jobs are to have (default 90%)", {1e-6, 1});
   command
       ->add_option("--tries", request.tries,
                    "Clusters of random machines, of which the best is shown (default 1000)")
@@ -205,7 +188,7 @@ void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
       "be\nmoved one by one.\n"
       "Example:\n"
       "  plimsoll wsmeter cluster --performance fleet.csv --jobs jobs.csv --current old --least 4 --coverage "
-      "0.8\n");
+      "80%\n");
 }
 
 void add_observations(CLI::App& wsmeter, TableOptions& options) {

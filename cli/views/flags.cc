@@ -1,8 +1,33 @@
 #include "cli/views/flags.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "base/share.h"
 
 namespace plimsoll::cli {
+namespace {
+
+CLI::Option* add_share(CLI::App& command, const std::string& flag, const std::string& help, ShareRange range,
+                       const std::function<void(double)>& set) {
+  const auto share_within = [range](const std::string& text) {
+    const auto share = parse_share(text);
+    return share && *share >= range.low && *share <= range.high ? share : std::nullopt;
+  };
+  return command
+      .add_option_function<std::string>(
+          flag, [set, share_within](const std::string& text) { set(share_within(text).value_or(0)); }, help)
+      ->type_name("SHARE")
+      ->check([range, share_within](const std::string& text) {
+        return share_within(text) ? std::string()
+                                  : fmt::format("\"{}\" is no share from {:g}% to {:g}%, such as 3% or 0.03",
+                                                text, 100 * range.low, 100 * range.high);
+      });
+}
+
+}  // namespace
 
 CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std::string& name,
                            query::Parameters& parameters, const std::string& help) {
@@ -19,8 +44,21 @@ CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std
       ->take_all();
 }
 
-void add_source(CLI::App& command, AnswerSource& source) {
-  auto* server = command.add_option("--server", source.server, "Ask this server")->type_name("ADDR");
+CLI::Option* add_share(CLI::App& command, const std::string& flag, double& target, const std::string& help,
+                       ShareRange range, double unit) {
+  return add_share(command, flag, help, range, [&target, unit](double share) { target = share * unit; });
+}
+
+CLI::Option* add_share(CLI::App& command, const std::string& flag, std::optional<double>& target,
+                       const std::string& help, ShareRange range) {
+  return add_share(command, flag, help, range, [&target](double share) { target = share; });
+}
+
+void add_source(CLI::App& command, AnswerSource& source, const std::function<bool()>& needs_source) {
+  auto* server = command
+                     .add_option("--server", source.server,
+                                 "Ask this server (default: the one in PLIMSOLL_SERVER, without --data)")
+                     ->type_name("ADDR");
   auto* data = command.add_option("--data", source.data_dir, "Read this data directory")->type_name("DIR");
   server->excludes(data);
   command
@@ -34,6 +72,13 @@ void add_source(CLI::App& command, AnswerSource& source) {
           "File of those who sign the server's certificate, in PEM (default: whom this machine trusts)")
       ->envname("PLIMSOLL_SERVER_CA")
       ->type_name("FILE");
+  // CLI11's own way with variables would take it for a --server that excludes --data.
+  command.parse_complete_callback([&source, needs_source] {
+    const char* const usual = std::getenv("PLIMSOLL_SERVER");
+    if (usual != nullptr && !is_named(source) && (!needs_source || needs_source())) {
+      source.server = usual;
+    }
+  });
 }
 
 void add_forms(CLI::App& command, query::TableForm& form) {

@@ -1,6 +1,8 @@
 // The flags that subcommands that ask have in common. Those of a view are handed on as parameters: a name and a text each.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "cli/views/answer_source.h"
@@ -18,8 +20,19 @@ namespace plimsoll::cli {
 CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std::string& name,
                            query::Parameters& parameters, const std::string& help);
 
-// --server, --data, --token-file, --server-ca
-void add_source(CLI::App& command, AnswerSource& source);
+// A flag for a share, "3%" or "0.03" (base/share.h), from `low` to `high`. What it is set to is times `unit`: 100 for percentages.
+struct ShareRange {
+  double low = 0;
+  double high = 1;
+};
+CLI::Option* add_share(CLI::App& command, const std::string& flag, double& target, const std::string& help,
+                       ShareRange range, double unit = 1);
+CLI::Option* add_share(CLI::App& command, const std::string& flag, std::optional<double>& target,
+                       const std::string& help, ShareRange range);
+
+// --server, --data, --token-file, --server-ca. Where neither of the first two is given, the server is the one that PLIMSOLL_SERVER names, if
+// `needs_source` says once all is parsed that the command cannot do without; absent: it never can.
+void add_source(CLI::App& command, AnswerSource& source, const std::function<bool()>& needs_source = {});
 // --json, --csv
 void add_forms(CLI::App& command, query::TableForm& form);
 // --event

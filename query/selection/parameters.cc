@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/share.h"
 #include "base/suggest.h"
 #include "base/time.h"
 
@@ -181,15 +182,11 @@ Parameter number_parameter(std::string_view name, double low, double high, doubl
 
 Parameter share_parameter(std::string_view name, double& share) {
   return {name, [name, &share](const std::string& text) -> Status {
-            std::string_view number = text;
-            const bool is_percentage = number.ends_with('%');
-            number.remove_suffix(is_percentage ? 1 : 0);
-            const double parsed = parse<double>(number).value_or(-1) / (is_percentage ? 100 : 1);
-            const bool is_share = parsed >= 0 && parsed <= 1;  // a NaN is none
-            if (!is_share) {
+            const auto parsed = parse_share(text);
+            if (!parsed || *parsed > 1) {
               return invalid_parameter(name, text, "a share, such as 0.5% or 0.005");
             }
-            share = parsed;
+            share = *parsed;
             return {};
           }};
 }

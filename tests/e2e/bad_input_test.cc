@@ -223,6 +223,41 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                  });
 }
 
+Finished run_with(const std::string& variable, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"/usr/bin/env", variable});
+  arguments[2] = program(arguments[2]);
+  return run(arguments);
+}
+
+TEST(Variables, ThatNobodyReadsAreRefused) {
+  for (const char* name : {"plimsoll", "plimsolld"}) {
+    const Finished refused =
+        run_with("PLIMSOLL_SERVER_DTA=/srv", {name, name == std::string("plimsoll") ? "demo" : "probe"});
+    EXPECT_EQ(refused.status, 2) << name;
+    EXPECT_EQ(refused.out, "") << name;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("the environment sets PLIMSOLL_SERVER_DTA, which nothing reads"),
+                                   HasSubstr("did you mean PLIMSOLL_SERVER_DATA?")));
+  }
+}
+
+TEST(Variables, NameTheServerThatIsAskedWhereNoneIsGiven) {
+  const TemporaryFolder folder;
+  write(folder / "good", wire::encode(make_profile({.seed = 1, .stacks = "of_server 3\n"})));
+  write(folder / "other", wire::encode(make_profile({.seed = 2, .stacks = "of_folder 3\n"})));
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", folder / "good"}).status, 0);
+  ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "other-data", folder / "other"}).status, 0);
+  TestServer server(folder / "data");
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  const std::string usual = "PLIMSOLL_SERVER=" + server.address();
+  EXPECT_THAT(run_with(usual, {"plimsoll", "top", "--csv"}).out, HasSubstr("of_server"));
+  EXPECT_THAT(run_with(usual, {"plimsoll", "top", "--csv", "--data", folder / "other-data"}).out,
+              HasSubstr("of_folder"));
+  EXPECT_THAT(run_with("PLIMSOLL_SERVER=" + free_address(),
+                       {"plimsoll", "top", "--server", server.address(), "--csv"})
+                  .out,
+              HasSubstr("of_server"));
+}
+
 // Questions by HTTP are refused as those on the command line are.
 TEST(BadCommandLines, AreExplainedByTheServer) {
   const TemporaryFolder folder;

@@ -40,7 +40,7 @@ class Calibrate : public ::testing::Test {
 
 TEST_F(Calibrate, ProposesTheHighestPermittedRate) {
   const Finished finished =
-      calibrate({"--rates", "99,19,99", "--rounds", "5", "--overhead", "100", "--cpu", "--json"},
+      calibrate({"--rates", "99,19,99", "--rounds", "5", "--overhead", "100%", "--cpu", "--json"},
                 {"/bin/sh", "-c", kWork});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto document = nlohmann::json::parse(finished.out);
@@ -59,7 +59,7 @@ TEST_F(Calibrate, ProposesTheHighestPermittedRate) {
 }
 
 TEST_F(Calibrate, SaysWhatEachRateCosts) {
-  const Finished finished = calibrate({"--rates", "19,49", "--rounds", "5", "--overhead", "100", "--cpu"},
+  const Finished finished = calibrate({"--rates", "19,49", "--rounds", "5", "--overhead", "100%", "--cpu"},
                                       {"/bin/sh", "-c", kWork});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, StartsWith("CPU time of /bin/sh -c " + kWork +
@@ -71,7 +71,7 @@ TEST_F(Calibrate, SaysWhatEachRateCosts) {
 
 TEST_F(Calibrate, PermitsNothingThatIsNotSurelyHarmless) {
   const Finished finished = calibrate(
-      {"--rates", "19", "--rounds", "2", "--overhead", "0.001", "--confidence", "99.99"}, {"/bin/true"});
+      {"--rates", "19", "--rounds", "2", "--overhead", "0.001%", "--confidence", "99.99%"}, {"/bin/true"});
   EXPECT_EQ(finished.status, 1);
   EXPECT_THAT(finished.out, HasSubstr("This machine is restless"));
   EXPECT_THAT(finished.err, HasSubstr("no rate is permitted: at 19 Hz the command may take "));

@@ -181,8 +181,8 @@ TEST_F(Wsmeter, AnExperimentGoesFromItsDefinitionToAReport) {
                                         "platform=new",
                                         "--since",
                                         "2023-11-14T22:00:00Z",
-                                        "--margin-percent",
-                                        "1"};
+                                        "--margin",
+                                        "1%"};
   EXPECT_THAT(said(define), HasSubstr("plimsoll experiment plan"));
   EXPECT_THAT(refused(define), HasSubstr("is there already"));
   EXPECT_THAT(refused({"experiment", "define", folder_ / "other.toml", "--feature", "x", "--control",
@@ -253,7 +253,7 @@ TEST_F(Wsmeter, ADefinitionThatIsNoneIsNotWritten) {
   EXPECT_THAT(refused_with({"--control", "platform=old", "--test", "job=\xff"}), HasSubstr("none.toml"));
   EXPECT_THAT(refused_with(with({"--since", "soon"})), HasSubstr("\"soon\" is no time"));
   EXPECT_THAT(refused_with(with({"--ratio", "speed"})), HasSubstr("speed"));
-  EXPECT_THAT(refused_with(with({"--margin-percent", "nan"})), HasSubstr("margin_percent"));
+  EXPECT_THAT(refused_with(with({"--margin", "nan"})), HasSubstr("\"nan\" is no share"));
   EXPECT_THAT(refused({"experiment", "define", std::string(300, 'x'), "--feature", "x", "--control",
                        "platform=old", "--test", "platform=new"}),
               HasSubstr("xxx"));
