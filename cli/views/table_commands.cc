@@ -55,7 +55,8 @@ std::string top_footer() {
 }
 
 void add_neighbour_flags(CLI::App& command, query::Parameters& parameters) {
-  add_parameter(command, "function", "function", parameters, "The function's name, as top shows it")
+  add_parameter(command, "function", "function", parameters,
+                "The function's name, as top shows it, or ~REGEX for all whose names match")
       ->type_name("FUNCTION");
   add_parameter(command, "--of", "of", parameters,
                 "In its place, a filter on frames, for all functions that it matches: binary=libz.so.1, "
@@ -71,7 +72,7 @@ std::string neighbour_footer() {
          "calls itself, callers are those of "
          "its\noutermost frame, callees those of its innermost.\n"
          "Examples:\n"
-         "  plimsoll callers --data DIR memcpy                       who has memory copied\n"
+         "  plimsoll callers --data DIR '~^__memcpy'                 who has memory copied\n"
          "  plimsoll callees --data DIR parse --where job=search     what parsing spends its time in\n"
          "  plimsoll callers --data DIR --of binary=libz.so.1        who compresses\n";
 }
@@ -165,7 +166,7 @@ std::string series_footer() {
          "by hour\n"
          "  plimsoll series --data DIR --by job --measure rate                  what each job takes of a "
          "machine\n"
-         "  plimsoll series --data DIR --by event --measure rate --csv          all of it, to draw\n";
+         "  plimsoll series --data DIR --by platform --measure rate --csv       all of it, to draw\n";
 }
 
 void add_stability_flags(CLI::App& command, query::Parameters& parameters) {

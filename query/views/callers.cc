@@ -1,6 +1,9 @@
 #include "query/views/callers.h"
 
+#include <algorithm>
 #include <array>
+#include <functional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +15,11 @@
 namespace plimsoll::query {
 namespace {
 
+// "memcpy", or "~memcpy" for all that match.
+Result<Predicate> predicate_of_function(const std::string& text) {
+  return text.starts_with('~') ? Predicate::parse("function=" + text) : Predicate::equal_to("function", text);
+}
+
 // Either of them says which function.
 Parameter function_parameter(std::string_view name, std::optional<Predicate>& of) {
   return {name, [name, &of](const std::string& text) -> Status {
@@ -19,9 +27,7 @@ Parameter function_parameter(std::string_view name, std::optional<Predicate>& of
               return with_field(fail(ErrorCode::kInvalid, "one function, or one filter, can be asked for"),
                                 std::string(name));
             }
-            const auto predicate = name == "function"
-                                       ? Result<Predicate>(Predicate::equal_to("function", text))
-                                       : Predicate::parse(text);
+            const auto predicate = name == "function" ? predicate_of_function(text) : Predicate::parse(text);
             if (!predicate) {
               return with_field(propagate(predicate), std::string(name));
             }
@@ -36,7 +42,7 @@ Parameter function_parameter(std::string_view name, std::optional<Predicate>& of
 }
 
 Result<CallersRequest> parse(Neighbour neighbour, const Parameters& parameters, int64_t now_ns) {
-  CallersRequest request{.selection = {}, .neighbour = neighbour, .of = {}};
+  CallersRequest request{.selection = {}, .neighbour = neighbour, .of = {}, .name = {}};
   std::optional<Predicate> of;
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
@@ -50,6 +56,10 @@ Result<CallersRequest> parse(Neighbour neighbour, const Parameters& parameters, 
         fail(ErrorCode::kInvalid, "say of which function: its name, or a filter on frames (of)"), "function");
   }
   request.of = *of;
+  const bool is_of_function = std::ranges::find(parameters, "function", [](const auto& parameter) {
+                                return parameter.first;
+                              }) != parameters.end();
+  request.name = is_of_function ? of->wanted() : "";
   return request;
 }
 
@@ -58,8 +68,54 @@ std::unexpected<Error> not_found(const CallersRequest& request, const Snapshot& 
   const auto why = why_no_match(request.of, snapshot);
   return with_hint(
       with_field(fail(ErrorCode::kNotFound, "no selected stack has {}", request.of.text()), "function"),
-      why ? *why + "; \"plimsoll top\" shows which there are, function=~NAME finds a part of a name"
+      why ? *why + "; \"plimsoll top\" shows which there are, ~NAME finds a part of a name"
           : "other stacks do: look at the filters (where) and times (since, until)");
+}
+
+// What the linker chose, or the compiler made of a function, goes by another name.
+struct Namesake {
+  std::string name;
+  double share = 0;
+};
+
+// The functions with more than the one that is asked for, whose names contain its name. By their total.
+Status note_namesakes(const CallersRequest& request, const Snapshot& snapshot, Table& table) {
+  const auto all = top({.selection = request.selection,
+                        .ratio = {},
+                        .by = {request.of.dimension()},
+                        .limit = kMaxRows,
+                        .margins = false},
+                       snapshot);
+  if (!all) {
+    return propagate(all, "looking for functions that are called alike");
+  }
+  const size_t share_column = column_of(*all, "total_share");
+  double own_share = 0;
+  std::vector<Namesake> others;
+  for (const std::vector<Value>& row : all->rows) {
+    const auto& name = std::get<std::string>(row[0]);
+    const double share = std::get<double>(row[share_column]);
+    if (name == request.name) {
+      own_share = share;
+    } else if (name.contains(request.name)) {
+      others.push_back({name, share});
+    }
+  }
+  std::erase_if(others, [&](const Namesake& other) { return other.share <= own_share; });
+  std::ranges::sort(others, std::greater<>(), &Namesake::share);
+  if (others.empty()) {
+    return {};
+  }
+  constexpr size_t kShown = 3;
+  std::string shown;
+  for (const Namesake& other : others | std::views::take(kShown)) {
+    shown += fmt::format("{}{} ({:.2f} %)", shown.empty() ? "" : ", ", other.name, 100 * other.share);
+  }
+  const size_t more = others.size() - std::min(others.size(), kShown);
+  table.notes.push_back(fmt::format("{} has {:.2f} % of all; more have {}{}: \"~{}\" means them together",
+                                    request.name, 100 * own_share, shown,
+                                    more > 0 ? fmt::format(" and {} others", more) : "", request.name));
+  return {};
 }
 
 }  // namespace
@@ -83,7 +139,15 @@ Result<Table> callers(const CallersRequest& request, const Snapshot& snapshot) {
   top.by.push_back(
       {request.neighbour == Neighbour::kCaller ? "caller" : "callee", DimensionSource::kStack, ""});
   auto table = top_of_labels(top, labels, snapshot);
-  return table && table->rows.empty() ? not_found(request, snapshot) : std::move(table);
+  if (table && table->rows.empty()) {
+    return not_found(request, snapshot);
+  }
+  if (table && !request.name.empty()) {
+    if (const auto noted = note_namesakes(request, snapshot, *table); !noted) {
+      return propagate(noted);
+    }
+  }
+  return table;
 }
 
 }  // namespace plimsoll::query

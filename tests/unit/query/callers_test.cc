@@ -73,6 +73,32 @@ TEST_F(CallersTest, OfSeveralFunctionsAllThatMatchAreOne) {
             "move 4\n");
 }
 
+TEST_F(CallersTest, ATildeMeansAllThatMatch) {
+  EXPECT_EQ(callers_of({{"function", "~^(walk|visit|copy)$"}}),
+            callers_of({{"of", "function in walk,visit,copy"}}));
+  EXPECT_THAT(ask(parse_callers, {{"function", "~["}}).error().message,
+              HasSubstr("not a regular expression"));
+}
+
+// What is called memcpy in the source is, nearly always, what the linker chose for the processor.
+TEST(Namesakes, WithMoreThanTheFunctionAreNamed) {
+  Fleet fleet;
+  fleet.add({.stacks = "main;load;memcpy 1\n"
+                       "main;__memcpy_avx_unaligned 30\n"
+                       "main;__memcpy_ssse3 3\n"
+                       "main;memory 66\n"});
+  const auto snapshot = Snapshot::load(fleet.path());
+  ASSERT_TRUE(snapshot);
+  const auto table = callers(*parse_callers({{"function", "memcpy"}}, 0), **snapshot);
+  ASSERT_TRUE(table);
+  EXPECT_EQ(brief(*table), "load 1\n");
+  EXPECT_THAT(table->notes,
+              ::testing::Contains("memcpy has 1.00 % of all; more have __memcpy_avx_unaligned (30.00 %), "
+                                  "__memcpy_ssse3 (3.00 %): \"~memcpy\" means them together"));
+  const auto largest = callers(*parse_callers({{"function", "__memcpy_avx_unaligned"}}, 0), **snapshot);
+  EXPECT_THAT(largest->notes, ::testing::Not(::testing::Contains(HasSubstr("means them together"))));
+}
+
 TEST_F(CallersTest, OfNoStackIsItself) {
   EXPECT_EQ(callers_of({{"function", "[no stack]"}}), "[no caller] 3\n");
   EXPECT_EQ(callees_of({{"function", "[no stack]"}}), "[itself] 3\n");
