@@ -8,8 +8,7 @@
 #   scripts/check-tidy.sh '^store/' ...      those whose path matches one of the extended regular expressions
 #
 # Only the last form checks tests: GoogleTest's macros make them take as long as all the rest. What was found clean is not
-# checked again while nothing that clang-tidy reads has changed: delete ~/.cache/plimsoll-tidy (or what PLIMSOLL_TIDY_CACHE
-# names) to do so.
+# checked again while nothing that clang-tidy reads has changed: delete ~/.cache/plimsoll-tidy to do so.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -31,7 +30,7 @@ while (($#)); do
 done
 
 command -v clang-tidy-19 >/dev/null || die "clang-tidy-19 is missing; run scripts/install.sh --tests"
-CACHE=${PLIMSOLL_TIDY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll-tidy}
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll-tidy
 step "configure dev" cmake --preset dev
 # Headers that they make must exist before anything can be parsed.
 step "generate sources" cmake --build build-dev --target generated_sources
