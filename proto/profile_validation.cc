@@ -4,6 +4,7 @@
 
 #include "proto/profile_codec.h"
 #include "proto/sample_validation.h"
+#include "proto/squares.h"
 #include "proto/validation_checks.h"
 
 namespace plimsoll::wire {
@@ -128,6 +129,13 @@ Status check_events(const RawProfile& profile) {
     }
     if (!names.insert(profile.events(i).name()).second) {
       return invalid(path + ".name", "event {} appears twice", profile.events(i).name());
+    }
+  }
+  for (int i = 0; i < profile.events_size(); ++i) {
+    const Event& event = profile.events(i);
+    if (event.kind() == SQUARES && !names.contains(squared_event(event.name()))) {
+      return invalid(fmt::format("events[{}].name", i), "{} is of the squares of no event of the profile",
+                     event.name());
     }
   }
   return {};

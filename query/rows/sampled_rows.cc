@@ -140,7 +140,7 @@ RowSplitter::~RowSplitter() = default;
 
 store::AggregateRequest RowSplitter::measured(store::AggregateRequest request) const {
   if (measures_.squares) {
-    return with_squares(std::move(request));
+    return with_squares(std::move(request), snapshot_);
   }
   request.measures.resize(kValue + 1);
   return request;
@@ -209,8 +209,8 @@ Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
 Result<SampledRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
                                const store::AggregateRequest& request, const OriginUnits& units,
                                const Snapshot& snapshot) {
-  UnitCells whole(with_squares(without_groups(request)), units);
-  store::AggregateRequest by_node = with_squares(without_groups(request));
+  UnitCells whole(with_squares(without_groups(request), snapshot), units);
+  store::AggregateRequest by_node = with_squares(without_groups(request), snapshot);
   by_node.stack_group = std::move(node_of_stack);
   UnitCells parts(std::move(by_node), units);
   if (const Status summed = sum_both(whole, parts, *snapshot.rows); !summed) {

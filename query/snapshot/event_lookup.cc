@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
+#include <ranges>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +50,9 @@ class Lookup {
   FoundEvent called(std::string_view wanted) {
     std::vector<uint32_t> found;
     for (uint32_t id = 1; id < events_.size(); ++id) {
+      if (!events_[id].is_shown()) {
+        continue;
+      }
       if (events_[id].name == wanted) {
         return {id, {}};
       }
@@ -77,7 +80,8 @@ class Lookup {
     // Pairs of branch records are no stacks: they are shown to those who ask for them, or where there is nothing else.
     std::vector<uint32_t> of_samples;
     for (uint32_t id = 1; id < events_.size(); ++id) {
-      if (events_[id].name != wire::kBranchRecords && events_[id].name != wire::kBranchMispredictions) {
+      const std::string& name = events_[id].name;
+      if (events_[id].is_shown() && name != wire::kBranchRecords && name != wire::kBranchMispredictions) {
         of_samples.push_back(id);
       }
     }
@@ -86,8 +90,11 @@ class Lookup {
 
   std::string names() const {
     std::vector<std::string_view> names;
-    std::transform(events_.begin() + 1, events_.end(), std::back_inserter(names),
-                   [](const store::EventEntry& event) { return std::string_view(event.name); });
+    for (const store::EventEntry& event : events_ | std::views::drop(1)) {
+      if (event.is_shown()) {
+        names.emplace_back(event.name);
+      }
+    }
     return fmt::format("{}", fmt::join(names, ", "));
   }
 

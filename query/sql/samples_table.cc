@@ -235,6 +235,9 @@ void SamplesTable::narrow(Key key, const std::vector<bool>& passing, store::RowF
 Result<std::unique_ptr<sqlite::VirtualCursor>> SamplesTable::scan(
     const std::vector<sqlite::Constraint>& constraints, const StopCheck& check) {
   store::RowFilter filter;
+  for (const store::EventEntry& event : snapshot_.dictionaries.events) {
+    filter.events.push_back(event.is_shown());
+  }
   for (const sqlite::Constraint& constraint : constraints) {
     const auto those = passing(constraint, check);
     if (!those) {

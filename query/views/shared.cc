@@ -85,11 +85,14 @@ class SharedQuery {
   }
 
   Status sum() {
-    store::AggregateRequest request = resolved_.request;
+    store::AggregateRequest request = with_squares(resolved_.request, snapshot_);
     by_runner_.add_groups(request);
     request.by_stack = true;
-    const size_t squares = request.measures.size();
-    request.measures.push_back(with_squares(resolved_.request).measures[kSquares]);
+    const size_t samples = request.measures.size();
+    request.measures.push_back(resolved_.request.measures[kSamples]);
+    for (std::vector<double>& of_event : request.measures.back()) {
+      of_event.resize(snapshot_.dictionaries.origins.size());  // rows of squares are no samples
+    }
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
       return with_hint(propagate(cells),
@@ -100,9 +103,9 @@ class SharedQuery {
       const store::CellKey& key = cells->keys[i];
       Runner& runner = runners[RowKey{key.origin, key.workload, key.thread, 0, 0}];
       runner.value += cells->sum(i, kValue);
-      runner.squares += cells->sum(i, squares);
+      runner.squares += cells->sum(i, kSquares);
       sum_ += cells->sum(i, kValue);
-      symbols_.add(key.stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+      symbols_.add(key.stack, cells->sum(i, kValue), cells->sum(i, samples));
     }
     runners_ = runners.size();
     spread(sum_rows(*cells, 1, by_runner_, snapshot_), runners);

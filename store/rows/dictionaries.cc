@@ -19,16 +19,20 @@ Status load_dense(sqlite::Database& database, std::string_view sql, std::vector<
   });
 }
 
-Status load_origin_events(sqlite::Database& database, std::vector<OriginEventEntry>& entries) {
+// Behind the events.
+Status load_origin_events(sqlite::Database& database, Dictionaries& loaded) {
   return sqlite::for_each_row(
       database.query("SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR "
                      "time_running_ns > 0 "
                      "FROM origin_event ORDER BY origin, event"),
       [&](const sqlite::Statement& row) {
-        entries.push_back({static_cast<uint32_t>(row.integer(0)), static_cast<uint32_t>(row.integer(1)),
-                           row.real(2), static_cast<uint64_t>(row.integer(3)),
-                           static_cast<uint64_t>(row.integer(4)), std::string(row.text(5)),
-                           static_cast<uint64_t>(row.integer(6)), row.integer(7) != 0});
+        const auto event = static_cast<uint32_t>(row.integer(1));
+        const bool is_shown = event >= loaded.events.size() || loaded.events[event].is_shown();
+        (is_shown ? loaded.origin_events : loaded.origin_squares)
+            .push_back({static_cast<uint32_t>(row.integer(0)), event, row.real(2),
+                        static_cast<uint64_t>(row.integer(3)), static_cast<uint64_t>(row.integer(4)),
+                        std::string(row.text(5)), static_cast<uint64_t>(row.integer(6)),
+                        row.integer(7) != 0});
       });
 }
 
@@ -158,7 +162,7 @@ Result<Dictionaries> Dictionaries::load_without_stacks(sqlite::Database& databas
                       "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series, "
                       "stratum FROM origin ORDER BY id",
                       loaded.origins, read_origin),
-           load_origin_events(database, loaded.origin_events),
+           load_origin_events(database, loaded),
            load_dense(
                database,
                "SELECT id, job, instance, app, image, build_id, revision, compiler, builder FROM workload "

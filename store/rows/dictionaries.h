@@ -29,6 +29,9 @@ struct EventEntry {
   std::string name;
   wire::Unit unit = wire::UNIT_UNSPECIFIED;
   wire::Kind kind = wire::KIND_UNSPECIFIED;
+
+  // Others are for margins of error alone.
+  bool is_shown() const { return kind != wire::SQUARES; }
 };
 
 // Where and when: one raw profile.
@@ -89,7 +92,8 @@ struct Dictionaries {
   std::vector<MachineEntry> machines{1};
   std::vector<EventEntry> events{1};
   std::vector<OriginEntry> origins{1};
-  std::vector<OriginEventEntry> origin_events;
+  std::vector<OriginEventEntry> origin_events;   // of events that are shown
+  std::vector<OriginEventEntry> origin_squares;  // of the others
   std::vector<WorkloadEntry> workloads{1};
   std::vector<std::string> threads{1};
   std::vector<BinaryEntry> binaries{1};

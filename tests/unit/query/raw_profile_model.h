@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "proto/squares.h"
 #include "query/statistics/design.h"
 #include "query/statistics/linearization.h"
 #include "tests/unit/query/fleet_fixture.h"
@@ -40,6 +41,20 @@ inline std::string random_stack(Random& random) {
   return stack.empty() ? "\"\"" : stack;
 }
 
+// As of a recording whose periods vary: some samples of the first event stand for more than others.
+inline void add_random_squares(Random& random, wire::RawProfile& profile) {
+  std::vector<wire::SquaresOfRow> rows;
+  for (const wire::SampleTable& table : profile.samples()) {
+    for (int i = 0; table.event_size() == 1 && table.event(0) == 0 && i < table.hits_size(); ++i) {
+      rows.push_back({table.thread(i), table.stack(i),
+                      static_cast<double>(table.hits(i)) * static_cast<double>(1 + below(random, 50))});
+    }
+  }
+  wire::add_squares(0, rows, profile);
+  wire::Event& event = *profile.mutable_events(0);
+  event.set_samples(event.hits() == 0 ? 0 : 1 + below(random, event.hits()));
+}
+
 inline wire::RawProfile random_profile(Random& random, uint64_t seed) {
   ProfileSpec spec{.seed = seed,
                    .machine = fmt::format("m{}", below(random, 8)),
@@ -66,6 +81,9 @@ inline wire::RawProfile random_profile(Random& random, uint64_t seed) {
     draw.set_inclusion_probability(static_cast<double>(1 + below(random, 10)) / 10);
     draw.set_interval_ns(static_cast<int64_t>(below(random, 3)) * 30'000'000'000);
   }
+  if (below(random, 3) == 0) {
+    add_random_squares(random, profile);
+  }
   return profile;
 }
 
@@ -84,6 +102,7 @@ struct Sample {
   Unit unit;
   double value = 0;
   double hits = 0;
+  double squares = 0;                        // of what each of its samples stands for
   std::map<std::string, std::string> texts;  // of dimensions that are not of frames
   std::vector<Frame> frames;                 // innermost first; at least one
 };
@@ -222,6 +241,19 @@ inline std::map<std::string, std::string> origin_texts(const wire::RawProfile& p
           {"platform", profile.machine().platform()}};
 }
 
+inline const wire::Event& event_called(const wire::RawProfile& profile, std::string_view name) {
+  const auto found =
+      std::ranges::find(profile.events(), name, [](const wire::Event& event) { return event.name(); });
+  EXPECT_NE(found, profile.events().end()) << name;
+  return *found;
+}
+
+inline bool has_squares(const wire::RawProfile& profile, const wire::Event& event) {
+  return std::ranges::any_of(profile.events(), [&](const wire::Event& other) {
+    return other.kind() == wire::SQUARES && wire::squared_event(other.name()) == event.name();
+  });
+}
+
 inline std::string app_of(const wire::Process& process) {
   const std::string& executable = process.executable();
   return executable.empty() ? process.comm() : executable.substr(executable.rfind('/') + 1);
@@ -238,8 +270,16 @@ inline void add_sample(const wire::RawProfile& profile, const wire::Event& event
   Sample& sample = samples.emplace_back();
   sample.event = event.name();
   sample.unit = unit_of(profile);
-  sample.hits = samples_behind(event, hits);
-  sample.value = static_cast<double>(hits) * scale(event) * weight(profile, event.name(), observed);
+  if (event.kind() == wire::SQUARES) {
+    const wire::Event& of = event_called(profile, wire::squared_event(event.name()));
+    const double value_of_hit = scale(of) * weight(profile, of.name(), observed);
+    sample.event = of.name();
+    sample.squares = static_cast<double>(hits) * scale(event) * value_of_hit * value_of_hit;
+  } else {
+    sample.hits = samples_behind(event, hits);
+    sample.value = static_cast<double>(hits) * scale(event) * weight(profile, event.name(), observed);
+    sample.squares = has_squares(profile, event) ? 0 : sample.value * sample.value / sample.hits;
+  }
   sample.frames = std::move(frames);
   sample.texts = origin_texts(profile);
   sample.texts["job"] = process.job();
@@ -395,7 +435,7 @@ using Sampled = std::map<Unit, Sums>;
 
 inline void add(const Sample& sample, Sampled& sums) {
   sums[sample.unit].value += sample.value;
-  sums[sample.unit].squares += sample.value * sample.value / sample.hits;
+  sums[sample.unit].squares += sample.squares;
 }
 
 inline double sum(const Sampled& sums) {

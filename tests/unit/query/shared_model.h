@@ -39,8 +39,8 @@ struct ExpectedShared {
   }
   double bound_in(const SharedCode& of, const std::string& runner) const {
     const Sums& whole = runners.at(runner);
-    return statistics::wilson_low(std::min(1.0, share_in(of, runner)), whole.value * whole.value / whole.squares,
-                                  3);
+    return statistics::wilson_low(std::min(1.0, share_in(of, runner)),
+                                  whole.value * whole.value / whole.squares, 3);
   }
   double highest_bound(const SharedCode& of) const {
     double highest = 0;
@@ -56,7 +56,7 @@ inline ExpectedShared expected_shared(const SharedQuestion& asked, const std::ve
   asked.question.for_each(samples, [&](const Sample& sample) {
     const std::string& runner = sample.texts.at(asked.across);
     expected.runners[runner].value += sample.value;
-    expected.runners[runner].squares += sample.value * sample.value / sample.hits;
+    expected.runners[runner].squares += sample.squares;
     add(sample, expected.all);
     std::set<std::vector<std::string>> groups;
     for (const Frame& frame : sample.frames) {
