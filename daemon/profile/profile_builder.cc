@@ -5,6 +5,7 @@
 
 #include "daemon/identity/proc_fs.h"
 #include "proto/profile_codec.h"
+#include "proto/squares.h"
 
 namespace plimsoll {
 namespace {
@@ -126,13 +127,27 @@ uint32_t ProfileBuilder::child(uint32_t parent, uint32_t location) {
   return entry->second;
 }
 
-void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
-  total_hits_ += hits;
+uint32_t ProfileBuilder::stack_with_room(uint32_t event, uint32_t thread, uint32_t stack) {
   if (stack != 0 && hits_.size() >= limits_.max_samples && !hits_.contains({event, thread, stack})) {
     count_problem(wire::TABLE_FULL);
-    stack = 0;
+    return 0;
   }
-  hits_[{event, thread, stack}] += hits;
+  return stack;
+}
+
+void ProfileBuilder::add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
+  total_hits_ += hits;
+  hits_[{event, thread, stack_with_room(event, thread, stack)}] += hits;
+}
+
+void ProfileBuilder::add_weighted_sample(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
+  weights_.resize(std::max<size_t>(weights_.size(), event + 1));
+  Weight& weight = weights_[event];
+  weight.differs = weight.differs || (weight.newest != 0 && weight.newest != hits);
+  weight.newest = hits;
+  stack = stack_with_room(event, thread, stack);
+  squares_[{event, thread, stack}] += static_cast<double>(hits) * static_cast<double>(hits);
+  add_hit(event, thread, stack, hits);
 }
 
 void ProfileBuilder::add_count(uint32_t event, uint32_t thread, uint64_t count) {
@@ -195,6 +210,23 @@ void ProfileBuilder::write_samples(wire::RawProfile& profile) const {
   }
 }
 
+void ProfileBuilder::write_squares(wire::RawProfile& profile) const {
+  for (uint32_t event = 0; event < weights_.size(); ++event) {
+    if (!weights_[event].differs) {
+      continue;
+    }
+    std::vector<wire::SquaresOfRow> rows;
+    for (const auto& [key, squares] : squares_) {
+      if (const auto [of, thread, stack] = key; of == event) {
+        rows.push_back({thread, stack, squares});
+      }
+    }
+    std::ranges::sort(rows, {},
+                      [](const wire::SquaresOfRow& row) { return std::pair(row.thread, row.stack); });
+    wire::add_squares(event, rows, profile);
+  }
+}
+
 void ProfileBuilder::write_branches(wire::RawProfile& profile) const {
   if (branches_.empty()) {
     return;
@@ -242,6 +274,7 @@ void ProfileBuilder::finish(wire::RawProfile& profile) {
   }
   write_samples(profile);
   write_branches(profile);
+  write_squares(profile);
   for (const auto& [event, counts] : counts_) {
     profile.mutable_events(static_cast<int>(event))->set_samples(counts);
   }

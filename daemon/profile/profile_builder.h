@@ -51,8 +51,11 @@ class ProfileBuilder {
   // room.
   uint32_t stack(std::span<const uint32_t> leaf_first);
 
-  // A sample. `hits` is over 1 where it stands for more than others of its event.
+  // Samples that stand for as much as all others of their event.
   void add_hit(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits = 1);
+  // A sample that stands for so many hits: where samples of an event differ in that, the profile has an event of their squares besides
+  // (proto/squares.h).
+  void add_weighted_sample(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits);
   // What was counted without samples (WindowCounts); at least 1.
   void add_count(uint32_t event, uint32_t thread, uint64_t count);
 
@@ -85,11 +88,14 @@ class ProfileBuilder {
     uint32_t node;
   };
 
+  // The stack, or 0 where there is no room for another row.
+  uint32_t stack_with_room(uint32_t event, uint32_t thread, uint32_t stack);
   // The node below `parent` for a frame that it calls.
   uint32_t child(uint32_t parent, uint32_t location);
   identity::Workload workload_of(const identity::ProcessIdentity& identity, const std::string& cgroup) const;
   void write_processes(wire::RawProfile& profile) const;
   void write_samples(wire::RawProfile& profile) const;
+  void write_squares(wire::RawProfile& profile) const;
   void write_branches(wire::RawProfile& profile) const;
 
   Limits limits_;
@@ -112,6 +118,13 @@ class ProfileBuilder {
   // most of their outer frames in common, and a node's place among hundreds of thousands is a cache miss.
   std::array<std::vector<PathStep>, 64> recent_paths_;
   boost::unordered_flat_map<SampleKey, uint64_t> hits_;
+  boost::unordered_flat_map<SampleKey, double> squares_;  // of weighted samples
+  // By event: what its newest weighted sample stood for, and whether others stood for something else.
+  struct Weight {
+    uint64_t newest = 0;
+    bool differs = false;
+  };
+  std::vector<Weight> weights_;
   struct BranchCounts {
     uint64_t hits = 0;
     uint64_t mispredicted = 0;

@@ -140,6 +140,9 @@ void EventTally::write_events(wire::RawProfile& profile) const {
 
 void EventTally::scale_hits(wire::RawProfile& profile) const {
   for (wire::SampleTable& table : *profile.mutable_samples()) {
+    if (table.event(0) >= counts_.size()) {
+      continue;  // of squares
+    }
     const Counts& counts = counts_[table.event(0)];
     wire::Event& event = *profile.mutable_events(static_cast<int>(table.event(0)));
     if (counts.periods_differ) {

@@ -156,7 +156,7 @@ class Importer {
     }
     const SampleAssembly::Subject subject = assembly_.find_subject(sample_.record);
     for (const Weight& weight : weights_) {
-      builder_.add_hit(weight.event, subject.thread, subject.stack, weight.occurrences);
+      builder_.add_weighted_sample(weight.event, subject.thread, subject.stack, weight.occurrences);
     }
     assembly_.add_branches(subject.thread, sample_.record.pid, sample_.branches);
     return {};

@@ -57,9 +57,13 @@ inline std::vector<std::string> sample_lines(const wire::RawProfile& profile) {
             location_text(profile, profile.stacks().location(static_cast<int>(node) - 1));
         stack = stack.empty() ? frame : frame + ";" + stack;
       }
-      lines.push_back(fmt::format("{} {}/{} {} {}", profile.events(static_cast<int>(table.event(0))).name(),
-                                  profile.processes(static_cast<int>(thread.process())).pid(), thread.tid(),
-                                  stack, table.hits(row)));
+      const wire::Event& event = profile.events(static_cast<int>(table.event(0)));
+      const bool are_squares = event.kind() == wire::SQUARES;
+      lines.push_back(
+          fmt::format("{} {}/{} {} {}", event.name(),
+                      profile.processes(static_cast<int>(thread.process())).pid(), thread.tid(), stack,
+                      are_squares ? std::llround(static_cast<double>(table.hits(row)) * wire::scale_of(event))
+                                  : static_cast<int64_t>(table.hits(row))));
     }
   }
   std::ranges::sort(lines);

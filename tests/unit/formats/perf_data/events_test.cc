@@ -182,8 +182,10 @@ TEST(RecordedEvents, SamplesThatStandForDifferentAmountsWeighSo) {
                                       .records(sample({.ip = 0x10020, .period = 100}))
                                       .file());
   EXPECT_THAT(event_lines(imported), ElementsAre("cycles: 3 samples, 0 lost, 3 hits, 401 times"));
-  EXPECT_THAT(sample_lines(imported.profile),
-              ElementsAre("cycles 7/7 elf_file_offset:1010 301", "cycles 7/7 elf_file_offset:1020 100"));
+  EXPECT_THAT(
+      sample_lines(imported.profile),
+      ElementsAre("cycles 7/7 elf_file_offset:1010 301", "cycles 7/7 elf_file_offset:1020 100",
+                  "cycles^2 7/7 elf_file_offset:1010 90001", "cycles^2 7/7 elf_file_offset:1020 10000"));
   EXPECT_EQ(wire::scale_of(imported.profile.events(0)), 1);
   EXPECT_EQ(imported.profile.events(0).hits(), 401);
   EXPECT_EQ(imported.profile.events(0).samples(), 3);
@@ -238,7 +240,9 @@ TEST(RecordedEvents, AGroupsCountersGiveValuesToEveryMember) {
   EXPECT_THAT(
       sample_lines(imported.profile),
       ElementsAre("cycles 7/7 elf_file_offset:1010 2", "cycles 7/7 elf_file_offset:1020 1",
-                  "instructions 7/7 elf_file_offset:1010 80", "instructions 7/7 elf_file_offset:1020 400"));
+                  "instructions 7/7 elf_file_offset:1010 80", "instructions 7/7 elf_file_offset:1020 400",
+                  "instructions^2 7/7 elf_file_offset:1010 3400",  // 50^2 + 30^2
+                  "instructions^2 7/7 elf_file_offset:1020 160000"));
 }
 
 TEST(RecordedEvents, WhoseReadingsCannotBeToldApartAreRefused) {
