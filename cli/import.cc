@@ -95,9 +95,10 @@ class Importer {
       fmt::print("{}: imported before\n", path);
       return {};
     }
-    fmt::print("{}: profile {}, {} {}{}\n", path, to_hex(accepted->profile_id), accepted->hits,
-               content->is_raw_profile ? "samples" : "in all values",
-               accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "");
+    fmt::print(
+        "{}: profile {}, {}{}\n", path, to_hex(accepted->profile_id),
+        content->is_raw_profile ? fmt::format("{} samples", accepted->hits) : summary_line(content->events),
+        accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "");
     return {};
   }
 
@@ -118,7 +119,7 @@ class Importer {
       return ToAccept{std::move(*content), true, {}};
     }
     const auto raw = formats::import_profile(as_bytes(*content), labels_of(path));
-    return raw ? Result<ToAccept>(ToAccept{wire::encode(*raw), false, {}}) : propagate(raw);
+    return raw ? Result<ToAccept>(ToAccept{wire::encode(*raw), false, event_reports(*raw)}) : propagate(raw);
   }
 
   Result<ToAccept> read_recording(const std::string& path) {

@@ -13,8 +13,11 @@ namespace plimsoll::cli {
 // What became of one event of a file.
 using EventReport = perf_data::EventTally::Summary;
 
-// Of any raw profile: its samples are its hits.
+// Of any raw profile.
 std::vector<EventReport> event_reports(const wire::RawProfile& profile);
+
+// "300 MB of heap-inuse-bytes in 570 samples, ..."
+std::string summary_line(const std::vector<EventReport>& events);
 
 // A line for each event: {"file", "event", "samples", "lost", "hits", "value", "unit"}, where unit is "count", "ns" or
 // "bytes".

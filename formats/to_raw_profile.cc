@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <cmath>
 #include <optional>
 #include <set>
 
 #include "formats/event_meaning.h"
+#include "formats/sample_counts.h"
+#include "proto/squares.h"
 
 namespace plimsoll::formats {
 namespace {
@@ -23,7 +26,11 @@ bool is_file(std::string_view path) {
 class Converter {
  public:
   Converter(const ApplicationProfile& application, CodePlaces& places, wire::RawProfile& raw)
-      : application_(application), places_(places), raw_(raw) {}
+      : application_(application),
+        places_(places),
+        raw_(raw),
+        counts_(application),
+        weights_(application.types.size()) {}
 
   Status convert() {
     for (const auto step :
@@ -36,6 +43,13 @@ class Converter {
   }
 
  private:
+  // Of a stack and a type of values.
+  struct Sums {
+    uint64_t value = 0;  // in our unit
+    double samples = 0;
+    double squares = 0;
+  };
+
   Status add_events() {
     std::set<std::string> names;
     for (const ValueType& type : application_.types) {
@@ -65,10 +79,11 @@ class Converter {
       wire::NamedFrame& frame = *raw_.add_frames();
       frame.set_function(application_.texts[function.name]);
       frame.set_file(application_.texts[function.file]);
+      frame.set_linkage_name(application_.texts[function.linkage_name]);
       frame.set_line(from.line);
       frame.set_column(from.column);
       frame.set_inlined_into_next(i + 1 < count);
-      name_bytes_ += frame.function().size() + frame.file().size();
+      name_bytes_ += frame.function().size() + frame.file().size() + frame.linkage_name().size();
       if (name_bytes_ > kMaxNameBytes) {
         return std::nullopt;
       }
@@ -113,7 +128,7 @@ class Converter {
     return node;
   }
 
-  Status add_value(int64_t value, size_t type, uint64_t& sum) {
+  Status add_value(int64_t value, double samples, size_t type, Sums& sums) {
     if (value < 0) {
       return with_hint(
           fail(ErrorCode::kUnsupported, "the profile has a {} of {}", meanings_[type].name, value),
@@ -126,8 +141,14 @@ class Converter {
         static_cast<uint64_t>(scaled) > kMaxHits) {
       return fail(ErrorCode::kTooLarge, "the {} of the profile sum to more than 2^56", meanings_[type].name);
     }
-    sum += static_cast<uint64_t>(scaled);
     event.set_hits(event.hits() + static_cast<uint64_t>(scaled));
+    sums.value += static_cast<uint64_t>(scaled);
+    if (value > 0) {
+      const auto weighted = static_cast<double>(scaled);
+      sums.samples += samples;
+      sums.squares += weighted * weighted / samples;
+      weights_[type].add(weighted, samples);
+    }
     return {};
   }
 
@@ -142,7 +163,9 @@ class Converter {
       }
       const auto values = application_.samples.values(sample);
       for (size_t type = 0; type < types; ++type) {
-        if (auto added = add_value(values[type], type, sums_[entry->second * types + type]); !added) {
+        if (auto added = add_value(values[type], counts_.behind(type, values), type,
+                                   sums_[entry->second * types + type]);
+            !added) {
           return added;
         }
       }
@@ -150,6 +173,8 @@ class Converter {
     return {};
   }
 
+  // A hit is a sample where all samples of the type stand for as much; else it is a unit of the value, and how many samples there were,
+  // and the squares of what they stand for, are told besides.
   Status add_rows() {
     const size_t types = application_.types.size();
     wire::SampleTable& table = *raw_.add_samples();
@@ -158,15 +183,37 @@ class Converter {
       wire::Event& event = *raw_.mutable_events(static_cast<int>(type));
       event.set_counter_total(static_cast<double>(event.hits()));
       event.set_lost(0);
+      const auto samples = static_cast<uint64_t>(std::llround(weights_[type].samples()));
+      if (weights_[type].are_whole_and_alike()) {
+        event.set_hits(samples);
+      } else {
+        event.set_samples(std::clamp<uint64_t>(samples, 1, event.hits()));
+      }
     }
     for (size_t row = 0; row < nodes_of_rows_.size(); ++row) {
       table.add_thread(0);
       table.add_stack(nodes_of_rows_[row]);
       for (size_t type = 0; type < types; ++type) {
-        table.add_hits(sums_[row * types + type]);
+        const Sums& sums = sums_[row * types + type];
+        table.add_hits(weights_[type].are_whole_and_alike()
+                           ? static_cast<uint64_t>(std::llround(sums.samples))
+                           : sums.value);
+      }
+    }
+    for (size_t type = 0; type < types; ++type) {
+      if (weights_[type].differ()) {
+        add_squares(type);
       }
     }
     return {};
+  }
+
+  void add_squares(size_t type) {
+    std::vector<wire::SquaresOfRow> rows;
+    for (size_t row = 0; row < nodes_of_rows_.size(); ++row) {
+      rows.push_back({0, nodes_of_rows_[row], sums_[row * application_.types.size() + type].squares});
+    }
+    wire::add_squares(static_cast<uint32_t>(type), rows, raw_);
   }
 
   const ApplicationProfile& application_;
@@ -177,7 +224,9 @@ class Converter {
   boost::unordered_flat_map<uint64_t, uint32_t> nodes_;  // by parent << 32 | location
   boost::unordered_flat_map<uint32_t, size_t> rows_;     // by node of the stack
   std::vector<uint32_t> nodes_of_rows_;
-  std::vector<uint64_t> sums_;  // rows x types
+  std::vector<Sums> sums_;  // rows x types
+  const SampleCounts counts_;
+  std::vector<SampleWeights> weights_;  // by type
 };
 
 }  // namespace

@@ -39,8 +39,8 @@ class OwnMappings : public CodePlaces {
 };
 
 // Adds events, locations, frames, stacks and samples to `raw`, whose process 0 and thread 0 are there. Locations that
-// came with functions are NAMED; the others lie where `places` says. Rows of the same stack become one. Hits are the
-// values themselves, in our units, so that an event's scale is 1.
+// came with functions are NAMED; the others lie where `places` says. Rows of the same stack become one. A hit is a sample
+// where all of a type stand for as much (sample_counts.h), which the scale then says; else a unit of the value, and the scale is 1.
 //
 // kUnsupported for negative values (a difference of two profiles); kTooLarge where the sums or the names have no room
 // in a raw profile.

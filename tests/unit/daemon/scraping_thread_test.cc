@@ -74,7 +74,7 @@ TEST(ScrapingThread, HandsOverValidProfilesOfTheProcessThatAnswers) {
   EXPECT_EQ(profile.processes(0).pid(), static_cast<uint32_t>(::getpid()));
   EXPECT_GT(profile.processes(0).binary_plus_1(), 0);
   EXPECT_EQ(profile.events(1).name(), "heap-inuse-bytes");
-  EXPECT_EQ(profile.events(1).hits(), 9);
+  EXPECT_EQ(profile.events(1).counter_total(), 9);
   EXPECT_EQ(thread.problem(), "");
 }
 

@@ -42,8 +42,11 @@ std::string brief(const wire::RawProfile& raw) {
   for (const wire::SampleTable& table : raw.samples()) {
     for (int i = 0; i < table.hits_size(); ++i) {
       const int row = i / table.event_size();
-      text += fmt::format("{} {}", raw.events(static_cast<int>(table.event(i % table.event_size()))).name(),
-                          table.hits(i));
+      const wire::Event& event = raw.events(static_cast<int>(table.event(i % table.event_size())));
+      const double value = static_cast<double>(table.hits(i)) * wire::scale_of(event);
+      text += fmt::format(
+          "{} {}", event.name(),
+          event.kind() == wire::SQUARES ? std::llround(value) : static_cast<int64_t>(table.hits(i)));
       for (uint32_t node = table.stack(row); node != 0;
            node = raw.stacks().parent(static_cast<int>(node) - 1)) {
         text += " " + location_text(raw.stacks().location(static_cast<int>(node) - 1));
@@ -52,8 +55,10 @@ std::string brief(const wire::RawProfile& raw) {
     }
   }
   for (const wire::Event& event : raw.events()) {
-    text += fmt::format("{} {} {} x{}\n", event.name(), wire::Unit_Name(event.unit()),
-                        wire::Kind_Name(event.kind()), wire::scale_of(event));
+    if (event.kind() != wire::SQUARES) {
+      text += fmt::format("{} {} {} x{}\n", event.name(), wire::Unit_Name(event.unit()),
+                          wire::Kind_Name(event.kind()), wire::scale_of(event));
+    }
   }
   return text;
 }
@@ -76,6 +81,8 @@ TEST(ImportProfile, LockWaitsBecomeRowsOfOneProcess) {
             "lock-wait-ns 100 /srv/server+0x2000 /srv/server+0x3000\n"
             "lock-contentions 1 JIT:0x8\n"
             "lock-wait-ns 5 JIT:0x8\n"
+            "lock-wait-ns^2 3600 /srv/server+0x2000 /srv/server+0x3000\n"  // 2 x 40^2 + 20^2
+            "lock-wait-ns^2 25 JIT:0x8\n"
             "lock-contentions COUNT DELTA x1\n"
             "lock-wait-ns NANOSECONDS DELTA x1\n");
   EXPECT_EQ(raw.machine().id(), "import");
@@ -92,11 +99,25 @@ TEST(ImportProfile, LocationsWithFunctionsKeepTheirNames) {
             "heap-inuse-bytes 300 /srv/server+0x2234 main\n"
             "heap-inuse-objects 1 parse\n"
             "heap-inuse-bytes 50 parse\n"
+            "heap-inuse-objects^2 15730 /srv/server+0x2234 main\n"
+            "heap-inuse-objects^2 10486 parse\n"
+            "heap-inuse-bytes^2 157301400 /srv/server+0x2234 main\n"
+            "heap-inuse-bytes^2 26215650 parse\n"
             "heap-inuse-objects COUNT SNAPSHOT x1\n"
             "heap-inuse-bytes BYTES SNAPSHOT x1\n");
   EXPECT_EQ(raw.binaries(0).identity_kind(), wire::GNU_BUILD_ID);
   EXPECT_EQ(raw.window().start().wall_ns(), 1'700'000'000'000'000'000);
   EXPECT_EQ(raw.events(1).mean_period(), 524288);
+}
+
+// Of objects as small as these one in thousands is sampled: 3 of 100 bytes are 3 (1 - e^(-100/524288)) samples.
+TEST(ImportProfile, OfAHeapTheSampledObjectsAreTheSamples) {
+  const wire::RawProfile raw = imported(pprof_heap().SerializeAsString());
+  EXPECT_EQ(raw.events(0).samples(), 1);
+  EXPECT_EQ(raw.events(1).samples(), 1);
+  pprof::Profile large = pprof_heap();
+  large.set_period(100);
+  EXPECT_EQ(imported(large.SerializeAsString()).events(1).samples(), 2) << "3 x 0.632 + 1 x 0.393";
 }
 
 TEST(ImportProfile, InliningIsKept) {
