@@ -45,6 +45,7 @@ struct Mapping {
 struct Function {
   uint32_t name = 0;  // indexes into texts
   uint32_t file = 0;
+  uint32_t linkage_name = 0;  // an empty text: not told
 };
 
 struct Frame {
@@ -92,6 +93,10 @@ struct ApplicationProfile {
   int64_t time_ns = 0;      // wall clock, when it began; 0: unknown
   int64_t duration_ns = 0;  // 0: unknown, or a moment
   uint64_t discarded = 0;   // samples that the application had no room for
+  uint64_t labelled = 0;    // samples with labels, which are left out
+  // Regular expressions of names that nobody wants to see, with all that they call, and of exceptions; empty: none. Of pprof.
+  std::string drop_frames = {};
+  std::string keep_frames = {};
 };
 
 }  // namespace plimsoll::formats

@@ -90,6 +90,9 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   if (auto added = add_samples(*application, places, raw); !added) {
     return propagate(added);
   }
+  if (application->labelled != 0) {
+    raw.add_notes(fmt::format("{} samples have labels, which are left out", application->labelled));
+  }
   if (application->discarded != 0) {
     raw.add_notes(fmt::format("the application had no room for {} samples", application->discarded));
   }

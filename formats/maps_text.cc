@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/hex.h"
+#include "base/mapped_path.h"
 #include "base/printable.h"
 #include "formats/text_scanner.h"
 
@@ -41,12 +42,7 @@ bool take_proc_maps_tail(TextScanner& line, Mapping& mapping) {
     return false;
   }
   mapping.file_offset = *offset;
-  std::string_view path = line.rest();
-  constexpr std::string_view kDeleted = " (deleted)";
-  if (path.ends_with(kDeleted)) {
-    path.remove_suffix(kDeleted.size());
-  }
-  mapping.path = path;
+  mapping.path = without_deleted(line.rest());
   return true;
 }
 

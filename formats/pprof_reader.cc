@@ -9,7 +9,9 @@
 #include <limits>
 
 #include "base/hex.h"
+#include "base/mapped_path.h"
 #include "base/printable.h"
+#include "formats/drop_frames.h"
 #include "formats/gzip.h"
 #include "proto/pprof.pb.h"
 
@@ -108,9 +110,9 @@ class PprofReader {
 
   Result<ApplicationProfile> read() {
     read_texts();
-    for (const auto step :
-         {&PprofReader::read_types, &PprofReader::read_mappings, &PprofReader::read_functions,
-          &PprofReader::read_locations, &PprofReader::read_samples, &PprofReader::read_header}) {
+    for (const auto step : {&PprofReader::read_types, &PprofReader::read_mappings,
+                            &PprofReader::read_functions, &PprofReader::read_locations,
+                            &PprofReader::read_samples, &PprofReader::read_header, &PprofReader::drop}) {
       if (auto done = (this->*step)(); !done) {
         return propagate(done);
       }
@@ -198,7 +200,7 @@ class PprofReader {
       // Go writes its own build ID here, which is no hexadecimal number and names no file that we could look up.
       const auto identity = from_hex(profile_.texts[*build_id]);
       profile_.mappings.push_back({message.memory_start(), message.memory_limit(), message.file_offset(),
-                                   profile_.texts[*path],
+                                   std::string(without_deleted(profile_.texts[*path])),
                                    identity && identity->size() <= kMaxBuildIdBytes ? *identity : ""});
       return {};
     };
@@ -216,7 +218,7 @@ class PprofReader {
       if (!functions_.add(message.id())) {
         return corrupt(field + ".id", "function {} appears twice, or is 0", message.id());
       }
-      profile_.functions.push_back({*name != 0 ? *name : *system_name, *file});
+      profile_.functions.push_back({*name != 0 ? *name : *system_name, *file, *system_name});
       return {};
     };
     return for_each<pprof::Function>(pprof::Profile::kFunctionFieldNumber, "function", take);
@@ -283,6 +285,7 @@ class PprofReader {
                     limits_.max_stack_entries);
       }
       profile_.samples.add(stack, std::span(message.value().data(), profile_.types.size()));
+      profile_.labelled += message.label_size() > 0 ? 1 : 0;
       return {};
     };
     return for_each<pprof::Sample>(pprof::Profile::kSampleFieldNumber, "sample", take);
@@ -292,6 +295,13 @@ class PprofReader {
     profile_.time_ns = std::max<int64_t>(0, number(pprof::Profile::kTimeNanosFieldNumber));
     profile_.duration_ns = std::max<int64_t>(0, number(pprof::Profile::kDurationNanosFieldNumber));
     profile_.period = std::max<int64_t>(0, number(pprof::Profile::kPeriodFieldNumber));
+    const auto drop = text(number(pprof::Profile::kDropFramesFieldNumber), "drop_frames");
+    const auto keep = text(number(pprof::Profile::kKeepFramesFieldNumber), "keep_frames");
+    if (!drop || !keep) {
+      return !drop ? propagate(drop) : propagate(keep);
+    }
+    profile_.drop_frames = profile_.texts[*drop];
+    profile_.keep_frames = profile_.texts[*keep];
     const auto take = [this](const pprof::ValueType& message, const std::string& field) -> Status {
       auto type = value_type(message, field);
       if (!type) {
@@ -302,6 +312,8 @@ class PprofReader {
     };
     return for_each<pprof::ValueType>(pprof::Profile::kPeriodTypeFieldNumber, "period_type", take);
   }
+
+  Status drop() { return drop_frames(profile_); }
 
   const Parts& parts_;
   const Limits& limits_;

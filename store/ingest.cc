@@ -13,6 +13,7 @@
 #include "store/frames/bindings.h"
 #include "store/rows/row_builder.h"
 #include "store/rows/segment.h"
+#include "symbolizer/names/demangle.h"
 
 namespace plimsoll::store {
 namespace {
@@ -21,16 +22,25 @@ namespace {
 constexpr uint64_t kMaxBatchProfiles = 256;
 constexpr size_t kMaxBatchRows = 4'000'000;
 
+// A function that an application calls by its linkage name is to be the one that symbols have: the same name, the same row.
+Frame frame_of(const wire::NamedFrame& named) {
+  const bool is_mangled = symbolizer::is_mangled(named.function());
+  const bool is_as_linked = is_mangled || named.function() == named.linkage_name();
+  const bool lacks_linkage_name = named.linkage_name().empty() && is_mangled;
+  return {.function = is_as_linked ? symbolizer::display_name(named.function()) : named.function(),
+          .file = named.file(),
+          .line = named.line(),
+          .linkage_name = lacks_linkage_name ? named.function() : named.linkage_name(),
+          .column = named.column(),
+          .is_inlined = named.inlined_into_next()};
+}
+
 Status bind_named(sqlite::Database& database, const std::vector<NamedLocation>& named) {
   std::vector<Binding> bindings;
   for (const NamedLocation& location : named) {
     Binding binding{location.location, {}};
     for (const wire::NamedFrame& frame : location.frames) {
-      binding.frames.push_back({.function = frame.function(),
-                                .file = frame.file(),
-                                .line = frame.line(),
-                                .column = frame.column(),
-                                .is_inlined = frame.inlined_into_next()});
+      binding.frames.push_back(frame_of(frame));
     }
     bindings.push_back(std::move(binding));
   }

@@ -11,12 +11,12 @@
 #include <ranges>
 
 #include "base/file.h"
+#include "base/mapped_path.h"
 
 namespace plimsoll::identity {
 namespace {
 
 constexpr uint64_t kMaxMapsBytes = uint64_t{16} << 20;
-constexpr std::string_view kDeleted = " (deleted)";
 
 // Takes a number off the front of `text`, and the separator after it.
 std::optional<uint64_t> take_number(std::string_view& text, int base, char separator) {
@@ -84,10 +84,6 @@ std::string first_line(const Result<std::string>& text) {
 }
 
 }  // namespace
-
-std::string_view without_deleted(std::string_view path) {
-  return path.substr(0, path.size() - (path.ends_with(kDeleted) ? kDeleted.size() : 0));
-}
 
 std::vector<MapsEntry> parse_maps(std::string_view text) {
   std::vector<MapsEntry> entries;

@@ -36,9 +36,6 @@ struct MapsEntry {
 // Lines that are not as the kernel writes them are left out.
 std::vector<MapsEntry> parse_maps(std::string_view text);
 
-// The path of a mapping or executable without the kernel's remark that its file has been deleted.
-std::string_view without_deleted(std::string_view path);
-
 using plimsoll::printable;
 
 // Of /proc/PID/stat.

@@ -1,6 +1,7 @@
 // What records change of the processes that are known.
 #include <variant>
 
+#include "base/mapped_path.h"
 #include "daemon/identity/processes.h"
 
 namespace plimsoll::identity {

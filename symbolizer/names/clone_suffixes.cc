@@ -60,7 +60,7 @@ bool is_identifier(std::string_view name) {
 }
 
 // By a scheme that may leave dots in names: Rust's older one does, and a static initializer is named after its file.
-bool is_mangled(std::string_view name) {
+bool has_own_dots(std::string_view name) {
   return name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("_GLOBAL__");
 }
 
@@ -71,7 +71,7 @@ std::string_view without_clone_suffixes(std::string_view linkage_name) {
   if (is_identifier(bare)) {
     return bare;
   }
-  return is_mangled(linkage_name) ? without_suffixes(linkage_name, BareNumbers::kStay) : linkage_name;
+  return has_own_dots(linkage_name) ? without_suffixes(linkage_name, BareNumbers::kStay) : linkage_name;
 }
 
 }  // namespace plimsoll::symbolizer

@@ -77,8 +77,7 @@ std::string_view without_version(std::string_view name) {
 // `clone` is what the name ends in.
 std::string demangled(std::string_view linkage_name, std::string_view clone) {
   std::string name(linkage_name);
-  const bool may_be_mangled = name.starts_with("_Z") || name.starts_with("_R");
-  if (!may_be_mangled || name.size() > kMaxMangledBytes) {
+  if (!is_mangled(name) || name.size() > kMaxMangledBytes) {
     return name;
   }
   Output output;
@@ -93,6 +92,10 @@ std::string demangled(std::string_view linkage_name, std::string_view clone) {
 }
 
 }  // namespace
+
+bool is_mangled(std::string_view name) {
+  return name.starts_with("_Z") || name.starts_with("_R");
+}
 
 std::string display_name(std::string_view linkage_name, const NameForm& form) {
   const std::string_view linked = form.demangle ? without_version(linkage_name) : linkage_name;

@@ -25,4 +25,7 @@ struct NameForm {
 // (16 KiB) stay as they are. Any thread.
 std::string display_name(std::string_view linkage_name, const NameForm& form = {});
 
+// Whether a name is of a scheme that display_name() reads: C++ or Rust.
+bool is_mangled(std::string_view name);
+
 }  // namespace plimsoll::symbolizer

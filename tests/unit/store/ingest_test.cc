@@ -216,6 +216,26 @@ TEST_F(IngestTest, InlinedFramesStayInOneLocationInnermostFirst) {
   EXPECT_THAT(frames, ElementsAre("inner i.h:3", "middle m.h:5", "outer o.cc:7"));
 }
 
+// As symbols would name them: the same function sampled by a daemon is the same row.
+TEST_F(IngestTest, NamesAsLinkedAreDemangledAndKept) {
+  const auto ingest = open();
+  wire::RawProfile profile = make_profile({.stacks = "_ZN3foo3barEi;parse.cold;main.func1;_Rx 1\n"});
+  ASSERT_EQ(profile.frames_size(), 4);
+  profile.mutable_frames(1)->set_linkage_name("parse.cold");  // its own name for people
+  profile.mutable_frames(2)->set_linkage_name("runtime.other");
+  ASSERT_TRUE(accept(*ingest, profile));
+  build(*ingest);
+  Catalogue reader = catalogue();
+  const auto bindings = *Bindings::load(reader.database());
+  std::vector<std::string> names;
+  for (uint32_t location = 1; location <= 4; ++location) {
+    const uint32_t function = bindings.of(location).front().function;
+    names.push_back(bindings.functions[function] + " " + bindings.linkage_names[function]);
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("foo::bar(int) _ZN3foo3barEi", "parse parse.cold",
+                                                     "main.func1 runtime.other", "_Rx _Rx"));
+}
+
 TEST_F(IngestTest, ProfilesShareDictionaryEntriesButNotOrigins) {
   const auto ingest = open();
   for (uint64_t seed = 1; seed <= 3; ++seed) {
