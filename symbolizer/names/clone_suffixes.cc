@@ -8,23 +8,20 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-struct Suffix {
-  std::string_view word;
-  bool needs_number;
-};
+// Without a number: what of a function hardly ever runs, or handles its exceptions, and other names for the same code.
+constexpr std::array<std::string_view, 4> kWords{"cold", "eh", "lto_priv", "localalias"};
 
-constexpr std::array<Suffix, 10> kSuffixes{{
-    {".part", true},
-    {".isra", true},
-    {".constprop", true},
-    {".specialized", true},
-    {".clone", true},
-    {".llvm", true},
-    {".__uniq", true},
-    {".cold", false},
-    {".lto_priv", false},
-    {".localalias", false},
-}};
+// With a number, whatever the word: compilers, linkers and optimizers number the clones and parts that they make. But not code that was
+// written, or runs, as a function of its own: bodies of parallel loops, Go's initializers, versions for some processors.
+constexpr std::array<std::string_view, 7> kOwnCode{"_omp_fn", "_omp_cpyfn", "_loopfn", "init",
+                                                   "default", "resolver",   "ifunc"};
+constexpr std::array<std::string_view, 11> kProcessors{"arch_",  "avx", "sse",  "ssse", "fma", "bmi",
+                                                       "popcnt", "aes", "gfni", "mmx",  "_M"};
+
+bool is_of_own_code(std::string_view word) {
+  return std::ranges::find(kOwnCode, word) != kOwnCode.end() ||
+         std::ranges::any_of(kProcessors, [&](std::string_view prefix) { return word.starts_with(prefix); });
+}
 
 enum class BareNumbers { kStay, kGo };
 
@@ -37,9 +34,17 @@ std::string_view without_number(std::string_view name) {
 std::string_view without_last_suffix(std::string_view name, BareNumbers bare_numbers) {
   const std::string_view rest = without_number(name);
   const bool has_number = rest.size() != name.size();
-  for (const auto& [word, needs_number] : kSuffixes) {
-    if (rest.ends_with(word) && (has_number || !needs_number)) {
-      return rest.substr(0, rest.size() - word.size());
+  const size_t dot = rest.rfind('.');
+  if (dot != std::string_view::npos) {
+    const std::string_view word = rest.substr(dot + 1);
+    const bool is_word =
+        !word.empty() && !is_digit(word.front()) && std::ranges::all_of(word, is_word_character);
+    if (is_word &&
+        (std::ranges::find(kWords, word) != kWords.end() || (has_number && !is_of_own_code(word)))) {
+      return rest.substr(0, dot);
+    }
+    if (is_word && has_number && is_of_own_code(word)) {
+      return name;  // its number is part of its name
     }
   }
   return bare_numbers == BareNumbers::kGo ? rest : name;

@@ -27,7 +27,13 @@ TEST(CloneSuffixes, ClonesAreFoldedIntoTheFunctionTheyComeFrom) {
            {"parse.localalias.4", "parse"},               //
            {"parse.llvm.15083123456789012345", "parse"},  // clang -flto=thin, rustc
            {"parse.__uniq.245182313", "parse"},           // clang -funique-internal-linkage-names
-           {"state.1234", "state"},                       // a static variable, a nested function
+           {"parse.__part.2", "parse"},                   // clang -fbasic-block-sections
+           {"parse.eh", "parse"},                         // likewise, landing pads
+           {"parse.memprof.1", "parse"},                  // clang, by a heap profile
+           {"parse.org.0", "parse"},                      // BOLT, the code before
+           {"parse.anything_new.7", "parse"},             //
+           {"parse.llvm.1234.__part.2", "parse"},
+           {"state.1234", "state"},  // a static variable, a nested function
            {"main.cold", "main"},
            {"parse.isra.0.part.0.cold", "parse"},
            {"parse.__uniq.245182313.llvm.81812", "parse"},
@@ -63,6 +69,10 @@ TEST(CloneSuffixes, WhatIsNoCloneKeepsItsName) {
           "_Z3sumv._omp_fn.0",
           "_Z4taskv.resume",
           "dot.avx2",
+          "dot.avx2.0",
+          "dot.arch_haswell_avx2.3",
+          "dot.default.1",
+          "parse._loopfn.0",
           "dot.resolver",
           // Go's: an initializer, closures, a method of a type, a method called cold.
           "main.init.0",
