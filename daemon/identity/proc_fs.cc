@@ -79,8 +79,14 @@ uint64_t stat_field(std::string_view stat, int index) {
   return value;
 }
 
-std::string first_line(const Result<std::string>& text) {
-  return text ? printable(std::string_view(*text).substr(0, text->find('\n'))) : std::string();
+// Of a comm file: all but the line break at its end. A name may have line breaks of its own.
+std::string name_in(const Result<std::string>& content) {
+  if (!content) {
+    return {};
+  }
+  std::string_view name = *content;
+  name.remove_suffix(name.ends_with('\n') ? 1 : 0);
+  return printable(name);
 }
 
 }  // namespace
@@ -121,7 +127,7 @@ std::vector<uint32_t> ProcFs::pids() const {
 }
 
 std::string ProcFs::comm(uint32_t pid) const {
-  return first_line(read_file(entry(pid, "comm"), 4096));
+  return name_in(read_file(entry(pid, "comm"), 4096));
 }
 
 std::vector<NamedThread> ProcFs::threads(uint32_t pid) const {
@@ -129,7 +135,7 @@ std::vector<NamedThread> ProcFs::threads(uint32_t pid) const {
   std::vector<NamedThread> threads;
   for (const uint32_t tid : numbered_entries(entry(pid, "task")) | std::views::take(kMaxThreads)) {
     if (tid != pid) {
-      threads.push_back({tid, first_line(read_file(entry(pid, fmt::format("task/{}/comm", tid)), 4096))});
+      threads.push_back({tid, name_in(read_file(entry(pid, fmt::format("task/{}/comm", tid)), 4096))});
     }
   }
   return threads;
