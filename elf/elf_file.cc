@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "elf/build_id.h"
+
 namespace plimsoll::elf {
 namespace {
 
@@ -40,7 +42,7 @@ std::string_view find_note(Bytes notes, std::string_view owner, uint32_t type) {
 }
 
 std::string_view find_build_id(Bytes notes) {
-  return find_note(notes, std::string_view("GNU\0", 4), NT_GNU_BUILD_ID);
+  return build_id_or_none(find_note(notes, std::string_view("GNU\0", 4), NT_GNU_BUILD_ID));
 }
 
 Result<ElfFile> ElfFile::parse(Bytes image) {

@@ -17,6 +17,8 @@ struct MappedFileHint {
   std::string_view path;      // in the process's mount namespace
   std::string_view build_id;  // as the kernel told it; empty: not told
   FileId file;                // likewise
+  // The kernel told a build ID in place of the file, and it was of zeros only: the file has none.
+  bool is_without_build_id = false;
 };
 
 struct OpenedImage {

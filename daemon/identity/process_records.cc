@@ -3,6 +3,7 @@
 
 #include "base/mapped_path.h"
 #include "daemon/identity/processes.h"
+#include "elf/build_id.h"
 
 namespace plimsoll::identity {
 namespace {
@@ -58,8 +59,12 @@ void ProcessTable::apply_mmap(const perf::MmapRecord& record, int64_t time_ns) {
     return;
   }
   const std::string_view path = without_deleted(record.path);
-  const BinaryInfo* binary = binary_of(
-      {record.pid, path, record.build_id, {record.device_major, record.device_minor, record.inode}});
+  const std::string_view build_id = elf::build_id_or_none(record.build_id);
+  const BinaryInfo* binary = binary_of({.pid = record.pid,
+                                        .path = path,
+                                        .build_id = build_id,
+                                        .file = {record.device_major, record.device_minor, record.inode},
+                                        .is_without_build_id = build_id.size() < record.build_id.size()});
   if (process->executable_pending && binary != nullptr) {
     process->identity->executable = path == kVdso ? std::string() : printable(path);
     process->identity->binary = binary;

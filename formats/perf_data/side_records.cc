@@ -11,6 +11,9 @@ constexpr uint16_t kMiscMmapBuildId = 1U << 14U;
 constexpr uint16_t kMiscFiltered = 1U << 15U;
 constexpr uint16_t kSymbolRemoved = 1;  // PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER
 constexpr uint32_t kKernelPid = UINT32_MAX;
+// PROT_READ, PROT_WRITE, PROT_EXEC and PROT_SEM. Kernels before 3.16, and RHEL 7's, have no protection and no flags there: what stands in
+// their place is the begin of the name ("/usr", "[sta", "//an"), which is a larger number.
+constexpr uint32_t kLargestProtection = 15;
 
 // What follows the file offset of PERF_RECORD_MMAP2. False: not executable.
 bool read_file_identity(ByteReader& reader, uint16_t misc, perf::MmapRecord& mmap) {
@@ -25,7 +28,12 @@ bool read_file_identity(ByteReader& reader, uint16_t misc, perf::MmapRecord& mma
     mmap.inode = reader.read<uint64_t>();
     reader.skip(sizeof(uint64_t));  // its generation
   }
+  const uint64_t place = reader.offset();
   const auto protection = reader.read<uint32_t>();
+  if (protection > kLargestProtection) {
+    reader.seek(place);
+    return true;
+  }
   reader.skip(sizeof(uint32_t));  // flags
   return protection == 0 || (protection & PROT_EXEC) != 0;
 }

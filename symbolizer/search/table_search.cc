@@ -10,6 +10,7 @@
 
 #include "base/checksum.h"
 #include "base/hex.h"
+#include "elf/build_id.h"
 #include "symbolizer/dwarf/table_builder.h"
 #include "symbolizer/search/code_symbols.h"
 #include "symbolizer/search/debug_links.h"
@@ -111,7 +112,7 @@ class TableSearch {
 
   bool is_binary(const FoundFile& file) const {
     return kind_ == wire::GNU_BUILD_ID
-               ? file.elf.build_id() == identity_
+               ? elf::is_build(file.elf.build_id(), identity_)
                : kind_ == wire::CONTENT_HASH && content_hash(file.map.bytes()) == identity_;
   }
 
@@ -170,7 +171,7 @@ class TableSearch {
     }
     const std::string_view build_id = found->elf.build_id();
     const bool matches = build_id.empty() ? crc && debug_link_crc(found->map.bytes()) == *crc
-                                          : kind_ == wire::GNU_BUILD_ID && build_id == identity_;
+                                          : kind_ == wire::GNU_BUILD_ID && elf::is_build(build_id, identity_);
     if (!matches) {
       search_.add_reason(found->path + " is the debug file of another build");
       return;

@@ -121,6 +121,35 @@ TEST(RecordedStacks, MappingsBringBuildIdsOfTheirOwn) {
       << "no code is there";
 }
 
+// A linker that was told to write zeros: such an ID tells no builds apart.
+TEST(RecordedStacks, BuildIdsOfZerosAreNone) {
+  const auto mapped = [](uint64_t start, const char* path) {
+    RecordBytes record(PERF_RECORD_MMAP2, 1U << 14U | PERF_RECORD_MISC_USER);
+    std::string identity(24, '\0');
+    identity[0] = 20;
+    record.u32(7).u32(7).u64(start).u64(0x1000).u64(0).raw(identity).u32(5).u32(0);
+    return ended(record.text(path));
+  };
+  const auto imported = import_of(cycles_recording()
+                                      .records(mapped(0x10000, "/bin/a") + mapped(0x20000, "/bin/b"))
+                                      .records(sample({.ip = 0x10010}) + sample({.ip = 0x20010}))
+                                      .file());
+  EXPECT_THAT(binary_lines(imported.profile), ElementsAre(" /bin/a", " /bin/b"));
+}
+
+// As Linux 3.12 to 3.15 and RHEL 7 wrote them: the name in place of protection and flags.
+TEST(RecordedStacks, MappingsOfOldKernelsHaveNoProtection) {
+  for (const std::string path : {"/usr/bin/job", "/a", "[stack]", "//anon"}) {
+    RecordBytes record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    record.u32(7).u32(7).u64(0x10000).u64(0x1000).u64(0).u32(8).u32(1).u64(100).u64(0);
+    const auto imported =
+        import_of(cycles_recording().records(ended(record.text(path)) + sample({.ip = 0x10010})).file());
+    const bool is_file = path.starts_with('/') && path[1] != '/';
+    EXPECT_EQ(imported.profile.processes(0).executable(), is_file ? path : "");
+    EXPECT_EQ(imported.profile.events(0).hits(), 1) << path;
+  }
+}
+
 // A program that was built again during the recording.
 TEST(RecordedStacks, TwoFilesOfOnePathAreToldByDeviceAndInode) {
   const auto mapped = [](uint64_t start, uint64_t inode) {

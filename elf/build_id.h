@@ -1,0 +1,23 @@
+// What a build ID is and when two name the same build.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace plimsoll::elf {
+
+// perf's records and headers have room for so many bytes, and cut longer IDs.
+constexpr size_t kCutBuildIdBytes = 20;
+
+// The ID; empty where it is of zero bytes only, which linkers are told to write where no ID was to be made: it tells no builds apart.
+constexpr std::string_view build_id_or_none(std::string_view id) {
+  return id.find_first_not_of('\0') == std::string_view::npos ? std::string_view() : id;
+}
+
+// Whether a file's ID is the one that was told, which perf may have cut. Two files that have the first 20 bytes in common are one build:
+// these are hashes.
+constexpr bool is_build(std::string_view id_of_file, std::string_view told) {
+  return id_of_file == told || (told.size() == kCutBuildIdBytes && id_of_file.starts_with(told));
+}
+
+}  // namespace plimsoll::elf
