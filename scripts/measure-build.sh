@@ -4,7 +4,8 @@
 # links, and headers by how often and how dearly they are parsed. docs/development.md keeps the newest table.
 #
 #   scripts/measure-build.sh                 the demo, what else there is to build, one changed source, headers: 15 min
-#   scripts/measure-build.sh --ci            also .ci/run, from nothing and once more: 80 min
+#   scripts/measure-build.sh --ci            also .ci/run, from nothing and once more: 75 min
+#   scripts/measure-build.sh --only-ci       .ci/run alone: 60 min
 #   scripts/measure-build.sh --every 1       parses every source for the table of headers, not each eighth
 #   scripts/measure-build.sh --keep          leaves the clone there
 #
@@ -15,17 +16,22 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 every=8
 with_ci=
+only_ci=
 keep=
 while (($#)); do
   case $1 in
     --ci) with_ci=yes ;;
+    --only-ci)
+      with_ci=yes
+      only_ci=yes
+      ;;
     --keep) keep=yes ;;
     --every)
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--every requires a number above 0"
       every=$2
       shift
       ;;
-    *) die "unknown argument $1; there are --ci, --every N and --keep" ;;
+    *) die "unknown argument $1; there are --ci, --only-ci, --every N and --keep" ;;
   esac
   shift
 done
@@ -67,22 +73,25 @@ printf '%s, %s processors (%s), %s, load %s before\n\n' "$(date -u +%Y-%m-%d)" "
   "$(g++ --version | head -n1)" "$(cut -d' ' -f1 /proc/loadavg)"
 printf '| stage | takes |\n|---|---|\n'
 timed "packages that are missing" scripts/install.sh --tests
-timed "scripts/demo.sh" scripts/demo.sh
-timed "everything else that scripts/test.sh builds" cmake --build build
-timed "change $SOURCE, build and run its unit tests" change_and_test
+if [[ ! $only_ci ]]; then
+  timed "scripts/demo.sh" scripts/demo.sh
+  timed "everything else that scripts/test.sh builds" cmake --build build
+  timed "change $SOURCE, build and run its unit tests" change_and_test
+  mv "$CLONE/build/.ninja_log" "$FOLDER/ninja_log"
+fi
 if [[ $with_ci ]]; then
   # From nothing again: the stages above have filled the cache.
   rm -rf "$CCACHE_DIR" "$XDG_CACHE_HOME"
-  mv "$CLONE/build/.ninja_log" "$FOLDER/ninja_log"
   (cd "$CLONE" && git clean -fdxq)
   timed "ci from nothing" .ci/run
   ci_stages ci-from-nothing
   (cd "$CLONE" && git clean -fdxq)
   timed "ci warm" .ci/run
   ci_stages ci-warm
-  (cd "$CLONE" && cmake --preset release >/dev/null)
-  mv "$FOLDER/ninja_log" "$CLONE/build/.ninja_log"
 fi
+[[ ! $only_ci ]] || exit 0
+(cd "$CLONE" && cmake --preset release >/dev/null)
+mv "$FOLDER/ninja_log" "$CLONE/build/.ninja_log"
 (cd "$CLONE" && cmake --preset dev && cmake --build build-dev --target generated_sources) >"$FOLDER/dev.log" 2>&1 ||
   die "configuring the preset dev failed: $(reason_in "$FOLDER/dev.log")"
 printf '\n'
