@@ -13,7 +13,9 @@
 namespace plimsoll {
 namespace {
 
-Status write_all(const FileCalls& calls, int fd, Bytes content, const std::string& path) {
+enum class Target { kFile, kWhateverIsThere };
+
+Status write_all(const FileCalls& calls, int fd, Bytes content, const std::string& path, Target target) {
   while (!content.empty()) {
     const ssize_t written = calls.write(fd, content.data(), content.size());
     if (written < 0 && errno == EINTR) {
@@ -24,11 +26,10 @@ Status write_all(const FileCalls& calls, int fd, Bytes content, const std::strin
     }
     content = content.subspan(static_cast<size_t>(written));
   }
-  // Devices and pipes have nothing to sync.
-  if (calls.fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
-    return fail_errno(errno, "syncing {}", path);
-  }
-  return {};
+  const bool is_synced = calls.fsync(fd) == 0;
+  const bool has_nothing_to_sync =
+      target == Target::kWhateverIsThere && (errno == EINVAL || errno == ENOTSUP);  // devices and pipes
+  return is_synced || has_nothing_to_sync ? Status() : fail_errno(errno, "syncing {}", path);
 }
 
 // Names of this process's own descriptors: what they lead to is open already, perhaps in another process too.
@@ -40,7 +41,8 @@ bool names_descriptor(std::string_view path) {
 Status write_in_place(const FileCalls& calls, const std::string& path, Bytes content) {
   const int mode = names_descriptor(path) ? O_APPEND : O_TRUNC;
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | mode));
-  return fd.valid() ? write_all(calls, fd.get(), content, path) : fail_errno(errno, "opening {}", path);
+  return fd.valid() ? write_all(calls, fd.get(), content, path, Target::kWhateverIsThere)
+                    : fail_errno(errno, "opening {}", path);
 }
 
 // The file that a chain of symbolic links leads to, whether it exists or not.
@@ -58,9 +60,12 @@ Result<std::string> end_of_links(std::string path) {
   return path;
 }
 
-// The temporary file's owner and mode become those of the file it will replace. False where this user may not.
-bool keep_owner_and_mode(int fd, const struct stat& replaced) {
-  return ::fchown(fd, replaced.st_uid, replaced.st_gid) == 0 && ::fchmod(fd, replaced.st_mode & 07777U) == 0;
+// The temporary file's owner and mode become those of the file that it will replace, as far as this user may: replacing the file of
+// somebody else in a folder of one's own makes it one's own.
+void keep_owner_and_mode(int fd, const struct stat& replaced) {
+  const bool is_kept = ::fchown(fd, replaced.st_uid, replaced.st_gid) == 0;
+  // Another owner's bits to run as the owner are not for this one.
+  ::fchmod(fd, replaced.st_mode & (is_kept ? 07777U : 0777U));
 }
 
 }  // namespace
@@ -73,6 +78,10 @@ const FileCalls& FileCalls::system() {
 Status write_file_durably(const std::string& given_path, Bytes content, const FileCalls& calls) {
   struct stat replaced{};
   const bool is_there = ::stat(given_path.c_str(), &replaced) == 0;
+  // A link that the kernel does not follow, since somebody else made it in a folder for all, is not to be followed here either.
+  if (!is_there && errno != ENOENT) {
+    return fail_errno(errno, "asking about {}", given_path);
+  }
   if (names_descriptor(given_path) || (is_there && !S_ISREG(replaced.st_mode))) {
     return write_in_place(calls, given_path, content);
   }
@@ -86,11 +95,10 @@ Status write_file_durably(const std::string& given_path, Bytes content, const Fi
   if (!fd.valid()) {
     return fail_errno(errno, "creating {}", temporary);
   }
-  if (is_there && !keep_owner_and_mode(fd.get(), replaced)) {
-    calls.unlink(temporary.c_str());
-    return write_in_place(calls, path, content);
+  if (is_there) {
+    keep_owner_and_mode(fd.get(), replaced);
   }
-  if (auto written = write_all(calls, fd.get(), content, temporary); !written) {
+  if (auto written = write_all(calls, fd.get(), content, temporary, Target::kFile); !written) {
     calls.unlink(temporary.c_str());
     return written;
   }
@@ -101,6 +109,10 @@ Status write_file_durably(const std::string& given_path, Bytes content, const Fi
   }
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return sync_folder(folder.empty() ? "." : folder, calls);
+}
+
+bool is_standard_output(std::string_view path) {
+  return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
 }
 
 Status sync_folder(const std::string& folder, const FileCalls& calls) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/byte_reader.h"
 #include "base/result.h"
@@ -24,11 +25,13 @@ struct FileCalls {
 // file is removed and the path is as it was, unless it was the folder that could not be synced: then the new content is
 // there, and may not survive a power failure. A full disk is kUnavailable. Costs two fsyncs.
 //
-// A file that is there keeps its owner and mode, and a symbolic link goes on pointing to it. What is no regular file (a device, a
-// pipe, /dev/stdout) is written to as it is, and so is a file whose owner this user may not give to another: these may hold a part of
-// the content after a failure.
+// A file that is there keeps its mode, and its owner where this user may give files away; a symbolic link goes on pointing to it. What is no
+// regular file (a device, a pipe, /dev/stdout) is written to as it is, and may hold a part of the content after a failure.
 Status write_file_durably(const std::string& path, Bytes content,
                           const FileCalls& calls = FileCalls::system());
+
+// "/dev/stdout", "/dev/fd/1" or "/proc/self/fd/1".
+bool is_standard_output(std::string_view path);
 
 // Makes what was created, renamed and removed in a folder so far survive a power failure.
 Status sync_folder(const std::string& folder, const FileCalls& calls = FileCalls::system());

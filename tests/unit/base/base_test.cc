@@ -173,7 +173,7 @@ TEST_F(DurableFile, LinksInACircleAreAnError) {
   std::filesystem::create_symlink("other", path_);
   const Status written = write_file_durably(path_, as_bytes("content"));
   ASSERT_FALSE(written);
-  EXPECT_THAT(written.error().message, HasSubstr("following"));
+  EXPECT_THAT(written.error().message, HasSubstr("symbolic links"));
 }
 
 TEST_F(DurableFile, WritesToWhatIsNoRegularFileAsItIs) {
