@@ -29,6 +29,17 @@ std::vector<std::string> known_variables() {
   return known;
 }
 
+// Kubernetes, and Docker before it, tell each container of services by variables with a service's name in front, which may be ours:
+// PLIMSOLL_SERVICE_HOST, PLIMSOLL_PORT_7070_TCP_ADDR.
+bool is_of_a_service(std::string_view name) {
+  const size_t port = name.rfind("_PORT");
+  const std::string_view behind =
+      port == std::string_view::npos ? "x" : name.substr(port + std::string_view("_PORT").size());
+  const bool is_port =
+      behind.empty() || (behind.size() > 1 && behind[0] == '_' && behind[1] >= '0' && behind[1] <= '9');
+  return is_port || name.contains("_SERVICE_HOST") || name.contains("_SERVICE_PORT");
+}
+
 }  // namespace
 
 Status check_variables(const char* const* environment) {
@@ -42,7 +53,7 @@ Status check_variables(const char* const* environment) {
     if (known.empty()) {
       known = known_variables();
     }
-    if (std::ranges::find(known, name) != known.end()) {
+    if (std::ranges::find(known, name) != known.end() || is_of_a_service(name)) {
       continue;
     }
     const std::vector<std::string_view> words(known.begin(), known.end());

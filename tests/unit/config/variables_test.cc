@@ -20,6 +20,14 @@ TEST(Variables, ThatProgramsReadAreKnown) {
                      "PLIMSOLL_TEST_CRASHES=5", "MY_PLIMSOLL_X=1"}));
 }
 
+// Of a service called plimsoll, or plimsoll-server, in the same namespace.
+TEST(Variables, OfKubernetesServicesPass) {
+  EXPECT_TRUE(check({"PLIMSOLL_SERVICE_HOST=10.0.0.1", "PLIMSOLL_SERVICE_PORT=7070",
+                     "PLIMSOLL_SERVICE_PORT_HTTP=7070", "PLIMSOLL_PORT=tcp://10.0.0.1:7070",
+                     "PLIMSOLL_PORT_7070_TCP=tcp://10.0.0.1:7070", "PLIMSOLL_PORT_7070_TCP_ADDR=10.0.0.1",
+                     "PLIMSOLL_SERVER_PORT=x", "PLIMSOLL_SERVER_SERVICE_HOST=x"}));
+}
+
 TEST(Variables, ThatAreMisspeltAreErrorsWithTheNearest) {
   const Status status = check({"HOME=/root", "PLIMSOLL_SERVER_DTA=/srv"});
   ASSERT_FALSE(status);
