@@ -102,6 +102,9 @@ Status check_output(const std::string& output) {
   if (std::filesystem::is_directory(output, error)) {
     return with_field(fail_errno(EISDIR, "writing the profile to {}", output), "--output");
   }
+  if (std::filesystem::exists(output, error) && !std::filesystem::is_regular_file(output, error)) {
+    return {};  // a device or a pipe is written to as it is
+  }
   const std::string parent = std::filesystem::path(output).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
@@ -112,21 +115,23 @@ Status check_output(const std::string& output) {
   return {};
 }
 
+// On standard error where the profile itself goes to standard output.
 void print_summary(const wire::RawProfile& profile, const std::string& output, size_t encoded_bytes) {
+  std::FILE* const out = is_standard_output(output) ? stderr : stdout;
   for (const std::string& note : profile.notes()) {
-    fmt::print("note: {}\n", note);
+    fmt::print(out, "note: {}\n", note);
   }
   for (const wire::Event& event : profile.events()) {
     if (event.mean_period() == 0) {
-      fmt::print("{}: {:g} counted\n", event.name(), event.counter_total());
+      fmt::print(out, "{}: {:g} counted\n", event.name(), event.counter_total());
     } else {
-      fmt::print("{}: {} samples, {} lost\n", event.name(), event.hits(), event.lost());
+      fmt::print(out, "{}: {} samples, {} lost\n", event.name(), event.hits(), event.lost());
     }
   }
   for (const wire::MissingEvent& missing : profile.missing_events()) {
-    fmt::print("{}: not collected: {}\n", missing.name(), missing.reason());
+    fmt::print(out, "{}: not collected: {}\n", missing.name(), missing.reason());
   }
-  fmt::print("{}: {} processes, {} frames of stacks, {} KiB\n", output, profile.processes_size(),
+  fmt::print(out, "{}: {} processes, {} frames of stacks, {} KiB\n", output, profile.processes_size(),
              profile.stacks().parent_size(), (encoded_bytes + 1023) / 1024);
 }
 

@@ -123,7 +123,7 @@ const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
     Known& known = entry(wire::GNU_BUILD_ID, hint.build_id, hint);
     return known.info->segments.empty() && is_worth_a_look(known) ? read(hint) : known.info.get();
   }
-  if (hint.file.inode == 0) {
+  if (hint.file.inode == 0 && !hint.is_without_build_id) {
     return read(hint);
   }
   if (by_file_.size() > kMaxFiles) {

@@ -28,7 +28,8 @@ Result<uint64_t> header_address(const ProcFs& proc_fs, const MappedFileHint& hin
     return propagate(maps);
   }
   for (const MapsEntry& entry : *maps) {
-    const bool is_same_file = hint.build_id.empty() ? entry.file == hint.file : entry.path == hint.path;
+    const bool is_by_path = hint.is_without_build_id || !hint.build_id.empty();
+    const bool is_same_file = is_by_path ? entry.path == hint.path : entry.file == hint.file;
     if (is_same_file && entry.file.inode != 0 && entry.file_offset == 0) {
       return entry.start;
     }
@@ -62,14 +63,17 @@ Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, co
   const FileId file{major(info.st_dev), minor(info.st_dev), info.st_ino};
   const bool is_same =
       hint.file == file || (hint.file.inode == file.inode && starts_as_mapped(proc_fs, hint, *fd));
-  if (hint.build_id.empty() && (file.inode == 0 || !is_same)) {
+  if (hint.build_id.empty() && !hint.is_without_build_id && (file.inode == 0 || !is_same)) {
     return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
   }
   auto image = elf::LoadedImage::from_file(elf::read_at_of(fd, path));
   if (!image) {
     return propagate(image, "reading {}", path);
   }
-  if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
+  // Of one that has none, likewise, its path is all that is known.
+  const bool has_that_id =
+      hint.is_without_build_id ? image->build_id().empty() : image->build_id() == hint.build_id;
+  if ((hint.is_without_build_id || !hint.build_id.empty()) && !has_that_id) {
     return fail(ErrorCode::kNotFound, "{} has another build ID than the mapped file", path);
   }
   return OpenedImage{std::move(*image), fd, path};

@@ -15,8 +15,11 @@ constexpr int kMaxTries = 4;
 
 identity::MappedFileHint hint_of(const identity::BinaryInfo& binary, uint32_t pid) {
   const bool has_build_id = binary.identity_kind == wire::GNU_BUILD_ID;
-  return {pid, binary.path, has_build_id ? std::string_view(binary.identity) : std::string_view(),
-          binary.file};
+  return {.pid = pid,
+          .path = binary.path,
+          .build_id = has_build_id ? std::string_view(binary.identity) : std::string_view(),
+          .file = binary.file,
+          .is_without_build_id = binary.identity_kind == wire::CONTENT_HASH && binary.file.inode == 0};
 }
 
 Result<elf::LoadedImage> open_binary(const identity::ImageSource& images, const identity::BinaryInfo& binary,

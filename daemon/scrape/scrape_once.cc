@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <optional>
 
 #include "base/durable_file.h"
@@ -24,14 +25,20 @@ Result<config::ScrapeEndpoint> endpoint_of(const ScrapeOnceOptions& options) {
   return endpoint;
 }
 
+// On standard error where the profile itself goes to standard output.
 void print_summary(const wire::RawProfile& profile, const std::string& output) {
+  std::FILE* const out = is_standard_output(output) ? stderr : stdout;
   for (const std::string& note : profile.notes()) {
-    fmt::print("note: {}\n", note);
+    fmt::print(out, "note: {}\n", note);
   }
   for (const wire::Event& event : profile.events()) {
-    fmt::print("{}: {}\n", event.name(), event.hits());
+    if (event.kind() != wire::SQUARES) {
+      fmt::print(out, "{}: {:.0f}\n", event.name(),
+                 wire::scale_of(event) * static_cast<double>(event.hits()));
+    }
   }
-  fmt::print("{}: {} stacks of {}\n", output, profile.stacks().parent_size(), profile.processes(0).job());
+  fmt::print(out, "{}: {} stacks of {}\n", output, profile.stacks().parent_size(),
+             profile.processes(0).job());
 }
 
 }  // namespace

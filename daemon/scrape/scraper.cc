@@ -97,6 +97,9 @@ Result<std::string> Scraper::fetch() {
 
 Status Scraper::fill(const formats::ApplicationProfile& application, const Result<Owner>& owner,
                      wire::RawProfile& profile) {
+  for (const std::string& remark : application.remarks) {
+    profile.add_notes(endpoint_.name() + ": " + remark);
+  }
   if (application.discarded != 0) {
     profile.add_notes(fmt::format("{}: the application had no room for {} samples", endpoint_.name(),
                                   application.discarded));

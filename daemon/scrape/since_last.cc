@@ -75,6 +75,25 @@ std::vector<size_t> types_since_start(const ApplicationProfile& profile) {
   return types;
 }
 
+// What is new of the rows of one stack, which are handed out one after the other: the same part of each, and all of it in the end.
+class Shared {
+ public:
+  // `before` and `now` are the sums of all rows; before is at most now.
+  int64_t take(int64_t value, int64_t before, int64_t now) {
+    if (value <= 0 || now <= 0) {
+      return value;
+    }
+    seen_ += value;
+    const int64_t given = given_;
+    given_ = static_cast<int64_t>(seen_ * (now - before) / now);
+    return given_ - given;
+  }
+
+ private:
+  __int128 seen_ = 0;
+  int64_t given_ = 0;
+};
+
 // The profile's rows with other values.
 template <typename ValuesOf>
 void replace_values(ApplicationProfile& profile, ValuesOf values_of) {
@@ -140,16 +159,22 @@ void SinceLast::apply(ApplicationProfile& profile, Start start) {
   if (!counts_whole && !has_previous_) {
     take_out(profile, types);
   } else if (!counts_whole) {
-    // Rows of the same stack share what was there before.
-    Values before = std::move(previous_);
+    // Rows of the same stack, of objects of other sizes say, share what was there before in proportion: so that a row's objects and bytes, which
+    // are two types, still belong together.
+    std::unordered_map<std::string, std::vector<Shared>> shared;
     replace_values(profile, [&](size_t sample) {
       const auto old_values = profile.samples.values(sample);
       std::vector<int64_t> values(old_values.begin(), old_values.end());
-      const auto known = before.find(keys.of(sample));
-      for (size_t i = 0; known != before.end() && i < types.size(); ++i) {
-        const int64_t counted_before = std::clamp<int64_t>(values[types[i]], 0, known->second[i]);
-        values[types[i]] -= counted_before;
-        known->second[i] -= counted_before;
+      const std::string key = keys.of(sample);
+      const auto known = previous_.find(key);
+      if (known == previous_.end()) {
+        return values;
+      }
+      std::vector<Shared>& of_stack = shared[key];
+      of_stack.resize(types.size());
+      for (size_t i = 0; i < types.size(); ++i) {
+        int64_t& value = values[types[i]];
+        value = of_stack[i].take(value, known->second[i], now.at(key)[i]);
       }
       return values;
     });

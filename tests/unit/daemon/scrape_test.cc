@@ -228,7 +228,7 @@ TEST(SinceLast, AValueThatShrankTellsOfAReset) {
 TEST(SinceLast, RowsOfOneStackShareWhatWasThere) {
   SinceLast since_last;
   after(since_last, contention("50 5 @ 0x11\n30 3 @ 0x11\n"));
-  EXPECT_EQ(after(since_last, contention("60 6 @ 0x11\n31 4 @ 0x11\n")), "0 0: 0x10\n2 11: 0x10\n");
+  EXPECT_EQ(after(since_last, contention("60 6 @ 0x11\n31 4 @ 0x11\n")), "1 7: 0x10\n1 4: 0x10\n");
 }
 
 TEST(SinceLast, OtherTypesThanBeforeAreAFirstScrape) {
