@@ -18,8 +18,8 @@
 namespace plimsoll::query {
 
 struct Selection {
-  std::string event;  // empty: cycles where there are any, else cpu-clock, else the first that is not of
-                      // branch records
+  std::string event;  // empty: what answers to cycles, else cpu-clock, else the one with the most samples
+                      // that is not of branch records
   // Wall clock. A profile is of the time that the middle of its window is in (is_about()), and so of one of two times that meet.
   int64_t since_ns = INT64_MIN;
   int64_t until_ns = INT64_MAX;

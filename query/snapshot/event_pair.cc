@@ -50,7 +50,13 @@ Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
     const auto numerator = find_event(std::string(ratio.substr(0, slash)), snapshot);
     const auto denominator = find_event(std::string(ratio.substr(slash + 1)), snapshot);
     if (numerator && denominator) {
-      return EventPair{numerator->id, denominator->id};
+      EventPair pair{numerator->id, denominator->id};
+      for (const FoundEvent* found : {&*numerator, &*denominator}) {
+        if (!found->note.empty()) {
+          pair.notes.push_back(found->note);
+        }
+      }
+      return pair;
     }
     if (!failure || numerator) {
       failure = !numerator ? numerator.error() : denominator.error();

@@ -16,6 +16,7 @@ namespace plimsoll::query {
 struct EventPair {
   uint32_t numerator = 0;
   uint32_t denominator = 0;
+  std::vector<std::string> notes = {};  // where a name may mean several events
 
   // The groups that an AggregateRequest is to sum them by. An event over itself is both.
   static constexpr uint32_t kNumeratorGroup = 0;

@@ -78,8 +78,9 @@ struct Namesake {
   double share = 0;
 };
 
-// The functions with more than the one that is asked for, whose names contain its name. By their total.
-Status note_namesakes(const CallersRequest& request, const Snapshot& snapshot, Table& table) {
+// The functions with more than the one that is asked for, whose names contain its name. By their total. A help, and no more: where there is
+// too much to look through, the answer is right without it.
+void note_namesakes(const CallersRequest& request, const Snapshot& snapshot, Table& table) {
   const auto all = top({.selection = request.selection,
                         .ratio = {},
                         .by = {request.of.dimension()},
@@ -87,7 +88,7 @@ Status note_namesakes(const CallersRequest& request, const Snapshot& snapshot, T
                         .margins = false},
                        snapshot);
   if (!all) {
-    return propagate(all, "looking for functions that are called alike");
+    return;
   }
   const size_t share_column = column_of(*all, "total_share");
   double own_share = 0;
@@ -104,7 +105,7 @@ Status note_namesakes(const CallersRequest& request, const Snapshot& snapshot, T
   std::erase_if(others, [&](const Namesake& other) { return other.share <= own_share; });
   std::ranges::sort(others, std::greater<>(), &Namesake::share);
   if (others.empty()) {
-    return {};
+    return;
   }
   constexpr size_t kShown = 3;
   std::string shown;
@@ -115,7 +116,6 @@ Status note_namesakes(const CallersRequest& request, const Snapshot& snapshot, T
   table.notes.push_back(fmt::format("{} has {:.2f} % of all; more have {}{}: \"~{}\" means them together",
                                     request.name, 100 * own_share, shown,
                                     more > 0 ? fmt::format(" and {} others", more) : "", request.name));
-  return {};
 }
 
 }  // namespace
@@ -143,9 +143,7 @@ Result<Table> callers(const CallersRequest& request, const Snapshot& snapshot) {
     return not_found(request, snapshot);
   }
   if (table && !request.name.empty()) {
-    if (const auto noted = note_namesakes(request, snapshot, *table); !noted) {
-      return propagate(noted);
-    }
+    note_namesakes(request, snapshot, *table);
   }
   return table;
 }

@@ -324,6 +324,7 @@ class CompareQuery {
   }
 
   void add_notes(Table& table) const {
+    table.notes.insert(table.notes.end(), events_.notes.begin(), events_.notes.end());
     for (const ComparedSide& half : halves_) {
       table.notes.insert(table.notes.end(), half.resolved.notes.begin(), half.resolved.notes.end());
     }

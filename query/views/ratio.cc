@@ -51,6 +51,7 @@ class RatioQuery {
     Table table;
     table.event = fmt::format("{}/{}", numerator_event.name, denominator_event.name);
     table.notes = rows_.take_notes();
+    table.notes.insert(table.notes.end(), events_.notes.begin(), events_.notes.end());
     table.coverage = rows_.resolved().coverage;
     table.columns = rows_.grouping().columns();
     const TableColumn ratio{"ratio", table.event};

@@ -90,8 +90,11 @@ class SharedQuery {
     request.by_stack = true;
     const size_t samples = request.measures.size();
     request.measures.push_back(resolved_.request.measures[kSamples]);
-    for (std::vector<double>& of_event : request.measures.back()) {
-      of_event.resize(snapshot_.dictionaries.origins.size());  // rows of squares are no samples
+    for (size_t event = 0; event < request.filter.events.size(); ++event) {
+      if (request.filter.events[event]) {
+        request.measures.back()[event].resize(
+            snapshot_.dictionaries.origins.size());  // rows of squares are no samples
+      }
     }
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
