@@ -111,8 +111,12 @@ void add_calibrate(CLI::App& app, CalibrateOptions& options) {
       ->type_name("HZ,...")
       ->check(CLI::Range(1, 10'000));
   constexpr double kPercent = 100;
+  // 0.5 may be meant for half a percent, and would be half as long again.
   add_share(*command, "--overhead", options.overhead_percent,
-            "How much longer the command may take at most (default 1%)", {1e-5, 1}, kPercent);
+            "How much longer the command may take at most, with its sign (default 1%)", {1e-5, 1}, kPercent)
+      ->check([](const std::string& text) {
+        return text.ends_with('%') ? std::string() : "write " + text + "% if that is what is meant";
+      });
   add_share(*command, "--confidence", options.confidence_percent,
             "How sure it is to be that the rate keeps to that (default 95%)", {0.51, 0.9999}, kPercent);
   command

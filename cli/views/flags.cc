@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/share.h"
@@ -46,7 +47,9 @@ CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std
 
 CLI::Option* add_share(CLI::App& command, const std::string& flag, double& target, const std::string& help,
                        ShareRange range, double unit) {
-  return add_share(command, flag, help, range, [&target, unit](double share) { target = share * unit; });
+  // 0.07 x 100 is 7.000000000000001, which nobody wants to read in a file.
+  return add_share(command, flag, help, range,
+                   [&target, unit](double share) { target = std::round(share * unit * 1e12) / 1e12; });
 }
 
 CLI::Option* add_share(CLI::App& command, const std::string& flag, std::optional<double>& target,
