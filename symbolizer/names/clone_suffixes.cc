@@ -12,9 +12,12 @@ namespace {
 constexpr std::array<std::string_view, 4> kWords{"cold", "eh", "lto_priv", "localalias"};
 
 // With a number, whatever the word: compilers, linkers and optimizers number the clones and parts that they make. But not code that was
-// written, or runs, as a function of its own: bodies of parallel loops, Go's initializers, versions for some processors.
-constexpr std::array<std::string_view, 7> kOwnCode{"_omp_fn", "_omp_cpyfn", "_loopfn", "init",
-                                                   "default", "resolver",   "ifunc"};
+// written, or runs, as a function of its own: bodies of parallel loops, later halves of coroutines, Go's initializers, versions for some processors.
+constexpr std::array<std::string_view, 14> kOwnCode{
+    "_omp_fn",  "_omp_cpyfn", "omp_outlined", "omp_outlined_debug__",
+    "omp_par",  "_loopfn",    "init",         "default",
+    "resolver", "ifunc",      "resume",       "destroy",
+    "cleanup",  "actor"};
 constexpr std::array<std::string_view, 11> kProcessors{"arch_",  "avx", "sse",  "ssse", "fma", "bmi",
                                                        "popcnt", "aes", "gfni", "mmx",  "_M"};
 

@@ -116,6 +116,11 @@ class TableSearch {
                : kind_ == wire::CONTENT_HASH && content_hash(file.map.bytes()) == identity_;
   }
 
+  // The file's, where the one that was told may have been cut.
+  std::string_view whole_identity() const {
+    return binary_ && kind_ == wire::GNU_BUILD_ID ? binary_->elf.build_id() : std::string_view(identity_);
+  }
+
   void find_binary() {
     if (kind_ == wire::IDENTITY_UNKNOWN) {
       search_.add_reason("the machine could not read which build it is");
@@ -139,7 +144,7 @@ class TableSearch {
   void find_debug_file() {
     for (const std::string& root : query_.roots.debug_folders) {
       if (kind_ == wire::GNU_BUILD_ID && !debug_file_) {
-        try_debug_file(build_id_path(root, identity_), std::nullopt);
+        try_debug_file(build_id_path(root, whole_identity()), std::nullopt);
       }
     }
     const auto link = binary_ ? find_debug_link(binary_->elf) : std::nullopt;
@@ -212,7 +217,7 @@ class TableSearch {
     }
     for (const std::string& root : query_.roots.debug_folders) {
       if (kind_ == wire::GNU_BUILD_ID) {
-        const std::string debug_path = build_id_path(root, identity_);
+        const std::string debug_path = build_id_path(root, whole_identity());
         candidates.push_back(debug_path.substr(0, debug_path.rfind('.')) + ".dwp");
       }
     }

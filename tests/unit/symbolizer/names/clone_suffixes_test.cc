@@ -73,6 +73,8 @@ TEST(CloneSuffixes, WhatIsNoCloneKeepsItsName) {
           "dot.arch_haswell_avx2.3",
           "dot.default.1",
           "parse._loopfn.0",
+          "main.omp_outlined.1",
+          "_Z1fv.resume.3",
           "dot.resolver",
           // Go's: an initializer, closures, a method of a type, a method called cold.
           "main.init.0",
