@@ -97,6 +97,7 @@ struct ApplicationProfile {
   // Regular expressions of names that nobody wants to see, with all that they call, and of exceptions; empty: none. Of pprof.
   std::string drop_frames = {};
   std::string keep_frames = {};
+  std::vector<std::string> remarks = {};  // of its reader: what was left out, and why
 };
 
 }  // namespace plimsoll::formats

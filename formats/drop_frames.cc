@@ -1,7 +1,9 @@
 #include "formats/drop_frames.h"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,16 +13,31 @@
 namespace plimsoll::formats {
 namespace {
 
-constexpr int64_t kMaxPatternBytes = int64_t{8} << 20;  // of the automaton
+constexpr size_t kMaxPatternBytes = 2000;
+constexpr int64_t kMaxAutomatonBytes = int64_t{1} << 20;
+// RE2 takes time in proportion to the text, times the program where its automaton grows too large: so much in all.
+constexpr int kMaxProgram = 2000;
+constexpr size_t kMaxNameBytes = 500;
+constexpr size_t kMaxMatchedBytes = size_t{8} << 20;
 
-Result<std::unique_ptr<const re2::RE2>> compile(const std::string& pattern, const char* field) {
+// Null, with a remark, where it is not to be matched.
+std::unique_ptr<const re2::RE2> compile(const std::string& pattern, const char* field,
+                                        ApplicationProfile& profile) {
+  const auto refuse = [&](std::string_view why) {
+    profile.remarks.push_back(fmt::format("{} is not applied: {}", field, why));
+    return nullptr;
+  };
+  if (pattern.size() > kMaxPatternBytes) {
+    return refuse("it is too long");
+  }
   re2::RE2::Options options(re2::RE2::Quiet);
-  options.set_max_mem(kMaxPatternBytes);
+  options.set_max_mem(kMaxAutomatonBytes);
   auto compiled = std::make_unique<const re2::RE2>(pattern, options);
   if (!compiled->ok()) {
-    return with_field(fail(ErrorCode::kCorrupt, "the pprof profile's {} is no regular expression: {}", field,
-                           compiled->error()),
-                      field);
+    return refuse("it is no regular expression: " + compiled->error());
+  }
+  if (compiled->ProgramSize() > kMaxProgram) {
+    return refuse("it is too large");
   }
   return compiled;
 }
@@ -44,11 +61,19 @@ class FrameDropper {
  public:
   FrameDropper(ApplicationProfile& profile, const re2::RE2& drop, const re2::RE2* keep)
       : profile_(profile), unwanted_(profile.functions.size()) {
+    boost::unordered_flat_map<std::string_view, bool> known;
+    size_t left_bytes = kMaxMatchedBytes;
     for (size_t i = 0; i < unwanted_.size(); ++i) {
-      const std::string_view name = without_parameters(profile.texts[profile.functions[i].name]);
-      const re2::StringPiece piece(name.data(), name.size());
-      unwanted_[i] =
-          re2::RE2::FullMatch(piece, drop) && (keep == nullptr || !re2::RE2::FullMatch(piece, *keep));
+      const std::string_view name = without_parameters(
+          std::string_view(profile.texts[profile.functions[i].name]).substr(0, kMaxNameBytes));
+      const auto [entry, is_new] = known.try_emplace(name, false);
+      if (is_new && name.size() <= left_bytes) {
+        left_bytes -= name.size();
+        const re2::StringPiece piece(name.data(), name.size());
+        entry->second =
+            re2::RE2::FullMatch(piece, drop) && (keep == nullptr || !re2::RE2::FullMatch(piece, *keep));
+      }
+      unwanted_[i] = entry->second;
     }
   }
 
@@ -107,24 +132,16 @@ class FrameDropper {
 
 }  // namespace
 
-Status drop_frames(ApplicationProfile& profile) {
+void drop_frames(ApplicationProfile& profile) {
   if (profile.drop_frames.empty()) {
-    return {};
+    return;
   }
-  const auto drop = compile(profile.drop_frames, "drop_frames");
-  if (!drop) {
-    return propagate(drop);
+  const auto drop = compile(profile.drop_frames, "drop_frames", profile);
+  const auto keep =
+      profile.keep_frames.empty() ? nullptr : compile(profile.keep_frames, "keep_frames", profile);
+  if (drop != nullptr && (profile.keep_frames.empty() || keep != nullptr)) {
+    FrameDropper(profile, *drop, keep.get()).run();
   }
-  std::unique_ptr<const re2::RE2> kept;
-  if (!profile.keep_frames.empty()) {
-    auto keep = compile(profile.keep_frames, "keep_frames");
-    if (!keep) {
-      return propagate(keep);
-    }
-    kept = std::move(*keep);
-  }
-  FrameDropper(profile, **drop, kept.get()).run();
-  return {};
 }
 
 }  // namespace plimsoll::formats

@@ -90,6 +90,9 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   if (auto added = add_samples(*application, places, raw); !added) {
     return propagate(added);
   }
+  for (const std::string& remark : application->remarks) {
+    raw.add_notes(remark);
+  }
   if (application->labelled != 0) {
     raw.add_notes(fmt::format("{} samples have labels, which are left out", application->labelled));
   }

@@ -110,13 +110,14 @@ class PprofReader {
 
   Result<ApplicationProfile> read() {
     read_texts();
-    for (const auto step : {&PprofReader::read_types, &PprofReader::read_mappings,
-                            &PprofReader::read_functions, &PprofReader::read_locations,
-                            &PprofReader::read_samples, &PprofReader::read_header, &PprofReader::drop}) {
+    for (const auto step :
+         {&PprofReader::read_types, &PprofReader::read_mappings, &PprofReader::read_functions,
+          &PprofReader::read_locations, &PprofReader::read_samples, &PprofReader::read_header}) {
       if (auto done = (this->*step)(); !done) {
         return propagate(done);
       }
     }
+    drop_frames(profile_);
     return std::move(profile_);
   }
 
@@ -312,8 +313,6 @@ class PprofReader {
     };
     return for_each<pprof::ValueType>(pprof::Profile::kPeriodTypeFieldNumber, "period_type", take);
   }
-
-  Status drop() { return drop_frames(profile_); }
 
   const Parts& parts_;
   const Limits& limits_;

@@ -1,6 +1,7 @@
 #include "formats/sample_counts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -13,19 +14,48 @@ namespace {
 // By which quotients of the same numbers may differ.
 constexpr double kRounding = 1e-9;
 
-std::optional<size_t> index_of(const std::vector<ValueType>& types, const std::string& name) {
-  const auto found = std::ranges::find(types, name, &ValueType::type);
-  return found == types.end() ? std::nullopt : std::optional<size_t>(found - types.begin());
+// Objects and bytes of the same heap; indexes of types.
+struct HeapTypes {
+  bool are_there = false;
+  size_t objects = 0;
+  size_t bytes = 0;
+};
+
+// That a type is one of: "inuse_space" and "inuse_objects".
+HeapTypes heap_types_of(const std::vector<ValueType>& types, size_t type) {
+  constexpr std::string_view kObjects = "objects";
+  constexpr std::string_view kBytes = "space";
+  std::string_view prefix = types[type].type;
+  if (prefix.ends_with(kObjects)) {
+    prefix.remove_suffix(kObjects.size());
+  } else if (prefix.ends_with(kBytes)) {
+    prefix.remove_suffix(kBytes.size());
+  } else {
+    return {};
+  }
+  const auto index_of = [&](std::string_view name) {
+    const auto found = std::ranges::find(types, std::string(prefix) + std::string(name), &ValueType::type);
+    return static_cast<size_t>(found - types.begin());
+  };
+  const HeapTypes heap{true, index_of(kObjects), index_of(kBytes)};
+  const bool are_both = heap.objects < types.size() && heap.bytes < types.size();
+  return are_both && meaning_of(types[heap.bytes]).unit == wire::BYTES ? heap : HeapTypes();
 }
 
-// "inuse_" of "inuse_space" and "inuse_objects"; nothing of others.
-std::optional<std::string> heap_prefix(std::string_view type) {
-  for (const std::string_view suffix : {"space", "objects"}) {
-    if (type.ends_with(suffix)) {
-      return std::string(type.substr(0, type.size() - suffix.size()));
+// The type that tells how often: one that says so, else the first count.
+std::optional<size_t> counting_type(const std::vector<ValueType>& types) {
+  constexpr std::array<std::string_view, 5> kCounting{"samples", "sample", "count", "contentions", "events"};
+  std::optional<size_t> first;
+  for (size_t type = 0; type < types.size(); ++type) {
+    if (meaning_of(types[type]).unit != wire::COUNT) {
+      continue;
     }
+    if (std::ranges::find(kCounting, types[type].type) != kCounting.end()) {
+      return type;
+    }
+    first = first.value_or(type);
   }
-  return std::nullopt;
+  return first;
 }
 
 }  // namespace
@@ -35,27 +65,21 @@ SampleCounts::SampleCounts(const ApplicationProfile& profile) : types_(profile.t
   const EventMeaning of_period = meaning_of(profile.period_type);
   const double period =
       static_cast<double>(profile.period) * static_cast<double>(of_period.factor);  // in our unit
-  const auto counting = [&]() -> std::optional<size_t> {
-    for (size_t type = 0; type < types_.size(); ++type) {
-      if (unit_of(type) == wire::COUNT) {
-        return type;
-      }
-    }
-    return std::nullopt;
-  }();
+  const auto counting = counting_type(profile.types);
   for (size_t type = 0; type < types_.size(); ++type) {
-    const auto prefix = heap_prefix(profile.types[type].type);
-    const auto objects = prefix ? index_of(profile.types, *prefix + "objects") : std::nullopt;
-    const auto bytes = prefix ? index_of(profile.types, *prefix + "space") : std::nullopt;
-    if (objects && bytes && unit_of(*bytes) == wire::BYTES) {
-      types_[type] = {Source::kHeap, *objects, *bytes, of_period.unit == wire::BYTES ? period : 0};
-    } else if (unit_of(type) == wire::COUNT) {
-      types_[type].source = Source::kValue;
-    } else if (counting) {
+    const HeapTypes heap = heap_types_of(profile.types, type);
+    const bool is_periodic =
+        unit_of(type) == of_period.unit && period > 1 &&
+        (unit_of(type) != wire::COUNT || profile.period_type.type == profile.types[type].type);
+    const auto factor = static_cast<double>(meaning_of(profile.types[type]).factor);
+    if (heap.are_there) {
+      types_[type] = {Source::kHeap, heap.objects, heap.bytes, of_period.unit == wire::BYTES ? period : 0};
+    } else if (counting && type != *counting) {
       types_[type] = {Source::kSibling, *counting, 0, 0};
-    } else if (unit_of(type) == of_period.unit && period > 0) {
-      const auto factor = static_cast<double>(meaning_of(profile.types[type]).factor);
+    } else if (is_periodic) {
       types_[type] = {Source::kPeriod, 0, 0, period / factor};
+    } else if (type == counting) {
+      types_[type].source = Source::kValue;
     }
   }
 }
@@ -69,8 +93,7 @@ double SampleCounts::behind(size_t type, std::span<const int64_t> values) const 
       samples = value(type);
       break;
     case Source::kSibling:
-      samples = value(objects);
-      break;
+      return behind(objects, values);
     case Source::kHeap:
       samples = value(objects);
       if (samples > 0 && period > 1) {

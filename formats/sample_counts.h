@@ -19,16 +19,16 @@ class SampleCounts {
   // Of one row's value of a type, given the row's values of all types; above 0 where the value is.
   //   heap       objects that were sampled: of N objects of s bytes each, sampled every P bytes on average, N (1 - e^(-s/P)) (tcmalloc's
   //              and Go's sampling; the values in profiles are already scaled up)
-  //   a count    the value itself
-  //   else       the value of the profile's type that counts (samples, contentions); without one the value over the period, where the
-  //              period is in its unit; without that, one for the row
+  //   the type that counts (samples, contentions; else the first in that unit)      its value, over the period where that is of this type
+  //   else       as of the type that counts; without one the value over the period, where the period is in its unit; without that, one for
+  //              the row
   double behind(size_t type, std::span<const int64_t> values) const;
 
  private:
   enum class Source { kValue, kSibling, kHeap, kPeriod, kRow };
   struct Type {
     Source source = Source::kRow;
-    size_t objects = 0;  // indexes of types: of kHeap; of kSibling the first
+    size_t objects = 0;  // indexes of types: of kHeap; of kSibling the one that counts
     size_t bytes = 0;
     double period = 0;  // of kPeriod in the type's unit, of kHeap in bytes
   };
@@ -42,8 +42,9 @@ class SampleWeights {
   void add(double value, double samples);
 
   double samples() const { return samples_; }
-  // All samples stand for as much, and there is a whole number of them in each row: hits can be samples.
-  bool are_whole_and_alike() const { return weight_ && !differ_ && are_whole_; }
+  // All samples stand for as much, but not for one unit of the value (which is its own number of samples, however large), and there is a
+  // whole number of them in each row: hits can be samples.
+  bool are_hits() const { return weight_ && !differ_ && are_whole_ && *weight_ != 1; }
   bool differ() const { return differ_; }
 
  private:

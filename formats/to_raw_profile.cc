@@ -183,21 +183,18 @@ class Converter {
       wire::Event& event = *raw_.mutable_events(static_cast<int>(type));
       event.set_counter_total(static_cast<double>(event.hits()));
       event.set_lost(0);
-      const auto samples = static_cast<uint64_t>(std::llround(weights_[type].samples()));
-      if (weights_[type].are_whole_and_alike()) {
-        event.set_hits(samples);
+      if (weights_[type].are_hits()) {
+        event.set_hits(0);  // the rows' are added below
       } else {
-        event.set_samples(std::clamp<uint64_t>(samples, 1, event.hits()));
+        const auto samples = static_cast<uint64_t>(std::llround(weights_[type].samples()));
+        event.set_samples(std::min(std::max<uint64_t>(samples, 1), event.hits()));
       }
     }
     for (size_t row = 0; row < nodes_of_rows_.size(); ++row) {
       table.add_thread(0);
       table.add_stack(nodes_of_rows_[row]);
       for (size_t type = 0; type < types; ++type) {
-        const Sums& sums = sums_[row * types + type];
-        table.add_hits(weights_[type].are_whole_and_alike()
-                           ? static_cast<uint64_t>(std::llround(sums.samples))
-                           : sums.value);
+        table.add_hits(hits_of(sums_[row * types + type], type));
       }
     }
     for (size_t type = 0; type < types; ++type) {
@@ -206,6 +203,16 @@ class Converter {
       }
     }
     return {};
+  }
+
+  uint64_t hits_of(const Sums& sums, size_t type) {
+    if (!weights_[type].are_hits()) {
+      return sums.value;
+    }
+    const auto hits = static_cast<uint64_t>(std::llround(sums.samples));
+    wire::Event& event = *raw_.mutable_events(static_cast<int>(type));
+    event.set_hits(event.hits() + hits);
+    return hits;
   }
 
   void add_squares(size_t type) {

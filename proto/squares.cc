@@ -4,7 +4,14 @@
 #include <cmath>
 #include <string>
 
+#include "proto/validation_checks.h"
+
 namespace plimsoll::wire {
+namespace {
+
+constexpr int kMaxEvents = 1000;  // of a profile (profile_codec.cc)
+
+}  // namespace
 
 std::string_view squared_event(std::string_view name) {
   return name.ends_with(kSquaresSuffix) ? name.substr(0, name.size() - kSquaresSuffix.size())
@@ -16,7 +23,10 @@ void add_squares(uint32_t event, std::span<const SquaresOfRow> rows, RawProfile&
   for (const SquaresOfRow& row : rows) {
     sum += row.squares;
   }
-  if (sum <= 0) {
+  const std::string name = profile.events(static_cast<int>(event)).name() + std::string(kSquaresSuffix);
+  const bool is_taken =
+      std::ranges::any_of(profile.events(), [&](const Event& other) { return other.name() == name; });
+  if (sum <= 0 || is_taken || name.size() > kMaxTextBytes || profile.events_size() >= kMaxEvents) {
     return;
   }
   // Hits are whole numbers, of which a profile holds 2^56.
@@ -37,7 +47,7 @@ void add_squares(uint32_t event, std::span<const SquaresOfRow> rows, RawProfile&
   }
   Event& squares = *profile.add_events();
   const Event& of = profile.events(static_cast<int>(event));
-  squares.set_name(of.name() + std::string(kSquaresSuffix));
+  squares.set_name(name);
   squares.set_unit(of.unit());
   squares.set_kind(SQUARES);
   squares.set_hits(hits);

@@ -22,7 +22,7 @@ struct SquaresOfRow {
 };
 
 // Adds such an event beside entry `event` of the profile's, and a table of its rows. Its hits are rounded to 50 bits of their sum. Nothing
-// where all rows are 0.
+// where all rows are 0, or the profile has no room for another event or has one of that name: its samples are then taken for alike.
 void add_squares(uint32_t event, std::span<const SquaresOfRow> rows, RawProfile& profile);
 
 }  // namespace plimsoll::wire

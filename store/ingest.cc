@@ -145,7 +145,7 @@ Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits
   }
   uint64_t hits = 0;
   for (const wire::Event& event : profile->events()) {
-    hits += event.hits();
+    hits += event.kind() == wire::SQUARES ? 0 : event.hits();
   }
   return Accepted{*acceptance, profile->profile_id(), hits};
 }

@@ -58,9 +58,10 @@ Result<identity::OpenedImage> RecordedImages::open(const identity::MappedFileHin
   if (!id || !image) {
     return !id ? propagate(id) : propagate(image, "reading {}", real.string());
   }
-  const bool is_same = !hint.build_id.empty()     ? elf::is_build(image->build_id(), hint.build_id)
-                       : hint.is_without_build_id ? image->build_id().empty()
-                                                  : hint.file.inode != 0 && *id == hint.file;
+  const bool is_same = !hint.build_id.empty() ? elf::is_build(image->build_id(), hint.build_id)
+                       : hint.is_without_build_id
+                           ? image->build_id().empty() && (hint.file.inode == 0 || *id == hint.file)
+                           : hint.file.inode != 0 && *id == hint.file;
   if (!is_same) {
     return fail(ErrorCode::kNotFound, "{} is another file than the recorded one", real.string());
   }

@@ -69,7 +69,8 @@ std::vector<std::string> stacks_of(const ApplicationProfile& profile) {
 std::vector<std::string> dropped(const std::vector<std::string>& stacks, const std::string& drop,
                                  const std::string& keep = "") {
   ApplicationProfile profile = profile_with(stacks, drop, keep);
-  EXPECT_TRUE(drop_frames(profile));
+  drop_frames(profile);
+  EXPECT_THAT(profile.remarks, ::testing::IsEmpty());
   return stacks_of(profile);
 }
 
@@ -105,12 +106,22 @@ TEST(DropFrames, WithoutAnExpressionChangesNothing) {
   EXPECT_THAT(dropped({"main;malloc"}, ""), ElementsAre("main;malloc"));
 }
 
-TEST(DropFrames, SaysWhichExpressionIsNone) {
-  ApplicationProfile profile = profile_with({"main"}, "malloc", "(");
-  const Status status = drop_frames(profile);
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().field, "keep_frames");
-  EXPECT_THAT(status.error().message, HasSubstr("is no regular expression"));
+// The rest of the profile is as good as ever.
+TEST(DropFrames, WhatIsNoExpressionOrTooLargeIsSaidAndNotApplied) {
+  struct Case {
+    std::string drop, keep;
+    const char* says;
+  };
+  for (const auto& [drop, keep, says] :
+       {Case{"malloc", "(", "keep_frames is not applied: it is no regular expression"},
+        Case{"[", "", "drop_frames is not applied: it is no regular expression"},
+        Case{"(malloc.?){900}", "", "drop_frames is not applied: it is too large"},
+        Case{std::string(3000, 'm'), "", "drop_frames is not applied: it is too long"}}) {
+    ApplicationProfile profile = profile_with({"main;malloc"}, drop, keep);
+    drop_frames(profile);
+    EXPECT_THAT(profile.remarks, ElementsAre(HasSubstr(says)));
+    EXPECT_THAT(stacks_of(profile), ElementsAre("main;malloc"));
+  }
 }
 
 }  // namespace

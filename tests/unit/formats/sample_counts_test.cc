@@ -68,6 +68,36 @@ TEST(SampleCounts, WithoutAPeriodAreTheRows) {
   EXPECT_NEAR(raw.events(1).counter_total(), 300 * 300 + 100 * 100, 1e-6);
 }
 
+// As converters from perf write them: cycles are counted, and are no samples.
+TEST(SampleCounts, OfAnotherCountAreThoseOfTheTypeThatCounts) {
+  const wire::RawProfile raw =
+      raw_of(application_of({{"cycles", "count"}, {"samples", "count"}}, {{3'000'000, 3}, {1'000'000, 1}}));
+  EXPECT_EQ(line_of(raw.events(0)), "cycles: 4000000 in 4 samples");
+  EXPECT_EQ(line_of(raw.events(1)), "samples: 4 in 4 samples");
+}
+
+TEST(SampleCounts, OfACountThatIsSampledAreItsValueOverItsPeriod) {
+  const wire::RawProfile raw =
+      raw_of(application_of({{"contentions", "count"}, {"delay", "nanoseconds"}}, {{300, 900}, {100, 300}},
+                            {"contentions", "count"}, 100));
+  EXPECT_EQ(line_of(raw.events(0)), "lock-contentions: 400 in 4 samples");
+  EXPECT_EQ(line_of(raw.events(1)), "lock-wait-ns: 1200 in 4 samples");
+}
+
+TEST(SampleCounts, OfNothingAreNone) {
+  const wire::RawProfile raw = raw_of(application_of({{"wall", "nanoseconds"}}, Rows{{0}, {0}}));
+  EXPECT_EQ(raw.events(0).hits(), 0);
+  EXPECT_EQ(raw.events(0).samples(), 0);
+}
+
+// Above 2^53 doubles skip numbers: rows and their sum must agree all the same.
+TEST(SampleCounts, LargeCountsStayWhatTheyAre) {
+  constexpr int64_t kLarge = (int64_t{1} << 55) + 1;
+  const wire::RawProfile raw = raw_of(application_of({{"cycles", "count"}}, {{kLarge}, {1}}));
+  EXPECT_EQ(raw.events(0).hits(), static_cast<uint64_t>(kLarge) + 1);
+  EXPECT_EQ(raw.samples(0).hits(0), kLarge);
+}
+
 TEST(SampleCounts, OfAHeapAreTheObjectsThatWereSampled) {
   const ApplicationProfile heap =
       application_of({{"inuse_objects", "count"}, {"inuse_space", "bytes"}},
