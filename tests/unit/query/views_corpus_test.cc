@@ -91,8 +91,8 @@ TEST_F(RealTop, OfEachEventByEachDimensionIsTheNaiveSum) {
   }
   EXPECT_GT(fleet_->events().size(), 20);
   EXPECT_GT(compared_.rows, 100'000);
-  EXPECT_GT(compared_.margins, 50'000);
-  EXPECT_GT(compared_.kinds["within one machine"], 1'000);
+  EXPECT_GT(compared_.margins, 500) << "most rows of a pprof profile are of fewer than 30 samples";
+  EXPECT_GT(compared_.kinds["within one machine"], 100);
   EXPECT_GT(compared_.kinds["few machines"], 200);
   EXPECT_GT(compared_.kinds["between machines"], 50);
 }
@@ -459,7 +459,7 @@ TEST_F(RealCallers, OfTheHottestFunctionsAreTheirNeighboursOnTheStacks) {
     }
   }
   EXPECT_GT(compared_.rows, 300);
-  EXPECT_GT(compared_.margins, 50);
+  EXPECT_GT(compared_.margins, 5);
 }
 
 TEST_F(RealCallers, OfALibraryUnderFiltersAreItsNeighboursOnTheStacks) {
