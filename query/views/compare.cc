@@ -65,7 +65,7 @@ struct PairColumns {
 
 class CompareQuery {
  public:
-  CompareQuery(const CompareRequest& request, EventPair events, const Snapshot& snapshot,
+  CompareQuery(const CompareRequest& request, const EventPair& events, const Snapshot& snapshot,
                const LiveFleet& fleet)
       : request_(request), events_(events), snapshot_(snapshot), fleet_(fleet) {
     for (const auto& [half, selection] :

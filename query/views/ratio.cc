@@ -14,7 +14,7 @@ constexpr uint32_t kNumerator = EventPair::kNumeratorGroup;
 
 class RatioQuery {
  public:
-  RatioQuery(const RatioRequest& request, EventPair events, const Snapshot& snapshot)
+  RatioQuery(const RatioRequest& request, const EventPair& events, const Snapshot& snapshot)
       : request_(request),
         events_(events),
         snapshot_(snapshot),
