@@ -60,8 +60,8 @@ Result<std::string> end_of_links(std::string path) {
   return path;
 }
 
-// The temporary file's owner and mode become those of the file that it will replace, as far as this user may: replacing the file of
-// somebody else in a folder of one's own makes it one's own.
+// Gives the temporary file the owner and mode of the file that it will replace, as far as this user may: a rename would
+// otherwise change the owner of another user's file.
 void keep_owner_and_mode(int fd, const struct stat& replaced) {
   const bool is_kept = ::fchown(fd, replaced.st_uid, replaced.st_gid) == 0;
   // Another owner's bits to run as the owner are not for this one.
@@ -78,7 +78,7 @@ const FileCalls& FileCalls::system() {
 Status write_file_durably(const std::string& given_path, Bytes content, const FileCalls& calls) {
   struct stat replaced{};
   const bool is_there = ::stat(given_path.c_str(), &replaced) == 0;
-  // A link that the kernel does not follow, since somebody else made it in a folder for all, is not to be followed here either.
+  // The kernel refuses links that another user made in a shared folder (fs.protected_symlinks): they are an error here too.
   if (!is_there && errno != ENOENT) {
     return fail_errno(errno, "asking about {}", given_path);
   }

@@ -94,7 +94,7 @@ struct ApplicationProfile {
   int64_t duration_ns = 0;  // 0: unknown, or a moment
   uint64_t discarded = 0;   // samples that the application had no room for
   uint64_t labelled = 0;    // samples with labels, which are left out
-  // Regular expressions of names that nobody wants to see, with all that they call, and of exceptions; empty: none. Of pprof.
+  // pprof's: regular expressions of functions to leave out with all that they call, and of exceptions; empty: none.
   std::string drop_frames = {};
   std::string keep_frames = {};
   std::vector<std::string> remarks = {};  // of its reader: what was left out, and why

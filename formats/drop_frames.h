@@ -1,4 +1,4 @@
-// Leaves out of a profile's stacks what the profile says nobody wants to see, as pprof does: the allocator of a heap profile.
+// Leaves out of a profile's stacks what its drop_frames match, as pprof does: the allocator of a heap profile.
 #pragma once
 
 #include "formats/application_profile.h"

@@ -47,7 +47,7 @@ CLI::Option* add_parameter(CLI::App& command, const std::string& flag, const std
 
 CLI::Option* add_share(CLI::App& command, const std::string& flag, double& target, const std::string& help,
                        ShareRange range, double unit) {
-  // 0.07 x 100 is 7.000000000000001, which nobody wants to read in a file.
+  // 0.07 x 100 is 7.000000000000001: rounded, since the number is written to a file.
   return add_share(command, flag, help, range,
                    [&target, unit](double share) { target = std::round(share * unit * 1e12) / 1e12; });
 }

@@ -70,7 +70,7 @@ Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, co
   if (!image) {
     return propagate(image, "reading {}", path);
   }
-  // Of one that has none, likewise, its path is all that is known.
+  // Where the mapped file has no build ID, the file at its path must have none either.
   const bool has_that_id =
       hint.is_without_build_id ? image->build_id().empty() : image->build_id() == hint.build_id;
   if ((hint.is_without_build_id || !hint.build_id.empty()) && !has_that_id) {

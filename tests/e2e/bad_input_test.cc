@@ -229,7 +229,7 @@ Finished run_with(const std::string& variable, std::vector<std::string> argument
   return run(arguments);
 }
 
-TEST(Variables, ThatNobodyReadsAreRefused) {
+TEST(Variables, ThatAreUnknownAreRefused) {
   for (const char* name : {"plimsoll", "plimsolld"}) {
     const Finished refused =
         run_with("PLIMSOLL_SERVER_DTA=/srv", {name, name == std::string("plimsoll") ? "demo" : "probe"});

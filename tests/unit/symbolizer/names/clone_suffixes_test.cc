@@ -28,7 +28,7 @@ TEST(CloneSuffixes, ClonesAreFoldedIntoTheFunctionTheyComeFrom) {
            {"parse.llvm.15083123456789012345", "parse"},  // clang -flto=thin, rustc
            {"parse.__uniq.245182313", "parse"},           // clang -funique-internal-linkage-names
            {"parse.__part.2", "parse"},                   // clang -fbasic-block-sections
-           {"parse.eh", "parse"},                         // likewise, landing pads
+           {"parse.eh", "parse"},                         // landing pads, without a number
            {"parse.memprof.1", "parse"},                  // clang, by a heap profile
            {"parse.org.0", "parse"},                      // BOLT, the code before
            {"parse.anything_new.7", "parse"},             //
