@@ -7,6 +7,7 @@
 
 #include "base/checksum.h"
 #include "base/file.h"
+#include "store/rows/segment.h"
 
 namespace plimsoll::store {
 namespace {
