@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace plimsoll::symbolizer {
@@ -23,10 +24,54 @@ bool is_name(const elf::Symbol& symbol) {
   return is_kind && !symbol.name.empty() && symbol.section != nullptr && is_loaded(*symbol.section);
 }
 
+bool is_function(const elf::Symbol& symbol) {
+  return symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
+}
+
+// Where functions whose sizes are known lie, for the question what lies within one.
+class FunctionExtents {
+ public:
+  void add(const elf::Symbol& symbol) {
+    if (is_function(symbol) && symbol.size_bytes != 0) {
+      extents_.push_back(
+          {symbol.address, symbol.address + std::min(symbol.size_bytes, UINT64_MAX - symbol.address)});
+    }
+  }
+
+  // Behind the first byte of one. After the last add().
+  bool contain(uint64_t address) {
+    if (!is_sorted_) {
+      sort();
+    }
+    const auto after = std::ranges::lower_bound(extents_, address, {}, &Extent::from);
+    return after != extents_.begin() && std::prev(after)->to > address;
+  }
+
+ private:
+  struct Extent {
+    uint64_t from;
+    uint64_t to;  // the farthest of those up to here
+  };
+
+  void sort() {
+    std::ranges::sort(extents_, {}, &Extent::from);
+    uint64_t farthest = 0;
+    for (Extent& extent : extents_) {
+      extent.to = farthest = std::max(farthest, extent.to);
+    }
+    is_sorted_ = true;
+  }
+
+  std::vector<Extent> extents_;
+  bool is_sorted_ = false;
+};
+
 }  // namespace
 
 std::vector<NamedCode> code_symbols(const elf::ElfFile& file, uint32_t section_type) {
   std::vector<NamedCode> symbols;
+  std::vector<bool> is_label;  // of the same symbols: without a type
+  FunctionExtents functions;
   std::string_view source_file;
   bool names_code = false;
   file.for_each_symbol(section_type, [&](const elf::Symbol& symbol) {
@@ -37,8 +82,18 @@ std::vector<NamedCode> code_symbols(const elf::ElfFile& file, uint32_t section_t
       // Global symbols come last, and belong to no file.
       symbols.push_back({symbol.address, symbol.size_bytes, symbol.name,
                          symbol.binding == STB_LOCAL ? source_file : std::string_view(), symbol.binding});
+      is_label.push_back(symbol.type == STT_NOTYPE);
+      functions.add(symbol);
     }
   });
+  // A label in a function is a place in it, such as the head of a loop in assembly, and not a function.
+  size_t kept = 0;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (!is_label[i] || !functions.contain(symbols[i].address)) {
+      symbols[kept++] = symbols[i];
+    }
+  }
+  symbols.resize(kept);
   return names_code ? symbols : std::vector<NamedCode>();
 }
 

@@ -24,9 +24,10 @@ struct Entry {
   uint16_t section;
   uint8_t type = STT_FUNC;
   uint8_t binding = STB_GLOBAL;
+  uint64_t size_bytes = 16;
 };
 
-// Symbols of 16 bytes one behind the other from 0x1000 on.
+// Symbols 16 bytes one behind the other from 0x1000 on.
 void add_symbols(elf::ElfImage& image, const std::vector<Entry>& entries) {
   std::string names(1, '\0');
   std::string table = elf::object_bytes(Elf64_Sym{});
@@ -34,7 +35,7 @@ void add_symbols(elf::ElfImage& image, const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     table += elf::object_bytes(Elf64_Sym{static_cast<uint32_t>(names.size()),
                                          static_cast<unsigned char>(ELF64_ST_INFO(entry.binding, entry.type)),
-                                         0, entry.section, address, 16});
+                                         0, entry.section, address, entry.size_bytes});
     names.append(entry.name).push_back('\0');
     address += 16;
   }
@@ -80,6 +81,18 @@ TEST_F(CodeSymbols, AreOfEachKindThatIsLoaded) {
                        {"not_loaded", comment, STT_NOTYPE},
                        {"absolute", SHN_ABS, STT_NOTYPE}});
   EXPECT_THAT(names_in(image_), ElementsAre("function", "indirect", "label", "table", "data"));
+}
+
+TEST_F(CodeSymbols, LabelsWithinAFunctionArePlacesInIt) {
+  const uint16_t text = section(".text", kCode);
+  add_symbols(image_, {{"copy", text, STT_FUNC, STB_GLOBAL, 64},
+                       {"head_of_a_loop", text, STT_NOTYPE, STB_LOCAL, 0},
+                       {"nested", text, STT_FUNC, STB_LOCAL},
+                       {"tail", text, STT_NOTYPE, STB_GLOBAL, 16},
+                       {"behind_it", text, STT_NOTYPE, STB_GLOBAL, 0},
+                       {"of_unknown_size", text, STT_FUNC, STB_GLOBAL, 0},
+                       {"label", text, STT_NOTYPE, STB_GLOBAL, 0}});
+  EXPECT_THAT(names_in(image_), ElementsAre("copy", "nested", "behind_it", "of_unknown_size", "label"));
 }
 
 TEST_F(CodeSymbols, LocalOnesAreOfTheFileBeforeThem) {
