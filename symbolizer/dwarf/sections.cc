@@ -18,6 +18,7 @@ struct NamedSection {
 constexpr std::array kSections{
     NamedSection{"info", &DwarfSections::info},
     NamedSection{"abbrev", &DwarfSections::abbrev},
+    NamedSection{"aranges", &DwarfSections::aranges},
     NamedSection{"line", &DwarfSections::line},
     NamedSection{"str", &DwarfSections::str},
     NamedSection{"line_str", &DwarfSections::line_str},

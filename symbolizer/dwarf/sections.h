@@ -15,6 +15,7 @@ namespace plimsoll::symbolizer {
 struct DwarfSections {
   Bytes info;
   Bytes abbrev;
+  Bytes aranges;
   Bytes line;
   Bytes str;
   Bytes line_str;

@@ -308,6 +308,7 @@ Result<UnitAttributes> read_unit_attributes(Unit& unit, CodeBudget& budget) {
     read_ranges(code.ranges, unit, budget.range_entries, attributes.ranges);
   } else if (const auto range = contiguous_range(code.low_pc, code.high_pc, unit)) {
     attributes.ranges.push_back(*range);
+    attributes.tells_one_range = true;
   }
   return attributes;
 }

@@ -31,8 +31,8 @@ struct ScopeRange {
   uint32_t scope;
 };
 
-// What may still be read of a file. Many entries of a damaged one may refer to one long list of ranges: the size of the file
-// does not bound what is read of it.
+// What may still be read of a file. Many entries of a damaged one may refer to one long list of ranges: the size of
+// the file does not bound what is read of it.
 struct CodeBudget {
   uint64_t range_entries = 50'000'000;
   uint64_t line_rows = 200'000'000;
@@ -60,6 +60,9 @@ struct UnitAttributes {
   bool has_line_table = false;
   uint64_t line_table = 0;  // in .debug_line
   std::vector<AddressRange> ranges;
+  // They are one piece from low_pc to high_pc, of which there may be more that the entry has no means to tell
+  // (aranges.h).
+  bool tells_one_range = false;
 };
 
 // Fills in the unit's bases and low_pc besides.

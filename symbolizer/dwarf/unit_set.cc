@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "symbolizer/dwarf/aranges.h"
+
 namespace plimsoll::symbolizer {
 namespace {
 
@@ -19,6 +21,7 @@ void set_split_bases(const UnitHeader& header, Unit& unit) {
 std::unique_ptr<UnitSet> UnitSet::read(const DwarfSections& sections, const DwarfSections* supplement,
                                        const SkeletonOf* skeleton, CodeBudget& budget, std::string& damage) {
   std::unique_ptr<UnitSet> set(new UnitSet(sections.abbrev));
+  const auto aranges = read_aranges(sections.aranges, budget.range_entries);
   for (const UnitHeader& header : read_unit_headers(sections.info, damage)) {
     const auto abbreviations = set->abbreviations_.at(header.abbreviations);
     if (!abbreviations) {
@@ -43,6 +46,9 @@ std::unique_ptr<UnitSet> UnitSet::read(const DwarfSections& sections, const Dwar
     }
     if (skeleton != nullptr) {
       unit.low_pc = skeleton->low_pc;
+    }
+    if (const auto more = aranges.find(header.offset); attributes->tells_one_range && more != aranges.end()) {
+      attributes->ranges.insert(attributes->ranges.end(), more->second.begin(), more->second.end());
     }
     set->members_.push_back({header, unit, std::move(*attributes)});
   }
