@@ -126,17 +126,31 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
   only_frame_pointers_ = true;
   not_in_chain_ = 0;
   bool is_exact = true;
+  bool came_from_root = false;  // whose rule for its caller is that of a called function, which it is not
   uint64_t highest = registers[kRsp];  // of the frames within the copy
   while (walked.addresses.size() < kMaxFrames) {
-    const uint64_t address = registers[kRip] - (is_exact ? 0 : 1);
-    const CodePlace place = code.find(address);
+    uint64_t address = registers[kRip] - (is_exact ? 0 : 1);
+    CodePlace place = code.find(address);
+    const bool may_be_root = !is_exact && follows_no_call(place, registers[kRip], code);
+    if (may_be_root) {
+      is_exact = true;
+      ++address;
+      place = code.find(address);
+    }
     if (!place.is_mapped) {
-      walked.end = StackEnd::kNotMapped;
+      walked.end = came_from_root ? StackEnd::kOutermost : StackEnd::kNotMapped;
       return;
     }
+    came_from_root = may_be_root;
     walked.addresses.push_back(address);
     left_copy_ = false;
-    if (!step(place, is_exact, code, registers, stack, walked.end)) {
+    const bool has_caller = step(place, is_exact, code, registers, stack, walked.end);
+    if (next_is_exact_ && !is_exact) {
+      // The kernel made the handler return to the first byte of its trampoline: no call stands before it.
+      ++walked.addresses.back();
+    }
+    if (!has_caller) {
+      walked.end = may_be_root ? StackEnd::kOutermost : walked.end;
       if (left_copy_ && only_frame_pointers_) {
         follow_chain(chain, registers[kRip], code, walked);
       }
@@ -152,6 +166,17 @@ void Walker::walk(Registers registers, const StackCopy& stack, const FramePointe
     highest = stack.holds(stack_pointer) ? stack_pointer : highest;
   }
   walked.end = StackEnd::kTooDeep;
+}
+
+// The root of a coroutine is returned to, though it has called nothing: its function begins there, behind padding.
+bool Walker::follows_no_call(const CodePlace& before, uint64_t return_address, CodeMap& code) {
+  if (before.table == nullptr ||
+      rules_.find(*before.table, before.elf_address).kind != FrameRule::Kind::kNotCovered) {
+    return false;
+  }
+  const CodePlace place = code.find(return_address);
+  return place.table != nullptr &&
+         rules_.find(*place.table, place.elf_address).kind != FrameRule::Kind::kNotCovered;
 }
 
 void Walker::follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,

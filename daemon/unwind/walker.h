@@ -49,7 +49,7 @@ class CodeMap {
 
 struct WalkedStack {
   // An address inside the instruction that each frame was executing: the leaf's own, and the byte before each return
-  // address (after a signal frame: the interrupted instruction's).
+  // address (after a signal frame: the interrupted instruction's; of a signal frame itself, the return address).
   std::vector<uint64_t> addresses;
   StackEnd end = StackEnd::kOutermost;
 };
@@ -80,6 +80,8 @@ class Walker {
             StackEnd& end);
   bool step_by_frame_pointer(const CodePlace& place, Registers& frame, const StackCopy& stack, StackEnd& end);
   bool step_by_go_rule(const FrameRule& rule, Registers& frame, const StackCopy& stack, StackEnd& end);
+  // Whether the byte before a return address, of which `before` tells, is no part of the function that it returns to.
+  bool follows_no_call(const CodePlace& before, uint64_t return_address, CodeMap& code);
   // Goes on by the chain, where its entries are those of the frames walked so far.
   void follow_chain(const FramePointerChain& chain, uint64_t return_address, CodeMap& code,
                     WalkedStack& walked) const;

@@ -221,6 +221,13 @@ TEST_F(WalkerOnOwnStack, SignalFramesAreCrossed) {
   ::sigaction(SIGUSR1, &action, nullptr);
   recurse(3, [] { ::raise(SIGUSR1); });
   expect_agreement();
+  // The interrupted instruction follows no call, and neither does the trampoline that the handler returns to: one byte
+  // before it another function ends.
+  size_t exact = 0;
+  for (size_t i = 1; i < observed.by_runtime.size(); ++i) {
+    exact += observed.by_runtime[i] == observed.walked[i] ? 1 : 0;
+  }
+  EXPECT_EQ(exact, 2);
 }
 
 TEST_F(WalkerOnOwnStack, AStackThatGoesOnBehindTheCopyIsCut) {
@@ -238,7 +245,7 @@ class TableCode : public CodeMap {
  public:
   explicit TableCode(const UnwindTable& table) : table_(table) {}
   CodePlace find(uint64_t address) override {
-    return {.is_mapped = true, .table = &table_, .elf_address = address};
+    return {.is_mapped = address < 0x9000, .table = &table_, .elf_address = address};
   }
 
  private:
@@ -261,6 +268,24 @@ TEST(WalkerByCfi, ARegisterThatAnEpilogueHasPoppedHasItsCallersValue) {
   walker.walk(registers, {.start = 0x7000, .bytes = std::as_bytes(std::span(words))}, {}, code, result);
   EXPECT_THAT(result.addresses, ::testing::ElementsAre(0x1018, 0x1020));
   EXPECT_EQ(result.end, StackEnd::kOutermost);
+}
+
+// A coroutine's root, as makecontext() has it: a return address that nothing called from.
+TEST(WalkerByCfi, AFunctionThatIsReturnedToAtItsBeginIsNotTheOneBeforeIt) {
+  const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(""))});
+  ASSERT_TRUE(table.has_value()) << table.error().text();
+  TableCode code(*table);
+  Registers registers;
+  registers.set(kRip, 0x1018);
+  registers.set(kRsp, 0x7000);
+  for (const uint64_t above :
+       {uint64_t{0}, uint64_t{0xa000}}) {  // it was not called: no return address lies there
+    const std::array<uint64_t, 2> words{0x1000, above};
+    WalkedStack result;
+    Walker().walk(registers, {.start = 0x7000, .bytes = std::as_bytes(std::span(words))}, {}, code, result);
+    EXPECT_THAT(result.addresses, ::testing::ElementsAre(0x1018, 0x1000));
+    EXPECT_EQ(result.end, StackEnd::kOutermost);
+  }
 }
 
 // A signal frame as libc describes it: the interrupted stack pointer and instruction lie in the words above it.
