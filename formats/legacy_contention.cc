@@ -101,7 +101,8 @@ bool looks_like_legacy_contention(std::string_view text) {
          text.starts_with("--- contention:");
 }
 
-Result<ApplicationProfile> read_legacy_contention(std::string_view text, const Limits& limits) {
+Result<ApplicationProfile> read_legacy_contention(std::string_view text, const Limits& limits,
+                                                  AddressKind address_kind) {
   LineReader lines(text);
   const std::string_view first = lines.next().value_or(std::string_view());
   if (!looks_like_legacy_contention(first)) {
@@ -116,7 +117,7 @@ Result<ApplicationProfile> read_legacy_contention(std::string_view text, const L
     line = lines.next();
   }
   ApplicationProfile profile = profile_of(header);
-  LegacyRows rows(profile, limits);
+  LegacyRows rows(profile, limits, address_kind);
   std::vector<uint64_t> addresses;
   std::array<int64_t, 2> values{};
   for (; line && !line->starts_with("---") && !begins_memory_map(*line); line = lines.next()) {

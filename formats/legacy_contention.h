@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "formats/application_profile.h"
+#include "formats/legacy_rows.h"
 
 namespace plimsoll::formats {
 
@@ -21,6 +22,7 @@ bool looks_like_legacy_contention(std::string_view text);
 
 // Types: contentions (count) and delay (nanoseconds), multiplied by the sampling period. Without "cycles/second" delays
 // stay as they are. The duration is the time since the last reset.
-Result<ApplicationProfile> read_legacy_contention(std::string_view text, const Limits& limits = {});
+Result<ApplicationProfile> read_legacy_contention(std::string_view text, const Limits& limits = {},
+                                                  AddressKind address_kind = AddressKind::kReturns);
 
 }  // namespace plimsoll::formats

@@ -1,11 +1,11 @@
 #include "formats/legacy_heap.h"
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "formats/heap_text.h"
 #include "formats/legacy_rows.h"
 #include "formats/text_scanner.h"
 
@@ -14,31 +14,11 @@ namespace {
 
 constexpr std::string_view kStart = "heap profile:";
 
-// "objects: bytes [allocated objects: allocated bytes]", which begins the header and every row.
-struct Numbers {
-  HeapValues inuse;
-  HeapValues allocated;
-};
-
 struct HeapHeader {
-  Numbers totals;
+  HeapNumbers totals;
   bool is_growth = false;
   int64_t period_bytes = 1;
 };
-
-std::optional<Numbers> take_numbers(TextScanner& line) {
-  const auto objects = line.take_integer();
-  const bool first = objects && line.take(":");
-  const auto bytes = line.take_integer();
-  const bool second = first && bytes && line.take("[");
-  const auto allocated_objects = line.take_integer();
-  const bool third = second && allocated_objects && line.take(":");
-  const auto allocated_bytes = line.take_integer();
-  if (!third || !allocated_bytes || !line.take("]")) {
-    return std::nullopt;
-  }
-  return Numbers{{*objects, *bytes}, {*allocated_objects, *allocated_bytes}};
-}
 
 // "heap_v2/524288": the dialect, and how far apart its samples are.
 bool take_dialect(std::string_view dialect, HeapHeader& header) {
@@ -70,7 +50,7 @@ Result<HeapHeader> read_header(const LineReader& lines, std::string_view text) {
   TextScanner line(text);
   line.take(kStart);
   HeapHeader header;
-  const auto totals = take_numbers(line);
+  const auto totals = take_heap_numbers(line);
   if (!totals || !line.take("@") || !take_dialect(line.take_word(), header)) {
     return bad_line(lines, text, "the header of a heap profile that is known here");
   }
@@ -90,17 +70,11 @@ std::vector<ValueType> types_of(const HeapHeader& header) {
   if (header.is_growth) {
     return {{"growth_objects", "count"}, {"growth_space", "bytes"}};
   }
-  std::vector<ValueType> types;
-  if (has_allocations(header)) {
-    types = {{"alloc_objects", "count"}, {"alloc_space", "bytes"}};
-  }
-  types.push_back({"inuse_objects", "count"});
-  types.push_back({"inuse_space", "bytes"});
-  return types;
+  return heap_types(has_allocations(header));
 }
 
 struct Row {
-  Numbers numbers;
+  HeapNumbers numbers;
   std::vector<uint64_t> return_addresses;
 };
 
@@ -109,14 +83,14 @@ struct Row {
 class Rows {
  public:
   // False where the sums have no room.
-  bool add(const Numbers& numbers, const std::vector<uint64_t>& return_addresses) {
+  bool add(const HeapNumbers& numbers, const std::vector<uint64_t>& return_addresses) {
     const auto key = key_of(numbers, return_addresses);
     const auto [entry, is_new] = index_.try_emplace(key.value_or(std::string()), rows_.size());
     if (!key || is_new) {
       rows_.push_back({numbers, return_addresses});
       return true;
     }
-    Numbers& sums = rows_[entry->second].numbers;
+    HeapNumbers& sums = rows_[entry->second].numbers;
     const auto add_to = [](HeapValues& sum, const HeapValues& values) {
       return !__builtin_add_overflow(sum.objects, values.objects, &sum.objects) &&
              !__builtin_add_overflow(sum.bytes, values.bytes, &sum.bytes);
@@ -128,7 +102,7 @@ class Rows {
 
  private:
   // Nothing where the objects of the row are not all known to be of one size.
-  static std::optional<std::string> key_of(const Numbers& numbers,
+  static std::optional<std::string> key_of(const HeapNumbers& numbers,
                                            const std::vector<uint64_t>& return_addresses) {
     std::string key;
     for (const HeapValues& values : {numbers.inuse, numbers.allocated}) {
@@ -147,16 +121,6 @@ class Rows {
   std::unordered_map<std::string, size_t> index_;
 };
 
-Status append_values(const HeapValues& sampled, int64_t period_bytes, std::vector<int64_t>& values) {
-  const auto scaled = scaled_heap_values(sampled, period_bytes);
-  if (!scaled) {
-    return propagate(scaled);
-  }
-  values.push_back(scaled->objects);
-  values.push_back(scaled->bytes);
-  return {};
-}
-
 // Up to the memory map, or the end; `line` is the first of them, and then the one that ended them.
 Status read_rows(LineReader& lines, std::optional<std::string_view>& line, const Limits& limits, Rows& rows) {
   std::vector<uint64_t> addresses;
@@ -165,7 +129,7 @@ Status read_rows(LineReader& lines, std::optional<std::string_view>& line, const
       continue;
     }
     TextScanner scanner(*line);
-    const auto numbers = take_numbers(scanner);
+    const auto numbers = take_heap_numbers(scanner);
     if (!numbers || !take_addresses(scanner, addresses)) {
       return bad_line(lines, *line, "\"OBJECTS: BYTES [OBJECTS: BYTES] @ ADDRESSES\"");
     }
@@ -185,33 +149,12 @@ Status read_rows(LineReader& lines, std::optional<std::string_view>& line, const
 
 }  // namespace
 
-Result<HeapValues> scaled_heap_values(HeapValues sampled, int64_t period_bytes) {
-  if (sampled.objects == 0 && sampled.bytes != 0) {
-    return fail(ErrorCode::kCorrupt, "{} bytes in no object", sampled.bytes);
-  }
-  if (sampled.objects == 0 || sampled.bytes == 0) {
-    return HeapValues{};
-  }
-  if (period_bytes <= 1) {
-    return sampled;
-  }
-  const auto objects = static_cast<double>(sampled.objects);
-  const auto bytes = static_cast<double>(sampled.bytes);
-  const double scale = 1 / (1 - std::exp(-bytes / objects / static_cast<double>(period_bytes)));
-  const auto scaled_objects = whole(objects * scale);
-  const auto scaled_bytes = whole(bytes * scale);
-  if (!scaled_objects || !scaled_bytes) {
-    return fail(ErrorCode::kCorrupt, "{} bytes in {} objects, sampled every {} bytes, stand for too much",
-                sampled.bytes, sampled.objects, period_bytes);
-  }
-  return HeapValues{*scaled_objects, *scaled_bytes};
-}
-
 bool looks_like_legacy_heap(std::string_view text) {
   return text.starts_with(kStart);
 }
 
-Result<ApplicationProfile> read_legacy_heap(std::string_view text, const Limits& limits) {
+Result<ApplicationProfile> read_legacy_heap(std::string_view text, const Limits& limits,
+                                            AddressKind address_kind) {
   LineReader lines(text);
   const auto header = read_header(lines, lines.next().value_or(std::string_view()));
   if (!header) {
@@ -226,16 +169,16 @@ Result<ApplicationProfile> read_legacy_heap(std::string_view text, const Limits&
   if (auto read = read_rows(lines, line, limits, rows); !read) {
     return propagate(read);
   }
-  LegacyRows samples(profile, limits);
+  LegacyRows samples(profile, limits, address_kind);
   std::vector<int64_t> values;
   for (const Row& row : rows.all()) {
     values.clear();
     Status taken;
     if (has_allocations(*header)) {
-      taken = append_values(row.numbers.allocated, header->period_bytes, values);
+      taken = append_scaled(row.numbers.allocated, header->period_bytes, values);
     }
     if (taken) {
-      taken = append_values(row.numbers.inuse, header->period_bytes, values);
+      taken = append_scaled(row.numbers.inuse, header->period_bytes, values);
     }
     if (taken) {
       taken = samples.add(row.return_addresses, values);

@@ -5,9 +5,7 @@
 
 namespace plimsoll::formats {
 
-uint32_t LegacyRows::location(uint64_t return_address) {
-  // A return address may be the first byte of the next function; the call lies before it.
-  const uint64_t address = return_address - 1;
+uint32_t LegacyRows::location(uint64_t address) {
   const auto next = static_cast<uint32_t>(profile_.locations.size());
   const auto [entry, is_new] = locations_.try_emplace(address, next);
   if (is_new) {
@@ -16,16 +14,18 @@ uint32_t LegacyRows::location(uint64_t return_address) {
   return entry->second;
 }
 
-Status LegacyRows::add(std::span<const uint64_t> return_addresses, std::span<const int64_t> values) {
-  const size_t entries = profile_.samples.stack_entries() + return_addresses.size();
+Status LegacyRows::add(std::span<const uint64_t> stack, std::span<const int64_t> values) {
+  const size_t entries = profile_.samples.stack_entries() + stack.size();
   if (profile_.samples.size() >= limits_.max_entries || entries > limits_.max_stack_entries ||
-      profile_.locations.size() + return_addresses.size() > limits_.max_entries) {
+      profile_.locations.size() + stack.size() > limits_.max_entries) {
     return fail(ErrorCode::kTooLarge, "the profile has over {} rows or addresses, or over {} on all stacks",
                 limits_.max_entries, limits_.max_stack_entries);
   }
   stack_.clear();
-  for (const uint64_t return_address : return_addresses) {
-    stack_.push_back(location(return_address));
+  for (size_t i = 0; i < stack.size(); ++i) {
+    const bool is_return =
+        address_kind_ == AddressKind::kReturns || (address_kind_ == AddressKind::kReturnsButLeaf && i > 0);
+    stack_.push_back(location(stack[i] - (is_return ? 1 : 0)));
   }
   profile_.samples.add(stack_, values);
   return {};
@@ -35,6 +35,10 @@ void LegacyRows::read_memory_map(std::optional<std::string_view> line, LineReade
   while (line && !begins_memory_map(*line)) {
     line = lines.next();
   }
+  read_memory_map_here(lines);
+}
+
+void LegacyRows::read_memory_map_here(const LineReader& lines) {
   profile_.mappings = parse_maps_text(lines.rest(), kMaxMappings);
   const MappingIndex mappings(profile_.mappings);
   for (Location& location : profile_.locations) {

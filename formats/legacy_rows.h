@@ -14,21 +14,33 @@
 
 namespace plimsoll::formats {
 
+// What the addresses of stacks are. A return address may be the first byte of the next function: the call lies before
+// it.
+enum class AddressKind {
+  kReturns,         // return addresses, all of them
+  kReturnsButLeaf,  // the leaf is where the program was
+  kPlaces,          // places in code, as files have them that bring their symbols
+};
+
 class LegacyRows {
  public:
-  LegacyRows(ApplicationProfile& profile, const Limits& limits) : profile_(profile), limits_(limits) {}
+  LegacyRows(ApplicationProfile& profile, const Limits& limits, AddressKind address_kind)
+      : profile_(profile), limits_(limits), address_kind_(address_kind) {}
 
-  // `return_addresses` leaf first. kTooLarge beyond the limits.
-  Status add(std::span<const uint64_t> return_addresses, std::span<const int64_t> values);
+  // `stack` leaf first. kTooLarge beyond the limits.
+  Status add(std::span<const uint64_t> stack, std::span<const int64_t> values);
 
   // Looks for the memory map from `line` on, and puts every location into its mapping.
   void read_memory_map(std::optional<std::string_view> line, LineReader& lines);
+  // Where nothing else can come before it.
+  void read_memory_map_here(const LineReader& lines);
 
  private:
-  uint32_t location(uint64_t return_address);
+  uint32_t location(uint64_t address);
 
   ApplicationProfile& profile_;
   const Limits& limits_;
+  const AddressKind address_kind_;
   boost::unordered_flat_map<uint64_t, uint32_t> locations_;  // by address
   std::vector<uint32_t> stack_;
 };

@@ -1,15 +1,32 @@
 #include "formats/read_profile.h"
 
+#include <algorithm>
+
 #include "formats/gzip.h"
+#include "formats/jemalloc_heap.h"
 #include "formats/legacy_contention.h"
+#include "formats/legacy_count.h"
+#include "formats/legacy_cpu.h"
 #include "formats/legacy_heap.h"
 #include "formats/pprof_reader.h"
+#include "formats/symbolized.h"
 
 namespace plimsoll::formats {
 namespace {
 
 constexpr const char* kKnownFormats =
-    "known are raw profiles, pprof, and the text of heap, growth and contention profiles";
+    "known are raw profiles, recordings of perf, pprof, gperftools' CPU profiles, and the text of heap "
+    "(gperftools, Go, jemalloc), growth, "
+    "contention and goroutine profiles, with their symbols before them or not";
+
+// pprof's first bytes are numbers below 32, but for a tab or a line break.
+bool is_text(std::string_view content) {
+  constexpr size_t kLookedAt = 200;
+  return std::ranges::all_of(content.substr(0, kLookedAt), [](char character) {
+    return static_cast<unsigned char>(character) >= 0x20 || character == '\n' || character == '\t' ||
+           character == '\r';
+  });
+}
 
 // pprof has no magic number, but begins with one of its fields: a number or something with a length.
 bool may_be_pprof(Bytes content) {
@@ -43,7 +60,19 @@ Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits) {
   if (looks_like_legacy_contention(as_text(content))) {
     return read_legacy_contention(as_text(content), limits);
   }
-  if (may_be_pprof(content)) {
+  if (looks_symbolized(as_text(content))) {
+    return read_symbolized(content, limits);
+  }
+  if (looks_like_jemalloc_heap(as_text(content))) {
+    return read_jemalloc_heap(as_text(content), limits);
+  }
+  if (looks_like_legacy_count(as_text(content))) {
+    return read_legacy_count(as_text(content), limits);
+  }
+  if (looks_like_legacy_cpu(content)) {
+    return read_legacy_cpu(content, limits);
+  }
+  if (may_be_pprof(content) && !is_text(as_text(content))) {
     auto profile = read_pprof(content, limits);
     const bool is_damaged = !profile && profile.error().code == ErrorCode::kCorrupt;
     return is_damaged ? with_hint(propagate(profile, "read as a pprof profile"), kKnownFormats)

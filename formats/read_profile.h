@@ -7,8 +7,9 @@
 
 namespace plimsoll::formats {
 
-// pprof, legacy heap and growth text, contention text; each gzipped or not. kCorrupt, with the known formats as a hint,
-// where it is none of them.
+// pprof; gperftools' CPU profiles; text of heaps (gperftools, old Go, jemalloc), growth, contention and counts
+// (goroutines); files of one of these behind its symbols; each gzipped or not. kCorrupt, with the known formats as a
+// hint, where it is none of them.
 Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits = {});
 
 }  // namespace plimsoll::formats

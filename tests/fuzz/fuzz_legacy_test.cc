@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/fuzz/import_check.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
@@ -51,6 +53,27 @@ TEST(FuzzLegacy, DamagedContentionTextIsRefusedOrValid) {
       "  00400000-00fcb000: cppbench_server_main\n");
   texts.emplace_back("--- mutex:\ncycles/second=1000000000\nsampling period=1\n80 2 @ 0x11\n");
   EXPECT_GT(mutate_all(texts, 11), kMutations / 100);
+}
+
+TEST(FuzzLegacy, DamagedFilesOfOtherAllocatorsAndProfilersAreRefusedOrValid) {
+  const std::string cpu = [] {
+    constexpr std::array<uint64_t, 15> kWords{0,        3, 0, 10'000,   0, 7, 2, 0x401137,
+                                              0x401171, 3, 1, 0x401137, 0, 1, 0};
+    return std::string(as_text(std::as_bytes(std::span(kWords)))) +
+           "00400000-00480000 r-xp 00000000 08:01 1234 /srv/server\n";
+  }();
+  const std::vector<std::string> texts{
+      cpu,
+      "heap_v2/524288\n  t*: 3: 1572864 [0: 0]\n@ 0x401137 0x401171\n  t*: 2: 1048576 [0: 0]\n  t0: 2: "
+      "1048576 [0: 0]\n"
+      "MAPPED_LIBRARIES:\n00400000-00480000 r-xp 00000000 08:01 1234 /srv/server\n",
+      "goroutine profile: total 7\n5 @ 0x401137 0x401171\n#\t0x401136\tmain.work+0x1f\t/src/main.go:7\n2 @ "
+      "0x401137\n",
+      "--- symbol\nbinary=server\n0x1 main\n0x2 load--read\n---\n--- heap\nheap profile: 2: 2048 [2: 2048] @ "
+      "heapprofile\n"
+      " 2: 2048 [2: 2048] @ 0x2 0x1\n",
+      "--- symbol\nbinary=server\n0x401137 main\n---\n--- profile\n" + cpu};
+  EXPECT_GT(mutate_all(texts, 12), kMutations / 100);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "formats/heap_text.h"
 #include "tests/unit/formats/profile_text.h"
 
 namespace plimsoll::formats {
