@@ -1,5 +1,8 @@
 #include "config/daemon_config.h"
 
+#include <map>
+#include <tuple>
+
 #include "base/time.h"
 #include "config/scrape_endpoint.h"
 
@@ -132,6 +135,7 @@ Status check_scrape_endpoints(const DaemonConfig& config) {
     return fail(ErrorCode::kInvalid, "{} endpoints to scrape, over {}", config.scrape_endpoints.size(),
                 kMaxEndpoints);
   }
+  std::map<std::tuple<std::string, uint16_t, ScrapeKind>, std::string> known;
   for (const std::string& url : config.scrape_endpoints) {
     const auto endpoint = parse_scrape_endpoint(url);
     if (!endpoint) {
@@ -140,6 +144,14 @@ Status check_scrape_endpoints(const DaemonConfig& config) {
     if (!endpoint->is_loopback && !config.scrape_beyond_loopback) {
       return with_hint(fail(ErrorCode::kDenied, "{} is not on this machine's loopback", url),
                        "name 127.0.0.1, or permit others with scrape.beyond_loopback");
+    }
+    const ScrapeKind kind = scrape_kind(*endpoint);
+    const auto [other, is_new] = known.try_emplace({endpoint->host, endpoint->port, kind}, url);
+    if (!is_new && kind != ScrapeKind::kUnknown) {
+      return with_hint(
+          fail(ErrorCode::kInvalid, "{} and {} tell the same things of one program, which would count twice",
+               other->second, url),
+          "leave one of them out");
     }
   }
   return {};

@@ -65,6 +65,18 @@ std::string ScrapeEndpoint::name() const {
   return base_url.substr(kScheme.size()) + path;
 }
 
+ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
+  const std::string_view path = std::string_view(endpoint.path).substr(0, endpoint.path.find('?'));
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name == "heap" || name == "heapz" || name == "allocs") {
+    return ScrapeKind::kHeap;
+  }
+  if (name == "mutex" || name == "contention" || name == "contentionz") {
+    return ScrapeKind::kLock;
+  }
+  return name == "block" ? ScrapeKind::kBlock : ScrapeKind::kUnknown;
+}
+
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url) {
   const auto wrong = [&] {
     return with_hint(

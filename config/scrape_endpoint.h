@@ -20,6 +20,15 @@ struct ScrapeEndpoint {
   std::string name() const;
 };
 
+// What an endpoint's profiles are about, by the last part of its path, as Go and gperftools call them.
+enum class ScrapeKind {
+  kUnknown,
+  kHeap,   // heap, heapz, allocs: Go's two have the same values, only that they show others first
+  kLock,   // mutex, contention, contentionz: time that others waited for a lock
+  kBlock,  // block: time that goroutines waited for anything, locks among it
+};
+ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint);
+
 // "http://HOST[:PORT][/PATH]". kInvalid for other schemes, user names, and whatever else is no such URL.
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url);
 

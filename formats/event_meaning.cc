@@ -14,7 +14,9 @@ struct KnownType {
   bool is_since_start;
 };
 
-constexpr std::array<KnownType, 12> kKnownTypes{{
+constexpr std::string_view kBlocked = "blocked_";  // before a type of waits
+
+constexpr std::array<KnownType, 14> kKnownTypes{{
     {"inuse_space", "heap-inuse-bytes", wire::SNAPSHOT, false},
     {"inuse_objects", "heap-inuse-objects", wire::SNAPSHOT, false},
     {"space", "heap-inuse-bytes", wire::SNAPSHOT, false},
@@ -25,6 +27,8 @@ constexpr std::array<KnownType, 12> kKnownTypes{{
     {"growth_objects", "heap-growths", wire::DELTA, true},
     {"delay", "lock-wait-ns", wire::DELTA, true},
     {"contentions", "lock-contentions", wire::DELTA, true},
+    {"blocked_delay", "block-wait-ns", wire::DELTA, true},
+    {"blocked_contentions", "block-waits", wire::DELTA, true},
     {"goroutine", "goroutines", wire::SNAPSHOT, false},
     {"threadcreate", "threads-created", wire::DELTA, true},
 }};
@@ -72,6 +76,14 @@ EventMeaning meaning_of(const ValueType& type) {
     meaning.is_since_start = known->is_since_start;
   }
   return meaning;
+}
+
+void call_waits_blocked(ApplicationProfile& profile) {
+  for (ValueType& type : profile.types) {
+    if (type.type == "delay" || type.type == "contentions") {
+      type.type = std::string(kBlocked) + type.type;
+    }
+  }
 }
 
 }  // namespace plimsoll::formats

@@ -21,4 +21,8 @@ struct EventMeaning {
 
 EventMeaning meaning_of(const ValueType& type);
 
+// Go's profile of what goroutines were blocked by has the types of that of locks, and is about more: its waits become
+// events of their own, "block-waits" and "block-wait-ns", so that the two are never added up.
+void call_waits_blocked(ApplicationProfile& profile);
+
 }  // namespace plimsoll::formats

@@ -11,6 +11,7 @@
 #include "daemon/identity/workload.h"
 #include "daemon/scrape/process_places.h"
 #include "daemon/scrape/socket_owner.h"
+#include "formats/event_meaning.h"
 #include "formats/read_profile.h"
 #include "formats/to_raw_profile.h"
 #include "proto/profile_codec.h"
@@ -142,6 +143,9 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
                                                                 .max_stack_entries = kMaxStackEntries});
   if (!application) {
     return propagate(application, "scraping {}", endpoint_.name());
+  }
+  if (config::scrape_kind(endpoint_) == config::ScrapeKind::kBlock) {
+    formats::call_waits_blocked(*application);
   }
   const std::optional<Owner> known_owner = owner ? std::optional(*owner) : std::nullopt;
   ScrapeTimes times{.duration_ns = application->duration_ns,

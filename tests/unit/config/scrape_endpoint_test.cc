@@ -61,5 +61,22 @@ TEST(ScrapeConfiguration, OnlyLoopbackIsScrapedUnlessPermitted) {
   EXPECT_EQ(configured("nonsense").error().code, ErrorCode::kInvalid);
 }
 
+TEST(ScrapeConfiguration, EndpointsThatWouldCountTwiceAreRefused) {
+  const std::string go = "http://127.0.0.1:6060/debug/pprof/";
+  for (const auto& [first, second] :
+       std::initializer_list<std::pair<std::string, std::string>>{{go + "heap", go + "allocs"},
+                                                                  {go + "heap?gc=1", go + "heap"},
+                                                                  {go + "mutex", go + "contention"},
+                                                                  {go + "block", go + "block?debug=0"}}) {
+    const auto refused = configured(first + "," + second);
+    ASSERT_FALSE(refused) << first << " " << second;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("would count twice"));
+  }
+  EXPECT_TRUE(configured(go + "heap," + go + "mutex," + go + "block," + go + "goroutine"));
+  EXPECT_TRUE(configured(go + "heap,http://127.0.0.1:6061/debug/pprof/allocs")) << "another program";
+  EXPECT_TRUE(configured(go + "x," + go + "y")) << "of which nobody knows what they tell";
+}
+
 }  // namespace
 }  // namespace plimsoll::config
