@@ -59,13 +59,17 @@ std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported
   if (const uint64_t lost = imported.profile.lost_side_band(); lost > 0) {
     remarks.push_back(fmt::format("{} records were lost, and it is not told of which event", lost));
   }
+  for (const std::string& path : imported.replaced_binaries) {
+    remarks.push_back(fmt::format(
+        "{} is another file now than the recorded one, so that its functions have no names", path));
+  }
   return remarks;
 }
 
 class Importer {
  public:
-  Importer(store::Ingest& ingest, const ImportOptions& options, std::vector<std::string> symbol_roots)
-      : ingest_(ingest), options_(options), symbol_roots_(std::move(symbol_roots)) {}
+  Importer(store::Ingest& ingest, const ImportOptions& options, perf_data::RecordedImages::Folders folders)
+      : ingest_(ingest), options_(options), folders_(std::move(folders)) {}
 
   Status import(const std::string& path) {
     auto content = is_recording(path) ? read_recording(path) : read_profile(path);
@@ -135,7 +139,7 @@ class Importer {
                                                    .machine = options_.machine,
                                                    .job = options_.job,
                                                    .modified_ns = file->modified_ns,
-                                                   .symbol_roots = symbol_roots_,
+                                                   .folders = folders_,
                                                    .progress = progress_of(path),
                                                    .running_kernel = [this] { return running_kernel(); }});
     if (::isatty(STDERR_FILENO) == 1) {
@@ -186,7 +190,7 @@ class Importer {
 
   store::Ingest& ingest_;
   const ImportOptions& options_;
-  const std::vector<std::string> symbol_roots_;
+  const perf_data::RecordedImages::Folders folders_;
   const wire::ProfileLimits limits_;
   std::unique_ptr<identity::KernelMap> kernel_;
 };
@@ -223,7 +227,8 @@ Status run_import(const ImportOptions& options) {
     return given.empty() ? otherwise : given;
   };
   const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
-  Importer importer(**ingest, options, symbol_roots);
+  const auto debug_roots = given_or(options.debug_roots, defaults.symbol_debug_roots);
+  Importer importer(**ingest, options, {symbol_roots, debug_roots});
   Status imported;
   size_t failed = 0;
   for (const std::string& file : options.files) {
@@ -238,9 +243,8 @@ Status run_import(const ImportOptions& options) {
     imported = fail(imported.error().code, "{} of {} files were not imported, for the reasons above", failed,
                     options.files.size());
   }
-  auto symbolizer = symbolizer::Symbolizer::open(
-      options.data_dir, {symbol_roots, given_or(options.debug_roots, defaults.symbol_debug_roots)},
-      table_worker());
+  auto symbolizer =
+      symbolizer::Symbolizer::open(options.data_dir, {symbol_roots, debug_roots}, table_worker());
   if (!symbolizer) {
     return propagate(symbolizer);
   }

@@ -49,7 +49,7 @@ class Importer {
         limits_(limits),
         can_unwind_(metadata_.architecture.empty() || metadata_.architecture == "x86_64"),
         guesses_execs_(!tells_execs(metadata_.events)),
-        images_(options.symbol_roots),
+        images_(options.folders, options.modified_ns),
         binaries_(images_),
         processes_(no_other_source_, binaries_, {}),
         kernel_(metadata_.build_ids, limits),
@@ -82,7 +82,8 @@ class Importer {
     builder_.finish(profile);
     tally_.scale_hits(profile);
     finish(profile);
-    return ImportedRecording{std::move(profile), tally_.summaries()};
+    return ImportedRecording{
+        std::move(profile), tally_.summaries(), {images_.replaced().begin(), images_.replaced().end()}};
   }
 
  private:

@@ -16,6 +16,7 @@
 #include "formats/perf_data/block_reader.h"
 #include "formats/perf_data/event_tally.h"
 #include "formats/perf_data/limits.h"
+#include "formats/perf_data/recorded_images.h"
 #include "proto/profile.pb.h"
 
 namespace plimsoll::perf_data {
@@ -26,8 +27,7 @@ struct RecordingOptions {
   std::string machine = "import";  // for a recording that does not name its machine
   std::string job = {};            // of all its processes; empty: each one's own
   int64_t modified_ns = 0;  // wall clock, of the file: when the recording ended, where it does not tell
-  std::vector<std::string> symbol_roots =
-      {};  // folders whose binaries may be read, for their segments and unwind tables
+  RecordedImages::Folders folders = {};  // whose binaries may be read, for their segments and unwind tables
   std::function<void(uint64_t done_bytes, uint64_t all_bytes)> progress = {};
   // Symbols of the running kernel, asked for where its build ID is the recorded one; null: no symbols.
   std::function<const identity::KernelMap*()> running_kernel = {};
@@ -37,6 +37,8 @@ struct ImportedRecording {
   wire::RawProfile profile;
   std::vector<EventTally::Summary>
       events;  // of the recording; the profile has two more where it has branches
+  // Binaries without a recorded build ID that were written over or replaced since, ten at most.
+  std::vector<std::string> replaced_binaries;
 };
 
 // Reads the recording once from end to end (twice where it was written into a pipe) in bounded memory: Limits, and the

@@ -26,7 +26,7 @@ bool read_file_identity(ByteReader& reader, uint16_t misc, perf::MmapRecord& mma
     mmap.device_major = reader.read<uint32_t>();
     mmap.device_minor = reader.read<uint32_t>();
     mmap.inode = reader.read<uint64_t>();
-    reader.skip(sizeof(uint64_t));  // its generation
+    mmap.generation = reader.read<uint64_t>();
   }
   const uint64_t place = reader.offset();
   const auto protection = reader.read<uint32_t>();

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/hex.h"
+#include "elf/build_id.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -37,8 +37,8 @@ std::optional<SupplementLink> find_supplement_link(const elf::ElfFile& file) {
 }
 
 std::string build_id_path(const std::string& root, std::string_view build_id) {
-  const std::string hex = to_hex(build_id);
-  return hex.size() < 4 ? "" : fmt::format("{}/.build-id/{}/{}.debug", root, hex.substr(0, 2), hex.substr(2));
+  const std::string entry = elf::build_id_entry(root, build_id);
+  return entry.empty() ? entry : entry + ".debug";
 }
 
 Result<std::string> read_mini_debug_info(const elf::ElfFile& file, uint64_t max_bytes) {

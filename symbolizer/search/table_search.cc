@@ -6,6 +6,7 @@
 #include <array>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "base/checksum.h"
@@ -134,6 +135,32 @@ class TableSearch {
         search_.add_reason(found->path +
                            " has another build ID: it was replaced, or is another machine's file");
       } else {
+        binary_ = std::move(*found);
+        return;
+      }
+    }
+    find_copy();
+  }
+
+  // In copies of another machine's file system, and by its build ID. That it is not there either needs no words.
+  void find_copy() {
+    std::vector<std::string> candidates;
+    for (const std::string& root : query_.roots.folders) {
+      for (const std::string& path : query_.paths) {
+        if (root != "/" && path.starts_with('/')) {
+          candidates.push_back(root + path);
+        }
+      }
+    }
+    for (const auto* folders : {&query_.roots.debug_folders, &query_.roots.folders}) {
+      for (const std::string& root : *folders) {
+        if (kind_ == wire::GNU_BUILD_ID) {
+          std::ranges::move(elf::binaries_by_build_id(root, identity_), std::back_inserter(candidates));
+        }
+      }
+    }
+    for (const std::string& candidate : candidates) {
+      if (auto found = search_.open(candidate); found && is_binary(*found)) {
         binary_ = std::move(*found);
         return;
       }

@@ -209,7 +209,7 @@ TEST_P(UnwoundAlike, WherePerfReachesARoot) {
       record("--buildid-mmap --call-graph dwarf,32768", GetParam().command + " >/dev/null");
   auto file = perf_data::open_recording(path);
   ASSERT_TRUE(file);
-  const auto imported = perf_data::import_recording(file->reader, {.symbol_roots = {"/usr", built_file()}});
+  const auto imported = perf_data::import_recording(file->reader, {.folders = {{"/usr", built_file()}}});
   ASSERT_TRUE(imported) << imported.error().text();
   const Finished script =
       shell(perf_ + "script --no-inline --max-stack 2000 -F pid,tid,ip,sym,dso -i " + path);
