@@ -130,6 +130,10 @@ Status Collector::open_sampler() {
                                     : perf::ring_pages(sampler_options.events, sampler_options.stack_bytes,
                                                        cpus->size(), max_ring_bytes);
   sampler_options.sample_pages = wanted_pages;
+  if (options_.governor != nullptr) {
+    sampler_options.max_backlog_bytes =
+        std::min<uint64_t>(sampler_options.max_backlog_bytes, options_.governor->budget().resident_bytes / 8);
+  }
   auto fitted = perf::open_fitted(std::move(sampler_options));
   if (!fitted) {
     return propagate(fitted);

@@ -57,8 +57,8 @@ wire::Binary binary_message(const BinaryInfo& info) {
   return binary;
 }
 
-BinaryTable::BinaryTable(const ImageSource& images, size_t max_binaries)
-    : images_(images), max_binaries_(max_binaries), vdso_(vdso_info()) {}
+BinaryTable::BinaryTable(const ImageSource& images, size_t max_binaries, int64_t recheck_ns)
+    : images_(images), max_binaries_(max_binaries), recheck_ns_(recheck_ns), vdso_(vdso_info()) {}
 
 BinaryTable::Known& BinaryTable::entry(wire::IdentityKind kind, std::string_view identity,
                                        const MappedFileHint& hint) {
@@ -129,11 +129,22 @@ const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
   if (by_file_.size() > kMaxFiles) {
     by_file_.clear();
   }
-  auto& known = by_file_[{std::string(hint.path), hint.file}];
-  if (known == nullptr) {
-    known = read(hint);
+  KnownFile& known = by_file_[{std::string(hint.path), hint.file, hint.generation}];
+  if (known.info == nullptr || !is_current(known, hint)) {
+    known = {read(hint), images_.changed_ns(hint), monotonic_now_ns()};
   }
-  return known;
+  return known.info;
+}
+
+bool BinaryTable::is_current(KnownFile& known, const MappedFileHint& hint) const {
+  const int64_t now_ns = monotonic_now_ns();
+  if (now_ns - known.looked_ns < recheck_ns_) {
+    return true;
+  }
+  known.looked_ns = now_ns;
+  const int64_t changed_ns = images_.changed_ns(hint);
+  const bool is_within_reach_now = known.info->segments.empty() && changed_ns != 0;
+  return !is_within_reach_now && (changed_ns == 0 || changed_ns == known.changed_ns);
 }
 
 std::vector<const BinaryInfo*> BinaryTable::forget_unused(const std::set<const BinaryInfo*>& used) {

@@ -7,8 +7,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "base/time.h"
 #include "daemon/identity/image.h"
 #include "elf/build_facts.h"
 #include "elf/elf_file.h"
@@ -38,7 +40,9 @@ class BinaryTable {
   static constexpr size_t kDefaultMaxBinaries = 10'000;  // kept between windows; about 500 bytes each
 
   // Borrows `images`.
-  explicit BinaryTable(const ImageSource& images, size_t max_binaries = kDefaultMaxBinaries);
+  // Programs start thousands of times a second: whether a file was written over is asked each `recheck_ns` at most.
+  explicit BinaryTable(const ImageSource& images, size_t max_binaries = kDefaultMaxBinaries,
+                       int64_t recheck_ns = kNsPerSecond);
 
   // Never null. Reads the file where it was not seen before; out of reach, the binary is known by what the
   // hint says, without segments. Another process may have it within reach: it is looked for again, though not with each
@@ -69,9 +73,18 @@ class BinaryTable {
 
   const ImageSource& images_;
   const size_t max_binaries_;
+  const int64_t recheck_ns_;
   std::unique_ptr<BinaryInfo> vdso_;
   std::map<std::string, Known, std::less<>> by_identity_;
-  std::map<std::pair<std::string, FileId>, const BinaryInfo*> by_file_;  // where no build ID was told
+  // Where no build ID was told. A file that was written over in place is another binary of the same key.
+  struct KnownFile {
+    const BinaryInfo* info = nullptr;
+    int64_t changed_ns = 0;  // the file
+    int64_t looked_ns = 0;
+  };
+  using FileKey = std::tuple<std::string, FileId, uint64_t>;  // path, file, generation
+  bool is_current(KnownFile& known, const MappedFileHint& hint) const;
+  std::map<FileKey, KnownFile> by_file_;
 };
 
 }  // namespace plimsoll::identity

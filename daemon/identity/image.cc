@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/time.h"
 #include "daemon/identity/safe_open.h"
 
 namespace plimsoll::identity {
@@ -113,6 +114,16 @@ Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint
   }
   auto memory = open_memory(proc_fs, hint);
   return memory ? std::move(memory) : std::move(opened);
+}
+
+int64_t LiveImages::changed_ns(const MappedFileHint& hint) const {
+  for (const std::string& path : {proc_fs_.path_in_root(hint.pid, hint.path), std::string(hint.path)}) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) == 0 && info.st_ino == hint.file.inode) {
+      return info.st_ctim.tv_sec * kNsPerSecond + info.st_ctim.tv_nsec;
+    }
+  }
+  return 0;
 }
 
 Result<OpenedImage> LiveImages::open(const MappedFileHint& hint) const {

@@ -17,6 +17,7 @@ struct MappedFileHint {
   std::string_view path;      // in the process's mount namespace
   std::string_view build_id;  // as the kernel told it; empty: not told
   FileId file;                // likewise
+  uint64_t generation = 0;    // of its inode's number; 0: not told
   // The kernel told a build ID in place of the file, and it was of zeros only: the file has none.
   bool is_without_build_id = false;
 };
@@ -37,6 +38,8 @@ class ImageSource {
  public:
   virtual ~ImageSource() = default;
   virtual Result<OpenedImage> open(const MappedFileHint& hint) const = 0;
+  // When the file that open() would find was last written or changed in its attributes (ctime); 0: out of reach.
+  virtual int64_t changed_ns(const MappedFileHint& /*hint*/) const { return 0; }
   // Whether the processes run here: then this program's vdso is theirs.
   virtual bool are_of_this_machine() const = 0;
 };
@@ -46,6 +49,7 @@ class LiveImages : public ImageSource {
  public:
   explicit LiveImages(const ProcFs& proc_fs) : proc_fs_(proc_fs) {}
   Result<OpenedImage> open(const MappedFileHint& hint) const override;
+  int64_t changed_ns(const MappedFileHint& hint) const override;
   bool are_of_this_machine() const override { return true; }
 
   // How many could not be opened because this user may not. One thread.

@@ -64,6 +64,7 @@ void ProcessTable::apply_mmap(const perf::MmapRecord& record, int64_t time_ns) {
                                         .path = path,
                                         .build_id = build_id,
                                         .file = {record.device_major, record.device_minor, record.inode},
+                                        .generation = record.generation,
                                         .is_without_build_id = build_id.size() < record.build_id.size()});
   if (process->executable_pending && binary != nullptr) {
     process->identity->executable = path == kVdso ? std::string() : printable(path);

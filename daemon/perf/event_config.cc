@@ -68,8 +68,10 @@ perf_event_attr side_band_attr(uint32_t wakeup_bytes) {
   attr.config = PERF_COUNT_SW_DUMMY;
   attr.sample_regs_user = kUserRegisterMask;
   attr.mmap = 1;
+  // Not attr.build_id: Linux marks the record of a mapping for the event that asked for build IDs and does not take
+  // the mark back for the next event that gets the same record, so that perf record beside this daemon read garbage,
+  // and aborted.
   attr.mmap2 = 1;
-  attr.build_id = 1;
   attr.comm = 1;
   attr.comm_exec = 1;
   attr.task = 1;

@@ -94,7 +94,7 @@ MmapRecord decode_mmap(ByteReader& reader, uint16_t misc) {
     mmap.device_major = reader.read<uint32_t>();
     mmap.device_minor = reader.read<uint32_t>();
     mmap.inode = reader.read<uint64_t>();
-    reader.skip(8);  // its generation
+    mmap.generation = reader.read<uint64_t>();
   }
   reader.skip(8);  // protection and flags
   mmap.path = reader.c_string();

@@ -76,6 +76,7 @@ struct MmapRecord {
   uint32_t device_major = 0;
   uint32_t device_minor = 0;
   uint64_t inode = 0;
+  uint64_t generation = 0;  // of the inode's number, which another file may have had before; 0: unknown
 };
 
 // A thread has a new name; with `is_exec` the process runs another program from here on.

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <ctime>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "base/time.h"
@@ -43,6 +45,11 @@ Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), random_
 
 Result<Sampler> Sampler::open(SamplerOptions options) {
   Sampler sampler(std::move(options));
+  auto reader = RingReader::make(sampler.options_.max_backlog_bytes);
+  if (!reader) {
+    return propagate(reader);
+  }
+  sampler.reader_ = std::move(*reader);
   for (const int cpu : sampler.options_.cpus) {
     if (auto opened = sampler.open_cpu(cpu); !opened) {
       return propagate(opened);
@@ -123,8 +130,7 @@ Status Sampler::map_ring(int fd, uint32_t pages) {
   if (!ring) {
     return propagate(ring);
   }
-  ring_fds_.push_back(fd);
-  rings_.push_back(std::move(*ring));
+  reader_->add(std::move(*ring), fd);
   return {};
 }
 
@@ -141,28 +147,22 @@ Status Sampler::open_side_band(int cpu) {
 }
 
 Result<bool> Sampler::wait(int64_t deadline_ns, int wake_fd) const {
-  std::vector<pollfd> polled;
-  polled.reserve(ring_fds_.size() + 1);
-  for (const int fd : ring_fds_) {
-    polled.push_back({fd, POLLIN, 0});
-  }
-  if (wake_fd >= 0) {
-    polled.push_back({wake_fd, POLLIN, 0});
-  }
+  std::array<pollfd, 2> polled{{{reader_->ready_fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}}};
   const int64_t left_ns = std::max<int64_t>(0, deadline_ns - monotonic_now_ns());
   const timespec timeout{left_ns / kNsPerSecond, left_ns % kNsPerSecond};
-  if (::ppoll(polled.data(), polled.size(), &timeout, nullptr) < 0 && errno != EINTR) {
+  if (::ppoll(polled.data(), wake_fd >= 0 ? 2 : 1, &timeout, nullptr) < 0 && errno != EINTR) {
     return fail_errno(errno, "waiting for samples");
   }
-  return wake_fd >= 0 && polled.back().revents != 0;
+  return wake_fd >= 0 && polled[1].revents != 0;
 }
 
-void Sampler::collect() {
-  pending_.clear();
-  for (size_t i = 0; i < rings_.size(); ++i) {
-    rings_[i].peek(
-        [&](Bytes record, uint64_t end) { pending_.push_back({record_time_ns(record), i, end, record}); });
+bool Sampler::collect() {
+  std::vector<RingReader::Record> records;
+  const bool is_all = reader_->take(records);
+  for (const RingReader::Record& record : records) {
+    pending_.push_back({record_time_ns(record.bytes), read_++, record});
   }
+  return is_all;
 }
 
 void Sampler::tell_of_side_band_losses() {
@@ -176,15 +176,16 @@ void Sampler::tell_of_side_band_losses() {
 }
 
 int64_t Sampler::settled_before(int64_t before_ns) const {
+  // pending_ has the records of a ring in their order, and those of several rings among each other.
   int64_t settled_ns = before_ns;
   do {
     before_ns = settled_ns;
-    size_t young_ring = rings_.size();
-    for (const Pending& record : pending_) {
-      if (record.time_ns >= before_ns) {
-        young_ring = record.ring;
-      } else if (record.ring == young_ring) {
-        settled_ns = std::min(settled_ns, record.time_ns);
+    std::set<size_t> young_rings;
+    for (const Pending& pending : pending_) {
+      if (pending.time_ns >= before_ns) {
+        young_rings.insert(pending.record.ring);
+      } else if (young_rings.contains(pending.record.ring)) {
+        settled_ns = std::min(settled_ns, pending.time_ns);
       }
     }
   } while (settled_ns < before_ns);
@@ -193,22 +194,24 @@ int64_t Sampler::settled_before(int64_t before_ns) const {
 
 void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>& consume) {
   before_ns = settled_before(before_ns);
-  std::erase_if(pending_, [&](const Pending& record) { return record.time_ns >= before_ns; });
-  // Equal times keep the order in which they lie in the rings.
-  std::ranges::sort(pending_, {}, [](const Pending& record) {
-    return std::tuple(record.time_ns, record.ring, record.end);
+  // Those that wait keep their order.
+  std::vector<Pending> due;
+  std::vector<Pending> waiting;
+  for (const Pending& pending : pending_) {
+    (pending.time_ns < before_ns ? due : waiting).push_back(pending);
+  }
+  pending_ = std::move(waiting);
+  // Equal times keep the order in which they were read.
+  std::ranges::sort(due, {}, [](const Pending& pending) {
+    return std::tuple(pending.time_ns, pending.record.ring, pending.number);
   });
-  std::vector<std::optional<uint64_t>> ends(rings_.size());
-  for (const Pending& record : pending_) {
-    consume(record.bytes);
-    ends[record.ring] = std::max(ends[record.ring].value_or(0), record.end);
+  std::vector<RingReader::Record> done;
+  done.reserve(due.size());
+  for (const Pending& pending : due) {
+    consume(pending.record.bytes);
+    done.push_back(pending.record);
   }
-  for (size_t i = 0; i < rings_.size(); ++i) {
-    if (const std::optional<uint64_t> end = ends[i]) {
-      rings_[i].release(*end);
-    }
-  }
-  pending_.clear();
+  reader_->give_back(done);
 }
 
 void Sampler::drain(const std::function<void(Bytes record)>& consume) {
@@ -219,9 +222,12 @@ void Sampler::drain(const std::function<void(Bytes record)>& consume) {
 }
 
 void Sampler::drain_all(const std::function<void(Bytes record)>& consume) {
-  collect();
-  tell_of_side_band_losses();
-  deliver(INT64_MAX, consume);
+  bool is_all = false;
+  while (!is_all) {
+    is_all = collect();
+    tell_of_side_band_losses();
+    deliver(INT64_MAX, consume);
+  }
 }
 
 Result<uint64_t> Sampler::side_band_lost() const {
@@ -237,11 +243,7 @@ Result<uint64_t> Sampler::side_band_lost() const {
 }
 
 uint64_t Sampler::dropped_bytes() const {
-  uint64_t bytes = 0;
-  for (const RingBuffer& ring : rings_) {
-    bytes += ring.dropped_bytes();
-  }
-  return bytes;
+  return reader_->dropped_bytes();
 }
 
 int Sampler::event_index(uint64_t event_id) const {

@@ -39,7 +39,7 @@
 #include "daemon/perf/event_config.h"
 #include "daemon/perf/event_counts.h"
 #include "daemon/perf/records.h"
-#include "daemon/perf/ring_buffer.h"
+#include "daemon/perf/ring_reader.h"
 #include "daemon/perf/turns.h"
 
 namespace plimsoll::perf {
@@ -63,8 +63,10 @@ struct SamplerOptions {
   uint32_t sample_pages = 64;     // of each CPU's sample ring; a power of two
   uint32_t stack_bytes = 0;       // of the user stack with each sample (sampling_attr)
   uint32_t side_band_pages = 32;  // likewise
-  uint64_t seed = 0;              // of the random periods, and of the order of turns
-  int64_t turn_ns = 0;            // of one set, or until the next pass_turn()
+  // Of records that were read and not worked on yet; what is more stays in the rings.
+  size_t max_backlog_bytes = size_t{32} << 20;
+  uint64_t seed = 0;    // of the random periods, and of the order of turns
+  int64_t turn_ns = 0;  // of one set, or until the next pass_turn()
   // Called before records are handed over in whose time others of the side band were lost; may be empty.
   std::function<void()> on_side_band_lost = {};
 };
@@ -171,7 +173,8 @@ class Sampler {
   uint64_t waited_ns(const OpenEvent& event) const;
   Result<bool> is_redraw_due(OpenEvent& event);
   Status redraw_period(OpenEvent& event);
-  void collect();
+  // False where there is more than there was room for.
+  bool collect();
   void tell_of_side_band_losses();
   // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a
   // younger record before the one whose time was taken already.
@@ -183,22 +186,21 @@ class Sampler {
   std::vector<OpenEvent> events_;
   std::vector<UniqueFd> side_band_;
   uint64_t side_band_lost_ = 0;  // that was told of
-  std::vector<RingBuffer> rings_;
-  std::vector<int> ring_fds_;
+  std::unique_ptr<RingReader> reader_;
   std::unordered_map<uint64_t, int> index_by_id_;
   uint32_t slowdown_ = 1;
   Turns turns_;
   int64_t turn_ends_ns_ = 0;
   std::map<uint32_t, Waiting> waiting_;  // of each set that takes turns
 
-  // A record in a ring that was not handed over yet.
+  // A record that was not handed over yet.
   struct Pending {
     int64_t time_ns;
-    size_t ring;
-    uint64_t end;  // position behind it in its ring
-    Bytes bytes;   // in the ring
+    uint64_t number;  // in the order in which they were read
+    RingReader::Record record;
   };
-  std::vector<Pending> pending_;
+  std::vector<Pending> pending_;  // of each ring, in its order
+  uint64_t read_ = 0;
 };
 
 }  // namespace plimsoll::perf

@@ -46,6 +46,7 @@ void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) {
 }
 
 Status Sampler::enable_side_band() {
+  reader_->start();
   for (const UniqueFd& fd : side_band_) {
     if (::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
       return fail_errno(errno, "enabling the side band");

@@ -19,6 +19,7 @@
 #include "daemon/perf/ring_size.h"
 #include "daemon/perf/turns.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/unit/daemon/fake_ring.h"
 #include "tests/unit/daemon/perf_records.h"
 
 namespace plimsoll::perf {
@@ -193,8 +194,8 @@ TEST(EventConfig, SideBandAsksForProcessesButNoSamples) {
   EXPECT_EQ(attr.config, PERF_COUNT_SW_DUMMY);
   EXPECT_EQ(attr.sample_period, 0);
   EXPECT_EQ(attr.sample_type, kSampleType) << "one layout for the trailers of all records";
-  EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.build_id && attr.comm && attr.comm_exec && attr.task &&
-              attr.cgroup);
+  EXPECT_TRUE(attr.mmap && attr.mmap2 && attr.comm && attr.comm_exec && attr.task && attr.cgroup);
+  EXPECT_FALSE(attr.build_id) << "Linux would mark the records that other recorders get";
 }
 
 template <typename T>
@@ -538,35 +539,6 @@ TEST(ReadRing, EndsAtARecordWhoseSizeCannotBeRight) {
   }
 }
 
-// A ring buffer as the kernel makes one, in a file of memory.
-class FakeEvent {
- public:
-  FakeEvent() : fd_(::memfd_create("ring", MFD_CLOEXEC)) {
-    EXPECT_EQ(::ftruncate(fd_.get(), 2 * kPageBytes), 0);
-    void* const mapped = ::mmap(nullptr, 2 * kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-    EXPECT_NE(mapped, MAP_FAILED);
-    control_ = static_cast<perf_event_mmap_page*>(mapped);
-    control_->data_offset = kPageBytes;
-    control_->data_size = kPageBytes;
-  }
-  FakeEvent(const FakeEvent&) = delete;
-  FakeEvent& operator=(const FakeEvent&) = delete;
-  ~FakeEvent() { ::munmap(control_, 2 * kPageBytes); }
-
-  void write(const std::string& bytes) {
-    char* const data = reinterpret_cast<char*>(control_) + kPageBytes;
-    std::ranges::copy(bytes, data + control_->data_head);
-    control_->data_head += bytes.size();
-  }
-  int fd() const { return fd_.get(); }
-  uint64_t tail() const { return control_->data_tail; }
-
- private:
-  static constexpr size_t kPageBytes = 4096;
-  UniqueFd fd_;
-  perf_event_mmap_page* control_ = nullptr;
-};
-
 // How many records there are; their room is given back.
 int drained(RingBuffer& ring) {
   int records = 0;
@@ -582,7 +554,7 @@ int drained(RingBuffer& ring) {
 }
 
 TEST(RingBuffer, SaysOnceWhatItCouldNotRead) {
-  FakeEvent event;
+  FakeRing event;
   auto ring = RingBuffer::map(event.fd(), 1);
   ASSERT_TRUE(ring.has_value()) << ring.error().text();
   event.write(record_of(8, 'a'));

@@ -520,6 +520,34 @@ TEST_F(BinaryTableTest, WithoutAnyBuildIdTheContentNamesIt) {
   EXPECT_EQ(found->identity, content_hash(as_bytes(image.bytes())));
 }
 
+// Times of change as a test wants them: those of the kernel advance each few milliseconds.
+class ImagesWithTimes : public LiveImages {
+ public:
+  using LiveImages::LiveImages;
+  int64_t changed_ns(const MappedFileHint& /*hint*/) const override { return changed; }
+  int64_t changed = 1;
+};
+
+TEST_F(BinaryTableTest, AFileWrittenOverInPlaceIsAnotherBinary) {
+  const ProcFs proc_fs(proc_.root());
+  ImagesWithTimes images(proc_fs);
+  BinaryTable binaries(images, 1000, /*recheck_ns=*/0);
+  std::filesystem::create_directories(proc_.root() + "/7/root");
+  const auto write = [&](uint64_t address) {
+    elf::ElfImage image;
+    image.load({PF_R | PF_X, 0, address, 64});
+    proc_.file("7/root/plain", image.bytes());
+    return content_hash(as_bytes(image.bytes()));
+  };
+  const std::string first = write(0x400000);
+  const FileId id = file_id(proc_.root() + "/7/root/plain");
+  EXPECT_EQ(binaries.find_or_read({7, "/plain", "", id})->identity, first);
+  const std::string second = write(0x500000);
+  images.changed = 2;
+  ASSERT_EQ(file_id(proc_.root() + "/7/root/plain"), id) << "the same file";
+  EXPECT_EQ(binaries.find_or_read({7, "/plain", "", id})->identity, second);
+}
+
 // A library that this process has loaded from a file that is gone by now.
 class OpenImage : public ::testing::Test {
  protected:
