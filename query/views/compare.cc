@@ -7,10 +7,12 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <tuple>
 
 #include "query/rows/grouping.h"
@@ -323,6 +325,42 @@ class CompareQuery {
     return static_cast<size_t>(std::ceil(static_cast<double>(machines) * (times - 1)));
   }
 
+  // Jobs that have a change and no margin for it are not in the mean. What they would make of it, and which of them
+  // it depends on most: a job's part of the whole is its weight times how far it is from the others.
+  void note_left_out(Table& table) const {
+    std::vector<const Compared*> left_out;
+    double all_weights = weights(true);
+    double sum = all_weights > 0 ? all_weights * mean_.change.value.value_or(0) : 0;
+    for (const Compared& job : jobs_) {
+      if (!job.is_common() && job.weight > 0 && job.change.value) {
+        left_out.push_back(&job);
+        all_weights += job.weight;
+        sum += job.weight * *job.change.value;
+      }
+    }
+    if (left_out.empty()) {
+      return;
+    }
+    const double with_all = sum / all_weights;
+    const auto pull = [&](const Compared* job) {
+      return job->weight * std::abs(*job->change.value - mean_.change.value.value_or(0));
+    };
+    std::ranges::sort(left_out, std::greater<>(), pull);
+    constexpr size_t kShown = 3;
+    std::string shown;
+    for (const Compared* job : left_out | std::views::take(kShown)) {
+      std::vector<Value> texts;
+      grouping_.add_texts(job->key, texts);
+      shown += fmt::format("{}{} ({:.1f} % of the weight, {:+.1f} %)", shown.empty() ? "" : ", ",
+                           std::get<std::string>(texts[0]), 100 * job->weight / weights(false),
+                           100 * *job->change.value);
+    }
+    table.notes.push_back(
+        fmt::format("with {} jobs that have no margin for want of machines the change would be {:+.1f} %; "
+                    "measure first: {}{}",
+                    left_out.size(), 100 * with_all, shown, left_out.size() > kShown ? ", ..." : ""));
+  }
+
   void add_notes(Table& table) const {
     table.notes.insert(table.notes.end(), events_.notes.begin(), events_.notes.end());
     for (const ComparedSide& half : halves_) {
@@ -330,6 +368,7 @@ class CompareQuery {
     }
     table.notes.push_back(fmt::format("{} of {} jobs are compared, with {:.1f} % of the weight",
                                       common_jobs(), jobs_.size(), 100 * weights(true) / weights(false)));
+    note_left_out(table);
     table.notes.emplace_back(
         is_by_quota_ ? "weights are CPU quotas, by the newest census of each machine"
                      : "weights are what each has of the denominator on the base side: no quota is known");
