@@ -13,6 +13,7 @@
 #include "base/hex.h"
 #include "elf/build_id.h"
 #include "symbolizer/dwarf/table_builder.h"
+#include "symbolizer/go/go_symbols.h"
 #include "symbolizer/search/code_symbols.h"
 #include "symbolizer/search/debug_links.h"
 
@@ -347,6 +348,16 @@ class TableSearch {
       inputs.supplement = supplement_ ? supplement_->map.bytes() : Bytes();
       inputs.package = package_ ? package_->map.bytes() : Bytes();
       inputs.find_split = [this, dwarf](const SplitName& split) { return find_split(split, *dwarf); };
+    }
+    // A stripped Go program exports at most what C calls of it.
+    if (binary_ && inputs.debug.empty() && inputs.symbol_quality < SymtabQuality::kSymtab) {
+      if (auto go = build_go_table(binary_->elf, inputs.identity)) {
+        const bool is_better = go->quality > inputs.symbol_quality;
+        keep(std::move(*go));
+        if (is_better) {
+          return;
+        }
+      }
     }
     if (!inputs.debug.empty() || !inputs.symbols.empty()) {
       keep(build_table(inputs));

@@ -55,6 +55,15 @@ class ElfImage {
                          .size_bytes = content.size()});
     return static_cast<uint32_t>(sections_.size());
   }
+  // One with content, loaded at that address.
+  void loaded_content(std::string_view name, uint64_t address, const std::string& content) {
+    sections_.push_back({.name = std::string(name),
+                         .type = SHT_PROGBITS,
+                         .flags = SHF_ALLOC,
+                         .address = address,
+                         .content = content,
+                         .size_bytes = content.size()});
+  }
   // One that says where it is loaded (SHF_*), and has no content here. Returns its index.
   uint32_t loaded_section(std::string_view name, uint64_t flags, uint64_t address, uint64_t size_bytes) {
     sections_.push_back({.name = std::string(name),
