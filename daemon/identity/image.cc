@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <vector>
 
 #include "base/time.h"
 #include "daemon/identity/safe_open.h"
@@ -80,6 +81,17 @@ Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, co
   return OpenedImage{std::move(*image), fd, path};
 }
 
+// A process that lived for a moment is gone by now, and with it its view of a container's files.
+std::vector<std::string> paths_seen_by_ancestors(const ProcFs& proc_fs, const MappedFileHint& hint) {
+  std::vector<std::string> paths;
+  for (const uint32_t pid : hint.ancestors) {
+    if (pid != 0) {
+      paths.push_back(proc_fs.path_in_root(pid, hint.path));
+    }
+  }
+  return paths;
+}
+
 Result<OpenedImage> open_memory(const ProcFs& proc_fs, const MappedFileHint& hint) {
   const auto start = header_address(proc_fs, hint);
   if (!start) {
@@ -107,7 +119,10 @@ Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint
   if (opened) {
     return opened;
   }
-  for (const std::string& path : {proc_fs.executable_link(hint.pid), std::string(hint.path)}) {
+  std::vector<std::string> candidates = paths_seen_by_ancestors(proc_fs, hint);
+  candidates.insert(candidates.begin(), proc_fs.executable_link(hint.pid));
+  candidates.emplace_back(hint.path);
+  for (const std::string& path : candidates) {
     if (auto other = open_file(proc_fs, path, hint); other) {
       return other;
     }
@@ -117,7 +132,10 @@ Result<OpenedImage> open_image(const ProcFs& proc_fs, const MappedFileHint& hint
 }
 
 int64_t LiveImages::changed_ns(const MappedFileHint& hint) const {
-  for (const std::string& path : {proc_fs_.path_in_root(hint.pid, hint.path), std::string(hint.path)}) {
+  std::vector<std::string> candidates = paths_seen_by_ancestors(proc_fs_, hint);
+  candidates.insert(candidates.begin(), proc_fs_.path_in_root(hint.pid, hint.path));
+  candidates.emplace_back(hint.path);
+  for (const std::string& path : candidates) {
     struct stat info{};
     if (::stat(path.c_str(), &info) == 0 && info.st_ino == hint.file.inode) {
       return info.st_ctim.tv_sec * kNsPerSecond + info.st_ctim.tv_nsec;

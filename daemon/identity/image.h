@@ -1,6 +1,7 @@
 // Opening the ELF file that a process has mapped, even where its path leads elsewhere by now.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ struct MappedFileHint {
   uint64_t generation = 0;    // of its inode's number; 0: not told
   // The kernel told a build ID in place of the file, and it was of zeros only: the file has none.
   bool is_without_build_id = false;
+  // Processes that `pid` descends from, nearest first; 0: no more are known. They mostly see the same files, and live longer.
+  std::array<uint32_t, 4> ancestors = {};
 };
 
 struct OpenedImage {

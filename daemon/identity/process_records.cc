@@ -53,6 +53,20 @@ Process* ProcessTable::changed(uint32_t pid, int64_t time_ns) {
   return time_ns < known->second.known_since_ns ? nullptr : &known->second;
 }
 
+std::array<uint32_t, 4> ProcessTable::ancestors_of(const Process& process) const {
+  std::array<uint32_t, 4> ancestors{};
+  const Process* descendant = &process;
+  for (uint32_t& ancestor : ancestors) {
+    if (descendant == nullptr || descendant->parent_pid == 0) {
+      break;
+    }
+    ancestor = descendant->parent_pid;
+    const auto parent = processes_.find(ancestor);
+    descendant = parent == processes_.end() ? nullptr : &parent->second;
+  }
+  return ancestors;
+}
+
 void ProcessTable::apply_mmap(const perf::MmapRecord& record, int64_t time_ns) {
   Process* const process = changed(record.pid, time_ns);
   if (process == nullptr || record.size_bytes > UINT64_MAX - record.start) {
@@ -65,7 +79,8 @@ void ProcessTable::apply_mmap(const perf::MmapRecord& record, int64_t time_ns) {
                                         .build_id = build_id,
                                         .file = {record.device_major, record.device_minor, record.inode},
                                         .generation = record.generation,
-                                        .is_without_build_id = build_id.size() < record.build_id.size()});
+                                        .is_without_build_id = build_id.size() < record.build_id.size(),
+                                        .ancestors = ancestors_of(*process)});
   if (process->executable_pending && binary != nullptr) {
     process->identity->executable = path == kVdso ? std::string() : printable(path);
     process->identity->binary = binary;
@@ -83,7 +98,7 @@ void ProcessTable::begin_program(Process& process, uint32_t pid, int64_t time_ns
   identity->start_ns = time_ns;
   identity->cgroup = process.identity == nullptr ? "/" : process.identity->cgroup;
   identity->started_ns = process.identity == nullptr ? 0 : process.identity->started_ns;
-  process = Process{};
+  process = Process{.parent_pid = process.parent_pid};
   process.identity = std::move(identity);
   process.mappings = std::make_shared<Mappings>();
   process.executable_pending = true;
@@ -152,6 +167,7 @@ void ProcessTable::fork_process(const perf::ForkRecord& record, int64_t time_ns)
   child.thread_names[record.tid] = {child.identity->comm};
   child.identity->started_ns = source_.since_boot_ns(time_ns);
   child.losses_seen = losses_at(time_ns);
+  child.parent_pid = record.parent_pid;
   processes_.insert_or_assign(record.pid, std::move(child));
 }
 

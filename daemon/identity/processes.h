@@ -61,8 +61,9 @@ struct Process {
   std::shared_ptr<ProcessIdentity> identity;
   std::shared_ptr<Mappings> mappings;  // shared after fork until one side changes
   std::unordered_map<uint32_t, ThreadName> thread_names;
-  bool is_known = true;  // false: no program, mapping or group is told of it, here or by /proc
-  bool is_whole = true;  // false: it has code and threads that are not known
+  uint32_t parent_pid = 0;  // by the record of its fork; 0: it was not seen
+  bool is_known = true;     // false: no program, mapping or group is told of it, here or by /proc
+  bool is_whole = true;     // false: it has code and threads that are not known
   bool executable_pending =
       false;  // its first mapping will name the executable: exec was seen, or nothing else tells
   bool may_have_threads = false;
@@ -129,6 +130,7 @@ class ProcessTable {
   void apply_exit(const perf::ExitRecord& record, int64_t time_ns);
   void fork_process(const perf::ForkRecord& record, int64_t time_ns);
   void begin_program(Process& process, uint32_t pid, int64_t time_ns);
+  std::array<uint32_t, 4> ancestors_of(const Process& process) const;  // MappedFileHint::ancestors
   // Whether the process that a record tells the fork of is in the table already.
   bool was_read_since(uint32_t pid, int64_t fork_ns) const;
   // Whether threads go on after its first one.

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -93,7 +94,7 @@ bool RingReader::read(size_t ring) {
     if (!has_room) {
       return;
     }
-    std::byte* const place = chunk->bytes.data() + chunk->used;
+    std::byte* const place = chunk->memory.get() + chunk->used;
     std::memcpy(place, record.data(), record.size());
     chunk->used += record.size();
     ++chunk->held;
@@ -107,7 +108,7 @@ bool RingReader::read(size_t ring) {
 }
 
 RingReader::Chunk* RingReader::chunk_for(size_t bytes) {
-  if (current_ != nullptr && current_->bytes.size() - current_->used >= bytes) {
+  if (current_ != nullptr && kChunkBytes - current_->used >= bytes) {
     return current_;
   }
   if (current_ != nullptr && current_->held == 0) {
@@ -115,9 +116,7 @@ RingReader::Chunk* RingReader::chunk_for(size_t bytes) {
     return current_;
   }
   if (free_.empty() && chunks_.size() < max_chunks_) {
-    chunks_.push_back(std::make_unique<Chunk>());
-    chunks_.back()->bytes.resize(kChunkBytes);
-    free_.push_back(chunks_.back().get());
+    add_chunk();
   }
   if (free_.empty()) {
     return nullptr;
@@ -125,6 +124,21 @@ RingReader::Chunk* RingReader::chunk_for(size_t bytes) {
   current_ = free_.back();
   free_.pop_back();
   return current_;
+}
+
+// Populated, since each page fault here would be a sample more where page faults are sampled.
+void RingReader::add_chunk() {
+  void* const memory =
+      ::mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory != MAP_FAILED) {
+    chunks_.push_back(std::make_unique<Chunk>());
+    chunks_.back()->memory.reset(static_cast<std::byte*>(memory));
+    free_.push_back(chunks_.back().get());
+  }
+}
+
+void RingReader::Chunk::Unmap::operator()(std::byte* memory) const {
+  ::munmap(memory, kChunkBytes);
 }
 
 bool RingReader::take(std::vector<Record>& records) {

@@ -24,7 +24,10 @@ class RingReader {
  public:
   // Of records, some. Theirs is the memory that the records of take() lie in.
   struct Chunk {
-    std::vector<std::byte> bytes;
+    struct Unmap {
+      void operator()(std::byte* memory) const;
+    };
+    std::unique_ptr<std::byte, Unmap> memory;
     size_t used = 0;
     size_t held = 0;  // records that were not given back; protected by the reader's mutex
   };
@@ -62,6 +65,7 @@ class RingReader {
   bool read_all();                 // with the mutex held; false where there was no room for all
   bool read(size_t ring);          // likewise
   Chunk* chunk_for(size_t bytes);  // likewise; null: there is no room
+  void add_chunk();
 
   const size_t max_chunks_;
   const UniqueFd ready_;  // eventfds

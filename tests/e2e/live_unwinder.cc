@@ -43,8 +43,12 @@ Result<SampledRun> sample_program(const std::vector<std::string>& argv, const pe
   if (!cpus) {
     return propagate(cpus);
   }
-  auto sampler = perf::Sampler::open(
-      {.events = {event}, .cpus = *cpus, .sample_pages = 2048, .stack_bytes = stack_bytes, .seed = 1});
+  auto sampler = perf::Sampler::open({.events = {event},
+                                      .cpus = *cpus,
+                                      .sample_pages = 2048,
+                                      .stack_bytes = stack_bytes,
+                                      .max_backlog_bytes = size_t{256} << 20,
+                                      .seed = 1});
   if (!sampler) {
     return propagate(sampler);
   }

@@ -48,7 +48,7 @@ void TrueCallStack::interrupted(uint64_t at, uint64_t slot, uint64_t return_addr
   part.stack_high = stack_high;
   // The interrupted frame ends with the part, whatever happens to the stack pointer before.
   part.frames.push_back({stack_high, at});
-  part.frames.push_back({slot, return_address - 1});
+  part.frames.push_back({slot, return_address});  // which follows no call
   parts_.push_back(std::move(part));
 }
 
