@@ -136,6 +136,16 @@ soak_exec_storm() {
   note "storm_test passed in 30 s: $(grep ' produced' "$log")"
 }
 
+# Twenty recordings of perf beside the daemon.
+soak_other_recorders() {
+  local log=$LOG_DIR/soak-other-recorders.log
+  if ! PLIMSOLL_TEST_RECORDINGS=20 build/bin/other_recorders_test >"$log" 2>&1; then
+    note "other_recorders_test failed"
+    die "other_recorders_test failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "other_recorders_test passed: $(grep ' beside the daemon' "$log")"
+}
+
 # soak_crashes TEST
 soak_crashes() {
   local started=$SECONDS log=$LOG_DIR/soak-$1.log
@@ -173,10 +183,11 @@ soak_all_tables() {
 }
 
 soak_all_store() {
-  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test storm_test
+  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test storm_test other_recorders_test
   ! is_wanted fuzz_operations_test || soak_operations
   ! is_wanted store_storm_test || soak_storm
   ! is_wanted storm_test || soak_exec_storm
+  ! is_wanted other_recorders_test || soak_other_recorders
 }
 
 soak_all_crashes() {
