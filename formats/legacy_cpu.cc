@@ -59,7 +59,7 @@ class LegacyCpuReader {
     if (auto read = read_stacks(); !read) {
       return propagate(read);
     }
-    LineReader lines(as_text(content_.subspan(reader_.offset())));
+    const LineReader lines(as_text(content_.subspan(reader_.offset())));
     rows_.read_memory_map_here(lines);
     return std::move(profile_);
   }

@@ -353,7 +353,7 @@ class CompareQuery {
       grouping_.add_texts(job->key, texts);
       shown += fmt::format("{}{} ({:.1f} % of the weight, {:+.1f} %)", shown.empty() ? "" : ", ",
                            std::get<std::string>(texts[0]), 100 * job->weight / weights(false),
-                           100 * *job->change.value);
+                           100 * job->change.value.value_or(0));
     }
     table.notes.push_back(
         fmt::format("with {} jobs that have no margin for want of machines the change would be {:+.1f} %; "

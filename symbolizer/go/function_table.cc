@@ -6,8 +6,8 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-constexpr uint32_t kMagicOf1_18 = 0xfffffff0;
-constexpr uint32_t kMagicOf1_20 = 0xfffffff1;
+constexpr uint32_t kMagicSince118 = 0xfffffff0;                          // Go 1.18
+constexpr uint32_t kMagicSince120 = 0xfffffff1;                          // Go 1.20
 constexpr std::array<uint32_t, 2> kOlderMagics{0xfffffffb, 0xfffffffa};  // Go 1.2, Go 1.16
 constexpr uint32_t kNone = UINT32_MAX;
 
@@ -106,10 +106,10 @@ Status GoFunctionTable::read_header(Bytes table, uint64_t table_address) {
   reader.skip(2);
   instruction_bytes_ = reader.read<uint8_t>();
   const auto pointer_bytes = reader.read<uint8_t>();
-  if (!reader.ok() || (magic != kMagicOf1_18 && magic != kMagicOf1_20) || pointer_bytes != 8) {
+  if (!reader.ok() || (magic != kMagicSince118 && magic != kMagicSince120) || pointer_bytes != 8) {
     return fail(ErrorCode::kCorrupt, "does not begin as one");
   }
-  has_start_lines_ = magic == kMagicOf1_20;
+  has_start_lines_ = magic == kMagicSince120;
   functions_ = reader.read<uint64_t>();
   reader.skip(8);  // how many files
   code_address_ = reader.read<uint64_t>();

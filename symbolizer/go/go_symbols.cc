@@ -172,10 +172,9 @@ std::optional<BuiltTable> build_go_table(const elf::ElfFile& file, const SymtabI
   if (!functions) {
     return BuiltTable{.bytes = {}, .quality = SymtabQuality::kNone, .problems = {functions.error().text()}};
   }
-  if (!*functions) {
-    return std::nullopt;
-  }
-  return GoTableBuilder(file, **functions, (*functions)->bytes() * kStepsOfByte).build(identity);
+  const std::optional<GoFunctionTable>& table = *functions;
+  return table ? std::optional(GoTableBuilder(file, *table, table->bytes() * kStepsOfByte).build(identity))
+               : std::nullopt;
 }
 
 }  // namespace plimsoll::symbolizer
