@@ -98,7 +98,9 @@ void ProcessTable::begin_program(Process& process, uint32_t pid, int64_t time_ns
   identity->start_ns = time_ns;
   identity->cgroup = process.identity == nullptr ? "/" : process.identity->cgroup;
   identity->started_ns = process.identity == nullptr ? 0 : process.identity->started_ns;
-  process = Process{.parent_pid = process.parent_pid};
+  const uint32_t parent_pid = process.parent_pid;
+  process = Process{};
+  process.parent_pid = parent_pid;
   process.identity = std::move(identity);
   process.mappings = std::make_shared<Mappings>();
   process.executable_pending = true;

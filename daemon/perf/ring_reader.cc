@@ -137,8 +137,8 @@ void RingReader::add_chunk() {
   }
 }
 
-void RingReader::Chunk::Unmap::operator()(std::byte* memory) const {
-  ::munmap(memory, kChunkBytes);
+void RingReader::Chunk::Unmap::operator()(std::byte* mapped) const {
+  ::munmap(mapped, kChunkBytes);
 }
 
 bool RingReader::take(std::vector<Record>& records) {

@@ -520,6 +520,19 @@ TEST_F(BinaryTableTest, WithoutAnyBuildIdTheContentNamesIt) {
   EXPECT_EQ(found->identity, content_hash(as_bytes(image.bytes())));
 }
 
+TEST_F(BinaryTableTest, FilesOfAProcessThatIsGoneAreFoundByItsAncestors) {
+  std::filesystem::create_directories(proc_.root() + "/7/root/bin");
+  std::filesystem::copy_file("/proc/self/exe", proc_.root() + "/7/root/bin/this");
+  const FileId mapped = file_id(proc_.root() + "/7/root/bin/this");
+  const auto* gone = binaries_.find_or_read({.pid = 9, .path = "/bin/this", .build_id = "", .file = mapped});
+  EXPECT_EQ(gone->identity_kind, wire::IDENTITY_UNKNOWN) << "nobody else shows it";
+  BinaryTable binaries(images_);
+  const auto* found = binaries.find_or_read(
+      {.pid = 9, .path = "/bin/this", .build_id = "", .file = mapped, .ancestors = {8, 7}});
+  EXPECT_EQ(found->identity_kind, wire::GNU_BUILD_ID);
+  EXPECT_FALSE(found->segments.empty());
+}
+
 // Times of change as a test wants them: those of the kernel advance each few milliseconds.
 class ImagesWithTimes : public LiveImages {
  public:
