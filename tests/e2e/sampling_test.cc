@@ -64,6 +64,14 @@ constexpr double kSamples = 25'000;
 // A period is a whole part of every loop's length, so that a sampler of fixed period would fall into step.
 constexpr double kRateHz = 4000;
 
+// Loops of so many milliseconds have their shares by the clock on the wall where nobody takes the CPU away: what a host takes from a
+// virtual one counts as CPU time, and is not sampled.
+bool was_disturbed(const Shares& truth) {
+  constexpr double kTolerance = 0.004;
+  return std::abs(truth.seventy - 0.7) > kTolerance || std::abs(truth.twenty - 0.2) > kTolerance ||
+         std::abs(truth.ten - 0.1) > kTolerance;
+}
+
 // Profiles the program several times into one data directory, until there are enough samples.
 Measured measure(const std::string& mode, double wanted_samples,
                  const std::vector<std::string>& options = {}) {
@@ -71,8 +79,8 @@ Measured measure(const std::string& mode, double wanted_samples,
   const TemporaryFolder folder;
   Measured measured;
   int runs = 0;
-  while (measured.samples < wanted_samples && runs < 60) {
-    ++runs;
+  int disturbed = 0;
+  while (measured.samples < wanted_samples && runs + disturbed < 60) {
     Background load({"known_split", "3.3", mode});
     std::vector<std::string> command{
         "plimsolld", "--once", "3", "--rate", fmt::format("{}", kRateHz), "--output", folder / "profile"};
@@ -85,6 +93,11 @@ Measured measure(const std::string& mode, double wanted_samples,
                           &truth.twenty, &truth.ten),
               3)
         << finished.out;
+    if (mode != "work" && was_disturbed(truth)) {
+      ++disturbed;
+      continue;
+    }
+    ++runs;
     measured.truth.seventy += truth.seventy;
     measured.truth.twenty += truth.twenty;
     measured.truth.ten += truth.ten;
@@ -95,6 +108,9 @@ Measured measure(const std::string& mode, double wanted_samples,
     measured.sampled = {hits["seventy_percent" + suffix], hits["twenty_percent" + suffix],
                         hits["ten_percent" + suffix]};
     measured.samples = measured.sampled.seventy + measured.sampled.twenty + measured.sampled.ten;
+  }
+  if (disturbed > 0) {
+    std::printf("%d runs are left out: other work took time from their loops\n", disturbed);
   }
   for (double* share : {&measured.truth.seventy, &measured.truth.twenty, &measured.truth.ten}) {
     *share /= runs;
@@ -142,6 +158,9 @@ class LoopsInStep : public Sampling, public ::testing::WithParamInterface<std::s
 // A sampler of fixed period sees such a loop always at the same places: its shares are off by tens of points.
 TEST_P(LoopsInStep, AreSampledWithoutBias) {
   const Measured measured = measure(GetParam(), kSamples);
+  if (measured.samples < kSamples) {
+    GTEST_SKIP() << "busy machine: no loop had the CPU to itself";
+  }
   expect_shares(measured, measured.truth);
 }
 
