@@ -32,7 +32,7 @@ std::vector<ValueType> heap_types(bool has_allocations);
 // exp(-s/period) (a Poisson process over bytes). A period up to 1 leaves them as they are. kCorrupt where the result
 // has no room.
 Result<HeapValues> scaled_heap_values(HeapValues sampled, int64_t period_bytes);
-// Both of them, to the values of a row.
+// Appends the scaled objects and bytes.
 Status append_scaled(const HeapValues& sampled, int64_t period_bytes, std::vector<int64_t>& values);
 
 }  // namespace plimsoll::formats

@@ -1,6 +1,5 @@
-// Empties the kernel's ring buffers in time, whatever their records are worked on for: a thread copies what is there
-// as soon as one of them is half full, so that the kernel finds room while the collector compiles an unwind table or
-// waits for its turn on a busy machine.
+// Empties the kernel's ring buffers in time: a thread copies their records into memory as soon as one ring is half full, so
+// that the kernel finds room while the collector compiles an unwind table or waits for its turn on a busy machine.
 #pragma once
 
 #include <atomic>
@@ -18,11 +17,11 @@
 
 namespace plimsoll::perf {
 
-// One thread uses it, besides its own. Memory: max_bytes at most; what has no room there stays in its ring, where the
-// kernel counts what it has no room for.
+// One thread may call. Takes `max_bytes` of memory at most: records that do not fit stay in their ring, and where that is full
+// too the kernel counts what it loses.
 class RingReader {
  public:
-  // Of records, some. Theirs is the memory that the records of take() lie in.
+  // Memory that records are copied into. It is used again once all records in it were given back.
   struct Chunk {
     struct Unmap {
       void operator()(std::byte* memory) const;
@@ -43,13 +42,13 @@ class RingReader {
   RingReader& operator=(const RingReader&) = delete;
   ~RingReader();
 
-  // Before start(). `fd`: of the event that the ring is of; borrowed.
+  // Call before start(). `fd`, which is borrowed, is the event whose ring it is.
   void add(RingBuffer ring, int fd);
-  // Of its thread; does nothing when it runs.
+  // Starts the thread, unless it runs already.
   void start();
 
-  // Appends what was copied before and what is in the rings now, of each ring in its order. All records of before are
-  // there, unless those that were not given back leave no room: false.
+  // Appends all records that there are, those of one ring in their order. False: some are left in the rings, since there is no memory for
+  // them until others are given back.
   bool take(std::vector<Record>& records);
   void give_back(std::vector<Record>& records);
 

@@ -63,7 +63,7 @@ struct SamplerOptions {
   uint32_t sample_pages = 64;     // of each CPU's sample ring; a power of two
   uint32_t stack_bytes = 0;       // of the user stack with each sample (sampling_attr)
   uint32_t side_band_pages = 32;  // likewise
-  // Of records that were read and not worked on yet; what is more stays in the rings.
+  // The most memory for records that were read and not handed over yet; the others stay in the rings.
   size_t max_backlog_bytes = size_t{32} << 20;
   uint64_t seed = 0;    // of the random periods, and of the order of turns
   int64_t turn_ns = 0;  // of one set, or until the next pass_turn()
@@ -173,7 +173,7 @@ class Sampler {
   uint64_t waited_ns(const OpenEvent& event) const;
   Result<bool> is_redraw_due(OpenEvent& event);
   Status redraw_period(OpenEvent& event);
-  // False where there is more than there was room for.
+  // Reads the rings. False: some records are left there, since there is no memory for them.
   bool collect();
   void tell_of_side_band_losses();
   // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a

@@ -19,7 +19,7 @@ struct GoFunction {
   uint64_t to = 0;
   std::string_view name;
   uint32_t start_line = 0;  // 0: unknown (before Go 1.20)
-  // Where in the table values by address begin; 0: there are none.
+  // Where its lists of values by address begin; 0: it has none.
   uint32_t files = 0;
   uint32_t lines = 0;
   uint32_t inlined_calls = 0;
@@ -34,14 +34,13 @@ struct GoInlinedCall {
   uint64_t call_address = 0;  // an instruction of the function, which tells file, line and caller of the call
 };
 
-// The values that a function's addresses have, one stretch after the other. A reader that went through one value of 2 bytes
-// and more a step; it ends where the table is damaged.
+// Goes through the values that a function's addresses have: each holds for some bytes, then comes the next. Ends where the table is
+// damaged.
 class GoValues {
  public:
   GoValues(Bytes values, uint32_t offset, uint64_t from, uint32_t instruction_bytes);
 
-  // The value at `address`, which is not before that of the last call; -1: none. At most `steps` stretches are read, and
-  // taken from it.
+  // The value at `address`, which is not below that of the last call; -1: none. Each value that is read takes one of `steps`.
   int32_t at(uint64_t address, uint64_t& steps);
   // Up to where it holds.
   uint64_t end() const { return end_; }
