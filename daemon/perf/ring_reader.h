@@ -24,7 +24,7 @@ class RingReader {
   // Memory that records are copied into. It is used again once all records in it were given back.
   struct Chunk {
     struct Unmap {
-      void operator()(std::byte* memory) const;
+      void operator()(std::byte* mapped) const;
     };
     std::unique_ptr<std::byte, Unmap> memory;
     size_t used = 0;
