@@ -74,10 +74,14 @@ void TestServer::start() {
 
 bool TestServer::becomes_ready() const {
   http::Client client({.base_url = address(), .credentials = {.ca = ca_}});
-  return eventually([&] {
+  const bool is_ready = eventually([&] {
     const auto response = client.send("GET", "/readyz");
     return response && response->ok();
   });
+  if (!is_ready) {
+    ADD_FAILURE() << "the server at " << address() << " says: " << process_->err();
+  }
+  return is_ready;
 }
 
 Finished TestServer::end(int signal_number) {
