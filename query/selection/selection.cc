@@ -289,7 +289,7 @@ class SamplingGaps {
 
  private:
   static constexpr int64_t kShortestPauseNs = 1 * kNsPerSecond;
-  static constexpr int64_t kLongestPauseNs = 10 * kNsPerMinute;  // longer, and somebody had ended the daemon
+  static constexpr int64_t kLongestPauseNs = 10 * kNsPerMinute;  // longer ones: the daemon was stopped
   static constexpr int64_t kOneOf = 20;
   static constexpr double kHeavySampleNs = 1e9;
 

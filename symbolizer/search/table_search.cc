@@ -143,7 +143,7 @@ class TableSearch {
     find_copy();
   }
 
-  // Looks in copies of another machine's file system, and by its build ID. Nobody needs to hear that it is not there either.
+  // Looks in copies of another machine's file system, and by its build ID. Gives no reason where it is not there either.
   void find_copy() {
     std::vector<std::string> candidates;
     for (const std::string& root : query_.roots.folders) {

@@ -64,8 +64,8 @@ constexpr double kSamples = 25'000;
 // A period is a whole part of every loop's length, so that a sampler of fixed period would fall into step.
 constexpr double kRateHz = 4000;
 
-// Loops of so many milliseconds have their shares by the clock on the wall where nobody takes the CPU away: what a host takes from a
-// virtual one counts as CPU time, and is not sampled.
+// Loops of so many milliseconds have their shares only where they have the CPU to themselves: time that a host takes from a virtual CPU
+// counts as CPU time, and is not sampled.
 bool was_disturbed(const Shares& truth) {
   constexpr double kTolerance = 0.004;
   return std::abs(truth.seventy - 0.7) > kTolerance || std::abs(truth.twenty - 0.2) > kTolerance ||
