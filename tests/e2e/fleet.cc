@@ -67,6 +67,10 @@ TestServer::TestServer(std::string data_dir, const std::string& config, std::str
 }
 
 void TestServer::start() {
+  if (process_ != nullptr) {
+    ADD_FAILURE() << "the server at " << address() << " runs already: stop it first";
+    return;
+  }
   process_ = std::make_unique<Background>(std::vector<std::string>{"plimsoll", "server", "--data", data_dir_,
                                                                    "--config", config_path_, "--listen",
                                                                    people_, "--fleet-listen", daemons_});

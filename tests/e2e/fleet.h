@@ -24,6 +24,7 @@ class TestServer {
   // `config` is the text of a configuration file; where that has it speak TLS, `ca` is the file of who signed its certificate.
   explicit TestServer(std::string data_dir, const std::string& config = {}, std::string ca = {});
 
+  // Starts it again once it has been stopped or has crashed: the constructor has started it.
   void start();
   bool becomes_ready() const;
   Finished stop();   // as an administrator stops it

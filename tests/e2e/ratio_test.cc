@@ -46,7 +46,6 @@ TEST_F(RatioOfProfiles, IsTheSameFromADirectoryAndItsServer) {
   const std::string of_directory = answer({"plimsoll", "top", "--data", data_});
   EXPECT_THAT(of_directory, AllOf(HasSubstr("\"ratio\": 0.7,"), HasSubstr("\"few machines\"")));
   TestServer server(data_);
-  server.start();
   ASSERT_TRUE(server.becomes_ready());
   EXPECT_EQ(answer({"plimsoll", "top", "--server", server.address()}), of_directory);
 }

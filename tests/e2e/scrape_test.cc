@@ -189,7 +189,6 @@ TEST_F(Scrape, TheDaemonSendsWhatHappenedBetweenTwoScrapes) {
   ASSERT_TRUE(
       eventually([&] { return std::chrono::steady_clock::now() - started > std::chrono::seconds(2); }));
   TestServer server(data(), "[symbols]\nroots = [\"" + built_file() + "\", \"/usr\"]\n");
-  server.start();
   ASSERT_TRUE(server.becomes_ready());
   const std::string config = folder_ / "daemon.toml";
   std::ofstream(config) << "[daemon]\nserver = \"" << server.fleet_address()

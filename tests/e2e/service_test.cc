@@ -73,7 +73,6 @@ class Service : public ::testing::Test {
       GTEST_SKIP() << "this user may not sample the machine";
     }
     configure("[machine]\nid = \"m1\"\ndatacenter = \"one\"\n");
-    server_.start();
     ASSERT_TRUE(server_.becomes_ready());
   }
 

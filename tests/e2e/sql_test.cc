@@ -40,7 +40,6 @@ TEST_F(SqlOverProfiles, AnswersTheSameFromADirectoryAndItsServer) {
   EXPECT_EQ(text.out, "function   self\nparse     30000\nread      12000\n");
   EXPECT_THAT(text.err, HasSubstr("note: profiles of 1 of 1 machine"));
   TestServer server(data_);
-  server.start();
   ASSERT_TRUE(server.becomes_ready());
   for (const std::string form : {"--csv", "--json"}) {
     const Finished of_directory = run({"plimsoll", "sql", "--data", data_, form, statement_});
@@ -53,7 +52,6 @@ TEST_F(SqlOverProfiles, AnswersTheSameFromADirectoryAndItsServer) {
 
 TEST_F(SqlOverProfiles, AnswersOfEveryTable) {
   TestServer server(data_);
-  server.start();
   ASSERT_TRUE(server.becomes_ready());
   const std::string statement =
       "SELECT e.event, e.hits, t.lost, m.state, count(*) FROM events e JOIN totals t USING (event) JOIN "
