@@ -106,8 +106,9 @@ void add_filters(CLI::App& command, query::Parameters& parameters) {
       ->type_name("REGEX");
   add_parameter(command, "--ignore", "ignore", parameters, "Without stacks that have such a frame")
       ->type_name("REGEX");
-  add_parameter(command, "--hide", "hide", parameters,
-                "Without such frames, which are left out of their stacks")
+  add_parameter(
+      command, "--hide", "hide", parameters,
+      "Without such frames, which are left out of their stacks; none: with those of an allocator too")
       ->type_name("REGEX");
   add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
       ->type_name("TIME");

@@ -6,6 +6,7 @@ namespace plimsoll::query {
 
 Result<ExportRequest> parse_export(const Parameters& parameters, int64_t now_ns) {
   ExportRequest request;
+  request.selection.hides_only_named = true;
   std::vector<Parameter> known = filter_parameters(now_ns, request.selection);
   known.push_back({"event", [&request](const std::string& text) -> Status {
                      if (std::ranges::find(request.events, text) != request.events.end()) {

@@ -39,7 +39,7 @@ bool is_shown(const ExportSamples& samples, FramePlace place) {
 Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot& snapshot) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   ExportSamples samples;
-  samples.hidden = hidden_frames(request.selection.hide, snapshot);
+  samples.hidden = hidden_frames(request.selection, snapshot);
   const auto machine_group = number_entries(dictionaries.origins.size(), samples.machines, [&](uint32_t id) {
     return dictionaries.machines[dictionaries.origins[id].machine].machine_id;
   });

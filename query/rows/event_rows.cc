@@ -15,7 +15,7 @@ EventRows::EventRows(const Selection& selection, const std::vector<uint32_t>& ev
       events_(events.size()),
       snapshot_(snapshot),
       resolved_(resolve_together(selection, events, snapshot)),
-      grouping_(by, hidden_frames(selection.hide, snapshot), snapshot),
+      grouping_(by, hidden_frames(selection, snapshot), snapshot),
       whole_(events.size()) {
   rows_.events = events_;
   grouping_.add_groups(resolved_.request);

@@ -98,9 +98,20 @@ std::vector<Parameter> filter_parameters(int64_t now_ns, Selection& selection) {
   return {where_parameter(selection),
           frames_parameter("focus", false, selection.where),
           frames_parameter("ignore", true, selection.where),
-          frames_parameter("hide", false, selection.hide),
+          hide_parameter(selection),
           since_parameter(now_ns, selection),
           until_parameter(now_ns, selection)};
+}
+
+Parameter hide_parameter(Selection& selection) {
+  const Parameter frames = frames_parameter("hide", false, selection.hide);
+  return {"hide", [frames, &selection](const std::string& text) -> Status {
+            if (text == "none") {
+              selection.hides_only_named = true;
+              return {};
+            }
+            return frames.read(text);
+          }};
 }
 
 Parameter where_parameter(Selection& selection) {

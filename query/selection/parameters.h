@@ -36,6 +36,7 @@ Status read_parameters(const Parameters& parameters, int64_t now_ns, Selection& 
 // ignore, hide, since, until.
 std::vector<Parameter> selection_parameters(int64_t now_ns, Selection& selection);
 std::vector<Parameter> filter_parameters(int64_t now_ns, Selection& selection);
+Parameter hide_parameter(Selection& selection);
 Parameter where_parameter(Selection& selection);
 Parameter since_parameter(int64_t now_ns, Selection& selection);
 Parameter until_parameter(int64_t now_ns, Selection& selection);

@@ -353,7 +353,8 @@ store::AggregateRequest filters_of(const Selection& selection, const Snapshot& s
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);
   }
-  if (const auto hidden = hidden_frames(selection.hide, snapshot)) {
+  // What was allocated by nothing but an allocator's frames, as of a stack that was cut, still counts.
+  if (const auto hidden = selection.hide.empty() ? nullptr : hidden_frames(selection, snapshot)) {
     leave_out_gone(*hidden, request.filter.stacks);
   }
   return request;
@@ -380,6 +381,26 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
   }
 }
 
+// Entry points of C and C++, and what tcmalloc and jemalloc call below them; their libraries where nobody knows names of them.
+constexpr std::string_view kAllocatorFrames =
+    R"(^(__libc_|__|tc_|je_|_rjem_)?)"
+    R"((malloc|calloc|realloc|reallocarray|free|cfree|memalign|aligned_alloc|posix_memalign|valloc|pvalloc)$)"
+    R"(|^(void ?\* ?)?operator (new|delete)|^tc_(new|delete)|^(\(anonymous namespace\)::)?do_(malloc|memalign|realloc))"
+    R"(|^tcmalloc::|^(je_|_rjem_)|^(imalloc|ialloc|iralloc|malloc_default|prof_backtrace|prof_alloc_prep))"
+    R"(|(^|/)lib(tcmalloc|jemalloc)[^/]*\.so)";
+
+std::vector<Predicate> hidden_by_default(const Selection& selection, const Snapshot& snapshot) {
+  if (selection.hides_only_named) {
+    return {};
+  }
+  const auto event = find_event(selection.event, snapshot);
+  if (!event || !snapshot.dictionaries.events[event->id].name.starts_with("heap-")) {
+    return {};
+  }
+  const auto allocator = Predicate::of_frames("hide", kAllocatorFrames, false);
+  return allocator ? std::vector{*allocator} : std::vector<Predicate>();
+}
+
 }  // namespace
 
 bool Selection::is_about(const store::OriginEntry& profile) const {
@@ -387,7 +408,9 @@ bool Selection::is_about(const store::OriginEntry& profile) const {
   return middle_ns >= since_ns && middle_ns < until_ns;
 }
 
-std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hide, const Snapshot& snapshot) {
+std::shared_ptr<const HiddenFrames> hidden_frames(const Selection& selection, const Snapshot& snapshot) {
+  const std::vector<Predicate> hide =
+      selection.hide.empty() ? hidden_by_default(selection, snapshot) : selection.hide;
   if (hide.empty()) {
     return nullptr;
   }
@@ -401,7 +424,8 @@ std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hid
     return std::ranges::any_of(
         matches, [&](const FrameMatches& match) { return match.matches(place.location, place.depth); });
   };
-  return std::make_shared<const HiddenFrames>(std::move(text), is_hidden, snapshot);
+  auto hidden = std::make_shared<const HiddenFrames>(std::move(text), is_hidden, snapshot);
+  return hidden->hides_any() ? hidden : nullptr;
 }
 
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot) {
@@ -449,6 +473,9 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
   resolved.request.filter.events[event->id] = true;
   add_factors(snapshot, resolved.request);
   add_coverage(selection, snapshot, resolved);
+  if (selection.hide.empty() && hidden_frames(selection, snapshot) != nullptr) {
+    resolved.notes.emplace_back("frames of the allocator are hidden (--hide none shows them)");
+  }
   return resolved;
 }
 

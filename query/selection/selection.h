@@ -28,12 +28,15 @@ struct Selection {
   // Frames that any of these matches (of frames, and not negated) are left out of all stacks, after `where` has looked at them; stacks of
   // which nothing is left are not selected.
   std::vector<Predicate> hide;
+  // Nothing is hidden that `hide` does not name (hidden_frames()): for `hide` none, and for other people's tools, which hide by themselves.
+  bool hides_only_named = false;
 
   bool is_about(const store::OriginEntry& profile) const;
 };
 
-// What `hide` leaves out; absent where it is empty. Costs a pass over locations and stacks.
-std::shared_ptr<const HiddenFrames> hidden_frames(std::span<const Predicate> hide, const Snapshot& snapshot);
+// What `hide` leaves out. Where it is empty, and the event is one of a heap: the frames of the allocator, as pprof has it, which
+// are the same wherever memory is asked for. Absent where that is nothing. Costs a pass over locations and stacks.
+std::shared_ptr<const HiddenFrames> hidden_frames(const Selection& selection, const Snapshot& snapshot);
 
 // The sums that a resolved selection asks for, as measures of its request.
 inline constexpr size_t kValue = 0;    // in the event's unit

@@ -20,6 +20,7 @@ HiddenFrames::HiddenFrames(std::string text, const std::function<bool(FramePlace
     for (uint32_t depth = 0; depth < frames; ++depth) {
       is_hidden_.push_back(is_hidden({location, depth}));
       has_frames[location] = has_frames[location] || !is_hidden_.back();
+      hides_any_ = hides_any_ || is_hidden_.back();
     }
   }
   // By stack: itself, or the nearest above it that is left. Parents come first.

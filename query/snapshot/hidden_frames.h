@@ -20,6 +20,7 @@ class HiddenFrames {
   HiddenFrames(std::string text, const std::function<bool(FramePlace)>& is_hidden, const Snapshot& snapshot);
 
   const std::string& text() const { return text_; }
+  bool hides_any() const { return hides_any_; }
   bool is_hidden(FramePlace place) const { return is_hidden_[first_[place.location] + place.depth]; }
 
   // The stacks by ID, where a stack whose leaf is hidden is the same as the one that it was called from; of those of which nothing is
@@ -32,6 +33,7 @@ class HiddenFrames {
   std::string text_;
   std::vector<uint32_t> first_;  // by location, into is_hidden_
   std::vector<bool> is_hidden_;
+  bool hides_any_ = false;
   std::vector<store::StackNode> stacks_;
   std::vector<bool> is_gone_;
 };

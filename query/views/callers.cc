@@ -130,7 +130,7 @@ Result<CallersRequest> parse_callees(const Parameters& parameters, int64_t now_n
 
 Result<Table> callers(const CallersRequest& request, const Snapshot& snapshot) {
   const StackLabels labels =
-      neighbours(request.neighbour, request.of, snapshot, hidden_frames(request.selection.hide, snapshot));
+      neighbours(request.neighbour, request.of, snapshot, hidden_frames(request.selection, snapshot));
   TopRequest top{.selection = request.selection,
                  .ratio = {},
                  .by = {},

@@ -381,7 +381,7 @@ class CompareQuery {
   const EventPair events_;
   const Snapshot& snapshot_;
   const LiveFleet& fleet_;
-  Grouping grouping_{request_.by, hidden_frames(request_.sides.base.hide, snapshot_), snapshot_};
+  Grouping grouping_{request_.by, hidden_frames(request_.sides.base, snapshot_), snapshot_};
   SymbolCoverage symbols_{snapshot_};
   std::array<ComparedSide, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> job_of_;

@@ -48,7 +48,7 @@ class CoverageQuery {
       : request_(request),
         snapshot_(snapshot),
         fleet_(fleet),
-        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot) {}
+        grouping_(request.by, hidden_frames(request.selection, snapshot), snapshot) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);

@@ -300,7 +300,7 @@ class DiffQuery {
 
   const DiffRequest& request_;
   const Snapshot& snapshot_;
-  Grouping grouping_{request_.by, hidden_frames(request_.base.hide, snapshot_), snapshot_};
+  Grouping grouping_{request_.by, hidden_frames(request_.base, snapshot_), snapshot_};
   SymbolCoverage symbols_{snapshot_};
   std::array<DiffSide, 2> halves_;
   boost::unordered_flat_map<RowKey, size_t, boost::hash<RowKey>> row_of_;

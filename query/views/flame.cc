@@ -23,8 +23,8 @@ class FlameQuery {
   FlameQuery(const FlameRequest& request, const Snapshot& snapshot)
       : request_(request),
         snapshot_(snapshot),
-        frames_(snapshot.frame_keys->of(snapshot, {"function"},
-                                        hidden_frames(request.selection.hide, snapshot))) {}
+        frames_(snapshot.frame_keys->of(snapshot, {"function"}, hidden_frames(request.selection, snapshot))) {
+  }
 
   Result<Flame> run() {
     auto resolved = resolve(request_.selection, snapshot_);

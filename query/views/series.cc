@@ -41,7 +41,7 @@ class SeriesQuery {
   SeriesQuery(const SeriesRequest& request, const Snapshot& snapshot)
       : request_(request),
         snapshot_(snapshot),
-        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot) {}
+        grouping_(request.by, hidden_frames(request.selection, snapshot), snapshot) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);

@@ -51,7 +51,7 @@ class SharedQuery {
   SharedQuery(const SharedRequest& request, const Snapshot& snapshot)
       : request_(request),
         snapshot_(snapshot),
-        hidden_(hidden_frames(request.selection.hide, snapshot)),
+        hidden_(hidden_frames(request.selection, snapshot)),
         code_(request.by, hidden_, snapshot),
         by_runner_dimensions_(joined(request.by, request.across)),
         by_runner_(by_runner_dimensions_, hidden_, snapshot),

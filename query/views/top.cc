@@ -28,7 +28,7 @@ class TopQuery {
         parts_(parts),
         labels_(labels),
         snapshot_(snapshot),
-        grouping_(request.by, hidden_frames(request.selection.hide, snapshot), snapshot, labels) {}
+        grouping_(request.by, hidden_frames(request.selection, snapshot), snapshot, labels) {}
 
   Result<Table> run() {
     auto resolved = resolve(request_.selection, snapshot_);
