@@ -156,6 +156,10 @@ int64_t wall_now_ns() {
   return clock_now_ns(CLOCK_REALTIME);
 }
 
+int64_t thread_cpu_ns() {
+  return clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t monotonic_now_ns() {
   return clock_now_ns(CLOCK_MONOTONIC);
 }

@@ -77,12 +77,6 @@ std::string joined(const std::initializer_list<std::string>& problems) {
   return text;
 }
 
-int64_t thread_cpu_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * kNsPerSecond + now.tv_nsec;
-}
-
 LocalLimits limits_of(const config::DaemonConfig& config) {
   return {.max_rate_hz = static_cast<uint32_t>(config.max_rate_hz),
           .max_stack_rate_hz = static_cast<uint32_t>(config.max_stack_rate_hz),

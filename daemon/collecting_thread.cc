@@ -192,6 +192,8 @@ Status CollectingThread::collect_window(int64_t duration_ns, Collector& collecto
   if (!profile) {
     return propagate(profile, "collecting failed");
   }
+  // A profile with kernel symbols is larger than others by far, and the only one.
+  const OneTimeWork once(window.with_kernel_symbols ? &governor_ : nullptr);
   callbacks_.hand_over(std::move(*profile));
   return {};
 }

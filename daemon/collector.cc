@@ -66,6 +66,7 @@ Collector::Collector(CollectorOptions options)
       random_(random_seed()) {}
 
 Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
+  const OneTimeWork once(options.governor);
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
   if (auto checked = collector->proc_fs_.check_namespace(); !checked) {
     return propagate(checked, "learning of processes");
@@ -149,6 +150,7 @@ Status Collector::learn_processes() {
   if (scanned_) {
     return {};
   }
+  const OneTimeWork once(options_.governor);
   if (auto enabled = sampler_->enable_side_band(); !enabled) {
     return enabled;
   }
@@ -185,6 +187,7 @@ bool Collector::must_end(WindowCost& cost) const {
   if (options_.governor == nullptr) {
     return false;
   }
+  options_.governor->spread(user_stacks_.take_compile_cpu_ns());
   options_.governor->observe(monotonic_now_ns());
   cost.look_for_reason_to_end();
   return !cost.reason_to_end().empty();
@@ -359,6 +362,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   remark_on_hits(plan_, profile);
   note_unknown_processes(open->unknown_processes, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {
+    const OneTimeWork once(options_.governor);
     add_kernel_symbols(*kernel_, profile);
   }
   end_window();

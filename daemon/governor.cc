@@ -33,6 +33,10 @@ constexpr double kScarce = 0.9;
 constexpr double kGone = 0.95;
 constexpr double kBack = 0.5;
 
+// Minutes that work done once is paid for in, and the most of their budget that it may have.
+constexpr int64_t kSpreadMinutes = 10;
+constexpr double kMostSpread = 0.5;
+
 // The rest is for encoding the profile, kernel symbols among it.
 constexpr double kFullMemory = 0.75;
 
@@ -104,6 +108,9 @@ void Governor::close_slot(int64_t now_ns) {
   while (slots_.front().end_ns <= now_ns - kNsPerMinute) {
     slots_.pop_front();
   }
+  while (!spread_.empty() && spread_.front().at_ns <= now_ns - kSpreadMinutes * kNsPerMinute) {
+    spread_.pop_front();
+  }
   if (is_paused_) {
     is_paused_ = used_of_budget() > kBack;
     return;  // what a pause costs says nothing of sampling
@@ -141,6 +148,27 @@ void Governor::slow_down(double times) {
   shares_.clear();
 }
 
+void Governor::spread(int64_t cpu_ns) {
+  const std::lock_guard lock(mutex_);
+  const double most = kMostSpread * budget_.cpu_share * static_cast<double>(kSpreadMinutes * kNsPerMinute);
+  const int64_t left_ns =
+      static_cast<int64_t>(most) - spread_cpu_ns(observed_ns_ - kSpreadMinutes * kNsPerMinute);
+  const int64_t taken_ns = std::clamp<int64_t>(cpu_ns, 0, std::max<int64_t>(0, left_ns));
+  if (taken_ns > 0) {
+    open_slot_.cpu_ns -= taken_ns;
+    spread_.push_back({observed_ns_, taken_ns});
+  }
+}
+
+int64_t Governor::spread_cpu_ns(int64_t since_ns) const {
+  int64_t cpu_ns = 0;
+  for (const Spread& spread : spread_) {
+    cpu_ns += spread.at_ns > since_ns ? spread.cpu_ns : 0;
+  }
+  return cpu_ns;
+}
+
+// Without what is spread.
 int64_t Governor::minute_cpu_ns() const {
   int64_t cpu_ns = open_slot_.cpu_ns;
   for (const Slot& slot : slots_) {
@@ -150,7 +178,10 @@ int64_t Governor::minute_cpu_ns() const {
 }
 
 double Governor::used_of_budget() const {
-  return static_cast<double>(minute_cpu_ns()) / (budget_.cpu_share * static_cast<double>(kNsPerMinute));
+  const int64_t share_of_spread_ns =
+      spread_cpu_ns(observed_ns_ - kSpreadMinutes * kNsPerMinute) / kSpreadMinutes;
+  return static_cast<double>(minute_cpu_ns() + share_of_spread_ns) /
+         (budget_.cpu_share * static_cast<double>(kNsPerMinute));
 }
 
 uint32_t Governor::slowdown() const {
@@ -174,8 +205,17 @@ bool Governor::is_over_memory() const {
 Governor::State Governor::state() const {
   const std::lock_guard lock(mutex_);
   const int64_t observed_for_ns = std::clamp<int64_t>(observed_ns_ - started_ns_, kSlotNs, kNsPerMinute);
-  return {usage_, peak_resident_bytes_,
-          static_cast<double>(minute_cpu_ns()) / static_cast<double>(observed_for_ns), slowdown_};
+  const int64_t cpu_ns = minute_cpu_ns() + spread_cpu_ns(observed_ns_ - kNsPerMinute);
+  return {usage_, peak_resident_bytes_, static_cast<double>(cpu_ns) / static_cast<double>(observed_for_ns),
+          slowdown_};
+}
+
+OneTimeWork::OneTimeWork(Governor* governor) : governor_(governor), cpu_before_ns_(thread_cpu_ns()) {}
+
+OneTimeWork::~OneTimeWork() {
+  if (governor_ != nullptr) {
+    governor_->spread(thread_cpu_ns() - cpu_before_ns_);
+  }
 }
 
 void Governor::restart_peak() {

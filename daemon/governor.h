@@ -28,11 +28,18 @@ struct Budget {
 // within it after one or two such decisions (1.5 s each); where ten seconds were well below on the mean, it is halved. Single expensive
 // moments (reading the machine's processes at the start, a large binary, the end of a window) slow nothing: for them there
 // is the minute's budget. Once 95 % of that are gone nothing is sampled until half of it has come back.
+//
+// Work that is done once, and makes all later work cheap (spread()), would use up that of the first minute: it is paid for in ten
+// minutes, a tenth in each. So much of it as half of their budget, at most: 3 s at 1 %, beyond which it counts like all else.
 class Governor {
  public:
   explicit Governor(Budget budget, std::function<SelfUsage()> read_usage = read_self_usage);
 
   void observe(int64_t now_ns);  // monotonic
+
+  // So much CPU time was used for work that is done once, such as compiling a binary's unwind table. Call before the next
+  // observe(), which finds it in what the process has used.
+  void spread(int64_t cpu_ns);
 
   // Times as few samples as asked for; at least 1.
   uint32_t slowdown() const;
@@ -64,6 +71,7 @@ class Governor {
   void adapt_slowdown(double slot_share);
   void slow_down(double times);
   int64_t minute_cpu_ns() const;
+  int64_t spread_cpu_ns(int64_t since_ns) const;
   double used_of_budget() const;  // by the last minute, 1: all
 
   const std::function<SelfUsage()> read_usage_;
@@ -75,11 +83,29 @@ class Governor {
   uint64_t peak_resident_bytes_ = 0;
   int64_t started_ns_ = 0;  // 0: not observed yet
   int64_t observed_ns_ = 0;
-  Slot open_slot_{};           // since its end_ns, which is the end of the one before
-  std::deque<Slot> slots_;     // of the last minute, by time
+  Slot open_slot_{};        // since its end_ns, which is the end of the one before
+  std::deque<Slot> slots_;  // of the last minute, by time
+  struct Spread {
+    int64_t at_ns;
+    int64_t cpu_ns;
+  };
+  std::deque<Spread> spread_;  // of the last ten minutes, by time; in no slot
   std::deque<double> shares_;  // of the newest slots under the slowdown that is in force
   uint32_t slowdown_ = 1;
   bool is_paused_ = false;
+};
+
+// Work of this thread that is done once, from here to the end of the scope. Without a governor (null, borrowed) nothing happens.
+class OneTimeWork {
+ public:
+  explicit OneTimeWork(Governor* governor);
+  OneTimeWork(const OneTimeWork&) = delete;
+  OneTimeWork& operator=(const OneTimeWork&) = delete;
+  ~OneTimeWork();
+
+ private:
+  Governor* const governor_;
+  const int64_t cpu_before_ns_;
 };
 
 }  // namespace plimsoll

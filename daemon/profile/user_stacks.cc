@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/time.h"
+
 namespace plimsoll {
 namespace {
 
@@ -205,7 +207,9 @@ const UserStacks::BinaryTable& UserStacks::table_of(const identity::BinaryInfo& 
     table.waits_for_room = true;
   } else if (wants_room || may_be_found) {
     const int tries = table.tries + 1;
+    const int64_t cpu_before_ns = thread_cpu_ns();
     table = read_table(binary, process);
+    compile_cpu_ns_ += thread_cpu_ns() - cpu_before_ns;
     table.tried_for_pid = pid;
     table.tries = tries;
     table_bytes_ += table.compiled == nullptr ? 0 : table.compiled->memory_bytes();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "daemon/identity/processes.h"
 #include "daemon/perf/records.h"
@@ -46,6 +47,9 @@ class UserStacks {
 
   size_t table_bytes() const { return table_bytes_; }
 
+  // CPU time that reading and compiling tables took since the last call.
+  int64_t take_compile_cpu_ns() { return std::exchange(compile_cpu_ns_, 0); }
+
  private:
   class ProcessCode;
 
@@ -75,6 +79,7 @@ class UserStacks {
   const size_t max_table_bytes_;
   boost::unordered_flat_map<const identity::BinaryInfo*, BinaryTable> tables_;
   size_t table_bytes_ = 0;
+  int64_t compile_cpu_ns_ = 0;
   boost::unordered_flat_map<const identity::BinaryInfo*, std::unique_ptr<Code>> codes_;  // of this window
   uint64_t window_ = 0;
   unwind::Walker walker_;

@@ -31,6 +31,10 @@ class ModelledDaemon {
   }
 
   void spend(int64_t cpu_ns) { usage_.cpu_time_ns += cpu_ns; }
+  void spend_once(int64_t cpu_ns) {
+    spend(cpu_ns);
+    governor_.spread(cpu_ns);
+  }
   void use_memory(int64_t bytes) { usage_.resident_bytes = static_cast<uint64_t>(bytes); }
   void set_sampling_share(double share) { sampling_share_ = share; }
 
@@ -124,6 +128,46 @@ TEST(Governor, ForgivesSingleExpensiveMoments) {
   daemon.run(30);
   EXPECT_EQ(daemon.governor().slowdown(), 1);
   EXPECT_EQ(daemon.governor().reason_to_pause(), "");
+}
+
+TEST(Governor, WorkDoneOnceIsPaidForInTenMinutes) {
+  ModelledDaemon daemon({.cpu_share = 0.01}, 0.005);
+  daemon.spend_once(
+      2'000'000'000);  // kernel symbols, and the tables of large binaries: a third of ten minutes' budget
+  for (int second = 0; second < 700; ++second) {
+    daemon.run(1);
+    ASSERT_EQ(daemon.governor().reason_to_pause(), "") << second;
+    ASSERT_EQ(daemon.governor().slowdown(), 1) << second;
+  }
+}
+
+TEST(Governor, WorkDoneOnceLeavesLessForSampling) {
+  ModelledDaemon daemon({.cpu_share = 0.01}, 0.0072);
+  daemon.spend_once(2'900'000'000);
+  daemon.run(120);
+  EXPECT_GT(daemon.governor().slowdown(), 1) << "0.29 of 0.6 s a minute are spoken for";
+  EXPECT_LE(daemon.share_over(60) + 0.29 / 60, 0.01);
+}
+
+TEST(Governor, WorkDoneOnceMayNotTakeMoreThanHalfOfTenMinutes) {
+  ModelledDaemon daemon({.cpu_share = 0.01}, 0.001);
+  for (int i = 0; i < 10; ++i) {
+    daemon.spend_once(500'000'000);
+    daemon.run(1);
+  }
+  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("is used up"))
+      << "5 s, of which 3 may be spread";
+  daemon.run(61);
+  EXPECT_EQ(daemon.governor().reason_to_pause(), "");
+}
+
+TEST(Governor, TellsWhatWasUsedWhateverItIsPaidFrom) {
+  ModelledDaemon daemon({.cpu_share = 0.01}, 0);
+  daemon.spend_once(600'000'000);
+  daemon.run(60);
+  EXPECT_NEAR(daemon.governor().state().cpu_share, 0.01, 0.0002);
+  daemon.run(61);
+  EXPECT_NEAR(daemon.governor().state().cpu_share, 0, 0.0002);
 }
 
 TEST(Governor, KeepsWhatWasUsedUnderAnotherBudget) {
