@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "store/sqlite/argument.h"
+#include "store/sqlite/bounded_format.h"
 
 namespace plimsoll::sqlite {
 namespace {
@@ -128,7 +129,9 @@ struct Function {
   int arguments;
   void (*call)(sqlite3_context*, int, sqlite3_value**);
 };
-constexpr std::array<Function, 5> kFunctions{{{"instr", 2, instr},
+constexpr std::array<Function, 7> kFunctions{{{"printf", -1, bounded_format},
+                                              {"format", -1, bounded_format},
+                                              {"instr", 2, instr},
                                               {"replace", 3, replace},
                                               {"trim", 2, trim<true, true>},
                                               {"ltrim", 2, trim<true, false>},

@@ -8,7 +8,8 @@ struct sqlite3;
 
 namespace plimsoll::sqlite {
 
-// Takes the place of instr(X, Y), replace(X, Y, Z), trim(X, Y), ltrim(X, Y) and rtrim(X, Y) on a connection.
+// Takes the place of instr(X, Y), replace(X, Y, Z), trim(X, Y), ltrim(X, Y) and rtrim(X, Y) on a connection; and of printf() and format()
+// (bounded_format.h).
 Status add_bounded_functions(sqlite3* connection);
 
 }  // namespace plimsoll::sqlite

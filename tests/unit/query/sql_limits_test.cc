@@ -125,5 +125,37 @@ TEST_F(SqlLimits, FunctionsAnswerAsSQLiteDoes) {
   }
 }
 
+TEST_F(SqlLimits, FormatsAreOfBoundedWidth) {
+  load();
+  EXPECT_THAT(answer("SELECT printf('%.*c', 1000000000, 'x')"), HasSubstr("over 1000"));
+  EXPECT_THAT(answer("SELECT format('%2000000000d', 1)"), HasSubstr("over 1000"));
+  EXPECT_THAT(answer("SELECT printf('%*d', -1001, 1)"), HasSubstr("over 1000"));
+  EXPECT_THAT(answer("SELECT printf(replace(hex(zeroblob(5000)), '0', '%999d'))"), HasSubstr("too big"));
+  EXPECT_FALSE(ask("SELECT json_patch('{}', '{}')"));
+}
+
+TEST_F(SqlLimits, FormatsAreSQLitesOwn) {
+  load();
+  auto plain = *sqlite::Database::open(fleet_.path() + "/plain.db", sqlite::OpenMode::kReadWrite);
+  const std::vector<std::string> values{"0",      "-7",    "1234567", "1.5",  "-0.001", "1e300",
+                                        "'text'", "'äöü'", "''",      "NULL", "x'61'"};
+  for (const std::string format :
+       {"%d",    "%5d|", "%-5d|", "%05d",  "%+d",   "%,d",    "%ld",  "%lld",  "%i",     "%u",
+        "%x",    "%X",   "%#x",   "%o",    "%r",    "%p",     "%f",   "%.2f",  "%8.3f|", "%e",
+        "%g",    "%!g",  "%G",    "%s",    "%10s|", "%-10s|", "%.2s", "%!.2s", "%z",     "%q",
+        "%Q",    "%w",   "%c|",   "%.3c|", "%5c|",  "%-5c|",  "%%",   "%",     "a%nb",   "%y after",
+        "%d %s", "%*d|", "%.*f",  "%-*d|", "plain", "%5.1s|", "%0.0f"}) {
+    for (const std::string& x : values) {
+      for (const std::string y : {"3", "-4", "'b'"}) {
+        const std::string statement =
+            fmt::format("SELECT quote(printf('{0}', {1}, {2})) || quote(format('{0}'))", format, x, y);
+        auto expected = plain.query(statement);
+        ASSERT_TRUE(expected && *expected->step()) << statement;
+        EXPECT_EQ(answer(statement), std::string(expected->text(0)) + "\n") << statement;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::query
