@@ -64,6 +64,12 @@ std::vector<Key> ServerConfig::keys() {
       {"server.listen",
        "Address and port for people: command line, API and web page. Default: this machine only.", &listen},
       {"server.fleet_listen", "Address and port for daemons. Default: this machine only.", &fleet_listen},
+      {"server.hosts",
+       "Names by which clients reach it, besides addresses, localhost and this machine's own name. Others "
+       "are refused where "
+       "nobody\n"
+       "is asked for a token, since any page on the Internet may have a name that leads here. Default: none.",
+       &hosts},
       {"server.certificate",
        "File of the server's certificate, in PEM, with those that vouch for it after it. With it both "
        "addresses "

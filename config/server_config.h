@@ -24,7 +24,8 @@ struct ServerConfig {
   std::string data_dir;
   std::string listen = "127.0.0.1:7070";
   std::string fleet_listen = "127.0.0.1:7071";
-  std::string certificate;  // files; empty: no TLS
+  std::vector<std::string> hosts;  // names that clients may call it by
+  std::string certificate;         // files; empty: no TLS
   std::string key;
 
   std::vector<AccessToken> access_tokens;

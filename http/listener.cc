@@ -108,6 +108,29 @@ void on_connection(void* /*server*/, MHD_Connection* /*connection*/, void** kept
   keep_with_connection(kept, event == MHD_CONNECTION_NOTIFY_STARTED);
 }
 
+// In place of libmicrohttpd's: what comes after a zero byte would be lost, so that "%00" stays as it is.
+size_t decode_percents(void* /*server*/, MHD_Connection* /*connection*/, char* text) noexcept {
+  const auto digit_of = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+  };
+  char* to = text;
+  for (const char* from = text; *from != '\0';) {
+    const int high = *from == '%' ? digit_of(from[1]) : -1;
+    const int low = high < 0 ? -1 : digit_of(from[2]);
+    if (low >= 0 && (high != 0 || low != 0)) {
+      *to++ = static_cast<char>(high * 16 + low);
+      from += 3;
+    } else {
+      *to++ = *from++;
+    }
+  }
+  *to = '\0';
+  return static_cast<size_t>(to - text);
+}
+
 }  // namespace
 
 struct Listener::Server {
@@ -120,7 +143,7 @@ struct Listener::Server {
         places(options.max_long_requests),
         workers(routes.has_long_ones() ? options.long_threads : 0) {}
 
-  MHD_Result begin(MHD_Connection* connection, Exchange& exchange);
+  MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
   std::optional<Refusal> refusal_of(Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
   bool take_place(Exchange& exchange);
@@ -179,7 +202,11 @@ class Listener::Server::InHandler {
   Server& server_;
 };
 
-MHD_Result Listener::Server::begin(MHD_Connection* connection, Exchange& exchange) {
+MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* version, Exchange& exchange) {
+  if (auto refused =
+          refusal_of_head(exchange.request, version == nullptr ? "" : version, options.head_rules)) {
+    return answer(connection, exchange, *std::move(refused), /*closes=*/true);
+  }
   RouteMatch match = routes.match(exchange.request.method, exchange.request.path);
   exchange.route = match.route;
   if (exchange.request.method == MHD_HTTP_METHOD_HEAD) {
@@ -360,7 +387,7 @@ MHD_Result Listener::Server::on_accept(void* server, const sockaddr* /*peer*/, s
 }
 
 MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection, const char* url,
-                                        const char* method, const char* /*version*/, const char* data,
+                                        const char* method, const char* version, const char* data,
                                         size_t* data_size, void** state) noexcept {
   auto& self = *static_cast<Server*>(server);
   try {
@@ -368,7 +395,7 @@ MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection
       auto* const created =
           new Exchange(begun(read_head(connection, url, method, self.asks_for_certificates())));
       *state = created;  // on_completed() deletes it
-      return self.begin(connection, *created);
+      return self.begin(connection, version, *created);
     }
     auto& exchange = *static_cast<Exchange*>(*state);
     if (*data_size != 0) {
@@ -417,6 +444,7 @@ MHD_Daemon* Listener::Server::start_daemon(int listening_fd) {
   if (options.threads > 1) {
     further.push_back({MHD_OPTION_THREAD_POOL_SIZE, static_cast<intptr_t>(options.threads), nullptr});
   }
+  further.push_back({MHD_OPTION_UNESCAPE_CALLBACK, reinterpret_cast<intptr_t>(&decode_percents), nullptr});
   further.push_back({MHD_OPTION_END, 0, nullptr});
   return MHD_start_daemon(
       flags, 0, &Server::on_accept, this, &Server::on_request, this, MHD_OPTION_LISTEN_SOCKET, listening_fd,

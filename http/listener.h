@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "http/gatekeeper.h"
+#include "http/head_check.h"
 #include "http/routes.h"
 #include "http/tls.h"
 
@@ -20,6 +21,7 @@ struct ListenerOptions {
   bool allow_beyond_loopback = false;
   TlsFiles tls = {};
   Gatekeeper* gatekeeper = nullptr;  // borrowed; null: everybody may do everything
+  HeadRules head_rules = {};
 
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;

@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -42,6 +44,18 @@ Status allow_connections(int64_t connections) {
                               "fleet.max_connections"),
                    "lower fleet.max_connections, or raise the limit (ulimit -Hn; LimitNOFILE= of a "
                    "systemd unit)");
+}
+
+// This machine's name with and without its domain, and what the configuration adds.
+std::vector<std::string> names_of_server(const config::ServerConfig& config) {
+  std::vector<std::string> names = config.hosts;
+  utsname machine{};
+  if (::uname(&machine) == 0) {
+    const std::string name = machine.nodename;
+    names.push_back(name);
+    names.push_back(name.substr(0, name.find('.')));
+  }
+  return names;
 }
 
 http::Response plain_text(unsigned status, std::string text) {
@@ -152,6 +166,9 @@ Status Server::listen(const config::ServerConfig& config) {
   options.allow_beyond_loopback = config.access_anybody || gate_->asks();
   options.tls = {.certificate = config.certificate, .key = config.key};
   options.gatekeeper = people_door_.get();
+  if (!gate_->asks()) {
+    options.head_rules.hosts = names_of_server(config);
+  }
   options.max_buffered_bytes =
       std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
   if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {

@@ -1,0 +1,26 @@
+// What the head of a request has to be like, whoever it is from: before a route is looked for, and before anybody is asked who it is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/message.h"
+
+namespace plimsoll::http {
+
+struct HeadRules {
+  // Names that a client may have called this server by, besides addresses and localhost; absent: any. Where nobody is asked who it is, a
+  // page on the Internet must not reach a server on loopback under a name of its own (DNS rebinding), and read its answers.
+  std::optional<std::vector<std::string>> hosts = {};
+};
+
+// Why the request is refused, after which the connection is to be closed; nothing: it is not. Two readers of one head must agree where its
+// body ends (RFC 9112, 6.3), so that lengths that differ are refused, as is a length with another coding; HTTP/1.1 names its host, once;
+// what changes something comes from no other site's page (Origin, Sec-Fetch-Site, RFC 6454) and in none of the types of body that
+// any page may send (the Fetch standard's simple types). `version` as in "HTTP/1.1".
+std::optional<Response> refusal_of_head(const Request& request, std::string_view version,
+                                        const HeadRules& rules);
+
+}  // namespace plimsoll::http
