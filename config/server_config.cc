@@ -11,6 +11,9 @@ namespace plimsoll::config {
 namespace {
 
 Status check_token(const AccessToken& token) {
+  // What "sha256sum </dev/null" prints, and a script that lost its token.
+  constexpr std::string_view kHashOfNothing =
+      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
   constexpr std::array<std::string_view, 4> kRoles{"read", "admin", "upload", "enrol"};
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (token.name.empty()) {
@@ -20,6 +23,11 @@ Status check_token(const AccessToken& token) {
     return with_hint(fail(ErrorCode::kInvalid,
                           "the token of {}: sha256 is to be 64 hexadecimal digits in lower case", token.name),
                      "plimsoll token prints them");
+  }
+  if (token.sha256 == kHashOfNothing) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "the token of {}: sha256 is that of an empty text", token.name),
+        "plimsoll token makes a token, and prints its sha256");
   }
   return std::ranges::find(kRoles, token.role) != kRoles.end()
              ? Status()

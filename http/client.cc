@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/log.h"
+
 namespace plimsoll::http {
 namespace {
 
@@ -144,6 +146,13 @@ bool is_plain(std::string_view url) {
   return url.size() >= kPlain.size() && ::strncasecmp(url.data(), kPlain.data(), kPlain.size()) == 0;
 }
 
+bool is_loopback(std::string_view plain_url) {
+  std::string_view host = plain_url.substr(std::string_view("http://").size());
+  host = host.substr(0, host.find('/'));
+  return host.starts_with("127.") || host.starts_with("[::1]") || host == "localhost" ||
+         host.starts_with("localhost:");
+}
+
 void set_credentials(CURL* handle, const Credentials& credentials) {
   const auto set = [handle](CURLoption option, const std::string& path) {
     if (!path.empty()) {
@@ -263,6 +272,10 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
   }
   while (options_.base_url.ends_with('/')) {
     options_.base_url.pop_back();
+  }
+  if (!options_.credentials.token.empty() && is_plain(options_.base_url) && !is_loopback(options_.base_url)) {
+    log_warning("the token for {} can be read on the way: use https:// (server.certificate)",
+                options_.base_url);
   }
   handle_.reset(curl_easy_init());
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/file_modes.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/time.h"
@@ -180,6 +181,7 @@ Result<TlsTexts> load_tls(const TlsFiles& files) {
   if (!key) {
     return propagate(key);
   }
+  warn_if_others_may_read(files.key, "the server's key");
   TlsTexts texts{std::move(*certificate), std::move(*key), {}};
   if (!files.client_ca.empty()) {
     auto client_ca = read_pem(files.client_ca, "who signs clients' certificates");

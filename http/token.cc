@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/file_modes.h"
 #include "base/hex.h"
 #include "base/random.h"
 
@@ -48,6 +49,7 @@ Result<std::string> read_token(const std::string& path) {
   if (!text) {
     return propagate(text, "reading a token");
   }
+  warn_if_others_may_read(path, "a token");
   const std::string_view token = without_spaces_around(std::string_view(*text).substr(0, text->find('\n')));
   if (!is_token(token)) {
     return with_hint(

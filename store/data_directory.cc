@@ -1,5 +1,8 @@
 #include "store/data_directory.h"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 
@@ -28,7 +31,14 @@ Status write_format(const std::string& path) {
 Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
   DataDirectory directory(path);
   std::error_code error;
-  std::filesystem::create_directories(directory.segments_path(), error);
+  // Profiles are nobody else's business. A folder that is there keeps the mode that somebody gave it.
+  const std::filesystem::path folder(path);
+  std::filesystem::create_directories(folder.has_parent_path() ? folder.parent_path() : ".", error);
+  const bool is_made = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+  error = is_made ? std::error_code() : std::error_code(errno, std::generic_category());
+  if (is_made) {
+    std::filesystem::create_directories(directory.segments_path(), error);
+  }
   if (error) {
     return with_hint(fail_errno(error.value(), "creating the data directory {}", path),
                      "name a writable place with --data");

@@ -30,6 +30,16 @@ TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
 
+TEST_F(DataDirectoryTest, IsForNobodyElse) {
+  const std::string path = folder_ / "made/here";
+  ASSERT_TRUE(DataDirectory::open_for_writing(path));
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
+  std::filesystem::permissions(path, std::filesystem::perms::group_read, std::filesystem::perm_options::add);
+  ASSERT_TRUE(DataDirectory::open_for_writing(path));
+  EXPECT_NE(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all)
+      << "somebody meant it";
+}
+
 TEST_F(DataDirectoryTest, ASecondWriterIsToldWhoWrites) {
   const auto first = DataDirectory::open_for_writing(path_);
   const auto second = DataDirectory::open_for_writing(path_);
