@@ -3,6 +3,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/printable.h"
+
 namespace plimsoll {
 namespace {
 
@@ -37,7 +39,7 @@ void set_log_level(LogLevel level) {
 }
 
 void log_text(LogLevel level, std::string_view text) {
-  logger().log(spdlog_level(level), "{}", text);
+  logger().log(spdlog_level(level), "{}", printable_lines(text));
 }
 
 }  // namespace plimsoll

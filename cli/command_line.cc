@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/printable.h"
 #include "base/suggest.h"
 #include "cli/assign_command_line.h"
 #include "cli/calibrate.h"
@@ -22,7 +23,8 @@ namespace plimsoll::cli {
 namespace {
 
 int report(const Error& error) {
-  std::cerr << "plimsoll: " << error.text() << "\n";
+  // Names of files, and what a server says, may hold anything.
+  std::cerr << "plimsoll: " << printable(error.text()) << "\n";
   return error.code == ErrorCode::kInvalid ? kExitUsage : kExitFailed;
 }
 

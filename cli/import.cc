@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/hex.h"
+#include "base/printable.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/import_report.h"
@@ -84,7 +85,7 @@ class Importer {
       return propagate(accepted, "importing {}", path);
     }
     for (const std::string& remark : content->remarks) {
-      fmt::print(stderr, "{}: {}\n", path, remark);
+      fmt::print(stderr, "{}\n", printable(path + ": " + remark));
     }
     if (is_same_content) {
       fmt::print(stderr,
@@ -160,7 +161,7 @@ class Importer {
       const uint64_t percent = done_bytes / std::max<uint64_t>(all_bytes / 100, 1);
       if (percent != shown) {
         shown = percent;
-        fmt::print(stderr, "\rreading {}: {} % ", path, percent);
+        fmt::print(stderr, "\rreading {}: {} % ", printable(path), percent);
         std::fflush(stderr);
       }
     };
@@ -234,7 +235,7 @@ Status run_import(const ImportOptions& options) {
   for (const std::string& file : options.files) {
     const Status one = importer.import(file);
     if (!one && options.files.size() > 1) {
-      fmt::print(stderr, "{}\n", one.error().text());
+      fmt::print(stderr, "{}\n", printable(one.error().text()));
     }
     failed += one ? 0 : 1;
     imported = imported ? one : imported;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/printable.h"
+
 namespace plimsoll::cli {
 namespace {
 
@@ -78,7 +80,7 @@ void append_json_string(std::string_view text, std::string& out) {
     } else if (length == 1) {
       append_ascii(text[0], out);
     } else {
-      out += text.substr(0, length);
+      out += visible_json(std::string(text.substr(0, length)));
     }
     text.remove_prefix(length == 0 ? 1 : length);
   }

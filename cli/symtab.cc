@@ -113,7 +113,7 @@ Status run_symtab_build(const SymtabBuildOptions& options) {
     return propagate(made);
   }
   if (!made->reasons.empty()) {
-    fmt::print(stderr, "note: {}\n", made->reasons);
+    fmt::print(stderr, "note: {}\n", printable(made->reasons));
   }
   const std::optional<symbolizer::MappedTable>& mapped = made->mapped;
   if (!mapped) {

@@ -69,7 +69,7 @@ std::string to_csv(const SqlAnswer& answer) {
     table.columns.push_back({name, ""});
   }
   table.rows = answer.rows;
-  return to_csv(table);
+  return to_form(table, TableForm::kCsv);
 }
 
 std::string to_json(const SqlAnswer& answer) {
@@ -82,7 +82,7 @@ std::string to_json(const SqlAnswer& answer) {
     }
     text += (i == 0 ? "\n  " : ",\n  ") + line_of(row);
   }
-  return text + "]}\n";
+  return visible_json(text + "]}\n");
 }
 
 std::string to_form(const SqlAnswer& answer, TableForm form, const TextStyle& style) {

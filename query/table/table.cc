@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace plimsoll::query {
 namespace {
 
@@ -25,6 +27,20 @@ std::string csv_cell(const Value& value) {
     return fmt::format("{}", *real);
   }
   return {};
+}
+
+Table for_spreadsheets(Table table) {
+  for (TableColumn& column : table.columns) {
+    column.name = spreadsheet_text(column.name);
+  }
+  for (auto& row : table.rows) {
+    for (Value& value : row) {
+      if (auto* text = std::get_if<std::string>(&value)) {
+        *text = spreadsheet_text(*text);
+      }
+    }
+  }
+  return table;
 }
 
 }  // namespace
@@ -56,7 +72,7 @@ std::string to_form(const Table& table, TableForm form, const TextStyle& style) 
     case TableForm::kJson:
       return to_json(table);
     case TableForm::kCsv:
-      return to_csv(table);
+      return to_csv(for_spreadsheets(table));
   }
   return {};
 }

@@ -73,7 +73,8 @@ std::string coverage_text(std::string_view event, const Coverage& coverage);
 // ..._margin_kind are summed up in a line below. Columns X_change have a sign. On a terminal the first share has bars, unless
 // the table compares, and a line below names the columns that did not fit.
 std::string to_text(const Table& table, const TextStyle& style = {});
-// RFC 4180, with a header line; values unrounded.
+// RFC 4180, with a header line; values unrounded, texts as they are. to_form() makes them fit for spreadsheets first
+// (spreadsheet_text()).
 std::string to_csv(const Table& table);
 // {"event", "notes", "columns": [{"name", "unit"}], "rows": [{column: value}], "coverage": {...}}
 std::string to_json(const Table& table);

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "base/time.h"
 #include "query/table/coverage_json.h"
 #include "query/table/table.h"
@@ -102,7 +103,7 @@ std::string to_json(const Table& table) {
     document["rows"].push_back(std::move(object));
   }
   document["coverage"] = coverage_json(table.coverage);
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return visible_json(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 Result<Table> from_json(std::string_view text) {

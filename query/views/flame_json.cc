@@ -2,6 +2,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/printable.h"
 #include "query/table/coverage_json.h"
 #include "query/views/flame.h"
 
@@ -112,7 +113,7 @@ std::string to_json(const Flame& flame) {
       fmt::format(R"({{"event":{},"unit":{},"notes":{},"coverage":{},"tree":)", text_of(flame.event),
                   text_of(flame.unit), text_of(flame.notes), text_of(coverage_json(flame.coverage)));
   append_tree(flame, text);
-  return text + "}\n";
+  return visible_json(text + "}\n");
 }
 
 Result<Flame> flame_from_json(std::string_view text) {

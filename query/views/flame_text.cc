@@ -18,7 +18,7 @@ std::string folded_name(std::string name) {
     const auto byte = static_cast<unsigned char>(c);
     c = c == ';' ? ':' : byte < 0x20 || byte == 0x7F ? ' ' : c;
   }
-  return name;
+  return printable(name);
 }
 
 // What each node's line counts: its self, and what was cut off above it.
