@@ -3,6 +3,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 
+#include <memory>
 #include <new>
 #include <optional>
 
@@ -17,6 +18,7 @@ namespace {
 // Signatures are checked once a connection, not with each request.
 struct Kept {
   std::optional<CertifiedName> certified_name;
+  std::optional<ConnectionWatch::Handle> watched = {};
 };
 
 struct FieldSink {
@@ -125,12 +127,31 @@ bool send_response(MHD_Connection* connection, Response response, bool closes) {
   return queued == MHD_YES;
 }
 
-void keep_with_connection(void** kept, bool has_begun) noexcept {
-  if (has_begun) {
-    *kept = new (std::nothrow) Kept;
-  } else {
-    delete static_cast<Kept*>(std::exchange(*kept, nullptr));
+void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begun,
+                          ConnectionWatch& watch) noexcept {
+  if (!has_begun) {
+    const std::unique_ptr<Kept> ended(static_cast<Kept*>(std::exchange(*kept, nullptr)));
+    if (ended && ended->watched) {
+      watch.end(*ended->watched);
+    }
+    return;
   }
+  auto* const begun = new (std::nothrow) Kept;
+  *kept = begun;
+  const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  if (begun == nullptr || info == nullptr) {
+    return;
+  }
+  try {
+    begun->watched = watch.begin(info->connect_fd);
+  } catch (const std::bad_alloc&) {
+    // Then nobody watches it.
+  }
+}
+
+std::optional<ConnectionWatch::Handle> watched(MHD_Connection* connection) {
+  const Kept* const kept = kept_of(connection);
+  return kept == nullptr ? std::nullopt : kept->watched;
 }
 
 }  // namespace plimsoll::http

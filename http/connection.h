@@ -1,8 +1,10 @@
 // What libmicrohttpd's connections give and take, in our terms.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "http/connection_watch.h"
 #include "http/message.h"
 
 struct MHD_Connection;
@@ -16,7 +18,12 @@ Request read_head(MHD_Connection* connection, const char* url, const char* metho
 // Begins to send. `closes`: the connection, when all is sent. False: it cannot be sent, and the connection is to be ended.
 bool send_response(MHD_Connection* connection, Response response, bool closes);
 
-// To be called when a connection has begun, and again when it has ended: makes and deletes what is kept from request to request.
-void keep_with_connection(void** kept, bool has_begun) noexcept;
+// To be called when a connection has begun, and again when it has ended: makes and deletes what is kept from request to request, and has
+// the connection watched.
+void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begun,
+                          ConnectionWatch& watch) noexcept;
+
+// The connection among those that are watched; nothing where memory was short when it began.
+std::optional<ConnectionWatch::Handle> watched(MHD_Connection* connection);
 
 }  // namespace plimsoll::http

@@ -103,9 +103,11 @@ Response call_handler(const Route& route, const Request& request) {
   return error_response(Error{ErrorCode::kIo, "serving the request: " + why, {}, "see the server's log"});
 }
 
-void on_connection(void* /*server*/, MHD_Connection* /*connection*/, void** kept,
-                   MHD_ConnectionNotificationCode event) noexcept {
-  keep_with_connection(kept, event == MHD_CONNECTION_NOTIFY_STARTED);
+WatchLimits watch_limits(const ListenerOptions& options) {
+  return {.head_ns = options.head_timeout_s * kNsPerSecond,
+          .grace_ns = options.grace_s * kNsPerSecond,
+          .least_bytes_per_s = options.least_bytes_per_s,
+          .max_connections = options.max_connections};
 }
 
 // In place of libmicrohttpd's: what comes after a zero byte would be lost, so that "%00" stays as it is.
@@ -141,6 +143,7 @@ struct Listener::Server {
         routes(std::move(table)),
         budget(options.max_buffered_bytes),
         places(options.max_long_requests),
+        watch(watch_limits(options)),
         workers(routes.has_long_ones() ? options.long_threads : 0) {}
 
   MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
@@ -163,6 +166,10 @@ struct Listener::Server {
   MHD_Daemon* start_daemon(int listening_fd);
   bool asks_for_certificates() const { return !tls.client_ca.empty(); }
 
+  void enter(MHD_Connection* connection, ConnectionWatch::State state, uint64_t bytes = 0);
+
+  static void on_connection(void* server, MHD_Connection* connection, void** kept,
+                            MHD_ConnectionNotificationCode event) noexcept;
   static MHD_Result on_accept(void* server, const sockaddr* peer, socklen_t size);
   static MHD_Result on_request(void* server, MHD_Connection* connection, const char* url, const char* method,
                                const char* version, const char* data, size_t* data_size,
@@ -178,6 +185,7 @@ struct Listener::Server {
   MHD_Daemon* daemon = nullptr;
   BodyBudget budget;
   Places places;
+  ConnectionWatch watch;
   std::once_flag stopped;
 
   std::mutex mutex;
@@ -201,6 +209,18 @@ class Listener::Server::InHandler {
  private:
   Server& server_;
 };
+
+void Listener::Server::enter(MHD_Connection* connection, ConnectionWatch::State state, uint64_t bytes) {
+  if (const auto handle = watched(connection)) {
+    watch.enter(*handle, state, bytes);
+  }
+}
+
+void Listener::Server::on_connection(void* server, MHD_Connection* connection, void** kept,
+                                     MHD_ConnectionNotificationCode event) noexcept {
+  keep_with_connection(connection, kept, event == MHD_CONNECTION_NOTIFY_STARTED,
+                       static_cast<Server*>(server)->watch);
+}
 
 MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* version, Exchange& exchange) {
   if (auto refused =
@@ -249,6 +269,7 @@ MHD_Result Listener::Server::answer(MHD_Connection* connection, const Exchange& 
   if (options.gatekeeper != nullptr) {
     options.gatekeeper->answered(exchange.request, exchange.route, response.status);
   }
+  enter(connection, ConnectionWatch::State::kReply, response.body.size());
   return send_response(connection, std::move(response), closes) ? MHD_YES : MHD_NO;
 }
 
@@ -328,6 +349,7 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
   if (!enter_handler(exchange)) {
     return answer(connection, exchange, unavailable("the server is stopping"), /*closes=*/true);
   }
+  enter(connection, ConnectionWatch::State::kHandled);
   if (exchange.route->takes_long) {
     hand_over(connection, exchange);
     return MHD_YES;
@@ -395,10 +417,14 @@ MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection
       auto* const created =
           new Exchange(begun(read_head(connection, url, method, self.asks_for_certificates())));
       *state = created;  // on_completed() deletes it
+      self.enter(connection, ConnectionWatch::State::kBody);
       return self.begin(connection, version, *created);
     }
     auto& exchange = *static_cast<Exchange*>(*state);
     if (*data_size != 0) {
+      if (const auto handle = watched(connection)) {
+        self.watch.received(*handle, *data_size);
+      }
       return self.take_body(exchange, {data, std::exchange(*data_size, 0)});
     }
     return self.finish(connection, exchange);
@@ -408,8 +434,9 @@ MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection
   }
 }
 
-void Listener::Server::on_completed(void* server, MHD_Connection* /*connection*/, void** state,
+void Listener::Server::on_completed(void* server, MHD_Connection* connection, void** state,
                                     MHD_RequestTerminationCode /*code*/) {
+  static_cast<Server*>(server)->enter(connection, ConnectionWatch::State::kIdle);
   const std::unique_ptr<Exchange> exchange(static_cast<Exchange*>(std::exchange(*state, nullptr)));
   if (exchange) {
     static_cast<Server*>(server)->complete(*exchange);
@@ -444,14 +471,16 @@ MHD_Daemon* Listener::Server::start_daemon(int listening_fd) {
   if (options.threads > 1) {
     further.push_back({MHD_OPTION_THREAD_POOL_SIZE, static_cast<intptr_t>(options.threads), nullptr});
   }
+  further.push_back({MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                     static_cast<intptr_t>(options.max_connections_of_address), nullptr});
   further.push_back({MHD_OPTION_UNESCAPE_CALLBACK, reinterpret_cast<intptr_t>(&decode_percents), nullptr});
   further.push_back({MHD_OPTION_END, 0, nullptr});
   return MHD_start_daemon(
       flags, 0, &Server::on_accept, this, &Server::on_request, this, MHD_OPTION_LISTEN_SOCKET, listening_fd,
       MHD_OPTION_CONNECTION_LIMIT, options.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, options.timeout_s,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options.connection_bytes, MHD_OPTION_NOTIFY_COMPLETED,
-      &Server::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &on_connection, nullptr, MHD_OPTION_ARRAY,
-      further.data(), MHD_OPTION_END);
+      &Server::on_completed, this, MHD_OPTION_NOTIFY_CONNECTION, &Server::on_connection, this,
+      MHD_OPTION_ARRAY, further.data(), MHD_OPTION_END);
 }
 
 Listener::Listener(std::unique_ptr<Server> server) : server_(std::move(server)) {}

@@ -34,7 +34,12 @@ struct ListenerOptions {
   unsigned max_connections = 256;
   // Taken by each, idle or not. The head of a request must fit into half of it.
   size_t connection_bytes = 32UL << 10;
-  unsigned timeout_s = 30;                  // of a connection on which nothing moves
+  unsigned timeout_s = 30;  // of a connection on which nothing moves
+  // In all, however often something moves: until a head is there, and, behind a grace, for bodies and answers of that rate.
+  unsigned head_timeout_s = 40;
+  unsigned grace_s = 30;
+  unsigned least_bytes_per_s = 4096;
+  unsigned max_connections_of_address = 0;  // 0: as many as there may be
   size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
 };
 

@@ -174,9 +174,12 @@ Status Server::listen(const config::ServerConfig& config) {
   if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {
     return allowed;
   }
+  // Nobody keeps all others out: with a quarter of the connections for them, though many may come from behind one address.
+  options.max_connections_of_address = options.max_connections * 3 / 4;
   http::ListenerOptions fleet_options = options;
   fleet_options.address = config.fleet_listen;
   fleet_options.max_connections = static_cast<unsigned>(config.fleet_max_connections);
+  fleet_options.max_connections_of_address = 0;  // a whole site may lie behind one address
   fleet_options.connection_bytes = kFleetConnectionBytes;
   fleet_options.gatekeeper = daemons_door_.get();
   fleet_options.tls.client_ca = config.access_machine_ca;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -87,6 +88,12 @@ class RawConnection {
     return all;
   }
 
+  // The server has ended the connection; what it sent before is left unread.
+  bool is_at_its_end() const {
+    pollfd polled{fd_.get(), POLLRDHUP, 0};
+    return ::poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+  }
+
   void close_with_reset() {
     const linger now{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof(now));
@@ -123,6 +130,45 @@ TEST(Http, AHandlerLearnsThatItsClientHasGone) {
     entered.wait();
   }
   EXPECT_TRUE(noticed.get_future().get());
+}
+
+TEST(Http, AHeadThatNeverEndsIsGivenUp) {
+  const auto listener = started({route("GET", "/", echo)}, {.timeout_s = 0, .head_timeout_s = 1});
+  RawConnection silent(*listener);
+  RawConnection slow(*listener);
+  slow.send("GET / HTTP/1.1\r\nHost: a\r\nX: ");
+  EXPECT_EQ(silent.receive_all(), "");
+  EXPECT_EQ(slow.receive_all(), "");
+}
+
+TEST(Http, ABodyThatComesTooSlowlyIsGivenUp) {
+  const auto listener = started({route("PUT", "/", echo, 1000)},
+                                {.timeout_s = 0, .grace_s = 1, .least_bytes_per_s = 1'000'000});
+  RawConnection slow(*listener);
+  slow.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc");
+  EXPECT_EQ(slow.receive_all(), "");
+}
+
+TEST(Http, AnAnswerThatNobodyReadsIsGivenUp) {
+  const std::string large(64 << 20, 'x');
+  const auto listener = started({route("GET", "/", [&](const Request&) { return text_response(large); })},
+                                {.timeout_s = 0, .grace_s = 1, .least_bytes_per_s = 1U << 30U});
+  RawConnection idle(*listener);
+  idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  // The next one gets through while the answer waits for its reader, who is cut off.
+  EXPECT_TRUE(wait_until([&] { return idle.is_at_its_end(); }));
+}
+
+TEST(Http, AHandlerMayTakeItsTime) {
+  const auto listener =
+      started({route("GET", "/slow",
+                     [](const Request&) {
+                       const int64_t until_ns = monotonic_now_ns() + 3 * kNsPerSecond;
+                       EXPECT_TRUE(wait_until([&] { return monotonic_now_ns() > until_ns; }));
+                       return text_response("done");
+                     })},
+              {.timeout_s = 0, .head_timeout_s = 1, .grace_s = 1});
+  EXPECT_EQ(client_of(*listener).send("GET", "/slow")->body, "done");
 }
 
 TEST(Http, CarriesBinaryBodiesThereAndBack) {

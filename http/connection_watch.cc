@@ -1,0 +1,109 @@
+#include "http/connection_watch.h"
+
+#include <sys/socket.h>
+
+#include <chrono>
+#include <iterator>
+
+#include "base/time.h"
+
+namespace plimsoll::http {
+namespace {
+
+constexpr std::chrono::seconds kBetweenLooks{1};
+
+}  // namespace
+
+ConnectionWatch::ConnectionWatch(const WatchLimits& limits) : limits_(limits), thread_([this] { watch(); }) {}
+
+ConnectionWatch::~ConnectionWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+ConnectionWatch::Handle ConnectionWatch::begin(int fd) {
+  const std::lock_guard lock(mutex_);
+  make_room();
+  connections_.push_back(Connection{.fd = fd, .since_ns = monotonic_now_ns()});
+  return std::prev(connections_.end());
+}
+
+void ConnectionWatch::end(Handle connection) {
+  const std::lock_guard lock(mutex_);
+  connections_.erase(connection);
+}
+
+void ConnectionWatch::enter(Handle connection, State state, uint64_t bytes) {
+  const int64_t now_ns = monotonic_now_ns();
+  const std::lock_guard lock(mutex_);
+  connection->state = state;
+  connection->since_ns = now_ns;
+  connection->bytes = bytes;
+}
+
+void ConnectionWatch::received(Handle connection, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  connection->bytes += bytes;
+}
+
+void ConnectionWatch::watch() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kBetweenLooks, [this] { return is_ending_; })) {
+    const int64_t now_ns = monotonic_now_ns();
+    for (Connection& connection : connections_) {
+      if (is_late(connection, now_ns)) {
+        cut(connection);
+      }
+    }
+  }
+}
+
+bool ConnectionWatch::is_late(const Connection& connection, int64_t now_ns) const {
+  const int64_t taken_ns = now_ns - connection.since_ns;
+  const double bytes_left =
+      static_cast<double>(connection.bytes) / static_cast<double>(limits_.least_bytes_per_s);
+  const double allowed_ns =
+      static_cast<double>(limits_.grace_ns) + bytes_left * static_cast<double>(kNsPerSecond);
+  switch (connection.state) {
+    case State::kHead:
+    case State::kIdle:
+      return taken_ns > limits_.head_ns;
+    case State::kBody:
+    case State::kReply:
+      return static_cast<double>(taken_ns) > allowed_ns;
+    case State::kHandled:
+      return false;
+  }
+  return false;
+}
+
+// Whoever serves the connection finds it at its end, and closes it.
+void ConnectionWatch::cut(Connection& connection) {
+  if (!connection.is_cut) {
+    connection.is_cut = true;
+    ::shutdown(connection.fd, SHUT_RDWR);
+  }
+}
+
+// Of those that are idle the oldest, as the list is by time of the connection, and not of the state: all are looked at.
+void ConnectionWatch::make_room() {
+  if (limits_.max_connections == 0 || connections_.size() * 10 < limits_.max_connections * 9) {
+    return;
+  }
+  Connection* longest = nullptr;
+  for (Connection& connection : connections_) {
+    const bool is_candidate = connection.state == State::kIdle && !connection.is_cut;
+    if (is_candidate && (longest == nullptr || connection.since_ns < longest->since_ns)) {
+      longest = &connection;
+    }
+  }
+  if (longest != nullptr) {
+    cut(*longest);
+  }
+}
+
+}  // namespace plimsoll::http
