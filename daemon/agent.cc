@@ -19,7 +19,14 @@ namespace plimsoll {
 namespace {
 
 constexpr std::string_view kProtobuf = "application/x-protobuf";
+// Whatever a server says: it hears of its machines within an hour.
 constexpr int64_t kShortestHeartbeatNs = 200'000'000;
+constexpr int64_t kLongestHeartbeatNs = kNsPerHour;
+// A server that is in order sends a few hundred bytes for each of a few assignments.
+constexpr size_t kMaxReplyBytes = size_t{1} << 20;
+constexpr int kMaxAssignments = 1000;
+// A server that was set up anew asks once.
+constexpr int kRegistrationsAtOnce = 2;
 constexpr int64_t kFlushNs = 5 * kNsPerSecond;
 constexpr unsigned kUnauthorized = 401;
 constexpr int64_t kRequestTimeoutMs = 20'000;
@@ -106,6 +113,7 @@ Agent::Agent(const AgentSetup& setup, Governor& governor, spool::Spool& spool, S
       missing_events_(setup.missing_events),
       client_({.base_url = server_,
                .timeout_ms = kRequestTimeoutMs,
+               .max_response_bytes = kMaxReplyBytes,
                .cancel_fd = wake_fd,
                .credentials = credentials_.own}),
       spool_(spool),
@@ -171,7 +179,8 @@ Status Agent::register_machine() {
   if (!reply) {
     return propagate(reply, "registering");
   }
-  heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kShortestHeartbeatNs);
+  heartbeat_interval_ns_ =
+      std::clamp(reply->heartbeat_interval_ns(), kShortestHeartbeatNs, kLongestHeartbeatNs);
   wants_kernel_symbols_ = reply->wants_kernel_symbols();
   registered_ = true;
   log_info("registered as machine {}", machine_.id());
@@ -234,10 +243,16 @@ Status Agent::heartbeat() {
   if (!reply) {
     return propagate(reply, "sending a heartbeat");
   }
-  heartbeat_interval_ns_ = std::max(reply->heartbeat_interval_ns(), kShortestHeartbeatNs);
+  heartbeat_interval_ns_ =
+      std::clamp(reply->heartbeat_interval_ns(), kShortestHeartbeatNs, kLongestHeartbeatNs);
   registered_ = !reply->register_again();
   if (!registered_) {
     return {};
+  }
+  registrations_ = 0;
+  if (reply->assignments_size() > kMaxAssignments) {
+    return fail(ErrorCode::kTooLarge, "the server's reply has {} assignments, over {}",
+                reply->assignments_size(), kMaxAssignments);
   }
   std::vector<WantedAssignment> wanted;
   for (const wire::Assignment& assignment : reply->assignments()) {
@@ -287,7 +302,18 @@ void Agent::keep_in_contact() {
     uploader_.not_before(contact_due_ns_);  // the server is in trouble: no more than one request a pause
     return;
   }
-  contact_retry_.succeeded();
+  registrations_ += registers ? 1 : 0;
+  const bool goes_round = registrations_ >= kRegistrationsAtOnce && !registered_;
+  if (goes_round) {
+    log_warning("the server asks to register again and again");
+    contact_retry_.failed(now_ns);
+    contact_due_ns_ = contact_retry_.due_ns();
+    return;
+  }
+  // Not where it is to register again: then the pauses grow.
+  if (registered_ && !registers) {
+    contact_retry_.succeeded();
+  }
   // Whoever has just registered, or has to, goes on at once.
   contact_due_ns_ = registers || !registered_ ? 0 : now_ns + heartbeat_interval_ns_;
 }

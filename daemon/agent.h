@@ -89,6 +89,7 @@ class Agent {
   int64_t census_due_ns_ = 0;
   bool has_census_ = true;  // as far as we know: control groups may be out of reach
   bool registered_ = false;
+  int registrations_ = 0;  // since the newest heartbeat that was taken
   int64_t heartbeat_interval_ns_;
   int64_t contact_due_ns_ = 0;        // registering, or the next heartbeat
   int64_t asked_pause_ns_ = 0;        // by the answer to the last call
