@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "proto/parse_cost.h"
 
 namespace plimsoll::wire {
 namespace {
@@ -204,10 +205,15 @@ Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
   // Else Protobuf prints a line of its own about text that is not UTF-8.
   static const bool is_quiet = (google::protobuf::SetLogHandler(nullptr), true);
   static_cast<void>(is_quiet);
+  if (const auto cost = parse_cost(as_bytes(*message), *RawProfile::descriptor(), limits.max_parsed_bytes);
+      !cost) {
+    return with_field(propagate(cost, "the profile"), "body");
+  }
   RawProfile profile;
   if (!profile.ParseFromString(*message)) {
     return with_field(fail(ErrorCode::kCorrupt, "the profile's message is malformed"), "body");
   }
+  profile.DiscardUnknownFields();  // of a newer daemon: nobody here reads them
   if (auto valid = validate(profile); !valid) {
     return propagate(valid);
   }

@@ -23,6 +23,7 @@ inline constexpr uint32_t kOldestFormatVersion = 1;  // the next version reads i
 struct ProfileLimits {
   uint64_t max_encoded_bytes = uint64_t{64} << 20;
   uint64_t max_decoded_bytes = uint64_t{256} << 20;
+  uint64_t max_parsed_bytes = uint64_t{1} << 30;  // in memory (parse_cost.h)
 };
 
 // Whether `version` is one this program reads; the error names it and the supported ones.
