@@ -103,7 +103,7 @@ TEST(ParseCost, BombsAreRefusedBeforeTheyAreParsed) {
   for (int i = 0; i < 1'000'000; ++i) {
     bomb += std::string("\x9a\x4b\x00", 3);
   }
-  const auto refused = decode(as_bytes(framed(bomb)), {.max_parsed_bytes = uint64_t{16} << 20});
+  const auto refused = decode(as_bytes(framed(compressed(bomb))), {.max_parsed_bytes = uint64_t{16} << 20});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kTooLarge);
   EXPECT_THAT(refused.error().message, HasSubstr("bytes of memory"));
