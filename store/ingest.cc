@@ -18,6 +18,9 @@
 namespace plimsoll::store {
 namespace {
 
+// That a profile may throw while it is built.
+constexpr int kMostTimes = 2;
+
 // A batch becomes one segment and one transaction; it ends when either bound is reached.
 constexpr uint64_t kMaxBatchProfiles = 256;
 constexpr size_t kMaxBatchRows = 4'000'000;
@@ -161,7 +164,7 @@ Result<BuildReport> Ingest::build_pending() {
   }
   const int64_t last_built_before = last_built_;
   std::string segment_path;
-  auto report = build_batch(segment_path);
+  auto report = build_without_exceptions(segment_path);
   if (!report) {
     // Nothing was committed: memory must forget what the database has rolled back.
     dictionaries_.reset();
@@ -174,6 +177,18 @@ Result<BuildReport> Ingest::build_pending() {
   return report;
 }
 
+Result<BuildReport> Ingest::build_without_exceptions(std::string& segment_path) {
+  try {
+    return build_batch(segment_path);
+  } catch (const std::exception& exception) {
+    trouble_.times = trouble_.sequence == building_ ? trouble_.times + 1 : 1;
+    trouble_.sequence = building_;
+    trouble_.what = exception.what();
+    return fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}", building_,
+                exception.what());
+  }
+}
+
 Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
   BuildReport report;
   std::vector<Row> rows;
@@ -181,7 +196,10 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
   if (!transaction) {
     return propagate(transaction);
   }
-  while (report.profiles + report.unbuildable < kMaxBatchProfiles && rows.size() < kMaxBatchRows) {
+  // Where one made trouble the others before it may have taken the memory: they go first, by themselves.
+  const uint64_t most_profiles =
+      trouble_.times > 0 && last_built_ < trouble_.sequence ? 1 : kMaxBatchProfiles;
+  while (report.profiles + report.unbuildable < most_profiles && rows.size() < kMaxBatchRows) {
     auto next = accepted_->next_after(last_built_);
     if (!next) {
       return propagate(next);
@@ -216,6 +234,13 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     return database.execute("INSERT OR REPLACE INTO unbuildable VALUES (?, ?)", archived.sequence,
                             error.text());
   };
+  if (trouble_.sequence == archived.sequence && trouble_.times >= kMostTimes) {
+    return set_aside(Error{ErrorCode::kTooLarge, "it failed twice: " + trouble_.what, {}, {}});
+  }
+  building_ = archived.sequence;
+  if (on_building) {
+    on_building(archived);
+  }
   // It was checked when it was accepted, with the limits of then.
   const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX});
   if (!profile) {

@@ -49,8 +49,11 @@ class Ingest {
   using Check = std::function<Status(const wire::RawProfile& profile)>;
   Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
-  // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending.
+  // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending. A profile for which there is not the memory
+  // twice is set aside, so that the others are built; kTooLarge the first time.
   Result<BuildReport> build_pending();
+  // Called before each profile becomes rows, in the thread that builds; what it throws is met as what building throws. For tests.
+  std::function<void(const ArchivedProfile& profile)> on_building = {};
 
   // Runs `work` on the machines that have registered. Any thread; does not wait for a batch that is being built.
   template <typename Work>
@@ -91,6 +94,7 @@ class Ingest {
         catalogue_(std::move(catalogue)) {}
 
   Status remove_orphans();
+  Result<BuildReport> build_without_exceptions(std::string& segment_path);
   Result<BuildReport> build_batch(std::string& segment_path);
   Status build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report);
   Status write_segment(std::vector<Row> rows, std::string& segment_path);
@@ -109,6 +113,14 @@ class Ingest {
   std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
   RowOrder order_;                                  // likewise; of the workloads in them
   int64_t last_built_ = 0;                          // likewise; archive sequence
+  // Of the profile that was being built when the newest exception came; likewise.
+  struct Trouble {
+    int64_t sequence = 0;
+    int times = 0;
+    std::string what;
+  };
+  int64_t building_ = 0;
+  Trouble trouble_;
 };
 
 }  // namespace plimsoll::store

@@ -601,5 +601,33 @@ TEST_F(IngestTest, ASecondIngestOfADirectoryIsRefused) {
   EXPECT_EQ(Ingest::open(path_).error().code, ErrorCode::kConflict);
 }
 
+TEST_F(IngestTest, AProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreBuilt) {
+  const auto ingest = open();
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed})));
+  }
+  int builds_of_second = 0;
+  ingest->on_building = [&](const ArchivedProfile& profile) {
+    if (profile.id == profile_id(2)) {
+      ++builds_of_second;
+      throw std::bad_alloc();
+    }
+  };
+  uint64_t built = 0;
+  uint64_t set_aside = 0;
+  int failures = 0;
+  for (int i = 0; i < 10; ++i) {
+    const auto report = ingest->build_pending();
+    failures += report ? 0 : 1;
+    built += report ? report->profiles : 0;
+    set_aside += report ? report->unbuildable : 0;
+  }
+  EXPECT_EQ(built, 2);
+  EXPECT_EQ(set_aside, 1);
+  EXPECT_EQ(failures, 2);
+  EXPECT_EQ(builds_of_second, 2);
+  EXPECT_EQ(number("SELECT count(*) FROM unbuildable WHERE reason LIKE '%failed twice%bad_alloc%'"), 1);
+}
+
 }  // namespace
 }  // namespace plimsoll::store
