@@ -1,6 +1,7 @@
 #include "server/compaction_thread.h"
 
 #include "base/log.h"
+#include "base/no_exceptions.h"
 
 namespace plimsoll::server {
 
@@ -42,7 +43,7 @@ bool CompactionThread::wait(const std::stop_token& stop) {
 }
 
 void CompactionThread::merge(const std::stop_token& stop) {
-  const auto report = compactor_->merge_all(stop);
+  const auto report = no_exceptions("merging segments", [&] { return compactor_->merge_all(stop); });
   if (!report) {
     log_error("{}", report.error().text());
   } else if (report->merged > 0) {

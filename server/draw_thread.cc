@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/no_exceptions.h"
 #include "base/time.h"
 
 namespace plimsoll::server {
@@ -42,7 +43,9 @@ bool DrawThread::wait(const std::stop_token& stop) {
 
 void DrawThread::run(const std::stop_token& stop) {
   while (wait(stop)) {
-    if (const Status drawn = drawer_.draw_if_due(ingest_.settled_now_ns(), machines_); !drawn) {
+    const Status drawn =
+        no_exceptions("drawing", [this] { return drawer_.draw_if_due(ingest_.settled_now_ns(), machines_); });
+    if (!drawn) {
       log_error("{}", drawn.error().text());
     }
   }

@@ -1,6 +1,7 @@
 #include "server/naming_thread.h"
 
 #include "base/log.h"
+#include "base/no_exceptions.h"
 
 namespace plimsoll::server {
 namespace {
@@ -44,7 +45,7 @@ bool NamingThread::wait_for_work(const std::stop_token& stop) {
 
 void NamingThread::run(const std::stop_token& stop) {
   while (wait_for_work(stop)) {
-    const Status done = look_up_names();
+    const Status done = no_exceptions("naming locations", [this] { return look_up_names(); });
     if (!done) {
       log_error("{}", done.error().text());
     }

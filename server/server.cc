@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/no_exceptions.h"
 #include "base/resource_limit.h"
 #include "base/time.h"
 #include "server/access_api.h"
@@ -270,7 +271,7 @@ bool Server::wait_for_work() {
 
 void Server::build_rows() {
   while (wait_for_work()) {
-    const auto built = server::build_rows(*ingest_);
+    const auto built = no_exceptions("building rows", [this] { return server::build_rows(*ingest_); });
     if (!built) {
       log_error("{}", built.error().text());
     } else if (built->profiles + built->unbuildable > 0) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <exception>
 #include <filesystem>
 #include <set>
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/no_exceptions.h"
 #include "base/time.h"
 
 namespace plimsoll::server {
@@ -45,7 +46,7 @@ void AuditLog::run(const std::stop_token& stop) {
       wake_.wait_for(lock, stop, interval_, [] { return false; });
       different_ = {};
     }
-    log_failure(write());
+    log_failure(no_exceptions("keeping the log of requests", [this] { return write(); }));
   }
 }
 

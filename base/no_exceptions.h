@@ -1,0 +1,23 @@
+// The boundary that a thread of ours has: what the standard library throws, of memory above all, becomes an error, so that one piece of work
+// fails and not the program.
+#pragma once
+
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace plimsoll {
+
+// What `work` returns, a Result or Status; kTooLarge where it throws. `what` begins the message: "naming locations".
+template <typename Work>
+auto no_exceptions(std::string_view what, Work&& work) -> decltype(work()) {
+  try {
+    return std::forward<Work>(work)();
+  } catch (const std::exception& exception) {
+    return fail(ErrorCode::kTooLarge, "{}: {}", what, exception.what());
+  }
+}
+
+}  // namespace plimsoll
