@@ -2,6 +2,7 @@
 
 #include "base/hex.h"
 #include "scheduler/heartbeat_check.h"
+#include "scheduler/plausibility.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -233,6 +234,9 @@ Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Byte
         Status checked = may_speak_for(caller, profile.machine().id());
         if (checked) {
           checked = check_profile_id(profile, *id);
+        }
+        if (checked) {
+          checked = check_plausible(profile, options_.now_ns());
         }
         return checked && drawer_ != nullptr ? drawer_->check(profile) : checked;
       });

@@ -1,0 +1,96 @@
+#include "scheduler/plausibility.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace plimsoll::scheduler {
+namespace {
+
+constexpr int64_t kDayNs = 24 * kNsPerHour;
+constexpr int64_t kYear2000Ns = 946'684'800 * kNsPerSecond;
+// Windows are an hour at most (limits.max_window); one that a suspended machine slept through is longer.
+constexpr int64_t kLongestWindowNs = kDayNs;
+
+// For a machine that does not tell, and for one that tells more: the largest that Linux runs on have 8,192.
+constexpr double kMostCores = 8192;
+// Timers and clocks are read a moment apart, a CPU may come online within the window.
+constexpr double kSlack = 1.25;
+constexpr double kSlackS = 1;
+
+// A second, on each CPU. The fastest retires 10 instructions a cycle at 10 GHz.
+constexpr double kMostCounted = 1e11;
+constexpr double kMostMicrojoules = 2e9;  // 2 kW
+// Of what applications hold, or have passed through their allocators: 16 PiB.
+constexpr double kMostBytes = 0x1p54;
+// Threads that wait for one lock wait as often as there are threads.
+constexpr double kMostWaiting = 1e6;
+
+constexpr std::array<std::string_view, 3> kCpuTimes{"cpu-clock", "task-clock", "cpu-time"};
+
+struct Machine {
+  double cores;
+  double window_s;
+};
+
+double most_of(const wire::Event& event, const Machine& machine) {
+  const double core_seconds = machine.cores * (machine.window_s + kSlackS) * kSlack;
+  switch (event.unit()) {
+    case wire::NANOSECONDS: {
+      const bool is_cpu_time = std::ranges::find(kCpuTimes, event.name()) != kCpuTimes.end();
+      return core_seconds * 1e9 * (is_cpu_time ? 1 : kMostWaiting);
+    }
+    case wire::BYTES:
+      return kMostBytes;
+    case wire::MICROJOULES:
+      return core_seconds * kMostMicrojoules;
+    default:
+      return core_seconds * kMostCounted;
+  }
+}
+
+Status check_window(const wire::Window& window, int64_t now_ns) {
+  const int64_t length_ns = window.end().monotonic_ns() - window.start().monotonic_ns();
+  if (length_ns > kLongestWindowNs) {
+    return with_field(
+        fail(ErrorCode::kInvalid, "a window of {} is longer than a day", format_duration(length_ns)),
+        "window");
+  }
+  if (window.end().wall_ns() > now_ns + kDayNs || window.start().wall_ns() < kYear2000Ns) {
+    return with_field(fail(ErrorCode::kInvalid, "the window's time is {}: its machine's clock is wrong",
+                           format_time(window.start().wall_ns())),
+                      "window");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_plausible(const wire::RawProfile& profile, int64_t now_ns) {
+  const wire::Window& window = profile.window();
+  if (auto checked = check_window(window, now_ns); !checked) {
+    return checked;
+  }
+  const uint32_t cores = profile.machine().cores();
+  const Machine machine{
+      .cores = cores == 0 ? kMostCores : std::min<double>(cores, kMostCores),
+      .window_s = static_cast<double>(window.end().monotonic_ns() - window.start().monotonic_ns()) / 1e9};
+  for (int i = 0; i < profile.events_size(); ++i) {
+    const wire::Event& event = profile.events(i);
+    const double most = most_of(event, machine);
+    // What applications counted since they began is not of the window alone.
+    const bool is_of_window = event.kind() != wire::SNAPSHOT && event.kind() != wire::SQUARES;
+    if (is_of_window && !(event.counter_total() <= most)) {
+      return with_field(fail(ErrorCode::kInvalid,
+                             "{} counts {:.3g} in {:.3g} s on {} CPUs, which cannot be: at most {:.3g}",
+                             event.name(), event.counter_total(), machine.window_s, cores, most),
+                        fmt::format("events[{}].counter_total", i));
+    }
+  }
+  return {};
+}
+
+}  // namespace plimsoll::scheduler
