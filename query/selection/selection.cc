@@ -7,8 +7,8 @@
 #include <set>
 #include <string_view>
 
-#include "base/time.h"
 #include "proto/squares.h"
+#include "query/selection/coverage_notes.h"
 #include "query/selection/frame_matches.h"
 #include "query/snapshot/event_lookup.h"
 #include "store/draws/draw.h"
@@ -247,58 +247,6 @@ void note_ends(const ProfilesByTime& profiles, ResolvedSelection& resolved) {
   }
 }
 
-// Where daemons that sample all the time did not: their limits paused them, or made them take so few samples that
-// each stands for much.
-class SamplingGaps {
- public:
-  explicit SamplingGaps(size_t machines) : sampled_to_ns_(machines) {}
-
-  // Of each machine in the order of time, or nearly.
-  void add(uint32_t machine, const store::OriginEntry& origin, const store::OriginEventEntry& entry) {
-    if (!origin.draw.empty() || origin.interval_ns != 0) {
-      return;  // draws are of some machines some of the time
-    }
-    int64_t& sampled_to_ns = sampled_to_ns_[machine];
-    const int64_t gap_ns = sampled_to_ns == 0 ? 0 : origin.from_ns - sampled_to_ns;
-    if (gap_ns > kShortestPauseNs && gap_ns < kLongestPauseNs) {
-      paused_ns_ += gap_ns;
-    }
-    sampled_ns_ += origin.to_ns - origin.from_ns;
-    sampled_to_ns = std::max(sampled_to_ns, origin.to_ns);
-    if (entry.samples > 0) {
-      heaviest_ = std::max(
-          heaviest_, entry.scale * static_cast<double>(entry.hits) / static_cast<double>(entry.samples));
-    }
-  }
-
-  void describe(const store::EventEntry& event, std::vector<std::string>& notes) const {
-    const int64_t all_ns = sampled_ns_ + paused_ns_;
-    if (paused_ns_ * kOneOf > all_ns) {
-      notes.push_back(
-          fmt::format("{:.0f} % of the time was sampled: between their windows daemons paused, to stay "
-                      "within their limits "
-                      "of CPU time and memory, or were started again",
-                      100 * static_cast<double>(sampled_ns_) / static_cast<double>(all_ns)));
-    }
-    if (event.name == "cpu-clock" && heaviest_ > kHeavySampleNs) {
-      notes.push_back(fmt::format(
-          "some samples stand for {} of CPU time each: daemons took few, to stay within their limits",
-          format_duration(static_cast<int64_t>(heaviest_))));
-    }
-  }
-
- private:
-  static constexpr int64_t kShortestPauseNs = 1 * kNsPerSecond;
-  static constexpr int64_t kLongestPauseNs = 10 * kNsPerMinute;  // longer ones: the daemon was stopped
-  static constexpr int64_t kOneOf = 20;
-  static constexpr double kHeavySampleNs = 1e9;
-
-  std::vector<int64_t> sampled_to_ns_;  // by machine; 0: not yet
-  int64_t sampled_ns_ = 0;
-  int64_t paused_ns_ = 0;
-  double heaviest_ = 0;
-};
-
 void add_coverage(const Selection& selection, const Snapshot& snapshot, ResolvedSelection& resolved) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
   Coverage& coverage = resolved.coverage;
@@ -307,6 +255,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   std::set<uint32_t> strata;
   ProfilesByTime profiles;
   SamplingGaps gaps(snapshot.origins.machines);
+  MachineValues values(snapshot.origins.machines);
   for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
     if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
       continue;
@@ -322,6 +271,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
     strata.insert(snapshot.origins.stratum_of(entry.origin));
     if (entry.event == resolved.event) {
       gaps.add(machine, origin, entry);
+      values.add(machine, origin, entry);
     }
     ++profiles.all;
     profiles.over_an_end += origin.from_ns < selection.since_ns || origin.to_ns > selection.until_ns ? 1 : 0;
@@ -332,6 +282,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
   note_ends(profiles, resolved);
   gaps.describe(dictionaries.events[resolved.event], resolved.notes);
+  values.describe(snapshot, resolved.notes);
   resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
   note_missing(snapshot, strata, resolved);
 }
