@@ -9,6 +9,7 @@
 #include "query/rows/row_cells.h"
 #include "query/rows/unit_cells.h"
 #include "query/selection/selection.h"
+#include "query/selection/squares.h"
 
 namespace plimsoll::query {
 namespace {

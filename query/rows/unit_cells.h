@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "query/selection/machine_sample.h"
 #include "query/selection/selection.h"
+#include "query/selection/squares.h"
 #include "query/snapshot/snapshot.h"
 #include "store/rows/aggregation.h"
 

@@ -42,11 +42,6 @@ std::shared_ptr<const HiddenFrames> hidden_frames(const Selection& selection, co
 inline constexpr size_t kValue = 0;    // in the event's unit
 inline constexpr size_t kSamples = 1;  // behind it
 
-// For margins, in place of the samples.
-inline constexpr size_t kSquares =
-    1;  // of what each sample stands for, in the event's unit: the variance of their sum, if they come at random
-store::AggregateRequest with_squares(store::AggregateRequest request, const Snapshot& snapshot);
-
 // A selection applied to a snapshot: the filters of an AggregateRequest and its factors. The coverage has everything
 // but the share without symbols.
 struct ResolvedSelection {

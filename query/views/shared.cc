@@ -12,6 +12,7 @@
 #include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
+#include "query/selection/squares.h"
 #include "query/statistics/binomial.h"
 #include "query/views/estimate_columns.h"
 
