@@ -382,14 +382,16 @@ void Listener::Server::put_behind_others(Response& response) {
 // finish() is called again once the connection is resumed.
 void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
   MHD_suspend_connection(connection);
-  workers.add([this, connection, &exchange] {
-    exchange.response = call_handler(*exchange.route, exchange.request);
-    drop_body(exchange);
-    leave_place(exchange);
-    put_behind_others(*exchange.response);
-    MHD_resume_connection(connection);  // from here on the exchange may be gone
-    leave_handler();
-  });
+  workers.add(
+      [this, connection, &exchange] {
+        exchange.response = call_handler(*exchange.route, exchange.request);
+        drop_body(exchange);
+        leave_place(exchange);
+        put_behind_others(*exchange.response);
+        MHD_resume_connection(connection);  // from here on the exchange may be gone
+        leave_handler();
+      },
+      {.name = exchange.route->path, .most_at_once = exchange.route->most_at_once});
 }
 
 void Listener::Server::complete(Exchange& exchange) {

@@ -20,6 +20,8 @@ struct Route {
   std::function<Response(const Request&)> handle;
   // Handled by threads of their own (ListenerOptions), so that short requests are answered meanwhile.
   bool takes_long = false;
+  // Of requests that take long: so many at once, while requests to other routes pass; 0: as many as there are threads.
+  unsigned most_at_once = 0;
   // Of the caller, where the listener has a gatekeeper. A route that says nothing is for administrators.
   Right right = Right::kOrder;
 };

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -20,18 +22,32 @@ class WorkerThreads {
   // Does what is waiting, then ends the threads.
   ~WorkerThreads();
 
-  // Jobs begin in the order in which they were added, and must not throw. How many may wait is for the caller to bound.
-  void add(std::function<void()> job);
+  // Jobs of one kind that may take all the time there is: so many of them are done at once, others wait, and jobs behind them pass.
+  struct Group {
+    std::string_view name = {};  // borrowed, for as long as there is a job of it; empty: none
+    unsigned most_at_once = 0;   // 0: as many as there are threads
+  };
+
+  // Jobs begin in the order in which they were added, but for those whose group has no room, and must not throw. How many may wait is for the
+  // caller to bound.
+  void add(std::function<void()> job, Group group = {});
 
   // One job is done every so often while there are always some waiting, to judge by the newest hundred or so; 0: none was done yet.
   int64_t pace_ns() const;
 
  private:
+  struct Job {
+    std::function<void()> run;
+    Group group;
+  };
   void work();
+  // The first that may begin; with the mutex held.
+  std::deque<Job>::iterator next();
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;  // guarded by mutex_, as are the next two
+  std::deque<Job> waiting_;                       // guarded by mutex_, as are the next three
+  std::map<std::string_view, unsigned> running_;  // by group
   double mean_job_ns_ = 0;
   bool is_ending_ = false;
   std::vector<std::thread> threads_;

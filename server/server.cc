@@ -26,6 +26,9 @@ constexpr std::chrono::nanoseconds kRowRetryInterval = std::chrono::seconds(2);
 // Daemons' requests have short heads, and there are many daemons.
 constexpr size_t kFleetConnectionBytes = 8UL << 10;
 
+// Twice as many as statements at once, which may take a minute each.
+constexpr unsigned kQuestionThreads = 4;
+
 // For people, the store and the symbolizer.
 constexpr int64_t kOtherOpenFiles = 1024;
 
@@ -190,6 +193,7 @@ Status Server::listen(const config::ServerConfig& config) {
   }
   daemons_ = std::move(*daemons);
   options.address = config.listen;
+  options.long_threads = kQuestionThreads;
   auto people = http::Listener::start(options, people_routes());
   if (!people) {
     return propagate(people, "listening for people");

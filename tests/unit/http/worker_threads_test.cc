@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+#include <latch>
 #include <vector>
 
 #include "base/time.h"
@@ -21,6 +24,33 @@ TEST(WorkerThreads, BeginInTheOrderInWhichJobsCame) {
     }
   }
   EXPECT_THAT(done, ElementsAre(0, 1, 2, 3, 4));
+}
+
+TEST(WorkerThreads, OthersPassAGroupThatHasNoRoom) {
+  std::latch may_end(1);
+  std::latch begun(1);
+  std::promise<void> passed;
+  std::atomic<int> done = 0;
+  std::atomic<bool> second_ran = false;  // outlives the threads
+  {
+    WorkerThreads workers(3);
+    workers.add(
+        [&] {
+          begun.count_down();
+          may_end.wait();
+          ++done;
+        },
+        {.name = "sql", .most_at_once = 1});
+    begun.wait();
+    workers.add([&] { second_ran = true; }, {.name = "sql", .most_at_once = 1});
+    workers.add([&] { passed.set_value(); });
+    passed.get_future().wait();
+    EXPECT_FALSE(second_ran);
+    EXPECT_EQ(done, 0);
+    may_end.count_down();
+    workers.add([&] { ++done; }, {.name = "sql", .most_at_once = 1});
+  }
+  EXPECT_EQ(done, 2) << "all are done at the end";
 }
 
 TEST(WorkerThreads, KnowTheirPace) {
