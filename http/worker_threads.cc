@@ -30,7 +30,7 @@ WorkerThreads::~WorkerThreads() {
   }
 }
 
-void WorkerThreads::add(std::function<void()> job, Group group) {
+void WorkerThreads::add(std::function<void()> job, WorkGroup group) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(job), group});
   changed_.notify_one();

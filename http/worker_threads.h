@@ -13,6 +13,12 @@
 
 namespace plimsoll::http {
 
+// Jobs of one kind that may take all the time there is: so many of them are done at once, others wait, and jobs behind them pass.
+struct WorkGroup {
+  std::string_view name = {};  // borrowed, for as long as there is a job of it; empty: none
+  unsigned most_at_once = 0;   // 0: as many as there are threads
+};
+
 // Any thread may call.
 class WorkerThreads {
  public:
@@ -22,15 +28,9 @@ class WorkerThreads {
   // Does what is waiting, then ends the threads.
   ~WorkerThreads();
 
-  // Jobs of one kind that may take all the time there is: so many of them are done at once, others wait, and jobs behind them pass.
-  struct Group {
-    std::string_view name = {};  // borrowed, for as long as there is a job of it; empty: none
-    unsigned most_at_once = 0;   // 0: as many as there are threads
-  };
-
   // Jobs begin in the order in which they were added, but for those whose group has no room, and must not throw. How many may wait is for the
   // caller to bound.
-  void add(std::function<void()> job, Group group = {});
+  void add(std::function<void()> job, WorkGroup group = {});
 
   // One job is done every so often while there are always some waiting, to judge by the newest hundred or so; 0: none was done yet.
   int64_t pace_ns() const;
@@ -38,7 +38,7 @@ class WorkerThreads {
  private:
   struct Job {
     std::function<void()> run;
-    Group group;
+    WorkGroup group;
   };
   void work();
   // The first that may begin; with the mutex held.
