@@ -183,7 +183,7 @@ void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile
   }
 }
 
-bool Collector::must_end(WindowCost& cost) const {
+bool Collector::must_end(WindowCost& cost) {
   if (options_.governor == nullptr) {
     return false;
   }

@@ -96,7 +96,7 @@ class Collector {
   Status sample(const WindowOptions& window, const std::function<void(Bytes record)>& consume,
                 const ProfileBuilder& builder, WindowCost& cost);
   // Whether the governor wants the window to end.
-  bool must_end(WindowCost& cost) const;
+  bool must_end(WindowCost& cost);
 
   CollectorOptions options_;
   EventPlan plan_;
