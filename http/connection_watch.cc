@@ -81,10 +81,13 @@ bool ConnectionWatch::is_late(const Connection& connection, int64_t now_ns) cons
   return false;
 }
 
-// Whoever serves the connection finds it at its end, and closes it.
+// Whoever serves the connection finds it at its end, and closes it. That resets it: otherwise the kernel would keep what a
+// client does not read, which may be megabytes, for minutes.
 void ConnectionWatch::cut(Connection& connection) {
   if (!connection.is_cut) {
     connection.is_cut = true;
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(connection.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     ::shutdown(connection.fd, SHUT_RDWR);
   }
 }

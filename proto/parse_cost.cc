@@ -63,7 +63,7 @@ class Walk {
   }
 
   Result<uint64_t> run(const Descriptor& type) {
-    const bool is_whole = add_message(&type, 0) && stream_.ConsumedEntireMessage();
+    const bool is_whole = add_message(&type, 0, End::kLimit) && stream_.ConsumedEntireMessage();
     if (cost_ > max_bytes_) {
       return fail(ErrorCode::kTooLarge, "the message takes over {} bytes of memory", max_bytes_);
     }
@@ -73,14 +73,16 @@ class Walk {
   }
 
  private:
+  enum class End : uint8_t { kLimit, kGroup };
+
   // False where it is malformed, or over the bound. Up to the end of the stream's limit, or of the group. `type` null: unknown.
-  bool add_message(const Descriptor* type, int depth) {
+  bool add_message(const Descriptor* type, int depth, End end) {
     if (depth > kMostNested) {
       return false;
     }
     while (const uint32_t tag = stream_.ReadTag()) {
       if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_END_GROUP) {
-        return depth > 0;
+        return end == End::kGroup;
       }
       const int number = WireFormatLite::GetTagFieldNumber(tag);
       const FieldDescriptor* const field = type == nullptr ? nullptr : type->FindFieldByNumber(number);
@@ -88,7 +90,7 @@ class Walk {
         return false;
       }
     }
-    return true;
+    return end == End::kLimit;
   }
 
   bool add_field(const FieldDescriptor* field, uint32_t tag, int depth) {
@@ -97,7 +99,7 @@ class Walk {
         return add_delimited(field, depth);
       case WireFormatLite::WIRETYPE_START_GROUP:
         cost_ += kUnknownField + kAllocation + kPlaceInList;
-        return add_message(nullptr, depth + 1);
+        return add_message(nullptr, depth + 1, End::kGroup);
       default:
         cost_ += field == nullptr ? kUnknownField : field->is_repeated() ? kPlaceInList : 0;
         return WireFormatLite::SkipField(&stream_, tag);
@@ -113,7 +115,8 @@ class Walk {
     if (field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       cost_ += size_of(*field->message_type()) + kAllocation + kPlaceInList;
       const auto outer = stream_.PushLimit(static_cast<int>(size));
-      const bool is_whole = add_message(field->message_type(), depth + 1) && stream_.BytesUntilLimit() == 0;
+      const bool is_whole =
+          add_message(field->message_type(), depth + 1, End::kLimit) && stream_.BytesUntilLimit() == 0;
       stream_.PopLimit(outer);
       return is_whole;
     }

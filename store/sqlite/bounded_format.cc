@@ -41,7 +41,7 @@ class Formatting {
     rest_ = format;
     while (!rest_.empty() && ::sqlite3_str_errcode(text_.get()) == SQLITE_OK) {
       const size_t plain = std::min(rest_.find('%'), rest_.size());
-      ::sqlite3_str_append(text_.get(), rest_.data(), static_cast<int>(plain));
+      append_plain(rest_.substr(0, plain));
       rest_.remove_prefix(plain);
       if (!rest_.empty() && !format_next()) {
         break;
@@ -51,6 +51,13 @@ class Formatting {
   }
 
  private:
+  // Nothing at all where it is empty: what had nothing appended to it is NULL, not an empty text.
+  void append_plain(std::string_view text) {
+    if (!text.empty()) {
+      ::sqlite3_str_append(text_.get(), text.data(), static_cast<int>(text.size()));
+    }
+  }
+
   // False where nothing behind it is formatted: as SQLite, at a type that it does not know.
   bool format_next() {
     rest_.remove_prefix(1);
@@ -147,7 +154,7 @@ class Formatting {
       case 'r':
       case 'p': {
         sqlite3_value* const value = next();
-        const std::string type = std::string("ll") + (directive.type == 'p' ? 'x' : directive.type);
+        const std::string type = std::string("ll") + (directive.type == 'p' ? 'X' : directive.type);
         const sqlite3_int64 number = value == nullptr ? 0 : ::sqlite3_value_int64(value);
         ::sqlite3_str_appendf(text_.get(), specification(directive, type).c_str(), number);
         return true;
@@ -219,8 +226,7 @@ class Formatting {
       return ::sqlite3_result_error_nomem(context_);
     }
     const int bytes = ::sqlite3_str_length(text_.get());
-    const char* const value = ::sqlite3_str_value(text_.get());
-    ::sqlite3_result_text(context_, value == nullptr ? "" : value, bytes, SQLITE_TRANSIENT);
+    ::sqlite3_result_text(context_, ::sqlite3_str_finish(text_.release()), bytes, ::sqlite3_free);
   }
 
   sqlite3_context* const context_;

@@ -155,7 +155,6 @@ TEST(Http, AnAnswerThatNobodyReadsIsGivenUp) {
                                 {.timeout_s = 0, .grace_s = 1, .least_bytes_per_s = 1U << 30U});
   RawConnection idle(*listener);
   idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-  // The next one gets through while the answer waits for its reader, who is cut off.
   EXPECT_TRUE(wait_until([&] { return idle.is_at_its_end(); }));
 }
 

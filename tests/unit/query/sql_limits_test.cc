@@ -151,6 +151,10 @@ TEST_F(SqlLimits, FormatsAreSQLitesOwn) {
             fmt::format("SELECT quote(printf('{0}', {1}, {2})) || quote(format('{0}'))", format, x, y);
         auto expected = plain.query(statement);
         ASSERT_TRUE(expected && *expected->step()) << statement;
+        if (expected->text(0).size() > 1000) {
+          EXPECT_THAT(answer(statement), HasSubstr("over 1000")) << statement;
+          continue;
+        }
         EXPECT_EQ(answer(statement), std::string(expected->text(0)) + "\n") << statement;
       }
     }
