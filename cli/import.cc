@@ -85,7 +85,7 @@ class Importer {
       return propagate(accepted, "importing {}", path);
     }
     for (const std::string& remark : content->remarks) {
-      fmt::print(stderr, "{}\n", printable(path + ": " + remark));
+      fmt::print(stderr, "{}: {}\n", printable(path), printable(remark));
     }
     if (is_same_content) {
       fmt::print(stderr,

@@ -11,6 +11,7 @@ namespace plimsoll::http {
 namespace {
 
 constexpr std::chrono::seconds kBetweenLooks{1};
+constexpr int64_t kShortestReadingNs = 5 * kNsPerSecond;
 
 }  // namespace
 
@@ -92,19 +93,31 @@ void ConnectionWatch::cut(Connection& connection) {
   }
 }
 
-// Of those that are idle the oldest, as the list is by time of the connection, and not of the state: all are looked at.
-void ConnectionWatch::make_room() {
-  if (limits_.max_connections == 0 || connections_.size() * 10 < limits_.max_connections * 9) {
-    return;
-  }
+// The list is by time of the connection, and not of the state: all are looked at.
+ConnectionWatch::Connection* ConnectionWatch::longest_in(State state, int64_t since_before_ns) {
   Connection* longest = nullptr;
   for (Connection& connection : connections_) {
-    const bool is_candidate = connection.state == State::kIdle && !connection.is_cut;
+    const bool is_candidate =
+        connection.state == state && !connection.is_cut && connection.since_ns < since_before_ns;
     if (is_candidate && (longest == nullptr || connection.since_ns < longest->since_ns)) {
       longest = &connection;
     }
   }
-  if (longest != nullptr) {
+  return longest;
+}
+
+void ConnectionWatch::make_room() {
+  if (limits_.max_connections == 0 || connections_.size() * 10 < limits_.max_connections * 9) {
+    return;
+  }
+  if (Connection* const longest = longest_in(State::kIdle, INT64_MAX)) {
+    cut(*longest);
+  }
+}
+
+void ConnectionWatch::cut_slowest_reader() {
+  const std::lock_guard lock(mutex_);
+  if (Connection* const longest = longest_in(State::kReply, monotonic_now_ns() - kShortestReadingNs)) {
     cut(*longest);
   }
 }

@@ -50,12 +50,16 @@ class ConnectionWatch {
 
   void enter(Handle connection, State state, uint64_t bytes = 0);
   void received(Handle connection, uint64_t bytes);
+  // Ends the one that has been reading its answer longest, where it has had seconds for it.
+  void cut_slowest_reader();
 
  private:
   void watch();
   // These want the mutex held.
   bool is_late(const Connection& connection, int64_t now_ns) const;
   void cut(Connection& connection);
+  // Null: none is in that state since before then.
+  Connection* longest_in(State state, int64_t since_before_ns);
   void make_room();
 
   const WatchLimits limits_;

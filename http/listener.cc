@@ -32,6 +32,9 @@ constexpr size_t kMostDiscardedBytes = 16UL << 20;
 // Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
 constexpr uint64_t kReadOnBytes = 1UL << 20;
 
+// Those that are shorter are not counted: connections bound them.
+constexpr size_t kShortAnswerBytes = 4UL << 10;
+
 struct Refusal {
   Response response;
   bool closes = false;  // the connection, instead of reading on
@@ -46,6 +49,7 @@ struct Exchange {
   std::optional<Refusal> refusal;
   std::optional<Response> response;  // of a handler that took long
   size_t charged_bytes = 0;          // what the body holds of the budget
+  size_t unread_bytes = 0;           // what the answer holds of that of answers
   size_t discarded_bytes = 0;
   bool has_place = false;
   bool counted = false;  // among the unfinished requests
@@ -84,6 +88,10 @@ Response unavailable(std::string_view why, int64_t retry_after_s = 1) {
 
 Response busy() {
   return unavailable("the server holds as many request bodies as it may");
+}
+
+Response unread_answers() {
+  return unavailable("the server holds as many answers as it may that clients have not read yet");
 }
 
 Response call_handler(const Route& route, const Request& request) {
@@ -142,6 +150,7 @@ struct Listener::Server {
       : options(std::move(given)),
         routes(std::move(table)),
         budget(options.max_buffered_bytes),
+        unread(options.max_unread_bytes),
         places(options.max_long_requests),
         watch(watch_limits(options)),
         workers(routes.has_long_ones() ? options.long_threads : 0) {}
@@ -154,7 +163,8 @@ struct Listener::Server {
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
-  MHD_Result answer(MHD_Connection* connection, const Exchange& exchange, Response response, bool closes);
+  MHD_Result answer(MHD_Connection* connection, Exchange& exchange, Response response, bool closes);
+  void charge(Exchange& exchange, Response& response);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
   int64_t next_turn_s();
@@ -183,7 +193,8 @@ struct Listener::Server {
   std::string address;
   uint16_t port = 0;
   MHD_Daemon* daemon = nullptr;
-  BodyBudget budget;
+  ByteBudget budget;
+  ByteBudget unread;  // of answers
   Places places;
   ConnectionWatch watch;
   std::once_flag stopped;
@@ -258,19 +269,37 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
   if (!budget.has_room(declared_bytes)) {
     return Refusal{busy(), true};
   }
+  if (exchange.route->takes_long && !unread.has_room(kShortAnswerBytes)) {
+    watch.cut_slowest_reader();
+    return Refusal{unread_answers(), declared_bytes > kReadOnBytes};
+  }
   if (exchange.route->takes_long && !take_place(exchange)) {
     return Refusal{too_many(*exchange.route), declared_bytes > kReadOnBytes};
   }
   return std::nullopt;
 }
 
-MHD_Result Listener::Server::answer(MHD_Connection* connection, const Exchange& exchange, Response response,
+MHD_Result Listener::Server::answer(MHD_Connection* connection, Exchange& exchange, Response response,
                                     bool closes) {
+  charge(exchange, response);
   if (options.gatekeeper != nullptr) {
     options.gatekeeper->answered(exchange.request, exchange.route, response.status);
   }
   enter(connection, ConnectionWatch::State::kReply, response.body.size());
   return send_response(connection, std::move(response), closes) ? MHD_YES : MHD_NO;
+}
+
+// Where there is no room for the answer, a short one takes its place.
+void Listener::Server::charge(Exchange& exchange, Response& response) {
+  if (response.body.size() <= kShortAnswerBytes) {
+    return;
+  }
+  if (!unread.take_or_all(response.body.size())) {
+    watch.cut_slowest_reader();
+    response = unread_answers();
+    return;
+  }
+  exchange.unread_bytes = response.body.size();
 }
 
 bool Listener::Server::take_place(Exchange& exchange) {
@@ -395,6 +424,7 @@ void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange)
 }
 
 void Listener::Server::complete(Exchange& exchange) {
+  unread.give_back(std::exchange(exchange.unread_bytes, 0));
   drop_body(exchange);
   leave_place(exchange);
   if (exchange.counted) {
@@ -501,6 +531,10 @@ std::string Listener::address() const {
 
 size_t Listener::buffered_bytes() const {
   return server_->budget.used_bytes();
+}
+
+size_t Listener::unread_bytes() const {
+  return server_->unread.used_bytes();
 }
 
 void Listener::stop() {

@@ -41,6 +41,8 @@ struct ListenerOptions {
   unsigned least_bytes_per_s = 4096;
   unsigned max_connections_of_address = 0;  // 0: as many as there may be
   size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
+  // Of all answers that clients have not read yet; beyond it 503, and whoever reads slowest is cut off. One answer may be larger.
+  size_t max_unread_bytes = 256UL << 20;
 };
 
 // Answers from start() until stop(). Handlers are called from several threads at once; what they throw
@@ -60,6 +62,7 @@ class Listener {
   uint16_t port() const;
   std::string address() const;    // as bound: "127.0.0.1:40123"
   size_t buffered_bytes() const;  // of bodies held now, by any thread
+  size_t unread_bytes() const;    // of answers, likewise
 
   // Accepts nothing new, lets running handlers finish and their replies leave (up to 5 s for slow readers),
   // then closes every connection. May be called again; never from a handler. The destructor calls it.

@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
+#include "store/building_mark.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
 #include "store/live/live_machines.h"
@@ -50,7 +51,8 @@ class Ingest {
   Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
   // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending. A profile for which there is not the memory
-  // twice is set aside, so that the others are built; kTooLarge the first time.
+  // twice is set aside, so that the others are built; kTooLarge the first time. So is one at which the process ended three times one after
+  // the other.
   Result<BuildReport> build_pending();
   // Called before each profile becomes rows, in the thread that builds; what it throws is met as what building throws. For tests.
   std::function<void(const ArchivedProfile& profile)> on_building = {};
@@ -86,12 +88,13 @@ class Ingest {
 
  private:
   Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted,
-         Catalogue catalogue, LiveMachines machines)
+         Catalogue catalogue, LiveMachines machines, BuildingMark building)
       : directory_(std::move(directory)),
         archive_(std::move(archive)),
         accepted_(std::move(accepted)),
         machines_(std::move(machines)),
-        catalogue_(std::move(catalogue)) {}
+        catalogue_(std::move(catalogue)),
+        building_(std::move(building)) {}
 
   Status remove_orphans();
   Result<BuildReport> build_without_exceptions(std::string& segment_path);
@@ -113,13 +116,17 @@ class Ingest {
   std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
   RowOrder order_;                                  // likewise; of the workloads in them
   int64_t last_built_ = 0;                          // likewise; archive sequence
-  // Of the profile that was being built when the newest exception came; likewise.
+  BuildingMark building_;                           // likewise
+  int64_t building_sequence_ = 0;                   // likewise
+  // The profile that was being built when the newest exception came, or the process ended; likewise.
   struct Trouble {
     int64_t sequence = 0;
-    int times = 0;
+    int64_t times = 0;
+    int64_t most_times = 0;  // before it is set aside
     std::string what;
+
+    bool is_enough() const { return times >= most_times; }
   };
-  int64_t building_ = 0;
   Trouble trouble_;
 };
 

@@ -88,6 +88,17 @@ class RawConnection {
     return all;
   }
 
+  // How much came of at least `bytes`, or until the server closes.
+  size_t receive(size_t bytes) {
+    std::vector<char> buffer(1 << 20);
+    size_t received = 0;
+    for (ssize_t size = 1; size > 0 && received <= bytes;) {
+      size = ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
+      received += size > 0 ? static_cast<size_t>(size) : 0;
+    }
+    return received;
+  }
+
   // The server has ended the connection; what it sent before is left unread.
   bool is_at_its_end() const {
     pollfd polled{fd_.get(), POLLRDHUP, 0};
@@ -156,6 +167,48 @@ TEST(Http, AnAnswerThatNobodyReadsIsGivenUp) {
   RawConnection idle(*listener);
   idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(wait_until([&] { return idle.is_at_its_end(); }));
+}
+
+TEST(Http, AnswersThatNobodyReadsAreBoundedInSum) {
+  const std::string large(40 << 20, 'x');
+  const auto listener = started({route("GET", "/large", [&](const Request&) { return text_response(large); }),
+                                 route("GET", "/small", echo)},
+                                {.max_unread_bytes = 100UL << 20});
+  std::vector<std::unique_ptr<RawConnection>> idle;
+  for (size_t i = 0; i < 2; ++i) {
+    idle.push_back(std::make_unique<RawConnection>(*listener));
+    idle.back()->send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_TRUE(wait_until([&] { return listener->unread_bytes() == (i + 1) * large.size(); }));
+  }
+  const auto third = client_of(*listener).send("GET", "/large");
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->status, 503);
+  EXPECT_EQ(third->header("Retry-After"), "1");
+  EXPECT_EQ(client_of(*listener).send("GET", "/small")->status, 200);
+  // Whoever reads makes room.
+  EXPECT_GT(idle.back()->receive(large.size()), large.size());
+  EXPECT_TRUE(wait_until([&] { return listener->unread_bytes() == large.size(); }));
+  EXPECT_EQ(client_of(*listener).send("GET", "/large")->status, 200);
+}
+
+TEST(Http, AnAnswerLargerThanAllThatMayBeUnreadIsSentAlone) {
+  const std::string large(4 << 20, 'x');
+  const auto listener = started({route("GET", "/", [&](const Request&) { return text_response(large); })},
+                                {.max_unread_bytes = 1UL << 20});
+  EXPECT_EQ(client_of(*listener).send("GET", "/")->body.size(), large.size());
+  EXPECT_TRUE(wait_until([&] { return listener->unread_bytes() == 0; }));
+  EXPECT_EQ(client_of(*listener).send("GET", "/")->body.size(), large.size());
+}
+
+TEST(Http, WhoReadsSlowestGivesWayToTheNext) {
+  const std::string large(40 << 20, 'x');
+  const auto listener = started({route("GET", "/", [&](const Request&) { return text_response(large); })},
+                                {.max_unread_bytes = 1UL << 20});
+  RawConnection idle(*listener);
+  idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(wait_until([&] { return listener->unread_bytes() == large.size(); }));
+  EXPECT_TRUE(wait_until([&] { return client_of(*listener).send("GET", "/")->status == 200; }));
+  EXPECT_TRUE(idle.is_at_its_end());
 }
 
 TEST(Http, AHandlerMayTakeItsTime) {
