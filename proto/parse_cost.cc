@@ -21,7 +21,7 @@ constexpr int kMostNested = 100;
 constexpr uint64_t kAllocation = 16;
 constexpr uint64_t kPlaceInList = 16;
 constexpr uint64_t kString = 32;
-constexpr uint64_t kUnknownField = 2 * 16;
+constexpr uint64_t kUnknownField = 32;
 
 uint64_t cost_of_text(uint64_t bytes) {
   return kString + kAllocation + bytes + kAllocation;

@@ -1,6 +1,7 @@
 #include "scheduler/fleet_service.h"
 
 #include "base/hex.h"
+#include "base/log.h"
 #include "scheduler/heartbeat_check.h"
 #include "scheduler/plausibility.h"
 
@@ -219,6 +220,21 @@ Status FleetService::assign(const wire::HeartbeatRequest& request, int64_t now_n
   return {};
 }
 
+Status FleetService::check_claims(const wire::RawProfile& profile) {
+  const int64_t now_ns = options_.now_ns();
+  Status checked = check_plausible(profile, now_ns);
+  checked = checked && drawer_ != nullptr ? drawer_->check(profile) : checked;
+  if (!checked && checked.error().code == ErrorCode::kInvalid) {
+    const Status noted = ingest_.with_machines([&](store::LiveMachines& machines) {
+      return machines.note_refused(profile.machine().id(), checked.error().text(), now_ns);
+    });
+    if (!noted) {
+      log_warning("noting that a profile was refused: {}", noted.error().text());
+    }
+  }
+  return checked;
+}
+
 Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Bytes encoded,
                                                const http::Caller& caller) {
   const auto id = from_hex(profile_id);
@@ -235,10 +251,7 @@ Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Byte
         if (checked) {
           checked = check_profile_id(profile, *id);
         }
-        if (checked) {
-          checked = check_plausible(profile, options_.now_ns());
-        }
-        return checked && drawer_ != nullptr ? drawer_->check(profile) : checked;
+        return checked ? check_claims(profile) : checked;
       });
   if (!accepted) {
     return propagate(accepted);

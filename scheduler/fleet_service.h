@@ -44,6 +44,8 @@ class FleetService {
   Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded, const http::Caller& caller);
 
  private:
+  // What cannot be is counted for its machine.
+  Status check_claims(const wire::RawProfile& profile);
   Status assign(const wire::HeartbeatRequest& request, int64_t now_ns, wire::HeartbeatReply& reply);
 
   store::Ingest& ingest_;

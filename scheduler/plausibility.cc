@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "proto/profile_codec.h"
 
 namespace plimsoll::scheduler {
 namespace {
@@ -26,6 +27,10 @@ constexpr double kMostCounted = 1e11;
 constexpr double kMostMicrojoules = 2e9;  // 2 kW
 // Of what applications hold, or have passed through their allocators: 16 PiB.
 constexpr double kMostBytes = 0x1p54;
+// What is allocated at once need not be touched; each object takes a byte at least.
+constexpr double kOvercommit = 16;
+constexpr double kMostMemory =
+    0x1p48;  // for a machine that does not tell, and for one that tells more: 256 TiB
 // Threads that wait for one lock wait as often as there are threads.
 constexpr double kMostWaiting = 1e6;
 
@@ -34,6 +39,7 @@ constexpr std::array<std::string_view, 3> kCpuTimes{"cpu-clock", "task-clock", "
 struct Machine {
   double cores;
   double window_s;
+  double memory_bytes;
 };
 
 double most_of(const wire::Event& event, const Machine& machine) {
@@ -44,11 +50,12 @@ double most_of(const wire::Event& event, const Machine& machine) {
       return core_seconds * 1e9 * (is_cpu_time ? 1 : kMostWaiting);
     }
     case wire::BYTES:
-      return kMostBytes;
+      return event.kind() == wire::SNAPSHOT ? machine.memory_bytes * kOvercommit : kMostBytes;
     case wire::MICROJOULES:
       return core_seconds * kMostMicrojoules;
     default:
-      return core_seconds * kMostCounted;
+      return event.kind() == wire::SNAPSHOT ? machine.memory_bytes * kOvercommit
+                                            : core_seconds * kMostCounted;
   }
 }
 
@@ -67,6 +74,20 @@ Status check_window(const wire::Window& window, int64_t now_ns) {
   return {};
 }
 
+Status check_event(const wire::Event& event, const Machine& machine) {
+  if (event.kind() == wire::SQUARES) {
+    return {};  // of no value by themselves
+  }
+  const double most = most_of(event, machine);
+  // As it was counted, and as rows will have it, scaled to the time in which it was not.
+  const double scaled = wire::scale_of(event) * static_cast<double>(event.hits());
+  if (event.counter_total() <= most && scaled <= most) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalid, "{} counts {:.3g} in {:.3g} s on {} CPUs, which cannot be: at most {:.3g}",
+              event.name(), std::max(event.counter_total(), scaled), machine.window_s, machine.cores, most);
+}
+
 }  // namespace
 
 Status check_plausible(const wire::RawProfile& profile, int64_t now_ns) {
@@ -75,19 +96,14 @@ Status check_plausible(const wire::RawProfile& profile, int64_t now_ns) {
     return checked;
   }
   const uint32_t cores = profile.machine().cores();
+  const auto memory = static_cast<double>(profile.machine().memory_bytes());
   const Machine machine{
       .cores = cores == 0 ? kMostCores : std::min<double>(cores, kMostCores),
-      .window_s = static_cast<double>(window.end().monotonic_ns() - window.start().monotonic_ns()) / 1e9};
+      .window_s = static_cast<double>(window.end().monotonic_ns() - window.start().monotonic_ns()) / 1e9,
+      .memory_bytes = memory == 0 ? kMostMemory : std::min(memory, kMostMemory)};
   for (int i = 0; i < profile.events_size(); ++i) {
-    const wire::Event& event = profile.events(i);
-    const double most = most_of(event, machine);
-    // What applications counted since they began is not of the window alone.
-    const bool is_of_window = event.kind() != wire::SNAPSHOT && event.kind() != wire::SQUARES;
-    if (is_of_window && !(event.counter_total() <= most)) {
-      return with_field(fail(ErrorCode::kInvalid,
-                             "{} counts {:.3g} in {:.3g} s on {} CPUs, which cannot be: at most {:.3g}",
-                             event.name(), event.counter_total(), machine.window_s, cores, most),
-                        fmt::format("events[{}].counter_total", i));
+    if (auto checked = check_event(profile.events(i), machine); !checked) {
+      return with_field(propagate(checked), fmt::format("events[{}].counter_total", i));
     }
   }
   return {};

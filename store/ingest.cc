@@ -66,6 +66,18 @@ Status keep_kernel_symbols(sqlite::Database& database, const wire::RawProfile& p
   return {};
 }
 
+// Symbols are looked up in turns by machine (symbolizer/worker/pending.h).
+Status keep_machine(sqlite::Database& database, const std::string& machine_id, size_t first_new, size_t end) {
+  for (size_t binary = first_new; binary < end; ++binary) {
+    const auto kept =
+        database.execute("INSERT OR IGNORE INTO binary_machine VALUES (?, ?)", binary, machine_id);
+    if (!kept) {
+      return kept;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
@@ -264,6 +276,7 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   if (!profile) {
     return set_aside(profile.error());
   }
+  const size_t binaries_before = dictionaries_->entries().binaries.size();
   const auto built = build_rows(*profile, archived.sequence, database, *dictionaries_);
   if (!built) {
     return built.error().code == ErrorCode::kConflict ? set_aside(built.error()) : propagate(built);
@@ -272,6 +285,11 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     return bound;
   }
   if (auto kept = keep_kernel_symbols(database, *profile, built->binaries); !kept) {
+    return kept;
+  }
+  if (auto kept = keep_machine(database, profile->machine().id(), binaries_before,
+                               dictionaries_->entries().binaries.size());
+      !kept) {
     return kept;
   }
   rows.insert(rows.end(), built->rows.begin(), built->rows.end());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "base/time.h"
@@ -15,9 +16,11 @@ constexpr int64_t kLongestPauseNs = 10 * kNsPerMinute;  // longer ones: the daem
 constexpr int64_t kNotedPause = 20;                     // one part of so many
 constexpr double kHeavySampleNs = 1e9;
 
-// Of few machines each may well have half.
-constexpr ptrdiff_t kFewestMachines = 5;
-constexpr double kMostOfOneMachine = 0.5;
+// Of few machines each may well have half. Of many, one in a hundred may not have it together.
+constexpr size_t kFewestMachines = 5;
+constexpr size_t kFewOf = 100;
+constexpr double kMostOfFew = 0.5;
+constexpr size_t kMostNamed = 5;
 
 }  // namespace
 
@@ -62,20 +65,37 @@ void MachineValues::add(uint32_t machine, const store::OriginEntry& origin,
 }
 
 void MachineValues::describe(const Snapshot& snapshot, std::vector<std::string>& notes) const {
-  const auto machines = std::ranges::count_if(values_, [](double value) { return value > 0; });
-  if (machines < kFewestMachines) {
+  std::vector<size_t> machines;  // the largest first
+  for (size_t machine = 0; machine < values_.size(); ++machine) {
+    if (values_[machine] > 0) {
+      machines.push_back(machine);
+    }
+  }
+  if (machines.size() < kFewestMachines) {
     return;
   }
-  const auto largest = std::ranges::max_element(values_);
+  std::ranges::stable_sort(machines, std::greater(), [this](size_t machine) { return values_[machine]; });
   const double sum = std::accumulate(values_.begin(), values_.end(), 0.0);
-  if (*largest < kMostOfOneMachine * sum) {
+  const size_t most = std::max<size_t>(1, machines.size() / kFewOf);
+  double of_few = 0;
+  size_t few = 0;
+  while (few < most && of_few < kMostOfFew * sum) {
+    of_few += values_[machines[few++]];
+  }
+  if (of_few < kMostOfFew * sum) {
     return;
   }
-  const uint32_t id = ids_[static_cast<size_t>(largest - values_.begin())];
-  const std::string& name = snapshot.dictionaries.machines[id].machine_id;
-  notes.push_back(
-      fmt::format("{:.0f} % of what {} machines counted is of one: {} (--where machine!={} leaves it out)",
-                  100 * *largest / sum, machines, name, name));
+  std::string names;
+  std::string filters;
+  for (size_t i = 0; i < std::min(few, kMostNamed); ++i) {
+    const std::string& name = snapshot.dictionaries.machines[ids_[machines[i]]].machine_id;
+    names += (i == 0 ? "" : ", ") + name;
+    filters += fmt::format(" --where machine!={}", name);
+  }
+  notes.push_back(fmt::format("{:.0f} % of what {} machines counted is of {}: {}{} ({} leaves {} out)",
+                              100 * of_few / sum, machines.size(), few == 1 ? "one" : std::to_string(few),
+                              names, few > kMostNamed ? ", ..." : "", filters.substr(1),
+                              few == 1 ? "it" : "these"));
 }
 
 }  // namespace plimsoll::query

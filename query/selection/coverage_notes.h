@@ -26,7 +26,8 @@ class SamplingGaps {
   double heaviest_ = 0;  // what a sample stands for, on the mean of a profile
 };
 
-// Where one of several machines has most of what was counted, be it busy, broken or lying: the answer is about it.
+// Where one of several machines, or one in a hundred, has most of what was counted, be it busy, broken or lying: the answer is about
+// these few.
 class MachineValues {
  public:
   explicit MachineValues(size_t machines) : values_(machines), ids_(machines) {}

@@ -20,6 +20,8 @@ struct MachineRow {
   std::string rack;
   std::string owner;
   std::vector<std::string> missing_events;
+  int64_t refused = 0;
+  std::string refused_why;
   std::string state;
   int64_t first_seen_ns = 0;
   int64_t last_seen_ns = 0;
@@ -97,6 +99,8 @@ std::vector<MachineRow> all_machines(const MachinesRequest& request, const Snaps
                                       .rack = machine.rack,
                                       .owner = machine.owner,
                                       .missing_events = machine.missing_events,
+                                      .refused = machine.refused,
+                                      .refused_why = machine.refused_why,
                                       .state = state_of(machine, request.now_ns),
                                       .first_seen_ns = machine.first_seen_ns,
                                       .last_seen_ns = machine.last_seen_ns};
@@ -150,12 +154,26 @@ Instances instances_of(const MachineRow& row) {
 void add_machine(const MachineRow& row, Table& table) {
   const wire::Machine& machine = row.attributes;
   const Instances instances = instances_of(row);
-  table.rows.push_back({machine.id(), machine.hostname(), row.state, machine.platform(),
-                        int64_t{machine.cores()}, machine.architecture(), machine.kernel_release(),
-                        machine.datacenter(), machine.cluster(), row.rack, row.owner,
-                        machine.daemon_version(), time(row.first_seen_ns), time(row.last_seen_ns),
-                        instances.is_known ? Value(instances.count) : Value(), cpus(instances.quota_cpus),
-                        instances.cpus_used, fmt::format("{}", fmt::join(row.missing_events, " "))});
+  table.rows.push_back({machine.id(),
+                        machine.hostname(),
+                        row.state,
+                        machine.platform(),
+                        int64_t{machine.cores()},
+                        machine.architecture(),
+                        machine.kernel_release(),
+                        machine.datacenter(),
+                        machine.cluster(),
+                        row.rack,
+                        row.owner,
+                        machine.daemon_version(),
+                        time(row.first_seen_ns),
+                        time(row.last_seen_ns),
+                        instances.is_known ? Value(instances.count) : Value(),
+                        cpus(instances.quota_cpus),
+                        instances.cpus_used,
+                        fmt::format("{}", fmt::join(row.missing_events, " ")),
+                        row.refused > 0 ? Value(row.refused) : Value(),
+                        row.refused_why});
 }
 
 void add_instances(const LiveFleet& fleet, Table& table) {
@@ -292,13 +310,20 @@ Table machines(const MachinesRequest& request, const Snapshot& snapshot, const L
     add_instances(fleet, table);
     return table;
   }
-  table.columns = {{"machine", ""},      {"hostname", ""},      {"state", ""},          {"platform", ""},
-                   {"cores", "CPUs"},    {"architecture", ""},  {"kernel", ""},         {"datacenter", ""},
-                   {"cluster", ""},      {"rack", ""},          {"owner", ""},          {"version", ""},
-                   {"first_seen", ""},   {"last_seen", ""},     {"instances", "count"}, {"cpu_quota", "CPUs"},
-                   {"cpu_used", "CPUs"}, {"missing_events", ""}};
+  table.columns = {
+      {"machine", ""},      {"hostname", ""},       {"state", ""},          {"platform", ""},
+      {"cores", "CPUs"},    {"architecture", ""},   {"kernel", ""},         {"datacenter", ""},
+      {"cluster", ""},      {"rack", ""},           {"owner", ""},          {"version", ""},
+      {"first_seen", ""},   {"last_seen", ""},      {"instances", "count"}, {"cpu_quota", "CPUs"},
+      {"cpu_used", "CPUs"}, {"missing_events", ""}, {"refused", "count"},   {"refused_why", ""}};
+  int64_t liars = 0;
   for (const MachineRow& row : rows) {
     add_machine(row, table);
+    liars += row.refused > 0 ? 1 : 0;
+  }
+  if (liars > 0) {
+    table.notes.push_back(fmt::format(
+        "{} machines sent profiles that say what cannot be, and were refused (refused, refused_why)", liars));
   }
   return table;
 }

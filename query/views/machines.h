@@ -55,7 +55,8 @@ struct LiveFleet {
 // A row for each machine that has registered or sent a profile, live ones first, then by ID:
 //   machine, hostname, state (live, gone, or profiles: never registered), platform, cores, architecture, kernel,
 //   datacenter, cluster, rack, owner, version (of plimsolld), first_seen, last_seen, instances, cpu_quota, cpu_used,
-//   missing_events (that plimsolld knows by name and the machine cannot count)
+//   missing_events (that plimsolld knows by name and the machine cannot count), refused (profiles that say what cannot be),
+//   refused_why (of the newest)
 // or, by instance, a row for each instance of the newest censuses, the busiest first:
 //   machine, job, instance, container, cpu_quota, weight, cpu_used, seen
 // CPUs: quota as the tightest limit says, of a machine the sum of its instances'; used as CPU time over the census's

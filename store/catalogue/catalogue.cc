@@ -53,6 +53,9 @@ CREATE TABLE IF NOT EXISTS binary (
   looked_at TEXT NOT NULL DEFAULT '',     -- what the search depended on: another text, another search
   UNIQUE (identity_kind, identity, path)
 );
+CREATE TABLE IF NOT EXISTS binary_machine (  -- that told of it first
+  binary INTEGER PRIMARY KEY REFERENCES binary(id), machine_id TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS location (
   id INTEGER PRIMARY KEY,
   kind INTEGER NOT NULL, owner INTEGER NOT NULL, address INTEGER NOT NULL, name TEXT NOT NULL,

@@ -16,6 +16,8 @@ struct LiveMachine {
   // The newest, with what the inventory says of place and platform in the place of what the machine says.
   wire::Machine attributes;
   std::vector<std::string> missing_events = {};  // known by name, and not to be had there
+  int64_t refused = 0;                           // profiles that say what cannot be, since it registered
+  std::string refused_why = {};                  // the newest of them
   std::string rack = {};                         // by the inventory
   std::string owner = {};                        // likewise
   int64_t first_seen_ns = 0;                     // wall clock of the server; 0: it has never registered

@@ -1,5 +1,6 @@
 #include "store/live/live_machines.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -32,6 +33,9 @@ CREATE TABLE IF NOT EXISTS inventory_instance (
   machine_id TEXT NOT NULL, job TEXT NOT NULL, instance TEXT NOT NULL,
   quota_cpus REAL NOT NULL, weight REAL NOT NULL, read_ns INTEGER NOT NULL,
   PRIMARY KEY (machine_id, job, instance)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS refusal (
+  machine_id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_ns INTEGER NOT NULL, why TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS instance_usage_machine ON instance_usage(machine_id);
 )sql";
@@ -165,6 +169,33 @@ Result<bool> LiveMachines::machine_seen(std::string_view id, std::string_view bo
   return committed ? Result<bool>(true) : propagate(committed);
 }
 
+Status LiveMachines::note_refused(std::string_view id, std::string_view why, int64_t now_ns) {
+  return database_.execute(
+      "INSERT INTO refusal SELECT machine_id, 1, ?, ? FROM machine WHERE machine_id = ? "
+      "ON CONFLICT (machine_id) DO UPDATE SET count = count + 1, last_ns = excluded.last_ns, why = "
+      "excluded.why",
+      now_ns, why, id);
+}
+
+// Machines are by ID.
+Status LiveMachines::add_refusals(std::vector<LiveMachine>& machines) {
+  const auto is_there = database_.has_table("refusal");
+  if (!is_there || !*is_there) {
+    return is_there ? Status() : propagate(is_there);  // an older version has written it
+  }
+  return sqlite::for_each_row(database_.query("SELECT machine_id, count, why FROM refusal"),
+                              [&](const sqlite::Statement& row) {
+                                const auto id = [](const LiveMachine& machine) -> std::string_view {
+                                  return machine.attributes.id();
+                                };
+                                const auto found = std::ranges::lower_bound(machines, row.text(0), {}, id);
+                                if (found != machines.end() && id(*found) == row.text(0)) {
+                                  found->refused = row.integer(1);
+                                  found->refused_why = row.text(2);
+                                }
+                              });
+}
+
 Status LiveMachines::keep_census(const Census& census) {
   auto transaction = sqlite::Transaction::begin(database_);
   const Status kept = transaction ? replace_census(census) : propagate(transaction);
@@ -210,6 +241,7 @@ Result<std::vector<LiveMachine>> LiveMachines::registered() {
           "SELECT attributes, first_seen_ns, last_seen_ns, heartbeat_ns FROM machine ORDER BY machine_id"),
       [&](const sqlite::Statement& row) { return read_machine(row, database_, machines); });
   read = read ? add_missing_events(machines) : read;
+  read = read ? add_refusals(machines) : read;
   return read ? Result<std::vector<LiveMachine>>(std::move(machines)) : propagate(read);
 }
 
@@ -227,7 +259,7 @@ Result<int64_t> LiveMachines::forget_unheard_since(int64_t since_ns) {
     return forgotten;
   }
   Status done = history().forget_machines(since_ns);
-  for (const char* const table : {"instance_usage", "census", "machine"}) {
+  for (const char* const table : {"instance_usage", "census", "refusal", "machine"}) {
     done = done ? database_.execute(
                       fmt::format("DELETE FROM {} WHERE machine_id IN (SELECT machine_id FROM machine "
                                   "WHERE last_seen_ns < ?)",

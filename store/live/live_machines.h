@@ -38,6 +38,8 @@ class LiveMachines {
   // boot ID. A census that it sends along (null: none), which must be checked already, takes the place of the one before.
   Result<bool> machine_seen(std::string_view id, std::string_view boot_id, int64_t now_ns,
                             int64_t heartbeat_ns, const Census* census = nullptr);
+  // A profile that the machine sent was refused, since what it says cannot be. Of machines that have registered; of others nothing is kept.
+  Status note_refused(std::string_view id, std::string_view why, int64_t now_ns);
   // The census alone.
   Status keep_census(const Census& census);
 
@@ -72,6 +74,7 @@ class LiveMachines {
   // What is on the machine by now, for the history.
   Status note_jobs(std::string_view machine_id, std::vector<wire::InstanceUsage> told, int64_t now_ns);
   Status add_missing_events(std::vector<LiveMachine>& machines);
+  Status add_refusals(std::vector<LiveMachine>& machines);
   Result<std::vector<LiveMachine>> registered();  // by ID, without the inventory
   Result<std::vector<Census>> told_censuses();    // by machine ID, likewise
   // Of one machine.

@@ -1,20 +1,21 @@
 #include "symbolizer/worker/pending.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <set>
 
 namespace plimsoll::symbolizer {
 namespace {
 
 constexpr std::string_view kBinariesSql =
     "SELECT id, identity_kind, identity, path, quality, generation, looked_at, coalesce(length(content), 0), "
-    "EXISTS (SELECT 1 FROM location WHERE kind IN (?, ?) AND owner = binary.id), reasons "
-    "FROM binary LEFT JOIN kernel_symbols ON kernel_symbols.binary = binary.id ORDER BY id";
+    "EXISTS (SELECT 1 FROM location WHERE kind IN (?, ?) AND owner = binary.id), reasons, "
+    "coalesce(machine_id, '') FROM binary LEFT JOIN kernel_symbols ON kernel_symbols.binary = binary.id "
+    "LEFT JOIN binary_machine ON binary_machine.binary = binary.id ORDER BY id";
 
 constexpr std::string_view kUnboundSql =
-    "SELECT DISTINCT owner FROM location LEFT JOIN binding ON binding.location = location.id "
-    "WHERE location.id > ? AND kind IN (?, ?, ?, ?) AND binding.location IS NULL";
+    "SELECT owner, count(*) FROM location LEFT JOIN binding ON binding.location = location.id "
+    "WHERE location.id > ? AND kind IN (?, ?, ?, ?) AND binding.location IS NULL GROUP BY owner";
 
 constexpr std::string_view kLocationsSql =
     "SELECT location.id, kind, address, binding.location IS NULL FROM location "
@@ -30,7 +31,8 @@ PendingBinary binary_of(const sqlite::Statement& row) {
           .generation = row.integer(5),
           .looked_at = std::string(row.text(6)),
           .reasons = std::string(row.text(9)),
-          .has_new_locations = false,
+          .machine = std::string(row.text(10)),
+          .new_locations = 0,
           .is_kernel = row.integer(8) != 0,
           .kernel_symbol_bytes = row.integer(7)};
 }
@@ -51,7 +53,7 @@ void merge(PendingBinary& into, PendingBinary other) {
 
 bool needs_look(const PendingBinary& binary) {
   const bool may_improve = binary.generation != 0 && binary.quality != store::SymbolQuality::kFull;
-  return binary.has_new_locations || may_improve;
+  return binary.new_locations > 0 || may_improve;
 }
 
 }  // namespace
@@ -75,10 +77,10 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
   if (!last) {
     return propagate(last);
   }
-  std::set<int64_t> unbound;
+  std::map<int64_t, int64_t> unbound;  // how many, by the binary's ID
   auto read = sqlite::for_each_row(
       catalogue.query(kUnboundSql, bound_up_to, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
-      [&](const sqlite::Statement& row) { unbound.insert(row.integer(0)); });
+      [&](const sqlite::Statement& row) { unbound[row.integer(0)] = row.integer(1); });
   if (!read) {
     return propagate(read, "looking for locations without names");
   }
@@ -90,7 +92,8 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
                                 if (!is_first) {
                                   merge(entry->second, std::move(binary));
                                 }
-                                entry->second.has_new_locations |= unbound.contains(row.integer(0));
+                                const auto found = unbound.find(row.integer(0));
+                                entry->second.new_locations += found == unbound.end() ? 0 : found->second;
                               });
   if (!read) {
     return propagate(read, "looking for binaries without names");
@@ -103,6 +106,22 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
   }
   bound_up_to = *last;
   return pending;
+}
+
+void order_by_turns(std::vector<PendingBinary>& pending) {
+  std::ranges::stable_sort(pending, std::greater(), &PendingBinary::new_locations);
+  std::map<std::string, size_t> turns;  // that each machine has had
+  std::vector<std::pair<size_t, PendingBinary>> by_turn;
+  by_turn.reserve(pending.size());
+  for (PendingBinary& binary : pending) {
+    const size_t turn = turns[binary.machine]++;
+    by_turn.emplace_back(turn, std::move(binary));
+  }
+  std::ranges::stable_sort(by_turn, std::less(), &std::pair<size_t, PendingBinary>::first);
+  pending.clear();
+  for (auto& [turn, binary] : by_turn) {
+    pending.push_back(std::move(binary));
+  }
 }
 
 Status add_locations(sqlite::Database& catalogue, bool all, PendingBinary& binary) {

@@ -29,9 +29,10 @@ struct PendingBinary {
   int64_t generation;              // of its bindings; 0: none yet
   std::string looked_at;           // BinarySymbols::looked_at of then
   std::string reasons;             // likewise
-  bool has_new_locations;
-  bool is_kernel;               // or a module
-  int64_t kernel_symbol_bytes;  // of what a profile brought; 0: none did
+  std::string machine;             // that told of it first; empty: an older version wrote it
+  int64_t new_locations;           // that were never looked up
+  bool is_kernel;                  // or a module
+  int64_t kernel_symbol_bytes;     // of what a profile brought; 0: none did
   std::vector<PendingLocation> locations = {};
 
   // Names it within this process.
@@ -43,6 +44,10 @@ struct PendingBinary {
 // Binaries with locations that were never looked up (only IDs beyond `bound_up_to` are considered), and those whose
 // symbols are not the best kind there is. Without their locations. Raises `bound_up_to` to the last location there is.
 Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int64_t& bound_up_to);
+
+// By turns of the machines that told of them, and of each machine those with the most new locations first: one that tells of thousands
+// of binaries keeps nobody else's waiting.
+void order_by_turns(std::vector<PendingBinary>& pending);
 
 // Adds a binary's locations: all of them, or only those that were never looked up.
 Status add_locations(sqlite::Database& catalogue, bool all, PendingBinary& binary);

@@ -1,6 +1,7 @@
 #include "symbolizer/worker/worker.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "symbolizer/names/demangle.h"
@@ -22,6 +23,10 @@ namespace {
 constexpr size_t kMaxCachedBinaries = 256;
 // Nearly all of it mapped files, which take memory only where it is to spare.
 constexpr uint64_t kMaxCachedBytes = uint64_t{1} << 30;
+
+// What was found in it is written, and what has come meanwhile has its turn. Finding what is pending takes some 50 ms with 20,000
+// binaries.
+constexpr std::chrono::seconds kSlice{2};
 
 constexpr std::string_view kVdso = "[vdso]";
 
@@ -133,6 +138,21 @@ Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roo
 }
 
 Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, bool look_for_better) {
+  SymbolizeReport report;
+  std::set<std::string> searched_again;
+  while (true) {
+    const auto is_over = run_slice(with_catalogue, look_for_better, searched_again, report);
+    if (!is_over) {
+      return propagate(is_over);
+    }
+    if (*is_over) {
+      return report;
+    }
+  }
+}
+
+Result<bool> Symbolizer::run_slice(const WithCatalogue& with_catalogue, bool look_for_better,
+                                   std::set<std::string>& searched_again, SymbolizeReport& report) {
   std::vector<PendingBinary> pending;
   int64_t bound_up_to = bound_up_to_;
   auto done = with_catalogue([&](sqlite::Database& catalogue) -> Status {
@@ -142,12 +162,23 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
     }
     return found ? Status() : propagate(found);
   });
-  SymbolizeReport report;
+  order_by_turns(pending);
+  const auto ends = std::chrono::steady_clock::now() + kSlice;
   std::vector<LookedUp> all;
   size_t asked = 0;
+  bool is_over = true;
   for (PendingBinary& binary : pending) {
-    if (done && (binary.has_new_locations || (look_for_better && may_end_better(binary, loader_.roots())))) {
+    // Once it was told to stop what is left takes no time.
+    if (!all.empty() && all.size() == asked && std::chrono::steady_clock::now() > ends) {
+      is_over = false;
+      break;
+    }
+    const bool has_news = binary.new_locations > 0;
+    const bool may_be_better = !has_news && look_for_better && !searched_again.contains(binary.key()) &&
+                               may_end_better(binary, loader_.roots());
+    if (done && (has_news || may_be_better)) {
       ++asked;
+      searched_again.insert(binary.key());
       done = look_up(with_catalogue, std::move(binary), all);
     }
   }
@@ -157,13 +188,13 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
   if (!done) {
     return propagate(done);
   }
-  if (all.size() == asked) {
+  if (is_over && all.size() == asked) {
     bound_up_to_ = bound_up_to;
   }
   for (const LookedUp& looked_up : all) {
     add_to_report(looked_up, report);
   }
-  return report;
+  return is_over;
 }
 
 Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogue& with_catalogue,

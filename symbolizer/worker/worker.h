@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,11 +43,15 @@ class Symbolizer {
   // One pass: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
   // of the files that a search depended on says that it may now end better, searches again, and then looks up all
   // locations of that build ID anew. The stats are of every binary without the best symbols: not for every pass. The
-  // catalogue is held only to read and to write, not while files are read. Once it is told to stop, it leaves out what another
+  // catalogue is held only to read and to write, not while files are read. Names are written every few seconds, and locations that have
+  // come since then take their turns (order_by_turns()). Once it is told to stop, it leaves out what another
   // search would be needed for: the next pass finds it as it was.
   Result<SymbolizeReport> run(const WithCatalogue& with_catalogue, bool look_for_better);
 
  private:
+  // Some seconds of a pass; whether that was the last of it.
+  Result<bool> run_slice(const WithCatalogue& with_catalogue, bool look_for_better,
+                         std::set<std::string>& searched_again, SymbolizeReport& report);
   Status look_up(const WithCatalogue& with_catalogue, PendingBinary binary, std::vector<LookedUp>& all);
   // Null where it was told to stop.
   Result<std::shared_ptr<BinarySymbols>> symbols_of(const WithCatalogue& with_catalogue,

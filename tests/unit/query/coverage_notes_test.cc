@@ -65,5 +65,17 @@ TEST(MachineValues, OneThatOutweighsAllOthersIsNamed) {
   EXPECT_THAT(notes_with(4, 4500), Not(Contains(HasSubstr("is of one")))) << "of few each may have half";
 }
 
+TEST(MachineValues, FewOfVeryManyAreNamedTogether) {
+  Fleet fleet;
+  for (int i = 0; i < 300; ++i) {
+    fleet.add(make_profile({.seed = static_cast<uint64_t>(i) + 1,
+                            .machine = fmt::format("web-{}", i),
+                            .stacks = fmt::format("main {}\n", i < 3 ? 2000 : 10)}));
+  }
+  EXPECT_THAT(notes_of(fleet),
+              Contains(HasSubstr("67 % of what 300 machines counted is of 3: web-0, web-1, web-2 (--where "
+                                 "machine!=web-0 --where")));
+}
+
 }  // namespace
 }  // namespace plimsoll::query::coverage_notes_test

@@ -51,6 +51,8 @@ TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
   in_inventory.rack = "r7";
   in_inventory.owner = "ads";
   in_inventory.missing_events = {"cycles", "llc-misses"};
+  in_inventory.refused = 3;
+  in_inventory.refused_why = "cpu-clock counts 1e+31";
   store::LiveMachine unheard;
   unheard.attributes.set_id("unheard");
   const LiveFleet live{
@@ -59,12 +61,13 @@ TEST(Machines, LiveOnesComeFirstAndProfilesTellOfOthers) {
   EXPECT_EQ(
       ask({}, fleet, live),
       "machine,hostname,state,platform,cores,architecture,kernel,datacenter,cluster,rack,owner,version,"
-      "first_seen,last_seen,instances,cpu_quota,cpu_used,missing_events\n"
+      "first_seen,last_seen,instances,cpu_quota,cpu_used,missing_events,refused,"
+      "refused_why\n"
       "z-live,host-z-live,live,,8,,,,,r7,ads,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:09Z,2,3.5,1.5,cycles "
-      "llc-misses\n"
-      "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,,\n"
-      "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,,\n"
-      "unheard,,unheard,,0,,,,,,,,,,,,,\n");
+      "llc-misses,3,cpu-clock counts 1e+31\n"
+      "a-gone,host-a-gone,gone,,8,,,,,,,0.1,1970-01-01T00:00:01Z,1970-01-01T00:00:04Z,,,,,,\n"
+      "imported,imported,profiles,,4,,,,,,,,1970-01-01T00:00:02Z,1970-01-01T00:00:06Z,,,,,,\n"
+      "unheard,,unheard,,0,,,,,,,,,,,,,,,\n");
 }
 
 TEST(Machines, OfThePastAreAskedFor) {

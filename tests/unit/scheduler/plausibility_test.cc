@@ -44,6 +44,28 @@ TEST(Plausibility, NothingCountsFasterThanAProcessor) {
   EXPECT_FALSE(is_plausible("energy-pkg", wire::MICROJOULES, 1e15));
 }
 
+TEST(Plausibility, WhatMultiplexingScalesToCounts) {
+  wire::RawProfile profile = claim("cpu-clock", wire::NANOSECONDS, 1e9);
+  profile.mutable_events(0)->set_time_enabled_ns(10'000'000'000);
+  profile.mutable_events(0)->set_time_running_ns(2'000'000'000);
+  EXPECT_TRUE(check_plausible(profile, kNowNs)) << "5 s of 40";
+  profile.mutable_events(0)->set_time_running_ns(1);
+  EXPECT_FALSE(check_plausible(profile, kNowNs)) << "1e19 ns";
+}
+
+TEST(Plausibility, NothingHoldsManyTimesItsMemory) {
+  wire::RawProfile profile = claim("heap-inuse-space", wire::BYTES, 1e10);
+  profile.mutable_events(0)->set_kind(wire::SNAPSHOT);
+  profile.mutable_machine()->set_memory_bytes(1UL << 30);
+  EXPECT_TRUE(check_plausible(profile, kNowNs)) << "9 of what it has: allocated, and not all touched";
+  profile.mutable_events(0)->set_counter_total(1e12);
+  EXPECT_FALSE(check_plausible(profile, kNowNs));
+  profile.mutable_machine()->clear_memory_bytes();
+  EXPECT_TRUE(check_plausible(profile, kNowNs)) << "it does not tell";
+  profile.mutable_events(0)->set_counter_total(1e31);
+  EXPECT_FALSE(check_plausible(profile, kNowNs));
+}
+
 TEST(Plausibility, CoresAreNotBelievedBeyondWhatThereIs) {
   wire::RawProfile profile = claim("cpu-clock", wire::NANOSECONDS, 1e18);
   profile.mutable_machine()->set_cores(UINT32_MAX);

@@ -47,6 +47,23 @@ TEST_F(MachinesTest, OnlyARegisteredBootIsSeen) {
   EXPECT_EQ((*machines_.machines())[0].last_seen_ns, 300);
 }
 
+TEST_F(MachinesTest, RefusalsAreCountedForMachinesThatHaveRegistered) {
+  ASSERT_TRUE(machines_.register_machine(machine("m1", "boot"), 100, 50));
+  ASSERT_TRUE(machines_.register_machine(machine("m2", "boot"), 100, 50));
+  for (const std::string why : {"first", "second"}) {
+    ASSERT_TRUE(machines_.note_refused("m2", why, 200));
+    ASSERT_TRUE(machines_.note_refused("nobody", why, 200));
+  }
+  const auto machines = *machines_.machines();
+  ASSERT_EQ(machines.size(), 2);
+  EXPECT_EQ(machines[0].refused, 0);
+  EXPECT_EQ(machines[1].refused, 2);
+  EXPECT_EQ(machines[1].refused_why, "second");
+  ASSERT_TRUE(machines_.forget_unheard_since(1000).has_value());
+  ASSERT_TRUE(machines_.register_machine(machine("m2", "boot"), 2000, 50));
+  EXPECT_EQ(machines_.machines()->front().refused, 0) << "it is another one by now";
+}
+
 TEST_F(MachinesTest, AHeartbeatToldAtAnotherIntervalIsJudgedByIt) {
   ASSERT_TRUE(machines_.register_machine(machine("m1", "boot-a"), 100, 10));
   EXPECT_EQ(machines_.machine_seen("m1", "boot-a", 200, 1000), true);
