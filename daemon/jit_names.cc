@@ -35,33 +35,38 @@ class JitNaming {
   bool is_spent() const { return read_bytes_ >= budget_bytes_; }
 
   void name_process(const identity::ProcessIdentity& process, std::vector<SampledCode> code) {
-    const auto text = identity::read_perf_map(proc_fs_, process.pid);
-    // What was read, or refused, may be another's that has the PID by now.
+    const auto map = identity::PerfMap::open(proc_fs_, process.pid);
+    // What was opened, or refused, may be another's that has the PID by now.
     if (!identity::is_still(proc_fs_, process)) {
       return;
     }
-    if (!text) {
-      if (text.error().code != ErrorCode::kNotFound && notes_++ < kMostNotes) {
-        profile_.add_notes(
-            fmt::format("JIT code of {} has no names: {}", process.comm, text.error().message));
-      }
-      return;
+    if (!map) {
+      return note(process, map.error());
     }
-    read_bytes_ += text->size();
+    read_bytes_ += map->size_bytes();
     std::ranges::sort(code);
     std::vector<uint64_t> addresses;
     for (const auto& [address, location] : code) {
       addresses.push_back(address);
     }
-    const auto found = identity::look_up_perf_map(*text, addresses);
+    const auto found = map->names_at(addresses);
+    if (!found) {
+      return note(process, found.error());
+    }
     for (size_t i = 0; i < code.size(); ++i) {
-      if (!found.names[i].empty()) {
-        name_location(code[i].second, found.names[i]);
+      if (!found->names[i].empty()) {
+        name_location(code[i].second, found->names[i]);
       }
     }
   }
 
  private:
+  void note(const identity::ProcessIdentity& process, const Error& error) {
+    if (error.code != ErrorCode::kNotFound && notes_++ < kMostNotes) {
+      profile_.add_notes(fmt::format("JIT code of {} has no names: {}", process.comm, error.message));
+    }
+  }
+
   void name_location(int location, std::string_view name) {
     const std::string function = identity::printable(name.substr(0, kLongestName));
     const auto [frame, is_new] = frames_.try_emplace(function, static_cast<uint64_t>(profile_.frames_size()));

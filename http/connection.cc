@@ -131,8 +131,8 @@ void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begu
                           ConnectionWatch& watch) noexcept {
   if (!has_begun) {
     const std::unique_ptr<Kept> ended(static_cast<Kept*>(std::exchange(*kept, nullptr)));
-    if (ended && ended->watched) {
-      watch.end(*ended->watched);
+    if (const auto handle = ended ? ended->watched : std::nullopt) {
+      watch.end(*handle);
     }
     return;
   }
@@ -145,7 +145,7 @@ void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begu
   try {
     begun->watched = watch.begin(info->connect_fd);
   } catch (const std::bad_alloc&) {
-    // Then nobody watches it.
+    begun->watched.reset();  // nobody watches it
   }
 }
 

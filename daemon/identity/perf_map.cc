@@ -18,7 +18,9 @@
 namespace plimsoll::identity {
 namespace {
 
-constexpr size_t kMaxMapBytes = size_t{64} << 20;
+constexpr uint64_t kMaxMapBytes = uint64_t{64} << 20;
+// Some of the longest lines.
+constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 
 struct Entry {
   uint64_t start;
@@ -113,61 +115,110 @@ Result<UniqueFd> open_in_root(const std::string& root, const std::string& path) 
   return reopen_regular_file(place, root + "/" + path);
 }
 
-Result<std::string> read_bounded(const UniqueFd& fd, const std::string& name) {
-  std::string text;
-  while (true) {
-    const size_t used = text.size();
-    text.resize(std::min(kMaxMapBytes + 1, std::max<size_t>(used * 2, 64 << 10)));
-    const ssize_t size = ::read(fd.get(), text.data() + used, text.size() - used);
+// Takes a text from its end to its beginning: the first name that an address gets is the one that holds.
+class BackwardLookUp {
+ public:
+  explicit BackwardLookUp(std::span<const uint64_t> addresses)
+      : addresses_(addresses), next_(addresses.size() + 1) {
+    found_.names.resize(addresses.size());
+    std::iota(next_.begin(), next_.end(), 0);
+  }
+
+  // Lines with their ends, that stand before those of the last call.
+  void add(std::string_view lines) {
+    while (!lines.empty()) {
+      lines.remove_suffix(1);
+      const size_t before = lines.rfind('\n');
+      const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+      add_line(lines.substr(begin));
+      lines = lines.substr(0, begin);
+    }
+  }
+  void add_malformed() { ++found_.malformed; }
+
+  PerfMapNames take() { return std::move(found_); }
+
+ private:
+  void add_line(std::string_view line) {
+    const auto entry = line.size() <= kLongestPerfMapLine ? parse_entry(line) : std::nullopt;
+    if (!entry) {
+      return add_malformed();
+    }
+    const auto first = std::ranges::lower_bound(addresses_, entry->start) - addresses_.begin();
+    for (size_t i = next_free(next_, static_cast<size_t>(first));
+         i < addresses_.size() && addresses_[i] <= entry->last; i = next_free(next_, i)) {
+      found_.names[i] = entry->name;
+      next_[i] = i + 1;
+    }
+  }
+
+  const std::span<const uint64_t> addresses_;
+  PerfMapNames found_;
+  std::vector<size_t> next_;
+};
+
+Status read_exactly(const UniqueFd& fd, uint64_t offset, std::span<char> into, const std::string& name) {
+  for (size_t done = 0; done < into.size();) {
+    const ssize_t size =
+        ::pread(fd.get(), into.data() + done, into.size() - done, static_cast<off_t>(offset + done));
     if (size < 0) {
       return fail_errno(errno, "reading {}", name);
     }
-    text.resize(used + static_cast<size_t>(size));
     if (size == 0) {
-      return text;
+      return fail(ErrorCode::kUnavailable, "{} has become shorter", name);
     }
-    if (text.size() > kMaxMapBytes) {
-      return fail(ErrorCode::kTooLarge, "{} has over {} bytes", name, kMaxMapBytes);
-    }
+    done += static_cast<size_t>(size);
   }
+  return {};
 }
 
 }  // namespace
 
 PerfMapNames look_up_perf_map(std::string_view text, std::span<const uint64_t> addresses) {
-  PerfMapNames found;
-  found.names.resize(addresses.size());
-  std::vector<size_t> next(addresses.size() + 1);
-  std::iota(next.begin(), next.end(), 0);
-  // Backwards: the first name that an address gets is the one that holds.
-  size_t end = text.rfind('\n');
-  while (end != std::string_view::npos) {
-    const size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
-    const size_t begin = before == std::string_view::npos ? 0 : before + 1;
-    const auto entry = parse_entry(text.substr(begin, end - begin));
-    end = before;
-    if (!entry) {
-      ++found.malformed;
-      continue;
-    }
-    const auto first = std::ranges::lower_bound(addresses, entry->start) - addresses.begin();
-    for (size_t i = next_free(next, static_cast<size_t>(first));
-         i < addresses.size() && addresses[i] <= entry->last; i = next_free(next, i)) {
-      found.names[i] = entry->name;
-      next[i] = i + 1;
-    }
-  }
-  return found;
+  BackwardLookUp look_up(addresses);
+  const size_t end = text.rfind('\n');
+  look_up.add(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
+  return look_up.take();
 }
 
-Result<std::string> read_perf_map(const ProcFs& proc_fs, uint32_t pid) {
+Result<PerfMapNames> PerfMap::names_at(std::span<const uint64_t> addresses) const {
+  BackwardLookUp look_up(addresses);
+  // What lies before `end` is still to be read. Whether it stands in a line that is left out: at first the one that nothing ends.
+  uint64_t end = size_bytes_;
+  bool is_in_left_out = true;
+  while (end > 0) {
+    const uint64_t begin = end - std::min<uint64_t>(end, kBlockBytes);
+    std::string block(end - begin, '\0');
+    if (auto read = read_exactly(fd_, begin, block, name_); !read) {
+      return propagate(read);
+    }
+    if (is_in_left_out) {
+      block.resize(block.rfind('\n') + 1);  // npos + 1 is 0
+      is_in_left_out = block.empty();
+    }
+    const size_t first_line = begin == 0 ? 0 : block.find('\n') + 1;
+    if (first_line < block.size()) {
+      look_up.add(std::string_view(block).substr(first_line));
+      end = begin + first_line;
+    } else if (block.size() == kBlockBytes) {
+      look_up.add_malformed();  // a line that is longer than a block
+      is_in_left_out = true;
+      end = begin;
+    } else {
+      end = begin + block.size();
+    }
+  }
+  return look_up.take();
+}
+
+Result<PerfMap> PerfMap::open(const ProcFs& proc_fs, uint32_t pid) {
   const auto status = read_status(proc_fs, pid);
   if (!status) {
     return propagate(status);
   }
   const std::string root = proc_fs.path_in_root(pid, "");
   const std::string path = fmt::format("tmp/perf-{}.map", status->namespace_pid);
-  const auto fd = open_in_root(root, path);
+  auto fd = open_in_root(root, path);
   if (!fd) {
     return propagate(fd);
   }
@@ -178,7 +229,10 @@ Result<std::string> read_perf_map(const ProcFs& proc_fs, uint32_t pid) {
   if (attributes.st_uid != status->uid && attributes.st_uid != 0) {
     return fail(ErrorCode::kDenied, "{}/{} is not a file of the process's user", root, path);
   }
-  return read_bounded(*fd, root + "/" + path);
+  if (static_cast<uint64_t>(attributes.st_size) > kMaxMapBytes) {
+    return fail(ErrorCode::kTooLarge, "{}/{} has over {} bytes", root, path, kMaxMapBytes);
+  }
+  return PerfMap(std::move(*fd), root + "/" + path, static_cast<uint64_t>(attributes.st_size));
 }
 
 }  // namespace plimsoll::identity

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -183,6 +184,8 @@ class Formatting {
     }
   }
 
+  static constexpr std::array<char, 1> kZero{};
+
   static std::string specification(const Directive& directive, const std::string& type) {
     return "%" + directive.flags + (directive.width == 0 ? "" : std::to_string(directive.width)) +
            (directive.precision ? "." + std::to_string(*directive.precision) : "") + type;
@@ -191,7 +194,8 @@ class Formatting {
   // The first character of a text, as often as the precision says.
   void append_character(const Directive& directive) {
     const char* const text = next_text();
-    const std::string_view character = text == nullptr ? std::string_view("", 1) : first_character(text);
+    const std::string_view character =
+        text == nullptr ? std::string_view(kZero.data(), kZero.size()) : first_character(text);
     const int64_t times = std::max<int64_t>(1, directive.precision.value_or(1));
     const auto padding = static_cast<int>(std::max<int64_t>(0, directive.width - times));
     const bool is_left = directive.flags.find('-') != std::string::npos;

@@ -24,8 +24,7 @@ TEST(FuzzPerfMap, DamagedTextsGiveNamesOfTheirOwnOrNone) {
     const auto found = look_up_perf_map(damaged, addresses);
     ASSERT_EQ(found.names.size(), addresses.size());
     for (const std::string_view name : found.names) {
-      ASSERT_TRUE(name.empty() || (name.data() >= damaged.data() &&
-                                   name.data() + name.size() <= damaged.data() + damaged.size()));
+      ASSERT_NE(damaged.find(name), std::string::npos);
       ASSERT_EQ(name.find('\n'), std::string_view::npos);
       named += name.empty() ? 0 : 1;
     }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <numeric>
 #include <random>
 
 #include "base/unique_fd.h"
@@ -121,6 +122,13 @@ class ReadPerfMap : public ::testing::Test {
     proc_.file("40/status",
                fmt::format("Name:\tjit\nUid:\t0\t0\t0\t{}\nNSpid:\t40\t{}\nThreads:\t1\n", uid, pid));
   }
+  // At addresses 0 and 1.
+  Result<std::vector<std::string>> names_at_0_and_1() const {
+    const auto map = PerfMap::open(proc_fs_, 40);
+    const auto names = map ? map->names_at(std::array<uint64_t, 2>{0, 1}) : propagate(map);
+    return names ? Result<std::vector<std::string>>(names->names) : propagate(names);
+  }
+  ErrorCode refusal(uint32_t pid = 40) const { return PerfMap::open(proc_fs_, pid).error().code; }
   std::string path(const std::string& name) const { return proc_.root() + "/40/root/tmp/" + name; }
 
   FakeProc proc_;
@@ -130,29 +138,25 @@ class ReadPerfMap : public ::testing::Test {
 TEST_F(ReadPerfMap, StandsUnderThePidOfItsOwnNamespace) {
   proc_.file("40/root/tmp/perf-40.map", "1 1 other\n");
   proc_.file("40/root/tmp/perf-7.map", "1 1 f\n");
-  const auto text = read_perf_map(proc_fs_, 40);
-  ASSERT_TRUE(text) << text.error().text();
-  EXPECT_EQ(*text, "1 1 f\n");
+  EXPECT_THAT(names_at_0_and_1().value(), ElementsAre("", "f"));
 }
 
 TEST_F(ReadPerfMap, NoneIsNotFound) {
   proc_.file("40/root/tmp/perf-8.map", "1 1 f\n");
-  EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(read_perf_map(proc_fs_, 41).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(refusal(), ErrorCode::kNotFound);
+  EXPECT_EQ(refusal(41), ErrorCode::kNotFound);
 }
 
 TEST_F(ReadPerfMap, LinksAreRefused) {
   proc_.file("40/root/tmp/elsewhere", "1 1 f\n");
   std::filesystem::create_symlink("elsewhere", path("perf-7.map"));
-  EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kDenied);
+  EXPECT_EQ(refusal(), ErrorCode::kDenied);
 }
 
 TEST_F(ReadPerfMap, LinksOnTheWayStayWithinTheProcessesRoot) {
   proc_.file("40/root/var/tmp/perf-7.map", "1 1 inside\n");
   std::filesystem::create_symlink("/var/tmp", proc_.root() + "/40/root/tmp");
-  const auto text = read_perf_map(proc_fs_, 40);
-  ASSERT_TRUE(text) << text.error().text();
-  EXPECT_EQ(*text, "1 1 inside\n");
+  EXPECT_THAT(names_at_0_and_1().value(), ElementsAre("", "inside"));
 }
 
 TEST_F(ReadPerfMap, OthersFilesAreRefused) {
@@ -161,20 +165,20 @@ TEST_F(ReadPerfMap, OthersFilesAreRefused) {
   }
   proc_.file("40/root/tmp/perf-7.map", "1 1 f\n");
   status(7, 1000);
-  EXPECT_TRUE(read_perf_map(proc_fs_, 40)) << "root's file";
+  EXPECT_TRUE(PerfMap::open(proc_fs_, 40)) << "root's file";
   ASSERT_EQ(::chown(path("perf-7.map").c_str(), 1001, 1001), 0);
-  EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kDenied);
+  EXPECT_EQ(refusal(), ErrorCode::kDenied);
   ASSERT_EQ(::chown(path("perf-7.map").c_str(), 1000, 1000), 0);
-  EXPECT_TRUE(read_perf_map(proc_fs_, 40));
+  EXPECT_TRUE(PerfMap::open(proc_fs_, 40));
 }
 
 TEST_F(ReadPerfMap, PipesAndFoldersAreRefusedWithoutWaiting) {
   std::filesystem::create_directories(path(""));
   ASSERT_EQ(::mkfifo(path("perf-7.map").c_str(), 0600), 0);
-  EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kDenied);
+  EXPECT_EQ(refusal(), ErrorCode::kDenied);
   std::filesystem::remove(path("perf-7.map"));
   std::filesystem::create_directory(path("perf-7.map"));
-  EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kDenied);
+  EXPECT_EQ(refusal(), ErrorCode::kDenied);
 }
 
 // Opening a pipe for reading would let its writer go on: what is not a file is not opened at all.
@@ -185,7 +189,7 @@ TEST_F(ReadPerfMap, PipesAreNotOpened) {
   ASSERT_GE(watch, 0);
   const UniqueFd events(watch);
   ASSERT_GE(::inotify_add_watch(watch, path("perf-7.map").c_str(), IN_OPEN), 0);
-  EXPECT_FALSE(read_perf_map(proc_fs_, 40));
+  EXPECT_FALSE(PerfMap::open(proc_fs_, 40));
   EXPECT_FALSE(open_regular_file(path("perf-7.map")));
   std::array<char, 1024> event{};
   EXPECT_EQ(::read(watch, event.data(), event.size()), -1) << "it was opened";
@@ -194,13 +198,56 @@ TEST_F(ReadPerfMap, PipesAreNotOpened) {
 TEST_F(ReadPerfMap, HugeFilesAreRefused) {
   proc_.file("40/root/tmp/perf-7.map", "");
   std::filesystem::resize_file(path("perf-7.map"), (uint64_t{64} << 20) + 1);
-  EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(refusal(), ErrorCode::kTooLarge);
+}
+
+// As if it had been looked up in one piece, wherever its blocks begin.
+TEST_F(ReadPerfMap, LongOnesAreReadBlockByBlock) {
+  std::string text;
+  std::mt19937_64 random(3);
+  while (text.size() < (5U << 20)) {
+    text += fmt::format("{:x} {:x} {}\n", random() % 1000, 1 + random() % 20,
+                        std::string(1 + random() % 3000, 'n'));
+    if (text.size() % 50 == 0) {
+      text += std::string(random() % (3 << 20), 'x') + "\n";
+    }
+  }
+  text += "0 ffffffff being written";
+  std::vector<uint64_t> addresses(1000);
+  std::iota(addresses.begin(), addresses.end(), 0);
+  const auto expected = look_up_perf_map(text, addresses);
+  EXPECT_NE(expected.names[500], "");
+  proc_.file("40/root/tmp/perf-7.map", text);
+  const auto map = PerfMap::open(proc_fs_, 40);
+  ASSERT_TRUE(map) << map.error().text();
+  const auto found = map->names_at(addresses);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->names, expected.names);
+  EXPECT_EQ(found->malformed, expected.malformed);
+}
+
+TEST_F(ReadPerfMap, LinesOfEveryLengthAroundABlocksAreRead) {
+  for (const size_t length : {size_t{1}, size_t{100}, (size_t{1} << 20) - 20, (size_t{1} << 20) - 1,
+                              size_t{1} << 20, (size_t{1} << 20) + 1, size_t{3} << 20}) {
+    proc_.file("40/root/tmp/perf-7.map", "0 1 first\n" + std::string(length, 'x') + "\n1 1 last\n");
+    EXPECT_THAT(names_at_0_and_1().value(), ElementsAre("first", "last")) << length;
+    proc_.file("40/root/tmp/perf-7.map", "0 1 first\n" + std::string(length, 'x'));
+    EXPECT_THAT(names_at_0_and_1().value(), ElementsAre("first", "")) << length;
+  }
+}
+
+TEST_F(ReadPerfMap, AFileThatBecomesShorterIsSaid) {
+  proc_.file("40/root/tmp/perf-7.map", "1 1 f\n");
+  const auto map = PerfMap::open(proc_fs_, 40);
+  ASSERT_TRUE(map);
+  std::filesystem::resize_file(path("perf-7.map"), 3);
+  EXPECT_EQ(map->names_at(std::array<uint64_t, 1>{1}).error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(ReadPerfMap, AStatusThatSaysNothingIsAnError) {
   for (const char* text : {"", "Uid:\t0\n", "NSpid:\t40\n", "Uid:\tx\nNSpid:\t40\n", "Uid:\t0\nNSpid:\t\n"}) {
     proc_.file("40/status", text);
-    EXPECT_EQ(read_perf_map(proc_fs_, 40).error().code, ErrorCode::kCorrupt) << text;
+    EXPECT_EQ(refusal(), ErrorCode::kCorrupt) << text;
   }
 }
 
