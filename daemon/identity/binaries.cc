@@ -1,7 +1,9 @@
 #include "daemon/identity/binaries.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "base/checksum.h"
@@ -10,25 +12,11 @@
 namespace plimsoll::identity {
 namespace {
 
-// Hashing reads the whole file: about 0.1 s for one of this size that is not in memory.
+// Hashing reads the whole file: about 0.1 s for one of this size that is in memory.
 constexpr uint64_t kMaxHashedBytes = uint64_t{512} << 20;
 // More inodes than this have come and gone: starting afresh bounds memory, and costs reading each file once
 // more.
 constexpr size_t kMaxFiles = 20'000;
-
-struct Identity {
-  wire::IdentityKind kind = wire::IDENTITY_UNKNOWN;
-  std::string identity;
-};
-
-Identity identity_of(const OpenedImage& opened) {
-  if (!opened.image.build_id().empty()) {
-    return {wire::GNU_BUILD_ID, opened.image.build_id().substr(0, 64)};
-  }
-  const auto hash = opened.fd == nullptr ? Result<std::string>(std::string())  // its memory holds only a part
-                                         : content_hash_of_file(*opened.fd, opened.name, kMaxHashedBytes);
-  return hash && !hash->empty() ? Identity{wire::CONTENT_HASH, *hash} : Identity{};
-}
 
 std::unique_ptr<BinaryInfo> vdso_info() {
   const auto bytes = elf::own_vdso_bytes();
@@ -57,8 +45,48 @@ wire::Binary binary_message(const BinaryInfo& info) {
   return binary;
 }
 
-BinaryTable::BinaryTable(const ImageSource& images, size_t max_binaries, int64_t recheck_ns)
-    : images_(images), max_binaries_(max_binaries), recheck_ns_(recheck_ns), vdso_(vdso_info()) {}
+BinaryTable::BinaryTable(const ImageSource& images, size_t max_binaries, int64_t recheck_ns,
+                         HashLimits hashes)
+    : images_(images),
+      max_binaries_(max_binaries),
+      recheck_ns_(recheck_ns),
+      hash_limits_(hashes),
+      vdso_(vdso_info()) {}
+
+bool BinaryTable::may_hash(uint64_t bytes) {
+  if (!images_.are_of_this_machine()) {
+    return true;
+  }
+  const int64_t now_ns = monotonic_now_ns();
+  const int64_t passed_ns = hashable_ns_ == 0 ? 0 : std::min(now_ns - hashable_ns_, kNsPerHour);
+  const auto refilled = static_cast<uint64_t>(static_cast<double>(passed_ns) / kNsPerSecond *
+                                              static_cast<double>(hash_limits_.bytes_per_s));
+  if (hashable_ns_ == 0 || refilled > 0) {
+    hashable_bytes_ = std::min(hash_limits_.burst_bytes, hashable_bytes_ + refilled);
+    hashable_ns_ = now_ns;
+  }
+  return bytes <= hashable_bytes_;
+}
+
+BinaryTable::Identity BinaryTable::identity_of(const OpenedImage& opened) {
+  if (!opened.image.build_id().empty()) {
+    return {wire::GNU_BUILD_ID, opened.image.build_id().substr(0, 64)};
+  }
+  struct stat attributes{};
+  if (opened.fd == nullptr || ::fstat(opened.fd->get(), &attributes) != 0) {
+    return {};  // its memory holds only a part
+  }
+  const auto bytes = static_cast<uint64_t>(attributes.st_size);
+  if (bytes > kMaxHashedBytes) {
+    return {};
+  }
+  if (!may_hash(bytes)) {
+    return {.bytes_to_hash = bytes};
+  }
+  hashable_bytes_ -= std::min(bytes, hashable_bytes_);
+  const auto hash = content_hash_of_file(*opened.fd, opened.name, kMaxHashedBytes);
+  return hash && !hash->empty() ? Identity{wire::CONTENT_HASH, *hash} : Identity{};
+}
 
 BinaryTable::Known& BinaryTable::entry(wire::IdentityKind kind, std::string_view identity,
                                        const MappedFileHint& hint) {
@@ -93,14 +121,16 @@ bool BinaryTable::is_worth_a_look(Known& known) {
   return is_due;
 }
 
-const BinaryInfo* BinaryTable::read(const MappedFileHint& hint) {
+const BinaryInfo* BinaryTable::read(const MappedFileHint& hint, uint64_t& bytes_to_hash) {
+  bytes_to_hash = 0;
   const auto opened = images_.open(hint);
   if (!opened) {
     const auto kind = hint.build_id.empty() ? wire::IDENTITY_UNKNOWN : wire::GNU_BUILD_ID;
     return by_identity(kind, hint.build_id, hint);
   }
   const Identity identity = identity_of(*opened);
-  BinaryInfo* info = by_identity(identity.kind, identity.identity, hint);
+  BinaryInfo* info = by_identity(identity.kind, identity.bytes, hint);
+  bytes_to_hash = identity.bytes_to_hash;
   info->segments = opened->image.segments();
   info->file = hint.file;
   info->is_go = opened->image.is_go();
@@ -119,19 +149,23 @@ const BinaryInfo* BinaryTable::vdso(const MappedFileHint& hint) {
 }
 
 const BinaryInfo* BinaryTable::find_or_read(const MappedFileHint& hint) {
+  uint64_t unused = 0;
   if (!hint.build_id.empty()) {
     Known& known = entry(wire::GNU_BUILD_ID, hint.build_id, hint);
-    return known.info->segments.empty() && is_worth_a_look(known) ? read(hint) : known.info.get();
+    return known.info->segments.empty() && is_worth_a_look(known) ? read(hint, unused) : known.info.get();
   }
   if (hint.file.inode == 0 && !hint.is_without_build_id) {
-    return read(hint);
+    return read(hint, unused);
   }
   if (by_file_.size() > kMaxFiles) {
     by_file_.clear();
   }
   KnownFile& known = by_file_[{std::string(hint.path), hint.file, hint.generation}];
-  if (known.info == nullptr || !is_current(known, hint)) {
-    known = {read(hint), images_.changed_ns(hint), monotonic_now_ns()};
+  const bool may_be_hashed_now = known.bytes_to_hash > 0 && may_hash(known.bytes_to_hash);
+  if (known.info == nullptr || may_be_hashed_now || !is_current(known, hint)) {
+    known.info = read(hint, known.bytes_to_hash);
+    known.changed_ns = images_.changed_ns(hint);
+    known.looked_ns = monotonic_now_ns();
   }
   return known.info;
 }

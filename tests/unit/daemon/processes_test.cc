@@ -11,6 +11,7 @@
 #include <random>
 
 #include "base/checksum.h"
+#include "tests/eventually.h"
 #include "tests/places.h"
 #include "tests/unit/daemon/fake_proc.h"
 #include "tests/unit/elf/elf_image.h"
@@ -518,6 +519,34 @@ TEST_F(BinaryTableTest, WithoutAnyBuildIdTheContentNamesIt) {
   const auto* found = binaries_.find_or_read({7, "/plain", "", file_id(path)});
   EXPECT_EQ(found->identity_kind, wire::CONTENT_HASH);
   EXPECT_EQ(found->identity, content_hash(as_bytes(image.bytes())));
+}
+
+TEST_F(BinaryTableTest, OnlySoMuchOfFilesIsHashed) {
+  std::filesystem::create_directories(proc_.root() + "/7/root");
+  constexpr uint64_t kSparseBytes = uint64_t{100} << 20;
+  std::string path;  // the hint borrows it
+  const auto sparse = [&](int number) {
+    elf::ElfImage image;
+    image.load({PF_R | PF_X, 0, 0x400000 + static_cast<uint64_t>(number), 64});
+    const std::string name = fmt::format("7/root/sparse-{}", number);
+    proc_.file(name, image.bytes());
+    std::filesystem::resize_file(proc_.root() + "/" + name, kSparseBytes);
+    path = fmt::format("/sparse-{}", number);
+    return MappedFileHint{7, path, "", file_id(proc_.root() + "/" + name)};
+  };
+  BinaryTable none_later(images_, 1000, kNsPerSecond, {.burst_bytes = kSparseBytes, .bytes_per_s = 0});
+  EXPECT_EQ(none_later.find_or_read(sparse(1))->identity_kind, wire::CONTENT_HASH);
+  for (int number = 2; number < 500; ++number) {
+    const BinaryInfo* const found = none_later.find_or_read(sparse(number));
+    EXPECT_EQ(found->identity_kind, wire::IDENTITY_UNKNOWN);
+    EXPECT_FALSE(found->segments.empty()) << "its program headers are read";
+  }
+  // Once there is room, the content names it.
+  BinaryTable at_once(images_, 1000, kNsPerSecond,
+                      {.burst_bytes = kSparseBytes, .bytes_per_s = uint64_t{1} << 50});
+  EXPECT_EQ(at_once.find_or_read(sparse(1))->identity_kind, wire::CONTENT_HASH);
+  EXPECT_TRUE(plimsoll::testing::eventually(
+      [&] { return at_once.find_or_read(sparse(2))->identity_kind == wire::CONTENT_HASH; }));
 }
 
 TEST_F(BinaryTableTest, FilesOfAProcessThatIsGoneAreFoundByItsAncestors) {
