@@ -16,8 +16,8 @@ inline constexpr int64_t kNsPerHour = 60 * kNsPerMinute;
 int64_t wall_now_ns();       // CLOCK_REALTIME, nanoseconds since 1970
 int64_t monotonic_now_ns();  // CLOCK_MONOTONIC, the clock of our perf events
 int64_t thread_cpu_ns();     // what the calling thread has run so far (CLOCK_THREAD_CPUTIME_ID)
-int64_t
-boot_now_ns();  // CLOCK_BOOTTIME: never set, goes on while the machine is suspended; of starts in /proc
+// CLOCK_BOOTTIME: never set, goes on while the machine is suspended; of starts in /proc.
+int64_t boot_now_ns();
 
 // "2026-11-21T02:38:16Z", with a fraction of the second only where there is one.
 std::string format_time(int64_t wall_ns);

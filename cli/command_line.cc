@@ -82,13 +82,15 @@ void add_token(CLI::App& app, TokenOptions& options) {
       ->type_name("ROLE")
       ->required()
       ->check(CLI::IsMember({"read", "admin", "upload", "enrol"}));
+  command->add_option("--expires", options.expires, "When it counts no more: 2027-12-31 (default: never)")
+      ->type_name("DAY");
   command->add_flag("--json", options.json, "As a JSON document");
   command->footer(
       "The first line is the token: for people, PLIMSOLL_TOKEN or a --token-file; for machines that are to "
       "enrol, "
       "daemon.enrolment_file.\nThe rest goes into the server's configuration (docs/security.md).\n\n"
       "Examples:\n"
-      "  plimsoll token --name alice --role read\n"
+      "  plimsoll token --name alice --role read --expires 2027-12-31\n"
       "  plimsoll token --name rack-7 --role enrol --json\n");
 }
 

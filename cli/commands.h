@@ -35,6 +35,7 @@ Status run_server(const ServerOptions& options);
 struct TokenOptions {
   std::string name;
   std::string role;
+  std::string expires;  // empty: never
   bool json = false;
 };
 // Makes a token and prints it with what the server's configuration is to say of it.

@@ -8,21 +8,42 @@
 
 namespace plimsoll::cli {
 
-Status run_server(const ServerOptions& options) {
+namespace {
+
+Result<config::ServerConfig> read_config(const ServerOptions& options) {
   config::LoadInputs inputs;
   if (!options.config_path.empty()) {
     inputs.path = options.config_path;
   }
   inputs.flags = options.flags;
-  const auto loaded = config::load_server_config(inputs);
+  auto loaded = config::load_server_config(inputs);
+  return loaded ? std::move(loaded) : propagate(loaded, "reading the configuration");
+}
+
+void reload(server::Server& server, const ServerOptions& options) {
+  const auto config = read_config(options);
+  const Status done = config ? server.reload(*config) : propagate(config);
+  if (done) {
+    log_info(
+        "tokens and certificates are those of the configuration now; other keys wait for the next start");
+  } else {
+    log_error("reloading: {}", done.error().text());
+  }
+}
+
+}  // namespace
+
+Status run_server(const ServerOptions& options) {
+  const auto loaded = read_config(options);
   if (!loaded) {
-    return propagate(loaded, "reading the configuration");
+    return propagate(loaded);
   }
   // Blocked before any thread is made, so that only sigwait() below takes them.
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGINT);
   ::sigaddset(&signals, SIGTERM);
+  ::sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   auto server = server::Server::start(*loaded, table_worker());
   if (!server) {
@@ -32,7 +53,9 @@ Status run_server(const ServerOptions& options) {
   log_info("data in {}; people on {}://{}, daemons on {}://{}", loaded->data_dir, scheme,
            (*server)->address(), scheme, (*server)->fleet_address());
   int signal_number = 0;
-  ::sigwait(&signals, &signal_number);
+  while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
+    reload(**server, options);
+  }
   log_info("stopping");
   (*server)->stop();
   return {};

@@ -5,24 +5,34 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "config/server_config.h"
 
 namespace plimsoll::cli {
 
 Status print_token(const TokenOptions& options) {
+  const config::AccessToken entry{
+      .name = options.name, .sha256 = {}, .role = options.role, .expires = options.expires};
+  if (const auto expires_ns = entry.expires_ns(); !expires_ns) {
+    return with_field(propagate(expires_ns), "--expires");
+  }
   const std::string token = http::make_token();
   const std::string hash = http::token_hash(token);
   if (options.json) {
-    const nlohmann::ordered_json document{
+    nlohmann::ordered_json document{
         {"token", token}, {"name", options.name}, {"sha256", hash}, {"role", options.role}};
+    if (!options.expires.empty()) {
+      document["expires"] = options.expires;
+    }
     fmt::print("{}\n", document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return {};
   }
   fmt::print(
       "{}\n"
-      "# The token, which is kept nowhere. For the server's configuration, read when it starts:\n"
-      "[[access.tokens]]\nname = {}\nsha256 = \"{}\"\nrole = \"{}\"\n",
+      "# The token, which is kept nowhere. For the server's configuration, read when it starts, and at "
+      "SIGHUP:\n"
+      "[[access.tokens]]\nname = {}\nsha256 = \"{}\"\nrole = \"{}\"\n{}",
       token, nlohmann::json(options.name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), hash,
-      options.role);
+      options.role, options.expires.empty() ? "" : fmt::format("expires = \"{}\"\n", options.expires));
   return {};
 }
 

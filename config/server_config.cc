@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <string_view>
 
@@ -28,6 +29,9 @@ Status check_token(const AccessToken& token) {
     return with_hint(
         fail(ErrorCode::kInvalid, "the token of {}: sha256 is that of an empty text", token.name),
         "plimsoll token makes a token, and prints its sha256");
+  }
+  if (auto expires = token.expires_ns(); !expires) {
+    return propagate(expires, "the token of {}", token.name);
   }
   return std::ranges::find(kRoles, token.role) != kRoles.end()
              ? Status()
@@ -60,7 +64,22 @@ std::vector<Key> AccessToken::keys() {
        "\"upload\" (to hand in profiles\n"
        "of any machine), \"enrol\" (machines that are new here to make themselves known).",
        &role},
+      {"expires",
+       "When it counts no more, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.",
+       &expires},
   };
+}
+
+Result<int64_t> AccessToken::expires_ns() const {
+  if (expires.empty()) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  const bool is_day = expires.size() == std::string_view("2027-12-31").size();
+  const auto time_ns = parse_time_ns(is_day ? expires + "T00:00:00Z" : expires, 0);
+  return time_ns && *time_ns > 0
+             ? Result<int64_t>(*time_ns)
+             : with_hint(fail(ErrorCode::kInvalid, "expires is \"{}\", which is no day and no time", expires),
+                         "write \"2027-12-31\" or \"2027-12-31T18:00:00Z\"");
 }
 
 std::vector<Key> ServerConfig::keys() {
@@ -104,6 +123,9 @@ std::vector<Key> ServerConfig::keys() {
        "later. "
        "0: no limit.",
        &access_most_requests_per_minute, Range{0, 1'000'000}},
+      {"access.most_requests_of_token_per_minute",
+       "The same of each token that permits to ask or to hand in; orders never wait. 0: no limit.",
+       &access_most_requests_of_token_per_minute, Range{0, 1'000'000}},
       {"collect.events",
        "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice to\n"
        "each daemon: cycles where the machine counts them, else cpu-clock.",

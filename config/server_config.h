@@ -15,6 +15,10 @@ struct AccessToken {
   std::string name;
   std::string sha256;  // 64 hexadecimal digits, in lower case
   std::string role;
+  std::string expires;  // as RFC 3339 has it; empty: never
+
+  // kInvalid where it is no time.
+  Result<int64_t> expires_ns() const;
 
   // The keys point into this object.
   std::vector<Key> keys();
@@ -32,6 +36,8 @@ struct ServerConfig {
   std::string access_machine_ca;  // file; empty: machines have no certificates
   bool access_anybody = false;
   int64_t access_most_requests_per_minute = 600;  // of each machine; 0: no limit
+  int64_t access_most_requests_of_token_per_minute =
+      6'000;  // of each token that asks or hands in; 0: no limit
 
   std::vector<std::string> collect_events;  // empty: the daemon's default event
   int64_t collect_rate_hz = 99;

@@ -1,5 +1,7 @@
 #include "http/connection.h"
 
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <poll.h>
 
@@ -19,6 +21,7 @@ namespace {
 struct Kept {
   std::optional<CertifiedName> certified_name;
   std::optional<ConnectionWatch::Handle> watched = {};
+  const ServedCertificate* certificate = nullptr;
 };
 
 struct FieldSink {
@@ -85,6 +88,15 @@ void add_header(MHD_Response* reply, const std::string& name, const std::string&
   }
 }
 
+// libmicrohttpd sets its connection as the session's pointer.
+int give_certificate(gnutls_session_t session, const gnutls_cert_retr_st* /*info*/, gnutls_pcert_st** chain,
+                     unsigned* count, gnutls_ocsp_data_st** /*ocsp*/, unsigned* /*ocsp_count*/,
+                     gnutls_privkey_t* key, unsigned* /*flags*/) noexcept {
+  auto* const connection = static_cast<MHD_Connection*>(gnutls_session_get_ptr(session));
+  const Kept* const kept = connection == nullptr ? nullptr : kept_of(connection);
+  return kept == nullptr || kept->certificate == nullptr ? -1 : kept->certificate->give(chain, count, key);
+}
+
 }  // namespace
 
 Request read_head(MHD_Connection* connection, const char* url, const char* method, bool with_certificates) {
@@ -127,8 +139,8 @@ bool send_response(MHD_Connection* connection, Response response, bool closes) {
   return queued == MHD_YES;
 }
 
-void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begun,
-                          ConnectionWatch& watch) noexcept {
+void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begun, ConnectionWatch& watch,
+                          const ServedCertificate& certificate) noexcept {
   if (!has_begun) {
     const std::unique_ptr<Kept> ended(static_cast<Kept*>(std::exchange(*kept, nullptr)));
     if (const auto handle = ended ? ended->watched : std::nullopt) {
@@ -138,6 +150,9 @@ void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begu
   }
   auto* const begun = new (std::nothrow) Kept;
   *kept = begun;
+  if (begun != nullptr) {
+    begun->certificate = &certificate;
+  }
   const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   if (begun == nullptr || info == nullptr) {
     return;
@@ -147,6 +162,10 @@ void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begu
   } catch (const std::bad_alloc&) {
     begun->watched.reset();  // nobody watches it
   }
+}
+
+void* certificate_function() {
+  return reinterpret_cast<void*>(&give_certificate);
 }
 
 std::optional<ConnectionWatch::Handle> watched(MHD_Connection* connection) {

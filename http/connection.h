@@ -6,6 +6,7 @@
 
 #include "http/connection_watch.h"
 #include "http/message.h"
+#include "http/served_certificate.h"
 
 struct MHD_Connection;
 
@@ -19,9 +20,12 @@ Request read_head(MHD_Connection* connection, const char* url, const char* metho
 bool send_response(MHD_Connection* connection, Response response, bool closes);
 
 // To be called when a connection has begun, and again when it has ended: makes and deletes what is kept from request to request, and has
-// the connection watched.
-void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begun,
-                          ConnectionWatch& watch) noexcept;
+// the connection watched. Borrows `certificate`.
+void keep_with_connection(MHD_Connection* connection, void** kept, bool has_begun, ConnectionWatch& watch,
+                          const ServedCertificate& certificate) noexcept;
+
+// The function of type gnutls_certificate_retrieve_function3 that gives what was kept with the connection.
+void* certificate_function();
 
 // The connection among those that are watched; nothing where memory was short when it began.
 std::optional<ConnectionWatch::Handle> watched(MHD_Connection* connection);

@@ -190,6 +190,7 @@ struct Listener::Server {
   const ListenerOptions options;
   const RouteTable routes;
   TlsTexts tls;  // libmicrohttpd borrows them
+  ServedCertificate certificate;
   std::string address;
   uint16_t port = 0;
   MHD_Daemon* daemon = nullptr;
@@ -230,7 +231,7 @@ void Listener::Server::enter(MHD_Connection* connection, ConnectionWatch::State 
 void Listener::Server::on_connection(void* server, MHD_Connection* connection, void** kept,
                                      MHD_ConnectionNotificationCode event) noexcept {
   keep_with_connection(connection, kept, event == MHD_CONNECTION_NOTIFY_STARTED,
-                       static_cast<Server*>(server)->watch);
+                       static_cast<Server*>(server)->watch, static_cast<Server*>(server)->certificate);
 }
 
 MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* version, Exchange& exchange) {
@@ -495,8 +496,7 @@ MHD_Daemon* Listener::Server::start_daemon(int listening_fd) {
   if (options.tls.are_given()) {
     flags |= MHD_USE_TLS;
     further.push_back({MHD_OPTION_HTTPS_PRIORITIES, 0, const_cast<char*>(kTlsVersions)});
-    add_pem(MHD_OPTION_HTTPS_MEM_CERT, tls.certificate);
-    add_pem(MHD_OPTION_HTTPS_MEM_KEY, tls.key);
+    further.push_back({MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, certificate_function()});
     add_pem(MHD_OPTION_HTTPS_MEM_TRUST, tls.client_ca);
   }
   // A pool of one is refused.
@@ -537,6 +537,15 @@ size_t Listener::unread_bytes() const {
   return server_->unread.used_bytes();
 }
 
+Status Listener::reload_certificate() {
+  if (!server_->options.tls.are_given()) {
+    return {};
+  }
+  auto loaded = load_tls(server_->options.tls);
+  const Status set = loaded ? server_->certificate.set(*std::move(loaded)) : propagate(loaded);
+  return set ? Status() : propagate(set, "the certificate of {} stays as it was", server_->address);
+}
+
 void Listener::stop() {
   std::call_once(server_->stopped, [this] { server_->stop(); });
 }
@@ -574,6 +583,9 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
     auto loaded = load_tls(server->options.tls);
     if (!loaded) {
       return propagate(loaded, "listening on {}", server->address);
+    }
+    if (auto set = server->certificate.set(*loaded); !set) {
+      return propagate(set, "listening on {}", server->address);
     }
     server->tls = *std::move(loaded);
   }

@@ -64,6 +64,10 @@ class Listener {
   size_t buffered_bytes() const;  // of bodies held now, by any thread
   size_t unread_bytes() const;    // of answers, likewise
 
+  // Reads the files of the certificate and its key again: connections from now on are shown what they hold by now. Where they are
+  // wrong, the old ones stay. Who signs clients' certificates stays as it was. Any thread.
+  Status reload_certificate();
+
   // Accepts nothing new, lets running handlers finish and their replies leave (up to 5 s for slow readers),
   // then closes every connection. May be called again; never from a handler. The destructor calls it.
   void stop();

@@ -78,15 +78,24 @@ http::Role role_of(std::string_view name) {
 
 AccessSettings access_settings(const config::ServerConfig& config) {
   AccessSettings settings;
-  for (const config::AccessToken& token : config.access_tokens) {
-    settings.tokens.push_back({token.name, token.sha256, role_of(token.role)});
-  }
+  settings.tokens = known_tokens(config);
   settings.trusts_certificates = !config.access_machine_ca.empty();
   settings.most_requests_per_minute = static_cast<double>(config.access_most_requests_per_minute);
+  settings.most_requests_of_token_per_minute =
+      static_cast<double>(config.access_most_requests_of_token_per_minute);
   return settings;
 }
 
 }  // namespace
+
+std::vector<KnownToken> known_tokens(const config::ServerConfig& config) {
+  std::vector<KnownToken> tokens;
+  for (const config::AccessToken& token : config.access_tokens) {
+    // A time that cannot be read was refused with the configuration.
+    tokens.push_back({token.name, token.sha256, role_of(token.role), token.expires_ns().value_or(0)});
+  }
+  return tokens;
+}
 
 Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
                                         const store::DataDirectory& directory) {

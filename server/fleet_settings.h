@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "config/server_config.h"
@@ -19,6 +20,9 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& 
 // Who is let in, by the configuration and by what this directory keeps.
 Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
                                         const store::DataDirectory& directory);
+
+// Those of the configuration.
+std::vector<KnownToken> known_tokens(const config::ServerConfig& config);
 
 // What is stopped in this directory, whether machines are drawn or not.
 Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig& config,

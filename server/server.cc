@@ -220,6 +220,15 @@ std::vector<http::Route> Server::people_routes() {
   return routes;
 }
 
+Status Server::reload(const config::ServerConfig& config) {
+  Status done = gate_->reload(known_tokens(config));
+  for (http::Listener* const listener : {people_.get(), daemons_.get()}) {
+    const Status reloaded = listener->reload_certificate();
+    done = done ? reloaded : done;
+  }
+  return done;
+}
+
 Server::~Server() {
   stop();
 }

@@ -39,6 +39,10 @@ class Server {
   std::string address() const { return people_->address(); }
   std::string fleet_address() const { return daemons_->address(); }
 
+  // Takes over the tokens of a configuration that was read again, and reads the certificate's files again; all other keys wait for the next
+  // start. Where it fails, what could not be taken over stays as it was.
+  Status reload(const config::ServerConfig& config);
+
   // Accepts nothing more, builds what is pending, and returns. A process that reads symbols is ended: what it was for is looked
   // up after the next start. May be called again.
   void stop();

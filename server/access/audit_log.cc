@@ -28,9 +28,12 @@ void log_failure(const Status& written) {
 
 }  // namespace
 
-AuditLog::AuditLog(store::AccessStore store, std::chrono::nanoseconds interval)
+AuditLog::AuditLog(store::AccessStore store, std::chrono::nanoseconds interval,
+                   std::function<int64_t()> boot_now_ns)
     : interval_(interval),
+      boot_now_ns_(std::move(boot_now_ns)),
       store_(std::move(store)),
+      written_ns_(boot_now_ns_()),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 AuditLog::~AuditLog() {
@@ -112,8 +115,12 @@ Status AuditLog::add_in_parts(std::vector<store::AskedFor> asked) {
     const auto first = asked.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last =
         asked.begin() + static_cast<std::ptrdiff_t>(std::min(asked.size(), begin + kWrittenAtOnce));
-    const Status added = store_.add({first, last}, newest_ns, kKept);
-    if (!added) {
+    const int64_t boot_ns = boot_now_ns_();
+    const Status added =
+        store_.add({first, last}, {.now_ns = newest_ns, .passed_ns = boot_ns - written_ns_}, kKept);
+    if (added) {
+      written_ns_ = boot_ns;
+    } else {
       const std::lock_guard lock(mutex_);
       std::for_each(std::move_iterator(first), std::move_iterator(asked.end()),
                     [this](store::AskedFor one) { count(std::move(one)); });

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "store/access/access_store.h"
 
 namespace plimsoll::server {
@@ -33,8 +35,9 @@ class AuditLog {
   static constexpr size_t kMostOfStrangers = 300;
   static constexpr size_t kMostOfKnown = 10'000;
 
-  // `interval`: between writing and writing; failures are logged, and tried again.
-  explicit AuditLog(store::AccessStore store, std::chrono::nanoseconds interval = std::chrono::minutes(1));
+  // `interval`: between writing and writing; failures are logged, and tried again. `boot_now_ns`: a clock that nobody sets.
+  explicit AuditLog(store::AccessStore store, std::chrono::nanoseconds interval = std::chrono::minutes(1),
+                    std::function<int64_t()> boot_now_ns = plimsoll::boot_now_ns);
   AuditLog(const AuditLog&) = delete;
   AuditLog& operator=(const AuditLog&) = delete;
   // Writes.
@@ -55,11 +58,13 @@ class AuditLog {
   void run(const std::stop_token& stop);
 
   const std::chrono::nanoseconds interval_;
+  const std::function<int64_t()> boot_now_ns_;
   std::mutex mutex_;
   std::map<Key, store::AskedFor> noted_;  // guarded by mutex_, as is the next
   std::array<size_t, 3> different_{};     // of this minute, by Asker
   std::mutex store_mutex_;
   store::AccessStore store_;  // guarded by store_mutex_
+  int64_t written_ns_;        // likewise; by boot_now_ns_, what was counted as passed
   std::condition_variable_any wake_;
   std::jthread thread_;  // last: it uses all else
 };

@@ -54,19 +54,23 @@ std::string noted_request(const Request& request, const http::Route* route) {
   return printable(text);
 }
 
-Response unauthenticated(const Request& request) {
+Response unauthenticated(const Request& request, bool has_expired) {
   const bool showed_token = http::bearer_token(request).has_value();
-  const Error error = showed_token ? Error{ErrorCode::kDenied,
-                                           "the token is not known here",
-                                           {},
-                                           "a machine that is new here also shows one that permits it to "
-                                           "enrol (daemon.enrolment_file); for "
-                                           "people, ask the server's administrator"}
-                                   : Error{ErrorCode::kDenied,
-                                           "the server asks who you are",
-                                           {},
-                                           "people: --token-file or PLIMSOLL_TOKEN; daemons: "
-                                           "daemon.enrolment_file, or daemon.certificate"};
+  const Error error = has_expired    ? Error{ErrorCode::kDenied,
+                                          "the token has expired",
+                                             {},
+                                          "ask the server's administrator for a new one"}
+                      : showed_token ? Error{ErrorCode::kDenied,
+                                             "the token is not known here",
+                                             {},
+                                             "a machine that is new here also shows one that permits it to "
+                                             "enrol (daemon.enrolment_file); for "
+                                             "people, ask the server's administrator"}
+                                     : Error{ErrorCode::kDenied,
+                                             "the server asks who you are",
+                                             {},
+                                             "people: --token-file or PLIMSOLL_TOKEN; daemons: "
+                                             "daemon.enrolment_file, or daemon.certificate"};
   Response response = http::error_response(error);
   response.status = 401;
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
@@ -81,9 +85,9 @@ Response forbidden(const Caller& caller, const Request& request) {
           .error());
 }
 
-Response too_often(const std::string& machine_id, int64_t wait_ns) {
+Response too_often(const Caller& caller, int64_t wait_ns) {
   Response response = http::error_response(
-      Error{ErrorCode::kUnavailable, "machine " + printable(machine_id) + " asks too often", {}, "wait"});
+      Error{ErrorCode::kUnavailable, printable(text_of(caller)) + " asks too often", {}, "wait"});
   response.status = 429;
   response.headers.emplace_back("Retry-After", std::to_string((wait_ns + kNsPerSecond - 1) / kNsPerSecond));
   return response;
@@ -118,10 +122,27 @@ Gate::Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, s
     : settings_(std::move(settings)),
       accounts_(std::move(accounts)),
       log_(std::move(log)),
-      rates_(settings_.most_requests_per_minute) {
+      rates_(settings_.most_requests_per_minute),
+      token_rates_(settings_.most_requests_of_token_per_minute) {
   for (const KnownToken& token : settings_.tokens) {
     tokens_.emplace(token.hash, token);
   }
+}
+
+Status Gate::reload(std::vector<KnownToken> tokens) {
+  if ((!tokens.empty() || settings_.trusts_certificates) != settings_.asks()) {
+    return with_hint(
+        fail(ErrorCode::kUnsupported, "whether a server asks who is there cannot change while it runs"),
+        "stop it, and start it again");
+  }
+  std::map<std::string, KnownToken, std::less<>> by_hash;
+  for (KnownToken& token : tokens) {
+    std::string hash = token.hash;
+    by_hash.emplace(std::move(hash), std::move(token));
+  }
+  const std::lock_guard lock(tokens_mutex_);
+  tokens_.swap(by_hash);
+  return {};
 }
 
 std::unique_ptr<http::Gatekeeper> Gate::door(Notes notes) {
@@ -135,14 +156,34 @@ std::optional<Response> Gate::admit(Request& request, const http::Route& route) 
   request.caller = caller_of(request, route.right);
   const Caller& caller = request.caller;
   if (!permits(caller.role, route.right)) {
-    return caller.role == Role::kStranger ? unauthenticated(request) : forbidden(caller, request);
+    const auto token = http::bearer_token(request);
+    return caller.role == Role::kStranger ? unauthenticated(request, token && has_expired(*token))
+                                          : forbidden(caller, request);
   }
-  return caller.role == Role::kMachine ? refusal_of_machine(caller) : std::nullopt;
+  return caller.role == Role::kMachine ? refusal_of_machine(caller) : refusal_of_token(caller);
 }
 
-const KnownToken* Gate::token_of(std::string_view hash) const {
+std::optional<KnownToken> Gate::token_of(std::string_view hash) const {
+  const std::shared_lock lock(tokens_mutex_);
   const auto found = tokens_.find(hash);
-  return found == tokens_.end() ? nullptr : &found->second;
+  return found == tokens_.end() || settings_.wall_now_ns() >= found->second.expires_ns
+             ? std::nullopt
+             : std::optional(found->second);
+}
+
+bool Gate::has_expired(std::string_view token) const {
+  const std::shared_lock lock(tokens_mutex_);
+  const auto found = tokens_.find(http::token_hash(token));
+  return found != tokens_.end() && settings_.wall_now_ns() >= found->second.expires_ns;
+}
+
+// Orders are never kept waiting: the kill switch is among them.
+std::optional<Response> Gate::refusal_of_token(const Caller& caller) {
+  if (caller.role != Role::kRead && caller.role != Role::kUpload) {
+    return std::nullopt;
+  }
+  const int64_t wait_ns = token_rates_.wait_ns(caller.name, settings_.monotonic_now_ns());
+  return wait_ns == 0 ? std::nullopt : std::optional(too_often(caller, wait_ns));
 }
 
 Caller Gate::caller_of(const Request& request, Right right) const {
@@ -154,16 +195,16 @@ Caller Gate::caller_of(const Request& request, Right right) const {
     return {Role::kStranger};
   }
   const std::string hash = http::token_hash(*token);
-  if (const KnownToken* const known = token_of(hash)) {
+  if (const auto known = token_of(hash)) {
     return {known->role, known->name};
   }
   if (auto machine = accounts_->machine_of(hash)) {
     return {Role::kMachine, *std::move(machine)};
   }
   const std::string_view enrolment = request.header(http::kEnrolmentHeader);
-  const KnownToken* const permit =
-      right == Right::kEnrol && !enrolment.empty() ? token_of(http::token_hash(enrolment)) : nullptr;
-  const bool may_enrol = permit != nullptr && permit->role == Role::kEnrol;
+  const auto permit =
+      right == Right::kEnrol && !enrolment.empty() ? token_of(http::token_hash(enrolment)) : std::nullopt;
+  const bool may_enrol = permit && permit->role == Role::kEnrol;
   return may_enrol ? Caller{Role::kEnrol, permit->name, http::is_token(*token) ? hash : ""}
                    : Caller{Role::kStranger};
 }
@@ -176,7 +217,7 @@ std::optional<Response> Gate::refusal_of_machine(const Caller& caller) {
             .error());
   }
   const int64_t wait_ns = rates_.wait_ns(caller.name, settings_.monotonic_now_ns());
-  return wait_ns == 0 ? std::nullopt : std::optional(too_often(caller.name, wait_ns));
+  return wait_ns == 0 ? std::nullopt : std::optional(too_often(caller, wait_ns));
 }
 
 Status Gate::enrol(const Caller& caller, const std::string& machine_id) {
@@ -204,10 +245,17 @@ Status Gate::enrol(const Caller& caller, const std::string& machine_id) {
 void Gate::note(const Request& request, const http::Route* route, unsigned status, Notes notes) {
   const bool is_refused = is_refusal(status);
   const Right right = route == nullptr ? Right::kNone : route->right;
+  const int64_t now_ns = settings_.wall_now_ns();
+  if (!is_refused && notes == Notes::kRefusals && right == Right::kUpload) {
+    // In sum: of a hundred thousand machines each has its own profiles elsewhere.
+    const bool is_machine = request.caller.role == Role::kMachine;
+    return log_.note({now_ns, now_ns, is_machine ? "(machines)" : printable(text_of(request.caller)), "",
+                      route->method + " " + route->path, status, 1},
+                     Asker::kKnown);
+  }
   if (!is_refused && (notes == Notes::kRefusals || right == Right::kNone)) {
     return;
   }
-  const int64_t now_ns = settings_.wall_now_ns();
   const Asker asker = asker_of(request, route, status);
   log_.note({now_ns, now_ns, printable(text_of(request.caller)), std::string(host_of(request.peer)),
              noted_request(request, route), status, 1},

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,12 +27,14 @@ struct KnownToken {
   std::string name;
   std::string hash;  // http::token_hash(), in lower case
   http::Role role = http::Role::kStranger;
+  int64_t expires_ns = std::numeric_limits<int64_t>::max();  // wall clock; from then on it counts no more
 };
 
 struct AccessSettings {
   std::vector<KnownToken> tokens;
-  bool trusts_certificates = false;     // daemons' listener asks for them
-  double most_requests_per_minute = 0;  // of each machine that is known; 0: no limit
+  bool trusts_certificates = false;              // daemons' listener asks for them
+  double most_requests_per_minute = 0;           // of each machine that is known; 0: no limit
+  double most_requests_of_token_per_minute = 0;  // of each token of the configuration, likewise
   std::function<int64_t()> wall_now_ns = plimsoll::wall_now_ns;
   std::function<int64_t()> monotonic_now_ns = plimsoll::monotonic_now_ns;
 
@@ -47,6 +51,9 @@ class Gate {
   // `accounts` and `log` are connections to the same database.
   static Result<std::unique_ptr<Gate>> open(AccessSettings settings, store::AccessStore accounts,
                                             store::AccessStore log);
+
+  // From now on these count in the place of the tokens that were known. kUnsupported where nobody would be asked any more, or was asked so far.
+  Status reload(std::vector<KnownToken> tokens);
 
   // For a listener; borrows the gate.
   std::unique_ptr<http::Gatekeeper> door(Notes notes);
@@ -65,15 +72,20 @@ class Gate {
   Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, store::AccessStore log);
   std::optional<http::Response> admit(http::Request& request, const http::Route& route);
   http::Caller caller_of(const http::Request& request, http::Right right) const;
-  const KnownToken* token_of(std::string_view hash) const;
+  // Of those that count now.
+  std::optional<KnownToken> token_of(std::string_view hash) const;
+  bool has_expired(std::string_view token) const;
   std::optional<http::Response> refusal_of_machine(const http::Caller& caller);
+  std::optional<http::Response> refusal_of_token(const http::Caller& caller);
   void note(const http::Request& request, const http::Route* route, unsigned status, Notes notes);
 
   const AccessSettings settings_;
-  std::map<std::string, KnownToken, std::less<>> tokens_;  // by hash
+  mutable std::shared_mutex tokens_mutex_;
+  std::map<std::string, KnownToken, std::less<>> tokens_;  // by hash; guarded by tokens_mutex_
   const std::unique_ptr<MachineAccounts> accounts_;
   AuditLog log_;
   RequestRates rates_;
+  RequestRates token_rates_;
 };
 
 }  // namespace plimsoll::server

@@ -14,6 +14,8 @@ CREATE TABLE IF NOT EXISTS asked_for (
   first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, caller TEXT NOT NULL, host TEXT NOT NULL,
   request TEXT NOT NULL, status INTEGER NOT NULL, count INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS served (ns INTEGER NOT NULL);  -- for how long servers have run on it, in one row
+INSERT INTO served SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM served);
 CREATE INDEX IF NOT EXISTS asked_for_last ON asked_for(last_ns);
 CREATE INDEX IF NOT EXISTS asked_for_in_vain ON asked_for(last_ns)
   WHERE status >= 400 AND caller IN ('nobody', '(others)');
@@ -27,11 +29,25 @@ Result<AccessStore> AccessStore::open(const std::string& path, sqlite::OpenMode 
     return propagate(database);
   }
   if (mode == sqlite::OpenMode::kReadWrite) {
-    if (auto created = database->run(kSchema); !created) {
-      return propagate(created, "creating the tables of access");
-    }
+    AccessStore store(std::move(*database));
+    const Status created = store.create_tables();
+    return created ? Result<AccessStore>(std::move(store))
+                   : propagate(created, "creating the tables of access");
   }
   return AccessStore(std::move(*database));
+}
+
+Status AccessStore::create_tables() {
+  if (auto created = database_.run(kSchema); !created) {
+    return created;
+  }
+  const auto has_column =
+      database_.integer("SELECT count(*) FROM pragma_table_info('asked_for') WHERE name = 'served_ns'", 0);
+  if (!has_column || *has_column != 0) {
+    return has_column ? Status() : propagate(has_column);
+  }
+  // What an older version has written is as old as the wall clock says, once the server has run for as long.
+  return database_.run("ALTER TABLE asked_for ADD COLUMN served_ns INTEGER NOT NULL DEFAULT 0");
 }
 
 Result<std::optional<AccessStore>> AccessStore::open_if_there(const std::string& path) {
@@ -63,34 +79,41 @@ Status AccessStore::forget(std::string_view machine_id) {
   return database_.execute("DELETE FROM machine WHERE id = ?", machine_id);
 }
 
-Status AccessStore::add(const std::vector<AskedFor>& asked, int64_t now_ns, const KeptRequests& kept) {
+Status AccessStore::add(const std::vector<AskedFor>& asked, WrittenAt written, const KeptRequests& kept) {
   auto transaction = sqlite::Transaction::begin(database_);
-  if (!transaction) {
-    return propagate(transaction);
+  auto passed = transaction ? database_.execute("UPDATE served SET ns = ns + ?", written.passed_ns)
+                            : propagate(transaction);
+  const auto served_ns = passed ? database_.integer("SELECT ns FROM served", 0) : propagate(passed);
+  if (!served_ns) {
+    return propagate(served_ns);
   }
   for (const AskedFor& one : asked) {
-    const Status added =
-        database_.execute("INSERT INTO asked_for VALUES (?, ?, ?, ?, ?, ?, ?)", one.first_ns, one.last_ns,
-                          one.caller, one.host, one.request, one.status, one.count);
+    const Status added = database_.execute(
+        "INSERT INTO asked_for (first_ns, last_ns, caller, host, request, status, count, "
+        "served_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        one.first_ns, one.last_ns, one.caller, one.host, one.request, one.status, one.count, *served_ns);
     if (!added) {
       return added;
     }
   }
-  if (auto deleted = delete_old(now_ns, kept); !deleted) {
+  if (auto deleted = delete_old(written.now_ns, *served_ns, kept); !deleted) {
     return deleted;
   }
   return transaction->commit();
 }
 
-Status AccessStore::delete_old(int64_t now_ns, const KeptRequests& kept) {
-  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ?", now_ns - kept.all_ns);
+Status AccessStore::delete_old(int64_t now_ns, int64_t served_ns, const KeptRequests& kept) {
+  if (auto deleted = database_.execute("DELETE FROM asked_for WHERE last_ns < ? AND served_ns < ?",
+                                       now_ns - kept.all_ns, served_ns - kept.all_ns);
       !deleted) {
     return deleted;
   }
   // The index is of use where its condition is there word for word.
-  if (auto deleted = database_.execute(
-          "DELETE FROM asked_for WHERE last_ns < ? AND status >= 400 AND caller IN ('nobody', '(others)')",
-          now_ns - kept.refused_strangers_ns);
+  if (auto deleted =
+          database_.execute("DELETE FROM asked_for WHERE last_ns < ? AND status >= 400 AND caller IN "
+                            "('nobody', '(others)') AND "
+                            "served_ns < ?",
+                            now_ns - kept.refused_strangers_ns, served_ns - kept.refused_strangers_ns);
       !deleted) {
     return deleted;
   }

@@ -38,7 +38,14 @@ struct AskedFor {
 // Stands for all whom there was no room to tell apart. Whom nobody knows is "nobody".
 inline constexpr const char* kOtherCallers = "(others)";
 
-// What is left of what was asked for: no more than each of these.
+// When something is written. How much time has passed since the last time is by a clock that nobody sets.
+struct WrittenAt {
+  int64_t now_ns = 0;  // wall clock
+  int64_t passed_ns = 0;
+};
+
+// What is left of what was asked for: no more than each of these. Time counts where the wall clock says that it has passed and the server has
+// run for it, so that a clock that is set ahead deletes nothing.
 struct KeptRequests {
   int64_t all_ns = 0;                // since they last came
   int64_t refused_strangers_ns = 0;  // the same, of what was refused to those two
@@ -57,14 +64,15 @@ class AccessStore {
   Status keep(const EnrolledMachine& machine);
   Status forget(std::string_view machine_id);
 
-  // All or none of them; then what is not to be kept at `now_ns` is deleted. On disk when it returns.
-  Status add(const std::vector<AskedFor>& asked, int64_t now_ns, const KeptRequests& kept);
+  // All or none of them; then what is not to be kept any more is deleted. On disk when it returns.
+  Status add(const std::vector<AskedFor>& asked, WrittenAt written, const KeptRequests& kept);
   // The newest first, `limit` at most, those that last came at `since_ns` or later.
   Result<std::vector<AskedFor>> newest(size_t limit, int64_t since_ns);
 
  private:
   explicit AccessStore(sqlite::Database database) : database_(std::move(database)) {}
-  Status delete_old(int64_t now_ns, const KeptRequests& kept);
+  Status create_tables();
+  Status delete_old(int64_t now_ns, int64_t served_ns, const KeptRequests& kept);
 
   sqlite::Database database_;
 };

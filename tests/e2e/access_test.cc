@@ -93,6 +93,26 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
   EXPECT_THAT(run({"plimsoll", "audit", "--data", data_dir_}).out, HasSubstr("latency%20of%20search"));
 }
 
+TEST_F(Access, TokensAreReadAgainAtSighup) {
+  ASSERT_TRUE(server_.becomes_ready());
+  EXPECT_EQ(plimsoll({"machines"}, "read").status, 0);
+  std::string without_read = settings_.config();
+  const size_t entry = without_read.find("[[access.tokens]]\nname = \"test-read\"");
+  ASSERT_NE(entry, std::string::npos) << without_read;
+  without_read.erase(entry, without_read.find("[[access.tokens]]", entry + 1) - entry);
+  server_.reload(without_read);
+  EXPECT_TRUE(eventually([&] { return plimsoll({"machines"}, "read").status == 1; }))
+      << server_.process().err();
+  EXPECT_EQ(plimsoll({"machines"}, "admin").status, 0);
+  server_.reload("this is no configuration");
+  EXPECT_TRUE(eventually([&] {
+    return server_.process().err().find("reloading: reading the configuration") != std::string::npos;
+  })) << server_.process().err();
+  EXPECT_EQ(plimsoll({"machines"}, "admin").status, 0);
+  server_.reload(settings_.config());
+  EXPECT_TRUE(eventually([&] { return plimsoll({"machines"}, "read").status == 0; }));
+}
+
 TEST_F(Access, WhoeverNamesWhoSignedTheServersCertificateMeansTls) {
   ASSERT_TRUE(server_.becomes_ready());
   const std::string address = server_.address().substr(std::string("https://").size());

@@ -88,6 +88,11 @@ bool TestServer::becomes_ready() const {
   return is_ready;
 }
 
+void TestServer::reload(const std::string& config) const {
+  std::ofstream(config_path_) << config;
+  process_->kill(SIGHUP);
+}
+
 Finished TestServer::end(int signal_number) {
   process_->kill(signal_number);
   Finished finished = process_->wait();

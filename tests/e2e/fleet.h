@@ -27,6 +27,8 @@ class TestServer {
   // Starts it again once it has been stopped or has crashed: the constructor has started it.
   void start();
   bool becomes_ready() const;
+  // The configuration file has another text from now on; the server reads what it can of it, and the rest when it is started again.
+  void reload(const std::string& config) const;
   Finished stop();   // as an administrator stops it
   Finished crash();  // SIGKILL
 

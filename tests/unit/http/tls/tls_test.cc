@@ -59,6 +59,38 @@ TEST_F(TlsTest, IsSpokenWithWhoeverKnowsTheAuthority) {
   EXPECT_THAT(stranger.error().text(), HasSubstr("check the server's certificate, who signed it"));
 }
 
+TEST_F(TlsTest, ARenewedCertificateIsShownWithoutARestart) {
+  plimsoll::testing::TemporaryDirectory folder;
+  const std::string certificate = folder / "certificate.pem";
+  const std::string key = folder / "key.pem";
+  const auto install = [&](const IssuedCertificate& issued) {
+    constexpr auto kOver = std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy_file(issued.certificate, certificate, kOver);
+    std::filesystem::copy_file(issued.key, key, kOver);
+  };
+  install(server_);
+  const auto listener = Listener::start({.tls = {certificate, key}},
+                                        {{.method = "GET", .path = "/name", .handle = [](const Request&) {
+                                            return Response{.body = "hello"};
+                                          }}});
+  ASSERT_TRUE(listener) << listener.error().text();
+  Client kept({.base_url = "https://" + (*listener)->address(), .credentials = {.ca = authority_.ca()}});
+  ASSERT_EQ(kept.send("GET", "/name")->body, "hello");
+
+  TestAuthority next;
+  install(next.issue("server", kForServers));
+  ASSERT_TRUE((*listener)->reload_certificate());
+  EXPECT_EQ(kept.send("GET", "/name")->body, "hello") << "its connection stays";
+  EXPECT_EQ(ask(**listener, {.ca = next.ca()})->body, "hello");
+  EXPECT_FALSE(ask(**listener, {.ca = authority_.ca()}));
+
+  std::ofstream(certificate) << "nothing of use";
+  const Status broken = (*listener)->reload_certificate();
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().text(), HasSubstr("stays as it was"));
+  EXPECT_EQ(ask(**listener, {.ca = next.ca()})->body, "hello");
+}
+
 TEST_F(TlsTest, IsNotGivenUpForPlainText) {
   const auto listener = started({});
   EXPECT_FALSE(Client({.base_url = listener->address()}).send("GET", "/name"));

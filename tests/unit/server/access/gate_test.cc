@@ -21,6 +21,7 @@ namespace {
 using http::Right;
 using http::Role;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -52,14 +53,15 @@ struct Shown {
 
 class GateTest : public ::testing::Test {
  protected:
-  void open(double most_requests_per_minute = 0) {
+  void open(double most_requests_per_minute = 0, double most_requests_of_token_per_minute = 0) {
     gate_.reset();
     AccessSettings settings;
     for (const auto& [name, role] : tokens_) {
-      settings.tokens.push_back({name, http::token_hash("token of " + name), role});
+      settings.tokens.push_back({name, http::token_hash("token of " + name), role, expires_ns_});
     }
     settings.trusts_certificates = trusts_certificates_;
     settings.most_requests_per_minute = most_requests_per_minute;
+    settings.most_requests_of_token_per_minute = most_requests_of_token_per_minute;
     settings.wall_now_ns = [this] { return now_ns_; };
     settings.monotonic_now_ns = [this] { return now_ns_; };
     gate_ = *Gate::open(std::move(settings), access_store(), access_store());
@@ -112,6 +114,7 @@ class GateTest : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   std::map<std::string, Role> tokens_{
       {"alice", Role::kRead}, {"root", Role::kAdmin}, {"relay", Role::kUpload}, {"rack", Role::kEnrol}};
+  int64_t expires_ns_ = INT64_MAX;  // of the tokens
   bool trusts_certificates_ = false;
   int64_t now_ns_ = kStart;
   int profiles_ = 0;
@@ -267,6 +270,64 @@ TEST_F(GateTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), HasSubstr("429"));
 }
 
+TEST_F(GateTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
+  open(/*most_requests_per_minute=*/0, /*most_requests_of_token_per_minute=*/3);
+  for (int request = 0; request < 3; ++request) {
+    EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
+    EXPECT_EQ(ask(*daemons_, kUpload, {"token of relay"}), "relay");
+  }
+  EXPECT_THAT(ask(*people_, kTop, {"token of alice"}),
+              AllOf(HasSubstr("429"), HasSubstr("alice asks too often")));
+  EXPECT_THAT(ask(*daemons_, kUpload, {"token of relay"}), HasSubstr("429"));
+  for (int request = 0; request < 10; ++request) {
+    EXPECT_EQ(ask(*people_, kStop, {"token of root"}), "root");
+  }
+  now_ns_ += 20 * kNsPerSecond;
+  EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
+}
+
+TEST_F(GateTest, ATokenCountsUntilItExpires) {
+  expires_ns_ = kStart + kNsPerMinute;
+  open();
+  EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
+  now_ns_ = kStart + kNsPerMinute;
+  EXPECT_THAT(ask(*people_, kTop, {"token of alice"}),
+              AllOf(HasSubstr("401"), HasSubstr("the token has expired")));
+  EXPECT_THAT(ask(*people_, kTop, {"token of eve"}), HasSubstr("the token is not known here"));
+  EXPECT_THAT(enrol("m1", "own-token-of-machine-m1"), HasSubstr("401"))
+      << "that of the rack has expired, too";
+}
+
+TEST_F(GateTest, TokensAreReplacedWhileItRuns) {
+  open();
+  const auto token = [](const std::string& name, Role role) {
+    return KnownToken{name, http::token_hash("token of " + name), role};
+  };
+  ASSERT_TRUE(gate_->reload({token("alice", Role::kAdmin), token("carol", Role::kRead)}));
+  EXPECT_EQ(ask(*people_, kStop, {"token of alice"}), "alice") << "she may order now";
+  EXPECT_EQ(ask(*people_, kTop, {"token of carol"}), "carol");
+  EXPECT_THAT(ask(*people_, kStop, {"token of root"}), HasSubstr("401"));
+  const Status nobody = gate_->reload({});
+  ASSERT_FALSE(nobody) << "then everybody might do everything";
+  EXPECT_EQ(nobody.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(ask(*people_, kTop, {"token of carol"}), "carol");
+}
+
+TEST_F(GateTest, UploadsThatWereTakenAreWrittenDownInSum) {
+  open();
+  for (const std::string machine : {"m1", "m2"}) {
+    enrol(machine, "own-token-of-machine-" + machine);
+    now_ns_ += kNsPerSecond;
+    for (int profile = 0; profile < 10; ++profile) {
+      ask(*daemons_, kUpload, {"own-token-of-machine-" + machine});
+    }
+  }
+  ask(*daemons_, kUpload, {"token of relay"});
+  const auto lines = log();
+  EXPECT_THAT(lines, Contains("20x (machines)  PUT /fleet/v1/profiles/ 200"));
+  EXPECT_THAT(lines, Contains("1x relay  PUT /fleet/v1/profiles/ 200"));
+}
+
 TEST_F(GateTest, WritesDownWhoAskedForWhat) {
   open();
   ask(*people_, kTop, {"token of alice"});
@@ -389,10 +450,15 @@ TEST_F(AuditLogTest, WritesThoughNobodyAsksAgain) {
 
 TEST_F(AuditLogTest, ForgetsWhatIsOldAndStrangersRequestsFirst) {
   constexpr int64_t kDay = int64_t{24} * 3600 * kNsPerSecond;
-  AuditLog log(store());
+  int64_t boot_ns = kDay;
+  AuditLog log(store(), std::chrono::minutes(1), [&] { return boot_ns; });
   log.note(asked("alice", "GET /1"), Asker::kKnown);
+  ASSERT_TRUE(log.write());
+  boot_ns += 83 * kDay;
   log.note(asked("bob", "GET /2", 200, kStart + 83 * kDay), Asker::kKnown);
   log.note(asked("nobody", "GET /3", 401, kStart + 83 * kDay), Asker::kStranger);
+  ASSERT_TRUE(log.write());
+  boot_ns += 8 * kDay;
   log.note(asked("nobody", "GET /4", 401, kStart + 91 * kDay), Asker::kStranger);
   ASSERT_TRUE(log.write());
   std::vector<std::string> requests;
@@ -402,11 +468,30 @@ TEST_F(AuditLogTest, ForgetsWhatIsOldAndStrangersRequestsFirst) {
   EXPECT_THAT(requests, ElementsAre("GET /4", "GET /2"));
 }
 
+// As where somebody sets it, or its battery is empty.
+TEST_F(AuditLogTest, AClockThatIsSetAheadDeletesNothing) {
+  constexpr int64_t kDay = int64_t{24} * 3600 * kNsPerSecond;
+  int64_t boot_ns = kDay;
+  {
+    AuditLog log(store(), std::chrono::minutes(1), [&] { return boot_ns; });
+    log.note(asked("alice", "POST /api/v1/collection/stop"), Asker::kOrderer);
+    ASSERT_TRUE(log.write());
+    boot_ns += kNsPerMinute;
+    log.note(asked("eve", "GET /1", 200, kStart + 120 * kDay), Asker::kKnown);
+  }
+  EXPECT_EQ(kept_of("alice"), 1);
+  AuditLog log(store(), std::chrono::minutes(1), [&] { return boot_ns; });  // after a restart
+  boot_ns += 91 * kDay;
+  log.note(asked("eve", "GET /2", 200, kStart + 121 * kDay), Asker::kKnown);
+  ASSERT_TRUE(log.write());
+  EXPECT_EQ(kept_of("alice"), 0) << "it has run for as long by now";
+}
+
 TEST_F(AuditLogTest, IsOfSoManyRowsAtMost) {
   const store::KeptRequests most{.all_ns = kStart, .refused_strangers_ns = kStart, .most_rows = 3};
   store::AccessStore log = store();
   for (int request = 1; request <= 5; ++request) {
-    ASSERT_TRUE(log.add({asked("alice", fmt::format("GET /{}", request))}, kStart, most));
+    ASSERT_TRUE(log.add({asked("alice", fmt::format("GET /{}", request))}, {.now_ns = kStart}, most));
   }
   ASSERT_EQ(kept().size(), 3);
   EXPECT_EQ(kept().back().request, "GET /3");
