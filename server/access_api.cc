@@ -58,8 +58,9 @@ Result<std::string> obey(MachineOrder act, const http::Request& request, Gate& g
 }
 
 // Of orders that concern one machine.
-http::Route machine_order(std::string path, Gate& gate, const std::string& data_dir, MachineOrder act) {
-  return order_route(std::move(path), [&gate, data_dir, act](const http::Request& request) {
+http::Route machine_order(std::string path, Gate& gate, const std::string& data_dir,
+                          store::DiskReserve& reserve, MachineOrder act) {
+  return order_route(std::move(path), reserve, [&gate, data_dir, act](const http::Request& request) {
     const auto done = obey(act, request, gate);
     return done ? answer(query::parse_audit({}, wall_now_ns()), gate, data_dir, *done)
                 : http::error_response(done.error());
@@ -68,7 +69,7 @@ http::Route machine_order(std::string path, Gate& gate, const std::string& data_
 
 }  // namespace
 
-std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir) {
+std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir, store::DiskReserve& reserve) {
   http::Route audit;
   audit.method = "GET";
   audit.path = "/api/v1/audit";
@@ -76,8 +77,8 @@ std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir) 
   audit.handle = [&gate, data_dir](const http::Request& request) {
     return answer(query::parse_audit(request.query, wall_now_ns()), gate, data_dir);
   };
-  return {std::move(audit), machine_order("/api/v1/machines/revoke", gate, data_dir, &revoke),
-          machine_order("/api/v1/machines/readmit", gate, data_dir, &readmit)};
+  return {std::move(audit), machine_order("/api/v1/machines/revoke", gate, data_dir, reserve, &revoke),
+          machine_order("/api/v1/machines/readmit", gate, data_dir, reserve, &readmit)};
 }
 
 }  // namespace plimsoll::server

@@ -66,7 +66,7 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
 }  // namespace
 
 std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
-                                           store::Ingest& ingest) {
+                                           store::Ingest& ingest, store::DiskReserve& reserve) {
   const std::string& data_dir = ingest.directory().path();
   http::Route shown;
   shown.method = "GET";
@@ -74,15 +74,15 @@ std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::D
   shown.right = http::Right::kRead;
   shown.handle = [data_dir](const http::Request&) { return answer(Status(), data_dir); };
   return {std::move(shown),
-          order_route("/api/v1/collection/stop",
+          order_route("/api/v1/collection/stop", reserve,
                       [&brake, data_dir](const http::Request& request) {
                         return answer(stop(request, brake), data_dir);
                       }),
-          order_route("/api/v1/collection/resume",
+          order_route("/api/v1/collection/resume", reserve,
                       [&brake, data_dir](const http::Request& request) {
                         return answer(resume(request, brake), data_dir);
                       }),
-          order_route("/api/v1/collection/measure", [drawer, &ingest](const http::Request& request) {
+          order_route("/api/v1/collection/measure", reserve, [drawer, &ingest](const http::Request& request) {
             return answer_with_draw(measure(request, drawer, ingest), ingest.directory().path());
           })};
 }

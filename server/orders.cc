@@ -20,19 +20,25 @@ Result<std::string> given(const http::Request& request, std::string_view name, s
 
 }  // namespace
 
-http::Route order_route(std::string path, std::function<http::Response(const http::Request&)> obey) {
+http::Route order_route(std::string path, store::DiskReserve& reserve,
+                        std::function<http::Response(const http::Request&)> obey) {
   http::Route route;
   route.method = "POST";
   route.path = std::move(path);
   route.max_body_bytes = kMaxOrderBytes;
   route.right = http::Right::kOrder;
-  route.handle = [obey = std::move(obey)](const http::Request& request) {
+  route.handle = [&reserve, obey = std::move(obey)](const http::Request& request) {
     if (!request.header("Content-Type").starts_with("application/json")) {
       return http::error_response(
           with_field(fail(ErrorCode::kInvalid, "an order is sent as application/json"), "Content-Type")
               .error());
     }
-    return obey(request);
+    reserve.refill();
+    http::Response response = obey(request);
+    while (response.status >= 500 && reserve.give_slice()) {
+      response = obey(request);
+    }
+    return response;
   };
   return route;
 }

@@ -7,12 +7,14 @@
 
 #include "base/result.h"
 #include "http/routes.h"
+#include "store/disk_reserve.h"
 
 namespace plimsoll::server {
 
 // A POST for administrators. It must be of type application/json, which a page of another site cannot make a browser send; everything else is
-// refused.
-http::Route order_route(std::string path, std::function<http::Response(const http::Request&)> obey);
+// refused. Where it fails on a full disk it has room from the reserve (borrowed), and is tried again.
+http::Route order_route(std::string path, store::DiskReserve& reserve,
+                        std::function<http::Response(const http::Request&)> obey);
 
 // What a parameter names; kInvalid where it is missing or empty (`otherwise` says what that would mean), or has control characters.
 Result<std::string> required_name(const http::Request& request, std::string_view name,

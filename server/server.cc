@@ -76,6 +76,7 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate
                std::unique_ptr<scheduler::Brake> brake, std::unique_ptr<scheduler::Drawer> drawer,
                const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
+      reserve_(ingest_->directory().reserve_path()),
       snapshots_(ingest_->directory().path()),
       gate_(std::move(gate)),
       people_door_(gate_->door(Gate::Notes::kAll)),
@@ -204,8 +205,9 @@ Status Server::listen(const config::ServerConfig& config) {
 
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_);
-  std::ranges::move(collection_routes(*brake_, drawer_.get(), *ingest_), std::back_inserter(routes));
-  std::ranges::move(access_routes(*gate_, snapshots_.data_dir()), std::back_inserter(routes));
+  std::ranges::move(collection_routes(*brake_, drawer_.get(), *ingest_, reserve_),
+                    std::back_inserter(routes));
+  std::ranges::move(access_routes(*gate_, snapshots_.data_dir(), reserve_), std::back_inserter(routes));
   const auto add_for_anybody = [&routes](std::string path, std::function<http::Response()> answer) {
     routes.push_back({.method = "GET",
                       .path = std::move(path),

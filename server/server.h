@@ -19,6 +19,7 @@
 #include "server/draw_thread.h"
 #include "server/inventory_thread.h"
 #include "server/naming_thread.h"
+#include "store/disk_reserve.h"
 #include "store/ingest.h"
 
 namespace plimsoll::server {
@@ -61,6 +62,7 @@ class Server {
   void build_rows();
 
   const std::unique_ptr<store::Ingest> ingest_;
+  store::DiskReserve reserve_;
   query::SnapshotCache snapshots_;
   const std::unique_ptr<Gate> gate_;
   const std::unique_ptr<http::Gatekeeper> people_door_;

@@ -20,7 +20,7 @@ class AccessApiTest : public ::testing::Test {
  protected:
   void open(std::vector<KnownToken> tokens) {
     gate_ = *Gate::open({.tokens = std::move(tokens)}, access_store(), access_store());
-    routes_ = access_routes(*gate_, folder_.path());
+    routes_ = access_routes(*gate_, folder_.path(), reserve_);
   }
   store::AccessStore access_store() const {
     return *store::AccessStore::open(directory_->access_path(), sqlite::OpenMode::kReadWrite);
@@ -34,6 +34,7 @@ class AccessApiTest : public ::testing::Test {
 
   plimsoll::testing::TemporaryDirectory folder_;
   Result<store::DataDirectory> directory_ = store::DataDirectory::open_for_writing(folder_.path());
+  store::DiskReserve reserve_{folder_ / "reserve"};
   std::unique_ptr<Gate> gate_;
   std::vector<http::Route> routes_;
 };
