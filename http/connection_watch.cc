@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <chrono>
 #include <iterator>
 
@@ -12,6 +13,16 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenLooks{1};
 constexpr int64_t kShortestReadingNs = 5 * kNsPerSecond;
+
+// Under pressure: whoever asks nothing, then whoever takes longer than anybody who means it.
+struct FirstToGo {
+  ConnectionWatch::State state;
+  int64_t shortest_ns;  // that it has been so
+};
+constexpr std::array<FirstToGo, 4> kFirstToGo{{{ConnectionWatch::State::kIdle, 0},
+                                               {ConnectionWatch::State::kHead, kNsPerSecond},
+                                               {ConnectionWatch::State::kReply, kShortestReadingNs},
+                                               {ConnectionWatch::State::kBody, kShortestReadingNs}}};
 
 }  // namespace
 
@@ -110,8 +121,11 @@ void ConnectionWatch::make_room() {
   if (limits_.max_connections == 0 || connections_.size() * 10 < limits_.max_connections * 9) {
     return;
   }
-  if (Connection* const longest = longest_in(State::kIdle, INT64_MAX)) {
-    cut(*longest);
+  const int64_t now_ns = monotonic_now_ns();
+  for (const auto& [state, shortest_ns] : kFirstToGo) {
+    if (Connection* const longest = longest_in(state, now_ns - shortest_ns)) {
+      return cut(*longest);
+    }
   }
 }
 

@@ -16,7 +16,7 @@ struct WatchLimits {
   int64_t grace_ns = 0;           // before bodies and answers have to keep to the rate
   int64_t least_bytes_per_s = 1;  // of bodies, and of answers that a client reads
   size_t max_connections =
-      0;  // with nine tenths of them open, the one that is idle longest goes for each that comes
+      0;  // with nine tenths of them open, one goes for each that comes: idle ones first, then slow ones
 };
 
 // Any thread may call. A thread of its own looks at all connections once a second.

@@ -62,15 +62,15 @@ Status ServedCertificate::set(TlsTexts texts) {
   return {};
 }
 
-int ServedCertificate::give(void* certificates, unsigned* count, void* key) const {
+int ServedCertificate::give(gnutls_pcert_st** certificates, unsigned* count, gnutls_privkey_st** key) const {
   const std::lock_guard lock(mutex_);
   if (generations_.empty()) {
     return -1;
   }
   Generation& newest = *generations_.back();
-  *static_cast<gnutls_pcert_st**>(certificates) = newest.chain.data();
+  *certificates = newest.chain.data();
   *count = newest.count;
-  *static_cast<gnutls_privkey_t*>(key) = newest.key;
+  *key = newest.key;
   return 0;
 }
 

@@ -8,6 +8,9 @@
 #include "base/result.h"
 #include "http/tls.h"
 
+struct gnutls_pcert_st;
+struct gnutls_privkey_st;
+
 namespace plimsoll::http {
 
 // Any thread may call. Keeps what it was given before until it ends, since handshakes that are under way borrow it: some kilobytes each
@@ -22,9 +25,8 @@ class ServedCertificate {
   // From now on connections are shown this one. kInvalid where they are not a certificate and its key.
   Status set(TlsTexts texts);
 
-  // For gnutls_certificate_set_retrieve_function3(): 0, and what points to them is set. `certificates`: a gnutls_pcert_st**, `key`: a
-  // gnutls_privkey_t*.
-  int give(void* certificates, unsigned* count, void* key) const;
+  // For gnutls_certificate_set_retrieve_function3(): 0, and all three are set; borrowed until this ends.
+  int give(gnutls_pcert_st** certificates, unsigned* count, gnutls_privkey_st** key) const;
 
  private:
   struct Generation;

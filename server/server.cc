@@ -26,6 +26,9 @@ constexpr std::chrono::nanoseconds kRowRetryInterval = std::chrono::seconds(2);
 // Daemons' requests have short heads, and there are many daemons.
 constexpr size_t kFleetConnectionBytes = 8UL << 10;
 
+// 32 KiB each. Whoever opens many and asks nothing is the first to go.
+constexpr unsigned kPeopleConnections = 1024;
+
 // Twice as many as statements at once, which may take a minute each.
 constexpr unsigned kQuestionThreads = 4;
 
@@ -179,6 +182,7 @@ Status Server::listen(const config::ServerConfig& config) {
   if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {
     return allowed;
   }
+  options.max_connections = kPeopleConnections;
   // Nobody keeps all others out: with a quarter of the connections for them, though many may come from behind one address.
   options.max_connections_of_address = options.max_connections * 3 / 4;
   http::ListenerOptions fleet_options = options;

@@ -23,4 +23,7 @@ Status measure_short_heartbeats(const Flags& flags, Report& report);
 // What a server takes in where ten times as many profiles are offered as it can.
 Status measure_uploads(const Flags& flags, Report& report);
 
+// How long people wait while others do what they can against the server: slow heads, slow readers, long statements, uploads.
+Status measure_siege(const Flags& flags, Report& report);
+
 }  // namespace plimsoll::bench

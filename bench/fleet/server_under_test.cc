@@ -78,7 +78,11 @@ Status ServerUnderTest::start_child() {
     for (const std::string_view name : {"daemons on http://127.0.0.1:", "daemons on https://127.0.0.1:"}) {
       if (const auto port = number_after<uint16_t>(log(), name)) {
         fleet_port_ = *port;
-        return {};
+        const auto people = number_after<uint16_t>(log(), name.find("https") == std::string_view::npos
+                                                              ? "people on http://127.0.0.1:"
+                                                              : "people on https://127.0.0.1:");
+        people_port_ = people.value_or(0);
+        return people ? Status() : propagate(people);
       }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

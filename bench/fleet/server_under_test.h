@@ -21,6 +21,7 @@ class ServerUnderTest {
   Status kill_and_restart();
 
   uint16_t fleet_port() const { return fleet_port_; }
+  uint16_t people_port() const { return people_port_; }
   std::string data_dir() const { return folder_ / "data"; }
   // Since the last restart.
   std::string log() const;
@@ -38,6 +39,7 @@ class ServerUnderTest {
   std::unique_ptr<Child> child_;  // present once started
   uint32_t starts_ = 0;
   uint16_t fleet_port_ = 0;
+  uint16_t people_port_ = 0;
 };
 
 }  // namespace plimsoll::bench
