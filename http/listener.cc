@@ -111,6 +111,10 @@ Response call_handler(const Route& route, const Request& request) {
   return error_response(Error{ErrorCode::kIo, "serving the request: " + why, {}, "see the server's log"});
 }
 
+std::string caller_of(const Request& request) {
+  return request.caller.name.empty() ? request.peer.substr(0, request.peer.rfind(':')) : request.caller.name;
+}
+
 WatchLimits watch_limits(const ListenerOptions& options) {
   return {.head_ns = options.head_timeout_s * kNsPerSecond,
           .grace_ns = options.grace_s * kNsPerSecond,
@@ -421,7 +425,9 @@ void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange)
         MHD_resume_connection(connection);  // from here on the exchange may be gone
         leave_handler();
       },
-      {.name = exchange.route->path, .most_at_once = exchange.route->most_at_once});
+      {.name = exchange.route->path,
+       .most_at_once = exchange.route->most_at_once,
+       .caller = options.serves_callers_in_turn ? caller_of(exchange.request) : std::string()});
 }
 
 void Listener::Server::complete(Exchange& exchange) {

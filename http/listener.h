@@ -30,6 +30,8 @@ struct ListenerOptions {
   // are taken, a 200 has the same header: who has more to send comes again in turn.
   unsigned long_threads = 2;
   size_t max_long_requests = 512;
+  // Callers take turns, by their tokens' names, or by the addresses that they come from.
+  bool serves_callers_in_turn = false;
 
   unsigned max_connections = 256;
   // Taken by each, idle or not. The head of a request must fit into half of it.

@@ -1,6 +1,6 @@
 #include "http/worker_threads.h"
 
-#include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "base/time.h"
@@ -10,6 +10,9 @@ namespace {
 
 // Of the newest job in the mean.
 constexpr double kNewestShare = 1.0 / 64;
+
+// Whose last turn is remembered, beside those that have a job under way.
+constexpr size_t kMostCallers = 1000;
 
 }  // namespace
 
@@ -32,16 +35,42 @@ WorkerThreads::~WorkerThreads() {
 
 void WorkerThreads::add(std::function<void()> job, WorkGroup group) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({std::move(job), group});
+  waiting_.push_back({std::move(job), std::move(group)});
   changed_.notify_one();
 }
 
 std::deque<WorkerThreads::Job>::iterator WorkerThreads::next() {
-  return std::ranges::find_if(waiting_, [this](const Job& job) {
-    const auto running = running_.find(job.group.name);
-    return job.group.most_at_once == 0 || running == running_.end() ||
-           running->second < job.group.most_at_once;
-  });
+  auto best = waiting_.end();
+  CallersTurn best_turn{UINT_MAX, 0};
+  for (auto job = waiting_.begin(); job != waiting_.end() && best_turn != CallersTurn(); ++job) {
+    const auto of_group = running_.find(job->group.name);
+    const bool has_room = job->group.most_at_once == 0 || of_group == running_.end() ||
+                          of_group->second < job->group.most_at_once;
+    const auto of_caller = job->group.caller.empty() ? callers_.end() : callers_.find(job->group.caller);
+    const CallersTurn turn = of_caller == callers_.end() ? CallersTurn() : of_caller->second;
+    if (has_room && turn < best_turn) {
+      best = job;
+      best_turn = turn;
+    }
+  }
+  return best;
+}
+
+void WorkerThreads::begin(const WorkGroup& group) {
+  ++running_[group.name];
+  if (callers_.size() >= kMostCallers) {
+    std::erase_if(callers_, [](const auto& entry) { return entry.second.running == 0; });
+  }
+  CallersTurn& turn = callers_[group.caller];
+  ++turn.running;
+  turn.served = ++served_;
+}
+
+void WorkerThreads::end(const WorkGroup& group) {
+  if (--running_[group.name] == 0) {
+    running_.erase(group.name);
+  }
+  --callers_[group.caller].running;
 }
 
 int64_t WorkerThreads::pace_ns() const {
@@ -59,15 +88,13 @@ void WorkerThreads::work() {
     }
     const Job job = std::move(*first);
     waiting_.erase(first);
-    ++running_[job.group.name];
+    begin(job.group);
     lock.unlock();
     const int64_t start_ns = monotonic_now_ns();
     job.run();
     const auto took_ns = static_cast<double>(monotonic_now_ns() - start_ns);
     lock.lock();
-    if (--running_[job.group.name] == 0) {
-      running_.erase(job.group.name);
-    }
+    end(job.group);
     // One that waited for room in its group may begin, and at the end all have to see that nothing is left.
     changed_.notify_all();
     mean_job_ns_ = mean_job_ns_ == 0 ? took_ns : mean_job_ns_ + kNewestShare * (took_ns - mean_job_ns_);

@@ -199,6 +199,7 @@ Status Server::listen(const config::ServerConfig& config) {
   daemons_ = std::move(*daemons);
   options.address = config.listen;
   options.long_threads = kQuestionThreads;
+  options.serves_callers_in_turn = true;
   auto people = http::Listener::start(options, people_routes());
   if (!people) {
     return propagate(people, "listening for people");

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <latch>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -51,6 +54,35 @@ TEST(WorkerThreads, OthersPassAGroupThatHasNoRoom) {
     workers.add([&] { ++done; }, {.name = "sql", .most_at_once = 1});
   }
   EXPECT_EQ(done, 2) << "all are done at the end";
+}
+
+TEST(WorkerThreads, NobodyWaitsBehindHundredsOfSomebodyElses) {
+  std::latch may_begin(1);
+  std::vector<std::string> done;
+  std::mutex mutex;
+  const auto job = [&](const std::string& caller) {
+    return [&, caller] {
+      may_begin.wait();
+      const std::lock_guard lock(mutex);
+      done.push_back(caller);
+    };
+  };
+  {
+    WorkerThreads workers(2);
+    for (int i = 0; i < 100; ++i) {
+      workers.add(job("many"), {.caller = "many"});
+    }
+    workers.add(job("one"), {.caller = "one"});
+    workers.add(job("other"), {.caller = "other"});
+    may_begin.count_down();
+  }
+  ASSERT_EQ(done.size(), 102);
+  const auto place = [&](const std::string& caller) {
+    return std::ranges::find(done, caller) - done.begin();
+  };
+  // Two of the many may be under way when they come, and one at a time beside each of them.
+  EXPECT_LT(place("one"), 6);
+  EXPECT_LT(place("other"), 8);
 }
 
 TEST(WorkerThreads, KnowTheirPace) {
