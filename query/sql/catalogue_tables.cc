@@ -89,7 +89,7 @@ struct MachineColumn {
 };
 
 // In the order of the view's.
-constexpr std::array<MachineColumn, 18> kMachineColumns{{
+constexpr std::array<MachineColumn, 20> kMachineColumns{{
     {"machine", ColumnType::kText, "machine ID"},
     {"hostname", ColumnType::kText, "the machine's name for people"},
     {"state", ColumnType::kText, "live, gone, unheard (the inventory has it), or profiles: never registered"},
@@ -108,6 +108,8 @@ constexpr std::array<MachineColumn, 18> kMachineColumns{{
     {"cpu_quota", ColumnType::kReal, "of all instances, in CPUs; NULL: no quota"},
     {"cpu_used", ColumnType::kReal, "by all instances, in CPUs"},
     {"missing_events", ColumnType::kText, "that plimsolld knows by name and the machine cannot count"},
+    {"refused", ColumnType::kInteger, "profiles that say what cannot be; NULL: none"},
+    {"refused_why", ColumnType::kText, "of the newest of them"},
 }};
 
 }  // namespace
