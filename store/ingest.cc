@@ -20,9 +20,7 @@ namespace plimsoll::store {
 namespace {
 
 // That a profile may throw while it is built.
-constexpr int64_t kMostExceptions = 2;
-// That the process may end while it is built: one more, since somebody may have killed it for other reasons.
-constexpr int64_t kMostEnds = 3;
+constexpr int kMostTimes = 2;
 
 // A batch becomes one segment and one transaction; it ends when either bound is reached.
 constexpr uint64_t kMaxBatchProfiles = 256;
@@ -101,17 +99,8 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
   if (!machines) {
     return propagate(machines);
   }
-  auto building = BuildingMark::open(directory->building_path());
-  if (!building) {
-    return propagate(building);
-  }
   std::unique_ptr<Ingest> ingest(new Ingest(std::move(*directory), std::move(*archive), std::move(*accepted),
-                                            std::move(*catalogue), std::move(*machines),
-                                            std::move(*building)));
-  if (ingest->building_.sequence() != 0) {
-    ingest->trouble_ = {ingest->building_.sequence(), ingest->building_.times(), kMostEnds,
-                        "the server ended while its rows were made"};
-  }
+                                            std::move(*catalogue), std::move(*machines)));
   const auto last_built = ingest->catalogue_.database().integer(
       "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
       "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
@@ -189,9 +178,6 @@ Result<BuildReport> Ingest::build_pending() {
   const int64_t last_built_before = last_built_;
   std::string segment_path;
   auto report = build_without_exceptions(segment_path);
-  if (auto ended = building_.end(); !ended) {
-    log_warning("{}", ended.error().text());
-  }
   if (!report) {
     // Nothing was committed: memory must forget what the database has rolled back.
     dictionaries_.reset();
@@ -208,9 +194,10 @@ Result<BuildReport> Ingest::build_without_exceptions(std::string& segment_path) 
   try {
     return build_batch(segment_path);
   } catch (const std::exception& exception) {
-    const int64_t times_before = trouble_.sequence == building_sequence_ ? trouble_.times : 0;
-    trouble_ = {building_sequence_, times_before + 1, kMostExceptions, exception.what()};
-    return fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}", building_sequence_,
+    trouble_.times = trouble_.sequence == building_ ? trouble_.times + 1 : 1;
+    trouble_.sequence = building_;
+    trouble_.what = exception.what();
+    return fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}", building_,
                 exception.what());
   }
 }
@@ -260,14 +247,10 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     return database.execute("INSERT OR REPLACE INTO unbuildable VALUES (?, ?)", archived.sequence,
                             error.text());
   };
-  if (trouble_.sequence == archived.sequence && trouble_.is_enough()) {
-    return set_aside(
-        fail(ErrorCode::kTooLarge, "it failed {} times: {}", trouble_.times, trouble_.what).error());
+  if (trouble_.sequence == archived.sequence && trouble_.times >= kMostTimes) {
+    return set_aside(Error{ErrorCode::kTooLarge, "it failed twice: " + trouble_.what, {}, {}});
   }
-  building_sequence_ = archived.sequence;
-  if (auto marked = building_.begin(archived.sequence); !marked) {
-    return marked;
-  }
+  building_ = archived.sequence;
   if (on_building) {
     on_building(archived);
   }

@@ -20,7 +20,6 @@
 #include "base/time.h"
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
-#include "store/building_mark.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
 #include "store/live/live_machines.h"
@@ -51,8 +50,7 @@ class Ingest {
   Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
   // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending. A profile for which there is not the memory
-  // twice is set aside, so that the others are built; kTooLarge the first time. So is one at which the process ended three times one after
-  // the other.
+  // twice is set aside, so that the others are built; kTooLarge the first time.
   Result<BuildReport> build_pending();
   // Called before each profile becomes rows, in the thread that builds; what it throws is met as what building throws. For tests.
   std::function<void(const ArchivedProfile& profile)> on_building = {};
@@ -88,13 +86,12 @@ class Ingest {
 
  private:
   Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted,
-         Catalogue catalogue, LiveMachines machines, BuildingMark building)
+         Catalogue catalogue, LiveMachines machines)
       : directory_(std::move(directory)),
         archive_(std::move(archive)),
         accepted_(std::move(accepted)),
         machines_(std::move(machines)),
-        catalogue_(std::move(catalogue)),
-        building_(std::move(building)) {}
+        catalogue_(std::move(catalogue)) {}
 
   Status remove_orphans();
   Result<BuildReport> build_without_exceptions(std::string& segment_path);
@@ -116,17 +113,13 @@ class Ingest {
   std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
   RowOrder order_;                                  // likewise; of the workloads in them
   int64_t last_built_ = 0;                          // likewise; archive sequence
-  BuildingMark building_;                           // likewise
-  int64_t building_sequence_ = 0;                   // likewise
-  // The profile that was being built when the newest exception came, or the process ended; likewise.
+  // Of the profile that was being built when the newest exception came; likewise.
   struct Trouble {
     int64_t sequence = 0;
-    int64_t times = 0;
-    int64_t most_times = 0;  // before it is set aside
+    int times = 0;
     std::string what;
-
-    bool is_enough() const { return times >= most_times; }
   };
+  int64_t building_ = 0;
   Trouble trouble_;
 };
 
