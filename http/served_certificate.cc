@@ -1,6 +1,5 @@
 #include "http/served_certificate.h"
 
-#include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 
 #include <array>
@@ -62,7 +61,7 @@ Status ServedCertificate::set(TlsTexts texts) {
   return {};
 }
 
-int ServedCertificate::give(gnutls_pcert_st** certificates, unsigned* count, gnutls_privkey_st** key) const {
+int ServedCertificate::give(gnutls_pcert_st** certificates, unsigned* count, gnutls_privkey_t* key) const {
   const std::lock_guard lock(mutex_);
   if (generations_.empty()) {
     return -1;

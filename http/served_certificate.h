@@ -1,15 +1,14 @@
 // The certificate that a listener shows, which may be renewed while it runs.
 #pragma once
 
+#include <gnutls/abstract.h>
+
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "base/result.h"
 #include "http/tls.h"
-
-struct gnutls_pcert_st;
-struct gnutls_privkey_st;
 
 namespace plimsoll::http {
 
@@ -26,7 +25,7 @@ class ServedCertificate {
   Status set(TlsTexts texts);
 
   // For gnutls_certificate_set_retrieve_function3(): 0, and all three are set; borrowed until this ends.
-  int give(gnutls_pcert_st** certificates, unsigned* count, gnutls_privkey_st** key) const;
+  int give(gnutls_pcert_st** certificates, unsigned* count, gnutls_privkey_t* key) const;
 
  private:
   struct Generation;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -26,16 +27,24 @@ namespace {
 constexpr const char* kSlowHeads = "127.0.0.2";
 constexpr const char* kSlowReaders = "127.0.0.3";
 
+// None where there is no port left.
 UniqueFd connect_from(const char* source, uint16_t port) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  ::inet_pton(AF_INET, source, &address.sin_addr);
-  ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  address.sin_port = ::htons(port);
-  ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
-  ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  return fd;
+  const auto address_of = [](const char* text, uint16_t to_port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = ::htons(to_port);
+    address.sin_addr.s_addr = ::inet_addr(text);
+    return address;
+  };
+  const sockaddr_in from = address_of(source, 0);
+  const sockaddr_in to = address_of("127.0.0.1", port);
+  const bool is_bound =
+      fd.valid() && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0;
+  const bool connects =
+      is_bound &&
+      (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS);
+  return connects ? std::move(fd) : UniqueFd();
 }
 
 // `text` a piece at a time, to so many connections, each of which is opened again when the server has ended it.
@@ -48,6 +57,9 @@ class Pests {
     for (Pest& pest : pests_) {
       if (!pest.fd.valid()) {
         pest = {connect_from(source_, port_), 0};
+      }
+      if (!pest.fd.valid()) {
+        continue;
       }
       if (pest.sent == text_.size()) {
         char byte = 0;
@@ -107,7 +119,7 @@ Waits ask(const std::string& address, double seconds) {
 }
 
 // Returns when told to stop.
-void upload(const ServerUnderTest& server, std::deque<MadeProfile> profiles, double per_s,
+void upload(const ServerUnderTest& server, const std::deque<MadeProfile>& profiles, double per_s,
             const std::atomic<bool>& stops) {
   http::Client client({.base_url = fmt::format("127.0.0.1:{}", server.fleet_port())});
   double next_s = now_s();

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/time.h"
 
@@ -74,7 +74,7 @@ void MachineValues::describe(const Snapshot& snapshot, std::vector<std::string>&
   if (machines.size() < kFewestMachines) {
     return;
   }
-  std::ranges::stable_sort(machines, std::greater(), [this](size_t machine) { return values_[machine]; });
+  std::ranges::sort(machines, {}, [this](size_t machine) { return std::pair(-values_[machine], machine); });
   const double sum = std::accumulate(values_.begin(), values_.end(), 0.0);
   const size_t most = std::max<size_t>(1, machines.size() / kFewOf);
   double of_few = 0;

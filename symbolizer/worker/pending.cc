@@ -1,8 +1,10 @@
 #include "symbolizer/worker/pending.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -109,19 +111,21 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
 }
 
 void order_by_turns(std::vector<PendingBinary>& pending) {
-  std::ranges::stable_sort(pending, std::greater(), &PendingBinary::new_locations);
-  std::map<std::string, size_t> turns;  // that each machine has had
-  std::vector<std::pair<size_t, PendingBinary>> by_turn;
-  by_turn.reserve(pending.size());
-  for (PendingBinary& binary : pending) {
-    const size_t turn = turns[binary.machine]++;
-    by_turn.emplace_back(turn, std::move(binary));
+  std::vector<size_t> order(pending.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {}, [&](size_t i) { return std::pair(-pending[i].new_locations, i); });
+  std::map<std::string, size_t> turns;                      // that each machine has had
+  std::vector<std::tuple<size_t, size_t, size_t>> by_turn;  // turn, place among all, index
+  for (size_t place = 0; place < order.size(); ++place) {
+    by_turn.emplace_back(turns[pending[order[place]].machine]++, place, order[place]);
   }
-  std::ranges::stable_sort(by_turn, std::less(), &std::pair<size_t, PendingBinary>::first);
-  pending.clear();
-  for (auto& [turn, binary] : by_turn) {
-    pending.push_back(std::move(binary));
+  std::ranges::sort(by_turn);
+  std::vector<PendingBinary> ordered;
+  ordered.reserve(pending.size());
+  for (const auto& [turn, place, index] : by_turn) {
+    ordered.push_back(std::move(pending[index]));
   }
+  pending = std::move(ordered);
 }
 
 Status add_locations(sqlite::Database& catalogue, bool all, PendingBinary& binary) {
