@@ -13,10 +13,9 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "http/address.h"
+#include "http/byte_budget.h"
 #include "http/connection.h"
-#include "http/return_times.h"
-#include "http/shared_limits.h"
-#include "http/worker_threads.h"
+#include "http/work_pool.h"
 
 namespace plimsoll::http {
 namespace {
@@ -31,6 +30,10 @@ constexpr size_t kMostDiscardedBytes = 16UL << 20;
 
 // Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
 constexpr uint64_t kReadOnBytes = 1UL << 20;
+
+// The kernel gives a thread of nice 10 a tenth of what it gives one of nice 0 (sched_prio_to_weight: 110 of 1024), where both
+// want a processor; where there is none beside it, all of it.
+constexpr int kBackgroundNice = 10;
 
 // Those that are shorter are not counted: connections bound them.
 constexpr size_t kShortAnswerBytes = 4UL << 10;
@@ -51,8 +54,9 @@ struct Exchange {
   size_t charged_bytes = 0;          // what the body holds of the budget
   size_t unread_bytes = 0;           // what the answer holds of that of answers
   size_t discarded_bytes = 0;
-  bool has_place = false;
-  bool counted = false;  // among the unfinished requests
+  WorkPool* pool = nullptr;  // in which it has a place
+  std::string place_of;      // the caller who has it
+  bool counted = false;      // among the unfinished requests
 };
 
 std::optional<uint64_t> declared_length(const Request& request) {
@@ -155,14 +159,17 @@ struct Listener::Server {
         routes(std::move(table)),
         budget(options.max_buffered_bytes),
         unread(options.max_unread_bytes),
-        places(options.max_long_requests),
         watch(watch_limits(options)),
-        workers(routes.has_long_ones() ? options.long_threads : 0) {}
+        long_ones({.threads = routes.has_any_for(Threads::kLong) ? options.long_threads : 0,
+                   .places = options.max_long_requests}),
+        background({.threads = routes.has_any_for(Threads::kBackground) ? options.background_threads : 0,
+                    .nice = kBackgroundNice,
+                    .places = options.max_long_requests}) {}
 
   MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
   std::optional<Refusal> refusal_of(Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
-  bool take_place(Exchange& exchange);
+  bool take_place(Exchange& exchange, WorkPool& pool);
   void leave_place(Exchange& exchange);
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
@@ -171,9 +178,9 @@ struct Listener::Server {
   void charge(Exchange& exchange, Response& response);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
-  int64_t next_turn_s();
-  Response too_many(const Route& route);
-  void put_behind_others(Response& response);
+  // That of the requests of a route; null: they are handled at once.
+  WorkPool* pool_of(const Route& route);
+  static Response too_many(const Route& route, WorkPool& pool);
   void hand_over(MHD_Connection* connection, Exchange& exchange);
   void complete(Exchange& exchange);
   void stop();
@@ -200,7 +207,6 @@ struct Listener::Server {
   MHD_Daemon* daemon = nullptr;
   ByteBudget budget;
   ByteBudget unread;  // of answers
-  Places places;
   ConnectionWatch watch;
   std::once_flag stopped;
 
@@ -210,8 +216,8 @@ struct Listener::Server {
   unsigned in_handlers = 0;
   unsigned unfinished = 0;  // in a handler, or with a reply under way
 
-  ReturnTimes return_times;
-  WorkerThreads workers;  // the last member: its threads use the others
+  WorkPool long_ones;  // the last members: their threads use the others
+  WorkPool background;
 };
 
 // stop() waits for whoever has entered, and what answers may throw.
@@ -274,12 +280,13 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
   if (!budget.has_room(declared_bytes)) {
     return Refusal{busy(), true};
   }
-  if (exchange.route->takes_long && !unread.has_room(kShortAnswerBytes)) {
+  WorkPool* const pool = pool_of(*exchange.route);
+  if (pool != nullptr && !unread.has_room(kShortAnswerBytes)) {
     watch.cut_slowest_reader();
     return Refusal{unread_answers(), declared_bytes > kReadOnBytes};
   }
-  if (exchange.route->takes_long && !take_place(exchange)) {
-    return Refusal{too_many(*exchange.route), declared_bytes > kReadOnBytes};
+  if (pool != nullptr && !take_place(exchange, *pool)) {
+    return Refusal{too_many(*exchange.route, *pool), declared_bytes > kReadOnBytes};
   }
   return std::nullopt;
 }
@@ -307,14 +314,27 @@ void Listener::Server::charge(Exchange& exchange, Response& response) {
   exchange.unread_bytes = response.body.size();
 }
 
-bool Listener::Server::take_place(Exchange& exchange) {
-  exchange.has_place = places.take();
-  return exchange.has_place;
+WorkPool* Listener::Server::pool_of(const Route& route) {
+  switch (route.threads) {
+    case Threads::kConnections:
+      return nullptr;
+    case Threads::kLong:
+      return &long_ones;
+    case Threads::kBackground:
+      return &background;
+  }
+  return nullptr;
+}
+
+bool Listener::Server::take_place(Exchange& exchange, WorkPool& pool) {
+  exchange.place_of = options.serves_callers_in_turn ? caller_of(exchange.request) : std::string();
+  exchange.pool = pool.take_place(exchange.place_of) ? &pool : nullptr;
+  return exchange.pool != nullptr;
 }
 
 void Listener::Server::leave_place(Exchange& exchange) {
-  if (std::exchange(exchange.has_place, false)) {
-    places.give_back();
+  if (WorkPool* const pool = std::exchange(exchange.pool, nullptr)) {
+    pool->leave_place(exchange.place_of);
   }
 }
 
@@ -384,7 +404,7 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
     return answer(connection, exchange, unavailable("the server is stopping"), /*closes=*/true);
   }
   enter(connection, ConnectionWatch::State::kHandled);
-  if (exchange.route->takes_long) {
+  if (exchange.pool != nullptr) {
     hand_over(connection, exchange);
     return MHD_YES;
   }
@@ -394,40 +414,30 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
   return answer(connection, exchange, std::move(response), /*closes=*/false);
 }
 
-int64_t Listener::Server::next_turn_s() {
-  return return_times.next_s(monotonic_now_ns(), workers.pace_ns());
-}
-
-Response Listener::Server::too_many(const Route& route) {
+Response Listener::Server::too_many(const Route& route, WorkPool& pool) {
   Response response =
-      unavailable(fmt::format("more requests to {} have come than may wait", route.path), next_turn_s());
+      unavailable(fmt::format("more requests to {} have come than may wait", route.path), pool.next_turn_s());
   response.status = 429;
   return response;
-}
-
-// With no place left, whoever asked again at once would be turned away after sending a body that nobody reads; with half
-// of them free they are not asked to wait, so that there is always work.
-void Listener::Server::put_behind_others(Response& response) {
-  if (response.ok() && places.are_scarce()) {
-    response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(next_turn_s()));
-  }
 }
 
 // finish() is called again once the connection is resumed.
 void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
   MHD_suspend_connection(connection);
-  workers.add(
-      [this, connection, &exchange] {
-        exchange.response = call_handler(*exchange.route, exchange.request);
+  WorkPool& pool = *exchange.pool;
+  pool.add(
+      [this, connection, &exchange, &pool] {
+        Response response = call_handler(*exchange.route, exchange.request);
         drop_body(exchange);
         leave_place(exchange);
-        put_behind_others(*exchange.response);
+        if (response.ok() && pool.is_crowded()) {
+          response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(pool.next_turn_s()));
+        }
+        exchange.response = std::move(response);
         MHD_resume_connection(connection);  // from here on the exchange may be gone
         leave_handler();
       },
-      {.name = exchange.route->path,
-       .most_at_once = exchange.route->most_at_once,
-       .caller = options.serves_callers_in_turn ? caller_of(exchange.request) : std::string()});
+      exchange.place_of);
 }
 
 void Listener::Server::complete(Exchange& exchange) {
@@ -557,7 +567,8 @@ void Listener::stop() {
 }
 
 Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::vector<Route> routes) {
-  if (options.threads == 0 || options.long_threads == 0 || options.max_connections < options.threads) {
+  if (options.threads == 0 || options.long_threads == 0 || options.background_threads == 0 ||
+      options.max_connections < options.threads) {
     return fail(ErrorCode::kInvalid, "listening on {}: {} threads cannot serve {} connections",
                 options.address, options.threads, options.max_connections);
   }

@@ -25,12 +25,15 @@ struct ListenerOptions {
 
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;
-  // Those of handlers that take long, which hold up nobody else. So many of their requests may be received, wait or be handled at once;
-  // beyond it 429, with Retry-After such that no more clients come back than will be served by then. While at least half of these places
-  // are taken, a 200 has the same header: who has more to send comes again in turn.
+  // Those of handlers that take long (Threads), which hold up nobody else; those in the background give way to all others where
+  // processors are scarce. So many requests of either kind may be received, wait or be handled at once; beyond it 429, with
+  // Retry-After such that no more clients come back than will be served by then. While at least half of these places are taken, a
+  // 200 has the same header: a client that has more to send comes again in turn.
   unsigned long_threads = 2;
+  unsigned background_threads = 2;
   size_t max_long_requests = 512;
-  // Callers take turns, by their tokens' names, or by the addresses that they come from.
+  // Callers, told apart by their tokens' names, or by the addresses that they come from, take turns, and none of them has more of
+  // the places than are free.
   bool serves_callers_in_turn = false;
 
   unsigned max_connections = 256;

@@ -57,8 +57,8 @@ Result<RouteTable> RouteTable::create(std::vector<Route> routes) {
   return RouteTable(std::move(routes));
 }
 
-bool RouteTable::has_long_ones() const {
-  return std::ranges::any_of(routes_, &Route::takes_long);
+bool RouteTable::has_any_for(Threads threads) const {
+  return std::ranges::find(routes_, threads, &Route::threads) != routes_.end();
 }
 
 RouteMatch RouteTable::match(std::string_view method, std::string_view path) const {

@@ -12,16 +12,20 @@
 
 namespace plimsoll::http {
 
+// Which threads of a listener call a handler.
+enum class Threads {
+  kConnections,  // those that serve connections: for what takes milliseconds
+  kLong,  // ListenerOptions::long_threads: for what may take seconds; short requests are answered meanwhile
+  kBackground,  // ListenerOptions::background_threads: for what may take all the time there is; the other kinds go before it
+};
+
 struct Route {
   std::string method;  // "GET" answers HEAD too
   std::string path;    // "/api/top"; with is_prefix it ends in '/' and matches everything under it
   bool is_prefix = false;
   size_t max_body_bytes = 0;  // a larger body is refused with 413
   std::function<Response(const Request&)> handle;
-  // Handled by threads of their own (ListenerOptions), so that short requests are answered meanwhile.
-  bool takes_long = false;
-  // Of requests that take long: so many at once, while requests to other routes pass; 0: as many as there are threads.
-  unsigned most_at_once = 0;
+  Threads threads = Threads::kConnections;
   // Of the caller, where the listener has a gatekeeper. A route that says nothing is for administrators.
   Right right = Right::kOrder;
 };
@@ -41,7 +45,7 @@ class RouteTable {
   // table.
   RouteMatch match(std::string_view method, std::string_view path) const;
 
-  bool has_long_ones() const;
+  bool has_any_for(Threads threads) const;
 
  private:
   explicit RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {}

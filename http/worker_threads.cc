@@ -1,5 +1,8 @@
 #include "http/worker_threads.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <climits>
 #include <utility>
 
@@ -16,9 +19,13 @@ constexpr size_t kMostCallers = 1000;
 
 }  // namespace
 
-WorkerThreads::WorkerThreads(unsigned threads) {
+WorkerThreads::WorkerThreads(unsigned threads, int nice) {
   for (unsigned i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { work(); });
+    threads_.emplace_back([this, nice] {
+      const auto thread = static_cast<id_t>(::gettid());  // Linux has a priority for each thread
+      ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + nice);
+      work();
+    });
   }
 }
 
@@ -33,9 +40,9 @@ WorkerThreads::~WorkerThreads() {
   }
 }
 
-void WorkerThreads::add(std::function<void()> job, WorkGroup group) {
+void WorkerThreads::add(std::function<void()> job, std::string caller) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({std::move(job), std::move(group)});
+  waiting_.push_back({std::move(job), std::move(caller)});
   changed_.notify_one();
 }
 
@@ -43,12 +50,9 @@ std::deque<WorkerThreads::Job>::iterator WorkerThreads::next() {
   auto best = waiting_.end();
   CallersTurn best_turn{UINT_MAX, 0};
   for (auto job = waiting_.begin(); job != waiting_.end() && best_turn != CallersTurn(); ++job) {
-    const auto of_group = running_.find(job->group.name);
-    const bool has_room = job->group.most_at_once == 0 || of_group == running_.end() ||
-                          of_group->second < job->group.most_at_once;
-    const auto of_caller = job->group.caller.empty() ? callers_.end() : callers_.find(job->group.caller);
+    const auto of_caller = job->caller.empty() ? callers_.end() : callers_.find(job->caller);
     const CallersTurn turn = of_caller == callers_.end() ? CallersTurn() : of_caller->second;
-    if (has_room && turn < best_turn) {
+    if (turn < best_turn) {
       best = job;
       best_turn = turn;
     }
@@ -56,21 +60,17 @@ std::deque<WorkerThreads::Job>::iterator WorkerThreads::next() {
   return best;
 }
 
-void WorkerThreads::begin(const WorkGroup& group) {
-  ++running_[group.name];
+void WorkerThreads::begin(const std::string& caller) {
   if (callers_.size() >= kMostCallers) {
     std::erase_if(callers_, [](const auto& entry) { return entry.second.running == 0; });
   }
-  CallersTurn& turn = callers_[group.caller];
+  CallersTurn& turn = callers_[caller];
   ++turn.running;
   turn.served = ++served_;
 }
 
-void WorkerThreads::end(const WorkGroup& group) {
-  if (--running_[group.name] == 0) {
-    running_.erase(group.name);
-  }
-  --callers_[group.caller].running;
+void WorkerThreads::end(const std::string& caller) {
+  --callers_[caller].running;
 }
 
 int64_t WorkerThreads::pace_ns() const {
@@ -81,22 +81,20 @@ int64_t WorkerThreads::pace_ns() const {
 void WorkerThreads::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return next() != waiting_.end() || (is_ending_ && waiting_.empty()); });
+    changed_.wait(lock, [this] { return is_ending_ || !waiting_.empty(); });
     const auto first = next();
     if (first == waiting_.end()) {
       return;
     }
     const Job job = std::move(*first);
     waiting_.erase(first);
-    begin(job.group);
+    begin(job.caller);
     lock.unlock();
     const int64_t start_ns = monotonic_now_ns();
     job.run();
     const auto took_ns = static_cast<double>(monotonic_now_ns() - start_ns);
     lock.lock();
-    end(job.group);
-    // One that waited for room in its group may begin, and at the end all have to see that nothing is left.
-    changed_.notify_all();
+    end(job.caller);
     mean_job_ns_ = mean_job_ns_ == 0 ? took_ns : mean_job_ns_ + kNewestShare * (took_ns - mean_job_ns_);
   }
 }

@@ -128,7 +128,7 @@ std::vector<http::Route> FleetService::routes() {
                               std::string_view(request.path).substr(kProfilesPath.size());
                           return reply(upload(id, as_bytes(request.body), request.caller));
                         },
-                    .takes_long = true,
+                    .threads = http::Threads::kLong,
                     .right = http::Right::kUpload});
   return routes;
 }

@@ -24,9 +24,6 @@
 namespace plimsoll::server {
 namespace {
 
-// Statements may take a minute each: views are answered beside them.
-constexpr unsigned kStatementsAtOnce = 2;
-
 // What a route is asked for: `parse` takes the query, or the whole request.
 template <typename Parse>
 auto parsed_by(Parse parse, const http::Request& request) {
@@ -68,7 +65,7 @@ http::Route view_route(std::string path, const std::string& content_type, query:
   route.method = "GET";
   route.path = std::move(path);
   route.right = http::Right::kRead;
-  route.takes_long = true;  // health, orders and the kill switch are answered meanwhile
+  route.threads = http::Threads::kLong;  // health, orders and the kill switch are answered meanwhile
   route.handle = [answer, content_type](const http::Request& request) {
     auto body = answer(request);
     if (!body) {
@@ -142,7 +139,7 @@ std::vector<http::Route> query_routes(query::SnapshotCache& snapshots) {
     return query::sql(request, snapshot, [&] { return query::LiveFleet::load(snapshots.data_dir()); });
   };
   routes.push_back(view_route("/api/v1/sql", json, snapshots, parse_sql, as_json(sql)));
-  routes.back().most_at_once = kStatementsAtOnce;
+  routes.back().threads = http::Threads::kBackground;
   return routes;
 }
 

@@ -47,14 +47,14 @@ class Doorman : public Gatekeeper {
 class GatekeeperTest : public ::testing::Test {
  protected:
   static Response name_caller(const Request& request) { return {.body = request.caller.name}; }
-  Route route(const std::string& path, Right right, bool takes_long) {
+  Route route(const std::string& path, Right right, Threads threads) {
     Route route;
     route.method = "POST";
     route.path = path;
     route.is_prefix = path.ends_with('/');
     route.max_body_bytes = 8UL << 20;
     route.handle = &name_caller;
-    route.takes_long = takes_long;
+    route.threads = threads;
     route.right = right;
     return route;
   }
@@ -66,9 +66,10 @@ class GatekeeperTest : public ::testing::Test {
   }
 
   Doorman doorman_;
-  std::unique_ptr<Listener> listener_ = *Listener::start(
-      {.gatekeeper = &doorman_}, {route("/open", Right::kNone, false), route("/read", Right::kRead, false),
-                                  route("/long/", Right::kUpload, true)});
+  std::unique_ptr<Listener> listener_ =
+      *Listener::start({.gatekeeper = &doorman_}, {route("/open", Right::kNone, Threads::kConnections),
+                                                   route("/read", Right::kRead, Threads::kConnections),
+                                                   route("/long/", Right::kUpload, Threads::kLong)});
 };
 
 TEST_F(GatekeeperTest, HandlersLearnWhoAsks) {

@@ -64,11 +64,14 @@ Client client_of(const Listener& listener, size_t max_response_bytes = 64UL << 2
 // A client that can misbehave.
 class RawConnection {
  public:
-  explicit RawConnection(const Listener& listener) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  explicit RawConnection(const Listener& listener, const char* from = "127.0.0.1")
+      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval guard{.tv_sec = kGuardNs / kNsPerSecond, .tv_usec = 0};
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &guard, sizeof(guard));
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_addr.s_addr = ::inet_addr(from);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     address.sin_port = ::htons(listener.port());
     address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
@@ -576,7 +579,7 @@ TEST(Http, OutlivesClientsThatGoAwayAndNoise) {
 Route long_route(std::string method, std::string path, std::function<Response(const Request&)> handle,
                  size_t max_body_bytes) {
   Route result = route(std::move(method), std::move(path), std::move(handle), max_body_bytes);
-  result.takes_long = true;
+  result.threads = Threads::kLong;
   return result;
 }
 
@@ -636,6 +639,34 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
   release.count_down();
   EXPECT_EQ(running.get()->body, "12");
   ASSERT_TRUE(wait_until([&] { return client.send("PUT", "/long", "again")->ok(); }));
+}
+
+TEST(Http, OneCallerLeavesPlacesForOthers) {
+  std::latch release(1);
+  const auto listener = started({long_route(
+                                    "PUT", "/long",
+                                    [&](const Request& request) {
+                                      release.wait();
+                                      return echo(request);
+                                    },
+                                    1000)},
+                                {.long_threads = 1, .max_long_requests = 4, .serves_callers_in_turn = true});
+  std::vector<std::future<Result<Response>>> waiting;
+  const auto send = [&] {
+    waiting.push_back(
+        std::async(std::launch::async, [&] { return client_of(*listener).send("PUT", "/long", "four"); }));
+  };
+  send();
+  send();
+  ASSERT_TRUE(wait_until([&] { return listener->buffered_bytes() == 8; })) << "both have a place";
+  EXPECT_EQ(client_of(*listener).send("PUT", "/long", "more")->status, 429);
+  RawConnection other(*listener, "127.0.0.2");
+  other.send("PUT /long HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nfour");
+  EXPECT_TRUE(wait_until([&] { return listener->buffered_bytes() == 12; })) << "another address finds one";
+  release.count_down();
+  for (auto& answer : waiting) {
+    EXPECT_EQ(answer.get()->body, "four");
+  }
 }
 
 TEST(Http, AsksWhomItServedToComeInTurnWhileOthersWait) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +11,7 @@
 #include <latch>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/time.h"
@@ -29,34 +32,24 @@ TEST(WorkerThreads, BeginInTheOrderInWhichJobsCame) {
   EXPECT_THAT(done, ElementsAre(0, 1, 2, 3, 4));
 }
 
-TEST(WorkerThreads, OthersPassAGroupThatHasNoRoom) {
-  std::latch may_end(1);
-  std::latch begun(1);
-  std::promise<void> passed;
-  std::atomic<int> done = 0;
-  std::atomic<bool> second_ran = false;  // outlives the threads
+TEST(WorkerThreads, GiveWayToOthersByTheirNiceness) {
+  const int nice_of_process = ::getpriority(PRIO_PROCESS, 0);
+  int nice_of_job = 0;
+  int nice_of_its_thread = 0;
+  const auto own_nice = [] { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())); };
   {
-    WorkerThreads workers(3);
-    workers.add(
-        [&] {
-          begun.count_down();
-          may_end.wait();
-          ++done;
-        },
-        {.name = "sql", .most_at_once = 1});
-    begun.wait();
-    workers.add([&] { second_ran = true; }, {.name = "sql", .most_at_once = 1});
-    workers.add([&] { passed.set_value(); });
-    passed.get_future().wait();
-    EXPECT_FALSE(second_ran);
-    EXPECT_EQ(done, 0);
-    may_end.count_down();
-    workers.add([&] { ++done; }, {.name = "sql", .most_at_once = 1});
+    WorkerThreads workers(1, 3);
+    workers.add([&] {
+      nice_of_job = own_nice();
+      std::thread([&] { nice_of_its_thread = own_nice(); }).join();
+    });
   }
-  EXPECT_EQ(done, 2) << "all are done at the end";
+  EXPECT_EQ(nice_of_job, nice_of_process + 3);
+  EXPECT_EQ(nice_of_its_thread, nice_of_process + 3);
+  EXPECT_EQ(::getpriority(PRIO_PROCESS, 0), nice_of_process);
 }
 
-TEST(WorkerThreads, NobodyWaitsBehindHundredsOfSomebodyElses) {
+TEST(WorkerThreads, NoCallerWaitsBehindHundredsOfJobsOfAnother) {
   std::latch may_begin(1);
   std::vector<std::string> done;
   std::mutex mutex;
@@ -70,10 +63,10 @@ TEST(WorkerThreads, NobodyWaitsBehindHundredsOfSomebodyElses) {
   {
     WorkerThreads workers(2);
     for (int i = 0; i < 100; ++i) {
-      workers.add(job("many"), {.caller = "many"});
+      workers.add(job("many"), "many");
     }
-    workers.add(job("one"), {.caller = "one"});
-    workers.add(job("other"), {.caller = "other"});
+    workers.add(job("one"), "one");
+    workers.add(job("other"), "other");
     may_begin.count_down();
   }
   ASSERT_EQ(done.size(), 102);

@@ -117,7 +117,7 @@ TEST_F(TlsTest, ALargeBodyArrivesWhole) {
   route.method = "PUT";
   route.path = "/body";
   route.max_body_bytes = 32UL << 20;
-  route.takes_long = true;
+  route.threads = Threads::kLong;
   route.handle = [](const Request& request) { return Response{.body = request.body}; };
   const auto listener = Listener::start({.tls = {server_.certificate, server_.key}}, {route});
   ASSERT_TRUE(listener);

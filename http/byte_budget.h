@@ -1,4 +1,4 @@
-// What all connections of a listener may hold together. Any thread may call; nothing waits.
+// How many bytes all connections of a listener may hold together. Any thread may call; nothing waits.
 #pragma once
 
 #include <atomic>
@@ -37,27 +37,6 @@ class ByteBudget {
  private:
   const size_t max_bytes_;
   std::atomic<size_t> used_bytes_ = 0;
-};
-
-// Of those requests that take long: each has a place from its head until its handler has returned.
-class Places {
- public:
-  explicit Places(size_t count) : count_(count), free_(count) {}
-
-  // False: there is none.
-  bool take() {
-    size_t free = free_.load();
-    while (free > 0 && !free_.compare_exchange_weak(free, free - 1)) {
-    }
-    return free > 0;
-  }
-  void give_back() { ++free_; }
-  // Half of them or more are taken.
-  bool are_scarce() const { return free_.load() <= count_ / 2; }
-
- private:
-  const size_t count_;
-  std::atomic<size_t> free_;
 };
 
 }  // namespace plimsoll::http
