@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-// The known word with the fewest edits (insert, delete, replace) from `word`, if at most a third of its
+// The known word with the fewest edits (insert, delete, replace, swap two neighbours) from `word`, if at most a third of its
 // letters, and at least one edit, are off; nothing otherwise. Costs |word| x |known word| for each known
 // word.
 std::optional<std::string_view> nearest_word(std::string_view word, std::span<const std::string_view> known);

@@ -54,7 +54,7 @@ Status add_measured(const AssignOptions& options, AssignTexts& texts) {
                            "give --costs FILE and --jobs FILE, or --data DIR, or --server ADDR")
                : Status();
   }
-  const auto pairs = ask_measured_pairs(options.measured);
+  const auto pairs = ask_table("measured-pairs", options.measured);
   if (!pairs) {
     return propagate(pairs);
   }
@@ -95,7 +95,7 @@ std::string name_or_measured(const std::string& path) {
 Status run_assign(const AssignOptions& options) {
   if (options.is_measured_wanted) {
     return is_named(options.measured.source)
-               ? print(ask_measured_pairs(options.measured), options.form)
+               ? print(ask_table("measured-pairs", options.measured), options.form)
                : fail(ErrorCode::kInvalid, "assign: say where to look: --server ADDR or --data DIR");
   }
   if (options.platforms.empty()) {

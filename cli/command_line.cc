@@ -4,14 +4,21 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "base/printable.h"
 #include "base/suggest.h"
+#include "base/version.h"
 #include "cli/assign_command_line.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
 #include "cli/experiment_command_line.h"
+#include "cli/help/completion.h"
+#include "cli/help/formatter.h"
+#include "cli/help/man_page.h"
+#include "cli/help/suggestions.h"
+#include "cli/help/topics.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
 #include "cli/views/flags.h"
@@ -157,6 +164,87 @@ void add_calibrate(CLI::App& app, CalibrateOptions& options) {
       "  plimsoll calibrate --overhead 0.5% --rounds 50 -- gzip -9 -c /usr/bin/gdb\n");
 }
 
+std::string full_name(const CLI::App& command) {
+  return command.get_parent() == nullptr ? command.get_name()
+                                         : full_name(*command.get_parent()) + " " + command.get_name();
+}
+
+struct HelpOptions {
+  std::vector<std::string> words;  // a command, or a topic
+  bool is_man_page = false;
+  std::string shell;
+};
+
+void add_help(CLI::App& app, HelpOptions& options) {
+  auto* help = app.add_subcommand("help", "Explain a command or a topic");
+  help->add_option("topic", options.words, "A command (top, wsmeter plan), or a topic below")
+      ->type_name("TOPIC");
+  help->add_flag("--man", options.is_man_page, "Print a command's man page, for man -l");
+  std::string topics_text = "Topics:\n";
+  for (const Topic& topic : topics()) {
+    topics_text += fmt::format("  {:<9}{}\n", topic.name, topic.summary);
+  }
+  help->footer(topics_text);
+  auto* completion = app.add_subcommand("completion", "Print the script that completes commands in a shell");
+  completion->add_option("shell", options.shell, "bash, zsh or fish")->type_name("SHELL")->required();
+  completion->footer(R"help(Examples:
+  # bash, for all sessions to come
+  plimsoll completion bash > ~/.local/share/bash-completion/completions/plimsoll
+  # zsh, in ~/.zshrc behind compinit
+  eval "$(plimsoll completion zsh)"
+  # fish
+  plimsoll completion fish > ~/.config/fish/completions/plimsoll.fish
+)help");
+}
+
+// Of a command, or of one below it: "wsmeter plan".
+const CLI::App* find_command(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    command = command == nullptr ? nullptr : find_subcommand(*command, word);
+  }
+  return command;
+}
+
+Status run_help(const CLI::App& app, const HelpOptions& options) {
+  if (const CLI::App* const command = find_command(app, options.words)) {
+    const std::string name =
+        fmt::format("plimsoll{}{}", options.words.empty() ? "" : "-", fmt::join(options.words, "-"));
+    return write_output("-", options.is_man_page
+                                 ? man_page(*command, name)
+                                 // App::help() would explain "help", which was parsed.
+                                 : command->get_formatter()->make_help(command, full_name(*command),
+                                                                       CLI::AppFormatMode::Normal));
+  }
+  const auto text = options.words.size() == 1 ? topic_text(options.words.front()) : std::nullopt;
+  if (text) {
+    return write_output("-", *text);
+  }
+  std::vector<std::string> known = command_names(app);
+  for (const Topic& topic : topics()) {
+    known.emplace_back(topic.name);
+  }
+  const std::string wanted = fmt::format("{}", fmt::join(options.words, " "));
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const auto nearest = nearest_word(wanted, views);
+  return with_hint(fail(ErrorCode::kInvalid, "no command or topic is called {}", wanted),
+                   nearest ? fmt::format("did you mean {}?", *nearest)
+                           : "\"plimsoll help\" lists commands, \"plimsoll help --help\" topics");
+}
+
+Status print_completion(const std::string& shell) {
+  const auto script = completion_script(shell);
+  return script ? write_output("-", *script) : propagate(script);
+}
+
+// `plimsoll complete WORD...`, which shells call: words may look like flags, so that they are not parsed.
+int complete(const CLI::App& app, std::vector<std::string> words) {
+  for (const std::string& candidate : completions(app, words)) {
+    std::cout << candidate << "\n";
+  }
+  return 0;
+}
+
 // What each subcommand was told.
 struct Options {
   ViewCommands views;
@@ -170,6 +258,7 @@ struct Options {
   ExperimentCommands experiment;
   AssignOptions assign;
   SymbolOptions symbols;
+  HelpOptions help;
 };
 
 int run_parsed(const CLI::App& app, const Options& options) {
@@ -195,6 +284,10 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_experiment_command(app, options.experiment);
   } else if (app.got_subcommand("assign")) {
     done = run_assign(options.assign);
+  } else if (app.got_subcommand("help")) {
+    done = run_help(app, options.help);
+  } else if (app.got_subcommand("completion")) {
+    done = print_completion(options.help.shell);
   } else if (gives_symbol_command(app)) {
     done = run_symbol_command(app, options.symbols);
   } else {
@@ -203,22 +296,18 @@ int run_parsed(const CLI::App& app, const Options& options) {
   return done ? 0 : report(done.error());
 }
 
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!command->get_group().empty()) {
-      names.push_back(command->get_name());
-    }
+int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  if (error.get_exit_code() == 0) {
+    return app.exit(error);
   }
-  return names;
-}
-
-void suggest_command(const CLI::App& app, std::string_view typed) {
-  const auto names = command_names(app);
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  if (const auto nearest = nearest_word(typed, known)) {
-    std::cerr << "Did you mean " << *nearest << "?\n";
-  }
+  // A misspelt subcommand of wsmeter is a missing one to CLI11.
+  const bool may_be_misspelt = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                               dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const std::string unknown = may_be_misspelt ? unknown_word_text(app, words) : std::string();
+  const std::string name = full_name(innermost(app));
+  std::cerr << printable(fmt::format("{}: {}", name, unknown.empty() ? error.what() : unknown)) << "\n"
+            << "See " << name << " --help.\n";
+  return kExitUsage;
 }
 
 }  // namespace
@@ -227,8 +316,11 @@ int run(int argc, char** argv) {
   CLI::App app("Plimsoll: a continuous profiler for whole fleets.");
   app.require_subcommand(0, 1);  // where there is none, we say more than CLI11 does
   app.footer(
-      "\"plimsoll demo\" shows it at work on this machine; \"plimsoll COMMAND --help\" explains each "
-      "command.");
+      "\"plimsoll demo\" shows it at work on this machine; \"plimsoll help COMMAND\" explains each command, "
+      "\"plimsoll help TOPIC\" what several have in common.");
+  app.name("plimsoll");  // however it was called
+  app.formatter(plain_formatter());
+  app.set_version_flag("--version", fmt::format("plimsoll {}", version()));
   Options options;
   add_demo(app, options.demo);
   options.views.add_to(app);
@@ -241,17 +333,18 @@ int run(int argc, char** argv) {
   add_experiment_command(app, options.experiment);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
+  add_help(app, options.help);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "complete") {
+    return complete(app, {words.begin() + 1, words.end()});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    if (status != 0 && app.get_subcommands().empty()) {
-      suggest_command(app, argc > 1 ? argv[1] : "");
-    }
-    return status == 0 ? 0 : kExitUsage;
+    return report_usage(app, error, words);
   }
   if (app.get_subcommands().empty()) {
-    std::cerr << "plimsoll: say what to do: " << fmt::format("{}", fmt::join(command_names(app), ", "))
+    std::cerr << "plimsoll: missing command: " << fmt::format("{}", fmt::join(command_names(app), ", "))
               << " (see --help)\n";
     return kExitUsage;
   }

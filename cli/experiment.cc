@@ -87,7 +87,7 @@ Result<query::Arm> ask_arm(const ExperimentOptions& options, const config::Exper
   }
   asked.parameters.emplace_back("ratio", config.ratio);
   asked.parameters.emplace_back("limit", "100000000");
-  const auto table = ask_observations(asked);
+  const auto table = ask_table("observations", asked);
   return table ? query::arm_of(*table) : propagate(table);
 }
 

@@ -13,7 +13,7 @@ constexpr size_t kMaxTableBytes = size_t{1} << 30;
 
 // The notes go with the text: what was left out of a table must not be lost.
 Result<TableTexts> from_rows(const FleetTables& tables) {
-  const auto observations = ask_observations(tables.rows);
+  const auto observations = ask_table("observations", tables.rows);
   return observations
              ? Result<TableTexts>(TableTexts{
                    .performance = query::to_csv(*observations), .jobs = {}, .notes = observations->notes})
@@ -50,7 +50,7 @@ Result<std::string> read_jobs_table(const std::string& path, const AnswerSource&
   TableOptions all;  // whatever is selected of performance
   all.source = source;
   all.parameters = {{"limit", "1000000"}};
-  const auto jobs = ask_jobs(all);
+  const auto jobs = ask_table("jobs", all);
   if (!jobs) {
     return propagate(jobs);
   }

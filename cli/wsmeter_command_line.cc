@@ -192,16 +192,10 @@ void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
 }
 
 void add_observations(CLI::App& wsmeter, TableOptions& options) {
-  auto* command =
-      wsmeter.add_subcommand("observations", "How fast each instance of each job ran, by what was measured");
+  auto* command = wsmeter.add_subcommand("observations", query::find_view("observations")->summary);
   add_source(*command, options.source);
   add_forms(*command, options.form);
-  add_filters(*command, options.parameters);
-  add_parameter(*command, "--ratio", "ratio", options.parameters,
-                "What performance is: two events, or ipc (default), exact-ipc; higher is better")
-      ->type_name("NUM/DEN");
-  add_parameter(*command, "--limit", "limit", options.parameters, "Rows at most (default 1000000)")
-      ->type_name("N");
+  add_parameters(*command, query::find_view("observations")->parameters, options.parameters);
   command->footer(
       "Averages over all of the time that is selected: hours say more than seconds. As CSV it is what the "
       "other "
@@ -229,7 +223,7 @@ Status run_wsmeter_command(const CLI::App& app, const WsmeterOptions& options) {
   const CLI::App* wsmeter = app.get_subcommand("wsmeter");
   if (wsmeter->got_subcommand("observations")) {
     return is_named(options.observations.source)
-               ? run_observations(options.observations)
+               ? print(ask_table("observations", options.observations), options.observations.form)
                : fail(ErrorCode::kInvalid, "observations: say where to look: --server ADDR or --data DIR");
   }
   if (wsmeter->got_subcommand("cluster")) {

@@ -9,20 +9,15 @@
 namespace plimsoll::server {
 namespace {
 
-http::Response answer(const Result<query::AuditRequest>& request, Gate& gate, const std::string& data_dir,
-                      std::string note = {}) {
-  if (!request) {
-    return http::error_response(request.error());
-  }
+// The log, with a note of what an order has done.
+http::Response answer(Gate& gate, const std::string& data_dir, std::string note) {
   // What was noted within the last minute belongs to it.
   const Status written = gate.log().write();
-  auto table = written ? query::audit(*request, data_dir) : propagate(written);
+  auto table = written ? query::audit({}, data_dir) : propagate(written);
   if (!table) {
     return http::error_response(table.error());
   }
-  if (!note.empty()) {
-    table->notes.insert(table->notes.begin(), std::move(note));
-  }
+  table->notes.insert(table->notes.begin(), std::move(note));
   http::Response response;
   response.body = query::to_json(*table);
   return response;
@@ -62,22 +57,14 @@ http::Route machine_order(std::string path, Gate& gate, const std::string& data_
                           store::DiskReserve& reserve, MachineOrder act) {
   return order_route(std::move(path), reserve, [&gate, data_dir, act](const http::Request& request) {
     const auto done = obey(act, request, gate);
-    return done ? answer(query::parse_audit({}, wall_now_ns()), gate, data_dir, *done)
-                : http::error_response(done.error());
+    return done ? answer(gate, data_dir, *done) : http::error_response(done.error());
   });
 }
 
 }  // namespace
 
 std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir, store::DiskReserve& reserve) {
-  http::Route audit;
-  audit.method = "GET";
-  audit.path = "/api/v1/audit";
-  audit.right = http::Right::kOrder;
-  audit.handle = [&gate, data_dir](const http::Request& request) {
-    return answer(query::parse_audit(request.query, wall_now_ns()), gate, data_dir);
-  };
-  return {std::move(audit), machine_order("/api/v1/machines/revoke", gate, data_dir, reserve, &revoke),
+  return {machine_order("/api/v1/machines/revoke", gate, data_dir, reserve, &revoke),
           machine_order("/api/v1/machines/readmit", gate, data_dir, reserve, &readmit)};
 }
 

@@ -68,13 +68,7 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
 std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
                                            store::Ingest& ingest, store::DiskReserve& reserve) {
   const std::string& data_dir = ingest.directory().path();
-  http::Route shown;
-  shown.method = "GET";
-  shown.path = "/api/v1/collection";
-  shown.right = http::Right::kRead;
-  shown.handle = [data_dir](const http::Request&) { return answer(Status(), data_dir); };
-  return {std::move(shown),
-          order_route("/api/v1/collection/stop", reserve,
+  return {order_route("/api/v1/collection/stop", reserve,
                       [&brake, data_dir](const http::Request& request) {
                         return answer(stop(request, brake), data_dir);
                       }),

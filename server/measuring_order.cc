@@ -49,9 +49,9 @@ Result<scheduler::MeasuringOrder> parse_measuring_order(const query::Parameters&
   const std::array known{names_parameter("job", order.jobs),
                          names_parameter("machine", order.machines),
                          query::duration_parameter("for", order.window_ns),
-                         query::count_parameter("most", kMostMachines, order.most_machines),
+                         query::count_parameter("max_machines", kMostMachines, order.most_machines),
                          events_parameter(order.collects),
-                         query::count_parameter("rate_hz", kMostHz, rate_hz)};
+                         query::count_parameter("rate", kMostHz, rate_hz)};
   if (auto read = query::read_parameters(parameters, known); !read) {
     return propagate(read);
   }

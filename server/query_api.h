@@ -1,18 +1,18 @@
-// The read API: the views over HTTP, as JSON.
+// The read API: the views of the registry (query/registry) over HTTP.
 #pragma once
 
+#include <functional>
 #include <vector>
 
+#include "base/result.h"
 #include "http/routes.h"
 #include "query/snapshot/snapshot.h"
 
 namespace plimsoll::server {
 
-// GET /api/v1/top with the parameters of query::parse_top(), /api/v1/flame with those of parse_flame(),
-// /api/v1/export/pprof and /api/v1/export/gperftools with those of parse_export(),
-// /api/v1/machines with those of parse_machines(), /api/v1/jobs with those of parse_jobs(), /api/v1/observations with those of parse_observations(),
-// /api/v1/measured-pairs with those of parse_measured_pairs(),
-// /api/v1/sql with those of parse_sql(). Borrows the cache.
-std::vector<http::Route> query_routes(query::SnapshotCache& snapshots);
+// GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json, which describes
+// them. `write_audit_log` brings the log to its file before it is shown. Borrows the cache.
+std::vector<http::Route> query_routes(query::SnapshotCache& snapshots,
+                                      std::function<Status()> write_audit_log);
 
 }  // namespace plimsoll::server

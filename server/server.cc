@@ -29,8 +29,10 @@ constexpr size_t kFleetConnectionBytes = 8UL << 10;
 // 32 KiB each. Whoever opens many and asks nothing is the first to go.
 constexpr unsigned kPeopleConnections = 1024;
 
-// Twice as many as statements at once, which may take a minute each.
-constexpr unsigned kQuestionThreads = 4;
+// As many as there are processors and two at least, so that a question waits in line and not beside many others.
+unsigned question_threads() {
+  return std::max(2U, std::thread::hardware_concurrency());
+}
 
 // For people, the store and the symbolizer.
 constexpr int64_t kOtherOpenFiles = 1024;
@@ -198,7 +200,7 @@ Status Server::listen(const config::ServerConfig& config) {
   }
   daemons_ = std::move(*daemons);
   options.address = config.listen;
-  options.long_threads = kQuestionThreads;
+  options.long_threads = question_threads();
   options.serves_callers_in_turn = true;
   auto people = http::Listener::start(options, people_routes());
   if (!people) {
@@ -209,7 +211,7 @@ Status Server::listen(const config::ServerConfig& config) {
 }
 
 std::vector<http::Route> Server::people_routes() {
-  std::vector<http::Route> routes = query_routes(snapshots_);
+  std::vector<http::Route> routes = query_routes(snapshots_, [this] { return gate_->log().write(); });
   std::ranges::move(collection_routes(*brake_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*gate_, snapshots_.data_dir(), reserve_), std::back_inserter(routes));

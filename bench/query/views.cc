@@ -175,7 +175,7 @@ std::vector<Question> questions_beside(const ViewsPeer* peer) {
       {"diff_draws",
        kDiff,
        {{"where", "job=~^job-1"}, {"base_where", "draw=draw-0"}, {"new_where", "draw=draw-1"}}},
-      {"shared", kShared, {{"where", "job=~^job-1"}, {"below", "100%"}}},
+      {"shared", kShared, {{"where", "job=~^job-1"}, {"max_share", "100%"}}},
       {"series", kSeries, filtered},
       {"stability", kStability, {}, kGoalStabilityMs},
       {"stability_filtered", kStability, filtered, kGoalStabilityMs},

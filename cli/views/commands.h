@@ -1,77 +1,57 @@
-// What the subcommands that ask do, apart from how their flags are spelled.
+// What the subcommands do that ask a view (query/registry), apart from how their flags are spelled.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cli/views/answer_source.h"
+#include "query/registry/view.h"
 #include "query/selection/parameters.h"
 #include "query/table/table.h"
 
 namespace plimsoll::cli {
 
-// Of views whose answer is a table.
+// Asks `view` of a server, or of a data directory; a view that is an order, of a server alone.
+Result<query::Answer> ask_view(const query::View& view, const AnswerSource& source,
+                               const query::Parameters& parameters);
+
+// For commands that take tables of views as their input, or show them.
 struct TableOptions {
   AnswerSource source;
   query::TableForm form = query::TableForm::kText;
-  // Parameters of the view (query::parse_top, ...), in the order of the flags.
   query::Parameters parameters;
 };
-Status run_top(const TableOptions& options);
-Status run_callers(const TableOptions& options);
-Status run_callees(const TableOptions& options);
-Status run_diff(const TableOptions& options);
-Status run_compare(const TableOptions& options);
-Status run_series(const TableOptions& options);
-Status run_stability(const TableOptions& options);
-Status run_shared(const TableOptions& options);
-Status run_coverage(const TableOptions& options);
-// Without parameters of its own: revoke or readmit (a machine's ID); then it shows who asked for what.
-Status run_machines(const TableOptions& options);
-// An order that somebody is measured now; shows the draw that was made for it.
-Status run_measure(const TableOptions& options);
-// Who asked for what.
-Status run_audit(const TableOptions& options);
-Status run_jobs(const TableOptions& options);
-// Of instances: `plimsoll wsmeter observations`.
-Status run_observations(const TableOptions& options);
-Status run_draws(const TableOptions& options);
-// Parameters: stop (a reason), or resume; without them it shows what is stopped.
-Status run_collection(const TableOptions& options);
+// `view`: the name of one whose answer is a table.
+Result<query::Table> ask_table(std::string_view view, const TableOptions& options);
 
-// What run_jobs() and run_observations() print, for commands that reckon with it.
-Result<query::Table> ask_jobs(const TableOptions& options);
-Result<query::Table> ask_observations(const TableOptions& options);
-// What jobs cost on platforms, and how much of them runs where, as it was measured.
-Result<query::Table> ask_measured_pairs(const TableOptions& options);
+// How an answer is printed.
+enum class AnswerForm { kText, kJson, kCsv, kFolded };
 
-enum class FlameForm { kText, kFolded, kJson };
+// An order given by a flag of a view's command.
+struct GivenOrder {
+  const query::OrderSpec* spec;
+  query::Parameters parameters;
+};
 
-struct FlameOptions {
+struct ViewOptions {
+  const query::View* view = nullptr;  // of the registry
   AnswerSource source;
-  FlameForm form = FlameForm::kText;
-  // Parameters of query::parse_flame. As text, nodes under 0.5 % are cut unless they say otherwise.
-  query::Parameters parameters;
+  AnswerForm form = AnswerForm::kText;
+  query::Parameters parameters;  // in the order of the flags
+  std::optional<GivenOrder> order;
 };
-Status run_flame(const FlameOptions& options);
-
-enum class ExportFormat { kPprof, kGperftools };
+// Prints the answer on standard output. A statement in SQL that is not given is read from standard input; notes on its answer go to
+// standard error.
+Status run_view(const ViewOptions& options);
 
 struct ExportOptions {
   AnswerSource source;
-  ExportFormat format = ExportFormat::kPprof;
+  std::string view;    // export/pprof or export/gperftools; empty: none was given
   std::string output;  // file, or "-" for standard output
-  // Parameters of query::parse_export.
   query::Parameters parameters;
 };
 Status run_export(const ExportOptions& options);
-
-struct SqlOptions {
-  AnswerSource source;
-  query::TableForm form = query::TableForm::kText;
-  std::string statement;  // empty: on standard input
-};
-// Notes go to standard error.
-Status run_sql(const SqlOptions& options);
 
 }  // namespace plimsoll::cli

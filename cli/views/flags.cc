@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/share.h"
+#include "query/registry/common_parameters.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -91,39 +92,23 @@ void add_forms(CLI::App& command, query::TableForm& form) {
   json->excludes(csv);
 }
 
-void add_event(CLI::App& command, query::Parameters& parameters) {
-  add_parameter(command, "--event", "event", parameters, "Event (default: cycles, or cpu-clock)")
-      ->type_name("EVENT");
+void add_parameters(CLI::App& command, std::span<const query::ParameterSpec> specs,
+                    query::Parameters& parameters) {
+  for (const query::ParameterSpec& spec : specs) {
+    const std::string flag = spec.is_positional ? spec.name : query::flag_of(spec);
+    if (spec.kind == query::ValueKind::kFlag) {
+      const char* const text = spec.default_value == "yes" ? "no" : "yes";
+      command.add_flag_callback(
+          flag, [&parameters, name = spec.name, text] { parameters.emplace_back(name, text); }, spec.help);
+    } else {
+      add_parameter(command, flag, spec.name, parameters, query::help_of(spec))
+          ->type_name(query::placeholder_of(spec));
+    }
+  }
 }
 
 void add_filters(CLI::App& command, query::Parameters& parameters) {
-  add_parameter(
-      command, "--where", "where", parameters,
-      "Filter: dim=a, dim!=a, dim=~regex, dim!~regex, \"dim in a,b\"; may be repeated, all must hold")
-      ->type_name("PREDICATE");
-  add_parameter(command, "--focus", "focus", parameters,
-                "Only stacks with a frame whose function, file or binary this matches, as pprof's focus")
-      ->type_name("REGEX");
-  add_parameter(command, "--ignore", "ignore", parameters, "Without stacks that have such a frame")
-      ->type_name("REGEX");
-  add_parameter(
-      command, "--hide", "hide", parameters,
-      "Without such frames, which are left out of their stacks; none: with those of an allocator too")
-      ->type_name("REGEX");
-  add_parameter(command, "--since", "since", parameters, "Start: RFC 3339, or relative (1h, -2h)")
-      ->type_name("TIME");
-  add_parameter(command, "--until", "until", parameters, "End, likewise")->type_name("TIME");
-}
-
-void add_no_margins(CLI::App& command, query::Parameters& parameters) {
-  command.add_flag_callback(
-      "--no-margins", [&parameters] { parameters.emplace_back("margins", "no"); },
-      "Without margins of error, which take a second pass over the rows");
-}
-
-void add_selection(CLI::App& command, query::Parameters& parameters) {
-  add_event(command, parameters);
-  add_filters(command, parameters);
+  add_parameters(command, query::filter_specs(), parameters);
 }
 
 }  // namespace plimsoll::cli

@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cli/views/answer_source.h"
+#include "query/registry/view.h"
 #include "query/selection/parameters.h"
 #include "query/table/table.h"
 
@@ -35,13 +37,10 @@ CLI::Option* add_share(CLI::App& command, const std::string& flag, std::optional
 void add_source(CLI::App& command, AnswerSource& source, const std::function<bool()>& needs_source = {});
 // --json, --csv
 void add_forms(CLI::App& command, query::TableForm& form);
-// --event
-void add_event(CLI::App& command, query::Parameters& parameters);
+// A flag, or positional argument, for each parameter of a view that a registry describes.
+void add_parameters(CLI::App& command, std::span<const query::ParameterSpec> specs,
+                    query::Parameters& parameters);
 // --where, --focus, --ignore, --hide, --since, --until
 void add_filters(CLI::App& command, query::Parameters& parameters);
-// --no-margins
-void add_no_margins(CLI::App& command, query::Parameters& parameters);
-// --event and the filters.
-void add_selection(CLI::App& command, query::Parameters& parameters);
 
 }  // namespace plimsoll::cli

@@ -1,4 +1,4 @@
-// The subcommands that ask: tables (table_commands.h), flame, export, sql.
+// The subcommands that ask views: one for each view of the registry that has a command, and export.
 #pragma once
 
 #include <deque>
@@ -29,15 +29,11 @@ class ViewCommands {
     std::function<Status()> run;
   };
 
-  void add_tables(CLI::App& app);
-  void add_flame(CLI::App& app);
+  void add_view(CLI::App& app, const query::View& view);
   void add_export(CLI::App& app);
-  void add_sql(CLI::App& app);
 
-  std::deque<TableOptions> tables_;
-  FlameOptions flame_;
+  std::deque<ViewOptions> views_;
   ExportOptions export_;
-  SqlOptions sql_;
   std::vector<Command> commands_;
 };
 

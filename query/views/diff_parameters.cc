@@ -17,7 +17,7 @@ Result<DiffRequest> parse_diff(const Parameters& parameters, int64_t now_ns) {
   auto sides = read_sides(
       parameters, now_ns,
       {text_parameter("event", event), by_parameter(request.by), measure_parameter(request.measure),
-       count_parameter("limit", kMaxRows, request.limit), count_parameter("among", kMaxAmong, request.among),
+       count_parameter("limit", kMaxRows, request.limit), count_parameter("candidates", kMaxAmong, request.among),
        flag_parameter("margins", request.margins)});
   if (!sides) {
     return propagate(sides);

@@ -137,9 +137,9 @@ Table draw_by_machine(const DrawsRequest& request, const KnownDraws& known) {
   const store::DrawWithMachines& explained = known.draws.front();
   Table table;
   describe(explained.draw, known.is_verified, table);
-  table.columns = {{"machine", ""},      {"stratum", ""},  {"inclusion_probability", "share"},
-                   {"window_start", ""}, {"outcome", ""},  {"detail", ""},
-                   {"told", ""},         {"answered", ""}, {"observed", "ns"}};
+  table.columns = {{"machine", ""},      {"stratum", ""},     {"inclusion_probability", "share"},
+                   {"window_start", ""}, {"outcome", ""},     {"detail", ""},
+                   {"assigned_at", ""},  {"answered_at", ""}, {"observed", "ns"}};
   const size_t shown = std::min(explained.machines.size(), request.limit);
   for (const store::DrawnMachine& machine : std::span(explained.machines).first(shown)) {
     const DrawOutcome outcome = store::outcome_of(explained.draw, machine, request.now_ns);
@@ -165,7 +165,7 @@ std::unexpected<Error> no_such_draw(const std::string& id,
     ids.push_back(draw.draw.id);
   }
   const auto nearest = nearest_word(id, ids);
-  return with_hint(with_field(fail(ErrorCode::kNotFound, "there is no draw \"{}\"", id), "id"),
+  return with_hint(with_field(fail(ErrorCode::kNotFound, "there is no draw \"{}\"", id), "draw"),
                    nearest ? fmt::format("did you mean {}?", *nearest) : "draws without an ID lists them");
 }
 
@@ -199,7 +199,7 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
                        request.by_stratum = text == "stratum";
                        return {};
                      }};
-  const std::array all{text_parameter("id", request.id), by, flag_parameter("verify", request.verify),
+  const std::array all{text_parameter("draw", request.id), by, flag_parameter("verify", request.verify),
                        count_parameter("limit", kMaxDraws, request.limit)};
   if (auto read = read_parameters(parameters, all); !read) {
     return propagate(read);

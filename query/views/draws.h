@@ -48,7 +48,7 @@ struct KnownDraws {
 //   machines: that there were; expected, drawn: how many of them on average, and this time
 //   answered: profiles came of so many of them; partial, late: of these, with less than the whole window, or after they were due
 //   pending: not due yet. withheld, unreached, refused, failed, vanished, lost: why nothing came (store/draws/draw_outcome.h)
-// With an ID by machine: machine, stratum, inclusion_probability, window_start, outcome, detail, told, answered (times), observed
+// With an ID by machine: machine, stratum, inclusion_probability, window_start, outcome, detail, assigned_at, answered_at, observed
 //   or by stratum: stratum, machines, expected, drawn, and the outcomes as above
 // Notes tell the draw's policy, seed, interval and window; the coverage has the intervals and how many machines were drawn from.
 Table draws(const DrawsRequest& request, const KnownDraws& known);

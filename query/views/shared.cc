@@ -316,7 +316,7 @@ Result<SharedRequest> parse_shared(const Parameters& parameters, int64_t now_ns)
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
       {by_parameter(request.by), across_parameter(request.across), part_parameter(request.part),
-       share_parameter("below", request.below), count_parameter("limit", kMaxRows, request.limit),
+       share_parameter("max_share", request.below), count_parameter("limit", kMaxRows, request.limit),
        flag_parameter("margins", request.margins)});
   if (!read) {
     return propagate(read);

@@ -143,13 +143,13 @@ class TopQuery {
 };
 
 // Commas may be part of an event's name ("cpu/event=0x3c,umask=1/").
-Parameter beside_parameter(std::vector<std::string>& beside) {
-  return {"beside", [&beside](const std::string& text) -> Status {
+Parameter compare_event_parameter(std::vector<std::string>& beside) {
+  return {"compare_event", [&beside](const std::string& text) -> Status {
             if (text.empty() || beside.size() == kMaxBeside) {
-              return with_field(text.empty() ? fail(ErrorCode::kInvalid, "beside names no event")
+              return with_field(text.empty() ? fail(ErrorCode::kInvalid, "compare_event names no event")
                                              : fail(ErrorCode::kInvalid,
-                                                    "at most {} events stand beside the first", kMaxBeside),
-                                "beside");
+                                                    "compare_event can be given at most {} times", kMaxBeside),
+                                "compare_event");
             }
             beside.push_back(text);
             return {};
@@ -162,7 +162,7 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   TopRequest request;
   const auto read = read_parameters(
       parameters, now_ns, request.selection,
-      {ratio_parameter(request.ratio), beside_parameter(request.beside), by_parameter(request.by),
+      {ratio_parameter(request.ratio), compare_event_parameter(request.beside), by_parameter(request.by),
        count_parameter("limit", kMaxRows, request.limit), flag_parameter("margins", request.margins)});
   if (!read) {
     return propagate(read);
@@ -175,7 +175,7 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   }
   if (!request.ratio.empty() && !request.beside.empty()) {
     return with_field(
-        fail(ErrorCode::kInvalid, "beside a ratio stands nothing: beside has ratios of its own"), "beside");
+        fail(ErrorCode::kInvalid, "compare_event cannot be combined with ratio: it shows ratios of its own"), "compare_event");
   }
   return request;
 }

@@ -181,12 +181,15 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
   expect_refused("plimsoll",
                  {
                      {{},
-                      "say what to do: demo, top, callers, callees, diff, compare, shared, series, "
-                      "stability, coverage, machines, jobs, draws, collection, measure, audit, "
-                      "flame, export, sql, import, "
-                      "server"},
-                     {{"tpo"}, "not expected: tpo"},
-                     {{"imprt", "file"}, "Did you mean import?"},
+                      "missing command: demo, top, callers, callees, diff, series, stability, shared, flame, "
+                      "sql, compare, coverage, machines, jobs, draws, collection, measure, audit, export, "
+                      "import, server"},
+                     {{"wsmeter", "pln"}, "no such command: pln; did you mean plan?"},
+                     {{"top", "--limt", "3"}, "plimsoll top: no such flag: --limt; did you mean --limit?"},
+                     {{"help", "fliters"}, "did you mean filters?"},
+                     {{"completion", "tcsh"}, "choose bash, zsh or fish"},
+                     {{"tpo"}, "no such command: tpo; did you mean top?"},
+                     {{"imprt", "file"}, "did you mean import?"},
                      {{"--frobnicate"}, "--frobnicate"},
                      {{"token", "--name", "ann"}, "--role is required"},
                      {{"token", "--name", "ann", "--role", "king"}, "--role: king not in"},

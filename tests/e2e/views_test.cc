@@ -57,7 +57,7 @@ TEST_F(Views, AreTheSameFromADirectoryAndItsServer) {
       {{"diff", "--base-where", "app=app", "--new-where", "app=b", "--measure", "rate"}, "more"},
       {{"series", "--bucket", "1h"}, "lex"},
       {{"series", "--by", "job", "--measure", "rate"}, "search"},
-      {{"shared", "--across", "machine", "--below", "60%"}, "copy"},
+      {{"shared", "--across", "machine", "--max-share", "60%"}, "copy"},
       {{"coverage", "--by", "machine"}, "m12"},
       {{"stability"}, "halves of the machines"}};
   std::vector<std::string> of_directory;

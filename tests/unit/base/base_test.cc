@@ -83,7 +83,7 @@ TEST(Checksum, IsTheOneOurFilesWereWrittenWith) {
 TEST(Suggest, FindsTheNearestWordButNothingFarAway) {
   constexpr std::array<std::string_view, 3> kKnown{"function", "file", "platform"};
   EXPECT_EQ(nearest_word("fuction", kKnown), "function");
-  EXPECT_EQ(nearest_word("flie", kKnown), std::nullopt);
+  EXPECT_EQ(nearest_word("flie", kKnown), "file") << "two letters swapped";
   EXPECT_EQ(nearest_word("fil", kKnown), "file");
   EXPECT_EQ(nearest_word("weather", kKnown), std::nullopt);
 }

@@ -101,9 +101,9 @@ TEST_F(DrawsViewTest, AreListedTheNewestFirst) {
 
 TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
   keep(draw("fleet-1", kStartNs));
-  const auto table = ask({{"id", "fleet-1"}});
+  const auto table = ask({{"draw", "fleet-1"}});
   EXPECT_EQ(csv(table),
-            "machine,stratum,inclusion_probability,window_start,outcome,detail,told,answered,observed\n"
+            "machine,stratum,inclusion_probability,window_start,outcome,detail,assigned_at,answered_at,observed\n"
             "m1,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,answered,,2027-01-15T08:00:00Z,2027-01-"
             "15T08:01:51Z,10000000000\n"
             "m5,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,failed,no PMU,2027-01-15T08:00:00Z,,0\n"
@@ -114,12 +114,12 @@ TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
                   "for 2027-01-15T08:00:00Z to 2027-01-15T08:10:00Z, measured from 2027-01-15T08:01:40Z "
                   "to 2027-01-15T08:01:50Z; collects cycles instructions",
                   "made 2027-01-15T07:59:45Z from 9 machines with seed 7"));
-  EXPECT_THAT(ask({{"id", "fleet-1"}, {"limit", "2"}})->notes, Contains("2 of 3 machines are shown"));
+  EXPECT_THAT(ask({{"draw", "fleet-1"}, {"limit", "2"}})->notes, Contains("2 of 3 machines are shown"));
 }
 
 TEST_F(DrawsViewTest, OrStratumByStratum) {
   keep(draw("fleet-1", kStartNs));
-  EXPECT_EQ(csv(ask({{"id", "fleet-1"}, {"by", "stratum"}})),
+  EXPECT_EQ(csv(ask({{"draw", "fleet-1"}, {"by", "stratum"}})),
             "stratum,machines,expected,drawn,answered,partial,late,pending,withheld,unreached,refused,failed,"
             "vanished,lost\n"
             "platform=a,6,2,2,1,0,0,0,0,0,0,1,0,0\n"
@@ -128,14 +128,14 @@ TEST_F(DrawsViewTest, OrStratumByStratum) {
 
 TEST_F(DrawsViewTest, WhoWasWithheldHasNoWindow) {
   keep(draw("withheld", kStartNs));
-  EXPECT_THAT(csv(ask({{"id", "withheld"}})), HasSubstr("m7,platform=b,0.5,,withheld,,,,0\n"));
+  EXPECT_THAT(csv(ask({{"draw", "withheld"}})), HasSubstr("m7,platform=b,0.5,,withheld,,,,0\n"));
 }
 
 TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
   keep(draw("fleet-1", kStartNs));
   std::vector<std::string> made_again;
   const auto verify = [&](const Status& outcome, const std::string& by) {
-    return ask({{"id", "fleet-1"}, {"by", by}, {"verify", "yes"}}, kStartNs,
+    return ask({{"draw", "fleet-1"}, {"by", by}, {"verify", "yes"}}, kStartNs,
                [&](const store::DrawWithMachines& draw, store::LiveMachines& machines) {
                  made_again.push_back(fmt::format("{} of {} machines, from {} registered", draw.draw.id,
                                                   draw.machines.size(), *machines.count()));
@@ -149,29 +149,29 @@ TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
   }
   EXPECT_THAT(made_again, SizeIs(4));
   EXPECT_THAT(made_again, Each("fleet-1 of 3 machines, from 0 registered"));
-  EXPECT_THAT(ask({{"id", "fleet-1"}, {"verify", "no"}})->notes, Not(Contains(HasSubstr("verified"))));
+  EXPECT_THAT(ask({{"draw", "fleet-1"}, {"verify", "no"}})->notes, Not(Contains(HasSubstr("verified"))));
 }
 
 TEST_F(DrawsViewTest, NothingIsCalledVerifiedThatWasNot) {
   keep(draw("fleet-1", kStartNs));
   EXPECT_EQ(ask({{"verify", "yes"}}).error().field, "verify");
-  EXPECT_EQ(ask({{"id", "fleet-1"}, {"verify", "perhaps"}}).error().field, "verify");
-  EXPECT_EQ(ask({{"id", "fleet-1"}, {"verify", "yes"}}).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(ask({{"draw", "fleet-1"}, {"verify", "perhaps"}}).error().field, "verify");
+  EXPECT_EQ(ask({{"draw", "fleet-1"}, {"verify", "yes"}}).error().code, ErrorCode::kUnsupported);
   std::filesystem::remove(folder_ / "data/live.db");
   const auto without_fleet =
-      ask({{"id", "fleet-1"}, {"verify", "yes"}}, kStartNs, [](const auto&, auto&) { return Status(); });
+      ask({{"draw", "fleet-1"}, {"verify", "yes"}}, kStartNs, [](const auto&, auto&) { return Status(); });
   EXPECT_EQ(without_fleet.error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {
   EXPECT_THAT(ask({})->notes, ElementsAre(HasSubstr("no machines have been drawn")));
-  EXPECT_EQ(ask({{"id", "fleet-1"}}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(ask({{"draw", "fleet-1"}}).error().code, ErrorCode::kNotFound);
   keep(draw("fleet-1", kStartNs));
-  const auto misspelt = ask({{"id", "fleet-2"}});
+  const auto misspelt = ask({{"draw", "fleet-2"}});
   EXPECT_EQ(misspelt.error().field, "id");
   EXPECT_EQ(misspelt.error().hint, "did you mean fleet-1?");
   EXPECT_EQ(ask({{"by", "stratum"}}).error().field, "by");
-  EXPECT_EQ(ask({{"id", "fleet-1"}, {"by", "weather"}}).error().field, "by");
+  EXPECT_EQ(ask({{"draw", "fleet-1"}, {"by", "weather"}}).error().field, "by");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Comparison {
   Question other;
 
   Parameters parameters() const {
-    Parameters parameters{{"event", base.event}, {"limit", "1000000"}, {"among", "10000"}};
+    Parameters parameters{{"event", base.event}, {"limit", "1000000"}, {"candidates", "10000"}};
     for (const std::string& dimension : base.by) {
       parameters.emplace_back("by", dimension);
     }

@@ -19,7 +19,7 @@ struct SharedQuestion {
     Parameters parameters = question.parameters();
     parameters.insert(
         parameters.end(),
-        {{"across", across}, {"part", is_total ? "total" : "self"}, {"below", fmt::format("{}", below)}});
+        {{"across", across}, {"part", is_total ? "total" : "self"}, {"max_share", fmt::format("{}", below)}});
     return parameters;
   }
 };

@@ -54,7 +54,7 @@ TEST_F(SharedTest, IsWhatNoJobWouldNotice) {
 TEST_F(SharedTest, SaysWhatItLeavesOut) {
   EXPECT_THAT(ask(fleet_, {})->notes,
               ElementsAre("left out, as one job alone runs it: 3 rows with 95.50 % of all"));
-  EXPECT_THAT(ask(fleet_, {{"below", "3%"}})->notes,
+  EXPECT_THAT(ask(fleet_, {{"max_share", "3%"}})->notes,
               ElementsAre("left out, for taking more than 3.00 % of a job: 1 row with 3.95 % of all",
                           "left out, as one job alone runs it: 3 rows with 95.50 % of all"));
 }
@@ -74,7 +74,7 @@ TEST_F(SharedTest, MarginsAreThoseOfTop) {
 }
 
 TEST_F(SharedTest, TotalCountsWhatTheCodeCalls) {
-  const auto table = ask(fleet_, {{"part", "total"}, {"below", "100%"}, {"limit", "2"}});
+  const auto table = ask(fleet_, {{"part", "total"}, {"max_share", "100%"}, {"limit", "2"}});
   ASSERT_EQ(table->rows.size(), 2U);
   EXPECT_EQ(table->rows[0][0], Value("main"));
   EXPECT_EQ(table->rows[0][column_of(*table, "total_share")], Value(1.0));
@@ -107,7 +107,7 @@ TEST_F(SharedTest, RefusesWhatIsNotCodeOrDoesNotRunIt) {
   EXPECT_THAT(ask(fleet_, {{"across", "binary"}}).error().text(), HasSubstr("binary runs no code"));
   EXPECT_THAT(ask(fleet_, {{"across", "stack"}}).error().text(), HasSubstr("stack runs no code"));
   EXPECT_THAT(ask(fleet_, {{"part", "both"}}).error().text(), HasSubstr("not self or total"));
-  EXPECT_THAT(ask(fleet_, {{"belov", "1%"}}).error().text(), HasSubstr("below"));
+  EXPECT_THAT(ask(fleet_, {{"max_shar", "1%"}}).error().text(), HasSubstr("max_share"));
 }
 
 TEST(RandomShared, IsWhatTheRawProfilesSay) {

@@ -39,7 +39,7 @@ const Value& at(const Table& table, size_t row, std::string_view column) {
 
 TEST_F(SideBySide, RowsStandByTheFirstEventAndTheOthersAreOverIt) {
   const auto table =
-      fleet_.top({{"event", "cycles"}, {"beside", "instructions"}, {"beside", "misses"}, {"margins", "no"}});
+      fleet_.top({{"event", "cycles"}, {"compare_event", "instructions"}, {"compare_event", "misses"}, {"margins", "no"}});
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_EQ(table->event, "cycles, instructions, misses");
   EXPECT_EQ(csv(table),
@@ -58,7 +58,7 @@ TEST_F(SideBySide, RowsStandByTheFirstEventAndTheOthersAreOverIt) {
 
 TEST_F(SideBySide, SaysOfEachEventWhatTopAndRatioSay) {
   for (const char* by : {"function", "job", "machine", "job,function", "stack"}) {
-    const auto together = fleet_.top({{"by", by}, {"event", "cycles"}, {"beside", "instructions"}});
+    const auto together = fleet_.top({{"by", by}, {"event", "cycles"}, {"compare_event", "instructions"}});
     const auto alone = fleet_.top({{"by", by}, {"event", "cycles"}});
     const auto ratio = fleet_.top({{"by", by}, {"ratio", "instructions/cycles"}});
     ASSERT_TRUE(together && alone && ratio);
@@ -80,16 +80,16 @@ TEST_F(SideBySide, SaysOfEachEventWhatTopAndRatioSay) {
 
 TEST_F(SideBySide, ProfilesWithoutOneOfTheEventsAreLeftOut) {
   fleet_.add({.seed = 100, .machine = "m9", .events = {kThree[0], kThree[1]}, .stacks = "main 1000\n"});
-  const auto two = fleet_.top({{"by", "machine"}, {"event", "cycles"}, {"beside", "instructions"}});
+  const auto two = fleet_.top({{"by", "machine"}, {"event", "cycles"}, {"compare_event", "instructions"}});
   const auto three =
-      fleet_.top({{"by", "machine"}, {"event", "cycles"}, {"beside", "instructions"}, {"beside", "misses"}});
+      fleet_.top({{"by", "machine"}, {"event", "cycles"}, {"compare_event", "instructions"}, {"compare_event", "misses"}});
   EXPECT_EQ(two->rows.size(), 6U);
   EXPECT_EQ(three->rows.size(), 5U);
   EXPECT_THAT(three->notes, ElementsAre("1 of 6 profiles are left out: they lack one of the events"));
 }
 
 TEST_F(SideBySide, TextHasAMarginBehindEachRatio) {
-  EXPECT_THAT(to_text(*fleet_.top({{"event", "cycles"}, {"beside", "instructions"}})),
+  EXPECT_THAT(to_text(*fleet_.top({{"event", "cycles"}, {"compare_event", "instructions"}})),
               HasSubstr(" cycles  cycles_share     ±  instructions  instructions_share  instructions/cycles  "
                         "      ±  function\n"
                         "1.015 M       81.53 % ±1.27        1.09 M             68.55 %                1.074 "
@@ -98,12 +98,12 @@ TEST_F(SideBySide, TextHasAMarginBehindEachRatio) {
 
 TEST_F(SideBySide, RefusesWhatCannotStandThere) {
   const auto error = [&](const Parameters& parameters) { return fleet_.top(parameters).error().text(); };
-  EXPECT_THAT(error({{"beside", "instrutions"}}),
+  EXPECT_THAT(error({{"compare_event", "instrutions"}}),
               HasSubstr("there are samples of cycles, instructions, misses"));
-  EXPECT_THAT(error({{"event", "misses"}, {"beside", "misses"}}), HasSubstr("misses stands beside itself"));
-  EXPECT_THAT(error({{"beside", ""}}), HasSubstr("beside names no event"));
-  EXPECT_THAT(error({{"ratio", "ipc"}, {"beside", "misses"}}), HasSubstr("beside a ratio"));
-  EXPECT_THAT(error(Parameters(16, {"beside", "misses"})), HasSubstr("at most 15"));
+  EXPECT_THAT(error({{"event", "misses"}, {"compare_event", "misses"}}), HasSubstr("misses stands beside itself"));
+  EXPECT_THAT(error({{"compare_event", ""}}), HasSubstr("compare_event names no event"));
+  EXPECT_THAT(error({{"ratio", "ipc"}, {"compare_event", "misses"}}), HasSubstr("compare_event cannot be combined with ratio"));
+  EXPECT_THAT(error(Parameters(16, {"compare_event", "misses"})), HasSubstr("at most 15"));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class RealDiff : public OnRealProfiles {
 
   static Table ask(const Side& base, const Side& other, const std::string& measure) {
     Parameters parameters{
-        {"event", base.question.event}, {"measure", measure}, {"limit", "1000000"}, {"among", "10000"}};
+        {"event", base.question.event}, {"measure", measure}, {"limit", "1000000"}, {"candidates", "10000"}};
     for (const std::string& dimension : base.question.by) {
       parameters.emplace_back("by", dimension);
     }

@@ -157,7 +157,7 @@ TEST_F(RealTop, EventsSideBySideAreThatOfEachRatio) {
     const auto together = [&](const std::vector<std::string>& events) {
       Parameters parameters{{"event", "cycles"}, {"by", by_text}, {"limit", "1000000"}};
       for (const std::string& event : events) {
-        parameters.emplace_back("beside", event);
+        parameters.emplace_back("compare_event", event);
       }
       return ask(parameters);
     };

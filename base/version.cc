@@ -1,0 +1,9 @@
+#include "base/version.h"
+
+namespace plimsoll {
+
+std::string_view version() {
+  return PLIMSOLL_VERSION;
+}
+
+}  // namespace plimsoll

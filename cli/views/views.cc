@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/time.h"
+#include "cli/views/commands.h"
+#include "cli/views/terminal.h"
+#include "scheduler/assignments/draw_method.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr uint64_t kMaxStatementBytes = uint64_t{1} << 20;
+
+// A data directory, maybe next to the server that writes it.
+class DirectorySources : public query::ViewSources {
+ public:
+  explicit DirectorySources(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+
+  Result<std::shared_ptr<const query::Snapshot>> snapshot() override {
+    return query::Snapshot::load(data_dir_);
+  }
+  const std::string& data_dir() const override { return data_dir_; }
+  query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
+
+ private:
+  const std::string data_dir_;
+};
+
+std::string path_of(std::string_view name) {
+  return fmt::format("/api/v1/{}", name);
+}
+
+query::TableForm table_form(AnswerForm form) {
+  return form == AnswerForm::kJson  ? query::TableForm::kJson
+         : form == AnswerForm::kCsv ? query::TableForm::kCsv
+                                    : query::TableForm::kText;
+}
+
+bool has(const query::Parameters& parameters, std::string_view name) {
+  return std::ranges::any_of(parameters, [name](const auto& parameter) { return parameter.first == name; });
+}
+
+// What a form needs that the command line did not say.
+Result<query::Parameters> completed(const ViewOptions& options) {
+  query::Parameters parameters = options.parameters;
+  switch (options.view->answer_kind) {
+    case query::AnswerKind::kFlame:
+      if (options.form == AnswerForm::kText && !has(parameters, "min_share")) {
+        parameters.emplace_back("min_share", "0.5%");
+      }
+      if (options.form == AnswerForm::kFolded) {
+        parameters.emplace_back("margins", "no");  // the form has no place for them
+      }
+      break;
+    case query::AnswerKind::kSql:
+      if (!has(parameters, "q")) {
+        auto statement = read_file("/dev/stdin", kMaxStatementBytes);
+        if (!statement) {
+          return propagate(statement, "reading the statement");
+        }
+        parameters.emplace_back("q", *std::move(statement));
+      }
+      break;
+    case query::AnswerKind::kTable:
+    case query::AnswerKind::kFile:
+      break;
+  }
+  return parameters;
+}
+
+Status print_answer(const query::Table& table, AnswerForm form) {
+  return print(table, table_form(form));
+}
+
+Status print_answer(const query::Flame& flame, AnswerForm form) {
+  const auto text = form == AnswerForm::kFolded ? query::to_folded(flame)
+                    : form == AnswerForm::kJson ? Result<std::string>(query::to_json(flame))
+                                                : query::to_text(flame, style_of_output());
+  return text ? write_output("-", *text) : propagate(text);
+}
+
+Status print_answer(const query::SqlAnswer& answer, AnswerForm form) {
+  for (const std::string& note : answer.notes) {
+    fmt::print(stderr, "note: {}\n", printable(note));
+  }
+  return write_output("-", query::to_form(answer, table_form(form), style_of_output()));
+}
+
+Status print_answer(const query::FileAnswer& file, AnswerForm /*form*/) {
+  return write_output("-", file.bytes);
+}
+
+// The server answers an order with a table.
+Result<query::Table> give_order(const AnswerSource& source, const std::string& path,
+                                const query::Parameters& parameters) {
+  const auto body = order_server(source, path, parameters);
+  return body ? query::from_json(*body) : propagate(body);
+}
+
+}  // namespace
+
+Result<query::Answer> ask_view(const query::View& view, const AnswerSource& source,
+                               const query::Parameters& parameters) {
+  if (!view.answer) {
+    auto table = give_order(source, path_of(view.name), parameters);
+    return table ? Result<query::Answer>(*std::move(table)) : propagate(table);
+  }
+  if (source.server.empty()) {
+    DirectorySources sources(source.data_dir);
+    return view.answer({.parameters = parameters, .now_ns = wall_now_ns()}, sources);
+  }
+  auto body = ask_server(source, path_of(view.name), parameters);
+  return body ? query::answer_from(view, *std::move(body)) : propagate(body);
+}
+
+Result<query::Table> ask_table(std::string_view view, const TableOptions& options) {
+  auto answer = ask_view(*query::find_view(view), options.source, options.parameters);
+  return answer ? Result<query::Table>(std::get<query::Table>(*std::move(answer))) : propagate(answer);
+}
+
+Status run_view(const ViewOptions& options) {
+  if (options.order) {
+    return print(give_order(options.source, path_of(options.order->spec->path), options.order->parameters),
+                 table_form(options.form));
+  }
+  const auto parameters = completed(options);
+  const auto answer =
+      parameters ? ask_view(*options.view, options.source, *parameters) : propagate(parameters);
+  return answer ? std::visit([&](const auto& given) { return print_answer(given, options.form); }, *answer)
+                : propagate(answer);
+}
+
+Status run_export(const ExportOptions& options) {
+  if (options.view.empty()) {
+    return fail(ErrorCode::kInvalid, "export requires --pprof FILE or --gperftools FILE");
+  }
+  const auto answer = ask_view(*query::find_view(options.view), options.source, options.parameters);
+  return answer ? write_output(options.output, std::get<query::FileAnswer>(*answer).bytes)
+                : propagate(answer);
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,365 @@
+#include "query/registry/fleet_views.h"
+
+#include <utility>
+
+#include "query/placement/measured/measured_pairs.h"
+#include "query/registry/answers.h"
+#include "query/registry/common_parameters.h"
+#include "query/views/audit.h"
+#include "query/views/collection.h"
+#include "query/views/compare.h"
+#include "query/views/coverage.h"
+#include "query/views/jobs.h"
+#include "query/wsmeter/observations.h"
+#include "store/draws/draw_outcome.h"
+
+namespace plimsoll::query {
+namespace {
+
+View compare_view() {
+  return {
+      .name = "compare",
+      .command = "compare",
+      .summary = "Compare IPC (or another ratio) between two selections, for jobs present in both",
+      .details =
+          R"(The first row is the mean over the jobs present in both selections, each with its weight on the base side (CPU
+quotas where known): a change of the mix of jobs does not move it. The second row is all samples over all, which
+the mix does move.
+)",
+      .parameters = joined(
+          {{ratio_spec("ipc",
+                       "What to compare: two events (instructions/cycles), ipc, cpi, exact-ipc, exact-cpi")},
+           filter_specs(),
+           side_specs(),
+           {by_spec("job", "What stays the same on both sides"),
+            limit_spec("20"),
+            {"margin", ValueKind::kShare,
+             "Margin wanted; the column more_machines says how many machines it takes", "1%"}}}),
+      .columns =
+          joined_columns({{dimension_columns(),
+                           {"weight", "share", "Weight in the mean: share of all CPU quotas, or of use"}},
+                          estimate_columns({"base_ratio", "{ratio}", "Of the base side"}),
+                          estimate_columns({"new_ratio", "{ratio}", "Of the new side"}),
+                          estimate_columns({"ratio_change", "share", "Change relative to the base side"}),
+                          {{"change_p", "p", "Probability of so large a change by chance in any of the jobs"},
+                           {"verdict", "", "higher, lower, cannot tell, or why a job is left out"},
+                           {"more_machines", "count", "Machines needed for the margin wanted"},
+                           {"base_machines", "count", "Machines of the base side"},
+                           {"new_machines", "count", "Machines of the new side"}}}),
+      .examples =
+          {{"plimsoll compare --data DIR --base-where platform=skylake --new-where platform=rome",
+            "two hardware generations"},
+           {"plimsoll compare --data DIR --base-where revision=41 --new-where revision=42 --where job=search "
+            "--ratio cpi",
+            "two revisions of one job"},
+           {"plimsoll compare --data DIR --since 1d --earlier 7d --ratio LLC-load-misses/instructions",
+            "today against a week ago"}},
+      .answer = ask_profiles_and_fleet<parse_compare, compare>,
+  };
+}
+
+View coverage_view() {
+  return {
+      .name = "coverage",
+      .command = "coverage",
+      .summary = "Show which part of the fleet, and of its CPU time, answers are based on",
+      .parameters =
+          joined({selection_specs(),
+                  {by_spec("platform", "Parts of the fleet: platform, cluster, kernel, machine, ..."),
+                   limit_spec("20")}}),
+      .columns = {dimension_columns(),
+                  {"machines", "count", "Machines that are live or have profiles in the selection"},
+                  {"machines_seen", "count", "Machines with profiles of the event in the selection"},
+                  {"machines_seen_share", "share", "The same as a share of the machines"},
+                  {"cpus_used", "CPUs", "CPUs busy, by the newest censuses"},
+                  {"cpus_seen_share", "share", "Share of those on machines with profiles"},
+                  {"observed", "ns", "Length of the profiles' windows, over all machines"},
+                  {"samples", "count", "Samples"},
+                  {"stackless_share", "share", "Samples without a stack"},
+                  {"unsymbolized_share", "share", "Value without function names"}},
+      .examples = {{"plimsoll coverage --data DIR --since 1d", "what today's answers are based on"},
+                   {"plimsoll coverage --data DIR --by machine --where cluster=eu-1", "machine by machine"},
+                   {"plimsoll coverage --data DIR --by daemon_version", "by version of plimsolld"}},
+      .answer = ask_profiles_and_fleet<parse_coverage, coverage>,
+  };
+}
+
+View machines_view() {
+  return {
+      .name = "machines",
+      .command = "machines",
+      .summary = "List machines, their state, and what runs on them",
+      .parameters = {{.name = "by",
+                      .kind = ValueKind::kChoice,
+                      .help = "A row per machine, or per instance with its quota and CPU time",
+                      .default_value = "machine",
+                      .choices = {"machine", "instance"}},
+                     at_spec("Show the machines as they were at this time: RFC 3339, or an age such as 1h")},
+      .columns = {{"machine", "", "ID"},
+                  {"hostname", "", "Host name"},
+                  {"state", "", "live, gone, or profiles (never registered)"},
+                  {"platform", "", "Hardware generation"},
+                  {"cores", "CPUs", "CPUs"},
+                  {"architecture", "", "Architecture"},
+                  {"kernel", "", "Kernel release"},
+                  {"datacenter", "", "Datacenter"},
+                  {"cluster", "", "Cluster"},
+                  {"rack", "", "Rack"},
+                  {"owner", "", "Owner"},
+                  {"version", "", "Version of plimsolld"},
+                  {"first_seen", "", "First heartbeat or profile"},
+                  {"last_seen", "", "Last heartbeat or profile"},
+                  {"instances", "count", "Instances in the newest census"},
+                  {"cpu_quota", "CPUs", "CPU quota; of a machine the sum over its instances"},
+                  {"cpu_used", "CPUs", "CPUs busy over the census's interval"},
+                  {"missing_events", "", "Events that plimsolld knows and the machine cannot count"},
+                  {"refused", "count", "Profiles refused because their claims are implausible"},
+                  {"refused_why", "", "Reason of the newest refusal"},
+                  {"job", "", "With --by instance: the job"},
+                  {"instance", "", "With --by instance: the instance"},
+                  {"container", "", "With --by instance: the container"},
+                  {"weight", "weight", "With --by instance: its CPU weight"},
+                  {"seen", "", "With --by instance: time of the census"}},
+      .examples = {{"plimsoll machines --server ADDR", "all machines"},
+                   {"plimsoll machines --data DIR --by instance --json", "all instances, for a script"}},
+      .orders = {{"machines/revoke",
+                  "--revoke",
+                  "Revoke this machine's access: its token and its certificate are refused from now on",
+                  {{"machine", ValueKind::kMachine, "The machine's ID", ""}}},
+                 {"machines/readmit",
+                  "--readmit",
+                  "Forget this machine's token and its revocation, so that it can enrol again",
+                  {{"machine", ValueKind::kMachine, "The machine's ID", ""}}}},
+      .answer = ask_profiles_and_fleet<parse_machines, machines>,
+  };
+}
+
+View jobs_view() {
+  return {
+      .name = "jobs",
+      .command = "jobs",
+      .summary = "List jobs: machines, instances, CPU quotas and use",
+      .parameters = {at_spec("Show what ran at this time: RFC 3339, or an age such as 1h"), limit_spec("20")},
+      .columns = {{"job", "", "Name"},
+                  {"machines", "count", "Machines with an instance of it"},
+                  {"instances", "count", "Instances"},
+                  {"cpu_quota", "CPUs", "Sum of its instances' quotas; absent: unlimited"},
+                  {"unlimited", "count", "Instances without a quota"},
+                  {"cpu_used", "CPUs", "CPUs busy with it"},
+                  {"cpu_used_share", "share", "Share of what all jobs use"}},
+      .examples = {{"plimsoll jobs --server ADDR", "what uses most CPU time"},
+                   {"plimsoll jobs --data DIR --limit 1000000 --csv", "all jobs"},
+                   {"plimsoll jobs --server ADDR --at 1h", "an hour ago"}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_jobs(question.parameters, question.now_ns);
+        const auto fleet = request ? LiveFleet::load(*request, sources.data_dir()) : propagate(request);
+        return fleet ? Result<Answer>(jobs(*request, *fleet)) : propagate(fleet);
+      },
+  };
+}
+
+std::vector<ColumnSpec> outcome_columns() {
+  std::vector<ColumnSpec> columns;
+  for (size_t outcome = 0; outcome < store::kDrawOutcomes; ++outcome) {
+    columns.push_back({std::string(store::name_of(static_cast<store::DrawOutcome>(outcome))), "count",
+                       "Drawn machines with this outcome"});
+  }
+  return columns;
+}
+
+View draws_view() {
+  return {
+      .name = "draws",
+      .command = "draws",
+      .summary = "List draws (random selections of machines), or explain one",
+      .details =
+          R"(Outcomes of a drawn machine:
+  answered   a profile came; of these:
+    partial    the profile covers less than the window
+    late       the profile came after it was due
+  pending    the profile is not due yet
+  withheld   too many machines of its job, rack or platform would have measured at once
+  unreached  the machine did not contact the server before the window
+  refused    the machine's own limits refused the assignment
+  failed     the machine reported a failure
+  vanished   the machine went offline
+  lost       no profile was received
+)",
+      .parameters = {{.name = "draw",
+                      .kind = ValueKind::kDraw,
+                      .help = "The draw to explain, as the list names it",
+                      .is_positional = true},
+                     {.name = "by",
+                      .kind = ValueKind::kChoice,
+                      .help = "With DRAW: a row per machine, or per stratum drawn from",
+                      .default_value = "machine",
+                      .choices = {"machine", "stratum"}},
+                     {"verify", ValueKind::kFlag,
+                      "With DRAW: repeat the draw from its seed, and fail if other machines come out", "no"},
+                     limit_spec("20")},
+      .columns = joined_columns(
+          {{{"draw", "", "ID"},
+            {"made", "", "When the draw was made"},
+            {"window_start", "", "When measuring starts"},
+            {"window", "ns", "How long a machine measures"},
+            {"events", "", "Events collected; default: the daemon's choice"},
+            {"machines", "count", "Machines drawn from"},
+            {"expected", "count", "Expected number of drawn machines"},
+            {"drawn", "count", "Drawn machines"},
+            {"machine", "", "With DRAW: the drawn machine"},
+            {"stratum", "", "With DRAW: the stratum"},
+            {"inclusion_probability", "share", "With DRAW: the machine's probability of being drawn"},
+            {"outcome", "", "With DRAW: what became of it"},
+            {"detail", "", "With DRAW: more about the outcome"},
+            {"assigned_at", "", "With DRAW: when the machine got the assignment"},
+            {"answered_at", "", "With DRAW: when its profile came"},
+            {"observed", "ns", "With DRAW: how long the machine measured"}},
+           outcome_columns()}),
+      .examples = {{"plimsoll draws --server ADDR", "the newest"},
+                   {"plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z", "which machines, and what came"},
+                   {"plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --by stratum", "by stratum"},
+                   {"plimsoll draws --data DIR fleet-2026-11-23T06:00:00Z --verify",
+                    "prove that the draw was random"}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_draws(question.parameters, question.now_ns);
+        const auto known = request ? KnownDraws::load(*request, sources.data_dir(), sources.draw_again())
+                                   : propagate(request);
+        return known ? Result<Answer>(draws(*request, *known)) : propagate(known);
+      },
+  };
+}
+
+View collection_view() {
+  return {
+      .name = "collection",
+      .command = "collection",
+      .summary = "Pause, resume and inspect collection (kill switch)",
+      .details =
+          R"(Events, versions and platforms that fail too often are stopped automatically and tried again step by step
+(draw.stop_percent in the server's configuration).
+)",
+      .parameters = {},
+      .columns = {{"stopped", "", "everything, or a kind: event set, daemon version, platform"},
+                  {"which", "", "Which of that kind"},
+                  {"measured", "", "What is still measured"},
+                  {"by", "", "hand or failures"},
+                  {"since", "", "When it was stopped"},
+                  {"next", "", "When more is tried again"},
+                  {"reason", "", "Why"}},
+      .examples = {{"plimsoll collection --server ADDR", "what is stopped, and why"},
+                   {"plimsoll collection --server ADDR --stop \"latency of search\"", "stop everything"},
+                   {"plimsoll collection --server ADDR --resume", "collect again"}},
+      .effort = Effort::kShort,
+      .orders = {{"collection/stop",
+                  "--stop",
+                  "Stop all collection from each machine's next heartbeat on, until --resume",
+                  {{"reason", ValueKind::kText, "Shown to everybody who asks why nothing is collected", ""}}},
+                 {"collection/resume", "--resume", "Resume what was stopped, by hand or by failures"}},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_collection(question.parameters, question.now_ns);
+        const auto stops = request ? load_stops(sources.data_dir()) : propagate(request);
+        return stops ? Result<Answer>(collection(*stops)) : propagate(stops);
+      },
+  };
+}
+
+View measure_view() {
+  return {
+      .name = "collection/measure",
+      .command = "measure",
+      .summary = "Profile chosen machines on demand",
+      .details =
+          R"(Picks up to --max-machines matching machines at random and profiles them in the next free slot, within the limits
+of the configuration ([draw]). See the results with --where draw=ID; other queries leave them out.
+)",
+      .parameters = {{"job", ValueKind::kJob, "Machines that run this job", "", true},
+                     {"machine", ValueKind::kMachine, "This machine", "", true},
+                     {"for", ValueKind::kDuration, "How long to measure, at most 10m", "30s"},
+                     {"max_machines", ValueKind::kCount, "Machines to measure at most, chosen at random",
+                      "10"},
+                     {"events", ValueKind::kEvents, "Events, instead of the configured ones", ""},
+                     {"rate", ValueKind::kCount, "Samples per second and CPU, instead of the configured rate",
+                      ""}},
+      .examples = {{"plimsoll measure --server ADDR --job web --for 30s", "a job"},
+                   {"plimsoll measure --server ADDR --machine m17 --events cycles,llc-misses --rate 499",
+                    "one machine, with other events"}},
+      .audience = Audience::kOperators,
+      .effort = Effort::kShort,
+  };
+}
+
+View audit_view() {
+  return {
+      .name = "audit",
+      .command = "audit",
+      .summary = "Show who asked for what, and whether it was granted",
+      .details =
+          "Requests of people, orders, enrolled machines, and what daemons were refused; kept for 90 days.\n",
+      .parameters = {{"since", ValueKind::kTime, "Start: RFC 3339, or an age such as 1h", ""},
+                     limit_spec("50")},
+      .columns = {{"time", "", "Of the last of these requests"},
+                  {"count", "requests", "Requests within a minute that differ in their time only"},
+                  {"who", "", "The caller"},
+                  {"from", "", "The caller's address"},
+                  {"request", "", "Method, path and parameters"},
+                  {"status", "", "HTTP status"},
+                  {"answer", "", "granted, or why it was refused"}},
+      .examples = {{"plimsoll audit --server ADDR --since 1h", "the last hour"}},
+      .audience = Audience::kOperators,
+      .effort = Effort::kShort,
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_audit(question.parameters, question.now_ns);
+        const Status written = request ? sources.write_audit_log() : propagate(request);
+        return written ? as_answer(audit(*request, sources.data_dir())) : propagate(written);
+      },
+  };
+}
+
+View observations_view() {
+  return {
+      .name = "observations",
+      .command = "",
+      .summary = "Show the performance of each instance on each machine, as wsmeter takes it",
+      .parameters = joined({filter_specs(),
+                            {ratio_spec("ipc", "The ratio of two events that stands for performance"),
+                             limit_spec("1000000")}}),
+      .columns = {{"job", "", "Job"},
+                  {"machine", "", "Machine"},
+                  {"rack", "", "Rack"},
+                  {"platform", "", "Hardware generation"},
+                  {"instance", "", "Instance"},
+                  {"performance", "{ratio}", "The ratio"},
+                  {"performance_margin", "{ratio}", "Half the width of its 95 % confidence interval"},
+                  {"margin_kind", "", "What the margin covers, or why there is none"},
+                  {"denominator", "{unit}", "Value of the event below the line"},
+                  {"quota_cpus", "CPUs", "CPU quota in the newest census"}},
+      .answer = ask_profiles_and_fleet<parse_observations, observations>,
+  };
+}
+
+View measured_pairs_view() {
+  return {
+      .name = "measured-pairs",
+      .command = "",
+      .summary =
+          "Show what each job costs on each platform and how much of it runs there, as assign takes it",
+      .parameters = filter_specs(),
+      .columns = {{"job", "", "Job"},
+                  {"platform", "", "Hardware generation"},
+                  {"cpi", "cycles/instructions", "Cycles per instruction"},
+                  {"margin", "cycles/instructions", "Half the width of its 95 % confidence interval"},
+                  {"margin_kind", "", "What the margin covers, or why there is none"},
+                  {"load", "count/s", "Instructions per second on all machines of the platform"},
+                  {"machines", "count", "Machines measured"}},
+      .answer = ask_profiles_and_fleet<parse_measured_pairs, measured_pairs>,
+  };
+}
+
+}  // namespace
+
+std::vector<View> fleet_views() {
+  return {compare_view(),    coverage_view(), machines_view(), jobs_view(),         draws_view(),
+          collection_view(), measure_view(),  audit_view(),    observations_view(), measured_pairs_view()};
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,13 @@
+// Views about machines, jobs, draws and the server itself, and orders.
+#pragma once
+
+#include <vector>
+
+#include "query/registry/view.h"
+
+namespace plimsoll::query {
+
+// compare, coverage, machines, jobs, draws, collection, collection/measure, audit, observations, measured-pairs
+std::vector<View> fleet_views();
+
+}  // namespace plimsoll::query

@@ -1,0 +1,392 @@
+#include "query/registry/profile_views.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "query/export/export.h"
+#include "query/registry/answers.h"
+#include "query/registry/common_parameters.h"
+#include "query/snapshot/dimension.h"
+#include "query/sql/sql.h"
+#include "query/views/callers.h"
+#include "query/views/diff.h"
+#include "query/views/flame.h"
+#include "query/views/series.h"
+#include "query/views/shared.h"
+#include "query/views/stability.h"
+#include "query/views/top.h"
+
+namespace plimsoll::query {
+namespace {
+
+// self or total, and its share of the selection's sum.
+std::vector<ColumnSpec> part_columns(const std::string& part, const std::string& meaning) {
+  const ColumnSpec share{part + "_share", "share", "The same as a share of the selection's sum"};
+  return joined_columns({{{part, "{unit}", meaning}}, estimate_columns(share, part + "_margin_kind")});
+}
+
+std::vector<ColumnSpec> ratio_columns() {
+  const ColumnSpec ratio{"ratio", "{ratio}", "With --ratio: the one event over the other"};
+  return joined_columns({estimate_columns(ratio, "margin_kind"),
+                         {{"numerator", "{unit}", "With --ratio: self of the event above the line"},
+                          {"denominator", "{unit}", "With --ratio: self of the event below the line"},
+                          {"machines", "count", "With --ratio: machines with samples, each once per draw"}}});
+}
+
+std::vector<ColumnSpec> side_by_side_columns() {
+  const ColumnSpec share{"{event}_share", "share",
+                         "With --compare-event: the same as a share of the event's sum"};
+  const ColumnSpec ratio{"{event}/{event}", "{ratio}", "With --compare-event: that event over the first"};
+  return joined_columns({{{"{event}", "{unit}", "With --compare-event: self of each event"}},
+                         estimate_columns(share, "{event}_margin_kind"),
+                         estimate_columns(ratio)});
+}
+
+std::string dimensions_text() {
+  size_t width = 0;
+  for (const Dimension& dimension : dimensions()) {
+    width = std::max(width, dimension.name.size());
+  }
+  std::string text = "Dimensions (for --by and --where):\n";
+  for (const Dimension& dimension : dimensions()) {
+    text += fmt::format("  {:<{}}  {}\n", dimension.name, width, dimension.meaning);
+  }
+  return text;
+}
+
+View top_view() {
+  return {
+      .name = "top",
+      .command = "top",
+      .summary = "Show what is hot: self and total by any dimensions",
+      .details = dimensions_text(),
+      .parameters = joined(
+          {selection_specs(),
+           {ratio_spec(
+                "", "Show the ratio of two events (instructions/cycles), or ipc, cpi, exact-ipc, exact-cpi"),
+            {"compare_event", ValueKind::kEvent,
+             "Show another event next to --event, and its ratio to it, over profiles with both", "", true},
+            by_spec("function"),
+            limit_spec("20"),
+            margins_spec()}}),
+      .columns = joined_columns({{dimension_columns()},
+                                 part_columns("self", "Of samples taken in the row itself"),
+                                 part_columns("total", "Of samples taken in the row or in what it called"),
+                                 ratio_columns(),
+                                 side_by_side_columns()}),
+      .examples = {{"plimsoll top --data DIR", "the hot functions"},
+                   {"plimsoll top --data DIR --by app", "by application"},
+                   {"plimsoll top --data DIR --where app=gzip --by function,file", "of one application"},
+                   {"plimsoll top --data DIR --ratio ipc --by job", "instructions per cycle, with margins"},
+                   {"plimsoll top --data DIR --event instructions --compare-event cache-misses",
+                    "two events next to each other"},
+                   {"plimsoll top --server ADDR --since 1h --where 'function=~^sqlite3' --by binary --json",
+                    "from a server, for a script"}},
+      .answer = ask_profiles<parse_top, top>,
+  };
+}
+
+std::vector<ParameterSpec> neighbour_specs() {
+  return joined(
+      {{{.name = "function",
+         .kind = ValueKind::kFunction,
+         .help = "The function's name as top shows it, or ~REGEX for all functions whose names match",
+         .is_positional = true},
+        {"of", ValueKind::kPredicate,
+         "Instead of FUNCTION: all functions that a filter matches, such as binary=libz.so.1", ""}},
+       selection_specs(),
+       {limit_spec("20"), margins_spec()}});
+}
+
+std::vector<ColumnSpec> neighbour_columns(const std::string& name, const std::string& meaning) {
+  return joined_columns(
+      {{{name, "", meaning}}, part_columns("total", "Time of the function through this neighbour")});
+}
+
+constexpr const char* kNeighbourDetails =
+    R"(Shares are of the function's total (with all that it calls) and add up to 100 %. Of a recursive function, callers
+are those of its outermost frame and callees those of its innermost.
+)";
+
+View callers_view() {
+  return {
+      .name = "callers",
+      .command = "callers",
+      .summary = "Show who calls a function, and how much of its time each caller causes",
+      .details = kNeighbourDetails,
+      .parameters = neighbour_specs(),
+      .columns = neighbour_columns("caller", "The calling function"),
+      .examples = {{"plimsoll callers --data DIR '~^__memcpy'", "who copies memory"},
+                   {"plimsoll callers --data DIR --of binary=libz.so.1", "who compresses"}},
+      .answer = ask_profiles<parse_callers, callers>,
+  };
+}
+
+View callees_view() {
+  return {
+      .name = "callees",
+      .command = "callees",
+      .summary = "Show what a function calls, and how much of its time goes there",
+      .details = kNeighbourDetails,
+      .parameters = neighbour_specs(),
+      .columns = neighbour_columns("callee", "The called function; [self]: the function's own code"),
+      .examples = {{"plimsoll callees --data DIR parse --where job=search", "where parsing spends its time"}},
+      .answer = ask_profiles<parse_callees, callers>,
+  };
+}
+
+std::vector<ColumnSpec> diff_columns(const std::string& part, const std::string& measure) {
+  const ColumnSpec change{fmt::format("{}_{}_change", part, measure), "{measure}", "New minus base"};
+  return joined_columns(
+      {{{fmt::format("base_{}_{}", part, measure), "{measure}", "Of the base side"},
+        {fmt::format("new_{}_{}", part, measure), "{measure}", "Of the new side"}},
+       estimate_columns(change),
+       {{part + "_p", "p", "Probability that at least one row compared changes this much by chance"},
+        {part + "_verdict", "", "more, less, may be chance, or cannot tell"}}});
+}
+
+View diff_view() {
+  return {
+      .name = "diff",
+      .command = "diff",
+      .summary = "Show what changed between two selections, and whether by more than chance",
+      .parameters = joined(
+          {{event_spec()},
+           filter_specs(),
+           side_specs(),
+           {measure_spec("Compare shares of the whole, or rates per machine and second"),
+            by_spec("function"),
+            limit_spec("20"),
+            {"candidates", ValueKind::kCount,
+             "Test only the N largest rows of both sides together; a smaller N detects smaller changes",
+             "100"},
+            margins_spec()}}),
+      .columns = joined_columns({{dimension_columns()},
+                                 diff_columns("self", "share"),
+                                 diff_columns("total", "share"),
+                                 diff_columns("self", "rate"),
+                                 diff_columns("total", "rate")}),
+      .examples = {{"plimsoll diff --data DIR --since 1h --earlier 1d", "the last hour against a day before"},
+                   {"plimsoll diff --data DIR --base-where revision=41 --new-where revision=42",
+                    "two revisions"},
+                   {"plimsoll diff --data DIR --base-until 2026-11-21T12:00:00Z --new-since "
+                    "2026-11-21T12:00:00Z --measure rate",
+                    "before and after a moment"}},
+      .answer = ask_profiles<parse_diff, diff>,
+  };
+}
+
+View series_view() {
+  const auto part = [](const std::string& name, const std::string& measure) {
+    return estimate_columns({fmt::format("{}_{}", name, measure), "{measure}", "In this step of time"});
+  };
+  return {
+      .name = "series",
+      .command = "series",
+      .summary = "Show how the largest rows change over time",
+      .parameters = joined({selection_specs(),
+                            {{"bucket", ValueKind::kDuration,
+                              "Length of a step of time (default: a few dozen steps in all)", ""},
+                             measure_spec("Show shares of the whole, or rates per machine and second"),
+                             by_spec("function"),
+                             limit_spec("5", "Rows to follow: the largest overall")}}),
+      .columns =
+          joined_columns({{{"time", "", "Start of the step"},
+                           {"machines", "count", "Machines with profiles in the step, each once per draw"},
+                           dimension_columns()},
+                          part("self", "share"),
+                          part("total", "share"),
+                          part("self", "rate"),
+                          part("total", "rate")}),
+      .examples = {{"plimsoll series --data DIR --since 1d --bucket 1h", "the hottest functions by the hour"},
+                   {"plimsoll series --data DIR --by job --measure rate", "what each job takes of a machine"},
+                   {"plimsoll series --data DIR --by platform --measure rate --csv", "for a plot"}},
+      .answer = ask_profiles<parse_series, series>,
+  };
+}
+
+View stability_view() {
+  return {
+      .name = "stability",
+      .command = "stability",
+      .summary = "Show whether a repeated measurement would give the same profile, and what would help",
+      .details =
+          R"(Verdicts: stable; noisy: chance alone exceeds --tolerance (measure more machines or a longer time, as the table
+says); moved: the halves differ by more than chance, and more machines will not help; too few machines.
+)",
+      .parameters = joined(
+          {selection_specs(),
+           {by_spec("function"),
+            {"top", ValueKind::kCount, "Distances are over the N largest rows of either half", "20"},
+            {"tolerance", ValueKind::kNumber,
+             "Manhattan distance to tolerate, from 0 to 2; 0.1: a twentieth of the time is spent elsewhere",
+             "0.1"},
+            {"permutations", ValueKind::kCount, "Permutations of machines for the null distribution",
+             "1000"}}}),
+      .columns = joined_columns(
+          {{{"comparison", "", "Halves of the machines, or of the time"},
+            {"verdict", "", "stable, noisy, moved, too few machines, or one half is empty"},
+            {"distance", "distance", "Manhattan distance between the halves"},
+            {"distance_by_chance", "distance", "Mean distance of halves by random permutation of machines"},
+            {"distance_p", "p", "Share of permutations at least as far apart"},
+            {"noise", "distance", "Distance that sampling alone explains"},
+            {"more_machines", "count", "Machines needed for a stable profile"},
+            {"times_as_long", "times", "Or how many times longer to measure"},
+            {"entropy_change", "bits", "Difference of the halves' entropies"},
+            {"entropy_change_by_chance", "bits", "The same by random permutation of machines"},
+            {"entropy_change_p", "p", "Share of permutations with as large a difference"},
+            {"first_machines", "count", "Machines in the first half"},
+            {"second_machines", "count", "Machines in the second half"}},
+           estimate_columns({"entropy", "bits", "Entropy of the whole profile"}, "entropy_margin_kind")}),
+      .examples = {{"plimsoll stability --data DIR --since 1d", "of the last day"},
+                   {"plimsoll stability --data DIR --where job=search --by function --tolerance 0.05",
+                    "of one job, with a smaller tolerance"}},
+      .answer = ask_profiles<parse_stability, stability>,
+  };
+}
+
+View shared_view() {
+  return {
+      .name = "shared",
+      .command = "shared",
+      .summary = "Find code that is small in every job but large fleet-wide",
+      .details = "The owner of a single job would not look at this code; all jobs together pay for it.\n",
+      .parameters = joined({selection_specs(),
+                            {by_spec("function", "The code: function, file, binary, ..."),
+                             {"across", ValueKind::kDimension, "Who runs it: job, app, machine, ...", "job"},
+                             {.name = "part",
+                              .kind = ValueKind::kChoice,
+                              .help = "Count the code itself, or also what it calls",
+                              .default_value = "self",
+                              .choices = {"self", "total"}},
+                             {"max_share", ValueKind::kShare,
+                              "Leave out code that surely takes a larger share than this of one job", "5%"},
+                             limit_spec("20"),
+                             margins_spec()}}),
+      .columns =
+          joined_columns({{dimension_columns()},
+                          part_columns("self", "Of samples taken in the code itself"),
+                          part_columns("total", "Of samples taken in the code or in what it called"),
+                          {{"spread_over", "count", "Jobs (or whatever --across says) that run the code"},
+                           {"largest_part", "share", "Share of the code's cost that its largest user has"},
+                           {"largest_part_in", "", "Which job that is"},
+                           {"highest_share", "share", "Highest share of one job's own cost"},
+                           {"highest_share_in", "", "Which job that is"}}}),
+      .examples = {{"plimsoll shared --data DIR", "functions"},
+                   {"plimsoll shared --data DIR --by binary --max-share 20%", "libraries"},
+                   {"plimsoll shared --data DIR --part total --where binary=libprotobuf.so.32",
+                    "entry points of one library"}},
+      .answer = ask_profiles<parse_shared, shared>,
+  };
+}
+
+View flame_view() {
+  return {
+      .name = "flame",
+      .command = "flame",
+      .summary = "Merge all stacks into one tree, outermost function first (flame graph)",
+      .parameters = joined({selection_specs(),
+                            {{"min_share", ValueKind::kShare,
+                              "Cut nodes with a smaller share (default: 0.5% as text, none otherwise)", ""},
+                             limit_spec("", "Nodes at most, the largest first"),
+                             margins_spec()}}),
+      .examples = {{"plimsoll flame --data DIR --where app=gzip", "a tree in the terminal"},
+                   {"plimsoll flame --data DIR --folded", "input of flamegraph.pl and other tools"}},
+      .answer_kind = AnswerKind::kFlame,
+      .answer = ask_profiles<parse_flame, flame>,
+  };
+}
+
+std::vector<ParameterSpec> export_specs() {
+  std::vector<ParameterSpec> specs = selection_specs();
+  specs.front().is_repeatable = true;
+  return specs;
+}
+
+// `write` gives the bytes of a file.
+template <auto write>
+Result<FileAnswer> exported(const ExportRequest& request, const Snapshot& snapshot) {
+  auto bytes = write(request, snapshot);
+  return bytes ? Result<FileAnswer>(FileAnswer{*std::move(bytes)}) : propagate(bytes);
+}
+
+View export_pprof_view() {
+  return {
+      .name = "export/pprof",
+      .command = "",
+      .summary = "Write samples in pprof's format, gzipped; one sample type for each event",
+      .parameters = export_specs(),
+      .answer_kind = AnswerKind::kFile,
+      .answer = ask_profiles<parse_export, exported<export_pprof>>,
+  };
+}
+
+View export_gperftools_view() {
+  return {
+      .name = "export/gperftools",
+      .command = "",
+      .summary = "Write samples of one event as gperftools' symbolized CPU profile",
+      .parameters = export_specs(),
+      .answer_kind = AnswerKind::kFile,
+      .answer = ask_profiles<parse_export, exported<export_gperftools>>,
+  };
+}
+
+std::string tables_text() {
+  std::string tables =
+      "Tables, what a row of each is, and its columns (SELECT * FROM columns says what they mean):\n";
+  for (const SqlTable& table : sql_tables()) {
+    tables += fmt::format("  {}: {}\n    {}\n", table.name, table.row_is, fmt::join(table.columns, ", "));
+  }
+  return tables +
+         R"(function, linkage_name, file, line and binary are those of the leaf; value is in the event's unit, for the whole
+fleet. Comparisons of a column with constants (=, IN, <, >, LIKE, GLOB) make a statement fast.
+)";
+}
+
+View sql_view() {
+  return {
+      .name = "sql",
+      .command = "sql",
+      .summary = "Answer a SELECT over samples, totals, events and machines, in SQLite's SQL",
+      .details = tables_text(),
+      .parameters = {{.name = "q",
+                      .kind = ValueKind::kStatement,
+                      .help = "The statement; read from standard input if it is missing",
+                      .is_positional = true}},
+      .examples =
+          {{R"(plimsoll sql --data DIR "SELECT job, sum(value) FROM samples WHERE event = 'cycles' GROUP BY job")",
+            "a sum by job"},
+           {R"(plimsoll sql --data DIR --csv "SELECT function, sum(value) AS self FROM samples
+                 WHERE event = 'cycles' AND app LIKE 'gz%' AND from_time >= '2026-11-21T06'
+                 GROUP BY function ORDER BY self DESC LIMIT 10")",
+            "hot functions of some programs"},
+           {R"(plimsoll sql --data DIR "SELECT machine, event, sum(value), sum(lost) FROM totals GROUP BY 1, 2")",
+            "lost samples by machine"}},
+      .effort = Effort::kUnbounded,
+      .answer_kind = AnswerKind::kSql,
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        auto request = parse_sql(question.parameters, question.now_ns);
+        if (!request) {
+          return propagate(request);
+        }
+        request->limits.is_abandoned = question.is_abandoned;
+        const auto snapshot = sources.snapshot();
+        return snapshot ? as_answer(sql(*request, **snapshot,
+                                        [&sources] { return LiveFleet::load(sources.data_dir()); }))
+                        : propagate(snapshot);
+      },
+  };
+}
+
+}  // namespace
+
+std::vector<View> profile_views() {
+  return {top_view(),          callers_view(),           callees_view(), diff_view(),
+          series_view(),       stability_view(),         shared_view(),  flame_view(),
+          export_pprof_view(), export_gperftools_view(), sql_view()};
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,13 @@
+// Views whose answers come from the rows of profiles alone.
+#pragma once
+
+#include <vector>
+
+#include "query/registry/view.h"
+
+namespace plimsoll::query {
+
+// top, callers, callees, diff, series, stability, shared, flame, export/pprof, export/gperftools, sql
+std::vector<View> profile_views();
+
+}  // namespace plimsoll::query

@@ -1,0 +1,135 @@
+#include "query/registry/view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "query/registry/fleet_views.h"
+#include "query/registry/profile_views.h"
+
+namespace plimsoll::query {
+namespace {
+
+// For people: what to do with profiles comes first, then comparisons, then the fleet.
+std::vector<View> all_views() {
+  std::vector<View> views = profile_views();
+  std::ranges::move(fleet_views(), std::back_inserter(views));
+  return views;
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return text;
+}
+
+}  // namespace
+
+std::span<const View> views() {
+  static const std::vector<View> all = all_views();
+  return all;
+}
+
+const View* find_view(std::string_view name) {
+  const auto view = std::ranges::find(views(), name, &View::name);
+  return view == views().end() ? nullptr : &*view;
+}
+
+std::string flag_of(const ParameterSpec& parameter) {
+  if (parameter.is_positional) {
+    return upper(parameter.name);
+  }
+  std::string flag = parameter.name;
+  std::ranges::replace(flag, '_', '-');
+  const bool denies = parameter.kind == ValueKind::kFlag && parameter.default_value == "yes";
+  return (denies ? "--no-" : "--") + flag;
+}
+
+std::string placeholder_of(const ParameterSpec& parameter) {
+  switch (parameter.kind) {
+    case ValueKind::kText:
+      return upper(parameter.name);
+    case ValueKind::kEvent:
+      return "EVENT";
+    case ValueKind::kEvents:
+      return "EVENT,...";
+    case ValueKind::kRatio:
+      return "RATIO";
+    case ValueKind::kDimension:
+      return "DIM";
+    case ValueKind::kDimensions:
+      return "DIM,...";
+    case ValueKind::kPredicate:
+      return "PREDICATE";
+    case ValueKind::kRegex:
+      return "REGEX";
+    case ValueKind::kTime:
+      return "TIME";
+    case ValueKind::kDuration:
+      return "DURATION";
+    case ValueKind::kCount:
+    case ValueKind::kNumber:
+      return "N";
+    case ValueKind::kShare:
+      return "SHARE";
+    case ValueKind::kChoice:
+      return fmt::format("{}", fmt::join(parameter.choices, "|"));
+    case ValueKind::kFlag:
+      return "";
+    case ValueKind::kFunction:
+      return "FUNCTION";
+    case ValueKind::kJob:
+      return "JOB";
+    case ValueKind::kMachine:
+      return "MACHINE";
+    case ValueKind::kDraw:
+      return "DRAW";
+    case ValueKind::kStatement:
+      return "SELECT";
+  }
+  return "";
+}
+
+std::string help_of(const ParameterSpec& parameter) {
+  std::string help = parameter.help;
+  help += parameter.is_repeatable ? "; may be repeated" : "";
+  const bool says_default = !parameter.default_value.empty() && parameter.kind != ValueKind::kFlag;
+  return says_default ? fmt::format("{} (default: {})", help, parameter.default_value) : help;
+}
+
+std::string body_of(const Answer& answer) {
+  return std::visit(
+      [](const auto& given) {
+        if constexpr (requires { given.bytes; }) {
+          return given.bytes;
+        } else {
+          return to_json(given);
+        }
+      },
+      answer);
+}
+
+std::string_view content_type_of(AnswerKind kind) {
+  return kind == AnswerKind::kFile ? "application/octet-stream" : "application/json";
+}
+
+Result<Answer> answer_from(const View& view, std::string body) {
+  const auto as_answer = [](auto given) {
+    return given ? Result<Answer>(*std::move(given)) : propagate(given);
+  };
+  switch (view.answer_kind) {
+    case AnswerKind::kTable:
+      return as_answer(from_json(body));
+    case AnswerKind::kFlame:
+      return as_answer(flame_from_json(body));
+    case AnswerKind::kSql:
+      return as_answer(sql_answer_from_json(body));
+    case AnswerKind::kFile:
+      return FileAnswer{std::move(body)};
+  }
+  return fail(ErrorCode::kInvalid, "{} answers with something unknown", view.name);
+}
+
+}  // namespace plimsoll::query

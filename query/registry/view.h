@@ -1,0 +1,147 @@
+// The registry of views: each question that people and programs can ask, described once. The subcommands of plimsoll, the routes of the
+// server, its OpenAPI document, shell completion and docs/views.md are made from these descriptions; none of them has a list of its own.
+//
+// A new view is a function in query/views and an entry in profile_views.cc, fleet_views.cc or orders.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "query/selection/parameters.h"
+#include "query/snapshot/snapshot.h"
+#include "query/sql/answer.h"
+#include "query/table/table.h"
+#include "query/views/draws.h"
+#include "query/views/flame.h"
+
+namespace plimsoll::query {
+
+// What a parameter's text is. Says how help writes it, what completes it, and its type in OpenAPI.
+enum class ValueKind {
+  kText,
+  kEvent,
+  kEvents,  // with commas between
+  kRatio,
+  kDimension,
+  kDimensions,  // with commas between
+  kPredicate,
+  kRegex,
+  kTime,
+  kDuration,
+  kCount,
+  kNumber,
+  kShare,
+  kChoice,  // one of ParameterSpec::choices
+  kFlag,    // yes or no
+  kFunction,
+  kJob,
+  kMachine,
+  kDraw,
+  kStatement,
+};
+
+struct ParameterSpec {
+  std::string name;  // in a URL's query: "base_where"
+  ValueKind kind = ValueKind::kText;
+  std::string help = {};           // one sentence, without its default
+  std::string default_value = {};  // as it would be written; empty: none, or `help` says it
+  bool is_repeatable = false;
+  bool is_positional = false;  // on a command line
+  std::vector<std::string> choices = {};
+};
+
+// "--base-where"; of a flag whose default is yes "--no-margins"; of a positional one its name in capitals.
+std::string flag_of(const ParameterSpec& parameter);
+// "PREDICATE"; empty for a flag.
+std::string placeholder_of(const ParameterSpec& parameter);
+// Its help, and its default.
+std::string help_of(const ParameterSpec& parameter);
+
+struct ColumnSpec {
+  std::string
+      name;  // "{dimension}" stands for a column of each dimension asked for, "{event}" for an event's name
+  std::string unit;  // as Table has it; "{unit}": the event's, "{ratio}": the ratio's; empty: text
+  std::string meaning;
+};
+
+// Changes something: a POST, which a view's command has as a flag.
+struct OrderSpec {
+  std::string path;  // below /api/v1/
+  std::string flag;  // of the command: "--stop"
+  std::string help;
+  std::vector<ParameterSpec> parameters = {};  // one, which is the flag's value, or none
+};
+
+// Who may ask.
+enum class Audience { kReaders, kOperators };
+
+// How long an answer may take: a fraction of a second, seconds, or all the time there is.
+enum class Effort { kShort, kLong, kUnbounded };
+
+// Another tool's file.
+struct FileAnswer {
+  std::string bytes;
+};
+using Answer = std::variant<Table, Flame, SqlAnswer, FileAnswer>;
+enum class AnswerKind { kTable, kFlame, kSql, kFile };  // in the order of Answer
+
+// What is asked.
+struct Question {
+  Parameters parameters;
+  int64_t now_ns = 0;                            // wall clock
+  std::function<bool()> is_abandoned = nullptr;  // whether the client has gone; empty: not known
+};
+
+// Where answers come from. A view takes what it needs.
+class ViewSources {
+ public:
+  virtual ~ViewSources() = default;
+  virtual Result<std::shared_ptr<const Snapshot>> snapshot() = 0;
+  virtual const std::string& data_dir() const = 0;
+  // Repeats a draw (scheduler::draw_again(), which query must not know).
+  virtual KnownDraws::DrawAgain draw_again() const = 0;
+  // Brings what the audit log has in memory to its file.
+  virtual Status write_audit_log() { return {}; }
+};
+
+struct Example {
+  std::string command;  // after "plimsoll top --data DIR", or after "plimsoll top"
+  std::string meaning;
+};
+
+struct View {
+  std::string name;     // the path below /api/v1/: "top", "export/pprof"
+  std::string command;  // of plimsoll; empty: another command takes it (wsmeter, assign, export)
+  std::string summary;  // the question it answers, in one line
+  std::string details = {};
+  std::vector<ParameterSpec> parameters = {};
+  std::vector<ColumnSpec> columns = {};  // of a table
+  std::vector<Example> examples = {};    // whole command lines
+  Audience audience = Audience::kReaders;
+  Effort effort = Effort::kLong;
+  AnswerKind answer_kind = AnswerKind::kTable;
+  std::vector<OrderSpec> orders = {};
+  // Empty: the view is an order itself, which a server alone takes, by POST to its path.
+  std::function<Result<Answer>(const Question& question, ViewSources& sources)> answer = nullptr;
+};
+
+// All views, in the order of --help. Made at the first call; lives as long as the program.
+std::span<const View> views();
+
+// Null: there is none of that name.
+const View* find_view(std::string_view name);
+
+// As the server sends it, and what its Content-Type is.
+std::string body_of(const Answer& answer);
+std::string_view content_type_of(AnswerKind kind);
+// The inverse, for the answer of a server to `view`.
+Result<Answer> answer_from(const View& view, std::string body);
+
+}  // namespace plimsoll::query

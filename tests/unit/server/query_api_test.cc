@@ -1,0 +1,90 @@
+// The server's routes against the registry of views.
+#include "server/query_api.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "query/registry/view.h"
+#include "query/snapshot/snapshot.h"
+#include "server/measuring_order.h"
+#include "store/ingest.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::server::query_api_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class QueryApi : public ::testing::Test {
+ protected:
+  QueryApi() : made_(*store::Ingest::open(folder_ / "data")), snapshots_(folder_ / "data") {
+    routes_ = query_routes(snapshots_, [this] {
+      ++log_writes_;
+      return Status();
+    });
+  }
+  const http::Route* route_of(const std::string& path) const {
+    const auto route = std::ranges::find(routes_, path, &http::Route::path);
+    return route == routes_.end() ? nullptr : &*route;
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+  std::unique_ptr<store::Ingest> made_;
+  query::SnapshotCache snapshots_;
+  std::vector<http::Route> routes_;
+  int log_writes_ = 0;
+};
+
+TEST_F(QueryApi, HasARouteForEachViewThatAnswers) {
+  for (const query::View& view : query::views()) {
+    const http::Route* const route = route_of("/api/v1/" + view.name);
+    EXPECT_EQ(route != nullptr, view.answer != nullptr) << view.name;
+    if (route == nullptr) {
+      continue;
+    }
+    http::Request request;
+    request.query = {{"0123456789", "x"}};
+    const http::Response refused = route->handle(request);
+    EXPECT_EQ(refused.status, 400) << view.name;
+    for (const query::ParameterSpec& parameter : view.parameters) {
+      EXPECT_THAT(refused.body, HasSubstr(parameter.name)) << view.name;
+    }
+  }
+}
+
+TEST_F(QueryApi, PermitsOperatorsAloneWhatIsForThem) {
+  EXPECT_EQ(route_of("/api/v1/top")->right, http::Right::kRead);
+  EXPECT_EQ(route_of("/api/v1/audit")->right, http::Right::kOrder);
+}
+
+TEST_F(QueryApi, AnswersStatementsInTheBackground) {
+  EXPECT_EQ(route_of("/api/v1/sql")->threads, http::Threads::kBackground);
+  EXPECT_EQ(route_of("/api/v1/top")->threads, http::Threads::kLong);
+}
+
+TEST_F(QueryApi, WritesTheAuditLogBeforeItIsShown) {
+  static_cast<void>(route_of("/api/v1/audit")->handle(http::Request()));
+  EXPECT_EQ(log_writes_, 1);
+}
+
+TEST_F(QueryApi, ServesItsDescription) {
+  const http::Response response = route_of("/api/v1/openapi.json")->handle(http::Request());
+  ASSERT_EQ(response.status, 200);
+  EXPECT_EQ(nlohmann::json::parse(response.body)["info"]["title"], "Plimsoll");
+}
+
+// Orders are not views; their parameters are read elsewhere.
+TEST(MeasuringOrders, TakeTheParametersThatTheRegistryDescribes) {
+  const auto refused = parse_measuring_order({{"0123456789", "x"}}, {}, "ann");
+  ASSERT_FALSE(refused);
+  for (const query::ParameterSpec& parameter : query::find_view("collection/measure")->parameters) {
+    EXPECT_THAT(refused.error().hint, HasSubstr(parameter.name));
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll::server::query_api_test
