@@ -27,7 +27,7 @@ struct TableOptions {
 Result<query::Table> ask_table(std::string_view view, const TableOptions& options);
 
 // How an answer is printed.
-enum class AnswerForm { kText, kJson, kCsv, kFolded };
+enum class AnswerForm { kText, kJson, kCsv, kFolded, kSvg, kHtml };
 
 // An order given by a flag of a view's command.
 struct GivenOrder {

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "cli/views/flags.h"
 
@@ -39,16 +41,33 @@ void add_orders(CLI::App& command, const query::View& view, std::optional<GivenO
   }
 }
 
+struct FormFlag {
+  const char* flag;
+  AnswerForm form;
+  const char* help;
+};
+
+constexpr FormFlag kJsonFlag{"--json", AnswerForm::kJson, "Print one JSON document"};
+constexpr std::array kTableForms{kJsonFlag, FormFlag{"--csv", AnswerForm::kCsv, "Print CSV"}};
+constexpr std::array kFlameForms{
+    kJsonFlag,
+    FormFlag{"--folded", AnswerForm::kFolded,
+             "Print a line per stack, \"main;parse;lex 12\", as flame graph tools read it"},
+    FormFlag{"--svg", AnswerForm::kSvg, "Print a picture (SVG) for a report or a ticket"},
+    FormFlag{"--html", AnswerForm::kHtml, "Print a page (HTML) to zoom and search in; it loads nothing"}};
+
 void add_answer_forms(CLI::App& command, query::AnswerKind kind, AnswerForm& form) {
-  const auto add = [&](const char* flag, AnswerForm of_flag, const char* help) {
-    return command.add_flag_callback(flag, [&form, of_flag] { form = of_flag; }, help);
-  };
-  auto* json = add("--json", AnswerForm::kJson, "Print one JSON document");
-  auto* other = kind == query::AnswerKind::kFlame
-                    ? add("--folded", AnswerForm::kFolded,
-                          "Print a line per stack, \"main;parse;lex 12\", as flame graph tools read it")
-                    : add("--csv", AnswerForm::kCsv, "Print CSV");
-  json->excludes(other);
+  const std::span<const FormFlag> forms = kind == query::AnswerKind::kFlame
+                                              ? std::span<const FormFlag>(kFlameForms)
+                                              : std::span<const FormFlag>(kTableForms);
+  std::vector<CLI::Option*> flags;
+  for (const FormFlag& one : forms) {
+    flags.push_back(
+        command.add_flag_callback(one.flag, [&form, of_flag = one.form] { form = of_flag; }, one.help));
+    for (size_t before = 0; before + 1 < flags.size(); ++before) {
+      flags.back()->excludes(flags[before]);
+    }
+  }
 }
 
 std::string footer_of(const query::View& view) {

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
+#include "query/views/flame_picture.h"
 #include "scheduler/assignments/draw_method.h"
 
 namespace plimsoll::cli {
@@ -45,13 +46,31 @@ bool has(const query::Parameters& parameters, std::string_view name) {
   return std::ranges::any_of(parameters, [name](const auto& parameter) { return parameter.first == name; });
 }
 
+// What is smaller cannot be seen in a form; null: nothing is cut.
+const char* min_share_of(AnswerForm form) {
+  switch (form) {
+    case AnswerForm::kText:
+      return "0.5%";
+    case AnswerForm::kSvg:
+      return "0.03%";  // a third of a pixel of 1,200
+    case AnswerForm::kHtml:
+      return "0.005%";  // zoomed in ten times, say
+    case AnswerForm::kJson:
+    case AnswerForm::kCsv:
+    case AnswerForm::kFolded:
+      break;
+  }
+  return nullptr;
+}
+
 // What a form needs that the command line did not say.
 Result<query::Parameters> completed(const ViewOptions& options) {
   query::Parameters parameters = options.parameters;
   switch (options.view->answer_kind) {
     case query::AnswerKind::kFlame:
-      if (options.form == AnswerForm::kText && !has(parameters, "min_share")) {
-        parameters.emplace_back("min_share", "0.5%");
+      if (const char* const share = min_share_of(options.form);
+          share != nullptr && !has(parameters, "min_share")) {
+        parameters.emplace_back("min_share", share);
       }
       if (options.form == AnswerForm::kFolded) {
         parameters.emplace_back("margins", "no");  // the form has no place for them
@@ -77,10 +96,25 @@ Status print_answer(const query::Table& table, AnswerForm form) {
   return print(table, table_form(form));
 }
 
+Result<std::string> in_form(const query::Flame& flame, AnswerForm form) {
+  switch (form) {
+    case AnswerForm::kFolded:
+      return query::to_folded(flame);
+    case AnswerForm::kJson:
+      return query::to_json(flame);
+    case AnswerForm::kSvg:
+      return query::to_svg(flame);
+    case AnswerForm::kHtml:
+      return query::to_html(flame);
+    case AnswerForm::kText:
+    case AnswerForm::kCsv:
+      break;
+  }
+  return query::to_text(flame, style_of_output());
+}
+
 Status print_answer(const query::Flame& flame, AnswerForm form) {
-  const auto text = form == AnswerForm::kFolded ? query::to_folded(flame)
-                    : form == AnswerForm::kJson ? Result<std::string>(query::to_json(flame))
-                                                : query::to_text(flame, style_of_output());
+  const auto text = in_form(flame, form);
   return text ? write_output("-", *text) : propagate(text);
 }
 

@@ -168,7 +168,7 @@ TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {
   EXPECT_EQ(ask({{"draw", "fleet-1"}}).error().code, ErrorCode::kNotFound);
   keep(draw("fleet-1", kStartNs));
   const auto misspelt = ask({{"draw", "fleet-2"}});
-  EXPECT_EQ(misspelt.error().field, "id");
+  EXPECT_EQ(misspelt.error().field, "draw");
   EXPECT_EQ(misspelt.error().hint, "did you mean fleet-1?");
   EXPECT_EQ(ask({{"by", "stratum"}}).error().field, "by");
   EXPECT_EQ(ask({{"draw", "fleet-1"}, {"by", "weather"}}).error().field, "by");
