@@ -1,6 +1,10 @@
 #include "store/sqlite/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "base/log.h"
 #include "store/sqlite/memory_allowance.h"
@@ -33,6 +37,52 @@ std::unexpected<Error> failure_of(sqlite3* connection, int code, std::string_vie
   const char* const file = ::sqlite3_db_filename(connection, "main");
   return fail(code_of(code), "{} in {}: {}", what, file == nullptr ? "a database" : file,
               ::sqlite3_errmsg(connection));
+}
+
+// How to open a file, for sqlite3_open_v2().
+struct OpenPlan {
+  std::string name;
+  int flags = SQLITE_OPEN_NOMUTEX;
+  const char* vfs = nullptr;
+  const char* pragmas = "PRAGMA query_only=ON;";
+};
+
+// A name as a URI: what has a meaning there is escaped.
+std::string uri_of(const std::string& path, std::string_view query) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", static_cast<unsigned char>(c))
+                                            : std::string(1, c);
+  }
+  return fmt::format("{}?{}", uri, query);
+}
+
+bool may_write_beside(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return ::faccessat(AT_FDCWD, folder.empty() ? "." : folder.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+// A reader of a database in WAL mode needs write access to its shared-memory file, hence no SQLITE_OPEN_READONLY; query_only keeps
+// it from changing anything. Where the folder cannot be written SQLite finds its way if both files are there; they are while a process
+// has the database open. Where they are not this is a copy that nothing changes, and no locks are needed.
+OpenPlan plan_for_reading(const std::string& path) {
+  std::error_code error;
+  const bool has_shared_memory = std::filesystem::exists(path + "-shm", error);
+  const auto wal_bytes = std::filesystem::file_size(path + "-wal", error);
+  const bool has_wal = !error;
+  if (may_write_beside(path) || (has_shared_memory && has_wal)) {
+    return {.name = path, .flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX};
+  }
+  if (!has_wal || wal_bytes == 0) {
+    return {.name = uri_of(path, "immutable=1"),
+            .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX};
+  }
+  // What was committed last stands in the WAL alone. In exclusive mode SQLite keeps its index in the process's own memory, and by
+  // "unix-none" takes no locks, for which it would have to write.
+  return {.name = path,
+          .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+          .vfs = "unix-none",
+          .pragmas = "PRAGMA locking_mode=EXCLUSIVE; PRAGMA query_only=ON;"};
 }
 
 }  // namespace
@@ -109,22 +159,21 @@ Status Statement::bind(int index, Bytes blob) {
 }
 
 Result<Database> Database::open(const std::string& path, OpenMode mode) {
-  const bool writes = mode == OpenMode::kReadWrite;
-  // A reader of a database in WAL mode needs write access to its shared-memory file, hence no SQLITE_OPEN_READONLY;
-  // query_only keeps it from changing anything.
-  const int flags = SQLITE_OPEN_READWRITE | (writes ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX;
+  const OpenPlan plan =
+      mode == OpenMode::kRead
+          ? plan_for_reading(path)
+          : OpenPlan{.name = path,
+                     .flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                     .pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"};
   MemoryAllowance::install();
   sqlite3* connection = nullptr;
-  const int code = ::sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
+  const int code = ::sqlite3_open_v2(plan.name.c_str(), &connection, plan.flags, plan.vfs);
   Database database(connection, path);
   if (code != SQLITE_OK) {
     return fail(code_of(code), "opening {}: {}", path, ::sqlite3_errmsg(connection));
   }
   ::sqlite3_busy_timeout(connection, kBusyTimeoutMs);
-  const auto prepared =
-      database.run(writes ? "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
-                          : "PRAGMA query_only=ON;");
-  if (!prepared) {
+  if (const auto prepared = database.run(plan.pragmas); !prepared) {
     return propagate(prepared);
   }
   return database;

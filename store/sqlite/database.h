@@ -46,7 +46,9 @@ class Statement {
 
 enum class OpenMode {
   kReadWrite,  // creates the file where it is missing; commits are on disk when they return (synchronous=FULL)
-  kRead,       // of a file that another process may be writing
+  // Of a file that another process may be writing. Where the folder cannot be written and nobody has the file open (a read-only
+  // copy), nothing is created beside it, and what an unfinished WAL holds is seen all the same.
+  kRead,
 };
 
 // A connection. One thread at a time.
