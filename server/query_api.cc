@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "base/time.h"
 #include "query/registry/openapi.h"
@@ -45,6 +46,23 @@ http::Threads threads_for(query::Effort effort) {
   return http::Threads::kLong;
 }
 
+// Why symbols are missing says which paths the server looked at and what it found there. A profile may name any path, so that its
+// sender, with a token of role read, would learn which files the server has.
+void withhold_reasons(query::Answer& answer) {
+  std::visit(
+      [](auto& given) {
+        if constexpr (requires { given.coverage.unsymbolized_by; }) {
+          for (query::UnsymbolizedBinary& binary : given.coverage.unsymbolized_by) {
+            if (!binary.reason.empty()) {
+              binary.reason =
+                  "the server has no complete symbols of this build; a token of role admin shows why";
+            }
+          }
+        }
+      },
+      answer);
+}
+
 http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sources) {
   http::Route route;
   route.method = "GET";
@@ -52,11 +70,14 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
   route.right = right_of(view.audience);
   route.threads = threads_for(view.effort);
   route.handle = [&view, sources = std::move(sources)](const http::Request& request) {
-    const auto answer = view.answer(
+    auto answer = view.answer(
         {.parameters = request.query, .now_ns = wall_now_ns(), .is_abandoned = request.client_has_gone},
         *sources);
     if (!answer) {
       return http::error_response(answer.error());
+    }
+    if (!http::permits(request.caller.role, http::Right::kOrder)) {
+      withhold_reasons(*answer);
     }
     http::Response response;
     response.content_type = query::content_type_of(view.answer_kind);
