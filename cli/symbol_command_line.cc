@@ -4,6 +4,7 @@
 #include <map>
 
 #include "symbolizer/process/child.h"
+#include "symbolizer/process/zygote.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -116,7 +117,9 @@ void add_symtab(CLI::App& app, SymbolOptions& options) {
       ->type_name("TABLE")
       ->required();
   // Started by this program itself, and by tests: what parses binaries for it.
-  symtab->add_subcommand("worker", "Make a symbol table as standard input says")->group("");
+  symtab->add_subcommand("worker", "Make a symbol table as standard input says")
+      ->group("")
+      ->add_flag("--zygote", options.as_zygote, "Make a process for each table that is asked for");
 }
 
 Status run_symtab(const CLI::App& symtab, const SymbolOptions& options) {
@@ -129,7 +132,7 @@ Status run_symtab(const CLI::App& symtab, const SymbolOptions& options) {
   if (symtab.got_subcommand("verify")) {
     return run_symtab_verify(options.verify);
   }
-  return symbolizer::run_table_child();
+  return options.as_zygote ? symbolizer::run_zygote() : symbolizer::run_table_child();
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ struct SymbolOptions {
   SymbolizeOptions symbolize;
   SymtabBuildOptions build;
   SymtabDumpOptions dump;
-  std::string verify;  // table
+  std::string verify;      // table
+  bool as_zygote = false;  // symtab worker
 };
 
 void add_symbol_commands(CLI::App& app, SymbolOptions& options);

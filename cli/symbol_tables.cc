@@ -36,8 +36,8 @@ std::function<void(uint64_t)> progress_of(const std::string& path) {
 
 }  // namespace
 
-std::vector<std::string> table_worker() {
-  return {"/proc/self/exe", "symtab", "worker"};
+symbolizer::TableWorker table_worker() {
+  return {.argv = {"/proc/self/exe", "symtab", "worker", "--zygote"}, .is_zygote = true};
 }
 
 Result<symbolizer::MadeTable> make_table(const TableSource& source) {
@@ -56,7 +56,7 @@ Result<symbolizer::MadeTable> make_table(const TableSource& source) {
   if (source.memory_mib != 0) {
     options.limits.memory_bytes = source.memory_mib << 20U;
   }
-  auto made = symbolizer::TableProcess(table_worker()).make(query, options);
+  auto made = symbolizer::TableProcess({{"/proc/self/exe", "symtab", "worker"}}).make(query, options);
   if (options.progress) {
     fmt::print(stderr, "\r\x1b[K");
   }

@@ -3,15 +3,14 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "symbolizer/process/table_process.h"
 
 namespace plimsoll::cli {
 
-// What starts the process that parses binaries: this program, as `plimsoll symtab worker`.
-std::vector<std::string> table_worker();
+// What starts the processes that parse many binaries: this program, as `plimsoll symtab worker`.
+symbolizer::TableWorker table_worker();
 
 // Of a file named by hand. What it refers to is looked for wherever the user may read, and in the debug folders.
 struct TableSource {

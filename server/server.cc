@@ -95,7 +95,7 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate
       }) {}
 
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
-                                              std::vector<std::string> table_worker) {
+                                              symbolizer::TableWorker table_worker) {
   if (config.data_dir.empty()) {
     return with_field(fail(ErrorCode::kInvalid, "no data directory is given"), "--data");
   }
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   return server;
 }
 
-Status Server::start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker) {
+Status Server::start_threads(const config::ServerConfig& config, symbolizer::TableWorker table_worker) {
   std::stop_source searches;
   const symbolizer::ProcessLimits limits{.memory_bytes =
                                              static_cast<uint64_t>(config.symbol_max_memory_bytes)};

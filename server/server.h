@@ -31,7 +31,7 @@ class Server {
  public:
   // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
   static Result<std::unique_ptr<Server>> start(const config::ServerConfig& config,
-                                               std::vector<std::string> table_worker);
+                                               symbolizer::TableWorker table_worker);
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -53,7 +53,7 @@ class Server {
          std::unique_ptr<scheduler::Brake> brake, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
-  Status start_threads(const config::ServerConfig& config, std::vector<std::string> table_worker);
+  Status start_threads(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   std::vector<http::Route> people_routes();
   // Whether rows and names came about lately.
   Status status();

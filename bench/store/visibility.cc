@@ -116,7 +116,8 @@ Status measure_visibility(const Flags& flags, Report& report) {
   config::ServerConfig config;
   config.data_dir = *folder / "data";
   config.listen = config.fleet_listen = "127.0.0.1:0";
-  const auto server = server::Server::start(config, {sibling_program("plimsoll"), "symtab", "worker"});
+  const auto server =
+      server::Server::start(config, {{sibling_program("plimsoll"), "symtab", "worker", "--zygote"}, true});
   if (!server) {
     return propagate(server);
   }

@@ -9,5 +9,7 @@ namespace plimsoll::bench {
 Status measure_building(const Flags& flags, Report& report);
 // Opening the table, and looking addresses up in it; beside llvm-gsymutil, llvm-symbolizer, eu-addr2line and addr2line.
 Status measure_look_ups(const Flags& flags, Report& report);
+// What a process that parses one binary costs, made by a zygote; beside a program that is started.
+Status measure_processes(const Flags& flags, Report& report);
 
 }  // namespace plimsoll::bench

@@ -6,10 +6,12 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 2> kParts{{
+const std::array<Part, 3> kParts{{
     {"build", "making the table of a large binary; beside llvm-gsymutil", measure_building},
     {"look-up", "opening it, and looking addresses up; beside GSYM, llvm-symbolizer, eu-addr2line, addr2line",
      measure_look_ups},
+    {"process", "the process that parses one binary, made by a zygote; beside starting the program",
+     measure_processes},
 }};
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,8 +15,8 @@
 #include <csignal>
 
 #include "base/time.h"
-#include "symbolizer/process/child.h"
 #include "symbolizer/process/messages.h"
+#include "symbolizer/process/spawn.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -25,37 +24,6 @@ namespace {
 // On a busy machine a process waits longer than it runs.
 constexpr int64_t kWallPerCpu = 4;
 constexpr int kTickMs = 500;
-// Above all those that a child has for a purpose, so that one can be put in the place of another.
-constexpr int kFirstFreeDescriptor = 10;
-
-// What a child is started with; the C interface needs them destroyed by hand.
-struct SpawnSettings {
-  posix_spawn_file_actions_t actions{};
-  posix_spawnattr_t attributes{};
-
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes, &signals);
-    ::sigaddset(&signals, SIGPIPE);
-    ::posix_spawnattr_setsigdefault(&attributes, &signals);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-};
-
-Result<UniqueFd> out_of_the_way(UniqueFd fd) {
-  UniqueFd moved(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFirstFreeDescriptor));
-  return moved.valid() ? Result<UniqueFd>(std::move(moved)) : fail_errno(errno, "duplicating a descriptor");
-}
-
 // In memory rather than a pipe: that could fill up, or break.
 Result<UniqueFd> request_file(const wire::TableRequest& request) {
   const std::string content = request.SerializeAsString();
@@ -90,27 +58,6 @@ Result<Pipe> make_pipe() {
   }
   pipe.writing = std::move(*writing);
   return pipe;
-}
-
-Result<pid_t> start(const std::vector<std::string>& argv, const UniqueFd& request, const UniqueFd& said,
-                    const UniqueFd& table) {
-  SpawnSettings settings;
-  ::posix_spawn_file_actions_adddup2(&settings.actions, request.get(), STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&settings.actions, said.get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&settings.actions, table.get(), kTableDescriptor);
-  // What a library says when it gives up is not for our users; what a sanitizer says is for us.
-  if (!kIsSanitized) {
-    ::posix_spawn_file_actions_addopen(&settings.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  }
-  std::vector<char*> arguments;
-  for (const std::string& argument : argv) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
-  pid_t pid = -1;
-  const int error_number = ::posix_spawn(&pid, argv[0].c_str(), &settings.actions, &settings.attributes,
-                                         arguments.data(), environ);
-  return error_number == 0 ? Result<pid_t>(pid) : fail_errno(error_number, "starting {}", argv[0]);
 }
 
 // Readable once its owner is told to stop.
@@ -254,15 +201,15 @@ Result<UniqueFd> unnamed_file(const std::string& folder) {
                     : fail_errno(errno, "creating a file for the symbol table in {}", folder);
 }
 
-Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::TableRequest& request,
-                           const UniqueFd& table, const ProcessLimits& limits,
+Result<ChildEnd> run_child(const StartChild& start, const wire::TableRequest& request, const UniqueFd& table,
+                           const ProcessLimits& limits,
                            const std::function<void(uint64_t opened_bytes)>& progress, std::stop_token stop) {
   const auto asked = request_file(request);
   auto pipe = make_pipe();
   if (!asked || !pipe) {
     return asked ? propagate(pipe) : propagate(asked);
   }
-  const auto pid = start(argv, *asked, pipe->writing, table);
+  const auto pid = start({*asked, pipe->writing, table});
   if (!pid) {
     return propagate(pid);
   }

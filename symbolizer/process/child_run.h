@@ -9,12 +9,12 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "proto/symbol_table.pb.h"
 #include "symbolizer/process/confinement.h"
+#include "symbolizer/process/zygote.h"
 
 namespace plimsoll::symbolizer {
 
@@ -29,10 +29,13 @@ struct ChildEnd {
 // A file without a name in that folder, open for reading and writing.
 Result<UniqueFd> unnamed_file(const std::string& folder);
 
+// Starts a process with those descriptors, a child of this one.
+using StartChild = std::function<Result<pid_t>(const ChildDescriptors&)>;
+
 // Starts it, gives it the request and the file for the table, listens, and waits for its end, which it brings about where the
 // child talks too much, takes too long or is to stop. Errors are those of starting it.
-Result<ChildEnd> run_child(const std::vector<std::string>& argv, const wire::TableRequest& request,
-                           const UniqueFd& table, const ProcessLimits& limits,
+Result<ChildEnd> run_child(const StartChild& start, const wire::TableRequest& request, const UniqueFd& table,
+                           const ProcessLimits& limits,
                            const std::function<void(uint64_t opened_bytes)>& progress, std::stop_token stop);
 
 }  // namespace plimsoll::symbolizer

@@ -3,11 +3,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstring>
+#include <mutex>
 
 #include "base/hex.h"
+#include "symbolizer/process/child.h"
 #include "symbolizer/process/child_run.h"
+#include "symbolizer/process/spawn.h"
+#include "symbolizer/process/zygote.h"
 
 namespace plimsoll::symbolizer {
 namespace {
@@ -122,7 +127,50 @@ Result<MappedTable> checked_table(const UniqueFd& file, const TableQuery& query,
   return MappedTable{std::move(*map), *table};
 }
 
+// After so many children, or one that came to a bad end, another zygote is started: its children have their code at the same addresses,
+// which no series of binaries is to find out.
+constexpr uint64_t kMostChildrenOfZygote = 1000;
+
 }  // namespace
+
+class TableStarter {
+ public:
+  explicit TableStarter(TableWorker worker) : worker_(std::move(worker)) {}
+
+  Result<pid_t> start(const ChildDescriptors& descriptors) {
+    if (!worker_.is_zygote) {
+      return spawn(worker_.argv, std::array{FileAt{descriptors.request.get(), STDIN_FILENO},
+                                            FileAt{descriptors.said.get(), STDOUT_FILENO},
+                                            FileAt{descriptors.table.get(), kTableDescriptor}});
+    }
+    const std::lock_guard lock(mutex_);
+    if (zygote_ && zygote_->children() < kMostChildrenOfZygote) {
+      if (auto child = zygote_->make_child(descriptors)) {
+        return child;
+      }
+    }
+    zygote_.reset();
+    auto started = Zygote::start(worker_.argv);
+    if (!started) {
+      return propagate(started);
+    }
+    zygote_.emplace(std::move(*started));
+    return zygote_->make_child(descriptors);
+  }
+
+  void note_bad_end() {
+    const std::lock_guard lock(mutex_);
+    zygote_.reset();
+  }
+
+ private:
+  const TableWorker worker_;
+  std::mutex mutex_;
+  std::optional<Zygote> zygote_;
+};
+
+TableProcess::TableProcess(TableWorker worker)
+    : starter_(std::make_shared<TableStarter>(std::move(worker))) {}
 
 Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions& options) const {
   const std::string subject = subject_of(query);
@@ -133,13 +181,15 @@ Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions&
   if (!file) {
     return propagate(file);
   }
-  auto end = run_child(argv_, request_for(query, options.limits), *file, options.limits, options.progress,
-                       options.stop);
+  auto end =
+      run_child([this](const ChildDescriptors& descriptors) { return starter_->start(descriptors); },
+                request_for(query, options.limits), *file, options.limits, options.progress, options.stop);
   if (!end) {
     return propagate(end, "reading the symbols of {}", subject);
   }
   const std::optional<wire::TableEvent>& last = end->last;
   if (end->cause != ChildEnd::Cause::kEnded || end->wait_status != 0 || !last) {
+    starter_->note_bad_end();
     return propagate(Status(failure_of(*end, options.limits)), "reading the symbols of {}", subject);
   }
   if (last->has_error()) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -39,11 +40,20 @@ struct MakeOptions {
   std::stop_token stop = {};  // ends the child at once; once it was requested, none starts
 };
 
+// The program that parses.
+struct TableWorker {
+  std::vector<std::string> argv;
+  bool is_zygote =
+      false;  // it stays, and makes a process of itself for each table (Zygote); else it is started for each
+};
+
+class TableStarter;
+
 // Any thread; as many at a time as there are callers.
 class TableProcess {
  public:
-  // What starts the child: plimsoll's `symtab worker` (run_table_child()).
-  explicit TableProcess(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  // What starts the child: plimsoll's `symtab worker` (run_table_child(), run_zygote()).
+  explicit TableProcess(TableWorker worker);
 
   // Waits for the child, which it ends after four times the CPU time that the files' size allows. The table is checked: whole,
   // and of the identity that was asked for. Errors name the file and what became of the child: kTooLarge where it went beyond a
@@ -52,7 +62,7 @@ class TableProcess {
   Result<MadeTable> make(const TableQuery& query, const MakeOptions& options) const;
 
  private:
-  std::vector<std::string> argv_;
+  std::shared_ptr<TableStarter> starter_;
 };
 
 }  // namespace plimsoll::symbolizer

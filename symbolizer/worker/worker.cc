@@ -129,8 +129,8 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
 Symbolizer::Symbolizer(SymbolLoader loader)
     : loader_(std::move(loader)), cache_(kMaxCachedBinaries, kMaxCachedBytes) {}
 
-Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roots,
-                                    std::vector<std::string> worker, LoadOptions options) {
+Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roots, TableWorker worker,
+                                    LoadOptions options) {
   auto tables = TableFolder::open(data_dir);
   return tables ? Result<Symbolizer>(SymbolLoader(std::move(roots), std::move(*tables),
                                                   TableProcess(std::move(worker)), std::move(options)))

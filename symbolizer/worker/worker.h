@@ -37,8 +37,8 @@ class Symbolizer {
   explicit Symbolizer(SymbolLoader loader);
   // With the symbol tables of that data directory, whose lock the caller holds; `worker`: what starts the process that makes
   // them (TableProcess).
-  static Result<Symbolizer> open(const std::string& data_dir, SymbolRoots roots,
-                                 std::vector<std::string> worker, LoadOptions options = {});
+  static Result<Symbolizer> open(const std::string& data_dir, SymbolRoots roots, TableWorker worker,
+                                 LoadOptions options = {});
 
   // One pass: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
   // of the files that a search depended on says that it may now end better, searches again, and then looks up all

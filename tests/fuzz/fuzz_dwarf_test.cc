@@ -52,7 +52,8 @@ class FuzzDwarf : public ::testing::TestWithParam<const char*> {
   // What comes of the file, which has a reason where it is no table.
   Result<MadeTable> make(const std::string& image) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << image;
-    const TableProcess process({built_file("plimsoll"), "symtab", "worker"});
+    const TableProcess process(
+        {.argv = {built_file("plimsoll"), "symtab", "worker", "--zygote"}, .is_zygote = true});
     const TableQuery query{.roots = {{folder_.path()}, {}}, .named = {.binary = path_}};
     return process.make(
         query, {.limits = {.memory_bytes = kMaxMemoryBytes, .cpu_seconds = 2}, .folder = folder_.path()});

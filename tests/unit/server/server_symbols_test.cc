@@ -35,7 +35,7 @@ class ServerSymbols : public BindingTest {
   std::unique_ptr<server::Server> start(const std::string& script) const {
     auto started = server::Server::start(
         config_,
-        {"/bin/sh", "-c", fmt::format("cd '{}' && echo $$ > started && {}", folder_.path(), script)});
+        {{"/bin/sh", "-c", fmt::format("cd '{}' && echo $$ > started && {}", folder_.path(), script)}});
     EXPECT_TRUE(started) << started.error().text();
     return std::move(*started);
   }

@@ -117,7 +117,7 @@ class KeptTables : public TableFolderTest {
  protected:
   // By somebody who cannot make another: what is found was kept.
   BinarySymbols load(const WantedBinary& wanted) {
-    SymbolLoader loader(roots_, *TableFolder::open(folder_.path()), TableProcess({"/nowhere/plimsoll"}));
+    SymbolLoader loader(roots_, *TableFolder::open(folder_.path()), TableProcess({{"/nowhere/plimsoll"}}));
     return loader.load(wanted).value();
   }
   WantedBinary wanted(std::string_view looked_at = {}) const {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +28,7 @@ TableQuery query_for(const std::string& binary) {
 
 // What comes of a child that does that instead of parsing.
 Error failure_of(const std::string& script, const ProcessLimits& limits = {}) {
-  const auto made = TableProcess({"/bin/sh", "-c", script}).make(query_for(kBinary), {.limits = limits});
+  const auto made = TableProcess({{"/bin/sh", "-c", script}}).make(query_for(kBinary), {.limits = limits});
   EXPECT_FALSE(made);
   return made ? Error() : made.error();
 }
@@ -115,14 +116,15 @@ TEST(TableProcess, AChildIsEndedWhenItsParentIsToldToStop) {
       stop.request_stop();
     }
   };
-  const auto made = TableProcess({"/bin/sh", "-c", script})
+  const auto made = TableProcess({{"/bin/sh", "-c", script}})
                         .make(query_for(kBinary), {.progress = stop_once_it_runs, .stop = stop.get_token()});
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(made.error().text(), HasSubstr("was stopped"));
   EXPECT_EQ(::kill(std::stoi(*read_file(pid_file, 100)), 0), -1) << "it is gone";
   // Nor is another one started.
-  const auto none = TableProcess({"/nowhere/plimsoll"}).make(query_for(kBinary), {.stop = stop.get_token()});
+  const auto none =
+      TableProcess({{"/nowhere/plimsoll"}}).make(query_for(kBinary), {.stop = stop.get_token()});
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().text(), HasSubstr("not read any more"));
 }
@@ -149,9 +151,80 @@ TEST(TableProcess, ATableOverItsSizeIsRefused) {
 }
 
 TEST(TableProcess, AProgramThatCannotBeStartedIsNamed) {
-  const auto made = TableProcess({"/nowhere/plimsoll"}).make(query_for(kBinary), {});
+  const auto made = TableProcess({{"/nowhere/plimsoll"}}).make(query_for(kBinary), {});
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().text(), AllOf(HasSubstr("/nowhere/plimsoll"), HasSubstr(kBinary)));
+}
+
+// A zygote that adds its process number to the file when it is started.
+TableWorker noted_zygote(const std::string& starts) {
+  const std::string script =
+      fmt::format("echo $$ >> '{}'; exec '{}' symtab worker --zygote", starts, built_file("plimsoll"));
+  return {.argv = {"/bin/sh", "-c", script}, .is_zygote = true};
+}
+
+int64_t lines_of(const std::string& path) {
+  return std::ranges::count(*read_file(path, 1 << 20), '\n');
+}
+
+TEST(Zygote, MakesTheTablesOfManyBinariesAndABadOneCostsItsOwnAlone) {
+#ifdef PLIMSOLL_WITHOUT_SYSTEM_CALL_FILTER
+  GTEST_SKIP() << "builds with sanitizers have no limit of memory";
+#endif
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string starts = folder / "starts";
+  const TableProcess process(noted_zygote(starts));
+  constexpr int kBinaries = 100;
+  constexpr int kHostile = 50;
+  for (int i = 0; i < kBinaries; ++i) {
+    const std::string& path = i == kHostile ? built_file("plimsoll") : kBinary;
+    const auto made = process.make(query_for(path), {.limits = {.memory_bytes = uint64_t{48} << 20}});
+    ASSERT_EQ(made.has_value(), i != kHostile) << i;
+    if (made) {
+      EXPECT_TRUE(made->mapped && made->mapped->table.verify());
+    } else {
+      EXPECT_THAT(made.error().text(), AllOf(HasSubstr("bin/plimsoll"), HasSubstr("48 MiB")));
+    }
+  }
+  EXPECT_EQ(lines_of(starts), 2) << "one, and another after the bad end";
+}
+
+TEST(Zygote, OneThatIsGoneIsReplaced) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string starts = folder / "starts";
+  const TableProcess process(noted_zygote(starts));
+  ASSERT_TRUE(process.make(query_for(kBinary), {}));
+  ASSERT_EQ(::kill(std::stoi(*read_file(starts, 100)), SIGKILL), 0);
+  EXPECT_TRUE(process.make(query_for(kBinary), {}));
+  EXPECT_EQ(lines_of(starts), 2);
+}
+
+TEST(Zygote, OneThatCannotBeUsedIsSaid) {
+  const auto none =
+      TableProcess({.argv = {"/nowhere/plimsoll"}, .is_zygote = true}).make(query_for(kBinary), {});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().text(), HasSubstr("/nowhere/plimsoll"));
+  const auto other = TableProcess({.argv = {"/bin/true"}, .is_zygote = true}).make(query_for(kBinary), {});
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().text(), HasSubstr("is gone"));
+}
+
+TEST(Zygote, ItsChildrenMakeTheSameTablesAsAProgramThatIsStarted) {
+  const auto by_zygote = table_process().make(query_for(kBinary), {});
+  const auto by_program =
+      TableProcess({{built_file("plimsoll"), "symtab", "worker"}}).make(query_for(kBinary), {});
+  ASSERT_TRUE(by_zygote && by_program);
+  EXPECT_TRUE(std::ranges::equal(by_zygote->mapped->map.bytes(), by_program->mapped->map.bytes()));
+}
+
+TEST(Zygote, EndsWithItsOwner) {
+  const plimsoll::testing::TemporaryDirectory folder;
+  const std::string starts = folder / "starts";
+  {
+    const TableProcess process(noted_zygote(starts));
+    ASSERT_TRUE(process.make(query_for(kBinary), {}));
+  }
+  EXPECT_EQ(::kill(std::stoi(*read_file(starts, 100)), 0), -1) << "it is gone";
 }
 
 TEST(Messages, AreTakenOneByOneAsTheyArrive) {

@@ -12,7 +12,7 @@
 namespace plimsoll::symbolizer {
 
 inline TableProcess table_process() {
-  return TableProcess({built_file("plimsoll"), "symtab", "worker"});
+  return TableProcess({.argv = {built_file("plimsoll"), "symtab", "worker", "--zygote"}, .is_zygote = true});
 }
 
 // A loader with the tables of that folder.

@@ -84,7 +84,7 @@ TEST_F(WorkerTest, OnceToldToStopItLooksUpOnlyWhatTakesNoSearch) {
   add_kernel_symbols(profile, {"schedule"});
   ingest(profile);
   const std::stop_source stop;
-  Symbolizer symbolizer = *Symbolizer::open(folder_ / "data", {{built_file()}}, {"/nowhere/plimsoll"},
+  Symbolizer symbolizer = *Symbolizer::open(folder_ / "data", {{built_file()}}, {{"/nowhere/plimsoll"}},
                                             {.stop = stop.get_token()});
   stop.request_stop();
   EXPECT_EQ(bind(symbolizer).locations, 1);
