@@ -7,6 +7,7 @@
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
+//   building      the profile that is becoming rows (store/building_mark.h)
 //   reserve       room for orders on a full disk (store/disk_reserve.h)
 //   segments/     rows (store/rows)
 //   symtab/       symbol tables by build (symbolizer/worker)
@@ -35,6 +36,7 @@ class DataDirectory {
   std::string live_path() const { return path_ + "/live.db"; }
   std::string draws_path() const { return path_ + "/draws.db"; }
   std::string access_path() const { return path_ + "/access.db"; }
+  std::string building_path() const { return path_ + "/building"; }
   std::string reserve_path() const { return path_ + "/reserve"; }
   std::string segments_path() const { return path_ + "/segments"; }
 

@@ -10,6 +10,7 @@
 #include "base/hex.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/trial_process.h"
 #include "store/catalogue/segment_table.h"
 #include "store/frames/bindings.h"
 #include "store/rows/row_builder.h"
@@ -21,6 +22,9 @@ namespace {
 
 // That a profile may throw while it is built.
 constexpr int kMostTimes = 2;
+// Of the trial of one profile, which takes a second at most. It is no reason to set a profile aside, but keeps a start from waiting for
+// one that takes forever.
+constexpr uint32_t kTrialCpuSeconds = 60;
 
 // A batch becomes one segment and one transaction; it ends when either bound is reached.
 constexpr uint64_t kMaxBatchProfiles = 256;
@@ -78,29 +82,53 @@ Status keep_machine(sqlite::Database& database, const std::string& machine_id, s
 
 }  // namespace
 
-Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
+Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const IngestOptions& options) {
   auto directory = DataDirectory::open_for_writing(data_dir);
   if (!directory) {
     return propagate(directory);
   }
-  auto archive = Archive::open(directory->archive_path(), sqlite::OpenMode::kReadWrite);
+  auto mark = BuildingMark::open(directory->building_path());
+  if (!mark) {
+    return propagate(mark);
+  }
+  EndedAt ended_at{mark->left(), std::nullopt};
+  if (ended_at.sequence != 0) {
+    log_info("the process before this one ended while it built profile number {}, which is tried alone first",
+             ended_at.sequence);
+    ended_at.why_set_aside = why_it_ends_processes(*directory, *mark, options);
+  }
+  auto opened = open_files(std::move(*directory), std::move(*mark));
+  if (!opened) {
+    return propagate(opened);
+  }
+  (*opened)->mark_.set(0);
+  (*opened)->ended_at_ = std::move(ended_at);
+  if (auto removed = (*opened)->remove_orphans(); !removed) {
+    return propagate(removed);
+  }
+  return opened;
+}
+
+Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, BuildingMark mark) {
+  auto archive = Archive::open(directory.archive_path(), sqlite::OpenMode::kReadWrite);
   if (!archive) {
     return propagate(archive);
   }
-  auto accepted = Archive::open(directory->archive_path(), sqlite::OpenMode::kRead);
+  auto accepted = Archive::open(directory.archive_path(), sqlite::OpenMode::kRead);
   if (!accepted) {
     return propagate(accepted);
   }
-  auto catalogue = Catalogue::open(directory->catalogue_path(), sqlite::OpenMode::kReadWrite);
+  auto catalogue = Catalogue::open(directory.catalogue_path(), sqlite::OpenMode::kReadWrite);
   if (!catalogue) {
     return propagate(catalogue);
   }
-  auto machines = LiveMachines::open(directory->live_path(), sqlite::OpenMode::kReadWrite);
+  auto machines = LiveMachines::open(directory.live_path(), sqlite::OpenMode::kReadWrite);
   if (!machines) {
     return propagate(machines);
   }
-  std::unique_ptr<Ingest> ingest(new Ingest(std::move(*directory), std::move(*archive), std::move(*accepted),
-                                            std::move(*catalogue), std::move(*machines)));
+  std::unique_ptr<Ingest> ingest(new Ingest(std::move(directory), std::move(mark), std::move(*archive),
+                                            std::move(*accepted), std::move(*catalogue),
+                                            std::move(*machines)));
   const auto last_built = ingest->catalogue_.database().integer(
       "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
       "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
@@ -109,10 +137,59 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir) {
     return propagate(last_built);
   }
   ingest->last_built_ = *last_built;
-  if (auto removed = ingest->remove_orphans(); !removed) {
-    return propagate(removed);
-  }
   return ingest;
+}
+
+// In a fork of this process, which opens the files by itself: no connection is open yet. All that it takes is its own, and goes with it.
+std::optional<std::string> Ingest::why_it_ends_processes(DataDirectory& directory, BuildingMark& mark,
+                                                         const IngestOptions& options) {
+  std::unique_ptr<Ingest> ingest;
+  const int64_t sequence = mark.left();
+  const auto load = [&] {
+    auto opened = open_files(std::move(directory), std::move(mark));
+    if (opened && (*opened)->load_dictionaries()) {
+      ingest = std::move(*opened);
+    }
+  };
+  const auto build = [&] {
+    if (ingest != nullptr) {
+      ingest->build_without_keeping(sequence);
+    }
+  };
+  const auto killed = dies_alone(load, build, {options.trial_memory_bytes, kTrialCpuSeconds});
+  if (!killed) {
+    log_warning("it is not known whether profile number {} was to blame: {}", sequence,
+                killed.error().text());
+    return std::nullopt;
+  }
+  return *killed
+             ? std::optional("a process ended while it was built, and so did one that did nothing else: " +
+                             **killed)
+             : std::nullopt;
+}
+
+Status Ingest::load_dictionaries() {
+  auto loaded = DictionaryWriter::open(catalogue_.database());
+  if (!loaded) {
+    return propagate(loaded);
+  }
+  dictionaries_ = std::make_unique<DictionaryWriter>(std::move(*loaded));
+  return {};
+}
+
+// All that build_batch() does with it, but for the disk.
+void Ingest::build_without_keeping(int64_t sequence) {
+  const auto archived = accepted_->next_after(sequence - 1);
+  const auto transaction = sqlite::Transaction::begin(catalogue_.database());
+  if (sequence <= last_built_ || !archived || !*archived || (*archived)->sequence != sequence ||
+      !transaction) {
+    return;
+  }
+  std::vector<Row> rows;
+  BuildReport report;
+  if (build_profile(**archived, rows, report)) {
+    encode_rows(std::move(rows));
+  }
 }
 
 Status Ingest::remove_orphans() {
@@ -169,15 +246,14 @@ Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits
 Result<BuildReport> Ingest::build_pending() {
   const std::lock_guard lock(catalogue_mutex_);
   if (dictionaries_ == nullptr) {
-    auto loaded = DictionaryWriter::open(catalogue_.database());
-    if (!loaded) {
+    if (auto loaded = load_dictionaries(); !loaded) {
       return propagate(loaded);
     }
-    dictionaries_ = std::make_unique<DictionaryWriter>(std::move(*loaded));
   }
   const int64_t last_built_before = last_built_;
   std::string segment_path;
   auto report = build_without_exceptions(segment_path);
+  mark_.set(0);
   if (!report) {
     // Nothing was committed: memory must forget what the database has rolled back.
     dictionaries_.reset();
@@ -210,8 +286,9 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
     return propagate(transaction);
   }
   // Where one made trouble the others before it may have taken the memory: they go first, by themselves.
-  const uint64_t most_profiles =
-      trouble_.times > 0 && last_built_ < trouble_.sequence ? 1 : kMaxBatchProfiles;
+  // Where a process ended, one by one shows which it was if it comes to that again.
+  const int64_t one_by_one = std::max(trouble_.sequence, ended_at_.sequence);
+  const uint64_t most_profiles = last_built_ < one_by_one ? 1 : kMaxBatchProfiles;
   while (report.profiles + report.unbuildable < most_profiles && rows.size() < kMaxBatchRows) {
     auto next = accepted_->next_after(last_built_);
     if (!next) {
@@ -250,7 +327,11 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   if (trouble_.sequence == archived.sequence && trouble_.times >= kMostTimes) {
     return set_aside(Error{ErrorCode::kTooLarge, "it failed twice: " + trouble_.what, {}, {}});
   }
+  if (ended_at_.sequence == archived.sequence && ended_at_.why_set_aside) {
+    return set_aside(Error{ErrorCode::kTooLarge, *ended_at_.why_set_aside, {}, {}});
+  }
   building_ = archived.sequence;
+  mark_.set(building_);
   if (on_building) {
     on_building(archived);
   }
@@ -280,6 +361,14 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   return {};
 }
 
+std::string Ingest::encode_rows(std::vector<Row> rows) {
+  const std::vector<WorkloadEntry>& workloads = dictionaries_->entries().workloads;
+  for (size_t id = order_.workloads(); id < workloads.size(); ++id) {
+    order_.add_workload(workloads[id].job);
+  }
+  return encode_segment(std::move(rows), order_);
+}
+
 Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
   if (rows.empty()) {
     return {};
@@ -293,11 +382,7 @@ Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
     segment.from_ns = std::min(segment.from_ns, origin.from_ns);
     segment.to_ns = std::max(segment.to_ns, origin.to_ns);
   }
-  const std::vector<WorkloadEntry>& workloads = dictionaries_->entries().workloads;
-  for (size_t id = order_.workloads(); id < workloads.size(); ++id) {
-    order_.add_workload(workloads[id].job);
-  }
-  const std::string content = encode_segment(std::move(rows), order_);
+  const std::string content = encode_rows(std::move(rows));
   segment.bytes = content.size();
   segment_path = directory_.segments_path() + "/" + segment.file;
   if (auto written = write_file_durably(segment_path, as_bytes(content)); !written) {

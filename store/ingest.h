@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
+#include "store/building_mark.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
 #include "store/live/live_machines.h"
@@ -41,9 +42,16 @@ struct BuildReport {
   uint64_t unbuildable = 0;  // profiles set aside with a reason (table `unbuildable`)
 };
 
+struct IngestOptions {
+  // For the rows of one profile, where they are tried. As parsed it has 1 GiB at most (proto/parse_cost.h).
+  uint64_t trial_memory_bytes = uint64_t{4} << 30;
+};
+
 class Ingest {
  public:
-  static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir);
+  // Where the process before this one ended while it built a profile, that one is tried alone, in a process of its own: it is set aside if
+  // it takes that one down too, and is not to blame otherwise. Before any thread is made: it forks.
+  static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir, const IngestOptions& options = {});
 
   // Any thread. `check`, where given, sees the decoded profile before it is stored, and can refuse it.
   using Check = std::function<Status(const wire::RawProfile& profile)>;
@@ -85,21 +93,29 @@ class Ingest {
   const DataDirectory& directory() const { return directory_; }
 
  private:
-  Ingest(DataDirectory directory, std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted,
-         Catalogue catalogue, LiveMachines machines)
+  Ingest(DataDirectory directory, BuildingMark mark, std::unique_ptr<Archive> archive,
+         std::unique_ptr<Archive> accepted, Catalogue catalogue, LiveMachines machines)
       : directory_(std::move(directory)),
+        mark_(std::move(mark)),
         archive_(std::move(archive)),
         accepted_(std::move(accepted)),
         machines_(std::move(machines)),
         catalogue_(std::move(catalogue)) {}
 
+  static Result<std::unique_ptr<Ingest>> open_files(DataDirectory directory, BuildingMark mark);
+  static std::optional<std::string> why_it_ends_processes(DataDirectory& directory, BuildingMark& mark,
+                                                          const IngestOptions& options);
+  Status load_dictionaries();
+  void build_without_keeping(int64_t sequence);
   Status remove_orphans();
   Result<BuildReport> build_without_exceptions(std::string& segment_path);
   Result<BuildReport> build_batch(std::string& segment_path);
   Status build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report);
+  std::string encode_rows(std::vector<Row> rows);
   Status write_segment(std::vector<Row> rows, std::string& segment_path);
 
   DataDirectory directory_;
+  BuildingMark mark_;  // protected by catalogue_mutex_
   std::unique_ptr<Archive> archive_;
   // The same, for reading: building rows does not wait for the disk that profiles are being accepted to.
   std::unique_ptr<Archive> accepted_;
@@ -119,8 +135,14 @@ class Ingest {
     int times = 0;
     std::string what;
   };
+  // The profile at which the process before this one ended; likewise.
+  struct EndedAt {
+    int64_t sequence = 0;
+    std::optional<std::string> why_set_aside;  // nothing: it was not to blame
+  };
   int64_t building_ = 0;
   Trouble trouble_;
+  EndedAt ended_at_;
 };
 
 }  // namespace plimsoll::store

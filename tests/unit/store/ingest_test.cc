@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -627,6 +630,106 @@ TEST_F(IngestTest, AProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreBuilt)
   EXPECT_EQ(failures, 2);
   EXPECT_EQ(builds_of_second, 2);
   EXPECT_EQ(number("SELECT count(*) FROM unbuildable WHERE reason LIKE '%failed twice%bad_alloc%'"), 1);
+}
+
+// A process that accepts three profiles, and ends by that signal while it builds the second.
+class EndedWhileBuilding : public IngestTest {
+ protected:
+  void end_by(int signal_number) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto ingest = open();
+      for (uint64_t seed = 1; seed <= 3; ++seed) {
+        auto profile = make_profile({.seed = seed});
+        if (seed == 2) {
+          add_large_kernel(profile);
+        }
+        static_cast<void>(accept(*ingest, profile).has_value());
+      }
+      ingest->on_building = [=](const ArchivedProfile& profile) {
+        if (profile.id == profile_id(2)) {
+          std::signal(signal_number, SIG_DFL);
+          std::raise(signal_number);
+        }
+      };
+      static_cast<void>(ingest->build_pending().has_value());
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal_number) << status;
+  }
+
+  // With 24 MiB of names, in one piece.
+  static void add_large_kernel(wire::RawProfile& profile) {
+    wire::Binary kernel;
+    kernel.set_identity_kind(wire::GNU_BUILD_ID);
+    kernel.set_identity("kernel");
+    kernel.set_path("[kernel]");
+    plimsoll::testing::add_sample(profile, kernel, wire::KERNEL, 0x1000, 1);
+    wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
+    image.set_binary(static_cast<uint32_t>(profile.binaries_size() - 1));
+    std::string names;
+    for (int i = 0; i < 6'000; ++i) {
+      image.add_offset_delta(0x100);
+      names += std::string(4'000, 'x') + '\0';
+    }
+    image.set_names(names);
+  }
+
+  // Until nothing is pending.
+  static BuildReport build_all(Ingest& ingest) {
+    BuildReport all;
+    for (BuildReport report = build(ingest); report.profiles + report.unbuildable > 0;
+         report = build(ingest)) {
+      all.profiles += report.profiles;
+      all.unbuildable += report.unbuildable;
+    }
+    return all;
+  }
+};
+
+TEST_F(EndedWhileBuilding, ByWhateverCauseAProfileThatCanBeBuiltIsBuilt) {
+  for (const int signal_number : {SIGKILL, SIGSEGV, SIGTERM, SIGKILL}) {
+    std::filesystem::remove_all(path_);
+    end_by(signal_number);
+    const auto ingest = open();
+    const BuildReport report = build_all(*ingest);
+    EXPECT_EQ(report.profiles, 3) << signal_number;
+    EXPECT_EQ(report.unbuildable, 0);
+    EXPECT_EQ(number("SELECT count(*) FROM origin"), 3);
+  }
+}
+
+TEST_F(EndedWhileBuilding, AProfileThatEndsAProcessByItselfIsSetAsideAndTheOthersAreBuilt) {
+#ifdef PLIMSOLL_SANITIZED
+  GTEST_SKIP() << "sanitizers have allocators of their own";
+#endif
+  end_by(SIGKILL);  // as the kernel ends a process that takes all memory
+  auto ingest = Ingest::open(path_, {.trial_memory_bytes = uint64_t{1} << 20});
+  ASSERT_TRUE(ingest) << ingest.error().text();
+  const BuildReport report = build_all(**ingest);
+  EXPECT_EQ(report.profiles, 2);
+  EXPECT_EQ(report.unbuildable, 1);
+  EXPECT_EQ(number("SELECT archive_sequence FROM unbuildable"), 2);
+  EXPECT_THAT(text("SELECT reason FROM unbuildable"), HasSubstr("more than 1 MiB of memory"));
+  ingest->reset();
+  // It stays so, and is not tried again.
+  EXPECT_EQ(build_all(*open()).profiles, 0);
+  EXPECT_EQ(number("SELECT count(*) FROM unbuildable"), 1);
+}
+
+TEST_F(EndedWhileBuilding, TheTrialIsOfTheProfileAtWhichItEndedAlone) {
+  end_by(SIGKILL);
+  {
+    const auto ingest = open();
+    EXPECT_EQ(build_all(*ingest).profiles, 3);
+  }
+  // No process has ended since: what the limit is makes no difference.
+  const auto ingest = Ingest::open(path_, {.trial_memory_bytes = 0});
+  ASSERT_TRUE(ingest);
+  ASSERT_TRUE(accept(**ingest, make_profile({.seed = 4})));
+  EXPECT_EQ(build_all(**ingest).profiles, 1);
 }
 
 }  // namespace
