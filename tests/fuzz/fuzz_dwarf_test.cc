@@ -1,15 +1,13 @@
 // Damaged ELF and DWARF: whatever it does to the process that parses it, the one that asked goes on, and knows why it got no
 // table. PLIMSOLL_TEST_FUZZ_SEED: other damage; PLIMSOLL_TEST_FUZZ_TABLES: how many damaged files (500).
-#include <elf.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
 #include "base/file.h"
-#include "elf/elf_file.h"
 #include "symbolizer/process/table_process.h"
+#include "tests/fuzz/damaged_elf.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"
 #include "tests/places.h"
@@ -27,24 +25,6 @@ int damaged_files() {
 
 std::string fixture(const std::string& name) {
   return read_file(built_file("inline_") + name + ".so", 1 << 20).value();
-}
-
-bool is_readable(const elf::Section& section) {
-  return (section.name.starts_with(".debug_") || section.type == SHT_SYMTAB || section.type == SHT_STRTAB) &&
-         section.size_bytes != 0;
-}
-
-// The damage of one section, which keeps its size, so that all else is still found.
-std::string with_damaged_section(std::string image, std::mt19937_64& random) {
-  const auto file = *elf::ElfFile::parse(as_bytes(image));
-  std::vector<elf::Section> sections;
-  std::ranges::copy_if(file.sections(), std::back_inserter(sections), is_readable);
-  const elf::Section section = sections[random() % sections.size()];
-  const std::string_view content(image.data() + section.file_offset, section.size_bytes);
-  std::string damaged = fuzz::mutated(content, random);
-  damaged.resize(content.size());
-  image.replace(section.file_offset, damaged.size(), damaged);
-  return image;
 }
 
 class FuzzDwarf : public ::testing::TestWithParam<const char*> {
@@ -82,7 +62,7 @@ TEST_P(FuzzDwarf, EveryFailureHasAReasonAndHarmsNobody) {
   const int files = damaged_files() / 5;
   for (int i = 0; i < files; ++i) {
     const auto made =
-        make(random() % 2 == 0 ? with_damaged_section(image, random) : fuzz::mutated(image, random));
+        make(random() % 2 == 0 ? fuzz::with_damaged_section(image, random) : fuzz::mutated(image, random));
     if (!made) {
       // Damage is no excuse for a crash: our reader checks what it reads.
       EXPECT_EQ(made.error().message.find("crashed"), std::string::npos)
