@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
 
 #include "base/log.h"
@@ -98,7 +99,8 @@ Response unread_answers() {
   return unavailable("the server holds as many answers as it may that clients have not read yet");
 }
 
-Response call_handler(const Route& route, const Request& request) {
+// May throw std::bad_alloc alone.
+Response response_of_handler(const Route& route, const Request& request) {
   std::string why;
   try {
     Response response = route.handle(request);
@@ -106,6 +108,8 @@ Response call_handler(const Route& route, const Request& request) {
       return response;
     }
     why = fmt::format("handler answered with status {}", response.status);
+  } catch (const std::bad_alloc&) {
+    throw;  // not the handler's fault
   } catch (const std::exception& exception) {
     why = exception.what();
   } catch (...) {
@@ -113,6 +117,24 @@ Response call_handler(const Route& route, const Request& request) {
   }
   log_error("serving {} {}: {}", request.method, request.path, why);
   return error_response(Error{ErrorCode::kIo, "serving the request: " + why, {}, "see the server's log"});
+}
+
+// Without a word where there is no memory for one.
+Response no_memory(const Request& request) noexcept {
+  try {
+    log_error("serving {} {}: there is no memory for it", request.method, request.path);
+    return unavailable("the server has no memory for this now");
+  } catch (const std::exception&) {
+    return Response{.status = MHD_HTTP_SERVICE_UNAVAILABLE, .content_type = {}, .body = {}, .headers = {}};
+  }
+}
+
+Response call_handler(const Route& route, const Request& request) noexcept {
+  try {
+    return response_of_handler(route, request);
+  } catch (const std::bad_alloc&) {
+    return no_memory(request);
+  }
 }
 
 std::string caller_of(const Request& request) {
@@ -181,7 +203,9 @@ struct Listener::Server {
   // That of the requests of a route; null: they are handled at once.
   WorkPool* pool_of(const Route& route);
   static Response too_many(const Route& route, WorkPool& pool);
+  static void put_behind_others(Response& response, WorkPool& pool) noexcept;
   void hand_over(MHD_Connection* connection, Exchange& exchange);
+  void hand_back(MHD_Connection* connection) noexcept;
   void complete(Exchange& exchange);
   void stop();
   MHD_Daemon* start_daemon(int listening_fd);
@@ -421,23 +445,42 @@ Response Listener::Server::too_many(const Route& route, WorkPool& pool) {
   return response;
 }
 
+void Listener::Server::put_behind_others(Response& response, WorkPool& pool) noexcept {
+  try {
+    if (response.ok() && pool.is_crowded()) {
+      response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(pool.next_turn_s()));
+    }
+  } catch (const std::bad_alloc&) {
+    return;  // the answer matters more
+  }
+}
+
 // finish() is called again once the connection is resumed.
 void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange) {
   MHD_suspend_connection(connection);
   WorkPool& pool = *exchange.pool;
-  pool.add(
-      [this, connection, &exchange, &pool] {
-        Response response = call_handler(*exchange.route, exchange.request);
-        drop_body(exchange);
-        leave_place(exchange);
-        if (response.ok() && pool.is_crowded()) {
-          response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(pool.next_turn_s()));
-        }
-        exchange.response = std::move(response);
-        MHD_resume_connection(connection);  // from here on the exchange may be gone
-        leave_handler();
-      },
-      exchange.place_of);
+  try {
+    pool.add(
+        [this, connection, &exchange, &pool] {
+          Response response = call_handler(*exchange.route, exchange.request);
+          drop_body(exchange);
+          leave_place(exchange);
+          put_behind_others(response, pool);
+          exchange.response = std::move(response);
+          hand_back(connection);
+        },
+        exchange.place_of);
+  } catch (const std::bad_alloc&) {
+    exchange.response = no_memory(exchange.request);
+    drop_body(exchange);
+    leave_place(exchange);
+    hand_back(connection);
+  }
+}
+
+void Listener::Server::hand_back(MHD_Connection* connection) noexcept {
+  MHD_resume_connection(connection);  // from here on the exchange may be gone
+  leave_handler();
 }
 
 void Listener::Server::complete(Exchange& exchange) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <new>
 #include <utility>
 
 #include "base/time.h"
@@ -60,13 +61,18 @@ std::deque<WorkerThreads::Job>::iterator WorkerThreads::next() {
   return best;
 }
 
-void WorkerThreads::begin(const std::string& caller) {
+bool WorkerThreads::begin(const std::string& caller) noexcept {
   if (callers_.size() >= kMostCallers) {
     std::erase_if(callers_, [](const auto& entry) { return entry.second.running == 0; });
   }
-  CallersTurn& turn = callers_[caller];
-  ++turn.running;
-  turn.served = ++served_;
+  try {
+    CallersTurn& turn = callers_[caller];
+    ++turn.running;
+    turn.served = ++served_;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void WorkerThreads::end(const std::string& caller) {
@@ -88,13 +94,15 @@ void WorkerThreads::work() {
     }
     const Job job = std::move(*first);
     waiting_.erase(first);
-    begin(job.caller);
+    const bool is_counted = begin(job.caller);
     lock.unlock();
     const int64_t start_ns = monotonic_now_ns();
     job.run();
     const auto took_ns = static_cast<double>(monotonic_now_ns() - start_ns);
     lock.lock();
-    end(job.caller);
+    if (is_counted) {
+      end(job.caller);
+    }
     mean_job_ns_ = mean_job_ns_ == 0 ? took_ns : mean_job_ns_ + kNewestShare * (took_ns - mean_job_ns_);
   }
 }

@@ -46,7 +46,8 @@ class WorkerThreads {
   void work();
   // The one that begins next; with the mutex held. Takes time for each that waits where jobs have callers.
   std::deque<Job>::iterator next();
-  void begin(const std::string& caller);
+  // Whether it is counted as running: without memory it is done all the same.
+  bool begin(const std::string& caller) noexcept;
   void end(const std::string& caller);
 
   mutable std::mutex mutex_;

@@ -389,9 +389,25 @@ TEST(Http, ReadsErrorsOfOthersByTheirStatus) {
   EXPECT_THAT(error_of({.status = 502, .body = "\x1b[31m"}, "trying").message, Not(HasSubstr("\x1b")));
 }
 
+// It may be there later: the request was not at fault, and nor was the handler.
+TEST(Http, AHandlerWithoutMemoryIsToBeAskedAgain) {
+  Route takes_long = route("GET", "/long", [](const Request&) -> Response { throw std::bad_alloc(); });
+  takes_long.threads = Threads::kLong;
+  const auto listener = started(
+      {route("GET", "/short", [](const Request&) -> Response { throw std::bad_alloc(); }), takes_long});
+  Client client = client_of(*listener);
+  for (const char* path : {"/short", "/long", "/short", "/long"}) {
+    const auto answer = client.send("GET", path);
+    ASSERT_TRUE(answer) << answer.error().text();
+    EXPECT_EQ(answer->status, 503) << path;
+    EXPECT_EQ(error_of(*answer, path).code, ErrorCode::kUnavailable) << path;
+    EXPECT_EQ(retry_after_s(*answer), 1) << path;
+  }
+}
+
 TEST(Http, TurnsWhatAHandlerThrowsIntoStatus500) {
   const auto listener =
-      started({route("GET", "/throw", [](const Request&) -> Response { throw std::bad_alloc(); }),
+      started({route("GET", "/throw", [](const Request&) -> Response { throw std::logic_error("no"); }),
                route("GET", "/strange", [](const Request&) -> Response { throw 3; }),
                route("GET", "/status", [](const Request&) { return Response{.status = 99}; }),
                route("GET", "/header", [](const Request&) {
