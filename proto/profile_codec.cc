@@ -98,7 +98,7 @@ Status check_field_limits(Bytes message, const google::protobuf::Descriptor& typ
   return {};
 }
 
-Result<std::string> decompress(Bytes compressed, uint64_t max_bytes) {
+Result<std::string> decompress(Bytes compressed, uint64_t max_bytes, const Reserve& reserve) {
   const unsigned long long size = ZSTD_getFrameContentSize(compressed.data(), compressed.size());
   if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
     return fail(ErrorCode::kCorrupt, "the profile's body is not a zstd frame with a content size");
@@ -107,6 +107,9 @@ Result<std::string> decompress(Bytes compressed, uint64_t max_bytes) {
     return fail(ErrorCode::kTooLarge, "the profile says it has {} bytes uncompressed; at most {} are read",
                 size, max_bytes);
   }
+  if (const Status reserved = reserve ? reserve(size) : Status(); !reserved) {
+    return propagate(reserved);
+  }
   std::string content(size, '\0');
   const size_t got = ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size());
   if (ZSTD_isError(got) != 0 || got != content.size()) {
@@ -114,6 +117,19 @@ Result<std::string> decompress(Bytes compressed, uint64_t max_bytes) {
                 ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : "its content is shorter than it says");
   }
   return content;
+}
+
+// Nothing is allocated for what is over a bound, or refused.
+Status check_message(Bytes message, const ProfileLimits& limits, const Reserve& reserve) {
+  if (auto within_limits = check_field_limits(message, *RawProfile::descriptor(), kFieldLimits);
+      !within_limits) {
+    return propagate(within_limits);
+  }
+  const auto cost = parse_cost(message, *RawProfile::descriptor(), limits.max_parsed_bytes);
+  if (!cost) {
+    return with_field(propagate(cost, "the profile"), "body");
+  }
+  return reserve ? reserve(*cost) : Status();
 }
 
 template <typename T>
@@ -189,25 +205,20 @@ Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits) {
   return body;
 }
 
-Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits) {
+Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits, const Reserve& reserve) {
   const auto body = check_framing(encoded, limits);
   if (!body) {
     return propagate(body);
   }
-  auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX));
+  const auto message = decompress(*body, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX), reserve);
   if (!message) {
     return with_field(propagate(message), "body");
-  }
-  if (auto within_limits = check_field_limits(as_bytes(*message), *RawProfile::descriptor(), kFieldLimits);
-      !within_limits) {
-    return propagate(within_limits);
   }
   // Else Protobuf prints a line of its own about text that is not UTF-8.
   static const bool is_quiet = (google::protobuf::SetLogHandler(nullptr), true);
   static_cast<void>(is_quiet);
-  if (const auto cost = parse_cost(as_bytes(*message), *RawProfile::descriptor(), limits.max_parsed_bytes);
-      !cost) {
-    return with_field(propagate(cost, "the profile"), "body");
+  if (const Status checked = check_message(as_bytes(*message), limits, reserve); !checked) {
+    return propagate(checked);
   }
   RawProfile profile;
   if (!profile.ParseFromString(*message)) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,9 @@ struct ProfileLimits {
   uint64_t max_parsed_bytes = uint64_t{1} << 30;  // in memory (parse_cost.h)
 };
 
+// Told of memory before it is taken, and may refuse it: bytes of the message, then what parsing it takes. Empty: nobody is told.
+using Reserve = std::function<Status(uint64_t bytes)>;
+
 // Whether `version` is one this program reads; the error names it and the supported ones.
 Status check_version(uint32_t version, std::string_view what);
 
@@ -37,7 +41,7 @@ Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits = {});
 
 // Everything is checked: framing, checksum, sizes, then every index and sum (validate()). An error names the
 // field.
-Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits = {});
+Result<RawProfile> decode(Bytes encoded, const ProfileLimits& limits = {}, const Reserve& reserve = {});
 
 // Whether the bytes begin like a raw profile; for telling formats apart.
 bool looks_like_profile(Bytes bytes);

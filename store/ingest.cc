@@ -220,7 +220,9 @@ Status Ingest::remove_orphans() {
 }
 
 Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check) {
-  const auto profile = wire::decode(encoded, limits);
+  MemoryShare memory(memory_);
+  const auto profile =
+      wire::decode(encoded, limits, [&memory](uint64_t bytes) { return memory.try_take(bytes); });
   if (!profile) {
     return propagate(profile);
   }
@@ -336,7 +338,12 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     on_building(archived);
   }
   // It was checked when it was accepted, with the limits of then.
-  const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX});
+  MemoryShare memory(memory_);
+  const auto profile =
+      wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&memory](uint64_t bytes) {
+        memory.take(bytes);
+        return Status();
+      });
   if (!profile) {
     return set_aside(profile.error());
   }

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/fair_mutex.h"
+#include "base/memory_budget.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "proto/profile_codec.h"
@@ -53,7 +54,7 @@ class Ingest {
   // it takes that one down too, and is not to blame otherwise. Before any thread is made: it forks.
   static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir, const IngestOptions& options = {});
 
-  // Any thread. `check`, where given, sees the decoded profile before it is stored, and can refuse it.
+  // Any thread. kUnavailable while other profiles hold the memory that this one takes. `check`, where given, sees the decoded profile before it is stored, and can refuse it.
   using Check = std::function<Status(const wire::RawProfile& profile)>;
   Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
@@ -113,6 +114,11 @@ class Ingest {
   Status build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report);
   std::string encode_rows(std::vector<Row> rows);
   Status write_segment(std::vector<Row> rows, std::string& segment_path);
+
+  // Of all profiles as they are decoded and built. Those of most machines take less than is counted, and never wait.
+  static constexpr uint64_t kMaxDecodedBytes = uint64_t{512} << 20;
+  static constexpr uint64_t kUncountedBytes = uint64_t{8} << 20;
+  MemoryBudget memory_{kMaxDecodedBytes, kUncountedBytes};
 
   DataDirectory directory_;
   BuildingMark mark_;  // protected by catalogue_mutex_

@@ -604,6 +604,36 @@ TEST_F(IngestTest, ASecondIngestOfADirectoryIsRefused) {
   EXPECT_EQ(Ingest::open(path_).error().code, ErrorCode::kConflict);
 }
 
+// Of nine million rows, for which 288 MB are set aside.
+wire::RawProfile large_profile(uint64_t seed) {
+  wire::RawProfile profile = make_profile({.seed = seed, .stacks = "main 1\n"});
+  wire::SampleTable& table = *profile.mutable_samples(0);
+  constexpr int kRowsOfLarge = 9'000'000;
+  table.mutable_thread()->Resize(kRowsOfLarge, table.thread(0));
+  table.mutable_stack()->Resize(kRowsOfLarge, table.stack(0));
+  table.mutable_hits()->Resize(kRowsOfLarge, 1);
+  profile.mutable_events(0)->set_hits(kRowsOfLarge);
+  return profile;
+}
+
+TEST_F(IngestTest, LargeProfilesWaitForEachOthersMemoryAndSmallOnesDoNot) {
+  const auto ingest = open();
+  const std::string first = wire::encode(large_profile(1));
+  const std::string second = wire::encode(large_profile(2));
+  bool is_decoded = false;
+  const auto accepted = ingest->accept(as_bytes(first), {}, [&](const wire::RawProfile&) -> Status {
+    is_decoded = true;
+    const auto refused = ingest->accept(as_bytes(second), {});
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().text();
+    EXPECT_TRUE(accept(*ingest, make_profile({.seed = 3})));
+    return {};
+  });
+  EXPECT_TRUE(accepted) << accepted.error().text();
+  EXPECT_TRUE(is_decoded);
+  EXPECT_TRUE(ingest->accept(as_bytes(second), {})) << "the first has given its memory back";
+}
+
 TEST_F(IngestTest, AProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreBuilt) {
   const auto ingest = open();
   for (uint64_t seed = 1; seed <= 3; ++seed) {
