@@ -3,17 +3,18 @@
 # random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
 # tables; a million random operations on data directories, and five minutes of writers and readers of one; the sweeps that kill the
 # server, the daemon and what merges segments at random moments, a thousand times; 100,000 random addresses of each of many
-# binaries, looked up by us and by llvm-symbolizer; and the checks that .ci/run leaves out: computing tests under AddressSanitizer,
-# clang-tidy over all sources. --minutes N is how long each fuzz test runs (10 unless said); --fuzz-only, --store-only,
-# --crashes-only, --symbols-only and --checks-only leave out all else, and --only NAME, which may be repeated, all but that test
-# (a fuzz test, or one of those of the part that is left).
+# binaries, looked up by us and by llvm-symbolizer; a server with an address space of 2 GiB under everything hostile at once, and each
+# fuzz test with a limit of memory; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
+# sources. --minutes N is how long each fuzz test runs (10 unless said), and the server is under attack (30 unless said); --fuzz-only,
+# --store-only, --crashes-only, --symbols-only, --hostile-only and --checks-only leave out all else, and --only NAME, which may be
+# repeated, all but that test (a fuzz test, or one of those of the part that is left).
 # Prints one dated line for each run, which build/logs/soak.txt keeps.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-minutes=10
-parts=(fuzz store crashes symbols checks)
+minutes=
+parts=(fuzz store crashes symbols hostile checks)
 only=()
 while (($#)); do
   case $1 in
@@ -22,7 +23,7 @@ while (($#)); do
       minutes=$2
       shift 2
       ;;
-    --fuzz-only | --store-only | --crashes-only | --symbols-only | --checks-only)
+    --fuzz-only | --store-only | --crashes-only | --symbols-only | --hostile-only | --checks-only)
       part=${1#--}
       parts=("${part%-only}")
       shift
@@ -32,9 +33,12 @@ while (($#)); do
       only+=("$2")
       shift 2
       ;;
-    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only, --checks-only and --only NAME" ;;
+    *) die "unknown argument $1; there are --minutes N, --fuzz-only, --store-only, --crashes-only, --symbols-only, --hostile-only, --checks-only and --only NAME" ;;
   esac
 done
+
+fuzz_minutes=${minutes:-10}
+hostile_minutes=${minutes:-30}
 
 # has_part NAME
 has_part() {
@@ -54,10 +58,10 @@ has_target() {
   grep -qE "^$2:" <<<"$targets"
 }
 
-# The names of the programs tests/fuzz builds.
+# fuzz_tests FOLDER: the names of the programs that tests/fuzz builds there.
 fuzz_tests() {
   local targets
-  targets=$(cmake --build build-asan --target help)
+  targets=$(cmake --build "$1" --target help)
   sed -nE 's/^(fuzz_[a-z0-9_]+_test):.*/\1/p' <<<"$targets" | sort -u
 }
 
@@ -68,7 +72,7 @@ is_wanted() {
 
 # soak_fuzz NAME
 soak_fuzz() {
-  local deadline=$((SECONDS + minutes * 60)) first seed log=$LOG_DIR/soak-$1.log
+  local deadline=$((SECONDS + fuzz_minutes * 60)) first seed log=$LOG_DIR/soak-$1.log
   first=$(date +%s)
   seed=$first
   while ((SECONDS < deadline)); do
@@ -78,7 +82,7 @@ soak_fuzz() {
     fi
     seed=$((seed + 1))
   done
-  note "$1 passed with $((seed - first)) seeds from $first on, in $minutes min"
+  note "$1 passed with $((seed - first)) seeds from $first on, in $fuzz_minutes min"
 }
 
 # soak_stacks BUILD_FOLDER MOST_US: 0 for any time.
@@ -159,7 +163,7 @@ soak_crashes() {
 soak_all_fuzz() {
   local fuzzers name
   step "configure asan" cmake --preset asan
-  mapfile -t fuzzers < <(fuzz_tests)
+  mapfile -t fuzzers < <(fuzz_tests build-asan)
   ((${#fuzzers[@]} > 0)) || die "there is no fuzz test in this tree"
   for name in "${only[@]}"; do
     [[ " ${fuzzers[*]} " == *" $name "* ]] || die "there is no fuzz test $name; there are ${fuzzers[*]}"
@@ -249,6 +253,48 @@ soak_all_symbols() {
   soak_symbols "$seed" ceph-osd --debug "$debug" --ask "$debug" "$packages/usr/bin/ceph-osd"
 }
 
+# A server that may have 2 GiB, for whoever can reach it.
+soak_hostile_day() {
+  local log=$LOG_DIR/soak-hostile-day.log seed
+  seed=$(date +%s)
+  if ! PLIMSOLL_TEST_SOAK_SECONDS=$((hostile_minutes * 60)) PLIMSOLL_TEST_MAX_HEALTHZ_MS=1000 PLIMSOLL_TEST_FUZZ_SEED=$seed \
+    timeout $((hostile_minutes * 60 + 600)) build/bin/hostile_day_test --gtest_filter='*' >"$log" 2>&1; then
+    note "hostile_day_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(grep '^hostile day: ' "$log" || true)"
+    die "hostile_day_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+  note "hostile_day_test passed with seed $seed: $(sed -n 's/^hostile day: //p' "$log")"
+}
+
+# soak_limited NAME: a fuzz test whose address space is 1 GiB, so that what takes memory without a bound ends it. AddressSanitizer
+# reserves terabytes, so it is the release build's.
+soak_limited() {
+  local log=$LOG_DIR/soak-limited-$1.log seed
+  seed=$(date +%s)
+  if ! (ulimit -v $((1024 * 1024)) && PLIMSOLL_TEST_FUZZ_SEED=$seed "build/bin/$1" --gtest_filter='*' >"$log" 2>&1); then
+    note "$1 within 1 GiB failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "$1 within 1 GiB failed with PLIMSOLL_TEST_FUZZ_SEED=$seed: $(reason_in "$log") (log: $log)"
+  fi
+}
+
+soak_all_hostile() {
+  local fuzzers name wanted=()
+  mapfile -t fuzzers < <(fuzz_tests build)
+  ((${#fuzzers[@]} > 0)) || die "there is no fuzz test in this tree"
+  for name in "${fuzzers[@]}"; do
+    ! is_wanted "$name" || wanted+=("$name")
+  done
+  if is_wanted hostile_day_test; then
+    step "build hostile_day_test" cmake --build build --target hostile_day_test
+    soak_hostile_day
+  fi
+  ((${#wanted[@]} > 0)) || return 0
+  step "build fuzz tests" cmake --build build --target "${wanted[@]}"
+  for name in "${wanted[@]}"; do
+    soak_limited "$name"
+  done
+  note "${#wanted[@]} fuzz tests passed within 1 GiB each"
+}
+
 # What .ci/run leaves out.
 soak_all_checks() {
   local log=$LOG_DIR/soak-checks.log summary
@@ -272,4 +318,5 @@ step "configure release" cmake --preset release
 ! has_part store || soak_all_store
 ! has_part crashes || soak_all_crashes
 ! has_part symbols || soak_all_symbols
+! has_part hostile || soak_all_hostile
 ! has_part checks || soak_all_checks

@@ -237,45 +237,60 @@ HostileProfile HostileProfiles::of_binary(const std::string& path, const std::st
   return {"binary", to_hex(profile.profile_id()), wire::encode(profile)};
 }
 
+namespace {
+
+// A number that a machine may claim, or any.
+uint64_t claimed(uint64_t largest, bool is_wild, Random& random) {
+  return is_wild ? random() >> (random() % 64) : random() % (largest + 1);
+}
+
+wire::RegisterRequest registration(const std::string& machine, bool is_wild, Random& random) {
+  wire::RegisterRequest request;
+  request.set_format_version(1);
+  *request.mutable_machine() = wire::sample_profile().machine();
+  request.mutable_machine()->set_id(machine);
+  request.mutable_machine()->set_boot_id(fmt::format("boot {}", random() % 20 == 0 ? 1 : 0));
+  for (size_t i = skewed(is_wild ? 2000 : 1000, random); i > 0; --i) {
+    request.add_missing_events(fmt::format("event-{}", i));
+  }
+  return request;
+}
+
+wire::HeartbeatRequest heartbeat(const std::string& machine, bool is_wild, Random& random) {
+  wire::HeartbeatRequest request;
+  request.set_format_version(1);
+  request.set_machine_id(machine);
+  request.set_boot_id("boot 0");
+  request.set_census_ns(static_cast<int64_t>(claimed(kNsPerMinute, is_wild, random) >> 1U));
+  for (size_t i = skewed(is_wild ? 12'000 : 8'000, random); i > 0; --i) {
+    wire::InstanceUsage& instance = *request.add_instances();
+    instance.set_job(fmt::format("job-{}", random() % 1000));
+    instance.set_instance(fmt::format("i{}", i));
+    instance.set_quota_cpus(static_cast<double>(claimed(100, is_wild, random)));
+    instance.set_cpu_time_ns(
+        static_cast<int64_t>(claimed(static_cast<uint64_t>(request.census_ns()), is_wild, random) >> 1U));
+  }
+  wire::DaemonStatus& status = *request.mutable_status();
+  status.set_cpu_time_ns(static_cast<int64_t>(random() >> (random() % 64)));
+  status.set_problem(std::string(skewed(10'000, random), 'p'));
+  for (size_t i = skewed(is_wild ? 2000 : 100, random); i > 0; --i) {
+    wire::AssignmentReport& report = *request.add_assignments();
+    report.set_id(fmt::format("{:x}", random()));
+    report.set_state(static_cast<wire::AssignmentState>(is_wild ? random() % 7 : 1 + random() % 5));
+    report.set_detail(std::string(skewed(1000, random), 'd'));
+  }
+  return request;
+}
+
+}  // namespace
+
 HostileMessage hostile_message(Random& random) {
   const std::string machine = fmt::format("hostile-{}", random() % (random() % 10 == 0 ? 1'000'000 : 50));
-  std::string body;
   const bool registers = random() % 4 == 0;
-  if (registers) {
-    wire::RegisterRequest request;
-    request.set_format_version(1);
-    *request.mutable_machine() = wire::sample_profile().machine();
-    request.mutable_machine()->set_id(machine);
-    request.mutable_machine()->set_boot_id(fmt::format("boot {}", random() % 3));
-    for (size_t i = skewed(2000, random); i > 0; --i) {
-      request.add_missing_events(fmt::format("event-{}", i));
-    }
-    body = request.SerializeAsString();
-  } else {
-    wire::HeartbeatRequest request;
-    request.set_format_version(1);
-    request.set_machine_id(machine);
-    request.set_boot_id("boot 0");
-    request.set_census_ns(static_cast<int64_t>(random() >> (random() % 64)));
-    for (size_t i = skewed(12'000, random); i > 0; --i) {
-      wire::InstanceUsage& instance = *request.add_instances();
-      instance.set_job(fmt::format("job-{}", random() % 1000));
-      instance.set_instance(random_bytes(random() % 3, random).empty() ? "i" : fmt::format("i{}", i));
-      instance.set_quota_cpus(static_cast<double>(random() >> (random() % 64)) / 1000);
-      instance.set_cpu_time_ns(static_cast<int64_t>(random() >> (random() % 64)));
-    }
-    wire::DaemonStatus& status = *request.mutable_status();
-    status.set_cpu_time_ns(static_cast<int64_t>(random() >> (random() % 64)));
-    status.set_problem(std::string(skewed(10'000, random), 'p'));
-    for (size_t i = skewed(2000, random); i > 0; --i) {
-      wire::AssignmentReport& report = *request.add_assignments();
-      report.set_id(fmt::format("{:x}", random()));
-      report.set_state(static_cast<wire::AssignmentState>(random() % 7));
-      report.set_detail(std::string(skewed(1000, random), 'd'));
-    }
-    body = request.SerializeAsString();
-  }
-  if (random() % 2 == 0) {
+  const bool is_wild = random() % 4 == 0;
+  std::string body = registers ? registration(machine, is_wild, random).SerializeAsString()
+                               : heartbeat(machine, is_wild, random).SerializeAsString();
+  if (random() % 4 == 0) {
     body = fuzz::mutated(body, random);
   }
   if (random() % 10 == 0) {

@@ -6,6 +6,7 @@
 // PLIMSOLL_TEST_MAX_HEALTHZ_MS   fails where /healthz once took longer (any time)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,7 +21,8 @@
 #include <fstream>
 #include <thread>
 
-#include "base/file.h"
+#include "base/time.h"
+#include "base/unique_fd.h"
 #include "bench/fleet/pests.h"
 #include "http/client.h"
 #include "tests/e2e/fleet.h"
@@ -90,6 +92,7 @@ class Attack {
     begin([this](Random& random) { profiles(random); });
     begin([this](Random& random) { messages(random); });
     begin([this](Random& random) { requests(random); });
+    begin([this](Random& random) { requests(random); });
     begin([this](Random& random) { questions(random); });
     begin([this](Random& random) { statements(random); });
     begin([this](Random& random) { statements(random); });
@@ -102,6 +105,7 @@ class Attack {
 
   void stop() {
     stops_ = true;
+    ::eventfd_write(stop_fd_.get(), 1);
     threads_.clear();
   }
   const std::atomic<bool>& stops() const { return stops_; }
@@ -117,13 +121,18 @@ class Attack {
   }
 
   http::Client client(const std::string& address, int64_t timeout_ms = kPatienceMs) const {
-    return http::Client(
-        {.base_url = address, .timeout_ms = timeout_ms, .max_response_bytes = size_t{1} << 30});
+    return http::Client({.base_url = address,
+                         .timeout_ms = timeout_ms,
+                         .max_response_bytes = size_t{1} << 30,
+                         .cancel_fd = stop_fd_.get()});
   }
 
   void send(http::Client& client, std::string_view kind, std::string_view method, const std::string& target,
             std::string_view body = {}, std::string_view type = {}) {
+    const int64_t before_ns = monotonic_now_ns();
     const auto answer = client.send(method, target, body, type);
+    tally_.note_time(static_cast<double>(monotonic_now_ns() - before_ns) / 1e9,
+                     fmt::format("{} {}", method, target));
     tally_.count(kind, answer ? answer->status : kNoAnswer, answer ? answer->body : "");
   }
 
@@ -148,13 +157,16 @@ class Attack {
     while (!stops_) {
       const uint16_t port = port_of(random() % 2 == 0 ? server_.address() : server_.fleet_address());
       // What is damaged may be waiting for more: it is not waited for long.
-      const RawAnswer answer = send_raw(port, hostile_request(random), random() % 2 == 0, 500);
+      const RawAnswer answer = send_raw(port, hostile_request(random), random() % 2 == 0, 200);
       tally_.count("raw request", answer.status, answer.text);
     }
   }
 
-  // Some are not waited for.
-  int64_t patience_ms(Random& random) { return random() % 8 == 0 ? 1 + random() % 300 : kPatienceMs; }
+  // Nobody waits for all that they have asked. libmicrohttpd leaves a head unanswered that has more parameters than it has memory for,
+  // until nothing has moved for 30 s.
+  static int64_t patience_ms(Random& random) {
+    return static_cast<int64_t>(1 + random() % (random() % 8 == 0 ? 300 : 5000));
+  }
 
   void questions(Random& random) {
     while (!stops_) {
@@ -169,7 +181,7 @@ class Attack {
 
   void statements(Random& random) {
     while (!stops_) {
-      http::Client person = client(server_.address(), random() % 4 == 0 ? kPatienceMs : 1 + random() % 5000);
+      http::Client person = client(server_.address(), random() % 20 == 0 ? kPatienceMs : patience_ms(random));
       for (int i = 0; i < 10 && !stops_; ++i) {
         send(person, "statement", "GET", "/api/v1/sql?q=" + http::url_encode(hostile_statement(random)));
       }
@@ -234,7 +246,8 @@ class Attack {
   const std::string binaries_;
   Tally tally_;
   std::atomic<bool> stops_ = false;
-  std::vector<std::jthread> threads_;  // the last member: they use the others
+  const UniqueFd stop_fd_{::eventfd(0, EFD_CLOEXEC)};  // readable from then on
+  std::vector<std::jthread> threads_;                  // the last member: they use the others
 };
 
 // By function, of all machines that keep their word.
@@ -277,6 +290,9 @@ TEST(HostileDay, IsSurvivedInTwoGibibytes) {
       "%.0f MiB; %s\n",
       static_cast<long>(seconds.count()), health.worst_ms(), health.p99_ms(), health.asked(), peak_size_mib,
       peak_resident_mib, attack.tally().text().c_str());
+  for (const std::string& slow : attack.tally().slowest()) {
+    std::printf("slow: %s\n", slow.c_str());
+  }
   const Finished stopped = server.stop();
   EXPECT_EQ(stopped.status, 0) << stopped.err;
   EXPECT_LE(peak_size_mib, static_cast<double>(kAddressSpaceBytes >> 20U));

@@ -26,6 +26,27 @@ void Tally::count(std::string_view kind, unsigned status, std::string_view answe
   }
 }
 
+void Tally::note_time(double seconds, std::string_view request) {
+  constexpr size_t kKept = 5;
+  constexpr size_t kShownBytes = 300;
+  const std::lock_guard lock(mutex_);
+  if (slowest_.size() < kKept || seconds > slowest_.begin()->first) {
+    slowest_.emplace(seconds, request.substr(0, kShownBytes));
+  }
+  if (slowest_.size() > kKept) {
+    slowest_.erase(slowest_.begin());
+  }
+}
+
+std::vector<std::string> Tally::slowest() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> lines;
+  for (auto slow = slowest_.rbegin(); slow != slowest_.rend(); ++slow) {
+    lines.push_back(fmt::format("{:.1f} s {}", slow->first, slow->second));
+  }
+  return lines;
+}
+
 uint64_t Tally::requests() const {
   const std::lock_guard lock(mutex_);
   uint64_t all = 0;

@@ -18,6 +18,11 @@ class Tally {
   // `answer` is kept where the status is no permitted one (see is_permitted()).
   void count(std::string_view kind, unsigned status, std::string_view answer);
 
+  // What took longest, for whoever looks for what a server is busy with.
+  void note_time(double seconds, std::string_view request);
+  // Lines "12.3 s GET /api/v1/...", the slowest first.
+  std::vector<std::string> slowest() const;
+
   uint64_t requests() const;
   uint64_t with_status(unsigned status) const;
   // "12,345 requests (profiles 120, sql 40, ...); 2xx 80, 4xx 70, 503 8, unanswered 2".
@@ -30,6 +35,7 @@ class Tally {
   std::map<std::string, uint64_t, std::less<>> kinds_;
   std::map<unsigned, uint64_t> statuses_;
   std::map<std::string, std::string> forbidden_;
+  std::multimap<double, std::string> slowest_;  // by seconds
 };
 
 // Of the server's errors:
