@@ -1,8 +1,8 @@
 #include "store/rows/local_rows.h"
 
 #include <algorithm>
-#include <thread>
 
+#include "base/run_both.h"
 #include "store/rows/block_aggregator.h"
 #include "store/rows/segment_cursor.h"
 #include "store/rows/zone_filter.h"
@@ -100,15 +100,7 @@ Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
     aggregators.emplace_back(request, *space, work.rows);
   }
   std::vector<Status> done(parts.size());
-  {
-    std::vector<std::jthread> others;
-    for (size_t i = 1; i < parts.size(); ++i) {
-      others.emplace_back([&, i] { done[i] = add_all(parts[i], aggregators[i]); });
-    }
-    if (!parts.empty()) {
-      done[0] = add_all(parts[0], aggregators[0]);
-    }
-  }
+  run_all(parts.size(), [&](size_t i) { done[i] = add_all(parts[i], aggregators[i]); });
   for (size_t i = 0; i < parts.size(); ++i) {
     if (!done[i]) {
       return propagate(done[i]);
