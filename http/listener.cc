@@ -129,6 +129,15 @@ Response no_memory(const Request& request) noexcept {
   }
 }
 
+// Where there is memory for a line.
+void note_dropped(const char* url, const char* why) noexcept {
+  try {
+    log_error("dropping a request for {}: {}", url, why);
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
 Response call_handler(const Route& route, const Request& request) noexcept {
   try {
     return response_of_handler(route, request);
@@ -521,7 +530,7 @@ MHD_Result Listener::Server::on_request(void* server, MHD_Connection* connection
     }
     return self.finish(connection, exchange);
   } catch (const std::exception& exception) {
-    log_error("dropping a request for {}: {}", url, exception.what());
+    note_dropped(url, exception.what());
     return MHD_NO;
   }
 }
