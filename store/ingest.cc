@@ -9,6 +9,7 @@
 #include "base/durable_file.h"
 #include "base/hex.h"
 #include "base/log.h"
+#include "base/no_exceptions.h"
 #include "base/time.h"
 #include "base/trial_process.h"
 #include "store/catalogue/segment_table.h"
@@ -275,8 +276,11 @@ Result<BuildReport> Ingest::build_without_exceptions(std::string& segment_path) 
     trouble_.times = trouble_.sequence == building_ ? trouble_.times + 1 : 1;
     trouble_.sequence = building_;
     trouble_.what = exception.what();
-    return fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}", building_,
-                exception.what());
+    // Whoever called has to undo what was begun: nothing may be thrown from here.
+    return failure_without_exceptions([&] {
+      return fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}", building_,
+                  exception.what());
+    });
   }
 }
 

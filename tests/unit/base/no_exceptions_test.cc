@@ -19,5 +19,12 @@ TEST(NoExceptions, ResultsPass) {
   EXPECT_TRUE(no_exceptions("doing", []() -> Status { return {}; }));
 }
 
+TEST(NoExceptions, WithoutMemoryForItsMessageAnErrorSaysSo) {
+  const std::unexpected<Error> failure =
+      failure_without_exceptions([]() -> std::unexpected<Error> { throw std::bad_alloc(); });
+  EXPECT_EQ(failure.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(failure.error().message, "out of memory");
+}
+
 }  // namespace
 }  // namespace plimsoll
