@@ -54,7 +54,8 @@ class Ingest {
   // it takes that one down too, and is not to blame otherwise. Before any thread is made: it forks.
   static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir, const IngestOptions& options = {});
 
-  // Any thread. kUnavailable while other profiles hold the memory that this one takes. `check`, where given, sees the decoded profile before it is stored, and can refuse it.
+  // Any thread. kUnavailable while other profiles hold the memory that this one takes. `check`, where given, sees the decoded profile
+  // before it is stored, and can refuse it.
   using Check = std::function<Status(const wire::RawProfile& profile)>;
   Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
