@@ -3,6 +3,7 @@
 //
 // PLIMSOLL_TEST_SOAK_SECONDS     for how long (20)
 // PLIMSOLL_TEST_FUZZ_SEED        other bytes
+// PLIMSOLL_TEST_SERVER_LOG       a file for what the server logs
 // PLIMSOLL_TEST_MAX_HEALTHZ_MS   fails where /healthz once took longer (any time)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -258,6 +259,11 @@ std::map<std::string, double> counted_in(const std::string& data_dir) {
   return counted;
 }
 
+bool all_is_built(const std::string& data_dir) {
+  const Stored stored = plimsoll::testing::stored_in(data_dir);
+  return stored.built + stored.unbuildable == stored.accepted;
+}
+
 TEST(HostileDay, IsSurvivedInTwoGibibytes) {
   const auto seconds = std::chrono::seconds(setting("PLIMSOLL_TEST_SOAK_SECONDS", 20));
   const int64_t max_healthz_ms = setting("PLIMSOLL_TEST_MAX_HEALTHZ_MS", 0);
@@ -282,6 +288,9 @@ TEST(HostileDay, IsSurvivedInTwoGibibytes) {
   uploads.join();
   health.stop();
 
+  EXPECT_TRUE(plimsoll::testing::eventually([&] { return has_ended(pid) || all_is_built(folder / "data"); },
+                                            std::chrono::seconds(1)))
+      << "what was accepted does not become rows, two minutes after the last request";
   ASSERT_FALSE(has_ended(pid)) << "the server has ended by itself: " << server.stop().err;
   const double peak_size_mib = mebibytes(pid, "VmPeak");
   const double peak_resident_mib = mebibytes(pid, "VmHWM");
@@ -295,6 +304,9 @@ TEST(HostileDay, IsSurvivedInTwoGibibytes) {
   }
   const Finished stopped = server.stop();
   EXPECT_EQ(stopped.status, 0) << stopped.err;
+  if (const char* const log = std::getenv("PLIMSOLL_TEST_SERVER_LOG")) {
+    std::ofstream(log) << stopped.err;
+  }
   EXPECT_LE(peak_size_mib, static_cast<double>(kAddressSpaceBytes >> 20U));
   EXPECT_THAT(health.failures(), IsEmpty());
   EXPECT_THAT(attack.tally().forbidden(), IsEmpty());
