@@ -7,4 +7,11 @@ if [[ ! -f $cases/$2/check.sh ]]; then
   echo "there is no case $2 beside the corpus ($cases): set PLIMSOLL_CORPUS"
   exit 77
 fi
-PATH=$1:$PATH exec bash "$cases/$2/check.sh"
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r "$cases/lib" "$cases/$2" "$copy"
+chmod -R u+w "$copy"
+# The check of signal-trampoline-name compares by awk's "print a > 0.9 * b". Without parentheses awk takes that for a redirection
+# to a file called by the number, and prints nothing: the check answers "wrong" whatever it got.
+sed -i 's/print a > 0\.9 \* b/print (a > 0.9 * b)/' "$copy/$2/check.sh"
+PATH=$1:$PATH bash "$copy/$2/check.sh"
