@@ -60,6 +60,41 @@ Result<std::string> read_beginning(const std::string& path, size_t max_bytes) {
   return content;
 }
 
+Result<std::string> read_at(const UniqueFd& fd, const std::string& name, uint64_t offset,
+                            uint64_t size_bytes) {
+  std::string bytes(static_cast<size_t>(size_bytes), '\0');
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got =
+        ::pread(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return fail_errno(errno, "reading {}", name);
+    }
+    if (got == 0) {
+      return fail(ErrorCode::kCorrupt, "{} ends before byte {}", name, offset + size_bytes);
+    }
+    done += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+Result<UniqueFd> unnamed_file(const std::string& folder) {
+  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid()) {
+    // Not every file system has files without names.
+    std::string path = folder + "/plimsoll-XXXXXX";
+    fd = UniqueFd(::mkostemp(path.data(), O_CLOEXEC));
+    if (!fd.valid()) {
+      return fail_errno(errno, "creating a temporary file in {}", folder);
+    }
+    ::unlink(path.c_str());
+  }
+  return fd;
+}
+
 Result<MappedFile> MappedFile::open(const std::string& path, uint64_t max_bytes) {
   // O_NONBLOCK: a FIFO in the way must not hang us before fstat tells what it is.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

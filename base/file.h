@@ -17,6 +17,13 @@ Result<std::string> read_file(const std::string& path, uint64_t max_bytes);
 // The beginning of a file, however long it is: at most `max_bytes` bytes, which are allocated.
 Result<std::string> read_beginning(const std::string& path, size_t max_bytes);
 
+// Exactly `size_bytes` bytes from `offset` on. kCorrupt where the file ends before; `name` is for errors.
+Result<std::string> read_at(const UniqueFd& fd, const std::string& name, uint64_t offset,
+                            uint64_t size_bytes);
+
+// A file without a name in that folder, open for reading and writing, which is gone with its descriptor.
+Result<UniqueFd> unnamed_file(const std::string& folder);
+
 // A read-only private mapping of a whole regular file; unmapped on destruction. An empty file has no bytes.
 // The file may shrink while mapped (then touching its pages raises SIGBUS): map only files that are immutable
 // by contract (segments) or whose readers take that risk knowingly (binaries on disk, which package managers

@@ -64,7 +64,8 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->add_option(
           "files", options.files,
           "Raw profiles (plimsolld --once, --scrape), recordings of perf (perf.data), pprof, or text of "
-          "heap, growth and contention profiles; none: only look for better symbols")
+          "heap, growth and contention profiles; each as it is, compressed (gzip, xz, zstd, bzip2), or a "
+          "member of a tar archive; told by content. None: only look for better symbols")
       ->type_name("FILE");
 }
 

@@ -1,10 +1,7 @@
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -12,7 +9,6 @@
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/printable.h"
-#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/import_report.h"
 #include "cli/symbol_tables.h"
@@ -20,27 +16,17 @@
 #include "formats/import_profile.h"
 #include "formats/perf_data/file_header.h"
 #include "formats/perf_data/import_recording.h"
+#include "formats/unpack.h"
 #include "server/row_pipeline.h"
 #include "store/compaction.h"
 
 namespace plimsoll::cli {
 namespace {
 
-// When the file was last written, in wall-clock time; 0 where that cannot be told.
-int64_t modified_ns(const std::string& path) {
-  struct stat info{};
-  int64_t modified_ns = 0;
-  const bool is_told = ::stat(path.c_str(), &info) == 0 &&
-                       !__builtin_mul_overflow(info.st_mtim.tv_sec, kNsPerSecond, &modified_ns);
-  return is_told ? modified_ns : 0;
-}
-
-bool is_recording(const std::string& path) {
-  constexpr size_t kMagicBytes = 8;
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  std::array<std::byte, kMagicBytes> begin{};
-  return fd.valid() && ::pread(fd.get(), begin.data(), begin.size(), 0) == kMagicBytes &&
-         perf_data::looks_like_recording(begin);
+bool is_recording(const formats::InputFile& input) {
+  constexpr uint64_t kMagicBytes = 8;
+  const auto begin = read_at(*input.fd, input.name, 0, std::min(input.size_bytes, kMagicBytes));
+  return begin && perf_data::looks_like_recording(as_bytes(*begin));
 }
 
 // A file's content, ready to be accepted.
@@ -72,8 +58,9 @@ class Importer {
   Importer(store::Ingest& ingest, const ImportOptions& options, perf_data::RecordedImages::Folders folders)
       : ingest_(ingest), options_(options), folders_(std::move(folders)) {}
 
-  Status import(const std::string& path) {
-    auto content = is_recording(path) ? read_recording(path) : read_profile(path);
+  Status import(const formats::InputFile& input) {
+    const std::string& path = input.name;
+    auto content = is_recording(input) ? read_recording(input) : read_profile(input);
     if (!content) {
       return propagate(content, "importing {}", path);
     }
@@ -108,30 +95,37 @@ class Importer {
   }
 
  private:
-  formats::ImportLabels labels_of(const std::string& path) const {
+  formats::ImportLabels labels_of(const formats::InputFile& input) const {
     return {.machine = options_.machine,
             .job = options_.job,
-            .file_name = path,
-            .modified_ns = modified_ns(path)};
+            .file_name = input.file_name,
+            .modified_ns = input.modified_ns};
   }
 
-  Result<ToAccept> read_profile(const std::string& path) const {
-    auto content = read_file(path, limits_.max_encoded_bytes);
+  Result<ToAccept> read_profile(const formats::InputFile& input) const {
+    // Enough for what is decompressed already: raw profiles have a lower limit of their own.
+    const formats::Limits formats_limits{.max_encoded_bytes = formats::Limits().max_decoded_bytes};
+    if (input.size_bytes > formats_limits.max_encoded_bytes) {
+      return fail(ErrorCode::kTooLarge,
+                  "it is no recording of perf, and holds {} bytes; profiles of at most {} are read",
+                  input.size_bytes, formats_limits.max_encoded_bytes);
+    }
+    auto content = read_at(*input.fd, input.name, 0, input.size_bytes);
     if (!content) {
       return propagate(content);
     }
     if (wire::looks_like_profile(as_bytes(*content))) {
       return ToAccept{std::move(*content), true, {}};
     }
-    const auto raw = formats::import_profile(as_bytes(*content), labels_of(path));
+    const auto raw = formats::import_profile(as_bytes(*content), labels_of(input), formats_limits);
     return raw ? Result<ToAccept>(ToAccept{wire::encode(*raw), false, event_reports(*raw)}) : propagate(raw);
   }
 
-  Result<ToAccept> read_recording(const std::string& path) {
-    if (auto checked = formats::check_labels(labels_of(path)); !checked) {
+  Result<ToAccept> read_recording(const formats::InputFile& input) {
+    if (auto checked = formats::check_labels(labels_of(input)); !checked) {
       return propagate(checked);
     }
-    auto file = perf_data::open_recording(path);
+    auto file = perf_data::open_recording(input.fd, input.name);
     if (!file) {
       return propagate(file);
     }
@@ -139,9 +133,9 @@ class Importer {
         perf_data::import_recording(file->reader, {.content_id = file->content_id,
                                                    .machine = options_.machine,
                                                    .job = options_.job,
-                                                   .modified_ns = file->modified_ns,
+                                                   .modified_ns = input.modified_ns,
                                                    .folders = folders_,
-                                                   .progress = progress_of(path),
+                                                   .progress = progress_of(input.name),
                                                    .running_kernel = [this] { return running_kernel(); }});
     if (::isatty(STDERR_FILENO) == 1) {
       fmt::print(stderr, "\r\x1b[K");
@@ -216,6 +210,31 @@ Status merge_segments(store::Ingest& ingest) {
   return merged ? Status() : propagate(merged, "merging segments");
 }
 
+// What can be imported is, whatever else cannot.
+Status import_files(Importer& importer, const std::vector<std::string>& files) {
+  std::vector<Error> failed;
+  uint64_t inputs = 0;
+  for (const std::string& file : files) {
+    formats::unpack(file, {}, [&](const std::string& name, const Result<formats::InputFile>& input) {
+      ++inputs;
+      const Status imported = input ? importer.import(*input) : propagate(input, "importing {}", name);
+      if (imported) {
+        return;
+      }
+      failed.push_back(imported.error());
+      if (failed.size() > 1 || files.size() > 1 || name != file) {
+        fmt::print(stderr, "{}\n", printable(imported.error().text()));
+      }
+    });
+  }
+  if (failed.empty()) {
+    return {};
+  }
+  return inputs == 1 ? std::unexpected(failed.front())
+                     : fail(failed.front().code, "{} of {} files were not imported, for the reasons above",
+                            failed.size(), inputs);
+}
+
 }  // namespace
 
 Status run_import(const ImportOptions& options) {
@@ -230,20 +249,7 @@ Status run_import(const ImportOptions& options) {
   const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
   const auto debug_roots = given_or(options.debug_roots, defaults.symbol_debug_roots);
   Importer importer(**ingest, options, {symbol_roots, debug_roots});
-  Status imported;
-  size_t failed = 0;
-  for (const std::string& file : options.files) {
-    const Status one = importer.import(file);
-    if (!one && options.files.size() > 1) {
-      fmt::print(stderr, "{}\n", printable(one.error().text()));
-    }
-    failed += one ? 0 : 1;
-    imported = imported ? one : imported;
-  }
-  if (failed > 0 && options.files.size() > 1) {
-    imported = fail(imported.error().code, "{} of {} files were not imported, for the reasons above", failed,
-                    options.files.size());
-  }
+  const Status imported = import_files(importer, options.files);
   auto symbolizer =
       symbolizer::Symbolizer::open(options.data_dir, {symbol_roots, debug_roots}, table_worker());
   if (!symbolizer) {

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file.h"
+
 namespace plimsoll::elf {
 namespace {
 
@@ -48,23 +50,7 @@ ReadAt read_at_of(std::shared_ptr<const UniqueFd> fd, std::string name) {
     if (offset > INT64_MAX || size_bytes > kMaxReadBytes) {
       return fail(ErrorCode::kCorrupt, "{}: {} bytes at {} cannot be read", name, size_bytes, offset);
     }
-    std::string bytes(static_cast<size_t>(size_bytes), '\0');
-    size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t got =
-          ::pread(fd->get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-      if (got < 0 && errno == EINTR) {
-        continue;
-      }
-      if (got < 0) {
-        return fail_errno(errno, "reading {}", name);
-      }
-      if (got == 0) {
-        return fail(ErrorCode::kCorrupt, "{} ends before byte {}", name, offset + size_bytes);
-      }
-      done += static_cast<size_t>(got);
-    }
-    return bytes;
+    return plimsoll::read_at(*fd, name, offset, size_bytes);
   };
 }
 

@@ -12,7 +12,6 @@
 #include "base/mapped_path.h"
 #include "base/printable.h"
 #include "formats/drop_frames.h"
-#include "formats/gzip.h"
 #include "proto/pprof.pb.h"
 
 namespace plimsoll::formats {
@@ -327,17 +326,7 @@ Result<ApplicationProfile> read_pprof(Bytes encoded, const Limits& limits) {
     return fail(ErrorCode::kTooLarge, "the profile has {} bytes; at most {} are read", encoded.size(),
                 limits.max_encoded_bytes);
   }
-  std::string inflated;
-  Bytes message = encoded;
-  if (looks_gzipped(encoded)) {
-    auto content = gunzip(encoded, std::min<uint64_t>(limits.max_decoded_bytes, INT32_MAX));
-    if (!content) {
-      return propagate(content);
-    }
-    inflated = std::move(*content);
-    message = as_bytes(inflated);
-  }
-  const auto parts = find_parts(message, limits);
+  const auto parts = find_parts(encoded, limits);
   if (!parts) {
     return propagate(parts);
   }

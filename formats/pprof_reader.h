@@ -1,4 +1,4 @@
-// pprof's profile.proto, gzipped or not.
+// pprof's profile.proto; decompressed, where it came compressed.
 #pragma once
 
 #include "base/byte_reader.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/gzip.h"
+#include "formats/decompress.h"
 #include "formats/jemalloc_heap.h"
 #include "formats/legacy_contention.h"
 #include "formats/legacy_count.h"
@@ -44,15 +44,16 @@ Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits) {
     return fail(ErrorCode::kTooLarge, "the profile has {} bytes; at most {} are read", content.size(),
                 limits.max_encoded_bytes);
   }
-  if (looks_gzipped(content)) {
-    const auto inflated = gunzip(content, limits.max_decoded_bytes);
-    if (!inflated) {
-      return propagate(inflated);
+  if (compression_of(content) != Compression::kNone) {
+    const auto plain = decompress(content, limits.max_decoded_bytes);
+    if (!plain) {
+      return propagate(plain);
     }
     Limits inner = limits;
     inner.max_encoded_bytes = limits.max_decoded_bytes;
-    return looks_gzipped(as_bytes(*inflated)) ? fail(ErrorCode::kCorrupt, "the profile is compressed twice")
-                                              : read_profile(as_bytes(*inflated), inner);
+    return compression_of(as_bytes(*plain)) != Compression::kNone
+               ? fail(ErrorCode::kCorrupt, "the profile is compressed twice")
+               : read_profile(as_bytes(*plain), inner);
   }
   if (looks_like_legacy_heap(as_text(content))) {
     return read_legacy_heap(as_text(content), limits);

@@ -8,7 +8,7 @@
 namespace plimsoll::formats {
 
 // pprof; gperftools' CPU profiles; text of heaps (gperftools, old Go, jemalloc), growth, contention and counts
-// (goroutines); files of one of these behind its symbols; each gzipped or not. kCorrupt, with the known formats as a
+// (goroutines); files of one of these behind its symbols; each compressed (formats/decompress.h) or not. kCorrupt, with the known formats as a
 // hint, where it is none of them.
 Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits = {});
 

@@ -309,20 +309,23 @@ Result<OpenRecording> open_recording(const std::string& path) {
   if (!opened) {
     return propagate(opened);
   }
-  const auto fd = std::make_shared<const UniqueFd>(std::move(*opened));
+  return open_recording(std::make_shared<const UniqueFd>(std::move(*opened)), path);
+}
+
+Result<OpenRecording> open_recording(std::shared_ptr<const UniqueFd> fd, const std::string& name) {
   struct stat info{};
   if (::fstat(fd->get(), &info) != 0) {
-    return fail_errno(errno, "asking about {}", path);
+    return fail_errno(errno, "asking about {}", name);
   }
   int64_t modified_ns = 0;
   if (__builtin_mul_overflow(info.st_mtim.tv_sec, kNsPerSecond, &modified_ns)) {
     modified_ns = 0;
   }
-  const auto content_id = content_hash_of_file(*fd, path, UINT64_MAX);
+  const auto content_id = content_hash_of_file(*fd, name, UINT64_MAX);
   if (!content_id) {
     return propagate(content_id);
   }
-  return OpenRecording{BlockReader(elf::read_at_of(fd, path), static_cast<uint64_t>(info.st_size)),
+  return OpenRecording{BlockReader(elf::read_at_of(std::move(fd), name), static_cast<uint64_t>(info.st_size)),
                        *content_id, modified_ns};
 }
 

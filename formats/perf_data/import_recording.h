@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,5 +55,7 @@ struct OpenRecording {
 
 // A regular file, which is read once for its content's ID. The fields of the same name in RecordingOptions want what this tells.
 Result<OpenRecording> open_recording(const std::string& path);
+// One that is open, and `name` for errors.
+Result<OpenRecording> open_recording(std::shared_ptr<const UniqueFd> fd, const std::string& name);
 
 }  // namespace plimsoll::perf_data

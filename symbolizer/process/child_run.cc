@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/file.h"
 #include "base/time.h"
 #include "symbolizer/process/messages.h"
 #include "symbolizer/process/spawn.h"
@@ -187,18 +188,9 @@ class Listener {
 
 }  // namespace
 
-Result<UniqueFd> unnamed_file(const std::string& folder) {
-  UniqueFd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.valid()) {
-    // Not every file system has files without names.
-    std::string path = folder + "/plimsoll-table-XXXXXX";
-    fd = UniqueFd(::mkostemp(path.data(), O_CLOEXEC));
-    if (fd.valid()) {
-      ::unlink(path.c_str());
-    }
-  }
-  return fd.valid() ? out_of_the_way(std::move(fd))
-                    : fail_errno(errno, "creating a file for the symbol table in {}", folder);
+Result<UniqueFd> table_file(const std::string& folder) {
+  auto fd = unnamed_file(folder);
+  return fd ? out_of_the_way(std::move(*fd)) : propagate(fd, "for a symbol table");
 }
 
 Result<ChildEnd> run_child(const StartChild& start, const wire::TableRequest& request, const UniqueFd& table,

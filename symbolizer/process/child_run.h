@@ -26,8 +26,8 @@ struct ChildEnd {
   uint64_t peak_memory_bytes = 0;
 };
 
-// A file without a name in that folder, open for reading and writing.
-Result<UniqueFd> unnamed_file(const std::string& folder);
+// For the table: without a name in that folder, open for reading and writing, and not in the way of the child's descriptors.
+Result<UniqueFd> table_file(const std::string& folder);
 
 // Starts a process with those descriptors, a child of this one.
 using StartChild = std::function<Result<pid_t>(const ChildDescriptors&)>;

@@ -177,7 +177,7 @@ Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions&
   if (options.stop.stop_requested()) {
     return fail(ErrorCode::kUnavailable, "the symbols of {} are not read any more", subject);
   }
-  const auto file = unnamed_file(options.folder);
+  const auto file = table_file(options.folder);
   if (!file) {
     return propagate(file);
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/byte_reader.h"
-#include "formats/gzip.h"
+#include "formats/decompress.h"
 
 namespace plimsoll::query {
 namespace {
@@ -14,10 +14,10 @@ constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 }  // namespace
 
 Result<formats::CsvTable> read_table(std::string_view content) {
-  if (!formats::looks_gzipped(as_bytes(content))) {
+  if (formats::compression_of(as_bytes(content)) == formats::Compression::kNone) {
     return formats::read_csv(content);
   }
-  const auto text = formats::gunzip(as_bytes(content), kMaxBytes);
+  const auto text = formats::decompress(as_bytes(content), kMaxBytes);
   return text ? formats::read_csv(*text) : propagate(text);
 }
 

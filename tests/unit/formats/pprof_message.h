@@ -2,11 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <string>
 
 #include "proto/pprof.pb.h"
+#include "tests/unit/formats/compressed.h"
 
 namespace plimsoll::formats {
 
@@ -80,18 +80,6 @@ inline pprof::Profile pprof_heap() {
   return profile;
 }
 
-inline std::string gzipped(const std::string& content) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string compressed(deflateBound(&stream, content.size()) + 64, '\0');
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(content.data()));
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
-  stream.avail_out = static_cast<uInt>(compressed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  compressed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return compressed;
-}
+using testing::gzipped;
 
 }  // namespace plimsoll::formats

@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "formats/gzip.h"
 #include "formats/read_profile.h"
+#include "tests/unit/formats/compressed.h"
 #include "tests/unit/formats/pprof_message.h"
 #include "tests/unit/formats/profile_text.h"
 
@@ -31,7 +31,7 @@ TEST(PprofReader, ReadsSamplesWithTheirStacks) {
 }
 
 TEST(PprofReader, ReadsItGzippedAsWell) {
-  EXPECT_EQ(text_of(read_pprof(as_bytes(gzipped(pprof_heap().SerializeAsString())))), kHeapText);
+  EXPECT_EQ(text_of(read_profile(as_bytes(gzipped(pprof_heap().SerializeAsString())))), kHeapText);
 }
 
 TEST(PprofReader, PartsMayComeInAnyOrder) {
@@ -138,40 +138,15 @@ TEST(PprofReader, TruncatedMessagesAreRefused) {
   EXPECT_GT(refused, static_cast<int>(bytes.size()) * 9 / 10);
 }
 
-TEST(Gzip, GivesBackWhatWasCompressed) {
-  const std::string content = "some text " + std::string(200'000, 'x');
-  EXPECT_EQ(gunzip(as_bytes(gzipped(content)), content.size()).value_or("failed"), content);
-  EXPECT_EQ(gunzip(as_bytes(gzipped("")), 0).value_or("failed"), "");
-}
-
-TEST(Gzip, ContentPastTheBoundIsRefused) {
-  const std::string compressed = gzipped(std::string(200'000, 'x'));
-  EXPECT_EQ(gunzip(as_bytes(compressed), 199'999).error().code, ErrorCode::kTooLarge);
-}
-
-TEST(Gzip, AFewBytesCannotClaimAGigabyte) {
-  const std::string compressed = gzipped(std::string(10'000'000, 'x'));
-  ASSERT_LT(compressed.size(), 20'000);
-  EXPECT_EQ(gunzip(as_bytes(compressed), UINT64_MAX - 1).error().code, ErrorCode::kTooLarge);
-}
-
-TEST(Gzip, DamagedBytesAreRefused) {
-  std::string compressed = gzipped("some text");
-  EXPECT_EQ(gunzip(as_bytes(compressed + "more"), 100).error().code, ErrorCode::kCorrupt);
-  EXPECT_EQ(gunzip(as_bytes(compressed.substr(0, compressed.size() - 1)), 100).error().code,
-            ErrorCode::kCorrupt);
-  compressed[compressed.size() - 6] ^= 1;  // within the checksum
-  EXPECT_EQ(gunzip(as_bytes(compressed), 100).error().code, ErrorCode::kCorrupt);
-  EXPECT_EQ(gunzip(as_bytes("\x1f\x8b"), 100).error().code, ErrorCode::kCorrupt);
-}
-
-TEST(ReadProfile, TellsFormatsApartByContent) {
+TEST(ReadProfile, TellsFormatsApartByContentCompressedOrNot) {
   const std::string heap = "heap profile: 1: 1 [1: 1] @ heapprofile\n1: 1 [1: 1] @ 0x11\n";
   const std::string contention = "--- mutex:\n80 2 @ 0x11\n";
   const std::string pprof = pprof_heap().SerializeAsString();
-  for (const bool is_gzipped : {false, true}) {
+  const auto as_it_is = [](std::string_view content) { return std::string(content); };
+  for (const auto& compress : {+as_it_is, &testing::gzipped, &testing::xz_compressed,
+                               &testing::zstd_compressed, &testing::bzip2_compressed}) {
     const auto read = [&](const std::string& content) {
-      return types_of(read_profile(as_bytes(is_gzipped ? gzipped(content) : content)));
+      return types_of(read_profile(as_bytes(compress(content))));
     };
     EXPECT_EQ(read(heap), "inuse_objects/count inuse_space/bytes");
     EXPECT_EQ(read(contention), "contentions/count delay/nanoseconds");

@@ -1,0 +1,92 @@
+// Files as users have them: compressed, in archives, damaged.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/e2e/program.h"
+#include "tests/unit/formats/compressed.h"
+#include "tests/unit/formats/perf_data/recording_bytes.h"
+
+namespace plimsoll::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string heap(int bytes) {
+  return fmt::format("heap profile: 1: {0} [1: {0}] @ heapprofile\n1: {0} [1: {0}] @ 0x11\n", bytes);
+}
+
+// 20 samples of one process.
+std::string recording() {
+  std::string records = perf_data::process_of_samples();
+  for (uint64_t i = 0; i < 20; ++i) {
+    records += perf_data::sample({.time_ns = 1000 + i});
+  }
+  return perf_data::Recording()
+      .event(perf_data::hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+      .records(records)
+      .file();
+}
+
+class ImportFiles : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, std::string_view content) const {
+    const std::string path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+
+  Finished import(std::vector<std::string> files) const {
+    std::vector<std::string> argv{"plimsoll", "import", "--data", folder_ / "data", "--json"};
+    argv.insert(argv.end(), files.begin(), files.end());
+    return run(argv);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ImportFiles, ThatAreCompressedCountLikeTheirContent) {
+  for (const auto& compress : {gzipped, xz_compressed, zstd_compressed, bzip2_compressed}) {
+    const Finished imported = import({write("any.name", compress(recording()))});
+    EXPECT_EQ(imported.status, 0) << imported.err;
+    EXPECT_THAT(imported.out, HasSubstr(R"("event":"cycles","samples":20,"lost":0,"hits":20)"));
+  }
+  const Finished coverage =
+      run({"plimsoll", "top", "--data", folder_ / "data", "--event", "cycles", "--csv"});
+  EXPECT_THAT(coverage.out, HasSubstr("20000"))
+      << "the same content is one profile, however it was compressed";
+}
+
+TEST_F(ImportFiles, OfArchivesAreNamedAfterBoth) {
+  const std::string archive =
+      write("all.tar.xz", xz_compressed(tar_member("perf.data", recording()) +
+                                        tar_member("heaps/a.gz", gzipped(heap(7))) + tar_end()));
+  const Finished imported = import({archive});
+  EXPECT_EQ(imported.status, 0) << imported.err;
+  EXPECT_THAT(imported.out, AllOf(HasSubstr("all.tar.xz:perf.data\",\"event\":\"cycles\",\"samples\":20"),
+                                  HasSubstr("all.tar.xz:heaps/a.gz\",\"event\":\"heap-inuse-bytes\"")));
+}
+
+TEST_F(ImportFiles, OfArchivesThatAreNoProfilesAreNamedAndTheOthersTaken) {
+  const std::string archive =
+      write("all.tar", tar_member("README", "words") + tar_member("a", heap(7)) +
+                           tar_member("inner.tar", tar_member("b", heap(8))) + tar_end());
+  const Finished imported = import({archive});
+  EXPECT_EQ(imported.status, 1);
+  EXPECT_THAT(imported.out, HasSubstr("all.tar:a\",\"event\":\"heap-inuse-bytes\""));
+  EXPECT_THAT(imported.err, AllOf(HasSubstr("all.tar:README: the format of the profile is not known"),
+                                  HasSubstr("all.tar:inner.tar: it is an archive within an archive"),
+                                  HasSubstr("2 of 3 files were not imported")));
+}
+
+TEST_F(ImportFiles, ThatWouldFillTheDiskAreRefusedWithTheLimit) {
+  const Finished imported = import({write("bomb", bzip2_compressed(std::string(20'000'000, '\0')))});
+  EXPECT_EQ(imported.status, 1);
+  EXPECT_THAT(imported.err, HasSubstr("larger than the 1048576 bytes permitted"));
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
