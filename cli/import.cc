@@ -39,7 +39,7 @@ struct ToAccept {
 
 // What somebody who imports a recording should know of it at once.
 std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported) {
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks = imported.damage;
   if (std::ranges::all_of(imported.events, [](const EventReport& event) { return event.samples == 0; })) {
     remarks.emplace_back("the recording has no samples at all");
   }

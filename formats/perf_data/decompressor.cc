@@ -25,6 +25,13 @@ void Decompressor::feed(Bytes compressed) {
   inflated_bytes_ = 0;
 }
 
+void Decompressor::stop() {
+  compressed_ = {};
+  may_hold_more_ = false;
+  piece_.clear();
+  begin_ = 0;
+}
+
 Status Decompressor::inflate() {
   piece_.erase(0, begin_);
   begin_ = 0;

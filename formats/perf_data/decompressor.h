@@ -28,6 +28,9 @@ class Decompressor {
   // next call. Errors speak of the content, and not of where it lay.
   Result<Bytes> next();
 
+  // Forgets what it holds: nothing comes until something is fed again.
+  void stop();
+
   // Whether a record was begun and not ended.
   bool is_within_record() const { return begin_ < piece_.size(); }
 

@@ -8,8 +8,7 @@
 namespace plimsoll::perf_data {
 namespace {
 
-// As wire::validate() permits.
-constexpr uint64_t kMaxHits = uint64_t{1} << 56U;
+constexpr uint64_t kMaxHits = EventTally::kMaxOccurrences;
 
 // Asked for as a rate, and the samples do not tell what they stand for.
 bool lacks_period(const perf_event_attr& attr) {

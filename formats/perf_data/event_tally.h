@@ -24,6 +24,9 @@ struct Weight {
 // One thread.
 class EventTally {
  public:
+  // Of all samples of an event; as wire::validate() permits.
+  static constexpr uint64_t kMaxOccurrences = uint64_t{1} << 56U;
+
   // Borrows both.
   EventTally(const std::vector<RecordedEvent>& events, const RecordLayouts& layouts, const Limits& limits);
 

@@ -75,13 +75,7 @@ Result<FileHeader> read_file_header(BlockReader& file) {
   if (header_bytes < sizeof(FixedPart) || header_bytes > kMostHeaderBytes) {
     return fail(ErrorCode::kCorrupt, "the file header at offset 8 says that it has {} bytes", header_bytes);
   }
-  auto header = read_fixed_part(file, header_bytes);
-  if (header && header->data.size_bytes == 0) {
-    return with_hint(
-        fail(ErrorCode::kCorrupt, "the recording was not finished: its header says that it holds no records"),
-        "end `perf record` by Ctrl-C or SIGTERM, and let it write its header");
-  }
-  return header;
+  return read_fixed_part(file, header_bytes);
 }
 
 }  // namespace plimsoll::perf_data

@@ -47,7 +47,7 @@ struct FileHeader {
 // By the first bytes: a recording of perf, of either byte order.
 bool looks_like_recording(Bytes content);
 
-// kUnsupported for a recording of a big-endian machine; kCorrupt for one that was not finished.
+// kUnsupported for a recording of a big-endian machine. Of one that perf did not finish, the data has no size.
 Result<FileHeader> read_file_header(BlockReader& file);
 
 }  // namespace plimsoll::perf_data

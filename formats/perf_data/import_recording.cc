@@ -40,8 +40,9 @@ bool tells_execs(const std::vector<RecordedEvent>& events) {
 class Importer {
  public:
   Importer(BlockReader& file, const RecordingHeader& header, const RecordLayouts& layouts,
-           const RecordingOptions& options, const Limits& limits)
+           const RecordingOptions& options, const Limits& limits, DamageLog& damage)
       : file_(file),
+        damage_(damage),
         header_(header),
         metadata_(header.metadata),
         layouts_(layouts),
@@ -69,6 +70,14 @@ class Importer {
     if (auto read = read_records(); !read) {
       return propagate(read);
     }
+    std::vector<std::string> damage = damage_.lines(header_.records.size_bytes);
+    std::vector<EventTally::Summary> events = tally_.summaries();
+    const bool has_samples = std::ranges::any_of(events, [](const auto& event) { return event.samples > 0; });
+    if (!damage.empty() && !has_samples) {
+      return with_hint(
+          fail(ErrorCode::kCorrupt, "nothing of the recording could be taken; {}", fmt::join(damage, "; ")),
+          "copy it again, or record again and end `perf record` by Ctrl-C or SIGTERM");
+    }
     wire::RawProfile profile;
     profile.set_format_version(wire::kFormatVersion);
     profile.set_profile_id(
@@ -82,13 +91,19 @@ class Importer {
     builder_.finish(profile);
     tally_.scale_hits(profile);
     finish(profile);
-    return ImportedRecording{
-        std::move(profile), tally_.summaries(), {images_.replaced().begin(), images_.replaced().end()}};
+    for (const std::string& line : damage) {
+      profile.add_notes(line);
+    }
+    return ImportedRecording{std::move(profile),
+                             std::move(events),
+                             {images_.replaced().begin(), images_.replaced().end()},
+                             std::move(damage)};
   }
 
  private:
   Status read_records() {
-    RecordStream stream(file_, header_.records, limits_);
+    RecordStream stream(file_, header_.records, limits_, damage_,
+                        [this](Bytes record, bool is_guess) { return check(record, is_guess); });
     TimeOrder order(limits_.max_waiting_bytes,
                     [this](const TimeOrder::Record& record) { return apply(record); });
     while (true) {
@@ -113,6 +128,34 @@ class Importer {
     late_ = order.late();
     trace_bytes_ = stream.trace_bytes();
     return finished;
+  }
+
+  // Before it is put in order: a record that is not sound says nothing of where the next one begins.
+  Status check(Bytes record, bool is_guess) {
+    const auto header = ByteReader(record).read<perf_event_header>();
+    if (layouts_.time_ns(record) >= static_cast<uint64_t>(kLatestNs)) {
+      return fail(ErrorCode::kCorrupt, "it tells a time that no machine has, {} ns",
+                  layouts_.time_ns(record));
+    }
+    if (header.type != PERF_RECORD_SAMPLE) {
+      const auto decoded = decode_side_record(record, layouts_);
+      return decoded ? Status() : propagate(decoded);
+    }
+    const auto event = layouts_.event_of_sample(record);
+    if (!event) {
+      return is_guess ? fail(ErrorCode::kCorrupt, "it is a sample of no event") : Status();
+    }
+    const char* const name = metadata_.events[*event].name.c_str();
+    if (!decode_sample(record, metadata_.events[*event].attr, can_unwind_, checked_sample_)) {
+      return fail(ErrorCode::kCorrupt, "it ends before the fields of a sample of {} do", name);
+    }
+    if (checked_sample_.period > EventTally::kMaxOccurrences) {
+      return fail(ErrorCode::kCorrupt, "it stands for {} occurrences of {}", checked_sample_.period, name);
+    }
+    return checked_sample_.unread_bytes == 0
+               ? Status()
+               : fail(ErrorCode::kCorrupt, "{} bytes follow the fields of a sample of {}",
+                      checked_sample_.unread_bytes, name);
   }
 
   Status apply(const TimeOrder::Record& record) {
@@ -261,6 +304,7 @@ class Importer {
   }
 
   BlockReader& file_;
+  DamageLog& damage_;
   const RecordingHeader& header_;
   const Metadata& metadata_;
   const RecordLayouts& layouts_;
@@ -281,6 +325,7 @@ class Importer {
   ToldBuildIds build_ids_;  // of files, by path
   SampleTimes times_;
   DecodedSample sample_;
+  DecodedSample checked_sample_;
   std::vector<Weight> weights_;
   int64_t time_ns_ = 0;  // of the record that is being applied
   uint64_t samples_of_unknown_events_ = 0;
@@ -293,7 +338,8 @@ class Importer {
 
 Result<ImportedRecording> import_recording(BlockReader& file, const RecordingOptions& options,
                                            const Limits& limits) {
-  const auto header = read_recording_header(file, limits);
+  DamageLog damage;
+  const auto header = read_recording_header(file, limits, damage);
   if (!header) {
     return propagate(header);
   }
@@ -301,7 +347,7 @@ Result<ImportedRecording> import_recording(BlockReader& file, const RecordingOpt
   if (!layouts) {
     return propagate(layouts);
   }
-  return Importer(file, *header, *layouts, options, limits).import();
+  return Importer(file, *header, *layouts, options, limits, damage).import();
 }
 
 Result<OpenRecording> open_recording(const std::string& path) {

@@ -1,7 +1,7 @@
 // A recording of perf (perf.data), as a raw profile: what the daemon would have sent of it, made by the daemon's own code.
 //
 //   auto file = open_recording(path);
-//   auto imported = import_recording(*file, {.path = path, ...});
+//   auto imported = import_recording(file->reader, {.content_id = file->content_id, ...});
 //
 // docs/perf-data.md says what is read and what becomes of it.
 #pragma once
@@ -40,10 +40,12 @@ struct ImportedRecording {
       events;  // of the recording; the profile has two more where it has branches
   // Binaries without a recorded build ID that were written over or replaced since, ten at most.
   std::vector<std::string> replaced_binaries;
+  // What could not be read, and so is missing in the profile: a line each. None of a sound recording.
+  std::vector<std::string> damage;
 };
 
 // Reads the recording once from end to end (twice where it was written into a pipe) in bounded memory: Limits, and the
-// profile itself. kCorrupt where it is damaged or cut off: nothing of it is imported then.
+// profile itself. Of a recording that is damaged or cut off, takes what is sound; kCorrupt where that has no sample.
 Result<ImportedRecording> import_recording(BlockReader& file, const RecordingOptions& options,
                                            const Limits& limits = {});
 

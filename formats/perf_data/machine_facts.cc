@@ -7,8 +7,6 @@ namespace {
 
 constexpr size_t kMaxMachineIdBytes = 128;
 constexpr size_t kMaxBuildIdBytes = 64;
-// As wire::validate() permits: in the year 2096.
-constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
 
 // As the daemon writes platforms; in the recording's own words where they tell nothing more.
 void set_platform(const Metadata& metadata, wire::Machine& machine) {

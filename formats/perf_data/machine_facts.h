@@ -11,6 +11,9 @@
 
 namespace plimsoll::perf_data {
 
+// As wire::validate() permits: in the year 2096.
+inline constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
+
 // Of the samples that have a time, on the recording's clock.
 struct SampleTimes {
   uint64_t first_ns = UINT64_MAX;

@@ -68,7 +68,9 @@ Status read_attributes(BlockReader& file, const FileHeader& header, const Limits
   return {};
 }
 
-Status read_event_types(BlockReader& file, Section section, const Limits& limits, Metadata& metadata) {
+Status read_event_types(BlockReader& file, const FileHeader& header, const Limits& limits,
+                        Metadata& metadata) {
+  const Section section = header.event_types;
   constexpr uint64_t kEntryBytes = sizeof(uint64_t) + kEventTypeNameBytes;
   for (uint64_t at = 0; at + kEntryBytes <= section.size_bytes && at / kEntryBytes < limits.max_events;
        at += kEntryBytes) {
@@ -157,8 +159,11 @@ Status read_description(const RawRecord& record, const Limits& limits, Metadata&
   return reader.ok() ? Status() : fail(ErrorCode::kCorrupt, "it ends too soon");
 }
 
-Status read_descriptions(BlockReader& file, Section records, const Limits& limits, Metadata& metadata) {
-  RecordStream stream(file, records, limits);
+// Damage among the records is named when they are imported.
+Status read_descriptions(BlockReader& file, Section records, const Limits& limits, Metadata& metadata,
+                         DamageLog& damage) {
+  DamageLog named_later;
+  RecordStream stream(file, records, limits, named_later);
   while (true) {
     const auto record = stream.next();
     if (!record) {
@@ -167,38 +172,74 @@ Status read_descriptions(BlockReader& file, Section records, const Limits& limit
     if (record->bytes.empty()) {
       return {};
     }
-    if (auto read = read_description(*record, limits, metadata); !read) {
+    const auto read = read_description(*record, limits, metadata);
+    if (!read && read.error().code != ErrorCode::kCorrupt) {
       return propagate(read, "reading the record at offset {}, of type {}", record->offset,
                        record->header.type);
+    }
+    if (!read) {
+      damage.add_stretch(record->offset, record->bytes.size(), read.error().message);
     }
   }
 }
 
+// Where the records of a file lie: to its end, where perf was killed before it wrote how many there are, or the file was cut.
+// Nothing follows them then.
+Section records_of(const FileHeader& header, uint64_t file_bytes, DamageLog& damage) {
+  constexpr const char* kMissing =
+      "build IDs, names of events and the machine's name, which follow the records, are missing";
+  const uint64_t left_bytes = file_bytes - std::min(file_bytes, header.data.offset);
+  if (header.data.size_bytes == 0 && left_bytes > 0) {
+    damage.add(fmt::format("perf did not finish the recording (its header says that it holds no records); {}",
+                           kMissing));
+    return {header.data.offset, left_bytes};
+  }
+  if (header.data.size_bytes > left_bytes) {
+    damage.add(fmt::format(
+        "the recording was cut off: its records take {} bytes from offset {} on, but the file ends at {}; {}",
+        header.data.size_bytes, header.data.offset, file_bytes, kMissing));
+    return {std::min(header.data.offset, file_bytes), left_bytes};
+  }
+  return header.data;
+}
+
+Status read_file_metadata(BlockReader& file, const FileHeader& header, const Limits& limits,
+                          RecordingHeader& result, DamageLog& damage) {
+  if (auto read = read_attributes(file, header, limits, result.metadata); !read) {
+    return read;
+  }
+  result.records = records_of(header, file.size_bytes(), damage);
+  // Names of events: where they cannot be read, events are named by what they are.
+  for (const auto& step : {&read_features, &read_event_types}) {
+    const bool follows_records = step == &read_features;
+    const bool is_there = !follows_records || (result.records.size_bytes == header.data.size_bytes);
+    const auto read = is_there ? step(file, header, limits, result.metadata) : Status();
+    if (!read && read.error().code != ErrorCode::kCorrupt) {
+      return read;
+    }
+    if (!read) {
+      damage.add(
+          fmt::format("what describes the recording cannot be read from there on: {}", read.error().message));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<RecordingHeader> read_recording_header(BlockReader& file, const Limits& limits) {
+Result<RecordingHeader> read_recording_header(BlockReader& file, const Limits& limits, DamageLog& damage) {
   const auto header = read_file_header(file);
   if (!header) {
     return propagate(header);
   }
-  RecordingHeader result{{}, header->data};
+  RecordingHeader result;
   Metadata& metadata = result.metadata;
   Status read;
   if (header->is_pipe) {
     result.records = {kPipeHeaderBytes, file.size_bytes() - kPipeHeaderBytes};
-    read = read_descriptions(file, result.records, limits, metadata);
+    read = read_descriptions(file, result.records, limits, metadata, damage);
   } else {
-    if (header->data.offset > file.size_bytes() ||
-        header->data.size_bytes > file.size_bytes() - header->data.offset) {
-      return with_hint(
-          fail(ErrorCode::kCorrupt, "its records take {} bytes from offset {} on, but the file ends at {}",
-               header->data.size_bytes, header->data.offset, file.size_bytes()),
-          "the recording was cut off: copy it again, or record again");
-    }
-    for (const auto& step : {&read_attributes, &read_features}) {
-      read = read ? step(file, *header, limits, metadata) : read;
-    }
-    read = read ? read_event_types(file, header->event_types, limits, metadata) : read;
+    read = read_file_metadata(file, *header, limits, result, damage);
   }
   if (!read) {
     return propagate(read);

@@ -242,6 +242,7 @@ bool decode_sample(Bytes record, const perf_event_attr& attr, bool unwinds, Deco
   ByteReader reader(record);
   const auto header = reader.read<perf_event_header>();
   SampleDecoder(reader, attr, unwinds, sample).decode();
+  sample.unread_bytes = reader.ok() ? reader.remaining() : 0;
   set_mode(header.misc, sample);
   if ((attr.sample_type & PERF_SAMPLE_IP) != 0) {
     set_leaf(header.misc, sample);

@@ -76,6 +76,7 @@ struct DecodedSample {
   bool has_leaf_alone = false;  // of a call chain that was asked for: the kernel found no frame
   bool is_of_guest = false;
   bool is_in_kernel = false;
+  size_t unread_bytes = 0;  // of the record, behind all of its fields: none in a sound one
 };
 
 // Decodes the fields of the event's sample type, in the kernel's order. `unwinds`: its registers are x86-64's. False where the

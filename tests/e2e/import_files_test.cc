@@ -88,5 +88,20 @@ TEST_F(ImportFiles, ThatWouldFillTheDiskAreRefusedWithTheLimit) {
   EXPECT_THAT(imported.err, HasSubstr("larger than the 1048576 bytes permitted"));
 }
 
+TEST_F(ImportFiles, CutOffGiveWhatIsThereAndSayWhatIsNot) {
+  const std::string whole = recording();
+  const size_t cut_at = whole.find(perf_data::sample({.time_ns = 1015}));
+  ASSERT_NE(cut_at, std::string::npos);
+  const Finished imported = import({write("cut", whole.substr(0, cut_at + 3))});
+  EXPECT_EQ(imported.status, 0);
+  EXPECT_THAT(imported.out, HasSubstr("\"samples\":15"));
+  EXPECT_THAT(imported.err,
+              AllOf(HasSubstr("damaged: the recording was cut off"),
+                    HasSubstr(fmt::format("damaged: 3 bytes at offset {} were left out", cut_at))));
+  const Finished nothing = import({write("short", whole.substr(0, whole.find(perf_data::sample({}))))});
+  EXPECT_EQ(nothing.status, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("nothing of the recording could be taken"));
+}
+
 }  // namespace
 }  // namespace plimsoll::testing

@@ -249,10 +249,8 @@ TEST(RecordedEvents, WhoseReadingsCannotBeToldApartAreRefused) {
   const auto error_of = [](uint64_t read_format) {
     perf_event_attr attr = hardware_attr(PERF_COUNT_HW_CPU_CYCLES, PERF_SAMPLE_READ);
     attr.read_format = read_format;
-    const auto imported = try_import(Recording()
-                                         .event(attr, {1}, "cycles")
-                                         .records(sample({}, bytes_of(std::array<uint64_t, 8>{})))
-                                         .file());
+    const auto imported =
+        try_import(Recording().event(attr, {1}, "cycles").records(sample({}, bytes_of(uint64_t{0}))).file());
     return imported ? "none" : std::string(imported.error().message);
   };
   EXPECT_THAT(error_of(PERF_FORMAT_GROUP), HasSubstr("samples of cycles bring values of counters"));

@@ -45,6 +45,12 @@ class Walk {
     return counts_;
   }
 
+  // Of all records, in the file.
+  std::vector<size_t> record_offsets() {
+    counts();
+    return offsets_;
+  }
+
  private:
   struct Event {
     std::string name;
@@ -117,6 +123,7 @@ class Walk {
       const auto type = value<uint32_t>(at);
       const auto size = value<uint16_t>(at + 6);
       ASSERT_GE(size, 8);
+      offsets_.push_back(at);
       const uint64_t fields = events_.empty() ? 0 : events_[0].sample_type;
       const bool has_identifier = (fields & 1U << 16U) != 0;
       if (type == 64) {
@@ -138,6 +145,7 @@ class Walk {
   std::vector<Event> events_;
   std::map<uint64_t, size_t> event_of_id_;
   Counts counts_;
+  std::vector<size_t> offsets_;
 };
 
 // A file of the corpus; empty where there is none.
