@@ -57,6 +57,12 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->type_name("ID");
   command->add_option("--job", options.job, "Job of such files (default: the name of their main binary)")
       ->type_name("NAME");
+  command
+      ->add_option(
+          "--time", options.time,
+          "When the profiles and recordings in the files ended: RFC 3339, or a duration before now (2h). "
+          "Default: the time in the file, else its modification time")
+      ->type_name("TIME");
   command->add_flag(
       "--json", options.reports_json,
       "Print a line of JSON for each event of each file: file, event, samples, lost, hits, value, unit");

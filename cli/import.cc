@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 
+#include "base/claimed_time.h"
 #include "base/file.h"
 #include "base/hex.h"
 #include "base/printable.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/import_report.h"
 #include "cli/symbol_tables.h"
@@ -35,7 +37,19 @@ struct ToAccept {
   bool is_raw_profile = false;
   std::vector<EventReport> events;  // empty: those of the raw profile
   std::vector<std::string> remarks = {};
+  std::string time_note = {};  // where the file tells no time
 };
+
+// Of a time that cannot be the user hears at once; that a file tells none is usual.
+void take_time_note(const wire::RawProfile& profile, ToAccept& content) {
+  for (const std::string& note : profile.notes()) {
+    if (note.starts_with(kWrongTime)) {
+      content.remarks.push_back(note);
+    } else if (note.starts_with(kNoTime)) {
+      content.time_note = "; " + note;
+    }
+  }
+}
 
 // What somebody who imports a recording should know of it at once.
 std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported) {
@@ -55,8 +69,10 @@ std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported
 
 class Importer {
  public:
-  Importer(store::Ingest& ingest, const ImportOptions& options, perf_data::RecordedImages::Folders folders)
-      : ingest_(ingest), options_(options), folders_(std::move(folders)) {}
+  // `given_end_ns`: of all files; 0: what they tell.
+  Importer(store::Ingest& ingest, const ImportOptions& options, perf_data::RecordedImages::Folders folders,
+           int64_t given_end_ns)
+      : ingest_(ingest), options_(options), folders_(std::move(folders)), given_end_ns_(given_end_ns) {}
 
   Status import(const formats::InputFile& input) {
     const std::string& path = input.name;
@@ -88,9 +104,10 @@ class Importer {
       return {};
     }
     fmt::print(
-        "{}: profile {}, {}{}\n", path, to_hex(accepted->profile_id),
+        "{}: profile {}, {}{}{}\n", path, to_hex(accepted->profile_id),
         content->is_raw_profile ? fmt::format("{} samples", accepted->hits) : summary_line(content->events),
-        accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "");
+        accepted->acceptance == store::Acceptance::kKnown ? " (imported before)" : "",
+        printable(content->time_note));
     return {};
   }
 
@@ -99,7 +116,9 @@ class Importer {
     return {.machine = options_.machine,
             .job = options_.job,
             .file_name = input.file_name,
-            .modified_ns = input.modified_ns};
+            .modified_ns = input.modified_ns,
+            .given_end_ns = given_end_ns_,
+            .now_ns = now_ns_};
   }
 
   Result<ToAccept> read_profile(const formats::InputFile& input) const {
@@ -115,10 +134,20 @@ class Importer {
       return propagate(content);
     }
     if (wire::looks_like_profile(as_bytes(*content))) {
-      return ToAccept{std::move(*content), true, {}};
+      ToAccept raw_profile{std::move(*content), true, {}};
+      if (given_end_ns_ != 0) {
+        raw_profile.remarks.emplace_back(
+            "a raw profile keeps the time that its daemon gave it, whatever --time says");
+      }
+      return raw_profile;
     }
     const auto raw = formats::import_profile(as_bytes(*content), labels_of(input), formats_limits);
-    return raw ? Result<ToAccept>(ToAccept{wire::encode(*raw), false, event_reports(*raw)}) : propagate(raw);
+    if (!raw) {
+      return propagate(raw);
+    }
+    ToAccept to_accept{wire::encode(*raw), false, event_reports(*raw)};
+    take_time_note(*raw, to_accept);
+    return to_accept;
   }
 
   Result<ToAccept> read_recording(const formats::InputFile& input) {
@@ -134,6 +163,8 @@ class Importer {
                                                    .machine = options_.machine,
                                                    .job = options_.job,
                                                    .modified_ns = input.modified_ns,
+                                                   .given_end_ns = given_end_ns_,
+                                                   .now_ns = now_ns_,
                                                    .folders = folders_,
                                                    .progress = progress_of(input.name),
                                                    .running_kernel = [this] { return running_kernel(); }});
@@ -143,8 +174,10 @@ class Importer {
     if (!imported) {
       return propagate(imported);
     }
-    std::vector<std::string> remarks = remarks_on(*imported);
-    return ToAccept{wire::encode(imported->profile), false, std::move(imported->events), std::move(remarks)};
+    ToAccept to_accept{wire::encode(imported->profile), false, {}, remarks_on(*imported)};
+    to_accept.events = std::move(imported->events);
+    take_time_note(imported->profile, to_accept);
+    return to_accept;
   }
 
   static std::function<void(uint64_t, uint64_t)> progress_of(const std::string& path) {
@@ -186,6 +219,8 @@ class Importer {
   store::Ingest& ingest_;
   const ImportOptions& options_;
   const perf_data::RecordedImages::Folders folders_;
+  const int64_t given_end_ns_;
+  const int64_t now_ns_ = wall_now_ns();
   const wire::ProfileLimits limits_;
   std::unique_ptr<identity::KernelMap> kernel_;
 };
@@ -238,6 +273,11 @@ Status import_files(Importer& importer, const std::vector<std::string>& files) {
 }  // namespace
 
 Status run_import(const ImportOptions& options) {
+  const std::optional<int64_t> given_end_ns =
+      options.time.empty() ? std::optional<int64_t>(0) : parse_time_ns(options.time, wall_now_ns());
+  if (!given_end_ns || (*given_end_ns <= 0 && !options.time.empty())) {
+    return with_field(fail(ErrorCode::kInvalid, "\"{}\" is no time", printable(options.time)), "--time");
+  }
   auto ingest = store::Ingest::open(options.data_dir);
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", options.data_dir);
@@ -248,7 +288,7 @@ Status run_import(const ImportOptions& options) {
   };
   const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
   const auto debug_roots = given_or(options.debug_roots, defaults.symbol_debug_roots);
-  Importer importer(**ingest, options, {symbol_roots, debug_roots});
+  Importer importer(**ingest, options, {symbol_roots, debug_roots}, *given_end_ns);
   const Status imported = import_files(importer, options.files);
   auto symbolizer =
       symbolizer::Symbolizer::open(options.data_dir, {symbol_roots, debug_roots}, table_worker());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checksum.h"
+#include "base/claimed_time.h"
 #include "base/printable.h"
 #include "formats/read_profile.h"
 #include "formats/to_raw_profile.h"
@@ -25,11 +26,20 @@ std::string id_of(Bytes content, const ImportLabels& labels) {
   return content_hash(as_bytes(named));
 }
 
-void set_window(const ApplicationProfile& application, int64_t modified_ns, wire::Window& window) {
+void set_window(const ApplicationProfile& application, const ImportLabels& labels, wire::RawProfile& raw) {
   // Windows have a length: a snapshot's is the shortest there is.
   const int64_t length_ns = std::max<int64_t>(1, application.duration_ns);
-  const int64_t start_ns =
-      application.time_ns != 0 ? application.time_ns : std::max<int64_t>(1, modified_ns - length_ns);
+  int64_t told_end_ns = 0;
+  if (application.time_ns != 0 && __builtin_add_overflow(application.time_ns, length_ns, &told_end_ns)) {
+    told_end_ns = INT64_MAX;
+  }
+  const ChosenTime chosen =
+      choose_end_time({labels.given_end_ns, told_end_ns, labels.modified_ns, labels.now_ns});
+  const int64_t start_ns = std::max<int64_t>(1, chosen.end_ns - length_ns);
+  if (!chosen.note.empty()) {
+    raw.add_notes(chosen.note);
+  }
+  wire::Window& window = *raw.mutable_window();
   window.mutable_start()->set_wall_ns(start_ns);
   window.mutable_end()->set_wall_ns(start_ns + length_ns);
   window.mutable_end()->set_monotonic_ns(length_ns);
@@ -72,8 +82,10 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   if (!application) {
     return propagate(application);
   }
-  // Both are at least 0.
-  if (application->duration_ns > kLatestNs || application->time_ns > kLatestNs - application->duration_ns) {
+  // Both are at least 0. A time that cannot be is replaced where there is a clock to check it by.
+  const bool is_replaced = labels.given_end_ns != 0 || labels.now_ns != 0;
+  if (application->duration_ns > kLatestNs ||
+      (!is_replaced && application->time_ns > kLatestNs - application->duration_ns)) {
     return fail(ErrorCode::kCorrupt, "the profile began at {} ns and took {} ns", application->time_ns,
                 application->duration_ns);
   }
@@ -82,7 +94,7 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   raw.set_profile_id(id_of(content, labels));
   raw.mutable_machine()->set_id(labels.machine);
   raw.mutable_machine()->set_hostname(labels.machine);
-  set_window(*application, labels.modified_ns, *raw.mutable_window());
+  set_window(*application, labels, raw);
   set_process(*application, labels, raw);
   // Snapshots of one job are one series: a view shows their mean.
   raw.mutable_assignment()->set_id("import/" + raw.processes(0).job());

@@ -83,7 +83,9 @@ class Importer {
     profile.set_profile_id(
         content_hash(as_bytes(options_.machine + '\0' + options_.job + '\0' + options_.content_id)));
     describe_machine(metadata_, options_.machine, kernel_.build_id(), *profile.mutable_machine());
-    if (auto set = set_window(metadata_, times_, options_.modified_ns, profile); !set) {
+    if (auto set = set_window(metadata_, times_,
+                              {options_.given_end_ns, 0, options_.modified_ns, options_.now_ns}, profile);
+        !set) {
       return propagate(set);
     }
     profile.mutable_assignment()->set_id("import/" + profile.machine().id());

@@ -27,7 +27,9 @@ struct RecordingOptions {
       {};  // tells the file's content: the profile's ID is made from it and from the labels below
   std::string machine = "import";  // for a recording that does not name its machine
   std::string job = {};            // of all its processes; empty: each one's own
-  int64_t modified_ns = 0;  // wall clock, of the file: when the recording ended, where it does not tell
+  int64_t modified_ns = 0;   // wall clock, of the file: when the recording ended, where it does not tell
+  int64_t given_end_ns = 0;  // when the recording ended, whatever else says; 0: not given
+  int64_t now_ns = 0;        // by which times are checked; 0: they are not
   RecordedImages::Folders folders = {};  // whose binaries may be read, for their segments and unwind tables
   std::function<void(uint64_t done_bytes, uint64_t all_bytes)> progress = {};
   // Symbols of the running kernel, asked for where its build ID is the recorded one; null: no symbols.

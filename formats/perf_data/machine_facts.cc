@@ -46,7 +46,7 @@ void describe_machine(const Metadata& metadata, const std::string& label, const 
   machine.set_memory_bytes(metadata.memory_kib << 10U);
 }
 
-Status set_window(const Metadata& metadata, const SampleTimes& times, int64_t modified_ns,
+Status set_window(const Metadata& metadata, const SampleTimes& times, ClaimedTimes claimed,
                   wire::RawProfile& profile) {
   const uint64_t first_ns = times.known() ? times.first_ns : 0;
   if (times.last_ns >= static_cast<uint64_t>(kLatestNs)) {
@@ -55,9 +55,13 @@ Status set_window(const Metadata& metadata, const SampleTimes& times, int64_t mo
   }
   // Windows have a length, one sample or none has not.
   const auto length_ns = std::max<int64_t>(1, static_cast<int64_t>(times.last_ns - first_ns));
-  int64_t start_ns = start_by_clock(metadata, static_cast<int64_t>(first_ns));
-  if (start_ns == 0) {
-    start_ns = std::max<int64_t>(1, modified_ns - length_ns);
+  const int64_t told_start_ns = start_by_clock(metadata, static_cast<int64_t>(first_ns));
+  claimed.told_ns = told_start_ns == 0 ? 0 : std::min(told_start_ns + length_ns, kLatestNs);
+  const ChosenTime chosen = choose_end_time(claimed);
+  const bool is_told = claimed.told_ns != 0 && chosen.end_ns == claimed.told_ns;
+  const int64_t start_ns = is_told ? told_start_ns : std::max<int64_t>(1, chosen.end_ns - length_ns);
+  if (!chosen.note.empty()) {
+    profile.add_notes(chosen.note);
   }
   wire::Window& window = *profile.mutable_window();
   window.mutable_start()->set_monotonic_ns(static_cast<int64_t>(first_ns));

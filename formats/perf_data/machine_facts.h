@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/claimed_time.h"
 #include "base/result.h"
 #include "formats/perf_data/metadata.h"
 #include "proto/profile.pb.h"
@@ -32,9 +33,9 @@ struct SampleTimes {
 void describe_machine(const Metadata& metadata, const std::string& label, const std::string& kernel_build_id,
                       wire::Machine& machine);
 
-// From the first sample to the last, in wall-clock time by the pair of clocks in the recording (perf record -k), else so that
-// it ends when the file was last written. kCorrupt for times that no machine has.
-Status set_window(const Metadata& metadata, const SampleTimes& times, int64_t modified_ns,
+// From the first sample to the last. In wall-clock time by the pair of clocks in the recording (perf record -k), where those are
+// times that can be, else so that it ends at another of `claimed`; a note says which. kCorrupt for times that no machine has.
+Status set_window(const Metadata& metadata, const SampleTimes& times, ClaimedTimes claimed,
                   wire::RawProfile& profile);
 
 }  // namespace plimsoll::perf_data

@@ -103,5 +103,44 @@ TEST_F(ImportFiles, CutOffGiveWhatIsThereAndSayWhatIsNot) {
   EXPECT_THAT(nothing.err, HasSubstr("nothing of the recording could be taken"));
 }
 
+// Of samples at 1000 ns of the recording's clock, when it was wall-clock time `wall_ns`.
+std::string timed_recording(int64_t wall_ns) {
+  const std::string clock = perf_data::bytes_of(uint32_t{1}) + perf_data::bytes_of(uint32_t{1}) +
+                            perf_data::bytes_of(wall_ns) + perf_data::bytes_of(uint64_t{1000});
+  return perf_data::Recording()
+      .event(perf_data::hardware_attr(PERF_COUNT_HW_CPU_CYCLES), {1}, "cycles")
+      .records(perf_data::process_of_samples() + perf_data::sample({}))
+      .feature(29, clock)
+      .file();
+}
+
+TEST_F(ImportFiles, WhoseTimesCannotBeSaySoAndWhatIsUsed) {
+  constexpr int64_t kFutureNs = 3'900'000'000LL * 1'000'000'000LL;
+  const auto samples_of_day = [&](const std::string& day) {
+    return run({"plimsoll", "top", "--data", folder_ / "data", "--event", "cycles", "--csv", "--since",
+                day + "T00:00:00Z", "--until", day + "T23:59:59Z"})
+        .out;
+  };
+  // A member's time is 2023-11-14.
+  const Finished imported =
+      import({write("a.tar", tar_member("perf.data", timed_recording(kFutureNs)) + tar_end())});
+  EXPECT_EQ(imported.status, 0) << imported.err;
+  EXPECT_THAT(imported.err,
+              AllOf(HasSubstr("the time that it tells, 2093-08-01T21:20:00.000000001Z, is in the future"),
+                    HasSubstr("ended 2023-11-14T22:13:20Z, when the file was last written")));
+  EXPECT_THAT(samples_of_day("2023-11-14"), HasSubstr("1000"));
+  const Finished right = import({write("b", timed_recording(1'600'000'000'000'000'000))});
+  EXPECT_EQ(right.err, "");
+  EXPECT_THAT(samples_of_day("2020-09-13"), HasSubstr("1000"));
+  const Finished given = run({"plimsoll", "import", "--data", folder_ / "data", "--time",
+                              "2021-05-06T07:08:09Z", write("c", timed_recording(2))});
+  EXPECT_EQ(given.err, "");
+  EXPECT_THAT(samples_of_day("2021-05-06"), HasSubstr("1000"));
+  const Finished untold = run({"plimsoll", "import", "--data", folder_ / "data", write("d", recording())});
+  EXPECT_EQ(untold.err, "");
+  EXPECT_THAT(untold.out, HasSubstr("no time: it does not tell when it was made; it counts as having ended"));
+  EXPECT_EQ(run({"plimsoll", "import", "--data", folder_ / "data", "--time", "soon", "x"}).status, 2);
+}
+
 }  // namespace
 }  // namespace plimsoll::testing
