@@ -27,8 +27,11 @@ constexpr bool is_build(std::string_view id_of_file, std::string_view told) {
 // one.
 std::string build_id_entry(const std::string& root, std::string_view build_id);
 
-// Where the binary itself may lie below such a folder: the entry, or "elf" in it, as in perf's cache and what perf
-// archive copies of it.
-std::vector<std::string> binaries_by_build_id(const std::string& root, std::string_view build_id);
+// Where copies of a binary may lie that is not at its own path, in the order in which to try them: at one of its `paths` below a
+// root that is a copy of another machine's file system, then by build ID below debug folders and roots. Without a build ID,
+// which any file might not have, `build_id` is empty. What is found has to be checked.
+std::vector<std::string> places_of_copies(const std::vector<std::string>& roots,
+                                          const std::vector<std::string>& debug_roots,
+                                          const std::vector<std::string>& paths, std::string_view build_id);
 
 }  // namespace plimsoll::elf

@@ -72,32 +72,14 @@ RecordedImages::RecordedImages(const Folders& folders, int64_t recorded_ns)
       debug_roots_(without_links(folders.debug)),
       recorded_ns_(recorded_ns) {}
 
-// Where a file has a build ID, that tells whether a copy elsewhere is it; device and inode are those of another
-// machine there.
-std::vector<std::string> RecordedImages::copies_of(const identity::MappedFileHint& hint) const {
-  std::vector<std::string> copies;
-  if (hint.build_id.empty()) {
-    return copies;
-  }
-  for (const std::string& root : roots_) {
-    if (root != "/" && hint.path.starts_with('/')) {
-      copies.push_back(root + std::string(hint.path));
-    }
-  }
-  for (const auto* folders : {&debug_roots_, &roots_}) {
-    for (const std::string& root : *folders) {
-      std::ranges::move(elf::binaries_by_build_id(root, hint.build_id), std::back_inserter(copies));
-    }
-  }
-  return copies;
-}
-
 Result<identity::OpenedImage> RecordedImages::open(const identity::MappedFileHint& hint) const {
   auto opened = open_at(std::string(hint.path), hint);
-  if (opened) {
+  // A build ID tells whether a copy elsewhere is the file; device and inode are those of another machine there.
+  if (opened || hint.build_id.empty()) {
     return opened;
   }
-  for (const std::string& path : copies_of(hint)) {
+  for (const std::string& path :
+       elf::places_of_copies(roots_, debug_roots_, {std::string(hint.path)}, hint.build_id)) {
     if (auto copy = open_at(path, hint)) {
       return copy;
     }

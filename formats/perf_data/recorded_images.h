@@ -30,7 +30,6 @@ class RecordedImages : public identity::ImageSource {
 
  private:
   Result<identity::OpenedImage> open_at(const std::string& path, const identity::MappedFileHint& hint) const;
-  std::vector<std::string> copies_of(const identity::MappedFileHint& hint) const;
 
   std::vector<std::string> roots_;        // without symbolic links
   std::vector<std::string> debug_roots_;  // likewise

@@ -145,22 +145,10 @@ class TableSearch {
 
   // Looks in copies of another machine's file system, and by its build ID. Gives no reason where it is not there either.
   void find_copy() {
-    std::vector<std::string> candidates;
-    for (const std::string& root : query_.roots.folders) {
-      for (const std::string& path : query_.paths) {
-        if (root != "/" && path.starts_with('/')) {
-          candidates.push_back(root + path);
-        }
-      }
-    }
-    for (const auto* folders : {&query_.roots.debug_folders, &query_.roots.folders}) {
-      for (const std::string& root : *folders) {
-        if (kind_ == wire::GNU_BUILD_ID) {
-          std::ranges::move(elf::binaries_by_build_id(root, identity_), std::back_inserter(candidates));
-        }
-      }
-    }
-    for (const std::string& candidate : candidates) {
+    const std::string_view build_id =
+        kind_ == wire::GNU_BUILD_ID ? std::string_view(identity_) : std::string_view();
+    for (const std::string& candidate :
+         elf::places_of_copies(query_.roots.folders, query_.roots.debug_folders, query_.paths, build_id)) {
       if (auto found = search_.open(candidate); found && is_binary(*found)) {
         binary_ = std::move(*found);
         return;

@@ -1,9 +1,12 @@
 #include "elf/build_id.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace plimsoll::elf {
 namespace {
+
+using ::testing::ElementsAre;
 
 TEST(BuildId, OfZerosIsNone) {
   EXPECT_EQ(build_id_or_none(std::string_view("\0\0\0\0", 4)), "");
@@ -19,6 +22,14 @@ TEST(BuildId, ThatPerfHasCutIsTheBeginningOfALongerOne) {
   EXPECT_FALSE(is_build(kLong, kLong.substr(0, 19))) << "perf cuts nothing that is as short";
   EXPECT_FALSE(is_build(kLong.substr(0, 20), kLong));
   EXPECT_FALSE(is_build(kLong, "01234567890123456780"));
+}
+
+TEST(PlacesOfCopies, ArePathsBelowRootsAndThenBuildIds) {
+  EXPECT_THAT(places_of_copies({"/", "/copy"}, {"/debug"}, {"/bin/a", "relative"}, "\x12\x34"),
+              ElementsAre("/copy/bin/a", "/debug/.build-id/12/34/elf", "/debug/.build-id/12/34",
+                          "//.build-id/12/34/elf", "//.build-id/12/34", "/copy/.build-id/12/34/elf",
+                          "/copy/.build-id/12/34"));
+  EXPECT_THAT(places_of_copies({"/copy"}, {"/debug"}, {"/bin/a"}, ""), ElementsAre("/copy/bin/a"));
 }
 
 }  // namespace
