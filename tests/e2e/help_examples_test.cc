@@ -1,0 +1,350 @@
+// Every example that --help shows is run as it stands, on data for it. What stands for something of the reader's own is put in:
+// DIR, ADDR, the server's usual address, the ID of a draw.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/hex.h"
+#include "base/time.h"
+#include "http/client.h"
+#include "proto/fleet.pb.h"
+#include "proto/profile_codec.h"
+#include "tests/e2e/fleet.h"
+#include "tests/profile_fixture.h"
+
+namespace plimsoll::testing {
+namespace {
+
+constexpr std::string_view kProtobuf = "application/x-protobuf";
+
+// Of these the help shows examples that cannot run here.
+const std::map<std::string, std::string> kNotRun = {
+    {"plimsoll calibrate", "samples the whole machine for minutes; calibrate_test runs it"},
+    {"plimsoll experiment report", "compares what came in after the definition"},
+    {"plimsoll experiment watch", "goes on until all was observed"},
+    {"plimsoll symbolize --build-id", "names a build that the reader has; symbolize_test runs it"},
+};
+
+std::string help_of(const std::string& command) {
+  std::vector<std::string> argv{"plimsoll"};
+  std::istringstream words(command);
+  for (std::string word; words >> word;) {
+    argv.push_back(word);
+  }
+  argv.emplace_back("--help");
+  const Finished help = run(argv);
+  EXPECT_EQ(help.status, 0) << command;
+  return help.out;
+}
+
+// Names in the part "Subcommands:" of a help text.
+std::vector<std::string> subcommands_in(const std::string& help) {
+  std::vector<std::string> names;
+  std::istringstream lines(help);
+  bool is_there = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ")) {
+      is_there = line == "Subcommands:";
+    } else if (is_there && line[2] != ' ') {
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
+  }
+  return names;
+}
+
+// Commands and their subcommands, at most two words.
+std::vector<std::string> all_commands() {
+  std::vector<std::string> commands;
+  for (const std::string& command : subcommands_in(help_of(""))) {
+    commands.push_back(command);
+    for (const std::string& subcommand : subcommands_in(help_of(command))) {
+      commands.push_back(command + " " + subcommand);
+    }
+  }
+  return commands;
+}
+
+bool has_open_quote(const std::string& line) {
+  char quote = 0;
+  for (const char character : line) {
+    if ((character == '"' || character == '\'') && (quote == 0 || quote == character)) {
+      quote = quote == 0 ? character : 0;
+    }
+  }
+  return quote != 0;
+}
+
+// Without the words about it that may stand behind it, three spaces away.
+std::string without_remark(const std::string& line) {
+  for (size_t at = line.find("   "); at != std::string::npos; at = line.find("   ", at + 1)) {
+    if (!has_open_quote(line.substr(0, at))) {
+      return line.substr(0, at);
+    }
+  }
+  return line;
+}
+
+std::vector<std::string> examples_in(const std::string& help) {
+  std::vector<std::string> examples;
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_command = line.starts_with("  ") && line.find_first_not_of(' ') == 2 && line[2] != '-' &&
+                            line[2] != '#' && line[2] != '"';
+    const bool is_ours = line.starts_with("  plimsoll ") || line.find("| plimsoll ") != std::string::npos ||
+                         line.find("$(plimsoll ") != std::string::npos;
+    if (!is_command || !is_ours) {
+      continue;
+    }
+    for (std::string more; has_open_quote(line) && std::getline(lines, more);) {
+      line += "\n" + more;
+    }
+    examples.push_back(without_remark(line.substr(2)));
+  }
+  return examples;
+}
+
+void replace_all(std::string& text, std::string_view from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// A profile of one job on one machine, with what the examples ask for.
+struct Ran {
+  uint64_t seed;
+  std::string machine;
+  std::string job;
+  std::string platform;
+  std::string revision;
+  int64_t from_ns;
+};
+
+wire::RawProfile profile_of(const Ran& ran) {
+  std::string stacks;
+  for (const auto& [event, factor] : std::map<std::string, int>{{"cycles", 100},
+                                                                {"instructions", 150},
+                                                                {"cpu-clock", 50},
+                                                                {"cache-misses", 20},
+                                                                {"branch-misses", 10},
+                                                                {"LLC-load-misses", 5}}) {
+    const auto hits = [&, factor = factor](int share) {
+      return std::to_string(factor * share + static_cast<int>(ran.seed % 7));
+    };
+    stacks += "process=gzip event=" + event + " main;parse;lex " + hits(3) + "\n";
+    stacks += "process=gzip event=" + event + " main;__memcpy_avx_unaligned_erms " + hits(2) + "\n";
+    stacks += "process=gzip event=" + event + " main;sqlite3VdbeExec " + hits(1) + "\n";
+  }
+  wire::RawProfile profile = make_profile({.seed = ran.seed,
+                                           .machine = ran.machine,
+                                           .from_ns = ran.from_ns,
+                                           .length_ns = 60 * kNsPerSecond,
+                                           .job = ran.job,
+                                           .stacks = stacks});
+  profile.mutable_machine()->set_platform(ran.platform);
+  profile.mutable_machine()->set_cluster("eu-1");
+  const auto binary = [](const std::string& path, const std::string& id) {
+    wire::Binary made;
+    made.set_identity_kind(wire::GNU_BUILD_ID);
+    made.set_identity(id);
+    made.set_path(path);
+    return made;
+  };
+  add_sample(profile, binary("/lib/libz.so.1", "libz's build ID"), wire::ELF, 0x10, 50);
+  add_sample(profile, binary("/lib/libprotobuf.so.32", "protobuf's build"), wire::ELF, 0x20, 40);
+  wire::Binary main = binary("/usr/bin/gzip", "gzip of revision" + ran.revision);
+  main.set_revision(ran.revision);
+  *profile.add_binaries() = main;
+  for (wire::Process& process : *profile.mutable_processes()) {
+    process.set_binary_plus_1(static_cast<uint32_t>(profile.binaries_size()));
+    process.set_instance("/" + ran.job + ".service");
+  }
+  return profile;
+}
+
+class HelpExamples : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server_.becomes_ready());
+    add_profiles();
+    add_files();
+    register_machine();
+  }
+
+  // Jobs on machines of two platforms and two revisions, at the times that the examples name.
+  void add_profiles() {
+    const int64_t now_ns = wall_now_ns();
+    std::vector<int64_t> times;
+    for (const int64_t age_ns :
+         {20 * kNsPerMinute, 24 * kNsPerHour + 20 * kNsPerMinute, 7 * 24 * kNsPerHour + 20 * kNsPerMinute}) {
+      times.push_back(now_ns - age_ns);
+    }
+    for (const char* time : {"2026-11-21T07:00:00Z", "2026-11-21T13:00:00Z"}) {
+      times.push_back(parse_time_ns(time, now_ns).value_or(0));
+    }
+    http::Client client({.base_url = server_.fleet_address()});
+    std::vector<std::string> import{"plimsoll", "import", "--data", dir_};
+    uint64_t seed = 1;
+    for (const int64_t time_ns : times) {
+      for (const char* job : {"search", "web"}) {
+        for (int machine = 0; machine < 12; ++machine) {
+          const wire::RawProfile profile =
+              profile_of({.seed = seed++,
+                          .machine = machine == 0 ? "m17" : fmt::format("n{}", machine),
+                          .job = job,
+                          .platform = machine % 2 == 0 ? "skylake" : "rome",
+                          .revision = machine % 4 < 2 ? "41" : "42",
+                          .from_ns = time_ns});
+          const std::string path = folder_ / fmt::format("{}.profile", seed);
+          std::ofstream(path, std::ios::binary) << wire::encode(profile);
+          import.push_back(path);
+        }
+      }
+    }
+    const Finished imported = run(import);
+    ASSERT_EQ(imported.status, 0) << imported.err;
+    for (size_t i = 4; i < 4 + 24; ++i) {  // the newest
+      std::ifstream file(import[i], std::ios::binary);
+      const std::string encoded{std::istreambuf_iterator<char>(file), {}};
+      const auto profile = wire::decode(as_bytes(encoded));
+      ASSERT_TRUE(profile);
+      if (profile->machine().platform() != "skylake") {
+        continue;  // of one platform, as the examples of wsmeter want it that name none
+      }
+      const auto sent = client.send("PUT", "/fleet/v1/profiles/" + to_hex(profile->profile_id()), encoded,
+                                    "application/octet-stream");
+      ASSERT_TRUE(sent && sent->ok()) << (sent ? sent->body : sent.error().text());
+    }
+    ASSERT_TRUE(eventually([&] {
+      return run({"plimsoll", "top", "--server", server_.address(), "--csv"}).out.find("parse") !=
+             std::string::npos;
+    }));
+  }
+
+  void register_machine() {
+    http::Client client({.base_url = server_.fleet_address()});
+    wire::RegisterRequest registration;
+    registration.set_format_version(wire::kFormatVersion);
+    registration.mutable_machine()->set_id("m17");
+    registration.mutable_machine()->set_boot_id("boot");
+    registration.mutable_machine()->set_hostname("m17");
+    registration.mutable_machine()->set_platform("skylake");
+    registration.mutable_machine()->set_cores(4);
+    ASSERT_TRUE(client.send("POST", "/fleet/v1/register", registration.SerializeAsString(), kProtobuf)->ok());
+    wire::HeartbeatRequest heartbeat;
+    heartbeat.set_format_version(wire::kFormatVersion);
+    heartbeat.set_machine_id("m17");
+    heartbeat.set_boot_id("boot");
+    heartbeat.set_census_ns(2'000'000'000);
+    for (const char* job : {"web", "search"}) {
+      wire::InstanceUsage& usage = *heartbeat.add_instances();
+      usage.set_job(job);
+      usage.set_instance(fmt::format("/{}.service", job));
+      usage.set_quota_cpus(1.5);
+      usage.set_weight(100);
+      usage.set_cpu_time_ns(500'000'000);
+    }
+    ASSERT_TRUE(client.send("POST", "/fleet/v1/heartbeat", heartbeat.SerializeAsString(), kProtobuf)->ok());
+  }
+
+  void write(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+  }
+
+  // What the examples read, in the folder that they run in.
+  void add_files() const {
+    write("jobs.csv",
+          "job,load,quota,mean,stddev,instances\nweb,1e11,100,1.5,0.2,50\ndb,1e11,60,0.9,0.1,40\n");
+    write("costs.csv",
+          "job,platform,cpi,margin\nweb,old,2.0,0.1\nweb,new,1.0,0.05\ndb,old,1.1,0.05\ndb,new,1.0,0.05\n");
+    write("platforms.csv", "platform,capacity\nold,1e12\nnew,1.2e11\nskylake,1e15\nrome,1e15\n");
+    write("today.csv", "job,platform,load\nweb,old,1e11\ndb,old,1e11\n");
+    std::string fleet = "platform,job,instance,performance,machine\n";
+    for (const char* platform : {"old", "new", "A", "B"}) {
+      for (const char* job : {"web", "db"}) {
+        for (int instance = 0; instance < 40; ++instance) {
+          fleet += fmt::format("{},{},{},{},{}-{}\n", platform, job, instance, 100 + instance * 7 % 11,
+                               platform, instance);
+        }
+      }
+    }
+    write("fleet.csv", fleet);
+    write("test.csv", fleet);
+    write("p.csv", fleet);
+    write("addresses", "0x1136\n");
+    write("a.c", "int main(void) { return 0; }\n");
+    std::filesystem::create_directories(folder_ / "home/.local/share/bash-completion/completions");
+    std::filesystem::create_directories(folder_ / "home/.config/fish/completions");
+    const Finished made = shell(
+        "gzip -k p.csv && gcc -g -o a.out a.c && cp a.out stripped && objcopy --only-keep-debug stripped "
+        "stripped.debug && "
+        "strip stripped && gcc -gdwarf-4 -gsplit-dwarf -o split a.c && dwp -e split -o split.dwp && "
+        "plimsoll symtab build ./a.out -o a.symtab");
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+
+  Finished shell(const std::string& command) const {
+    const std::string programs = std::filesystem::path(program("plimsoll")).parent_path().string();
+    return run({"/bin/bash", "-c",
+                fmt::format("set -o pipefail; export PATH={}:$PATH HOME={}; cd {} && {}", programs,
+                            folder_ / "home", folder_.path(), command)});
+  }
+
+  std::string filled_in(std::string example) {
+    // What the reader's other tools do with the output.
+    const size_t other = example.find(" && ");
+    if (other != std::string::npos) {
+      example.resize(other);
+    }
+    if (example.starts_with("eval \"$(")) {
+      example = example.substr(8, example.find(')') - 8);
+    }
+    // Only the server knows of draws, and what quotas daemons told.
+    const bool is_served =
+        example.starts_with("plimsoll draws") || example.starts_with("plimsoll wsmeter baseline");
+    replace_all(example, "DIR", is_served ? folder_ / "served" : dir_);
+    replace_all(example, "127.0.0.1:7070", server_.address());
+    replace_all(example, "ADDR", server_.address());
+    replace_all(example, "fleet-2026-11-23T06:00:00Z", draw_);
+    return example;
+  }
+
+  TemporaryFolder folder_;
+  std::string dir_ = folder_ / "data";
+  TestServer server_{folder_ / "served", "[draw]\ninterval = \"24h\"\n"};
+  std::string draw_ = "unknown";
+};
+
+TEST_F(HelpExamples, AllRun) {
+  const Finished measured =
+      run({"plimsoll", "measure", "--server", server_.address(), "--machine", "m17", "--for", "1s"});
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  const auto draws = rows_of(view("draws", {"--server", server_.address()}));
+  ASSERT_FALSE(draws.empty());
+  draw_ = text(draws.front().at("draw"));
+
+  size_t ran = 0;
+  for (const std::string& command : all_commands()) {
+    for (const std::string& example : examples_in(help_of(command))) {
+      const bool is_run = std::ranges::none_of(
+          kNotRun, [&](const auto& not_run) { return example.starts_with(not_run.first); });
+      if (!is_run) {
+        continue;
+      }
+      ++ran;
+      if (example.starts_with("plimsoll experiment define ")) {
+        std::filesystem::remove(folder_ / "pages.toml");  // of another example
+      }
+      const Finished finished = shell(filled_in(example));
+      EXPECT_EQ(finished.status, 0) << "plimsoll " << command << " --help: " << example << "\n"
+                                    << finished.err;
+    }
+  }
+  EXPECT_GE(ran, 50) << "examples are found in the help texts";
+}
+
+}  // namespace
+}  // namespace plimsoll::testing
