@@ -114,18 +114,18 @@ std::vector<Key> ServerConfig::keys() {
        "(daemon.certificate) is the\n"
        "machine that its common name says. Takes server.certificate. Default: none.",
        &access_machine_ca},
-      {"access.anybody",
+      {"access.allow_unauthenticated",
        "Listens beyond loopback even if nobody is asked who he is: whoever reaches the addresses may do "
        "everything.",
-       &access_anybody},
-      {"access.most_requests_per_minute",
+       &access_allow_unauthenticated},
+      {"access.max_requests_per_minute",
        "Of each machine that is known by a token or a certificate; what is more it hears it is to send "
        "later. "
        "0: no limit.",
-       &access_most_requests_per_minute, Range{0, 1'000'000}},
-      {"access.most_requests_of_token_per_minute",
+       &access_max_requests_per_minute, Range{0, 1'000'000}},
+      {"access.max_requests_per_minute_per_token",
        "The same of each token that permits to ask or to hand in; orders never wait. 0: no limit.",
-       &access_most_requests_of_token_per_minute, Range{0, 1'000'000}},
+       &access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
       {"collect.events",
        "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice to\n"
        "each daemon: cycles where the machine counts them, else cpu-clock.",
@@ -156,49 +156,48 @@ std::vector<Key> ServerConfig::keys() {
        "there in every draw: platform, datacenter, cluster, architecture, cpu_model, kernel, os, "
        "daemon_version.",
        &draw_strata},
-      {"draw.least_of_stratum",
-       "Machines of each stratum that are drawn at least; all of one that has fewer.", &draw_least_of_stratum,
-       Range{1, 1'000'000}},
-      {"draw.least_of_job",
+      {"draw.min_per_stratum", "Machines of each stratum that are drawn at least; all of one that has fewer.",
+       &draw_min_per_stratum, Range{1, 1'000'000}},
+      {"draw.min_per_job",
        "Of the machines that run a job, how many are drawn at least, on average, for each job. Default: 0, "
        "as they come.",
-       &draw_least_of_job, Range{0, 1'000'000}},
-      {"draw.most_of_job_percent",
+       &draw_min_per_job, Range{0, 1'000'000}},
+      {"draw.max_percent_per_job",
        "Of the instances of a job, how many may be measured at once, in percent; one always may. Machines "
        "for which there is no room\n"
        "measure later in the interval, or not at all.",
-       &draw_most_of_job_percent, Range{0, 100}},
-      {"draw.most_of_platform_percent", "The same of the machines of a platform.",
-       &draw_most_of_platform_percent, Range{0, 100}},
-      {"draw.most_of_rack_percent", "The same of the machines of a rack, as the inventory has them.",
-       &draw_most_of_rack_percent, Range{0, 100}},
-      {"draw.most_overhead_percent",
+       &draw_max_percent_per_job, Range{0, 100}},
+      {"draw.max_percent_per_platform", "The same of the machines of a platform.",
+       &draw_max_percent_per_platform, Range{0, 100}},
+      {"draw.max_percent_per_rack", "The same of the machines of a rack, as the inventory has them.",
+       &draw_max_percent_per_rack, Range{0, 100}},
+      {"draw.max_overhead_percent",
        "How much of the fleet's CPU time daemons may take on average over an hour, in percent, by what they "
        "report. Where they take more,\n"
        "fewer of the machines that are drawn measure, at least one.",
-       &draw_most_overhead_percent, Range{0, 100}},
-      {"draw.cooling",
+       &draw_max_overhead_percent, Range{0, 100}},
+      {"draw.cooldown",
        "For how long a machine that was drawn is not drawn again. Machines then take turns, and none is "
        "drawn "
        "with a larger probability\n"
        "than turns allow, whatever minima ask for. Default: 0, which means that chance alone decides.",
-       DurationNs{&draw_cooling_ns}, Range{0, 168 * kNsPerHour}},
+       DurationNs{&draw_cooldown_ns}, Range{0, 168 * kNsPerHour}},
       {"draw.event_sets",
        "Sets of events that take turns over draws, each as names with spaces between, such as\n"
        "[\"cycles instructions\", \"cache-misses branch-misses\"]. Default: none, which means collect.events "
        "always.",
        &draw_event_sets},
-      {"draw.grace",
+      {"draw.late_after",
        "How long after its window a draw waits for profiles. Those that come later count as well, and are "
        "called late.",
-       DurationNs{&draw_grace_ns}, Range{0, 24 * kNsPerHour}},
+       DurationNs{&draw_late_after_ns}, Range{0, 24 * kNsPerHour}},
       {"draw.stop_percent",
        "Of the machines told to measure within an hour, how many may fail, in percent. Where more do, the "
        "event set, daemon version\n"
        "or platform that fails is stopped, or everything if it spreads; plimsoll draws says so.",
        &draw_stop_percent, Range{1, 100}},
-      {"draw.stop_least", "Failures that there must be at least, before anything is stopped.",
-       &draw_stop_least, Range{1, 1'000'000}},
+      {"draw.stop_min_failures", "Failures that there must be at least, before anything is stopped.",
+       &draw_stop_min_failures, Range{1, 1'000'000}},
       {"draw.stop_pause",
        "How long what was stopped is let alone before one machine of it is tried again, then a tenth, then "
        "all. Doubles each\n"
@@ -226,10 +225,10 @@ std::vector<Key> ServerConfig::keys() {
        "every 30 s or more\n"
        "often. Takes as many open files, and some 20 KiB each.",
        &fleet_max_connections, Range{16, 1'000'000}},
-      {"fleet.forget_after",
+      {"fleet.machine_ttl",
        "Machines that were not heard of for so long are forgotten, and what the fleet was like so long ago: "
        "attributes, the inventory,\nwhich job ran where with which quota. What was measured stays.",
-       DurationNs{&fleet_forget_after_ns}, Range{kNsPerHour, int64_t{10} * 365 * 24 * kNsPerHour}},
+       DurationNs{&fleet_machine_ttl_ns}, Range{kNsPerHour, int64_t{10} * 365 * 24 * kNsPerHour}},
       {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},
       {"store.max_segment_rows",

@@ -34,9 +34,9 @@ struct ServerConfig {
 
   std::vector<AccessToken> access_tokens;
   std::string access_machine_ca;  // file; empty: machines have no certificates
-  bool access_anybody = false;
-  int64_t access_most_requests_per_minute = 600;  // of each machine; 0: no limit
-  int64_t access_most_requests_of_token_per_minute =
+  bool access_allow_unauthenticated = false;
+  int64_t access_max_requests_per_minute = 600;  // of each machine; 0: no limit
+  int64_t access_max_requests_per_minute_per_token =
       6'000;  // of each token that asks or hands in; 0: no limit
 
   std::vector<std::string> collect_events;  // empty: the daemon's default event
@@ -49,17 +49,17 @@ struct ServerConfig {
   double draw_percent = 1;
   int64_t draw_machines = 0;  // 0: by draw_percent
   std::vector<std::string> draw_strata = {"platform"};
-  int64_t draw_least_of_stratum = 2;
-  double draw_least_of_job = 0;
-  double draw_most_of_job_percent = 10;
-  double draw_most_of_platform_percent = 10;
-  double draw_most_of_rack_percent = 10;
-  double draw_most_overhead_percent = 0.01;
-  int64_t draw_cooling_ns = 0;               // 0: machines may be drawn at any time
+  int64_t draw_min_per_stratum = 2;
+  double draw_min_per_job = 0;
+  double draw_max_percent_per_job = 10;
+  double draw_max_percent_per_platform = 10;
+  double draw_max_percent_per_rack = 10;
+  double draw_max_overhead_percent = 0.01;
+  int64_t draw_cooldown_ns = 0;              // 0: machines may be drawn at any time
   std::vector<std::string> draw_event_sets;  // each of names with spaces between; empty: collect_events
-  int64_t draw_grace_ns = 60'000'000'000;
+  int64_t draw_late_after_ns = 60'000'000'000;
   double draw_stop_percent = 20;
-  int64_t draw_stop_least = 5;
+  int64_t draw_stop_min_failures = 5;
   int64_t draw_stop_pause_ns = 3'600'000'000'000;
 
   std::string inventory_machines;  // file or URL; empty: none
@@ -68,7 +68,7 @@ struct ServerConfig {
 
   int64_t heartbeat_ns = 5'000'000'000;
   int64_t fleet_max_connections = 16'384;
-  int64_t fleet_forget_after_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
+  int64_t fleet_machine_ttl_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
   int64_t max_profile_bytes = int64_t{64} << 20;
   std::vector<std::string> symbol_roots = {"/usr", "/lib", "/opt", "/home", "/root",
                                            "/srv", "/tmp", "/bin", "/sbin"};

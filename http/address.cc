@@ -122,7 +122,7 @@ Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_
         fail(ErrorCode::kDenied,
              "listening on {}: refused, because other machines could reach it unauthenticated", address),
         "listen on 127.0.0.1 or [::1], or have everybody asked who he is (access.tokens), or let anybody in "
-        "explicitly (access.anybody)");
+        "explicitly (access.allow_unauthenticated)");
   }
   UniqueFd fd(::socket((*target)->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {

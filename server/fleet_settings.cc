@@ -31,17 +31,17 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
   scheduler::DrawSettings settings;
   settings.interval_ns = config.draw_interval_ns;
   settings.window_ns = config.collect_window_ns;
-  settings.grace_ns = config.draw_grace_ns;
+  settings.late_after_ns = config.draw_late_after_ns;
   settings.heartbeat_ns = config.heartbeat_ns;
-  settings.cooling_ns = config.draw_cooling_ns;
+  settings.cooldown_ns = config.draw_cooldown_ns;
   settings.size = {.fraction = config.draw_percent / 100,
                    .machines = static_cast<size_t>(config.draw_machines),
-                   .least_of_stratum = static_cast<size_t>(config.draw_least_of_stratum),
-                   .least_of_job = config.draw_least_of_job};
-  settings.harm = {.share_of_job = config.draw_most_of_job_percent / 100,
-                   .share_of_platform = config.draw_most_of_platform_percent / 100,
-                   .share_of_rack = config.draw_most_of_rack_percent / 100,
-                   .share_of_cpu = config.draw_most_overhead_percent / 100};
+                   .min_per_stratum = static_cast<size_t>(config.draw_min_per_stratum),
+                   .min_per_job = config.draw_min_per_job};
+  settings.harm = {.share_of_job = config.draw_max_percent_per_job / 100,
+                   .share_of_platform = config.draw_max_percent_per_platform / 100,
+                   .share_of_rack = config.draw_max_percent_per_rack / 100,
+                   .share_of_cpu = config.draw_max_overhead_percent / 100};
   settings.strata = config.draw_strata;
   for (const std::string& set : config.draw_event_sets) {
     settings.event_sets.push_back(words(set));
@@ -57,10 +57,10 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
 Error of_key(Error error) {
   static const std::map<std::string, std::string> keys{{"window", "collect.window"},
                                                        {"fraction", "draw.percent"},
-                                                       {"share_of_job", "draw.most_of_job_percent"},
-                                                       {"share_of_platform", "draw.most_of_platform_percent"},
-                                                       {"share_of_rack", "draw.most_of_rack_percent"},
-                                                       {"share_of_cpu", "draw.most_overhead_percent"}};
+                                                       {"share_of_job", "draw.max_percent_per_job"},
+                                                       {"share_of_platform", "draw.max_percent_per_platform"},
+                                                       {"share_of_rack", "draw.max_percent_per_rack"},
+                                                       {"share_of_cpu", "draw.max_overhead_percent"}};
   const auto other = keys.find(error.field);
   error.field = other == keys.end() ? "draw." + error.field : other->second;
   return error;
@@ -80,9 +80,9 @@ AccessSettings access_settings(const config::ServerConfig& config) {
   AccessSettings settings;
   settings.tokens = known_tokens(config);
   settings.trusts_certificates = !config.access_machine_ca.empty();
-  settings.most_requests_per_minute = static_cast<double>(config.access_most_requests_per_minute);
-  settings.most_requests_of_token_per_minute =
-      static_cast<double>(config.access_most_requests_of_token_per_minute);
+  settings.max_requests_per_minute = static_cast<double>(config.access_max_requests_per_minute);
+  settings.max_requests_per_minute_per_token =
+      static_cast<double>(config.access_max_requests_per_minute_per_token);
   return settings;
 }
 
@@ -136,7 +136,7 @@ Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig&
   }
   return scheduler::Brake::open(std::move(*store),
                                 {.limits = {.share = config.draw_stop_percent / 100,
-                                            .least = static_cast<size_t>(config.draw_stop_least)},
+                                            .least = static_cast<size_t>(config.draw_stop_min_failures)},
                                  .pause_ns = config.draw_stop_pause_ns});
 }
 

@@ -116,12 +116,12 @@ void InventoryThread::read_all() {
 }
 
 void InventoryThread::forget_vanished() {
-  const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.forget_after_ns);
+  const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.machine_ttl_ns);
   log_news(forgotten ? Status() : propagate(forgotten, "forgetting machines that have vanished"),
            "it is tried again", problem_);
   if (forgotten && *forgotten > 0) {
     log_info("{} machines were not heard of for {} and are forgotten", *forgotten,
-             format_duration(settings_.forget_after_ns));
+             format_duration(settings_.machine_ttl_ns));
   }
 }
 
@@ -132,8 +132,8 @@ void InventoryThread::forget_history() {
     return;
   }
   next_forgetting_ = now + kBetween;
-  log_news(machines_.forget_history(wall_now_ns() - settings_.forget_after_ns),
-           "it is tried again in an hour", history_problem_);
+  log_news(machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns), "it is tried again in an hour",
+           history_problem_);
 }
 
 void InventoryThread::run(const std::stop_token& stop) {

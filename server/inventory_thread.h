@@ -24,7 +24,7 @@ struct InventorySettings {
   std::string jobs = {};  // what runs on them
   int64_t interval_ns = 0;
   // Machines that were not heard of for so long, and what the fleet was like so long ago.
-  int64_t forget_after_ns = 0;
+  int64_t machine_ttl_ns = 0;
 };
 
 // One thread. What cannot be read is logged, once for each reason, and what was read before stays. So it does where over half of the entries are

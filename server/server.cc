@@ -146,7 +146,7 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
   auto inventory = machines ? InventoryThread::start({.machines = config.inventory_machines,
                                                       .jobs = config.inventory_jobs,
                                                       .interval_ns = config.inventory_interval_ns,
-                                                      .forget_after_ns = config.fleet_forget_after_ns},
+                                                      .machine_ttl_ns = config.fleet_machine_ttl_ns},
                                                      std::move(*machines))
                             : propagate(machines);
   if (!inventory) {
@@ -173,7 +173,7 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
 Status Server::listen(const config::ServerConfig& config) {
   // People last: whoever gets an answer from /readyz may send profiles at once.
   http::ListenerOptions options;
-  options.allow_beyond_loopback = config.access_anybody || gate_->asks();
+  options.allow_beyond_loopback = config.access_allow_unauthenticated || gate_->asks();
   options.tls = {.certificate = config.certificate, .key = config.key};
   options.gatekeeper = people_door_.get();
   if (!gate_->asks()) {
@@ -215,14 +215,14 @@ std::vector<http::Route> Server::people_routes() {
   std::ranges::move(collection_routes(*brake_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*gate_, snapshots_.data_dir(), reserve_), std::back_inserter(routes));
-  const auto add_for_anybody = [&routes](std::string path, std::function<http::Response()> answer) {
+  const auto add_unauthenticated = [&routes](std::string path, std::function<http::Response()> answer) {
     routes.push_back({.method = "GET",
                       .path = std::move(path),
                       .handle = [answer = std::move(answer)](const http::Request&) { return answer(); },
                       .right = http::Right::kNone});
   };
-  add_for_anybody("/healthz", [] { return plain_text(200, "ok\n"); });
-  add_for_anybody("/readyz", [this] {
+  add_unauthenticated("/healthz", [] { return plain_text(200, "ok\n"); });
+  add_unauthenticated("/readyz", [this] {
     const Status works = status();
     return works ? plain_text(200, "ready\n") : http::error_response(works.error());
   });

@@ -92,7 +92,7 @@ Status measure_draws(const Flags& flags, Report& report) {
                                  return timed([&] {
                                    const auto plan = scheduler::DrawPlan::make(
                                        scheduler::population_of(fleet.candidates, *stratification),
-                                       {.fraction = kFraction, .least_of_stratum = 2, .least_of_job = 10});
+                                       {.fraction = kFraction, .min_per_stratum = 2, .min_per_job = 10});
                                    failure = plan ? failure : propagate(plan);
                                    drawn = plan ? plan->draw(1).size() : 0;
                                    return drawn;

@@ -97,8 +97,8 @@ wire::DrawMethod method_of(const DrawPolicy& policy, const ScheduledDraw& draw) 
   method.mutable_strata()->Add(policy.settings().strata.begin(), policy.settings().strata.end());
   method.set_fraction(size.fraction);
   method.set_machines(size.machines);
-  method.set_least_of_stratum(size.least_of_stratum);
-  method.set_least_of_job(size.least_of_job);
+  method.set_min_per_stratum(size.min_per_stratum);
+  method.set_min_per_job(size.min_per_job);
   method.set_turns(policy.rotation().turns);
   method.set_turn(policy.turn_of(draw));
   method.set_turns_seed(policy.rotation().seed);
@@ -108,7 +108,7 @@ wire::DrawMethod method_of(const DrawPolicy& policy, const ScheduledDraw& draw) 
 wire::DrawMethod method_of(const MeasuringOrder& order) {
   wire::DrawMethod method;
   method.set_machines(order.most_machines);
-  method.set_least_of_stratum(1);
+  method.set_min_per_stratum(1);
   method.set_turns(1);
   method.set_by_order(true);
   method.mutable_meant_machines()->Add(order.machines.begin(), order.machines.end());
@@ -153,8 +153,8 @@ Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw) {
       population_of(meant, *stratification, {.turns = method.turns(), .seed = method.turns_seed()});
   const auto plan = DrawPlan::make(population, {.fraction = method.fraction(),
                                                 .machines = method.machines(),
-                                                .least_of_stratum = method.least_of_stratum(),
-                                                .least_of_job = method.least_of_job()});
+                                                .min_per_stratum = method.min_per_stratum(),
+                                                .min_per_job = method.min_per_job()});
   if (!plan) {
     return propagate(plan);
   }

@@ -14,9 +14,9 @@ constexpr int64_t kHeartbeatsAhead = 3;
 constexpr int64_t kHeartbeatsOfLease = 3;
 
 // From the end of a window in one draw to the beginning of one so many draws later lies at least an interval less.
-uint32_t turns_for(int64_t cooling_ns, int64_t interval_ns) {
-  const int64_t whole = cooling_ns / interval_ns + (cooling_ns % interval_ns > 0 ? 1 : 0);
-  return cooling_ns == 0 ? 1 : static_cast<uint32_t>(whole + 1);
+uint32_t turns_for(int64_t cooldown_ns, int64_t interval_ns) {
+  const int64_t whole = cooldown_ns / interval_ns + (cooldown_ns % interval_ns > 0 ? 1 : 0);
+  return cooldown_ns == 0 ? 1 : static_cast<uint32_t>(whole + 1);
 }
 
 }  // namespace
@@ -25,15 +25,16 @@ Result<DrawPolicy> DrawPolicy::make(DrawSettings settings, uint64_t seed) {
   if (settings.event_sets.empty()) {
     settings.event_sets.emplace_back();
   }
-  constexpr int64_t kLongestCoolingNs = int64_t{365} * 24 * 3600 * kNsPerSecond;
-  if (settings.heartbeat_ns <= 0 || settings.grace_ns < 0) {
-    return fail(ErrorCode::kInvalid, "a heartbeat of {} ns, {} ns of grace: of draws", settings.heartbeat_ns,
-                settings.grace_ns);
+  constexpr int64_t kMaxCooldownNs = int64_t{365} * 24 * 3600 * kNsPerSecond;
+  if (settings.heartbeat_ns <= 0 || settings.late_after_ns < 0) {
+    return fail(ErrorCode::kInvalid,
+                "draw settings: heartbeat {} ns must be above 0, late_after {} ns must not be negative",
+                settings.heartbeat_ns, settings.late_after_ns);
   }
-  if (settings.cooling_ns < 0 || settings.cooling_ns > kLongestCoolingNs) {
-    return with_field(fail(ErrorCode::kInvalid, "machines cool for 0 to {}, not {} ns",
-                           format_duration(kLongestCoolingNs), settings.cooling_ns),
-                      "cooling");
+  if (settings.cooldown_ns < 0 || settings.cooldown_ns > kMaxCooldownNs) {
+    return with_field(fail(ErrorCode::kInvalid, "cooldown must be between 0 and {}, is {} ns",
+                           format_duration(kMaxCooldownNs), settings.cooldown_ns),
+                      "cooldown");
   }
   if (auto checked = check(settings.harm); !checked) {
     return propagate(checked);
@@ -63,7 +64,7 @@ DrawPolicy::DrawPolicy(DrawSettings settings, DrawSchedule schedule, Stratificat
     : settings_(std::move(settings)),
       schedule_(std::move(schedule)),
       stratification_(std::move(stratification)),
-      rotation_{.turns = turns_for(settings_.cooling_ns, settings_.interval_ns), .seed = seed} {}
+      rotation_{.turns = turns_for(settings_.cooldown_ns, settings_.interval_ns), .seed = seed} {}
 
 uint32_t DrawPolicy::turn_of(const ScheduledDraw& draw) const {
   return static_cast<uint32_t>(draw.number % rotation_.turns);
@@ -103,16 +104,16 @@ std::string DrawPolicy::text() const {
                                              : fmt::format("{:.4g} % of the machines", 100 * size.fraction);
   const std::string strata =
       settings_.strata.empty() ? std::string() : fmt::format(", by {}", fmt::join(settings_.strata, " and "));
-  const std::string jobs =
-      size.least_of_job > 0 ? fmt::format(", {:g} at least that run each job", size.least_of_job) : "";
-  const std::string cooling =
-      settings_.cooling_ns > 0 ? fmt::format(", none again within {}", format_duration(settings_.cooling_ns))
-                               : std::string();
+  const std::string jobs = size.min_per_job > 0 ? fmt::format(", min {:g} per job", size.min_per_job) : "";
+  const std::string cooldown = settings_.cooldown_ns > 0
+                                   ? fmt::format(", cooldown {}", format_duration(settings_.cooldown_ns))
+                                   : std::string();
   return fmt::format(
-      "every {} for {}: {}{}, {} at least of each stratum{}{}; never more at once than {:.4g} % of a job's "
-      "instances or {:.4g} % of a platform's machines, and daemons at most {:.4g} % of the fleet's CPU time",
+      "every {} for {}: {}{}, min {} per stratum{}{}; max at once {:.4g} % of a job's instances and {:.4g} % "
+      "of a "
+      "platform's machines; max overhead {:.4g} % of the fleet's CPU time",
       format_duration(settings_.interval_ns), format_duration(settings_.window_ns), many, strata,
-      size.least_of_stratum, jobs, cooling, 100 * settings_.harm.share_of_job,
+      size.min_per_stratum, jobs, cooldown, 100 * settings_.harm.share_of_job,
       100 * settings_.harm.share_of_platform, 100 * settings_.harm.share_of_cpu);
 }
 

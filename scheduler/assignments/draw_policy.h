@@ -19,11 +19,11 @@ namespace plimsoll::scheduler {
 inline constexpr int64_t kLeastGapNs = int64_t{500'000'000};
 
 struct DrawSettings {
-  int64_t interval_ns = 0;   // between draws
-  int64_t window_ns = 0;     // that drawn machines measure for
-  int64_t grace_ns = 0;      // after the window, in which profiles come in time
-  int64_t heartbeat_ns = 0;  // how often machines are heard of
-  int64_t cooling_ns = 0;    // that a machine which was drawn is let alone for, at least
+  int64_t interval_ns = 0;    // between draws
+  int64_t window_ns = 0;      // that drawn machines measure for
+  int64_t late_after_ns = 0;  // after the window, in which profiles come in time
+  int64_t heartbeat_ns = 0;   // how often machines are heard of
+  int64_t cooldown_ns = 0;    // that a machine which was drawn is let alone for, at least
   DrawSize size;
   HarmLimits harm;
   std::vector<std::string> strata;  // attributes of machines, as in Stratification

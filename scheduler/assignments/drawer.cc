@@ -91,7 +91,7 @@ Status Drawer::judge(int64_t now_ns) {
   if (!draws) {
     return propagate(draws);
   }
-  budget_.learn(*draws, policy_.settings().grace_ns, now_ns);
+  budget_.learn(*draws, policy_.settings().late_after_ns, now_ns);
   std::vector<Attempt> attempts;
   for (const store::DrawWithMachines& draw : *draws) {
     std::ranges::move(attempts_of(draw, now_ns), std::back_inserter(attempts));
@@ -187,7 +187,7 @@ Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_
   auto made = std::make_unique<MadeDraw>(std::move(*drawn));
   const auto places = within_budget(draw, eligible.all, not_stopped(brake_, *made), *made);
   set_windows(places, starts_of(draw, now_ns), draw.turns_seed, eligible.all, made->numbers,
-              policy_.settings().harm, policy_.settings().grace_ns, made->kept);
+              policy_.settings().harm, policy_.settings().late_after_ns, made->kept);
   return made;
 }
 

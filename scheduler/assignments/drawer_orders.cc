@@ -97,7 +97,7 @@ Result<std::string> Drawer::keep_order(MadeDraw made, std::span<const Candidate>
   draw.id = fmt::format("{}{}", store::kOrderPrefix, format_time(*start_ns));
   draw.interval_start_ns = draw.window_start_ns = *start_ns;
   set_windows(places, std::span(&*start_ns, 1), draw.seed, fleet, made.numbers, policy_.settings().harm,
-              policy_.settings().grace_ns, made.kept);
+              policy_.settings().late_after_ns, made.kept);
   if (auto added = store_.add(made.kept); !added) {
     return propagate(added);
   }

@@ -52,7 +52,7 @@ std::vector<size_t> not_stopped(const Brake& brake, MadeDraw& draw) {
 
 void set_windows(std::span<const size_t> places, std::span<const int64_t> starts_ns, uint64_t seed,
                  std::span<const Candidate> fleet, std::span<const uint32_t> numbers,
-                 const HarmLimits& limits, int64_t grace_ns, store::DrawWithMachines& draw) {
+                 const HarmLimits& limits, int64_t late_after_ns, store::DrawWithMachines& draw) {
   std::vector<uint32_t> machines;
   for (const size_t place : places) {
     machines.push_back(numbers[place]);
@@ -70,7 +70,7 @@ void set_windows(std::span<const size_t> places, std::span<const int64_t> starts
       machine.detail = "too many of its kind would have measured at once";
     }
   }
-  draw.draw.due_ns = last_start_ns + draw.draw.window_ns + grace_ns;
+  draw.draw.due_ns = last_start_ns + draw.draw.window_ns + late_after_ns;
 }
 
 }  // namespace plimsoll::scheduler

@@ -34,6 +34,6 @@ std::vector<size_t> not_stopped(const Brake& brake, MadeDraw& draw);
 // at none of them is withheld. `fleet` is all that shares are of, `numbers` says where in it the draw's machines are. Also sets when the draw is due.
 void set_windows(std::span<const size_t> places, std::span<const int64_t> starts_ns, uint64_t seed,
                  std::span<const Candidate> fleet, std::span<const uint32_t> numbers,
-                 const HarmLimits& limits, int64_t grace_ns, store::DrawWithMachines& draw);
+                 const HarmLimits& limits, int64_t late_after_ns, store::DrawWithMachines& draw);
 
 }  // namespace plimsoll::scheduler

@@ -17,13 +17,12 @@ Status check(const DrawSize& size) {
   if (size.machines == 0 && !is_fraction) {
     return refuse("fraction", size.fraction, "above 0 and at most 1");
   }
-  if (size.least_of_stratum == 0) {
-    return refuse("least_of_stratum", size.least_of_stratum,
-                  "at least 1: every machine must have its chance");
+  if (size.min_per_stratum == 0) {
+    return refuse("min_per_stratum", size.min_per_stratum, "at least 1: every machine must have its chance");
   }
-  const bool is_number = size.least_of_job >= 0 && std::isfinite(size.least_of_job);
+  const bool is_number = size.min_per_job >= 0 && std::isfinite(size.min_per_job);
   if (!is_number) {
-    return refuse("least_of_job", size.least_of_job, "a number of machines");
+    return refuse("min_per_job", size.min_per_job, "a number of machines");
   }
   return {};
 }
@@ -144,17 +143,17 @@ Result<DrawPlan> DrawPlan::make(const Population& population, const DrawSize& si
     plan.strata_[population.stratum_of[machine]].machines.push_back(machine);
   }
   const double fraction =
-      size.machines == 0 ? size.fraction : fraction_for(size.machines, plan.strata_, size.least_of_stratum);
+      size.machines == 0 ? size.fraction : fraction_for(size.machines, plan.strata_, size.min_per_stratum);
   plan.probabilities_.resize(population.machines());
   for (const Stratum& stratum : plan.strata_) {
     const auto machines = static_cast<double>(stratum.machines.size());
-    const double of_each = std::max(fraction, static_cast<double>(size.least_of_stratum) / machines);
+    const double of_each = std::max(fraction, static_cast<double>(size.min_per_stratum) / machines);
     for (const uint32_t machine : stratum.machines) {
       plan.probabilities_[machine] = std::min(1.0, of_each);
     }
   }
-  if (size.least_of_job > 0) {
-    raise_for_jobs(population, size.least_of_job, plan.probabilities_);
+  if (size.min_per_job > 0) {
+    raise_for_jobs(population, size.min_per_job, plan.probabilities_);
   }
   plan.turns_ = population.turns;
   plan.turn_of_ = population.turn_of;

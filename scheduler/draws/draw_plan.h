@@ -18,9 +18,9 @@ struct DrawSize {
   double fraction = 0.1;
   size_t machines = 0;
   // Of each stratum, however small it is; all of one that has fewer. At least 1: every machine must have its chance.
-  size_t least_of_stratum = 2;
+  size_t min_per_stratum = 2;
   // Of the machines that run a job, of each job: so many are expected. 0: as they come.
-  double least_of_job = 0;
+  double min_per_job = 0;
 };
 
 struct DrawnMachine {

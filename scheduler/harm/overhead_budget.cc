@@ -20,11 +20,12 @@ double cores_each(std::span<const Candidate> machines) {
 
 }  // namespace
 
-void OverheadBudget::learn(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns) {
+void OverheadBudget::learn(std::span<const store::DrawWithMachines> draws, int64_t late_after_ns,
+                           int64_t now_ns) {
   size_t over = 0;
   size_t measured = 0;
   for (const store::DrawWithMachines& draw : draws) {
-    if (draw.draw.due_ns - grace_ns <= now_ns && !store::is_by_order(draw.draw.id)) {
+    if (draw.draw.due_ns - late_after_ns <= now_ns && !store::is_by_order(draw.draw.id)) {
       ++over;
       measured += static_cast<size_t>(std::ranges::count_if(draw.machines, [](const auto& machine) {
         return machine.told_ns > 0 && machine.window_start_ns > 0;

@@ -31,8 +31,8 @@ class OverheadBudget {
   void heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
     meter_.heard_from(machine_id, cpu_time_ns, now_ns);
   }
-  // The draws of the last hour, of which those count whose windows were over `grace_ns` before they were due.
-  void learn(std::span<const store::DrawWithMachines> draws, int64_t grace_ns, int64_t now_ns);
+  // The draws of the last hour, of which those count whose windows were over `late_after_ns` before they were due.
+  void learn(std::span<const store::DrawWithMachines> draws, int64_t late_after_ns, int64_t now_ns);
 
   // Of those that would measure, by their places, whom the budget leaves, by chance from the seed: all are as likely to
   // be left out, whatever their probabilities, so that weights within a stratum stay true. `fleet`: what the share is

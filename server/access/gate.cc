@@ -122,8 +122,8 @@ Gate::Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, s
     : settings_(std::move(settings)),
       accounts_(std::move(accounts)),
       log_(std::move(log)),
-      rates_(settings_.most_requests_per_minute),
-      token_rates_(settings_.most_requests_of_token_per_minute) {
+      rates_(settings_.max_requests_per_minute),
+      token_rates_(settings_.max_requests_per_minute_per_token) {
   for (const KnownToken& token : settings_.tokens) {
     tokens_.emplace(token.hash, token);
   }

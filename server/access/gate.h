@@ -33,8 +33,8 @@ struct KnownToken {
 struct AccessSettings {
   std::vector<KnownToken> tokens;
   bool trusts_certificates = false;              // daemons' listener asks for them
-  double most_requests_per_minute = 0;           // of each machine that is known; 0: no limit
-  double most_requests_of_token_per_minute = 0;  // of each token of the configuration, likewise
+  double max_requests_per_minute = 0;            // of each machine that is known; 0: no limit
+  double max_requests_per_minute_per_token = 0;  // of each token of the configuration, likewise
   std::function<int64_t()> wall_now_ns = plimsoll::wall_now_ns;
   std::function<int64_t()> monotonic_now_ns = plimsoll::monotonic_now_ns;
 

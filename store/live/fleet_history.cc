@@ -331,7 +331,7 @@ Result<PastFleet> FleetHistory::at(int64_t time_ns) {
     return !from_ns ? propagate(from_ns)
                     : with_hint(fail(ErrorCode::kNotFound, "what the fleet was like before {} is not known",
                                      format_time(*from_ns)),
-                                "fleet.forget_after says how long it is kept");
+                                "fleet.machine_ttl says how long it is kept");
   }
   auto machines = registered_at(time_ns);
   auto inventory = machines ? inventory_at(time_ns) : propagate(machines);

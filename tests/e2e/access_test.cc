@@ -236,7 +236,7 @@ TEST(Beyond, LoopbackNobodyIsLetInUnasked) {
   const TemporaryFolder folder;
   const Finished refused = run({"plimsoll", "server", "--data", folder / "data", "--listen", "0.0.0.0:0"});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("access.tokens"), HasSubstr("access.anybody")));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("access.tokens"), HasSubstr("access.allow_unauthenticated")));
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ class Draws : public ::testing::Test {
   // anything.
   static std::string config(int percent) {
     return fmt::format(
-        "[draw]\ninterval = \"3s\"\npercent = {}\nmost_of_job_percent = 100\nmost_of_platform_percent = "
-        "100\nmost_overhead_percent = 100\nstop_percent = 100\nleast_of_stratum = 1\ngrace = "
+        "[draw]\ninterval = \"3s\"\npercent = {}\nmax_percent_per_job = 100\nmax_percent_per_platform = "
+        "100\nmax_overhead_percent = 100\nstop_percent = 100\nmin_per_stratum = 1\nlate_after = "
         "\"2s\"\nevent_sets = "
         "[\"cpu-clock\", \"page-faults\"]\n[collect]\nwindow = \"200ms\"\n[fleet]\nheartbeat = \"200ms\"\n",
         percent);
@@ -214,7 +214,7 @@ TEST_F(Draws, SomebodyIsMeasuredByOrder) {
   // The next draw is far away.
   TestServer server(
       data_dir_,
-      "[draw]\ninterval = \"24h\"\nmost_of_job_percent = 100\nmost_of_platform_percent = 100\ngrace = "
+      "[draw]\ninterval = \"24h\"\nmax_percent_per_job = 100\nmax_percent_per_platform = 100\nlate_after = "
       "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
   ASSERT_TRUE(server.becomes_ready());
   start_daemons(server);

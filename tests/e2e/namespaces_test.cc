@@ -59,9 +59,9 @@ class Namespaces : public ::testing::Test {
   void start_server() {
     std::ofstream(folder_ / "server.toml")
         << settings_.config()
-        << "[draw]\ninterval = \"3s\"\npercent = 100\nmost_of_job_percent = 100\nmost_of_platform_percent = "
+        << "[draw]\ninterval = \"3s\"\npercent = 100\nmax_percent_per_job = 100\nmax_percent_per_platform = "
            "100\n"
-           "most_overhead_percent = 100\nstop_percent = 100\nleast_of_stratum = 1\ngrace = \"3s\"\n"
+           "max_overhead_percent = 100\nstop_percent = 100\nmin_per_stratum = 1\nlate_after = \"3s\"\n"
            "[collect]\nwindow = \"300ms\"\nevents = [\"cpu-clock\"]\n[fleet]\nheartbeat = \"200ms\"\n";
     server_ = std::make_unique<Background>(network_.running(
         0, {"plimsoll", "server", "--data", data_dir_, "--config", folder_ / "server.toml", "--listen",

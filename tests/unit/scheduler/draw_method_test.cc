@@ -44,7 +44,7 @@ TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
 TEST_F(DrawMethodTest, WhoRestsFollowsFromTheSeedOfTurns) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 0.5;
-  wanted.cooling_ns = 10 * kNsPerMinute;
+  wanted.cooldown_ns = 10 * kNsPerMinute;
   start(wanted, kStartNs - kNsPerMinute);
   add_machines(kStartNs - 4 * kHeartbeatNs);
   draw(kStartNs - 3 * kHeartbeatNs);

@@ -72,7 +72,7 @@ double expected_of_job(const Population& population, const DrawPlan& plan, uint3
 
 TEST(DrawPlan, TakesTheFractionOfEachStratumAndItsMinimum) {
   const Population population = of_strata({1000, 50, 3, 1});
-  const auto plan = DrawPlan::make(population, {.fraction = 0.01, .least_of_stratum = 2});
+  const auto plan = DrawPlan::make(population, {.fraction = 0.01, .min_per_stratum = 2});
   ASSERT_TRUE(plan);
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     ASSERT_THAT(drawn_of_strata(*plan, population, seed), ElementsAre(10, 2, 2, 1)) << "seed " << seed;
@@ -86,7 +86,7 @@ TEST(DrawPlan, TakesTheFractionOfEachStratumAndItsMinimum) {
 
 TEST(DrawPlan, APartOfAMachineIsDrawnAsOften) {
   const Population population = of_strata({150});
-  const auto plan = DrawPlan::make(population, {.fraction = 0.01, .least_of_stratum = 1});
+  const auto plan = DrawPlan::make(population, {.fraction = 0.01, .min_per_stratum = 1});
   ASSERT_TRUE(plan);
   size_t drawn = 0;
   for (uint64_t seed = 0; seed < kDraws; ++seed) {
@@ -99,12 +99,12 @@ TEST(DrawPlan, APartOfAMachineIsDrawnAsOften) {
 
 TEST(DrawPlan, ANumberOfMachinesIsSharedOutByTheSizesOfTheStrata) {
   const Population population = of_strata({600, 300, 4});
-  const auto plan = DrawPlan::make(population, {.machines = 92, .least_of_stratum = 2});
+  const auto plan = DrawPlan::make(population, {.machines = 92, .min_per_stratum = 2});
   ASSERT_TRUE(plan);
   EXPECT_NEAR(plan->strata()[0].expected, 60, 1e-6);
   EXPECT_NEAR(plan->strata()[1].expected, 30, 1e-6);
   EXPECT_NEAR(plan->strata()[2].expected, 2, 1e-6);
-  const auto few = DrawPlan::make(population, {.machines = 3, .least_of_stratum = 2});
+  const auto few = DrawPlan::make(population, {.machines = 3, .min_per_stratum = 2});
   EXPECT_NEAR(few->expected(), 6, 1e-9) << "minima win";
   const auto all = DrawPlan::make(population, {.machines = 5000});
   EXPECT_NEAR(all->expected(), 904, 1e-6);
@@ -113,7 +113,7 @@ TEST(DrawPlan, ANumberOfMachinesIsSharedOutByTheSizesOfTheStrata) {
 // The sum of squared deviations over N (1 - n/N) n/N, which has N - 1 degrees of freedom.
 TEST(DrawPlan, MachinesOfAStratumAreDrawnEquallyOften) {
   constexpr size_t kMachines = 40;
-  const auto plan = DrawPlan::make(of_strata({kMachines}), {.fraction = 0.175, .least_of_stratum = 1});
+  const auto plan = DrawPlan::make(of_strata({kMachines}), {.fraction = 0.175, .min_per_stratum = 1});
   ASSERT_TRUE(plan);
   constexpr double kShare = 0.175;
   double chi_square = 0;
@@ -128,7 +128,7 @@ TEST(DrawPlan, MachinesOfAStratumAreDrawnEquallyOften) {
 
 TEST(DrawPlan, AndSoAreTheirPairs) {
   constexpr size_t kMachines = 40;
-  const auto plan = DrawPlan::make(of_strata({kMachines}), {.fraction = 0.175, .least_of_stratum = 1});
+  const auto plan = DrawPlan::make(of_strata({kMachines}), {.fraction = 0.175, .min_per_stratum = 1});
   std::map<std::pair<uint32_t, uint32_t>, size_t> times;
   for (uint64_t seed = 0; seed < kDraws; ++seed) {
     const auto drawn = plan->draw(seed);
@@ -149,7 +149,7 @@ TEST(DrawPlan, AndSoAreTheirPairs) {
 
 // Every pair of five machines is as likely as any other: then it is simple random sampling.
 TEST(DrawPlan, EverySampleOfAStratumIsAsLikely) {
-  const auto plan = DrawPlan::make(of_strata({5}), {.fraction = 0.4, .least_of_stratum = 1});
+  const auto plan = DrawPlan::make(of_strata({5}), {.fraction = 0.4, .min_per_stratum = 1});
   std::map<std::vector<uint32_t>, size_t> times;
   for (uint64_t seed = 0; seed < kDraws; ++seed) {
     std::vector<uint32_t> sample;
@@ -177,7 +177,7 @@ TEST(DrawPlan, RareJobsAreExpectedOnTheirMinimumOfMachines) {
   jobs_of[1].push_back(2);
   jobs_of[50].push_back(3);
   const Population population = of_jobs(4, jobs_of);
-  const auto plan = DrawPlan::make(population, {.fraction = 0.05, .least_of_stratum = 1, .least_of_job = 3});
+  const auto plan = DrawPlan::make(population, {.fraction = 0.05, .min_per_stratum = 1, .min_per_job = 3});
   ASSERT_TRUE(plan);
   EXPECT_GE(expected_of_job(population, *plan, 0), 5);
   EXPECT_GE(expected_of_job(population, *plan, 1), 3);
@@ -198,7 +198,7 @@ TEST(DrawPlan, MachinesAreDrawnAsOftenAsTheirProbabilitiesSay) {
     }
   }
   const Population population = of_jobs(12, jobs_of);
-  const auto plan = DrawPlan::make(population, {.fraction = 0.07, .least_of_stratum = 1, .least_of_job = 4});
+  const auto plan = DrawPlan::make(population, {.fraction = 0.07, .min_per_stratum = 1, .min_per_job = 4});
   ASSERT_TRUE(plan);
   const std::vector<size_t> times = times_drawn(*plan, 77);
   double squares = 0;
@@ -243,8 +243,8 @@ TEST(DrawPlan, HoldsItsSizesInAnyFleet) {
     }
     const DrawSize size{.fraction = static_cast<double>(1 + random() % 100) / 100,
                         .machines = random() % 3 == 0 ? 1 + random() % 300 : 0,
-                        .least_of_stratum = 1 + random() % 4,
-                        .least_of_job = static_cast<double>(random() % 5)};
+                        .min_per_stratum = 1 + random() % 4,
+                        .min_per_job = static_cast<double>(random() % 5)};
     const auto plan = DrawPlan::make(population, size);
     ASSERT_TRUE(plan);
     for (uint64_t seed = 0; seed < 5; ++seed) {
@@ -255,7 +255,7 @@ TEST(DrawPlan, HoldsItsSizesInAnyFleet) {
       const std::vector<size_t> of_strata = drawn_of_strata(*plan, population, seed);
       for (size_t stratum = 0; stratum < sizes.size(); ++stratum) {
         const double expected = plan->strata()[stratum].expected;
-        ASSERT_GE(of_strata[stratum], std::min(size.least_of_stratum, sizes[stratum]));
+        ASSERT_GE(of_strata[stratum], std::min(size.min_per_stratum, sizes[stratum]));
         ASSERT_NEAR(static_cast<double>(of_strata[stratum]), expected, 1 - 1e-6)
             << "round " << round << ", stratum " << stratum;
       }
@@ -279,9 +279,9 @@ TEST(DrawPlan, SizesOutOfTheirBoundsAreRefused) {
   for (const auto& [size, field] : {std::pair(DrawSize{.fraction = 0}, "fraction"),
                                     {DrawSize{.fraction = 1.5}, "fraction"},
                                     {DrawSize{.fraction = NAN}, "fraction"},
-                                    {DrawSize{.least_of_stratum = 0}, "least_of_stratum"},
-                                    {DrawSize{.least_of_job = -1}, "least_of_job"},
-                                    {DrawSize{.least_of_job = INFINITY}, "least_of_job"}}) {
+                                    {DrawSize{.min_per_stratum = 0}, "min_per_stratum"},
+                                    {DrawSize{.min_per_job = -1}, "min_per_job"},
+                                    {DrawSize{.min_per_job = INFINITY}, "min_per_job"}}) {
     const auto plan = DrawPlan::make(population, size);
     ASSERT_FALSE(plan) << field;
     EXPECT_EQ(plan.error().field, field);
@@ -335,7 +335,7 @@ TEST(DrawPlanRotation, RestsMachinesAndKeepsProbabilitiesTrue) {
   for (uint64_t seed = 0; seed < kDraws / kTurns; ++seed) {
     const Population population =
         population_of(fleet, *Stratification::make({"platform"}), {.turns = kTurns, .seed = seed});
-    const auto plan = DrawPlan::make(population, {.fraction = 0.1, .least_of_stratum = 3});
+    const auto plan = DrawPlan::make(population, {.fraction = 0.1, .min_per_stratum = 3});
     ASSERT_TRUE(plan);
     probabilities = plan->probabilities();
     std::vector<size_t> within_round(kMachines);

@@ -21,8 +21,8 @@ TEST(DrawPolicy, RefusesWhatMakesNoSense) {
   EXPECT_EQ(field([](auto& s) { s.interval_ns = kNsPerSecond / 2; }), "interval");
   EXPECT_EQ(field([](auto& s) { s.window_ns = 11 * kNsPerMinute; }), "window");
   EXPECT_EQ(field([](auto& s) { s.size.fraction = 0; }), "fraction");
-  EXPECT_EQ(field([](auto& s) { s.size.least_of_stratum = 0; }), "least_of_stratum");
-  EXPECT_EQ(field([](auto& s) { s.cooling_ns = -1; }), "cooling");
+  EXPECT_EQ(field([](auto& s) { s.size.min_per_stratum = 0; }), "min_per_stratum");
+  EXPECT_EQ(field([](auto& s) { s.cooldown_ns = -1; }), "cooldown");
   EXPECT_EQ(field([](auto& s) { s.strata = {"weather"}; }), "strata");
   EXPECT_EQ(field([](auto& s) { s.harm.share_of_job = 0; }), "share_of_job");
   EXPECT_EQ(field([](auto& s) { s.harm.share_of_platform = 1.5; }), "share_of_platform");
@@ -33,15 +33,15 @@ TEST(DrawPolicy, SaysWhatItIs) {
   DrawSettings wanted = settings();
   wanted.strata = {"platform", "datacenter"};
   wanted.harm.share_of_job = 0.05;
-  wanted.size = {.machines = 40, .least_of_stratum = 2, .least_of_job = 3};
+  wanted.size = {.machines = 40, .min_per_stratum = 2, .min_per_job = 3};
   EXPECT_EQ(
       DrawPolicy::make(wanted, 1)->text(),
-      "every 10m for 10s: 40 machines, by platform and datacenter, 2 at least of each stratum, 3 at least "
-      "that run each job; never more at once than 5 % of a job's instances or 100 % of a platform's "
-      "machines, and daemons at most 0.01 % of the fleet's CPU time");
+      "every 10m for 10s: 40 machines, by platform and datacenter, min 2 per stratum, min 3 per job; max at "
+      "once 5 % "
+      "of a job's instances and 100 % of a platform's machines; max overhead 0.01 % of the fleet's CPU time");
   wanted.strata = {};
-  wanted.size = {.fraction = 0.001, .least_of_stratum = 1};
-  EXPECT_THAT(DrawPolicy::make(wanted, 1)->text(), HasSubstr("0.1 % of the machines, 1 at least of each"));
+  wanted.size = {.fraction = 0.001, .min_per_stratum = 1};
+  EXPECT_THAT(DrawPolicy::make(wanted, 1)->text(), HasSubstr("0.1 % of the machines, min 1 per stratum"));
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ inline DrawSettings settings() {
   DrawSettings settings;
   settings.interval_ns = 10 * kNsPerMinute;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = kNsPerMinute;
+  settings.late_after_ns = kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
-  settings.size = {.fraction = 0.25, .least_of_stratum = 1};
+  settings.size = {.fraction = 0.25, .min_per_stratum = 1};
   settings.harm = {.share_of_job = 1, .share_of_platform = 1};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles", "instructions"}};

@@ -49,9 +49,9 @@ TEST_F(DrawerHarmTest, NeverTooManyOfARackMeasureAtOnce) {
 
 TEST_F(DrawerHarmTest, MachinesRestForAsLongAsIsSaid) {
   DrawSettings wanted = settings();
-  wanted.cooling_ns = 25 * kNsPerMinute;
+  wanted.cooldown_ns = 25 * kNsPerMinute;
   start(wanted, kStartNs - kNsPerMinute);
-  EXPECT_THAT(drawer_->policy().text(), HasSubstr("1 at least of each stratum, none again within 25m;"));
+  EXPECT_THAT(drawer_->policy().text(), HasSubstr("min 1 per stratum, cooldown 25m;"));
   std::map<std::string, int64_t> measured_until_ns;
   size_t drawn = 0;
   for (int64_t now_ns = kStartNs - kNsPerMinute; now_ns < kStartNs + 400 * kNsPerMinute;
@@ -66,7 +66,7 @@ TEST_F(DrawerHarmTest, MachinesRestForAsLongAsIsSaid) {
       ++drawn;
       const auto before = measured_until_ns.find(machine.machine_id);
       if (before != measured_until_ns.end()) {
-        EXPECT_GE(machine.window_start_ns - before->second, wanted.cooling_ns);
+        EXPECT_GE(machine.window_start_ns - before->second, wanted.cooldown_ns);
       }
       measured_until_ns[machine.machine_id] = store::window_end_ns(draw.draw, machine);
     }

@@ -32,10 +32,10 @@ TEST_F(DrawerTest, DrawsFromEachStratumSomeHeartbeatsAhead) {
   EXPECT_GE(draw.window_start_ns, kStartNs);
   EXPECT_LE(draw.window_start_ns + draw.window_ns, kStartNs + 10 * kNsPerMinute);
   EXPECT_EQ(draw.due_ns, draw.window_start_ns + draw.window_ns + kNsPerMinute);
-  EXPECT_EQ(draw.policy,
-            "every 10m for 10s: 25 % of the machines, by platform, 1 at least of each stratum; never "
-            "more at once than 100 % of a job's instances or 100 % of a platform's machines, and daemons at "
-            "most 0.01 % of the fleet's CPU time");
+  EXPECT_EQ(
+      draw.policy,
+      "every 10m for 10s: 25 % of the machines, by platform, min 1 per stratum; max at once 100 % of a job's "
+      "instances and 100 % of a platform's machines; max overhead 0.01 % of the fleet's CPU time");
   ASSERT_THAT(draw.strata, SizeIs(2));
   EXPECT_EQ(draw.strata[0].name, "platform=a");
   EXPECT_EQ(draw.strata[0].machines, 8);
@@ -90,7 +90,7 @@ TEST_F(DrawerTest, OnlyWhoCanCountTheEventsIsDrawn) {
 
 TEST_F(DrawerTest, RareJobsAreSeenMoreOften) {
   DrawSettings wanted = settings();
-  wanted.size.least_of_job = 2;
+  wanted.size.min_per_job = 2;
   start(wanted, kStartNs - kNsPerMinute);
   add_machines(kStartNs - 4 * kHeartbeatNs);
   add_machine("x1", "a", kStartNs - 4 * kHeartbeatNs, {"rare", "common"});

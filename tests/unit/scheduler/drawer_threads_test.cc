@@ -46,8 +46,8 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
   settings.interval_ns = 10 * kNsPerSecond;
   settings.window_ns = kNsPerSecond;
   settings.heartbeat_ns = kNsPerSecond / 10;
-  settings.grace_ns = kNsPerSecond;
-  settings.size = {.fraction = 0.5, .least_of_stratum = 1};
+  settings.late_after_ns = kNsPerSecond;
+  settings.size = {.fraction = 0.5, .min_per_stratum = 1};
   settings.harm = {.share_of_job = 1, .share_of_platform = 1};
   const auto brake = *Brake::open(open_store(), {});
   const auto drawer =

@@ -37,9 +37,9 @@ class FleetServiceTest : public ::testing::Test {
       DrawSettings settings;
       settings.interval_ns = 60 * kNsPerSecond;
       settings.window_ns = kNsPerSecond;
-      settings.grace_ns = 10 * kNsPerSecond;
+      settings.late_after_ns = 10 * kNsPerSecond;
       settings.heartbeat_ns = kHeartbeatNs;
-      settings.size = {.fraction = 1, .least_of_stratum = 1};
+      settings.size = {.fraction = 1, .min_per_stratum = 1};
       settings.harm = {.share_of_job = 1, .share_of_platform = 1};
       drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake_, now_ns_);
     }

@@ -26,9 +26,9 @@ scheduler::DrawSettings settings() {
   scheduler::DrawSettings settings;
   settings.interval_ns = 10 * kNsPerMinute;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = 5 * kNsPerMinute;
+  settings.late_after_ns = 5 * kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
-  settings.size = {.fraction = 0.3, .least_of_stratum = 2};
+  settings.size = {.fraction = 0.3, .min_per_stratum = 2};
   settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2, .share_of_rack = 0.2};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles"}, {"cache-misses"}};

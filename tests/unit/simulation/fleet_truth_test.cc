@@ -73,9 +73,9 @@ scheduler::DrawSettings settings() {
   scheduler::DrawSettings settings;
   settings.interval_ns = kIntervalNs;
   settings.window_ns = 10 * kNsPerSecond;
-  settings.grace_ns = 12 * kNsPerMinute;
+  settings.late_after_ns = 12 * kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
-  settings.size = {.fraction = 0.08, .least_of_stratum = 3, .least_of_job = 4};
+  settings.size = {.fraction = 0.08, .min_per_stratum = 3, .min_per_job = 4};
   settings.harm = {.share_of_job = 0.15, .share_of_platform = 0.15};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles"}};

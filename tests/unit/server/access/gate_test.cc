@@ -53,15 +53,15 @@ struct Shown {
 
 class GateTest : public ::testing::Test {
  protected:
-  void open(double most_requests_per_minute = 0, double most_requests_of_token_per_minute = 0) {
+  void open(double max_requests_per_minute = 0, double max_requests_per_minute_per_token = 0) {
     gate_.reset();
     AccessSettings settings;
     for (const auto& [name, role] : tokens_) {
       settings.tokens.push_back({name, http::token_hash("token of " + name), role, expires_ns_});
     }
     settings.trusts_certificates = trusts_certificates_;
-    settings.most_requests_per_minute = most_requests_per_minute;
-    settings.most_requests_of_token_per_minute = most_requests_of_token_per_minute;
+    settings.max_requests_per_minute = max_requests_per_minute;
+    settings.max_requests_per_minute_per_token = max_requests_per_minute_per_token;
     settings.wall_now_ns = [this] { return now_ns_; };
     settings.monotonic_now_ns = [this] { return now_ns_; };
     gate_ = *Gate::open(std::move(settings), access_store(), access_store());
@@ -256,7 +256,7 @@ TEST_F(GateTest, AMachinesTokenCannotBeGuessed) {
 }
 
 TEST_F(GateTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
-  open(/*most_requests_per_minute=*/6);
+  open(/*max_requests_per_minute=*/6);
   enrol("m1", "own-token-of-machine-m1");
   enrol("m2", "own-token-of-machine-m2");
   for (int request = 0; request < 6; ++request) {
@@ -271,7 +271,7 @@ TEST_F(GateTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
 }
 
 TEST_F(GateTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
-  open(/*most_requests_per_minute=*/0, /*most_requests_of_token_per_minute=*/3);
+  open(/*max_requests_per_minute=*/0, /*max_requests_per_minute_per_token=*/3);
   for (int request = 0; request < 3; ++request) {
     EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
     EXPECT_EQ(ask(*daemons_, kUpload, {"token of relay"}), "relay");
