@@ -86,11 +86,11 @@ Error unavailable(Error error) {
 
 }  // namespace
 
-FleetService::FleetService(store::Ingest& ingest, FleetOptions options, const Brake& brake, Drawer* drawer,
-                           std::function<void()> accepted)
+FleetService::FleetService(store::Ingest& ingest, FleetOptions options, const CollectionBreaker& breaker,
+                           Drawer* drawer, std::function<void()> accepted)
     : ingest_(ingest),
       options_(std::move(options)),
-      brake_(brake),
+      breaker_(breaker),
       drawer_(drawer),
       accepted_(std::move(accepted)) {}
 
@@ -202,7 +202,7 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
 Status FleetService::assign(const wire::HeartbeatRequest& request, int64_t now_ns,
                             wire::HeartbeatReply& reply) {
   if (drawer_ == nullptr) {
-    if (!brake_.is_everything_stopped()) {
+    if (!breaker_.is_everything_stopped()) {
       *reply.add_assignments() = options_.continuous;
     }
     return {};

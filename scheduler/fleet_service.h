@@ -26,11 +26,11 @@ struct FleetOptions {
   std::function<Status(const http::Caller& caller, const std::string& machine_id)> enrol = {};
 };
 
-// Any thread may call. Borrows the ingest, the brake and the drawer, which must outlive it.
+// Any thread may call. Borrows the ingest, the breaker and the drawer, which must outlive it.
 class FleetService {
  public:
   // Without a drawer (null) every machine collects continuously. `accepted` is called after each profile that is new and safe.
-  FleetService(store::Ingest& ingest, FleetOptions options, const Brake& brake, Drawer* drawer,
+  FleetService(store::Ingest& ingest, FleetOptions options, const CollectionBreaker& breaker, Drawer* drawer,
                std::function<void()> accepted);
 
   std::vector<http::Route> routes();
@@ -50,7 +50,7 @@ class FleetService {
 
   store::Ingest& ingest_;
   const FleetOptions options_;
-  const Brake& brake_;
+  const CollectionBreaker& breaker_;
   Drawer* const drawer_;  // null: nothing is drawn
   const std::function<void()> accepted_;
 };

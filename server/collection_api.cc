@@ -21,16 +21,16 @@ http::Response answer(const Status& done, const std::string& data_dir) {
   return response;
 }
 
-Status stop(const http::Request& request, scheduler::Brake& brake) {
+Status stop(const http::Request& request, scheduler::CollectionBreaker& breaker) {
   const auto reason = required_parameter(request, "reason", "everything is to be stopped without a reason");
   if (!reason) {
     return with_hint(propagate(reason), "whoever asks why nothing is measured will read it");
   }
-  return brake.stop_everything(*reason, orderer(request), wall_now_ns());
+  return breaker.stop_everything(*reason, orderer(request), wall_now_ns());
 }
 
-Status resume(const http::Request& request, scheduler::Brake& brake) {
-  const auto resumed = brake.resume(orderer(request), wall_now_ns());
+Status resume(const http::Request& request, scheduler::CollectionBreaker& breaker) {
+  const auto resumed = breaker.resume(orderer(request), wall_now_ns());
   return resumed ? Status() : propagate(resumed);
 }
 
@@ -65,16 +65,16 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
 
 }  // namespace
 
-std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
+std::vector<http::Route> collection_routes(scheduler::CollectionBreaker& breaker, scheduler::Drawer* drawer,
                                            store::Ingest& ingest, store::DiskReserve& reserve) {
   const std::string& data_dir = ingest.directory().path();
   return {order_route("/api/v1/collection/stop", reserve,
-                      [&brake, data_dir](const http::Request& request) {
-                        return answer(stop(request, brake), data_dir);
+                      [&breaker, data_dir](const http::Request& request) {
+                        return answer(stop(request, breaker), data_dir);
                       }),
           order_route("/api/v1/collection/resume", reserve,
-                      [&brake, data_dir](const http::Request& request) {
-                        return answer(resume(request, brake), data_dir);
+                      [&breaker, data_dir](const http::Request& request) {
+                        return answer(resume(request, breaker), data_dir);
                       }),
           order_route("/api/v1/collection/measure", reserve, [drawer, &ingest](const http::Request& request) {
             return answer_with_draw(measure(request, drawer, ingest), ingest.directory().path());

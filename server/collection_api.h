@@ -6,7 +6,7 @@
 
 #include "http/routes.h"
 #include "scheduler/assignments/drawer.h"
-#include "scheduler/harm/brake.h"
+#include "scheduler/safety/collection_breaker.h"
 #include "store/disk_reserve.h"
 #include "store/ingest.h"
 
@@ -15,7 +15,7 @@ namespace plimsoll::server {
 // GET /api/v1/collection (query::collection), and POST /api/v1/collection/stop?reason=, /api/v1/collection/resume, which answer with the
 // same; POST /api/v1/collection/measure with the parameters of parse_measuring_order(), which answers with the draw that was made for it
 // (query::draws), or kUnsupported where `drawer` is null: then every machine measures all the time. An order must be of type application/json, which a page of another site cannot make a browser send. Borrows all.
-std::vector<http::Route> collection_routes(scheduler::Brake& brake, scheduler::Drawer* drawer,
+std::vector<http::Route> collection_routes(scheduler::CollectionBreaker& breaker, scheduler::Drawer* drawer,
                                            store::Ingest& ingest, store::DiskReserve& reserve);
 
 }  // namespace plimsoll::server

@@ -38,10 +38,10 @@ scheduler::DrawSettings draw_settings(const config::ServerConfig& config) {
                    .machines = static_cast<size_t>(config.draw_machines),
                    .min_per_stratum = static_cast<size_t>(config.draw_min_per_stratum),
                    .min_per_job = config.draw_min_per_job};
-  settings.harm = {.share_of_job = config.draw_max_percent_per_job / 100,
-                   .share_of_platform = config.draw_max_percent_per_platform / 100,
-                   .share_of_rack = config.draw_max_percent_per_rack / 100,
-                   .share_of_cpu = config.draw_max_overhead_percent / 100};
+  settings.safety = {.share_of_job = config.draw_max_percent_per_job / 100,
+                     .share_of_platform = config.draw_max_percent_per_platform / 100,
+                     .share_of_rack = config.draw_max_percent_per_rack / 100,
+                     .share_of_cpu = config.draw_max_overhead_percent / 100};
   settings.strata = config.draw_strata;
   for (const std::string& set : config.draw_event_sets) {
     settings.event_sets.push_back(words(set));
@@ -128,21 +128,22 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& 
   return options;
 }
 
-Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig& config,
-                                                     const store::DataDirectory& directory) {
+Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,
+                                                                   const store::DataDirectory& directory) {
   auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
   if (!store) {
     return propagate(store);
   }
-  return scheduler::Brake::open(std::move(*store),
-                                {.limits = {.share = config.draw_stop_percent / 100,
-                                            .least = static_cast<size_t>(config.draw_stop_min_failures)},
-                                 .pause_ns = config.draw_stop_pause_ns});
+  return scheduler::CollectionBreaker::open(
+      std::move(*store), {.limits = {.share = config.draw_stop_percent / 100,
+                                     .least = static_cast<size_t>(config.draw_stop_min_failures)},
+                          .pause_ns = config.draw_stop_pause_ns});
 }
 
 Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfig& config,
                                                        const store::DataDirectory& directory,
-                                                       scheduler::Brake& brake, int64_t now_ns) {
+                                                       scheduler::CollectionBreaker& breaker,
+                                                       int64_t now_ns) {
   if (config.draw_interval_ns == 0) {
     return nullptr;
   }
@@ -165,7 +166,7 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (!policy) {
     return std::unexpected(of_key(policy.error()));
   }
-  return scheduler::Drawer::open(std::move(*store), std::move(*past), std::move(*policy), brake, now_ns);
+  return scheduler::Drawer::open(std::move(*store), std::move(*past), std::move(*policy), breaker, now_ns);
 }
 
 }  // namespace plimsoll::server

@@ -25,12 +25,12 @@ Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
 std::vector<KnownToken> known_tokens(const config::ServerConfig& config);
 
 // What is stopped in this directory, whether machines are drawn or not.
-Result<std::unique_ptr<scheduler::Brake>> open_brake(const config::ServerConfig& config,
-                                                     const store::DataDirectory& directory);
+Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,
+                                                                   const store::DataDirectory& directory);
 
 // Of the draws in this directory; null where the configuration wants none. kInvalid names the key that makes no sense.
 Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfig& config,
                                                        const store::DataDirectory& directory,
-                                                       scheduler::Brake& brake, int64_t now_ns);
+                                                       scheduler::CollectionBreaker& breaker, int64_t now_ns);
 
 }  // namespace plimsoll::server

@@ -78,17 +78,17 @@ http::Response plain_text(unsigned status, std::string text) {
 }  // namespace
 
 Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate,
-               std::unique_ptr<scheduler::Brake> brake, std::unique_ptr<scheduler::Drawer> drawer,
-               const config::ServerConfig& config)
+               std::unique_ptr<scheduler::CollectionBreaker> breaker,
+               std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       reserve_(ingest_->directory().reserve_path()),
       snapshots_(ingest_->directory().path()),
       gate_(std::move(gate)),
       people_door_(gate_->door(Gate::Notes::kAll)),
       daemons_door_(gate_->door(Gate::Notes::kRefusals)),
-      brake_(std::move(brake)),
+      breaker_(std::move(breaker)),
       drawer_(std::move(drawer)),
-      fleet_(*ingest_, fleet_options(config, *gate_), *brake_, drawer_.get(), [this] {
+      fleet_(*ingest_, fleet_options(config, *gate_), *breaker_, drawer_.get(), [this] {
         const std::lock_guard lock(mutex_);
         pending_ = true;
         wake_.notify_one();
@@ -107,16 +107,16 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!gate) {
     return propagate(gate, "reading who may do what");
   }
-  auto brake = open_brake(config, (*ingest)->directory());
-  if (!brake) {
-    return propagate(brake, "reading what is stopped");
+  auto breaker = open_breaker(config, (*ingest)->directory());
+  if (!breaker) {
+    return propagate(breaker, "reading what is stopped");
   }
-  auto drawer = open_drawer(config, (*ingest)->directory(), **brake, wall_now_ns());
+  auto drawer = open_drawer(config, (*ingest)->directory(), **breaker, wall_now_ns());
   if (!drawer) {
     return propagate(drawer, "reading the draws");
   }
   std::unique_ptr<Server> server(
-      new Server(std::move(*ingest), std::move(*gate), std::move(*brake), std::move(*drawer), config));
+      new Server(std::move(*ingest), std::move(*gate), std::move(*breaker), std::move(*drawer), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
@@ -212,7 +212,7 @@ Status Server::listen(const config::ServerConfig& config) {
 
 std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_, [this] { return gate_->log().write(); });
-  std::ranges::move(collection_routes(*brake_, drawer_.get(), *ingest_, reserve_),
+  std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*gate_, snapshots_.data_dir(), reserve_), std::back_inserter(routes));
   const auto add_unauthenticated = [&routes](std::string path, std::function<http::Response()> answer) {

@@ -50,7 +50,7 @@ class Server {
 
  private:
   Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate,
-         std::unique_ptr<scheduler::Brake> brake, std::unique_ptr<scheduler::Drawer> drawer,
+         std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   Status start_threads(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
@@ -67,7 +67,7 @@ class Server {
   const std::unique_ptr<Gate> gate_;
   const std::unique_ptr<http::Gatekeeper> people_door_;
   const std::unique_ptr<http::Gatekeeper> daemons_door_;
-  const std::unique_ptr<scheduler::Brake> brake_;
+  const std::unique_ptr<scheduler::CollectionBreaker> breaker_;
   const std::unique_ptr<scheduler::Drawer> drawer_;  // null: every machine collects continuously
   scheduler::FleetService fleet_;
   std::unique_ptr<http::Listener> people_;

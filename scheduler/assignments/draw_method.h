@@ -20,7 +20,7 @@ wire::DrawMethod method_of(const MeasuringOrder& order);
 
 // Who can be drawn at all. Borrows the fleet.
 struct Eligible {
-  std::vector<Candidate> all;   // that are there and can count the events: what shares of harm are of
+  std::vector<Candidate> all;  // that are there and can count the events: the population of the safety limits
   std::vector<uint32_t> meant;  // of these, by number, who is drawn from
 };
 Eligible eligible(const wire::DrawMethod& method, const wire::Assignment& collects, const KnownFleet& fleet);

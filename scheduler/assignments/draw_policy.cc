@@ -36,7 +36,7 @@ Result<DrawPolicy> DrawPolicy::make(DrawSettings settings, uint64_t seed) {
                            format_duration(kMaxCooldownNs), settings.cooldown_ns),
                       "cooldown");
   }
-  if (auto checked = check(settings.harm); !checked) {
+  if (auto checked = check(settings.safety); !checked) {
     return propagate(checked);
   }
   // Whether a size makes sense does not depend on the fleet.
@@ -113,8 +113,8 @@ std::string DrawPolicy::text() const {
       "of a "
       "platform's machines; max overhead {:.4g} % of the fleet's CPU time",
       format_duration(settings_.interval_ns), format_duration(settings_.window_ns), many, strata,
-      size.min_per_stratum, jobs, cooldown, 100 * settings_.harm.share_of_job,
-      100 * settings_.harm.share_of_platform, 100 * settings_.harm.share_of_cpu);
+      size.min_per_stratum, jobs, cooldown, 100 * settings_.safety.share_of_job,
+      100 * settings_.safety.share_of_platform, 100 * settings_.safety.share_of_cpu);
 }
 
 }  // namespace plimsoll::scheduler

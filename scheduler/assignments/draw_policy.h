@@ -11,7 +11,7 @@
 #include "scheduler/draws/draw_schedule.h"
 #include "scheduler/draws/population.h"
 #include "scheduler/draws/stratification.h"
-#include "scheduler/harm/limited_groups.h"
+#include "scheduler/safety/limited_groups.h"
 
 namespace plimsoll::scheduler {
 
@@ -25,7 +25,7 @@ struct DrawSettings {
   int64_t heartbeat_ns = 0;   // how often machines are heard of
   int64_t cooldown_ns = 0;    // that a machine which was drawn is let alone for, at least
   DrawSize size;
-  HarmLimits harm;
+  SafetyLimits safety;
   std::vector<std::string> strata;  // attributes of machines, as in Stratification
   // Names of events that are collected together, which take turns; none: the daemon's default event, always.
   std::vector<std::vector<std::string>> event_sets;

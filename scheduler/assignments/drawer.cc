@@ -37,18 +37,19 @@ Status check_time(const wire::Window& window, const wire::Draw& draw) {
 }  // namespace
 
 Result<std::unique_ptr<Drawer>> Drawer::open(store::DrawStore store, store::DrawStore past, DrawPolicy policy,
-                                             Brake& brake, int64_t now_ns) {
+                                             CollectionBreaker& breaker, int64_t now_ns) {
   std::unique_ptr<Drawer> drawer(
-      new Drawer(std::move(store), std::move(past), std::move(policy), brake, now_ns));
+      new Drawer(std::move(store), std::move(past), std::move(policy), breaker, now_ns));
   const auto opened = drawer->open_kept_draws(now_ns);
   return opened ? Result<std::unique_ptr<Drawer>>(std::move(drawer)) : propagate(opened);
 }
 
-Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns)
+Drawer::Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, CollectionBreaker& breaker,
+               int64_t now_ns)
     : policy_(std::move(policy)),
-      brake_(brake),
+      breaker_(breaker),
       past_(std::move(past)),
-      budget_(policy_.settings().harm.share_of_cpu),
+      budget_(policy_.settings().safety.share_of_cpu),
       store_(std::move(store)),
       drawn_until_ns_(0),
       next_number_(policy_.schedule().newest(now_ns).number),
@@ -87,7 +88,7 @@ int64_t Drawer::next_due_ns() const {
 }
 
 Status Drawer::judge(int64_t now_ns) {
-  const auto draws = past_.made_after(now_ns - brake_.settings().window_ns);
+  const auto draws = past_.made_after(now_ns - breaker_.settings().window_ns);
   if (!draws) {
     return propagate(draws);
   }
@@ -96,7 +97,7 @@ Status Drawer::judge(int64_t now_ns) {
   for (const store::DrawWithMachines& draw : *draws) {
     std::ranges::move(attempts_of(draw, now_ns), std::back_inserter(attempts));
   }
-  return brake_.judge(attempts, now_ns);
+  return breaker_.judge(attempts, now_ns);
 }
 
 bool Drawer::is_possible(const ScheduledDraw& draw, int64_t now_ns) const {
@@ -118,7 +119,7 @@ Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
     if (draw.number < next_number_ || now_ns < not_before_ns_) {
       return {};
     }
-    const bool is_stopped = brake_.is_everything_stopped();
+    const bool is_stopped = breaker_.is_everything_stopped();
     if (!is_possible(draw, now_ns)) {
       if (draw.interval_start_ns >= drawn_until_ns_ && !is_stopped) {
         log_warning("no machines are drawn for the {} from {}: it is too late to tell them",
@@ -185,9 +186,9 @@ Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_
     return propagate(drawn);
   }
   auto made = std::make_unique<MadeDraw>(std::move(*drawn));
-  const auto places = within_budget(draw, eligible.all, not_stopped(brake_, *made), *made);
+  const auto places = within_budget(draw, eligible.all, not_stopped(breaker_, *made), *made);
   set_windows(places, starts_of(draw, now_ns), draw.turns_seed, eligible.all, made->numbers,
-              policy_.settings().harm, policy_.settings().late_after_ns, made->kept);
+              policy_.settings().safety, policy_.settings().late_after_ns, made->kept);
   return made;
 }
 
@@ -222,9 +223,9 @@ std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<c
 }
 
 bool Drawer::is_stopped(const OpenDraw& open, const store::DrawnMachine& machine) const {
-  return brake_.is_stopped({.event_set = store::event_set_of(open.draw.collects),
-                            .daemon_version = machine.daemon_version,
-                            .platform = machine.platform});
+  return breaker_.is_stopped({.event_set = store::event_set_of(open.draw.collects),
+                              .daemon_version = machine.daemon_version,
+                              .platform = machine.platform});
 }
 
 Status Drawer::note_report(OpenDraw& open, const wire::AssignmentReport& report, store::DrawnMachine& machine,

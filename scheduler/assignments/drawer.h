@@ -25,8 +25,8 @@
 #include "scheduler/assignments/made_draw.h"
 #include "scheduler/assignments/order.h"
 #include "scheduler/draws/population.h"
-#include "scheduler/harm/brake.h"
-#include "scheduler/harm/overhead_budget.h"
+#include "scheduler/safety/collection_breaker.h"
+#include "scheduler/safety/overhead_budget.h"
 #include "store/draws/draw_store.h"
 #include "store/live/live_machines.h"
 
@@ -37,21 +37,21 @@ class Drawer {
  public:
   // `now_ns`: from when on machines can be heard of, as LiveMachines::note_server_start() was told. Owns the two
   // connections, of which draw_if_due() has the second for itself: reading an hour of draws must not make heartbeats
-  // wait. Borrows the brake, which must outlive it.
+  // wait. Borrows the breaker, which must outlive it.
   static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, store::DrawStore past,
-                                              DrawPolicy policy, Brake& brake, int64_t now_ns);
+                                              DrawPolicy policy, CollectionBreaker& breaker, int64_t now_ns);
 
   const DrawPolicy& policy() const { return policy_; }
 
   // When draw_if_due() has something to do again.
   int64_t next_due_ns() const;
-  // Judges what became of earlier draws (Brake), then makes the next. All that was heard by `now_ns` is to be written
+  // Judges what became of earlier draws (CollectionBreaker), then makes the next. All that was heard by `now_ns` is to be written
   // by now. Reads `machines`, a connection of the caller's, and takes its time (seconds for a million): heartbeats are
   // answered meanwhile. One thread at a time. Where it fails, or nobody is there to be drawn, it is due again a
   // heartbeat later.
   Status draw_if_due(int64_t now_ns, store::LiveMachines& machines);
 
-  // Draws some of the machines that are meant, once, for the next time at which nobody else measures; what harm may be
+  // Draws some of the machines that are meant, once, for the next time at which no other draw measures; what safety limits permit may be
   // done limits this too, so that not all of them may measure. Returns the draw's ID. As draw_if_due() reads
   // `machines`, and takes its time. kInvalid for orders that make no sense, kNotFound where none that is meant is live
   // and can count these events, kUnavailable where everything is stopped or there is no time for it soon.
@@ -82,7 +82,8 @@ class Drawer {
     boost::unordered_flat_map<std::string, store::DrawnMachine> machines;  // by ID
   };
 
-  Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, Brake& brake, int64_t now_ns);
+  Drawer(store::DrawStore store, store::DrawStore past, DrawPolicy policy, CollectionBreaker& breaker,
+         int64_t now_ns);
   Status open_kept_draws(int64_t now_ns);
   void keep_open(store::DrawWithMachines draw);
   // Of an open draw or of one in the store.
@@ -115,7 +116,7 @@ class Drawer {
   Result<bool> hand_out(OpenDraw& open, store::DrawnMachine& machine, int64_t now_ns);
 
   const DrawPolicy policy_;
-  Brake& brake_;
+  CollectionBreaker& breaker_;
   store::DrawStore past_;  // of whoever draws
   OverheadBudget budget_;
 

@@ -55,7 +55,7 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
   if (auto checked = scheduler::check(order); !checked) {
     return propagate(checked);
   }
-  if (brake_.is_everything_stopped()) {
+  if (breaker_.is_everything_stopped()) {
     return with_hint(fail(ErrorCode::kUnavailable, "everything is stopped"),
                      "plimsoll collection says why; --resume ends it");
   }
@@ -87,7 +87,7 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
 Result<std::string> Drawer::keep_order(MadeDraw made, std::span<const Candidate> fleet, int64_t now_ns) {
   // Two heartbeats: one may be lost.
   const int64_t earliest_ns = now_ns + 2 * policy_.settings().heartbeat_ns;
-  const std::vector<size_t> places = not_stopped(brake_, made);
+  const std::vector<size_t> places = not_stopped(breaker_, made);
   store::Draw& draw = made.kept.draw;
   const std::scoped_lock lock(making_mutex_, mutex_);
   const auto start_ns = free_time_ns(earliest_ns, draw.window_ns);
@@ -96,7 +96,7 @@ Result<std::string> Drawer::keep_order(MadeDraw made, std::span<const Candidate>
   }
   draw.id = fmt::format("{}{}", store::kOrderPrefix, format_time(*start_ns));
   draw.interval_start_ns = draw.window_start_ns = *start_ns;
-  set_windows(places, std::span(&*start_ns, 1), draw.seed, fleet, made.numbers, policy_.settings().harm,
+  set_windows(places, std::span(&*start_ns, 1), draw.seed, fleet, made.numbers, policy_.settings().safety,
               policy_.settings().late_after_ns, made.kept);
   if (auto added = store_.add(made.kept); !added) {
     return propagate(added);

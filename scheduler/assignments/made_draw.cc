@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "scheduler/harm/spreading.h"
+#include "scheduler/safety/spreading.h"
 
 namespace plimsoll::scheduler {
 
@@ -31,14 +31,14 @@ MadeDraw make_draw(store::Draw draw, std::span<const Candidate> candidates, cons
   return made;
 }
 
-std::vector<size_t> not_stopped(const Brake& brake, MadeDraw& draw) {
+std::vector<size_t> not_stopped(const CollectionBreaker& breaker, MadeDraw& draw) {
   std::vector<Attempt> attempts;
   for (const store::DrawnMachine& machine : draw.kept.machines) {
     attempts.push_back({.event_set = store::event_set_of(draw.kept.draw.collects),
                         .daemon_version = machine.daemon_version,
                         .platform = machine.platform});
   }
-  std::vector<std::string> held_back = brake.held_back(attempts);
+  std::vector<std::string> held_back = breaker.held_back(attempts);
   std::vector<size_t> places;
   for (size_t place = 0; place < held_back.size(); ++place) {
     if (held_back[place].empty()) {
@@ -52,7 +52,7 @@ std::vector<size_t> not_stopped(const Brake& brake, MadeDraw& draw) {
 
 void set_windows(std::span<const size_t> places, std::span<const int64_t> starts_ns, uint64_t seed,
                  std::span<const Candidate> fleet, std::span<const uint32_t> numbers,
-                 const HarmLimits& limits, int64_t late_after_ns, store::DrawWithMachines& draw) {
+                 const SafetyLimits& limits, int64_t late_after_ns, store::DrawWithMachines& draw) {
   std::vector<uint32_t> machines;
   for (const size_t place : places) {
     machines.push_back(numbers[place]);

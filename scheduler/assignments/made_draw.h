@@ -9,8 +9,8 @@
 
 #include "scheduler/draws/draw_plan.h"
 #include "scheduler/draws/population.h"
-#include "scheduler/harm/brake.h"
-#include "scheduler/harm/limited_groups.h"
+#include "scheduler/safety/collection_breaker.h"
+#include "scheduler/safety/limited_groups.h"
 #include "store/draws/draw.h"
 
 namespace plimsoll::scheduler {
@@ -28,12 +28,12 @@ MadeDraw make_draw(store::Draw draw, std::span<const Candidate> candidates, cons
                    const DrawPlan& plan, uint32_t turn);
 
 // The places of the draw's machines that are not stopped; the others are withheld.
-std::vector<size_t> not_stopped(const Brake& brake, MadeDraw& draw);
+std::vector<size_t> not_stopped(const CollectionBreaker& breaker, MadeDraw& draw);
 
 // Of the machines in these places, each measures from the first of `starts_ns` at which there is room for all that it runs; of whom there is room for
 // at none of them is withheld. `fleet` is all that shares are of, `numbers` says where in it the draw's machines are. Also sets when the draw is due.
 void set_windows(std::span<const size_t> places, std::span<const int64_t> starts_ns, uint64_t seed,
                  std::span<const Candidate> fleet, std::span<const uint32_t> numbers,
-                 const HarmLimits& limits, int64_t late_after_ns, store::DrawWithMachines& draw);
+                 const SafetyLimits& limits, int64_t late_after_ns, store::DrawWithMachines& draw);
 
 }  // namespace plimsoll::scheduler

@@ -12,7 +12,7 @@ namespace plimsoll::simulation {
 
 SimulatedFleet::SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour,
                                SimulatedServer& server, int64_t heartbeat_ns,
-                               const scheduler::HarmLimits& limits)
+                               const scheduler::SafetyLimits& limits)
     : behaviour_(std::move(behaviour)), server_(server), heartbeat_ns_(heartbeat_ns) {
   std::vector<store::InventoryMachine> inventory;
   for (SimulatedMachine& machine : machines) {

@@ -48,7 +48,7 @@ class SimulatedFleet {
  public:
   // Borrows the server, and gives it the machines' racks as an inventory.
   SimulatedFleet(std::vector<SimulatedMachine> machines, FleetBehaviour behaviour, SimulatedServer& server,
-                 int64_t heartbeat_ns, const scheduler::HarmLimits& limits);
+                 int64_t heartbeat_ns, const scheduler::SafetyLimits& limits);
 
   // Up to that time, from where it stands; first from the server's start on.
   void run(int64_t from_ns, int64_t to_ns);

@@ -21,8 +21,11 @@ Outcome must(Outcome outcome) {
 }  // namespace
 
 SimulatedServer::SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed,
-                                 scheduler::BrakeSettings brake)
-    : data_dir_(std::move(data_dir)), settings_(std::move(settings)), seed_(seed), brake_settings_(brake) {}
+                                 scheduler::CollectionBreakerSettings breaker)
+    : data_dir_(std::move(data_dir)),
+      settings_(std::move(settings)),
+      seed_(seed),
+      breaker_settings_(breaker) {}
 
 void SimulatedServer::start(int64_t now_ns) {
   now_ns_ = now_ns;
@@ -35,20 +38,20 @@ void SimulatedServer::start(int64_t now_ns) {
   const auto open_store = [&] {
     return std::move(*must(store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite)));
   };
-  brake_ = *must(scheduler::Brake::open(open_store(), brake_settings_));
+  breaker_ = *must(scheduler::CollectionBreaker::open(open_store(), breaker_settings_));
   drawer_ = *must(scheduler::Drawer::open(
-      open_store(), open_store(), *must(scheduler::DrawPolicy::make(settings_, seed_)), *brake_, now_ns));
+      open_store(), open_store(), *must(scheduler::DrawPolicy::make(settings_, seed_)), *breaker_, now_ns));
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = settings_.heartbeat_ns;
   options.now_ns = [this] { return now_ns_; };
-  service_ =
-      std::make_unique<scheduler::FleetService>(*ingest_, std::move(options), *brake_, drawer_.get(), [] {});
+  service_ = std::make_unique<scheduler::FleetService>(*ingest_, std::move(options), *breaker_, drawer_.get(),
+                                                       [] {});
 }
 
 void SimulatedServer::crash() {
   service_.reset();
   drawer_.reset();
-  brake_.reset();
+  breaker_.reset();
   machines_.reset();
   ingest_.reset();
 }

@@ -16,7 +16,7 @@ namespace plimsoll::simulation {
 class SimulatedServer {
  public:
   SimulatedServer(std::string data_dir, scheduler::DrawSettings settings, uint64_t seed,
-                  scheduler::BrakeSettings brake = {});
+                  scheduler::CollectionBreakerSettings breaker = {});
 
   void start(int64_t now_ns);
   void crash();  // until it is started again
@@ -26,7 +26,7 @@ class SimulatedServer {
   void advance_to(int64_t now_ns);
 
   scheduler::FleetService& service() { return *service_; }
-  scheduler::Brake& brake() { return *brake_; }
+  scheduler::CollectionBreaker& breaker() { return *breaker_; }
   // Somebody wants these measured now.
   Result<std::string> order(const scheduler::MeasuringOrder& order);
   void keep_inventory(const std::vector<store::InventoryMachine>& inventory);
@@ -38,11 +38,11 @@ class SimulatedServer {
   const std::string data_dir_;
   const scheduler::DrawSettings settings_;
   const uint64_t seed_;
-  const scheduler::BrakeSettings brake_settings_;
+  const scheduler::CollectionBreakerSettings breaker_settings_;
   int64_t now_ns_ = 0;
   std::unique_ptr<store::Ingest> ingest_;
   std::unique_ptr<store::LiveMachines> machines_;
-  std::unique_ptr<scheduler::Brake> brake_;
+  std::unique_ptr<scheduler::CollectionBreaker> breaker_;
   std::unique_ptr<scheduler::Drawer> drawer_;
   std::unique_ptr<scheduler::FleetService> service_;
 };

@@ -24,15 +24,15 @@ TEST(DrawPolicy, RefusesWhatMakesNoSense) {
   EXPECT_EQ(field([](auto& s) { s.size.min_per_stratum = 0; }), "min_per_stratum");
   EXPECT_EQ(field([](auto& s) { s.cooldown_ns = -1; }), "cooldown");
   EXPECT_EQ(field([](auto& s) { s.strata = {"weather"}; }), "strata");
-  EXPECT_EQ(field([](auto& s) { s.harm.share_of_job = 0; }), "share_of_job");
-  EXPECT_EQ(field([](auto& s) { s.harm.share_of_platform = 1.5; }), "share_of_platform");
-  EXPECT_EQ(field([](auto& s) { s.harm.share_of_cpu = 0; }), "share_of_cpu");
+  EXPECT_EQ(field([](auto& s) { s.safety.share_of_job = 0; }), "share_of_job");
+  EXPECT_EQ(field([](auto& s) { s.safety.share_of_platform = 1.5; }), "share_of_platform");
+  EXPECT_EQ(field([](auto& s) { s.safety.share_of_cpu = 0; }), "share_of_cpu");
 }
 
 TEST(DrawPolicy, SaysWhatItIs) {
   DrawSettings wanted = settings();
   wanted.strata = {"platform", "datacenter"};
-  wanted.harm.share_of_job = 0.05;
+  wanted.safety.share_of_job = 0.05;
   wanted.size = {.machines = 40, .min_per_stratum = 2, .min_per_job = 3};
   EXPECT_EQ(
       DrawPolicy::make(wanted, 1)->text(),

@@ -30,7 +30,7 @@ inline DrawSettings settings() {
   settings.late_after_ns = kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.25, .min_per_stratum = 1};
-  settings.harm = {.share_of_job = 1, .share_of_platform = 1};
+  settings.safety = {.share_of_job = 1, .share_of_platform = 1};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles", "instructions"}};
   settings.collects.set_rate_hz(199);
@@ -53,9 +53,9 @@ class DrawerFixture : public ::testing::Test {
   // Begins, or begins anew as after a restart.
   void start(const DrawSettings& settings, int64_t now_ns) {
     drawer_.reset();
-    brake_ = *Brake::open(open_store(), {});
+    breaker_ = *CollectionBreaker::open(open_store(), {});
     ASSERT_TRUE(machines_.note_server_start(now_ns));
-    drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 42), *brake_, now_ns);
+    drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 42), *breaker_, now_ns);
   }
   store::DrawStore open_store() {
     return *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite);
@@ -123,7 +123,7 @@ class DrawerFixture : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   store::LiveMachines machines_ =
       *store::LiveMachines::open(folder_ / "live.db", sqlite::OpenMode::kReadWrite);
-  std::unique_ptr<Brake> brake_;
+  std::unique_ptr<CollectionBreaker> breaker_;
   std::unique_ptr<Drawer> drawer_;
 };
 

@@ -48,10 +48,10 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
   settings.heartbeat_ns = kNsPerSecond / 10;
   settings.late_after_ns = kNsPerSecond;
   settings.size = {.fraction = 0.5, .min_per_stratum = 1};
-  settings.harm = {.share_of_job = 1, .share_of_platform = 1};
-  const auto brake = *Brake::open(open_store(), {});
+  settings.safety = {.share_of_job = 1, .share_of_platform = 1};
+  const auto breaker = *CollectionBreaker::open(open_store(), {});
   const auto drawer =
-      *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake, kStartNs);
+      *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *breaker, kStartNs);
   std::atomic<int64_t> now_ns = kStartNs;
   std::atomic<bool> is_over = false;
   std::atomic<int> answers = 0;
@@ -69,9 +69,9 @@ TEST_F(DrawerThreadsTest, EveryProfileIsTheAnswerOfOneMachineInOneDraw) {
     while (!is_over) {
       if (now_ns >= next_ns) {
         next_ns = now_ns + 20 * kNsPerSecond;
-        EXPECT_TRUE(brake->stop_everything("a test", "somebody", now_ns));
-        EXPECT_EQ(brake->stops().size(), 1);
-        EXPECT_TRUE(brake->resume("somebody", now_ns));
+        EXPECT_TRUE(breaker->stop_everything("a test", "somebody", now_ns));
+        EXPECT_EQ(breaker->stops().size(), 1);
+        EXPECT_TRUE(breaker->resume("somebody", now_ns));
       }
       std::this_thread::yield();
     }

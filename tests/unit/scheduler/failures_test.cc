@@ -1,4 +1,4 @@
-#include "scheduler/harm/failures.h"
+#include "scheduler/safety/failures.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -32,7 +32,7 @@ class FleetServiceTest : public ::testing::Test {
     return *store::DrawStore::open(ingest_->directory().draws_path(), sqlite::OpenMode::kReadWrite);
   }
   void start(bool draws) {
-    brake_ = *Brake::open(open_store(), {});
+    breaker_ = *CollectionBreaker::open(open_store(), {});
     if (draws) {
       DrawSettings settings;
       settings.interval_ns = 60 * kNsPerSecond;
@@ -40,8 +40,8 @@ class FleetServiceTest : public ::testing::Test {
       settings.late_after_ns = 10 * kNsPerSecond;
       settings.heartbeat_ns = kHeartbeatNs;
       settings.size = {.fraction = 1, .min_per_stratum = 1};
-      settings.harm = {.share_of_job = 1, .share_of_platform = 1};
-      drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *brake_, now_ns_);
+      settings.safety = {.share_of_job = 1, .share_of_platform = 1};
+      drawer_ = *Drawer::open(open_store(), open_store(), *DrawPolicy::make(settings, 1), *breaker_, now_ns_);
     }
     FleetOptions options;
     options.heartbeat_interval_ns = kHeartbeatNs;
@@ -52,7 +52,7 @@ class FleetServiceTest : public ::testing::Test {
       enrolled_.push_back(machine);
       return Status();
     };
-    service_ = std::make_unique<FleetService>(*ingest_, std::move(options), *brake_, drawer_.get(),
+    service_ = std::make_unique<FleetService>(*ingest_, std::move(options), *breaker_, drawer_.get(),
                                               [this] { ++accepted_; });
   }
 
@@ -100,7 +100,7 @@ class FleetServiceTest : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
   int64_t now_ns_ = kStartNs - 40 * kNsPerSecond;
-  std::unique_ptr<Brake> brake_;
+  std::unique_ptr<CollectionBreaker> breaker_;
   std::unique_ptr<Drawer> drawer_;
   std::unique_ptr<FleetService> service_;
   int accepted_ = 0;

@@ -35,9 +35,9 @@ class Liars : public ::testing::Test {
   void SetUp() override {
     FleetOptions options;
     options.now_ns = [] { return kNowNs; };
-    brake_ = *Brake::open(
+    breaker_ = *CollectionBreaker::open(
         *store::DrawStore::open(ingest_->directory().draws_path(), sqlite::OpenMode::kReadWrite), {});
-    service_ = std::make_unique<FleetService>(*ingest_, std::move(options), *brake_, nullptr, [] {});
+    service_ = std::make_unique<FleetService>(*ingest_, std::move(options), *breaker_, nullptr, [] {});
     std::mt19937 random(7);
     for (int i = 0; i < kHonest; ++i) {
       const auto parse = static_cast<int>(600 + random() % 200);
@@ -94,7 +94,7 @@ class Liars : public ::testing::Test {
 
   testing::TemporaryDirectory folder_;
   std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
-  std::unique_ptr<Brake> brake_;
+  std::unique_ptr<CollectionBreaker> breaker_;
   std::unique_ptr<FleetService> service_;
   uint64_t seed_ = 0;
 };

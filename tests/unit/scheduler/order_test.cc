@@ -55,7 +55,7 @@ TEST_F(OrderTest, WhoIsMeantByAnOrderMeasuresSoon) {
 TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
   DrawSettings wanted = settings();
   wanted.interval_ns = 2 * kNsPerMinute;
-  wanted.harm.share_of_platform = 0.25;
+  wanted.safety.share_of_platform = 0.25;
   start(wanted, kStartNs);
   size_t orders = 0;
   for (int64_t now_ns = kStartNs; now_ns < kStartNs + 30 * kNsPerMinute; now_ns += 2 * kHeartbeatNs) {
@@ -101,7 +101,7 @@ TEST_F(OrderTest, WhoWasNotHeardOfSinceTheServerStartedIsNotMeant) {
 
 TEST_F(OrderTest, NeverTooManyOfTheJobThatIsMeantMeasureAtOnce) {
   DrawSettings wanted = settings();
-  wanted.harm.share_of_job = 0.5;
+  wanted.safety.share_of_job = 0.5;
   start(wanted, kStartNs);
   add_machines(kStartNs);
   for (int i = 0; i < 4; ++i) {
@@ -116,7 +116,7 @@ TEST_F(OrderTest, NeverTooManyOfTheJobThatIsMeantMeasureAtOnce) {
 
 TEST_F(OrderTest, InstancesOfNoKnownJobAreNoJob) {
   DrawSettings wanted = settings();
-  wanted.harm.share_of_job = 0.5;
+  wanted.safety.share_of_job = 0.5;
   start(wanted, kStartNs);
   add_machines(kStartNs);
   for (int i = 0; i < 4; ++i) {
@@ -148,7 +148,7 @@ TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   EXPECT_THAT(why(wrong), HasSubstr("most: "));
   EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
   EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));
-  ASSERT_TRUE(brake_->stop_everything("a test", "somebody", kStartNs));
+  ASSERT_TRUE(breaker_->stop_everything("a test", "somebody", kStartNs));
   EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("everything is stopped"));
 }
 

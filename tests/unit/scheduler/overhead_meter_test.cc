@@ -1,4 +1,4 @@
-#include "scheduler/harm/overhead_meter.h"
+#include "scheduler/safety/overhead_meter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

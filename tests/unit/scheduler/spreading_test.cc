@@ -1,4 +1,4 @@
-#include "scheduler/harm/spreading.h"
+#include "scheduler/safety/spreading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <map>
 
 #include "scheduler/draws/random.h"
-#include "scheduler/harm/limited_groups.h"
+#include "scheduler/safety/limited_groups.h"
 #include "tests/unit/store/placed_jobs.h"
 
 namespace plimsoll::scheduler {

@@ -29,7 +29,7 @@ scheduler::DrawSettings settings() {
   settings.late_after_ns = 5 * kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.3, .min_per_stratum = 2};
-  settings.harm = {.share_of_job = 0.1, .share_of_platform = 0.2, .share_of_rack = 0.2};
+  settings.safety = {.share_of_job = 0.1, .share_of_platform = 0.2, .share_of_rack = 0.2};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles"}, {"cache-misses"}};
   return settings;
@@ -68,7 +68,7 @@ class FaultsTest : public ::testing::Test {
     fleet_ = std::make_unique<SimulatedFleet>(
         machines(),
         FleetBehaviour{.stacks = stacks, .fate = std::move(fate), .vanishes_for_ns = 15 * kNsPerMinute},
-        *server_, kHeartbeatNs, settings().harm);
+        *server_, kHeartbeatNs, settings().safety);
   }
   void run(int64_t length_ns) {
     fleet_->run(now_ns_, now_ns_ + length_ns);
@@ -79,7 +79,7 @@ class FaultsTest : public ::testing::Test {
   }
   std::vector<std::string> stops() {
     std::vector<std::string> names;
-    for (const store::Stop& stop : server_->brake().stops()) {
+    for (const store::Stop& stop : server_->breaker().stops()) {
       names.push_back(name_of(stop));
     }
     return names;
@@ -164,12 +164,12 @@ TEST_F(FaultsTest, TheKillSwitchEndsWhatRunsWithinAHeartbeat) {
   run(kNsPerHour);
   const size_t before = fleet_->measured();
   EXPECT_GT(before, 50);
-  ASSERT_TRUE(server_->brake().stop_everything("a test", "somebody", now_ns_));
+  ASSERT_TRUE(server_->breaker().stop_everything("a test", "somebody", now_ns_));
   run(kHeartbeatNs);
   const size_t at_heartbeat = fleet_->measured();
   run(2 * kNsPerHour);
   EXPECT_EQ(fleet_->measured(), at_heartbeat);
-  ASSERT_TRUE(server_->brake().resume("somebody", now_ns_));
+  ASSERT_TRUE(server_->breaker().resume("somebody", now_ns_));
   run(kNsPerHour);
   EXPECT_GT(fleet_->measured(), at_heartbeat + 50);
   EXPECT_THAT(stops(), IsEmpty()) << "what was stopped has not failed";

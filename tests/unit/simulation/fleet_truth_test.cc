@@ -76,7 +76,7 @@ scheduler::DrawSettings settings() {
   settings.late_after_ns = 12 * kNsPerMinute;
   settings.heartbeat_ns = kHeartbeatNs;
   settings.size = {.fraction = 0.08, .min_per_stratum = 3, .min_per_job = 4};
-  settings.harm = {.share_of_job = 0.15, .share_of_platform = 0.15};
+  settings.safety = {.share_of_job = 0.15, .share_of_platform = 0.15};
   settings.strata = {"platform"};
   settings.event_sets = {{"cycles"}};
   return settings;
@@ -160,13 +160,13 @@ TEST(SimulatedFleetTruth, IsInTheMarginsOfWhatDrawnMachinesSay) {
   };
   behaviour.vanishes_for_ns = 20 * kNsPerMinute;
   server.start(kStartNs - 20 * kNsPerMinute);
-  SimulatedFleet fleet(machines, behaviour, server, kHeartbeatNs, settings().harm);
+  SimulatedFleet fleet(machines, behaviour, server, kHeartbeatNs, settings().safety);
   fleet.run(kStartNs - 20 * kNsPerMinute, kStartNs + kSpans * kSpanNs + 20 * kNsPerMinute);
   server.build_rows();
 
   EXPECT_THAT(fleet.watch().violations(), IsEmpty());
   EXPECT_GT(fleet.orders(), 30) << "which answers know nothing of";
-  EXPECT_THAT(server.brake().stops(), IsEmpty()) << "silence now and then is no reason";
+  EXPECT_THAT(server.breaker().stops(), IsEmpty()) << "silence now and then is no reason";
   const auto snapshot = query::Snapshot::load(server.data_dir());
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   int intervals = 0;

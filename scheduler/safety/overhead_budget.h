@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "scheduler/draws/population.h"
-#include "scheduler/harm/overhead_meter.h"
+#include "scheduler/safety/overhead_meter.h"
 #include "store/draws/draw.h"
 
 namespace plimsoll::scheduler {

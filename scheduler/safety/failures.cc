@@ -1,4 +1,4 @@
-#include "scheduler/harm/failures.h"
+#include "scheduler/safety/failures.h"
 
 #include <algorithm>
 #include <array>

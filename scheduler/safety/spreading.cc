@@ -1,4 +1,4 @@
-#include "scheduler/harm/spreading.h"
+#include "scheduler/safety/spreading.h"
 
 #include <algorithm>
 #include <numeric>

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "scheduler/harm/failures.h"
+#include "scheduler/safety/failures.h"
 #include "store/draws/draw_store.h"
 
 namespace plimsoll::scheduler {
 
-struct BrakeSettings {
+struct CollectionBreakerSettings {
   FailureLimits limits;
   int64_t window_ns = 3600 * int64_t{1'000'000'000};  // in which failures are counted
   int64_t pause_ns =
@@ -22,11 +22,12 @@ struct BrakeSettings {
 };
 
 // Any thread may call. Owns its connection; what it holds survives a restart. All times are wall clock of the server.
-class Brake {
+class CollectionBreaker {
  public:
-  static Result<std::unique_ptr<Brake>> open(store::DrawStore store, BrakeSettings settings);
+  static Result<std::unique_ptr<CollectionBreaker>> open(store::DrawStore store,
+                                                         CollectionBreakerSettings settings);
 
-  const BrakeSettings& settings() const { return settings_; }
+  const CollectionBreakerSettings& settings() const { return settings_; }
 
   // Nothing is measured any more, from each machine's next heartbeat on, until resume(). `who`, for the log.
   Status stop_everything(const std::string& reason, const std::string& who, int64_t now_ns);
@@ -46,7 +47,8 @@ class Brake {
   std::vector<std::string> held_back(std::span<const Attempt> drawn) const;
 
  private:
-  Brake(store::DrawStore store, BrakeSettings settings, std::vector<store::Stop> stops)
+  CollectionBreaker(store::DrawStore store, CollectionBreakerSettings settings,
+                    std::vector<store::Stop> stops)
       : settings_(settings), store_(std::move(store)), stops_(std::move(stops)) {}
   // The stop's next step, by what was attempted since the last.
   void step(store::Stop& stop, std::span<const Attempt> attempts, int64_t now_ns) const;
@@ -55,7 +57,7 @@ class Brake {
                        int64_t now_ns) const;
   Status keep(std::vector<store::Stop> stops, int64_t now_ns, const std::string& log);
 
-  const BrakeSettings settings_;
+  const CollectionBreakerSettings settings_;
   mutable std::mutex mutex_;
   store::DrawStore store_;          // protected by mutex_
   std::vector<store::Stop> stops_;  // likewise

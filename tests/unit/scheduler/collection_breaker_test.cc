@@ -1,4 +1,4 @@
-#include "scheduler/harm/brake.h"
+#include "scheduler/safety/collection_breaker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,22 +36,23 @@ std::vector<Attempt> attempts(int failures, int64_t told_ns) {
   return attempts;
 }
 
-class BrakeTest : public ::testing::Test {
+class CollectionBreakerTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Brake> open() {
-    return *Brake::open(*store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite),
-                        {.limits = {.share = 0.2, .least = 3}});
+  std::unique_ptr<CollectionBreaker> open() {
+    return *CollectionBreaker::open(
+        *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite),
+        {.limits = {.share = 0.2, .least = 3}});
   }
   // "platform bad: 1", the steps of what is held back.
   std::vector<std::string> stops() {
     std::vector<std::string> texts;
-    for (const store::Stop& stop : brake_->stops()) {
+    for (const store::Stop& stop : breaker_->stops()) {
       texts.push_back(fmt::format("{}: {}", name_of(stop), static_cast<int>(stop.step)));
     }
     return texts;
   }
   void judge(const std::vector<Attempt>& attempts, int64_t now_ns) {
-    ASSERT_TRUE(brake_->judge(attempts, now_ns));
+    ASSERT_TRUE(breaker_->judge(attempts, now_ns));
   }
   // Of twenty drawn of each platform, how many may measure.
   std::pair<int, int> allowed() {
@@ -60,7 +61,7 @@ class BrakeTest : public ::testing::Test {
       drawn.push_back(attempt("good", false, 0));
       drawn.push_back(attempt("bad", false, 0));
     }
-    const auto reasons = brake_->held_back(drawn);
+    const auto reasons = breaker_->held_back(drawn);
     std::pair<int, int> allowed;
     for (size_t i = 0; i < drawn.size(); ++i) {
       (drawn[i].platform == "good" ? allowed.first : allowed.second) += reasons[i].empty();
@@ -69,42 +70,42 @@ class BrakeTest : public ::testing::Test {
   }
 
   plimsoll::testing::TemporaryDirectory folder_;
-  std::unique_ptr<Brake> brake_ = open();
+  std::unique_ptr<CollectionBreaker> breaker_ = open();
 };
 
-TEST_F(BrakeTest, TheKillSwitchStopsEverythingUntilSomebodyResumes) {
-  EXPECT_FALSE(brake_->is_everything_stopped());
-  EXPECT_EQ(*brake_->resume("ann", kStartNs), false) << "there is nothing to resume";
-  ASSERT_TRUE(brake_->stop_everything("latency of search", "ann", kStartNs));
-  EXPECT_TRUE(brake_->is_everything_stopped());
-  EXPECT_TRUE(brake_->is_stopped(attempt("good", false, 0)));
+TEST_F(CollectionBreakerTest, TheKillSwitchStopsEverythingUntilSomebodyResumes) {
+  EXPECT_FALSE(breaker_->is_everything_stopped());
+  EXPECT_EQ(*breaker_->resume("ann", kStartNs), false) << "there is nothing to resume";
+  ASSERT_TRUE(breaker_->stop_everything("latency of search", "ann", kStartNs));
+  EXPECT_TRUE(breaker_->is_everything_stopped());
+  EXPECT_TRUE(breaker_->is_stopped(attempt("good", false, 0)));
   EXPECT_EQ(allowed(), std::pair(0, 0));
   judge({}, kStartNs + 100 * kNsPerHour);
   EXPECT_THAT(stops(), ElementsAre("everything: 0")) << "time does not end it";
-  brake_.reset();
-  brake_ = open();
+  breaker_.reset();
+  breaker_ = open();
   EXPECT_THAT(stops(), ElementsAre("everything: 0")) << "nor does a restart";
-  EXPECT_EQ(brake_->stops()[0].reason, "latency of search");
-  EXPECT_EQ(*brake_->resume("ann", kStartNs + 1), true);
-  EXPECT_FALSE(brake_->is_everything_stopped());
+  EXPECT_EQ(breaker_->stops()[0].reason, "latency of search");
+  EXPECT_EQ(*breaker_->resume("ann", kStartNs + 1), true);
+  EXPECT_FALSE(breaker_->is_everything_stopped());
   EXPECT_THAT(stops(), IsEmpty());
 }
 
-TEST_F(BrakeTest, WhatFailsIsStoppedAndNothingElse) {
+TEST_F(CollectionBreakerTest, WhatFailsIsStoppedAndNothingElse) {
   judge(attempts(1, kStartNs), kStartNs + kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty());
   judge(attempts(7, kStartNs), kStartNs + kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
-  EXPECT_EQ(brake_->stops()[0].reason, "7 of 10 machines failed (70 %)");
-  EXPECT_FALSE(brake_->is_everything_stopped());
-  EXPECT_TRUE(brake_->is_stopped(attempt("bad", false, 0)));
-  EXPECT_FALSE(brake_->is_stopped(attempt("good", false, 0)));
+  EXPECT_EQ(breaker_->stops()[0].reason, "7 of 10 machines failed (70 %)");
+  EXPECT_FALSE(breaker_->is_everything_stopped());
+  EXPECT_TRUE(breaker_->is_stopped(attempt("bad", false, 0)));
+  EXPECT_FALSE(breaker_->is_stopped(attempt("good", false, 0)));
   EXPECT_EQ(allowed(), std::pair(20, 0));
   judge(attempts(7, kStartNs), kStartNs + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0")) << "the same failures do not stop it twice";
 }
 
-TEST_F(BrakeTest, WhatWasStoppedComesBackStepByStep) {
+TEST_F(CollectionBreakerTest, WhatWasStoppedComesBackStepByStep) {
   judge(attempts(7, kStartNs), kStartNs);
   judge(attempts(7, kStartNs), kStartNs + kNsPerHour - 1);
   EXPECT_EQ(allowed(), std::pair(20, 0));
@@ -123,22 +124,22 @@ TEST_F(BrakeTest, WhatWasStoppedComesBackStepByStep) {
   EXPECT_THAT(stops(), IsEmpty());
 }
 
-TEST_F(BrakeTest, WhatFailsAgainIsLetAloneForLonger) {
+TEST_F(CollectionBreakerTest, WhatFailsAgainIsLetAloneForLonger) {
   judge(attempts(7, kStartNs), kStartNs);
   judge({}, kStartNs + kNsPerHour);
   judge({attempt("bad", true, kStartNs + kNsPerHour + kNsPerMinute)},
         kStartNs + kNsPerHour + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
-  EXPECT_THAT(brake_->stops()[0].reason, HasSubstr("1 of 1 failed when it was tried again"));
+  EXPECT_THAT(breaker_->stops()[0].reason, HasSubstr("1 of 1 failed when it was tried again"));
   judge({}, kStartNs + kNsPerHour + 2 * kNsPerMinute + 2 * kNsPerHour - 1);
   EXPECT_EQ(allowed(), std::pair(20, 0));
   judge({}, kStartNs + kNsPerHour + 2 * kNsPerMinute + 2 * kNsPerHour);
   EXPECT_EQ(allowed(), std::pair(20, 1));
 }
 
-TEST_F(BrakeTest, WhoeverResumesEndsStopsForFailuresToo) {
+TEST_F(CollectionBreakerTest, WhoeverResumesEndsStopsForFailuresToo) {
   judge(attempts(7, kStartNs), kStartNs);
-  EXPECT_EQ(*brake_->resume("ann", kStartNs + kNsPerMinute), true);
+  EXPECT_EQ(*breaker_->resume("ann", kStartNs + kNsPerMinute), true);
   EXPECT_EQ(allowed(), std::pair(20, 20));
   judge(attempts(7, kStartNs), kStartNs + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty()) << "of old failures";
@@ -146,7 +147,7 @@ TEST_F(BrakeTest, WhoeverResumesEndsStopsForFailuresToo) {
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0")) << "of new ones";
 }
 
-TEST_F(BrakeTest, WhatSpreadsStopsEverything) {
+TEST_F(CollectionBreakerTest, WhatSpreadsStopsEverything) {
   for (int platform = 0; platform < 4; ++platform) {
     std::vector<Attempt> now = attempts(0, kStartNs + platform);
     for (int i = 0; i < 5; ++i) {
@@ -158,31 +159,31 @@ TEST_F(BrakeTest, WhatSpreadsStopsEverything) {
 }
 
 // After the pause that it was stopped for, too.
-TEST_F(BrakeTest, WhatFailedBeforeSomebodyResumedIsNotCountedAgain) {
+TEST_F(CollectionBreakerTest, WhatFailedBeforeSomebodyResumedIsNotCountedAgain) {
   judge(attempts(7, kStartNs), kStartNs);
   const int64_t late_ns = kStartNs + kNsPerHour + 30 * kNsPerMinute;
   judge({}, late_ns);
   judge({attempt("bad", true, late_ns + 1)}, late_ns + 2);
-  EXPECT_EQ(*brake_->resume("ann", late_ns + 3 * kNsPerHour), true);
+  EXPECT_EQ(*breaker_->resume("ann", late_ns + 3 * kNsPerHour), true);
   judge(attempts(7, late_ns + 3 * kNsPerHour - 1), late_ns + 3 * kNsPerHour + kNsPerMinute);
   EXPECT_THAT(stops(), IsEmpty());
 }
 
-TEST_F(BrakeTest, APlatformWithoutANameIsNotEverything) {
+TEST_F(CollectionBreakerTest, APlatformWithoutANameIsNotEverything) {
   std::vector<Attempt> nameless = attempts(0, kStartNs);
   for (int i = 0; i < 5; ++i) {
     nameless.push_back(attempt("", true, kStartNs));
   }
   judge(nameless, kStartNs);
   EXPECT_THAT(stops(), ElementsAre("platform: 0"));
-  EXPECT_TRUE(brake_->is_stopped(attempt("", false, 0)));
-  EXPECT_FALSE(brake_->is_everything_stopped());
+  EXPECT_TRUE(breaker_->is_stopped(attempt("", false, 0)));
+  EXPECT_FALSE(breaker_->is_everything_stopped());
 }
 
-TEST_F(BrakeTest, SurvivesARestart) {
+TEST_F(CollectionBreakerTest, SurvivesARestart) {
   judge(attempts(7, kStartNs), kStartNs);
-  brake_.reset();
-  brake_ = open();
+  breaker_.reset();
+  breaker_ = open();
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
   judge({}, kStartNs + kNsPerHour);
   EXPECT_EQ(allowed(), std::pair(20, 1));

@@ -1,4 +1,4 @@
-#include "scheduler/harm/overhead_budget.h"
+#include "scheduler/safety/overhead_budget.h"
 
 #include <fmt/format.h>
 

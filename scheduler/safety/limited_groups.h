@@ -9,12 +9,12 @@
 
 #include "base/result.h"
 #include "scheduler/draws/population.h"
-#include "scheduler/harm/spreading.h"
+#include "scheduler/safety/spreading.h"
 
 namespace plimsoll::scheduler {
 
 // Shares of all that there are, above 0 and at most 1.
-struct HarmLimits {
+struct SafetyLimits {
   double share_of_job = 0.1;       // of its instances
   double share_of_platform = 0.1;  // of its machines
   double share_of_rack = 0.1;      // likewise
@@ -22,7 +22,7 @@ struct HarmLimits {
 };
 
 // kInvalid, with the field, for shares that are none.
-Status check(const HarmLimits& limits);
+Status check(const SafetyLimits& limits);
 
 struct LimitedGroups {
   GroupLimits limits;
@@ -32,6 +32,6 @@ struct LimitedGroups {
 // Of some machines of a fleet, by their places in it; a rack without a name is none. Costs a look-up for each job of
 // each machine in the fleet.
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
-                             const HarmLimits& limits);
+                             const SafetyLimits& limits);
 
 }  // namespace plimsoll::scheduler

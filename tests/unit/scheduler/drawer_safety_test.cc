@@ -22,7 +22,7 @@ using DrawerHarmTest = DrawerFixture;
 TEST_F(DrawerHarmTest, NeverTooManyOfARackMeasureAtOnce) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 1;
-  wanted.harm.share_of_rack = 0.5;
+  wanted.safety.share_of_rack = 0.5;
   start(wanted, kStartNs - kNsPerMinute);
   add_machines(kStartNs - 4 * kHeartbeatNs);
   std::vector<store::InventoryMachine> racks;
@@ -79,7 +79,7 @@ TEST_F(DrawerHarmTest, MachinesRestForAsLongAsIsSaid) {
 TEST_F(DrawerHarmTest, WhoFindsNoRoomMeasuresLaterInTheInterval) {
   DrawSettings wanted = settings();
   wanted.size.fraction = 0.75;
-  wanted.harm.share_of_platform = 0.25;
+  wanted.safety.share_of_platform = 0.25;
   start(wanted, kStartNs - kNsPerMinute);
   add_machines(kStartNs - 4 * kHeartbeatNs);
   draw(kStartNs - 3 * kHeartbeatNs);
@@ -110,7 +110,7 @@ TEST_F(DrawerHarmTest, WhoFindsNoRoomAtAllIsWithheld) {
   DrawSettings wanted = settings();
   wanted.window_ns = 5 * kNsPerMinute;  // one turn, or two
   wanted.size.fraction = 1;
-  wanted.harm.share_of_job = 0.1;
+  wanted.safety.share_of_job = 0.1;
   start(wanted, kStartNs - kNsPerMinute);
   for (int i = 0; i < 5; ++i) {
     add_machine(fmt::format("m{}", i), "a", kStartNs - 4 * kHeartbeatNs, {"db", "db"});
@@ -134,7 +134,7 @@ TEST_F(DrawerHarmTest, AsManyMeasureAsTheFleetCanAfford) {
   constexpr int kDraws = 30;
   DrawSettings wanted = settings();
   wanted.size.fraction = 0.5;
-  wanted.harm.share_of_cpu = 0.001;
+  wanted.safety.share_of_cpu = 0.001;
   start(wanted, kStartNs - kNsPerMinute);
   std::map<std::string, int64_t> cpu_time_ns;
   for (int i = 0; i < kMachines; ++i) {

@@ -1,4 +1,4 @@
-#include "scheduler/harm/brake.h"
+#include "scheduler/safety/collection_breaker.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ std::string percent(size_t part, size_t all) {
   return fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(all));
 }
 
-int64_t pause_of(const BrakeSettings& settings, int64_t times) {
+int64_t pause_of(const CollectionBreakerSettings& settings, int64_t times) {
   int64_t pause_ns = settings.pause_ns;
   for (int64_t time = 1; time < times && pause_ns < kLongestPauseNs; ++time) {
     pause_ns *= 2;
@@ -49,14 +49,15 @@ int64_t pause_of(const BrakeSettings& settings, int64_t times) {
 
 }  // namespace
 
-Result<std::unique_ptr<Brake>> Brake::open(store::DrawStore store, BrakeSettings settings) {
+Result<std::unique_ptr<CollectionBreaker>> CollectionBreaker::open(store::DrawStore store,
+                                                                   CollectionBreakerSettings settings) {
   auto stops = store.stops();
-  return stops ? Result<std::unique_ptr<Brake>>(
-                     std::unique_ptr<Brake>(new Brake(std::move(store), settings, std::move(*stops))))
+  return stops ? Result<std::unique_ptr<CollectionBreaker>>(std::unique_ptr<CollectionBreaker>(
+                     new CollectionBreaker(std::move(store), settings, std::move(*stops))))
                : propagate(stops);
 }
 
-Status Brake::keep(std::vector<Stop> stops, int64_t now_ns, const std::string& log) {
+Status CollectionBreaker::keep(std::vector<Stop> stops, int64_t now_ns, const std::string& log) {
   if (auto kept = store_.replace_stops(stops, now_ns, log); !kept) {
     return kept;
   }
@@ -64,7 +65,7 @@ Status Brake::keep(std::vector<Stop> stops, int64_t now_ns, const std::string& l
   return {};
 }
 
-Status Brake::stop_everything(const std::string& reason, const std::string& who, int64_t now_ns) {
+Status CollectionBreaker::stop_everything(const std::string& reason, const std::string& who, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   std::vector<Stop> stops = stops_;
   std::erase_if(stops, [](const Stop& stop) { return stop.by_hand; });
@@ -76,7 +77,7 @@ Status Brake::stop_everything(const std::string& reason, const std::string& who,
   return kept;
 }
 
-Result<bool> Brake::resume(const std::string& who, int64_t now_ns) {
+Result<bool> CollectionBreaker::resume(const std::string& who, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (std::ranges::all_of(stops_, [](const Stop& stop) { return stop.step == StopStep::kAll; })) {
     return false;
@@ -99,7 +100,7 @@ Result<bool> Brake::resume(const std::string& who, int64_t now_ns) {
   return true;
 }
 
-void Brake::step(Stop& stop, std::span<const Attempt> attempts, int64_t now_ns) const {
+void CollectionBreaker::step(Stop& stop, std::span<const Attempt> attempts, int64_t now_ns) const {
   size_t tried = 0;
   size_t failed = 0;
   for (const Attempt& attempt : attempts) {
@@ -122,8 +123,8 @@ void Brake::step(Stop& stop, std::span<const Attempt> attempts, int64_t now_ns) 
   }
 }
 
-Stop Brake::stop_for(const Scope& scope, std::vector<Stop>& stops, std::span<const Attempt> attempts,
-                     int64_t now_ns) const {
+Stop CollectionBreaker::stop_for(const Scope& scope, std::vector<Stop>& stops,
+                                 std::span<const Attempt> attempts, int64_t now_ns) const {
   const auto in_scope = [&](const Attempt& attempt) { return is_in(scope, attempt); };
   const auto tried = static_cast<size_t>(std::ranges::count_if(attempts, in_scope));
   const auto failed = static_cast<size_t>(std::ranges::count_if(
@@ -141,7 +142,7 @@ Stop Brake::stop_for(const Scope& scope, std::vector<Stop>& stops, std::span<con
   return stop;
 }
 
-Status Brake::judge(std::span<const Attempt> attempts, int64_t now_ns) {
+Status CollectionBreaker::judge(std::span<const Attempt> attempts, int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   std::vector<Stop> stops;
   std::string log;
@@ -185,28 +186,28 @@ Status Brake::judge(std::span<const Attempt> attempts, int64_t now_ns) {
   return keep(std::move(stops), now_ns, log);
 }
 
-std::vector<Stop> Brake::stops() const {
+std::vector<Stop> CollectionBreaker::stops() const {
   const std::lock_guard lock(mutex_);
   std::vector<Stop> stops = stops_;
   std::erase_if(stops, [](const Stop& stop) { return stop.step == StopStep::kAll; });
   return stops;
 }
 
-bool Brake::is_stopped(const Attempt& who) const {
+bool CollectionBreaker::is_stopped(const Attempt& who) const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(stops_, [&](const Stop& stop) {
     return stop.step == StopStep::kNothing && is_in(scope_of(stop), who);
   });
 }
 
-bool Brake::is_everything_stopped() const {
+bool CollectionBreaker::is_everything_stopped() const {
   const std::lock_guard lock(mutex_);
   return std::ranges::any_of(stops_, [](const Stop& stop) {
     return stop.step == StopStep::kNothing && stop.scope == StopScope::kEverything;
   });
 }
 
-std::vector<std::string> Brake::held_back(std::span<const Attempt> drawn) const {
+std::vector<std::string> CollectionBreaker::held_back(std::span<const Attempt> drawn) const {
   std::vector<std::string> reasons(drawn.size());
   for (const Stop& stop : stops()) {
     const auto matching = static_cast<size_t>(

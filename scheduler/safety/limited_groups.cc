@@ -1,4 +1,4 @@
-#include "scheduler/harm/limited_groups.h"
+#include "scheduler/safety/limited_groups.h"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <string_view>
@@ -38,7 +38,7 @@ class Groups {
 
 }  // namespace
 
-Status check(const HarmLimits& limits) {
+Status check(const SafetyLimits& limits) {
   const auto is_share = [](double share) { return share > 0 && share <= 1; };  // a NaN is none
   const char* const wrong = !is_share(limits.share_of_job)        ? "share_of_job"
                             : !is_share(limits.share_of_platform) ? "share_of_platform"
@@ -54,7 +54,7 @@ Status check(const HarmLimits& limits) {
 }
 
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,
-                             const HarmLimits& limits) {
+                             const SafetyLimits& limits) {
   Groups<std::string_view> platforms(limits.share_of_platform);
   Groups<std::string_view> racks(limits.share_of_rack);
   Groups<uint32_t> jobs(limits.share_of_job);
