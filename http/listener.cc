@@ -302,8 +302,8 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
   const uint64_t declared_bytes = exchange.declared_bytes.value_or(0);
   const bool is_worth_reading =
       exchange.declared_bytes.has_value() ? declared_bytes <= kReadOnBytes : !exchange.has_body;
-  if (options.gatekeeper != nullptr) {
-    if (auto refused = options.gatekeeper->admit(exchange.request, *exchange.route)) {
+  if (options.access_control != nullptr) {
+    if (auto refused = options.access_control->admit(exchange.request, *exchange.route)) {
       return Refusal{*std::move(refused), !is_worth_reading};
     }
   }
@@ -327,8 +327,8 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
 MHD_Result Listener::Server::answer(MHD_Connection* connection, Exchange& exchange, Response response,
                                     bool closes) {
   charge(exchange, response);
-  if (options.gatekeeper != nullptr) {
-    options.gatekeeper->answered(exchange.request, exchange.route, response.status);
+  if (options.access_control != nullptr) {
+    options.access_control->answered(exchange.request, exchange.route, response.status);
   }
   enter(connection, ConnectionWatch::State::kReply, response.body.size());
   return send_response(connection, std::move(response), closes) ? MHD_YES : MHD_NO;

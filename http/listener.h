@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "http/gatekeeper.h"
+#include "http/access_control.h"
 #include "http/head_check.h"
 #include "http/routes.h"
 #include "http/tls.h"
@@ -20,7 +20,7 @@ struct ListenerOptions {
   std::string address = "127.0.0.1:0";  // port 0 takes a free one
   bool allow_beyond_loopback = false;
   TlsFiles tls = {};
-  Gatekeeper* gatekeeper = nullptr;  // borrowed; null: everybody may do everything
+  AccessControl* access_control = nullptr;  // borrowed; null: everybody may do everything
   HeadRules head_rules = {};
 
   // Each serves its share of the connections; a handler holds up those of its thread.

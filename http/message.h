@@ -28,7 +28,7 @@ struct Request {
   std::function<bool()> client_has_gone = {};
   // Whom a certificate of the client's names that the listener trusts; empty: nobody.
   std::string certified_name = {};
-  Caller caller = {};  // as the listener's gatekeeper says
+  Caller caller = {};  // as the listener's access_control says
 
   // The first header of that name, whatever its case; empty where there is none.
   std::string_view header(std::string_view name) const;

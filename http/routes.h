@@ -26,7 +26,7 @@ struct Route {
   size_t max_body_bytes = 0;  // a larger body is refused with 413
   std::function<Response(const Request&)> handle;
   Threads threads = Threads::kConnections;
-  // Of the caller, where the listener has a gatekeeper. A route that says nothing is for administrators.
+  // Of the caller, where the listener has an access control. A route that says nothing is for administrators.
   Right right = Right::kOrder;
 };
 

@@ -10,9 +10,9 @@ namespace plimsoll::server {
 namespace {
 
 // The log, with a note of what an order has done.
-http::Response answer(Gate& gate, const std::string& data_dir, std::string note) {
+http::Response answer(Authenticator& authenticator, const std::string& data_dir, std::string note) {
   // What was noted within the last minute belongs to it.
-  const Status written = gate.log().write();
+  const Status written = authenticator.log().write();
   auto table = written ? query::audit({}, data_dir) : propagate(written);
   if (!table) {
     return http::error_response(table.error());
@@ -42,30 +42,30 @@ Result<std::string> readmit(MachineAccounts& accounts, const std::string& machin
 
 using MachineOrder = Result<std::string> (*)(MachineAccounts&, const std::string&);
 
-Result<std::string> obey(MachineOrder act, const http::Request& request, Gate& gate) {
-  if (!gate.asks()) {
+Result<std::string> obey(MachineOrder act, const http::Request& request, Authenticator& authenticator) {
+  if (!authenticator.asks()) {
     return with_hint(
         fail(ErrorCode::kUnsupported, "this server asks nobody who he is: revoked or not, all are let in"),
         "[[access.tokens]] or access.machine_ca make it ask");
   }
   const auto machine = required_name(request, "machine", "the order does not say which machine");
-  return machine ? act(gate.accounts(), *machine) : propagate(machine);
+  return machine ? act(authenticator.accounts(), *machine) : propagate(machine);
 }
 
 // Of orders that concern one machine.
-http::Route machine_order(std::string path, Gate& gate, const std::string& data_dir,
+http::Route machine_order(std::string path, Authenticator& authenticator, const std::string& data_dir,
                           store::DiskReserve& reserve, MachineOrder act) {
-  return order_route(std::move(path), reserve, [&gate, data_dir, act](const http::Request& request) {
-    const auto done = obey(act, request, gate);
-    return done ? answer(gate, data_dir, *done) : http::error_response(done.error());
+  return order_route(std::move(path), reserve, [&authenticator, data_dir, act](const http::Request& request) {
+    const auto done = obey(act, request, authenticator);
+    return done ? answer(authenticator, data_dir, *done) : http::error_response(done.error());
   });
 }
 
 }  // namespace
 
-std::vector<http::Route> access_routes(Gate& gate, const std::string& data_dir, store::DiskReserve& reserve) {
-  return {machine_order("/api/v1/machines/revoke", gate, data_dir, reserve, &revoke),
-          machine_order("/api/v1/machines/readmit", gate, data_dir, reserve, &readmit)};
+std::vector<http::Route> access_routes(Authenticator& authenticator, const std::string& data_dir, store::DiskReserve& reserve) {
+  return {machine_order("/api/v1/machines/revoke", authenticator, data_dir, reserve, &revoke),
+          machine_order("/api/v1/machines/readmit", authenticator, data_dir, reserve, &readmit)};
 }
 
 }  // namespace plimsoll::server

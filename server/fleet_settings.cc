@@ -97,8 +97,8 @@ std::vector<KnownToken> known_tokens(const config::ServerConfig& config) {
   return tokens;
 }
 
-Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
-                                        const store::DataDirectory& directory) {
+Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
+                                                          const store::DataDirectory& directory) {
   constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
   auto accounts = store::AccessStore::open(directory.access_path(), kReadWrite);
   if (!accounts) {
@@ -108,10 +108,10 @@ Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
   if (!log) {
     return propagate(log);
   }
-  return Gate::open(access_settings(config), std::move(*accounts), std::move(*log));
+  return Authenticator::open(access_settings(config), std::move(*accounts), std::move(*log));
 }
 
-scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& gate) {
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authenticator& authenticator) {
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = config.heartbeat_ns;
   options.limits.max_encoded_bytes = static_cast<uint64_t>(config.max_profile_bytes);
@@ -122,8 +122,8 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& 
   for (const std::string& event : config.collect_events) {
     options.continuous.add_events()->set_name(event);
   }
-  options.enrol = [&gate](const http::Caller& caller, const std::string& machine_id) {
-    return gate.enrol(caller, machine_id);
+  options.enrol = [&authenticator](const http::Caller& caller, const std::string& machine_id) {
+    return authenticator.enrol(caller, machine_id);
   };
   return options;
 }

@@ -9,17 +9,17 @@
 #include "config/server_config.h"
 #include "scheduler/assignments/drawer.h"
 #include "scheduler/fleet_service.h"
-#include "server/access/gate.h"
+#include "server/access/authenticator.h"
 #include "store/data_directory.h"
 
 namespace plimsoll::server {
 
-// Borrows the gate.
-scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Gate& gate);
+// Borrows the authenticator.
+scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authenticator& authenticator);
 
 // Who is let in, by the configuration and by what this directory keeps.
-Result<std::unique_ptr<Gate>> open_gate(const config::ServerConfig& config,
-                                        const store::DataDirectory& directory);
+Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
+                                                          const store::DataDirectory& directory);
 
 // Those of the configuration.
 std::vector<KnownToken> known_tokens(const config::ServerConfig& config);

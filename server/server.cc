@@ -77,18 +77,18 @@ http::Response plain_text(unsigned status, std::string text) {
 
 }  // namespace
 
-Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate,
+Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authenticator> authenticator,
                std::unique_ptr<scheduler::CollectionBreaker> breaker,
                std::unique_ptr<scheduler::Drawer> drawer, const config::ServerConfig& config)
     : ingest_(std::move(ingest)),
       reserve_(ingest_->directory().reserve_path()),
       snapshots_(ingest_->directory().path()),
-      gate_(std::move(gate)),
-      people_door_(gate_->door(Gate::Notes::kAll)),
-      daemons_door_(gate_->door(Gate::Notes::kRefusals)),
+      authenticator_(std::move(authenticator)),
+      people_access_(authenticator_->access_control(Authenticator::Notes::kAll)),
+      daemons_access_(authenticator_->access_control(Authenticator::Notes::kRefusals)),
       breaker_(std::move(breaker)),
       drawer_(std::move(drawer)),
-      fleet_(*ingest_, fleet_options(config, *gate_), *breaker_, drawer_.get(), [this] {
+      fleet_(*ingest_, fleet_options(config, *authenticator_), *breaker_, drawer_.get(), [this] {
         const std::lock_guard lock(mutex_);
         pending_ = true;
         wake_.notify_one();
@@ -103,9 +103,9 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
-  auto gate = open_gate(config, (*ingest)->directory());
-  if (!gate) {
-    return propagate(gate, "reading who may do what");
+  auto authenticator = open_authenticator(config, (*ingest)->directory());
+  if (!authenticator) {
+    return propagate(authenticator, "reading who may do what");
   }
   auto breaker = open_breaker(config, (*ingest)->directory());
   if (!breaker) {
@@ -115,8 +115,8 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!drawer) {
     return propagate(drawer, "reading the draws");
   }
-  std::unique_ptr<Server> server(
-      new Server(std::move(*ingest), std::move(*gate), std::move(*breaker), std::move(*drawer), config));
+  std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*authenticator),
+                                            std::move(*breaker), std::move(*drawer), config));
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
@@ -160,11 +160,12 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
     }
     draws_ = std::move(*draws);
   }
-  auto naming = std::make_unique<NamingThread>(*ingest_, std::move(*symbolizer), std::move(searches),
-                                               std::chrono::nanoseconds(config.symbol_retry_ns));
+  auto symbolizer_loop =
+      std::make_unique<SymbolizerLoop>(*ingest_, std::move(*symbolizer), std::move(searches),
+                                       std::chrono::nanoseconds(config.symbol_retry_ns));
   {
     const std::lock_guard lock(mutex_);
-    naming_ = std::move(naming);
+    symbolizer_loop_ = std::move(symbolizer_loop);
   }
   builder_ = std::thread([this] { build_rows(); });
   return {};
@@ -173,10 +174,10 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
 Status Server::listen(const config::ServerConfig& config) {
   // People last: whoever gets an answer from /readyz may send profiles at once.
   http::ListenerOptions options;
-  options.allow_beyond_loopback = config.access_allow_unauthenticated || gate_->asks();
+  options.allow_beyond_loopback = config.access_allow_unauthenticated || authenticator_->asks();
   options.tls = {.certificate = config.certificate, .key = config.key};
-  options.gatekeeper = people_door_.get();
-  if (!gate_->asks()) {
+  options.access_control = people_access_.get();
+  if (!authenticator_->asks()) {
     options.head_rules.hosts = names_of_server(config);
   }
   options.max_buffered_bytes =
@@ -192,7 +193,7 @@ Status Server::listen(const config::ServerConfig& config) {
   fleet_options.max_connections = static_cast<unsigned>(config.fleet_max_connections);
   fleet_options.max_connections_of_address = 0;  // a whole site may lie behind one address
   fleet_options.connection_bytes = kFleetConnectionBytes;
-  fleet_options.gatekeeper = daemons_door_.get();
+  fleet_options.access_control = daemons_access_.get();
   fleet_options.tls.client_ca = config.access_machine_ca;
   auto daemons = http::Listener::start(fleet_options, fleet_.routes());
   if (!daemons) {
@@ -214,7 +215,8 @@ std::vector<http::Route> Server::people_routes() {
   std::vector<http::Route> routes = query_routes(snapshots_, [this] { return gate_->log().write(); });
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
-  std::ranges::move(access_routes(*gate_, snapshots_.data_dir(), reserve_), std::back_inserter(routes));
+  std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
+                    std::back_inserter(routes));
   const auto add_unauthenticated = [&routes](std::string path, std::function<http::Response()> answer) {
     routes.push_back({.method = "GET",
                       .path = std::move(path),
@@ -230,7 +232,7 @@ std::vector<http::Route> Server::people_routes() {
 }
 
 Status Server::reload(const config::ServerConfig& config) {
-  Status done = gate_->reload(known_tokens(config));
+  Status done = authenticator_->reload(known_tokens(config));
   for (http::Listener* const listener : {people_.get(), daemons_.get()}) {
     const Status reloaded = listener->reload_certificate();
     done = done ? reloaded : done;
@@ -244,7 +246,7 @@ Server::~Server() {
 
 Status Server::status() {
   const std::lock_guard lock(mutex_);
-  return build_status_ && naming_ != nullptr ? naming_->status() : build_status_;
+  return build_status_ && symbolizer_loop_ != nullptr ? symbolizer_loop_->status() : build_status_;
 }
 
 void Server::stop() {
@@ -259,12 +261,12 @@ void Server::stop() {
   if (builder_.joinable()) {
     builder_.join();
   }
-  std::unique_ptr<NamingThread> naming;
+  std::unique_ptr<SymbolizerLoop> symbolizer_loop;
   {
     const std::lock_guard lock(mutex_);
-    naming = std::move(naming_);
+    symbolizer_loop = std::move(symbolizer_loop_);
   }
-  naming.reset();
+  symbolizer_loop.reset();
   compaction_.reset();
   draws_.reset();
   inventory_.reset();
@@ -300,7 +302,7 @@ void Server::build_rows() {
       log_info("{} profiles became {} rows", built->profiles, built->rows);
     }
     if (built && built->rows > 0) {
-      naming_->wake();
+      symbolizer_loop_->wake();
       compaction_->wake();
     }
     const std::lock_guard lock(mutex_);

@@ -14,11 +14,11 @@
 #include "http/listener.h"
 #include "query/snapshot/snapshot.h"
 #include "scheduler/fleet_service.h"
-#include "server/access/gate.h"
+#include "server/access/authenticator.h"
 #include "server/compaction_thread.h"
 #include "server/draw_thread.h"
 #include "server/inventory_thread.h"
-#include "server/naming_thread.h"
+#include "server/symbolizer_loop.h"
 #include "store/disk_reserve.h"
 #include "store/ingest.h"
 
@@ -49,7 +49,7 @@ class Server {
   void stop();
 
  private:
-  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Gate> gate,
+  Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authenticator> authenticator,
          std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
@@ -64,9 +64,9 @@ class Server {
   const std::unique_ptr<store::Ingest> ingest_;
   store::DiskReserve reserve_;
   query::SnapshotCache snapshots_;
-  const std::unique_ptr<Gate> gate_;
-  const std::unique_ptr<http::Gatekeeper> people_door_;
-  const std::unique_ptr<http::Gatekeeper> daemons_door_;
+  const std::unique_ptr<Authenticator> authenticator_;
+  const std::unique_ptr<http::AccessControl> people_access_;
+  const std::unique_ptr<http::AccessControl> daemons_access_;
   const std::unique_ptr<scheduler::CollectionBreaker> breaker_;
   const std::unique_ptr<scheduler::Drawer> drawer_;  // null: every machine collects continuously
   scheduler::FleetService fleet_;
@@ -82,7 +82,7 @@ class Server {
   std::unique_ptr<CompactionThread> compaction_;
   std::unique_ptr<InventoryThread> inventory_;
   std::unique_ptr<DrawThread> draws_;
-  std::unique_ptr<NamingThread> naming_;  // changes under mutex_, and while there is no builder
+  std::unique_ptr<SymbolizerLoop> symbolizer_loop_;  // changes under mutex_, and while there is no builder
   std::thread builder_;
 };
 

@@ -19,8 +19,8 @@ using ::testing::HasSubstr;
 class AccessApiTest : public ::testing::Test {
  protected:
   void open(std::vector<KnownToken> tokens) {
-    gate_ = *Gate::open({.tokens = std::move(tokens)}, access_store(), access_store());
-    routes_ = access_routes(*gate_, folder_.path(), reserve_);
+    authenticator_ = *Authenticator::open({.tokens = std::move(tokens)}, access_store(), access_store());
+    routes_ = access_routes(*authenticator_, folder_.path(), reserve_);
   }
   store::AccessStore access_store() const {
     return *store::AccessStore::open(directory_->access_path(), sqlite::OpenMode::kReadWrite);
@@ -35,7 +35,7 @@ class AccessApiTest : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   Result<store::DataDirectory> directory_ = store::DataDirectory::open_for_writing(folder_.path());
   store::DiskReserve reserve_{folder_ / "reserve"};
-  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Authenticator> authenticator_;
   std::vector<http::Route> routes_;
 };
 
@@ -45,11 +45,11 @@ class OrdersAboutMachines : public AccessApiTest {
 };
 
 TEST_F(OrdersAboutMachines, SayWhetherTheMachineWasKnown) {
-  ASSERT_TRUE(gate_->accounts().enrol("m1", "hash", "rack", 1));
+  ASSERT_TRUE(authenticator_->accounts().enrol("m1", "hash", "rack", 1));
   const std::string known = order("revoke", "m1").body;
   EXPECT_THAT(known, HasSubstr("machine m1 is revoked\""));
   EXPECT_THAT(order("revoke", "m9").body, HasSubstr("machine m9 is revoked: none of that ID has enrolled"));
-  EXPECT_TRUE(gate_->accounts().is_revoked("m9")) << "who is not here yet can be shut out as well";
+  EXPECT_TRUE(authenticator_->accounts().is_revoked("m9")) << "who is not here yet can be shut out as well";
   EXPECT_THAT(order("readmit", "m1").body, HasSubstr("machine m1 may enrol as if it were new"));
   EXPECT_EQ(order("readmit", "m1").status, 404);
 }
@@ -58,7 +58,7 @@ TEST_F(OrdersAboutMachines, ChangeNoIdIntoAnother) {
   const http::Response refused = order("revoke", "m1\n");
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("control characters"));
-  EXPECT_FALSE(gate_->accounts().is_revoked("m1?"));
+  EXPECT_FALSE(authenticator_->accounts().is_revoked("m1?"));
 }
 
 TEST_F(AccessApiTest, WhereNobodyIsAskedNobodyIsShutOut) {
@@ -66,7 +66,7 @@ TEST_F(AccessApiTest, WhereNobodyIsAskedNobodyIsShutOut) {
   const http::Response refused = order("revoke", "m1");
   EXPECT_GE(refused.status, 400);
   EXPECT_THAT(refused.body, AllOf(HasSubstr("asks nobody who he is"), HasSubstr("access.tokens")));
-  EXPECT_FALSE(gate_->accounts().is_revoked("m1"));
+  EXPECT_FALSE(authenticator_->accounts().is_revoked("m1"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Looking up names in the background.
+// Symbolizing in the background.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,19 @@
 
 namespace plimsoll::server {
 
-// One thread, which looks up the names of new locations whenever it is woken, and from time to time those of old ones for which
-// better symbols have appeared. A large binary takes minutes; rows become visible meanwhile, without names. What failed is
-// logged, and tried again.
-class NamingThread {
+// One thread, which symbolizes new locations whenever it is woken, and from time to time old ones for which better symbols have
+// appeared. A large binary takes minutes; its rows are visible meanwhile, without names. A failed pass is logged and repeated.
+class SymbolizerLoop {
  public:
   // `ingest` must outlive it. `searches` stops what the symbolizer searches; `retry`: how often better symbols are looked for.
-  NamingThread(store::Ingest& ingest, symbolizer::Symbolizer symbolizer, std::stop_source searches,
-               std::chrono::nanoseconds retry);
+  SymbolizerLoop(store::Ingest& ingest, symbolizer::Symbolizer symbolizer, std::stop_source searches,
+                 std::chrono::nanoseconds retry);
 
-  NamingThread(const NamingThread&) = delete;
-  NamingThread& operator=(const NamingThread&) = delete;
-  // Ends what is being searched, and the process that reads symbols for it. New locations still get the names that are at
-  // hand; the others are looked up after the next start.
-  ~NamingThread();
+  SymbolizerLoop(const SymbolizerLoop&) = delete;
+  SymbolizerLoop& operator=(const SymbolizerLoop&) = delete;
+  // Ends the running search and the process that reads symbols for it. New locations still get the names that are known;
+  // the others are symbolized after the next start.
+  ~SymbolizerLoop();
 
   // There may be new locations. Any thread.
   void wake();
@@ -38,7 +37,7 @@ class NamingThread {
   // False: it ends, and nothing is left to do.
   bool wait_for_work(const std::stop_token& stop);
   void run(const std::stop_token& stop);
-  Status look_up_names();
+  Status symbolize_pending();
 
   store::Ingest& ingest_;
   symbolizer::Symbolizer symbolizer_;
@@ -48,7 +47,7 @@ class NamingThread {
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool pending_ = true;  // protected by mutex_
-  Status status_;        // likewise
+  Status status_;        // protected by mutex_
   std::jthread thread_;  // last: it uses all else
 };
 

@@ -9,12 +9,12 @@
 namespace plimsoll::http {
 
 // Called by all threads of a listener, which it must not hold up.
-class Gatekeeper {
+class AccessControl {
  public:
-  Gatekeeper() = default;
-  Gatekeeper(const Gatekeeper&) = delete;
-  Gatekeeper& operator=(const Gatekeeper&) = delete;
-  virtual ~Gatekeeper() = default;
+  AccessControl() = default;
+  AccessControl(const AccessControl&) = delete;
+  AccessControl& operator=(const AccessControl&) = delete;
+  virtual ~AccessControl() = default;
 
   // When the head of a request is there, and nothing of its body has been kept: says who it is from (Request::caller), or
   // why it is refused.

@@ -1,4 +1,4 @@
-#include "server/access/gate.h"
+#include "server/access/authenticator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ struct Shown {
 class GateTest : public ::testing::Test {
  protected:
   void open(double max_requests_per_minute = 0, double max_requests_per_minute_per_token = 0) {
-    gate_.reset();
+    authenticator_.reset();
     AccessSettings settings;
     for (const auto& [name, role] : tokens_) {
       settings.tokens.push_back({name, http::token_hash("token of " + name), role, expires_ns_});
@@ -64,16 +64,16 @@ class GateTest : public ::testing::Test {
     settings.max_requests_per_minute_per_token = max_requests_per_minute_per_token;
     settings.wall_now_ns = [this] { return now_ns_; };
     settings.monotonic_now_ns = [this] { return now_ns_; };
-    gate_ = *Gate::open(std::move(settings), access_store(), access_store());
-    people_ = gate_->door(Gate::Notes::kAll);
-    daemons_ = gate_->door(Gate::Notes::kRefusals);
+    authenticator_ = *Authenticator::open(std::move(settings), access_store(), access_store());
+    people_ = authenticator_->access_control(Authenticator::Notes::kAll);
+    daemons_ = authenticator_->access_control(Authenticator::Notes::kRefusals);
   }
   store::AccessStore access_store() {
     return *store::AccessStore::open(folder_ / "access.db", sqlite::OpenMode::kReadWrite);
   }
 
   // "alice", "machine m1", or the status and text of a refusal.
-  std::string ask(http::Gatekeeper& door, const http::Route& route, const Shown& shown) {
+  std::string ask(http::AccessControl& access, const http::Route& route, const Shown& shown) {
     http::Request request;
     request.method = route.method;
     request.path = route.path + (route.is_prefix ? std::to_string(++profiles_) : "");
@@ -85,8 +85,8 @@ class GateTest : public ::testing::Test {
     if (!shown.enrolment.empty()) {
       request.headers.emplace_back(http::kEnrolmentHeader, shown.enrolment);
     }
-    const auto refusal = door.admit(request, route);
-    door.answered(request, &route, refusal ? refusal->status : 200);
+    const auto refusal = access.admit(request, route);
+    access.answered(request, &route, refusal ? refusal->status : 200);
     caller_ = request.caller;
     return refusal ? fmt::format("{} {}", refusal->status, error_of(*refusal, "").text())
                    : text_of(request.caller);
@@ -96,11 +96,11 @@ class GateTest : public ::testing::Test {
     if (caller_.role == Role::kMachine) {
       return may_speak_for(caller_, machine) ? "known" : "not its own";
     }
-    const Status enrolled = caller_.role == Role::kEnrol ? gate_->enrol(caller_, machine) : Status();
+    const Status enrolled = caller_.role == Role::kEnrol ? authenticator_->enrol(caller_, machine) : Status();
     return enrolled ? asked : enrolled.error().text();
   }
   std::vector<std::string> log() {
-    EXPECT_TRUE(gate_->log().write());
+    EXPECT_TRUE(authenticator_->log().write());
     std::vector<std::string> lines;
     const auto newest = access_store().newest(100, INT64_MIN);
     for (const store::AskedFor& one : newest.value()) {
@@ -119,19 +119,19 @@ class GateTest : public ::testing::Test {
   int64_t now_ns_ = kStart;
   int profiles_ = 0;
   http::Caller caller_;  // of the last request
-  std::unique_ptr<Gate> gate_;
-  std::unique_ptr<http::Gatekeeper> people_;
-  std::unique_ptr<http::Gatekeeper> daemons_;
+  std::unique_ptr<Authenticator> authenticator_;
+  std::unique_ptr<http::AccessControl> people_;
+  std::unique_ptr<http::AccessControl> daemons_;
 };
 
 TEST_F(GateTest, AsksNobodyWhereNothingIsConfigured) {
   tokens_.clear();
   open();
-  EXPECT_FALSE(gate_->asks());
+  EXPECT_FALSE(authenticator_->asks());
   EXPECT_EQ(ask(*people_, kStop, {}), "nobody");
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {}), "nobody");
   EXPECT_EQ(caller_.role, Role::kUnasked);
-  EXPECT_TRUE(gate_->enrol(caller_, "m1"));
+  EXPECT_TRUE(authenticator_->enrol(caller_, "m1"));
 }
 
 TEST_F(GateTest, KnowsPeopleByTheirTokens) {
@@ -180,35 +180,35 @@ TEST_F(GateTest, NobodyTakesAMachinesPlace) {
 TEST_F(GateTest, AnEnrolmentWithoutATokenOfItsOwnIsRefused) {
   open();
   EXPECT_EQ(ask(*daemons_, kRegister, {"token of rack"}), "rack");
-  EXPECT_EQ(gate_->enrol(caller_, "m1").error().code, ErrorCode::kDenied);
+  EXPECT_EQ(authenticator_->enrol(caller_, "m1").error().code, ErrorCode::kDenied);
 }
 
 TEST_F(GateTest, ARevokedMachineStaysOutUntilItIsReadmitted) {
   open();
   enrol("m1", "own-token-of-machine-m1");
-  ASSERT_TRUE(gate_->accounts().revoke("m1", now_ns_).value());
+  ASSERT_TRUE(authenticator_->accounts().revoke("m1", now_ns_).value());
   open();
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}),
               AllOf(HasSubstr("403"), HasSubstr("revoked")));
   EXPECT_THAT(enrol("m1", "another-token-of-its-own"), HasSubstr("revoked"));
-  ASSERT_TRUE(gate_->accounts().readmit("m1"));
+  ASSERT_TRUE(authenticator_->accounts().readmit("m1"));
   EXPECT_EQ(enrol("m1", "another-token-of-its-own"), "rack");
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {"another-token-of-its-own"}), "machine m1");
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), HasSubstr("401"))
       << "that is of before";
-  EXPECT_EQ(gate_->accounts().readmit("m9").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(authenticator_->accounts().readmit("m9").error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(GateTest, KnowsMachinesByTheirCertificates) {
   tokens_.clear();
   trusts_certificates_ = true;
   open();
-  EXPECT_TRUE(gate_->asks());
+  EXPECT_TRUE(authenticator_->asks());
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {.certified_name = "m1"}), "machine m1");
-  ASSERT_TRUE(gate_->enrol(caller_, "m1"));
+  ASSERT_TRUE(authenticator_->enrol(caller_, "m1"));
   EXPECT_THAT(ask(*people_, kTop, {.certified_name = "m1"}), HasSubstr("403"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {}), HasSubstr("401"));
-  ASSERT_TRUE(gate_->accounts().revoke("m1", now_ns_).value());
+  ASSERT_TRUE(authenticator_->accounts().revoke("m1", now_ns_).value());
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {.certified_name = "m1"}), HasSubstr("revoked"));
 }
 
@@ -216,11 +216,11 @@ TEST_F(GateTest, NoTokenTakesThePlaceOfAMachineWithACertificate) {
   trusts_certificates_ = true;
   open();
   ask(*daemons_, kRegister, {.certified_name = "m1"});
-  ASSERT_TRUE(gate_->enrol(caller_, "m1"));
+  ASSERT_TRUE(authenticator_->enrol(caller_, "m1"));
   open();
   EXPECT_THAT(enrol("m1", "a-token-of-its-own"), HasSubstr("is known already"));
   EXPECT_EQ(enrol("m2", "a-token-of-its-own"), "rack");
-  ASSERT_TRUE(gate_->accounts().readmit("m1"));
+  ASSERT_TRUE(authenticator_->accounts().readmit("m1"));
   EXPECT_EQ(enrol("m1", "another-token-of-its-own"), "rack") << "it has its certificate no more";
 }
 
@@ -229,7 +229,7 @@ TEST_F(GateTest, ACertificateDisplacesATokenInItsMachinesName) {
   open();
   enrol("m1", "token-of-an-impostor");
   ask(*daemons_, kRegister, {.certified_name = "m1"});
-  ASSERT_TRUE(gate_->enrol(caller_, "m1"));
+  ASSERT_TRUE(authenticator_->enrol(caller_, "m1"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token-of-an-impostor"}), HasSubstr("401"));
   open();
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token-of-an-impostor"}), HasSubstr("401")) << "after a restart";
@@ -240,7 +240,7 @@ TEST_F(GateTest, AMachineThatRegistersByItsTokenKeepsIt) {
   open();
   enrol("m1", "own-token-of-machine-m1");
   ask(*daemons_, kRegister, {"own-token-of-machine-m1"});
-  ASSERT_TRUE(gate_->enrol(caller_, "m1"));
+  ASSERT_TRUE(authenticator_->enrol(caller_, "m1"));
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
 }
 
@@ -249,7 +249,7 @@ TEST_F(GateTest, AMachinesTokenCannotBeGuessed) {
   for (const std::string& weak :
        {std::string("short"), std::string("with a space in it"), std::string(257, 'x')}) {
     EXPECT_EQ(ask(*daemons_, kRegister, {weak, "token of rack"}), "rack");
-    const Status enrolled = gate_->enrol(caller_, "m1");
+    const Status enrolled = authenticator_->enrol(caller_, "m1");
     ASSERT_FALSE(enrolled) << weak;
     EXPECT_THAT(enrolled.error().text(), HasSubstr("16 to 256 visible characters"));
   }
@@ -303,11 +303,11 @@ TEST_F(GateTest, TokensAreReplacedWhileItRuns) {
   const auto token = [](const std::string& name, Role role) {
     return KnownToken{name, http::token_hash("token of " + name), role};
   };
-  ASSERT_TRUE(gate_->reload({token("alice", Role::kAdmin), token("carol", Role::kRead)}));
+  ASSERT_TRUE(authenticator_->reload({token("alice", Role::kAdmin), token("carol", Role::kRead)}));
   EXPECT_EQ(ask(*people_, kStop, {"token of alice"}), "alice") << "she may order now";
   EXPECT_EQ(ask(*people_, kTop, {"token of carol"}), "carol");
   EXPECT_THAT(ask(*people_, kStop, {"token of root"}), HasSubstr("401"));
-  const Status nobody = gate_->reload({});
+  const Status nobody = authenticator_->reload({});
   ASSERT_FALSE(nobody) << "then everybody might do everything";
   EXPECT_EQ(nobody.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(ask(*people_, kTop, {"token of carol"}), "carol");
@@ -377,7 +377,7 @@ TEST_F(GateTest, MachinesAreKnownWhileTheDiskIsBusy) {
   std::optional<sqlite::Transaction> slow = *sqlite::Transaction::begin(database);
   std::atomic<bool> is_enrolled = false;
   std::jthread enrolling([&] {
-    EXPECT_TRUE(gate_->accounts().enrol("m2", "hash", "rack", kStart));
+    EXPECT_TRUE(authenticator_->accounts().enrol("m2", "hash", "rack", kStart));
     is_enrolled = true;
   });
   for (int request = 0; request < 100; ++request) {

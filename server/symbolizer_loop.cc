@@ -1,4 +1,4 @@
-#include "server/naming_thread.h"
+#include "server/symbolizer_loop.h"
 
 #include "base/log.h"
 #include "base/no_exceptions.h"
@@ -7,45 +7,45 @@ namespace plimsoll::server {
 namespace {
 
 // After a failure (disk full, say) it tries again this often.
-constexpr std::chrono::nanoseconds kMaxNamingRetry = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kMaxRetryPause = std::chrono::seconds(2);
 
 }  // namespace
 
-NamingThread::NamingThread(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
-                           std::stop_source searches, std::chrono::nanoseconds retry)
+SymbolizerLoop::SymbolizerLoop(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
+                               std::stop_source searches, std::chrono::nanoseconds retry)
     : ingest_(ingest),
       symbolizer_(std::move(symbolizer)),
       searches_(std::move(searches)),
       retry_(retry),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-NamingThread::~NamingThread() {
+SymbolizerLoop::~SymbolizerLoop() {
   searches_.request_stop();
 }
 
-void NamingThread::wake() {
+void SymbolizerLoop::wake() {
   const std::lock_guard lock(mutex_);
   pending_ = true;
   wake_.notify_one();
 }
 
-Status NamingThread::status() {
+Status SymbolizerLoop::status() {
   const std::lock_guard lock(mutex_);
   return status_;
 }
 
-bool NamingThread::wait_for_work(const std::stop_token& stop) {
+bool SymbolizerLoop::wait_for_work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, stop, status_ ? retry_ : std::min(retry_, kMaxNamingRetry),
+  wake_.wait_for(lock, stop, status_ ? retry_ : std::min(retry_, kMaxRetryPause),
                  [this] { return pending_; });
   const bool is_over = stop.stop_requested() && !pending_;
   pending_ = false;
   return !is_over;
 }
 
-void NamingThread::run(const std::stop_token& stop) {
+void SymbolizerLoop::run(const std::stop_token& stop) {
   while (wait_for_work(stop)) {
-    const Status done = no_exceptions("naming locations", [this] { return look_up_names(); });
+    const Status done = no_exceptions("symbolizing addresses", [this] { return symbolize_pending(); });
     if (!done) {
       log_error("{}", done.error().text());
     }
@@ -54,19 +54,19 @@ void NamingThread::run(const std::stop_token& stop) {
   }
 }
 
-Status NamingThread::look_up_names() {
+Status SymbolizerLoop::symbolize_pending() {
   const auto now = std::chrono::steady_clock::now();
   const bool is_retry = now >= next_retry_;
   const auto report = symbolizer_.run(
       [&](const symbolizer::CatalogueWork& work) { return ingest_.write_catalogue(work); }, is_retry);
   if (!report) {
-    return propagate(report, "naming locations");
+    return propagate(report, "symbolizing addresses");
   }
   if (is_retry) {
     next_retry_ = now + retry_;
   }
   if (report->locations + report->renamed != 0) {
-    log_info("{} of {} new locations have names", report->named, report->locations);
+    log_info("symbolized {} of {} new addresses", report->named, report->locations);
   }
   for (const std::string& improved : report->improved) {
     log_info("{}", improved);

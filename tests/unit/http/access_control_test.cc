@@ -1,5 +1,5 @@
-// What a listener asks its gatekeeper, and when.
-#include "http/gatekeeper.h"
+// What a listener asks its access_control, and when.
+#include "http/access_control.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 
 // Lets in whoever has a token, and keeps what became of requests.
-class Doorman : public Gatekeeper {
+class RecordingAccessControl : public AccessControl {
  public:
   std::optional<Response> admit(Request& request, const Route& route) override {
     EXPECT_TRUE(request.body.empty());
@@ -44,7 +44,7 @@ class Doorman : public Gatekeeper {
   std::vector<std::string> seen_;
 };
 
-class GatekeeperTest : public ::testing::Test {
+class AccessControlTest : public ::testing::Test {
  protected:
   static Response name_caller(const Request& request) { return {.body = request.caller.name}; }
   Route route(const std::string& path, Right right, Threads threads) {
@@ -65,39 +65,39 @@ class GatekeeperTest : public ::testing::Test {
                   : answer.error().text();
   }
 
-  Doorman doorman_;
+  RecordingAccessControl access_control_;
   std::unique_ptr<Listener> listener_ =
-      *Listener::start({.gatekeeper = &doorman_}, {route("/open", Right::kNone, Threads::kConnections),
+      *Listener::start({.access_control = &access_control_}, {route("/open", Right::kNone, Threads::kConnections),
                                                    route("/read", Right::kRead, Threads::kConnections),
                                                    route("/long/", Right::kUpload, Threads::kLong)});
 };
 
-TEST_F(GatekeeperTest, HandlersLearnWhoAsks) {
+TEST_F(AccessControlTest, HandlersLearnWhoAsks) {
   EXPECT_EQ(ask("/read", "alice-alice-alice"), "200 Bearer alice-alice-alice");
   EXPECT_EQ(ask("/long/1", "alice-alice-alice", "body"), "200 Bearer alice-alice-alice");
   EXPECT_EQ(ask("/open", ""), "200 ");
 }
 
-TEST_F(GatekeeperTest, NoHandlerHearsOfWhomItRefuses) {
+TEST_F(AccessControlTest, NoHandlerHearsOfWhomItRefuses) {
   EXPECT_EQ(ask("/read", ""), "401 ");
   EXPECT_EQ(ask("/long/1", "", "body"), "401 ");
   EXPECT_EQ(ask("/long/1", "", std::string(4UL << 20, 'x')), "401 ") << "before the body is sent";
 }
 
-TEST_F(GatekeeperTest, HearsOnceWhatBecameOfEachRequest) {
+TEST_F(AccessControlTest, HearsOnceWhatBecameOfEachRequest) {
   ask("/read", "alice-alice-alice");
   ask("/long/1", "");
   ask("/long/1", "alice-alice-alice", "body");
   ask("/read", "alice-alice-alice", std::string(9UL << 20, 'x'));
   ask("/elsewhere", "alice-alice-alice");
   listener_->stop();
-  EXPECT_THAT(doorman_.seen(),
+  EXPECT_THAT(access_control_.seen(),
               ElementsAre("Bearer alice-alice-alice /read /read 200", " /long/ /long/1 401",
                           "Bearer alice-alice-alice /long/ /long/1 200",
                           "Bearer alice-alice-alice /read /read 413", " nothing /elsewhere 404"));
 }
 
-class Clumsy : public Gatekeeper {
+class Clumsy : public AccessControl {
  public:
   std::optional<Response> admit(Request& /*request*/, const Route& /*route*/) override {
     return std::nullopt;
@@ -107,13 +107,13 @@ class Clumsy : public Gatekeeper {
   }
 };
 
-TEST(Gatekeeper, ThatThrowsKeepsNoListenerFromStopping) {
+TEST(AccessControl, ThatThrowsKeepsNoListenerFromStopping) {
   Clumsy clumsy;
   Route route;
   route.method = "GET";
   route.path = "/";
   route.handle = [](const Request& /*request*/) { return Response{}; };
-  const auto listener = *Listener::start({.gatekeeper = &clumsy}, {route});
+  const auto listener = *Listener::start({.access_control = &clumsy}, {route});
   EXPECT_FALSE(Client({.base_url = listener->address()}).send("GET", "/"));
   listener->stop();
 }

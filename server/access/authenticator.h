@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "http/gatekeeper.h"
+#include "http/access_control.h"
 #include "server/access/audit_log.h"
 #include "server/access/machine_accounts.h"
 #include "server/access/request_rates.h"
@@ -43,20 +43,20 @@ struct AccessSettings {
 };
 
 // Any thread may call.
-class Gate {
+class Authenticator {
  public:
   // Which requests are written down: all that ask for a right, or those that were refused.
   enum class Notes : uint8_t { kAll, kRefusals };
 
   // `accounts` and `log` are connections to the same database.
-  static Result<std::unique_ptr<Gate>> open(AccessSettings settings, store::AccessStore accounts,
-                                            store::AccessStore log);
+  static Result<std::unique_ptr<Authenticator>> open(AccessSettings settings, store::AccessStore accounts,
+                                                     store::AccessStore log);
 
   // From now on these count in the place of the tokens that were known. kUnsupported where nobody would be asked any more, or was asked so far.
   Status reload(std::vector<KnownToken> tokens);
 
-  // For a listener; borrows the gate.
-  std::unique_ptr<http::Gatekeeper> door(Notes notes);
+  // For a listener; borrows the authenticator.
+  std::unique_ptr<http::AccessControl> access_control(Notes notes);
 
   // Makes a machine known that shows that it may enrol, or a certificate; where nobody is asked, all pass.
   Status enrol(const http::Caller& caller, const std::string& machine_id);
@@ -67,9 +67,9 @@ class Gate {
   AuditLog& log() { return log_; }
 
  private:
-  class Door;
+  class ListenerAccess;
 
-  Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, store::AccessStore log);
+  Authenticator(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, store::AccessStore log);
   std::optional<http::Response> admit(http::Request& request, const http::Route& route);
   http::Caller caller_of(const http::Request& request, http::Right right) const;
   // Of those that count now.

@@ -1,4 +1,4 @@
-#include "server/access/gate.h"
+#include "server/access/authenticator.h"
 
 #include <algorithm>
 
@@ -95,30 +95,33 @@ Response too_often(const Caller& caller, int64_t wait_ns) {
 
 }  // namespace
 
-class Gate::Door : public http::Gatekeeper {
+class Authenticator::ListenerAccess : public http::AccessControl {
  public:
-  Door(Gate& gate, Notes notes) : gate_(gate), notes_(notes) {}
+  ListenerAccess(Authenticator& authenticator, Notes notes) : authenticator_(authenticator), notes_(notes) {}
 
   std::optional<Response> admit(Request& request, const http::Route& route) override {
-    return gate_.admit(request, route);
+    return authenticator_.admit(request, route);
   }
   void answered(const Request& request, const http::Route* route, unsigned status) override {
-    gate_.note(request, route, status, notes_);
+    authenticator_.note(request, route, status, notes_);
   }
 
  private:
-  Gate& gate_;
+  Authenticator& authenticator_;
   const Notes notes_;
 };
 
-Result<std::unique_ptr<Gate>> Gate::open(AccessSettings settings, store::AccessStore accounts,
-                                         store::AccessStore log) {
+Result<std::unique_ptr<Authenticator>> Authenticator::open(AccessSettings settings,
+                                                           store::AccessStore accounts,
+                                                           store::AccessStore log) {
   auto opened = MachineAccounts::open(std::move(accounts));
-  return opened ? std::unique_ptr<Gate>(new Gate(std::move(settings), std::move(*opened), std::move(log)))
-                : Result<std::unique_ptr<Gate>>(propagate(opened));
+  return opened ? std::unique_ptr<Authenticator>(
+                      new Authenticator(std::move(settings), std::move(*opened), std::move(log)))
+                : Result<std::unique_ptr<Authenticator>>(propagate(opened));
 }
 
-Gate::Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, store::AccessStore log)
+Authenticator::Authenticator(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts,
+                             store::AccessStore log)
     : settings_(std::move(settings)),
       accounts_(std::move(accounts)),
       log_(std::move(log)),
@@ -129,7 +132,7 @@ Gate::Gate(AccessSettings settings, std::unique_ptr<MachineAccounts> accounts, s
   }
 }
 
-Status Gate::reload(std::vector<KnownToken> tokens) {
+Status Authenticator::reload(std::vector<KnownToken> tokens) {
   if ((!tokens.empty() || settings_.trusts_certificates) != settings_.asks()) {
     return with_hint(
         fail(ErrorCode::kUnsupported, "whether a server asks who is there cannot change while it runs"),
@@ -145,11 +148,11 @@ Status Gate::reload(std::vector<KnownToken> tokens) {
   return {};
 }
 
-std::unique_ptr<http::Gatekeeper> Gate::door(Notes notes) {
-  return std::make_unique<Door>(*this, notes);
+std::unique_ptr<http::AccessControl> Authenticator::access_control(Notes notes) {
+  return std::make_unique<ListenerAccess>(*this, notes);
 }
 
-std::optional<Response> Gate::admit(Request& request, const http::Route& route) {
+std::optional<Response> Authenticator::admit(Request& request, const http::Route& route) {
   if (!settings_.asks()) {
     return std::nullopt;
   }
@@ -163,7 +166,7 @@ std::optional<Response> Gate::admit(Request& request, const http::Route& route) 
   return caller.role == Role::kMachine ? refusal_of_machine(caller) : refusal_of_token(caller);
 }
 
-std::optional<KnownToken> Gate::token_of(std::string_view hash) const {
+std::optional<KnownToken> Authenticator::token_of(std::string_view hash) const {
   const std::shared_lock lock(tokens_mutex_);
   const auto found = tokens_.find(hash);
   return found == tokens_.end() || settings_.wall_now_ns() >= found->second.expires_ns
@@ -171,14 +174,14 @@ std::optional<KnownToken> Gate::token_of(std::string_view hash) const {
              : std::optional(found->second);
 }
 
-bool Gate::has_expired(std::string_view token) const {
+bool Authenticator::has_expired(std::string_view token) const {
   const std::shared_lock lock(tokens_mutex_);
   const auto found = tokens_.find(http::token_hash(token));
   return found != tokens_.end() && settings_.wall_now_ns() >= found->second.expires_ns;
 }
 
 // Orders are never kept waiting: the kill switch is among them.
-std::optional<Response> Gate::refusal_of_token(const Caller& caller) {
+std::optional<Response> Authenticator::refusal_of_token(const Caller& caller) {
   if (caller.role != Role::kRead && caller.role != Role::kUpload) {
     return std::nullopt;
   }
@@ -186,7 +189,7 @@ std::optional<Response> Gate::refusal_of_token(const Caller& caller) {
   return wait_ns == 0 ? std::nullopt : std::optional(too_often(caller, wait_ns));
 }
 
-Caller Gate::caller_of(const Request& request, Right right) const {
+Caller Authenticator::caller_of(const Request& request, Right right) const {
   if (!request.certified_name.empty()) {
     return {.role = Role::kMachine, .name = request.certified_name, .by_certificate = true};
   }
@@ -209,7 +212,7 @@ Caller Gate::caller_of(const Request& request, Right right) const {
                    : Caller{Role::kStranger};
 }
 
-std::optional<Response> Gate::refusal_of_machine(const Caller& caller) {
+std::optional<Response> Authenticator::refusal_of_machine(const Caller& caller) {
   if (accounts_->is_revoked(caller.name)) {
     return http::error_response(
         with_hint(fail(ErrorCode::kDenied, "machine {} is revoked", printable(caller.name)),
@@ -220,7 +223,7 @@ std::optional<Response> Gate::refusal_of_machine(const Caller& caller) {
   return wait_ns == 0 ? std::nullopt : std::optional(too_often(caller, wait_ns));
 }
 
-Status Gate::enrol(const Caller& caller, const std::string& machine_id) {
+Status Authenticator::enrol(const Caller& caller, const std::string& machine_id) {
   const int64_t now_ns = settings_.wall_now_ns();
   if (caller.role == Role::kMachine) {
     return caller.by_certificate ? accounts_->know(machine_id, now_ns) : Status();
@@ -242,7 +245,7 @@ Status Gate::enrol(const Caller& caller, const std::string& machine_id) {
   return enrolled;
 }
 
-void Gate::note(const Request& request, const http::Route* route, unsigned status, Notes notes) {
+void Authenticator::note(const Request& request, const http::Route* route, unsigned status, Notes notes) {
   const bool is_refused = is_refusal(status);
   const Right right = route == nullptr ? Right::kNone : route->right;
   const int64_t now_ns = settings_.wall_now_ns();
