@@ -20,7 +20,7 @@ std::unexpected<Error> failure_without_exceptions(const Make& make) noexcept {
   }
 }
 
-// What `work` returns, a Result or Status; kTooLarge where it throws. `what` begins the message: "naming locations".
+// What `work` returns, a Result or Status; kTooLarge where it throws. `what` begins the message: "symbolizing addresses".
 template <typename Work>
 auto no_exceptions(std::string_view what, Work&& work) -> decltype(work()) {
   try {

@@ -1,4 +1,4 @@
-// The two tables that WSMeter reckons with, how fast instances ran and which quotas jobs have: from files, or from a data directory's or a
+// The two tables that WSMeter takes, how fast instances ran and which quotas jobs have: from files, or from a data directory's or a
 // server's rows.
 #pragma once
 

@@ -31,7 +31,7 @@ wire::ClockPair read_clocks() {
 }
 
 // Where every occurrence is a sample, what is neither here nor lost was counted without one.
-void reckon_not_sampled(wire::RawProfile& profile) {
+void account_not_sampled(wire::RawProfile& profile) {
   for (wire::Event& event : *profile.mutable_events()) {
     const auto produced = static_cast<uint64_t>(event.counter_total());
     const uint64_t known = event.hits() + event.lost();
@@ -116,7 +116,7 @@ Status Collector::open_sampler() {
   sampler_options.cpus = cpus_ = *cpus;
   sampler_options.stack_bytes = options_.assignment.stack_bytes();
   sampler_options.seed = random_();
-  sampler_options.on_side_band_lost = [this] { processes_.distrust(); };
+  sampler_options.on_side_band_lost = [this] { processes_.invalidate(); };
   for (const PlannedEvent& event : plan_.events) {
     sampler_options.events.push_back(event.sampled);
   }
@@ -358,7 +358,7 @@ Result<wire::RawProfile> Collector::collect(const WindowOptions& window) {
   const auto sampled_processes = open->builder.processes();
   open->builder.finish(profile);
   name_jit_locations(proc_fs_, sampled_processes, profile);
-  reckon_not_sampled(profile);
+  account_not_sampled(profile);
   remark_on_hits(plan_, profile);
   note_unknown_processes(open->unknown_processes, profile);
   if (window.with_kernel_symbols && kernel_ != nullptr) {

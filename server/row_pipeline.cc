@@ -26,7 +26,7 @@ Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolize
   auto names = symbolizer.run(
       [&](const symbolizer::CatalogueWork& work) { return ingest.write_catalogue(work); }, true);
   if (!names) {
-    return propagate(names, "naming locations");
+    return propagate(names, "symbolizing addresses");
   }
   return PipelineReport{*rows, std::move(*names)};
 }

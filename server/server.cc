@@ -212,7 +212,7 @@ Status Server::listen(const config::ServerConfig& config) {
 }
 
 std::vector<http::Route> Server::people_routes() {
-  std::vector<http::Route> routes = query_routes(snapshots_, [this] { return gate_->log().write(); });
+  std::vector<http::Route> routes = query_routes(snapshots_, [this] { return authenticator_->log().write(); });
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),

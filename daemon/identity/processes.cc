@@ -265,7 +265,7 @@ CgroupPath ProcessTable::cgroup_of(Process& process, uint64_t sampled_id) {
   return cgroups_.path(process.identity->cgroup);
 }
 
-void ProcessTable::distrust() {
+void ProcessTable::invalidate() {
   ++losses_;
   lost_until_ns_ = source_.now_ns();
   unknown_.clear();

@@ -94,7 +94,7 @@ class ProcessTable {
   void apply(const perf::Record& record);
 
   // Records were lost, of a time before now. Call before those that came since the last call are applied.
-  void distrust();
+  void invalidate();
 
   // The process that a sample of that time belongs to; one that nothing is known of has neither mappings nor an executable.
   // Valid until the next call. Before scan(), a process that no record told of is read from the source (/proc).

@@ -20,7 +20,7 @@ struct EventCounts {
   uint64_t lost = 0;
   // Of a clock: how often its timer was due, whether the CPU had anything to do or not; 0 for other events. Idle
   // time is not sampled (exclude_idle), and where a CPU sleeps deeply its timer may not fire at all, so what was due
-  // is reckoned from the periods that were set.
+  // is computed from the periods that were set.
   uint64_t ticks_due = 0;
   // Each counter's total scaled by its own time enabled and running, summed; a counter that never ran passes for the mean of
   // the others. Equal to `total` where all ran all the time.

@@ -165,7 +165,7 @@ bool Sampler::collect() {
   return is_all;
 }
 
-void Sampler::tell_of_side_band_losses() {
+void Sampler::report_side_band_losses() {
   // After the records were collected: what was lost in their time has been counted by now.
   const auto lost = side_band_lost();
   const bool is_more = !lost || *lost != side_band_lost_;
@@ -217,7 +217,7 @@ void Sampler::deliver(int64_t before_ns, const std::function<void(Bytes record)>
 void Sampler::drain(const std::function<void(Bytes record)>& consume) {
   const int64_t start_ns = monotonic_now_ns();
   collect();
-  tell_of_side_band_losses();
+  report_side_band_losses();
   deliver(start_ns, consume);
 }
 
@@ -225,7 +225,7 @@ void Sampler::drain_all(const std::function<void(Bytes record)>& consume) {
   bool is_all = false;
   while (!is_all) {
     is_all = collect();
-    tell_of_side_band_losses();
+    report_side_band_losses();
     deliver(INT64_MAX, consume);
   }
 }

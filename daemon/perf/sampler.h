@@ -164,18 +164,18 @@ class Sampler {
   Status disable_set(uint32_t set);
   uint32_t set_of(const OpenEvent& event) const { return options_.events[event.part.index].set; }
   // Notes for each set that takes turns whether it waits from now on.
-  void reckon_waiting(bool window_is_open);
+  void account_waiting(bool window_is_open);
   const EventType& type_of(const OpenEvent& event) const { return options_.events[event.part.index].type; }
   // Adds what was due until now; what had gone by of a period when the event was disabled counts when it is enabled again, as
   // the kernel's timer does.
-  void reckon_ticks(OpenEvent& event, bool goes_on);
+  void account_ticks(OpenEvent& event, bool goes_on);
   uint64_t mean_period_of(const OpenEvent& event) const;
   uint64_t waited_ns(const OpenEvent& event) const;
   Result<bool> is_redraw_due(OpenEvent& event);
   Status redraw_period(OpenEvent& event);
   // Reads the rings. False: some records are left there, since there is no memory for them.
   bool collect();
-  void tell_of_side_band_losses();
+  void report_side_band_losses();
   // The latest time up to `before_ns` before which the records of each ring are the ring's first: an interrupt may put a
   // younger record before the one whose time was taken already.
   int64_t settled_before(int64_t before_ns) const;

@@ -32,7 +32,7 @@ void wait_for_samples_being_written() {
 
 }  // namespace
 
-void Sampler::reckon_ticks(OpenEvent& event, bool goes_on) {
+void Sampler::account_ticks(OpenEvent& event, bool goes_on) {
   const int64_t now_ns = monotonic_now_ns();
   if (event.enabled_since_ns != 0) {
     event.drawn_for_ns += static_cast<uint64_t>(now_ns - event.enabled_since_ns);
@@ -67,7 +67,7 @@ Status Sampler::enable() {
   }
   const auto enabled = enable_set(turns_.next(random_));
   turn_ends_ns_ = monotonic_now_ns() + options_.turn_ns;
-  reckon_waiting(true);
+  account_waiting(true);
   return enabled;
 }
 
@@ -79,7 +79,7 @@ Status Sampler::enable_set(uint32_t set) {
     if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) {
       return fail_errno(errno, "enabling event {}", type_of(event).name);
     }
-    reckon_ticks(event, true);
+    account_ticks(event, true);
   }
   return {};
 }
@@ -89,7 +89,7 @@ Status Sampler::disable() {
   if (auto others = disable_set(turns_.current()); !others) {
     disabled = others;
   }
-  reckon_waiting(false);
+  account_waiting(false);
   wait_for_samples_being_written();
   return disabled;
 }
@@ -100,7 +100,7 @@ Status Sampler::disable_set(uint32_t set) {
     if (set_of(event) != set) {
       continue;
     }
-    reckon_ticks(event, false);
+    account_ticks(event, false);
     if (event.part.leads && ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0) != 0) {
       disabled = fail_errno(errno, "disabling event {}", type_of(event).name);
     }
@@ -120,7 +120,7 @@ Result<bool> Sampler::is_redraw_due(OpenEvent& event) {
   }
   const uint64_t enough = mean > UINT64_MAX / kPeriodsPerDraw ? UINT64_MAX : mean * kPeriodsPerDraw;
   if (type_of(event).is_clock) {
-    reckon_ticks(event, event.enabled_since_ns != 0);
+    account_ticks(event, event.enabled_since_ns != 0);
     return event.drawn_for_ns >= enough;
   }
   const auto counter = read_counter(event.fd);
@@ -146,7 +146,7 @@ Status Sampler::redraw_period(OpenEvent& event) {
   if (!counter) {
     return propagate(counter);
   }
-  reckon_ticks(event, event.enabled_since_ns != 0);
+  account_ticks(event, event.enabled_since_ns != 0);
   event.period = period;
   event.drawn_for_ns = 0;
   event.drawn_ticks = 0;
@@ -154,7 +154,7 @@ Status Sampler::redraw_period(OpenEvent& event) {
   return {};
 }
 
-void Sampler::reckon_waiting(bool window_is_open) {
+void Sampler::account_waiting(bool window_is_open) {
   const int64_t now_ns = monotonic_now_ns();
   for (auto& [set, waiting] : waiting_) {
     const bool waits = window_is_open && set != turns_.current();
@@ -178,7 +178,7 @@ Status Sampler::pass_turn() {
   if (auto disabled = disable_set(before); !disabled) {
     return disabled;
   }
-  reckon_waiting(true);
+  account_waiting(true);
   return enable_set(after);
 }
 

@@ -50,10 +50,10 @@ size_t FrameRuleHash::operator()(const FrameRule& rule) const {
   std::array<uint64_t, 3> words{};
   static_assert(sizeof rule <= sizeof words);
   std::memcpy(words.data(), &rule, sizeof rule);
-  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  constexpr uint64_t kGeneric = 0x9e3779b97f4a7c15;
   uint64_t hash = 0;
   for (const uint64_t word : words) {
-    hash = (hash ^ word) * kOdd;
+    hash = (hash ^ word) * kGeneric;
     hash ^= hash >> 32U;
   }
   return hash;
@@ -77,10 +77,10 @@ uint32_t TableCompiler::intern(const FrameRule& rule) {
 uint32_t TableCompiler::number_of_odd(const UnwindRow& row) {
   const auto [entry, is_new] = odd_numbers_.try_emplace(row, 0);
   if (is_new) {
-    is_too_large_ = is_too_large_ || table_.odd_rows_.size() >= limits_.max_odd_rows;
-    entry->second =
-        intern({.kind = FrameRule::Kind::kOdd, .cfa_offset = static_cast<int32_t>(table_.odd_rows_.size())});
-    table_.odd_rows_.push_back(row);
+    is_too_large_ = is_too_large_ || table_.generic_rows_.size() >= limits_.max_generic_rows;
+    entry->second = intern(
+        {.kind = FrameRule::Kind::kGeneric, .cfa_offset = static_cast<int32_t>(table_.generic_rows_.size())});
+    table_.generic_rows_.push_back(row);
   }
   return entry->second;
 }
@@ -164,8 +164,8 @@ Result<UnwindTable> TableCompiler::finish() {
   if (is_too_large_) {
     return fail(
         ErrorCode::kTooLarge,
-        "call frame information that takes over {} bytes as a table, {} different rules, or {} odd rows",
-        limits_.max_bytes, limits_.max_rules, limits_.max_odd_rows);
+        "call frame information that takes over {} bytes as a table, {} different rules, or {} generic rows",
+        limits_.max_bytes, limits_.max_rules, limits_.max_generic_rows);
   }
   table_.expressions_ = expressions_.bytes();
   table_.pages_.shrink_to_fit();
@@ -173,7 +173,7 @@ Result<UnwindTable> TableCompiler::finish() {
   table_.rule_numbers_.shrink_to_fit();
   table_.more_of_number_.shrink_to_fit();
   table_.rules_.shrink_to_fit();
-  table_.odd_rows_.shrink_to_fit();
+  table_.generic_rows_.shrink_to_fit();
   return std::move(table_);
 }
 

@@ -121,8 +121,8 @@ const FrameRule& UnwindTable::find(uint64_t address) const {
 }
 
 UnwindRow UnwindTable::in_full(const FrameRule& rule) const {
-  if (rule.kind == FrameRule::Kind::kOdd) {
-    return odd_row(rule);
+  if (rule.kind == FrameRule::Kind::kGeneric) {
+    return generic_row(rule);
   }
   UnwindRow row;
   row.cfa = {.kind = Rule::Kind::kOffset, .reg = rule.cfa_register, .offset = rule.cfa_offset};
@@ -138,7 +138,7 @@ UnwindRow UnwindTable::in_full(const FrameRule& rule) const {
 size_t UnwindTable::memory_bytes() const {
   return pages_.size() * sizeof(Page) + offsets_.size() * sizeof(uint16_t) +
          rule_numbers_.size() * sizeof(uint16_t) + more_of_number_.size() +
-         rules_.size() * sizeof(FrameRule) + odd_rows_.size() * sizeof(UnwindRow) + expressions_.size();
+         rules_.size() * sizeof(FrameRule) + generic_rows_.size() * sizeof(UnwindRow) + expressions_.size();
 }
 
 }  // namespace plimsoll::unwind

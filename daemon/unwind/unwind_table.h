@@ -33,13 +33,13 @@ struct FrameRule {
     kDamaged,     // its entry could not be read
     kCommon,
     kGo,  // the caller's rbp lies right below the return address once rbp points there, and has not changed before
-    kOdd,  // anything else: a row in full
+    kGeneric,  // anything else: a row in full
   };
   Kind kind = Kind::kNotCovered;
   uint8_t cfa_register = 0;
   uint8_t saved = 0;       // bit i: kCalleeSaved[i] lies at CFA + saved_offset[i]
   uint8_t unused = 0;      // no byte is left undefined
-  int32_t cfa_offset = 0;  // kOdd: number of the row
+  int32_t cfa_offset = 0;  // kGeneric: number of the row
   std::array<int16_t, kCalleeSaved.size()> saved_offset{};
 
   bool operator==(const FrameRule&) const = default;
@@ -52,7 +52,7 @@ class UnwindTable {
     size_t max_functions = 1'000'000;     // of each section
     size_t max_bytes = size_t{24} << 20;  // of pages and rows
     size_t max_rules = 100'000;
-    size_t max_odd_rows = 20'000;
+    size_t max_generic_rows = 20'000;
   };
 
   // From the sections of one binary; where several speak of an address, the first does. Costs some 600 ns a function, and while it runs
@@ -69,21 +69,21 @@ class UnwindTable {
 
   const FrameRule& find(uint64_t address) const;
 
-  // Of a rule of this table that is kOdd.
-  const UnwindRow& odd_row(const FrameRule& rule) const {
-    return odd_rows_[static_cast<uint32_t>(rule.cfa_offset)];
+  // Of a rule of this table that is kGeneric.
+  const UnwindRow& generic_row(const FrameRule& rule) const {
+    return generic_rows_[static_cast<uint32_t>(rule.cfa_offset)];
   }
-  // Of a rule in an odd row of this table.
+  // Of a rule in an generic row of this table.
   Bytes expression(const Rule& rule) const {
     return as_bytes(expressions_).subspan(rule.expression_offset, rule.expression_bytes);
   }
-  // A rule that is kCommon, kGo or kOdd as call frame information has it.
+  // A rule that is kCommon, kGo or kGeneric as call frame information has it.
   UnwindRow in_full(const FrameRule& rule) const;
 
   size_t functions() const { return functions_; }
   size_t rows() const { return offsets_.size(); }
   size_t rules() const { return rules_.size(); }
-  size_t odd_rows() const { return odd_rows_.size(); }
+  size_t generic_rows() const { return generic_rows_.size(); }
   size_t memory_bytes() const;
 
   bool operator==(const UnwindTable&) const = default;
@@ -104,7 +104,7 @@ class UnwindTable {
   std::vector<uint16_t> rule_numbers_;   // the lower 16 bits
   std::vector<uint8_t> more_of_number_;  // the upper 8; empty where none is needed
   std::vector<FrameRule> rules_;         // rule 0 is that of code that is not covered
-  std::vector<UnwindRow> odd_rows_;
+  std::vector<UnwindRow> generic_rows_;
   std::string expressions_;
   size_t functions_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "daemon/unwind/odd_row_step.h"
+#include "daemon/unwind/generic_row_step.h"
 
 namespace plimsoll::unwind {
 namespace {
@@ -28,7 +28,7 @@ bool step_by_common_rule(const FrameRule& rule, Registers& frame, const StackCop
     const auto index = static_cast<size_t>(std::countr_zero(saved));
     const uint64_t address = cfa + static_cast<uint64_t>(int64_t{rule.saved_offset[index]});
     if (address < stack_pointer) {
-      continue;  // popped already (see OddRowStep)
+      continue;  // popped already (see GenericRowStep)
     }
     // One that cannot be had matters only where a caller's rule needs it.
     if (const auto value = stack.word(address)) {
@@ -222,10 +222,10 @@ bool Walker::step(const CodePlace& place, bool is_exact, CodeMap& code, Register
     case FrameRule::Kind::kCommon:
       only_frame_pointers_ = false;
       return step_by_common_rule(rule, frame, stack, end);
-    case FrameRule::Kind::kOdd:
+    case FrameRule::Kind::kGeneric:
       only_frame_pointers_ = false;
-      next_is_exact_ = place.table->odd_row(rule).is_signal_frame;
-      return OddRowStep(*place.table, stack, operations_left_).step(rule, frame, end);
+      next_is_exact_ = place.table->generic_row(rule).is_signal_frame;
+      return GenericRowStep(*place.table, stack, operations_left_).step(rule, frame, end);
     case FrameRule::Kind::kDamaged:
       end = StackEnd::kDamagedUnwindInformation;
       return false;

@@ -11,7 +11,8 @@
 #include "daemon/profile/profile_builder.h"
 #include "daemon/profile/sample_assembly.h"
 #include "formats/perf_data/event_names.h"
-#include "formats/perf_data/exec_guess.h"
+#include "formats/perf_data/exec_inference.h"
+#include "formats/perf_data/header_build_ids.h"
 #include "formats/perf_data/machine_facts.h"
 #include "formats/perf_data/record_stream.h"
 #include "formats/perf_data/recorded_images.h"
@@ -20,7 +21,6 @@
 #include "formats/perf_data/recording_header.h"
 #include "formats/perf_data/side_records.h"
 #include "formats/perf_data/time_order.h"
-#include "formats/perf_data/told_build_ids.h"
 #include "proto/profile_codec.h"
 
 namespace plimsoll::perf_data {
@@ -248,13 +248,13 @@ class Importer {
   void apply(const perf::CommRecord& record) {
     // At the begin of the recording nobody ran a program: those are names that processes had.
     if (guesses_execs_ && time_ns_ != 0) {
-      exec_guess_.see(record);
+      exec_inference_.see(record);
     }
     processes_.apply({time_ns_, record});
   }
 
   void apply(perf::MmapRecord& record) {
-    if (const auto exec = exec_guess_.see(record)) {
+    if (const auto exec = exec_inference_.see(record)) {
       processes_.apply({time_ns_, *exec});
     }
     if (record.build_id.empty()) {
@@ -323,8 +323,8 @@ class Importer {
   ProfileBuilder builder_;
   SampleAssembly assembly_;
   EventTally tally_;
-  ExecGuess exec_guess_;
-  ToldBuildIds build_ids_;  // of files, by path
+  ExecInference exec_inference_;
+  HeaderBuildIds build_ids_;  // of files, by path
   SampleTimes times_;
   DecodedSample sample_;
   DecodedSample checked_sample_;

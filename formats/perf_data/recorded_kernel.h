@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "daemon/identity/kernel.h"
+#include "formats/perf_data/header_build_ids.h"
 #include "formats/perf_data/limits.h"
 #include "formats/perf_data/metadata.h"
 #include "formats/perf_data/side_records.h"
-#include "formats/perf_data/told_build_ids.h"
 
 namespace plimsoll::perf_data {
 
@@ -40,7 +40,7 @@ class RecordedKernel : public identity::KernelCode {
     uint64_t end;
   };
   const size_t max_parts_;
-  ToldBuildIds build_ids_;                                             // by name of the image
+  HeaderBuildIds build_ids_;                                           // by name of the image
   using ImageKey = std::tuple<std::string, uint64_t, std::string>;     // name, start, build ID
   std::map<ImageKey, std::unique_ptr<identity::KernelImage>> images_;  // all that ever were
   const identity::KernelImage* kernel_ = nullptr;

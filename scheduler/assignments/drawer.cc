@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/given_back.h"
 #include "base/log.h"
+#include "base/malloc_trim_scope.h"
 #include "base/time.h"
 #include "scheduler/assignments/draw_method.h"
 
@@ -163,7 +163,7 @@ Result<std::unique_ptr<MadeDraw>> Drawer::make(const ScheduledDraw& draw, int64_
                                                store::LiveMachines& machines) const {
   const wire::DrawMethod method = method_of(policy_, draw);
   const wire::Assignment collects = policy_.assignment(draw);
-  const MemoryGivenBack given_back;
+  const MallocTrimScope malloc_trim_scope;
   const auto fleet = KnownFleet::load(machines, now_ns);
   if (!fleet) {
     return propagate(fleet);

@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "base/given_back.h"
 #include "base/log.h"
+#include "base/malloc_trim_scope.h"
 #include "base/time.h"
 #include "scheduler/assignments/draw_method.h"
 #include "scheduler/assignments/drawer.h"
@@ -59,7 +59,7 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
     return with_hint(fail(ErrorCode::kUnavailable, "everything is stopped"),
                      "plimsoll collection says why; --resume ends it");
   }
-  const MemoryGivenBack given_back;
+  const MallocTrimScope malloc_trim_scope;
   const auto fleet = KnownFleet::load(machines, now_ns);
   if (!fleet) {
     return propagate(fleet);

@@ -18,7 +18,7 @@ struct KnownFleet {
   std::vector<std::string> racks;
 
   // As it was at a time, now or before: the same at every time that this is asked, as long as what is written meanwhile
-  // is of later times. Takes seconds for a million machines, and 1 to 2 KiB for each (MemoryGivenBack).
+  // is of later times. Takes seconds for a million machines, and 1 to 2 KiB for each (MallocTrimScope).
   static Result<KnownFleet> load(store::LiveMachines& machines, int64_t time_ns);
 
   // Those that pass, by ID, with what runs on them. Borrows from this.

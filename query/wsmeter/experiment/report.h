@@ -20,7 +20,7 @@ struct ExperimentText {
   std::string ratio;
 };
 
-// Verdict, what it stands on, warnings, a table of jobs (the thirty heaviest), and how it was reckoned.
+// Verdict, what it stands on, warnings, a table of jobs (the thirty heaviest), and how it was computed.
 std::string report_markdown(const ExperimentText& text, const ExperimentGoal& goal, const Arm& control,
                             const Arm& test, const Findings& findings);
 

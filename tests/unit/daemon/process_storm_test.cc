@@ -285,7 +285,7 @@ class Storm {
     if (loses) {
       std::erase_if(records,
                     [&](const perf::Record&) { return std::bernoulli_distribution(loss_)(random_); });
-      table_.distrust();
+      table_.invalidate();
     }
     auto record = records.begin();
     for (const auto& [sample, truth] : samples) {

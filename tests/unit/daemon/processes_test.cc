@@ -303,7 +303,7 @@ TEST_F(ProcessTableTest, TheIdleTaskWasAlwaysThere) {
   table_.scan();
   const auto comm_at = [&](int64_t time_ns) { return table_.find(0, time_ns).identity->comm; };
   EXPECT_EQ(comm_at(1), "swapper") << "sampled before it was looked for";
-  table_.distrust();
+  table_.invalidate();
   EXPECT_EQ(comm_at(2), "swapper");
   table_.end_window();
   EXPECT_EQ(comm_at(1), "swapper");
@@ -363,7 +363,7 @@ class AfterALoss : public ProcessTableTest {
     proc_.file("7/task/8/comm", "again\n");
     proc_.file("7/maps",
                "1000-2000 r-xp 00000000 fe:01 11 /bin/job\n8000-9000 r-xp 00000000 fe:01 12 /lib/right.so\n");
-    live_.distrust();
+    live_.invalidate();
   }
 
   void map_now(int64_t time_ns, const std::string& library) {

@@ -120,7 +120,7 @@ std::string rule_at(const UnwindTable& table, uint64_t address, const Columns& c
       return "damaged";
     case FrameRule::Kind::kCommon:
     case FrameRule::Kind::kGo:
-    case FrameRule::Kind::kOdd:
+    case FrameRule::Kind::kGeneric:
       return row_text(table.in_full(rule), columns);
   }
   return "";
@@ -149,7 +149,7 @@ TEST_P(TableOfFile, HasTheRowsThatReadelfShows) {
   }
   std::printf(
       "%zu rows compared, %zu different; %zu functions, %zu rules, %zu of them odd, %.1f bytes a function\n",
-      compared, different, table.functions(), table.rules(), table.odd_rows(),
+      compared, different, table.functions(), table.rules(), table.generic_rows(),
       static_cast<double>(table.memory_bytes()) / static_cast<double>(table.functions()));
   EXPECT_EQ(different, 0);
 }
@@ -274,7 +274,8 @@ TEST(UnwindTable, NobodyCallsTheEntryPoint) {
   const auto ra_at = [](uint64_t entry_point, uint64_t address) {
     const auto table = UnwindTable::compile({eh_frame(eh_frame_bytes(kPushAndPop))}, entry_point);
     const FrameRule& rule = table->find(address);
-    return rule.kind == FrameRule::Kind::kOdd ? table->odd_row(rule).registers[kRip].kind : Rule::Kind::kSame;
+    return rule.kind == FrameRule::Kind::kGeneric ? table->generic_row(rule).registers[kRip].kind
+                                                  : Rule::Kind::kSame;
   };
   EXPECT_EQ(ra_at(0x2000, 0x2000), Rule::Kind::kUndefined);
   EXPECT_EQ(ra_at(0x2000, 0x2010), Rule::Kind::kUndefined) << "where its call returns to";

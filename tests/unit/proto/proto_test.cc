@@ -409,7 +409,7 @@ TEST(Scale, IsTheCounterOverTheHits) {
       {"no hit", 1000, 0, 0, 0, 100, 100, 0},
       {"a clock on a machine idle three quarters", 1000, 10, 40, 0, 100, 100, 25},
       {"a clock that lost samples of busy time", 1000, 10, 40, 20, 100, 100, 75},
-      {"a clock that reckoned fewer ticks than came", 1000, 10, 9, 0, 100, 100, 100},
+      {"a clock that counted fewer ticks than came", 1000, 10, 9, 0, 100, 100, 100},
       {"a clock that lost more than was due", 1000, 10, 40, 50, 100, 100, 100},
       {"lost samples of a counter: the others stand for them", 1000, 10, 0, 90, 100, 100, 100},
   };

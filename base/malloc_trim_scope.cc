@@ -1,10 +1,10 @@
-#include "base/given_back.h"
+#include "base/malloc_trim_scope.h"
 
 #include <malloc.h>
 
 namespace plimsoll {
 
-MemoryGivenBack::~MemoryGivenBack() {
+MallocTrimScope::~MallocTrimScope() {
   ::malloc_trim(0);
 }
 

@@ -1,4 +1,4 @@
-#include "formats/perf_data/exec_guess.h"
+#include "formats/perf_data/exec_inference.h"
 
 #include "daemon/identity/workload.h"
 
@@ -9,13 +9,13 @@ constexpr size_t kKernelNameBytes = 15;  // of a name that the kernel keeps
 
 }  // namespace
 
-void ExecGuess::see(const perf::CommRecord& comm) {
+void ExecInference::see(const perf::CommRecord& comm) {
   if (comm.pid == comm.tid && !comm.is_exec) {
     names_[comm.pid] = comm.name;
   }
 }
 
-std::optional<perf::CommRecord> ExecGuess::see(const perf::MmapRecord& mmap) {
+std::optional<perf::CommRecord> ExecInference::see(const perf::MmapRecord& mmap) {
   const auto named = names_.find(mmap.pid);
   if (named == names_.end() || !mmap.path.starts_with('/')) {
     return std::nullopt;

@@ -11,7 +11,7 @@
 namespace plimsoll::perf_data {
 
 // One thread; records come in the order of time. Memory: a name for each process that took one and has mapped nothing since.
-class ExecGuess {
+class ExecInference {
  public:
   void see(const perf::CommRecord& comm);
   // The same name as that of a new program, where this mapping shows that it is one. To be applied before the mapping.

@@ -1,4 +1,4 @@
-// Build IDs that a recording's header tells by name.
+// Build IDs by file name, as the header of a recording has them.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace plimsoll::perf_data {
 
-// One thread. The header does not tell when a file had its ID: one that was replaced under way has two, and then none of them
-// is taken for its name.
-class ToldBuildIds {
+// One thread. The header has no times: a file that was replaced during the recording has two build IDs, and then
+// neither is used.
+class HeaderBuildIds {
  public:
   void add(std::string_view name, std::string_view build_id) {
     auto [entry, is_new] = ids_.try_emplace(std::string(name), build_id);
@@ -20,10 +20,10 @@ class ToldBuildIds {
     }
   }
 
-  // Binary; empty where none was told, or several.
+  // Binary; empty where the header has none, or several.
   std::string of(std::string_view name) const {
-    const auto told = ids_.find(name);
-    return told == ids_.end() ? std::string() : told->second;
+    const auto found = ids_.find(name);
+    return found == ids_.end() ? std::string() : found->second;
   }
 
   // Names with several.

@@ -12,9 +12,9 @@
 namespace plimsoll::unwind {
 
 // Borrows everything. `operations_left` of expressions are carried out at most, and subtracted.
-class OddRowStep {
+class GenericRowStep {
  public:
-  OddRowStep(const UnwindTable& table, const StackCopy& stack, int& operations_left)
+  GenericRowStep(const UnwindTable& table, const StackCopy& stack, int& operations_left)
       : table_(table), stack_(stack), operations_left_(operations_left) {}
 
   // True: `frame` is the caller's now. False: there is none, for the reason in `end`.

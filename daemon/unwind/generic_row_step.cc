@@ -1,11 +1,11 @@
-#include "daemon/unwind/odd_row_step.h"
+#include "daemon/unwind/generic_row_step.h"
 
 #include "daemon/unwind/dwarf_expression.h"
 
 namespace plimsoll::unwind {
 
-std::optional<uint64_t> OddRowStep::value_of_expression(const Rule& rule, const Registers& frame,
-                                                        std::optional<uint64_t> cfa, StackEnd& end) {
+std::optional<uint64_t> GenericRowStep::value_of_expression(const Rule& rule, const Registers& frame,
+                                                            std::optional<uint64_t> cfa, StackEnd& end) {
   end = StackEnd::kDamagedUnwindInformation;
   if (operations_left_ <= 0) {
     return std::nullopt;
@@ -19,8 +19,8 @@ std::optional<uint64_t> OddRowStep::value_of_expression(const Rule& rule, const 
 }
 
 // Where the caller's stack pointer was at the call.
-std::optional<uint64_t> OddRowStep::canonical_frame_address(const Rule& rule, const Registers& frame,
-                                                            StackEnd& end) {
+std::optional<uint64_t> GenericRowStep::canonical_frame_address(const Rule& rule, const Registers& frame,
+                                                                StackEnd& end) {
   if (rule.kind == Rule::Kind::kExpression) {
     return value_of_expression(rule, frame, std::nullopt, end);
   }
@@ -33,8 +33,8 @@ std::optional<uint64_t> OddRowStep::canonical_frame_address(const Rule& rule, co
 }
 
 // The caller's value of one register; nothing where it is lost, or, with the reason in `end`, cannot be read.
-std::optional<uint64_t> OddRowStep::callers_value(const Rule& rule, uint64_t number, const Registers& frame,
-                                                  uint64_t cfa, StackEnd& end) {
+std::optional<uint64_t> GenericRowStep::callers_value(const Rule& rule, uint64_t number,
+                                                      const Registers& frame, uint64_t cfa, StackEnd& end) {
   const auto unchanged = [&](uint64_t other) {
     return frame.knows(other) ? std::optional(frame[other]) : std::nullopt;
   };
@@ -64,8 +64,8 @@ std::optional<uint64_t> OddRowStep::callers_value(const Rule& rule, uint64_t num
   return std::nullopt;
 }
 
-bool OddRowStep::step(const FrameRule& rule, Registers& frame, StackEnd& end) {
-  const UnwindRow& row = table_.odd_row(rule);
+bool GenericRowStep::step(const FrameRule& rule, Registers& frame, StackEnd& end) {
+  const UnwindRow& row = table_.generic_row(rule);
   const Rule& of_return_address = row.registers[kRip];
   const auto cfa = canonical_frame_address(row.cfa, frame, end);
   if (!cfa) {
