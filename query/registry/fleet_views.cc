@@ -34,7 +34,7 @@ the mix does move.
            {by_spec("job", "What stays the same on both sides"),
             limit_spec("20"),
             {"margin", ValueKind::kShare,
-             "Margin wanted; the column more_machines says how many machines it takes", "1%"}}}),
+             "Margin wanted; the column machines_needed says how many machines it takes", "1%"}}}),
       .columns =
           joined_columns({{dimension_columns(),
                            {"weight", "share", "Weight in the mean: share of all CPU quotas, or of use"}},
@@ -43,7 +43,7 @@ the mix does move.
                           estimate_columns({"ratio_change", "share", "Change relative to the base side"}),
                           {{"change_p", "p", "Probability of so large a change by chance in any of the jobs"},
                            {"verdict", "", "higher, lower, cannot tell, or why a job is left out"},
-                           {"more_machines", "count", "Machines needed for the margin wanted"},
+                           {"machines_needed", "count", "Machines needed for the margin wanted"},
                            {"base_machines", "count", "Machines of the base side"},
                            {"new_machines", "count", "Machines of the new side"}}}),
       .examples =

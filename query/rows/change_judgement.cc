@@ -7,7 +7,7 @@
 
 #include "base/run_both.h"
 #include "query/rows/machine_windows.h"
-#include "query/rows/sampled_rows.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/statistics/difference.h"
 #include "query/statistics/stability/row_changes.h"
 #include "query/statistics/student_t.h"
@@ -88,8 +88,9 @@ Result<std::vector<std::optional<double>>> ChangeJudgement::p_values_by_counts(
 
 Result<std::vector<statistics::Estimate>> ChangeJudgement::differences(std::span<const RowKey> rows) const {
   const RowSplitter splitter(rows, 1, grouping_, snapshot_);
-  const OriginUnits& units = sample_.units_of_origins();
-  const auto sampled = both_of([&](size_t side) { return splitter.split(sides_[side].request, units); });
+  const OriginUnits& sampling_units = sample_.sampling_units_of_origins();
+  const auto sampled =
+      both_of([&](size_t side) { return splitter.split(sides_[side].request, sampling_units); });
   std::array<UnitColumn, 2> whole;
   std::array<size_t, 2> machines{};
   for (size_t side = 0; side < sides_.size(); ++side) {
@@ -97,10 +98,10 @@ Result<std::vector<statistics::Estimate>> ChangeJudgement::differences(std::span
       return with_hint(propagate(sampled[side]),
                        "ask for fewer rows (limit), or for no margins (margins=no)");
     }
-    machines[side] = MachineSample(snapshot_, sides_[side].request.filter).units();
+    machines[side] = MachineSample(snapshot_, sides_[side].request.filter).sampling_units();
     fill_whole(*sampled[side], 0, all_, whole[side]);
     if (!sides_[side].exposures.empty()) {
-      whole[side].values = units.sums(sides_[side].exposures);
+      whole[side].values = sampling_units.sums(sides_[side].exposures);
     }
   }
   std::vector<statistics::Estimate> estimates(rows.size() * kRowParts.size());

@@ -63,9 +63,9 @@ Status EventRows::sum(size_t ranking, size_t limit) {
   return {};
 }
 
-Result<SampledRows> EventRows::sample(const MachineSample& sample) {
+Result<PerMachineRows> EventRows::sample(const MachineSample& sample) {
   auto sampled = RowSplitter(rows_.keys, events_, grouping_, snapshot_)
-                     .split(resolved_.request, sample.units_of_origins());
+                     .split(resolved_.request, sample.sampling_units_of_origins());
   return sampled ? std::move(sampled)
                  : with_hint(propagate(sampled),
                              "ask for fewer rows (limit), or for none of their margins (margins=no)");

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "query/rows/grouping.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/selection/machine_sample.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/dimension.h"
@@ -31,7 +31,7 @@ class EventRows {
   Status sum(size_t ranking, size_t limit);
 
   // What each machine brought to the rows that sum() left. Another pass; kTooLarge as sample_rows() says.
-  Result<SampledRows> sample(const MachineSample& sample);
+  Result<PerMachineRows> sample(const MachineSample& sample);
 
   const ResolvedSelection& resolved() const { return resolved_; }
   // The notes are then empty.

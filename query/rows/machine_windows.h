@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/selection/machine_sample.h"
 #include "query/statistics/stability/permutation.h"
 

@@ -9,26 +9,26 @@
 namespace plimsoll::query {
 namespace {
 
-Domain domain_of(const MachineSample& sample, std::vector<uint32_t> units) {
+Domain domain_of(const MachineSample& sample, std::vector<uint32_t> sampling_units) {
   std::vector<statistics::SampledMachine> machines;
-  for (const uint32_t unit : units) {
+  for (const uint32_t unit : sampling_units) {
     machines.push_back(sample.machines()[unit]);
   }
-  return {std::move(units), statistics::Design(machines)};
+  return {std::move(sampling_units), statistics::Design(machines)};
 }
 
 // Each once.
-std::vector<uint32_t> ascending(std::vector<uint32_t> units) {
-  std::ranges::sort(units);
-  const auto repeated = std::ranges::unique(units);
-  units.erase(repeated.begin(), repeated.end());
-  return units;
+std::vector<uint32_t> ascending(std::vector<uint32_t> sampling_units) {
+  std::ranges::sort(sampling_units);
+  const auto repeated = std::ranges::unique(sampling_units);
+  sampling_units.erase(repeated.begin(), repeated.end());
+  return sampling_units;
 }
 
-void pick(const std::vector<double>& values, const std::vector<uint32_t>& units,
+void pick(const std::vector<double>& values, const std::vector<uint32_t>& sampling_units,
           std::vector<double>& picked) {
   picked.clear();
-  for (const uint32_t unit : units) {
+  for (const uint32_t unit : sampling_units) {
     picked.push_back(values[unit]);
   }
 }
@@ -36,20 +36,20 @@ void pick(const std::vector<double>& values, const std::vector<uint32_t>& units,
 }  // namespace
 
 Domain whole_domain(const MachineSample& sample) {
-  std::vector<uint32_t> units(sample.units());
-  std::iota(units.begin(), units.end(), 0);
-  return domain_of(sample, std::move(units));
+  std::vector<uint32_t> sampling_units(sample.sampling_units());
+  std::iota(sampling_units.begin(), sampling_units.end(), 0);
+  return domain_of(sample, std::move(sampling_units));
 }
 
 Domain domain_of_origins(const MachineSample& sample, const std::vector<bool>& origins) {
-  std::vector<uint32_t> units;
+  std::vector<uint32_t> sampling_units;
   for (size_t origin = 0; origin < origins.size(); ++origin) {
     if (const uint32_t unit = sample.unit_of_origin()[origin];
         origins[origin] && unit != MachineSample::kNone) {
-      units.push_back(unit);
+      sampling_units.push_back(unit);
     }
   }
-  return domain_of(sample, ascending(std::move(units)));
+  return domain_of(sample, ascending(std::move(sampling_units)));
 }
 
 std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<uint32_t>& origin_group) {
@@ -58,47 +58,47 @@ std::vector<Domain> domains_of(const MachineSample& sample, const std::vector<ui
     domains.push_back(whole_domain(sample));
     return domains;
   }
-  std::vector<std::vector<uint32_t>> units(std::ranges::max(origin_group) + 1);
+  std::vector<std::vector<uint32_t>> sampling_units(std::ranges::max(origin_group) + 1);
   for (size_t origin = 0; origin < origin_group.size(); ++origin) {
     if (const uint32_t unit = sample.unit_of_origin()[origin]; unit != MachineSample::kNone) {
-      units[origin_group[origin]].push_back(unit);
+      sampling_units[origin_group[origin]].push_back(unit);
     }
   }
-  for (std::vector<uint32_t>& of_group : units) {
+  for (std::vector<uint32_t>& of_group : sampling_units) {
     domains.push_back(domain_of(sample, ascending(std::move(of_group))));
   }
   return domains;
 }
 
-void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::* part, const Domain& domain,
-          UnitColumn& column) {
-  column.values.assign(domain.units.size(), 0);
-  column.squares.assign(domain.units.size(), 0);
+void fill(const PerMachineRows& rows, size_t row, size_t event, double RowValues::* part,
+          const Domain& domain, UnitColumn& column) {
+  column.values.assign(domain.sampling_units.size(), 0);
+  column.squares.assign(domain.sampling_units.size(), 0);
   // Both ascend.
-  auto place = domain.units.begin();
+  auto place = domain.sampling_units.begin();
   for (const UnitValues& unit : rows.of(row, event)) {
-    place = std::lower_bound(place, domain.units.end(), unit.unit);
-    if (place == domain.units.end()) {
+    place = std::lower_bound(place, domain.sampling_units.end(), unit.unit);
+    if (place == domain.sampling_units.end()) {
       return;
     }
     if (*place == unit.unit) {
-      const auto i = static_cast<size_t>(place - domain.units.begin());
+      const auto i = static_cast<size_t>(place - domain.sampling_units.begin());
       column.values[i] = unit.value.*part;
       column.squares[i] = unit.squares.*part;
     }
   }
 }
 
-void fill_whole(const SampledRows& rows, size_t event, const Domain& domain, UnitColumn& column) {
-  pick(rows.whole[event], domain.units, column.values);
-  pick(rows.whole_squares[event], domain.units, column.squares);
+void fill_whole(const PerMachineRows& rows, size_t event, const Domain& domain, UnitColumn& column) {
+  pick(rows.whole[event], domain.sampling_units, column.values);
+  pick(rows.whole_squares[event], domain.sampling_units, column.squares);
 }
 
 statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& denominator) {
   return {numerator.values, denominator.values, numerator.squares, denominator.squares};
 }
 
-std::vector<statistics::Estimate> estimate_shares(const SampledRows& rows,
+std::vector<statistics::Estimate> estimate_shares(const PerMachineRows& rows,
                                                   std::span<double RowValues::* const> parts,
                                                   const Domain& domain) {
   UnitColumn whole;
@@ -116,8 +116,8 @@ std::vector<statistics::Estimate> estimate_shares(const SampledRows& rows,
   return estimates;
 }
 
-statistics::Estimate estimate_ratio(const SampledRows& rows, size_t row, size_t numerator, size_t denominator,
-                                    const Domain& domain) {
+statistics::Estimate estimate_ratio(const PerMachineRows& rows, size_t row, size_t numerator,
+                                    size_t denominator, const Domain& domain) {
   UnitColumn over;
   UnitColumn under;
   fill(rows, row, numerator, &RowValues::self, domain, over);

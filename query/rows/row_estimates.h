@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/selection/machine_sample.h"
 #include "query/statistics/design.h"
 #include "query/statistics/estimate.h"
@@ -17,7 +17,7 @@ namespace plimsoll::query {
 
 // Some units of a sample, that an estimate is of: all, or those of a platform, a cluster, one machine.
 struct Domain {
-  std::vector<uint32_t> units;  // ascending
+  std::vector<uint32_t> sampling_units;  // ascending
   statistics::Design design;
 };
 
@@ -34,20 +34,20 @@ struct UnitColumn {
 };
 
 // Fills `column`, whose memory is kept. Costs a search for each unit that has some of the row.
-void fill(const SampledRows& rows, size_t row, size_t event, double RowValues::* part, const Domain& domain,
-          UnitColumn& column);
+void fill(const PerMachineRows& rows, size_t row, size_t event, double RowValues::* part,
+          const Domain& domain, UnitColumn& column);
 // The same of all that was selected.
-void fill_whole(const SampledRows& rows, size_t event, const Domain& domain, UnitColumn& column);
+void fill_whole(const PerMachineRows& rows, size_t event, const Domain& domain, UnitColumn& column);
 
 // The shares that rows' parts (self, total) have in all of the first event's value in the selection: row-major, by part. Costs some passes
 // over the domain's units for each, on two threads.
-std::vector<statistics::Estimate> estimate_shares(const SampledRows& rows,
+std::vector<statistics::Estimate> estimate_shares(const PerMachineRows& rows,
                                                   std::span<double RowValues::* const> parts,
                                                   const Domain& domain);
 
 // The row's self of one event over its self of another.
-statistics::Estimate estimate_ratio(const SampledRows& rows, size_t row, size_t numerator, size_t denominator,
-                                    const Domain& domain);
+statistics::Estimate estimate_ratio(const PerMachineRows& rows, size_t row, size_t numerator,
+                                    size_t denominator, const Domain& domain);
 
 // For statistics over machines; borrows the columns.
 statistics::RowSums row_sums_of(const UnitColumn& numerator, const UnitColumn& denominator);

@@ -4,18 +4,18 @@
 
 namespace plimsoll::query {
 
-UnitCells::UnitCells(store::AggregateRequest request, const OriginUnits& units)
+UnitCells::UnitCells(store::AggregateRequest request, const OriginUnits& sampling_units)
     : request_(std::move(request)) {
   std::vector<uint32_t>& group = request_.origin_group;
   const auto part_of = [&](uint32_t origin) {
-    return Part{units.of_origin[origin], store::group_number(group, origin)};
+    return Part{sampling_units.of_origin[origin], store::group_number(group, origin)};
   };
-  for (uint32_t origin = 0; origin < units.of_origin.size(); ++origin) {
+  for (uint32_t origin = 0; origin < sampling_units.of_origin.size(); ++origin) {
     parts_.push_back(part_of(origin));
   }
   std::ranges::sort(parts_);
   parts_.erase(std::ranges::unique(parts_).begin(), parts_.end());
-  std::vector<uint32_t> split(units.of_origin.size());
+  std::vector<uint32_t> split(sampling_units.of_origin.size());
   for (uint32_t origin = 0; origin < split.size(); ++origin) {
     split[origin] = static_cast<uint32_t>(std::ranges::lower_bound(parts_, part_of(origin)) - parts_.begin());
   }

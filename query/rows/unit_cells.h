@@ -20,7 +20,7 @@ class UnitCells {
  public:
   // Of a request whose measures are kValue and, where squares are wanted, kSquares. Its groups of origins, where it has any, are kept
   // apart by unit. Borrows the units.
-  UnitCells(store::AggregateRequest request, const OriginUnits& units);
+  UnitCells(store::AggregateRequest request, const OriginUnits& sampling_units);
 
   // One pass over the stored rows.
   Status sum(const store::RowSource& rows);

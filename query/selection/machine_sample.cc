@@ -20,10 +20,10 @@ std::vector<bool> origins_with_events(const store::Dictionaries& dictionaries,
 MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& filter) {
   const OriginIndex& index = snapshot.origins;
   const std::vector<bool> selected = origins_with_events(snapshot.dictionaries, filter);
-  std::vector<uint32_t>& unit_of_origin = units_of_origins_.of_origin;
+  std::vector<uint32_t>& unit_of_origin = sampling_units_of_origins_.of_origin;
   unit_of_origin.assign(selected.size(), kNone);
   part_of_machine_.assign(index.machines, kNone);
-  std::vector<uint32_t> place_of_unit(index.units.size(), kNone);
+  std::vector<uint32_t> place_of_unit(index.sampling_units.size(), kNone);
   for (uint32_t id = 1; id < selected.size(); ++id) {
     if (!selected[id]) {
       continue;
@@ -34,7 +34,7 @@ MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& f
         origin.draw.empty()
             ? std::nullopt
             : std::optional(origin.inclusion_probability / snapshot.response_of(id).weight_factor());
-    const OriginIndex::Unit& unit = index.units[index.unit_of_origin[id]];
+    const OriginIndex::Unit& unit = index.sampling_units[index.unit_of_origin[id]];
     uint32_t& place = place_of_unit[index.unit_of_origin[id]];
     if (place == kNone) {
       place = static_cast<uint32_t>(machines_.size());
@@ -47,11 +47,11 @@ MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& f
     }
     unit_of_origin[id] = place;
   }
-  units_of_origins_.count = machines_.size();
+  sampling_units_of_origins_.count = machines_.size();
 }
 
 OriginUnits MachineSample::machines_of_origins() const {
-  OriginUnits machines{units_of_origins_.of_origin, part_of_machine_.size()};
+  OriginUnits machines{sampling_units_of_origins_.of_origin, part_of_machine_.size()};
   for (uint32_t& unit : machines.of_origin) {
     unit = unit == kNone ? kNone : machine_of_unit_[unit];
   }

@@ -28,10 +28,10 @@ class MachineSample {
   MachineSample(const Snapshot& snapshot, const store::RowFilter& filter);
 
   static constexpr uint32_t kNone = OriginUnits::kNone;
-  size_t units() const { return units_of_origins_.count; }
+  size_t sampling_units() const { return sampling_units_of_origins_.count; }
   // kNone: of an origin that is not selected.
-  const OriginUnits& units_of_origins() const { return units_of_origins_; }
-  const std::vector<uint32_t>& unit_of_origin() const { return units_of_origins_.of_origin; }
+  const OriginUnits& sampling_units_of_origins() const { return sampling_units_of_origins_; }
+  const std::vector<uint32_t>& unit_of_origin() const { return sampling_units_of_origins_.of_origin; }
   // Each machine as one unit, whatever draws it was in: numbers of an OriginIndex.
   OriginUnits machines_of_origins() const;
   // By unit. Strata are in such an order that the same part of the fleet in successive draws stands side by side.
@@ -40,7 +40,7 @@ class MachineSample {
   const std::vector<uint32_t>& part_of_machine() const { return part_of_machine_; }
 
  private:
-  OriginUnits units_of_origins_;
+  OriginUnits sampling_units_of_origins_;
   std::vector<statistics::SampledMachine> machines_;
   std::vector<uint32_t> machine_of_unit_;
   std::vector<uint32_t> part_of_machine_;

@@ -135,7 +135,7 @@ class SnapshotCounts {
 class ObservedTimes {
  public:
   explicit ObservedTimes(const Snapshot& snapshot)
-      : snapshot_(snapshot), times_ns_(snapshot.origins.units.size()) {
+      : snapshot_(snapshot), times_ns_(snapshot.origins.sampling_units.size()) {
     for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
       if (entry.ran && !origin_of(entry).draw.empty()) {
         time_of(entry) += length_ns(entry);

@@ -61,8 +61,8 @@ OriginIndex::OriginIndex(const store::Dictionaries& dictionaries) {
     }
     start_of_draw_ns[draw] = std::min(start_of_draw_ns[draw], origin.from_ns);
     const uint32_t unit = unit_numbers.of(pair_of(machine, draw));
-    if (unit == units.size()) {
-      units.push_back({.machine = machine, .part = parts.of(origin.stratum)});
+    if (unit == sampling_units.size()) {
+      sampling_units.push_back({.machine = machine, .part = parts.of(origin.stratum)});
       draw_of_unit.push_back({draw, origin.draw, origin.stratum});
     }
     unit_of_origin.push_back(unit);
@@ -80,8 +80,8 @@ OriginIndex::OriginIndex(const store::Dictionaries& dictionaries) {
   for (auto& [key, stratum] : strata) {
     stratum = number++;
   }
-  for (size_t unit = 0; unit < units.size(); ++unit) {
-    units[unit].stratum = *stratum_of_unit[unit];
+  for (size_t unit = 0; unit < sampling_units.size(); ++unit) {
+    sampling_units[unit].stratum = *stratum_of_unit[unit];
   }
 }
 

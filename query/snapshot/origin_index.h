@@ -23,15 +23,15 @@ struct OriginIndex {
     uint32_t part = 0;
   };
 
-  std::vector<Unit> units;
+  std::vector<Unit> sampling_units;
   std::vector<uint32_t> unit_of_origin;
   // A series of snapshots on a machine; dense from 0.
   std::vector<uint32_t> series_of_origin;
   size_t machines = 0;
   size_t series = 0;
 
-  uint32_t machine_of(uint32_t origin) const { return units[unit_of_origin[origin]].machine; }
-  uint32_t stratum_of(uint32_t origin) const { return units[unit_of_origin[origin]].stratum; }
+  uint32_t machine_of(uint32_t origin) const { return sampling_units[unit_of_origin[origin]].machine; }
+  uint32_t stratum_of(uint32_t origin) const { return sampling_units[unit_of_origin[origin]].stratum; }
 };
 
 }  // namespace plimsoll::query

@@ -17,7 +17,7 @@ std::vector<statistics::StratumResponse> responses(const OriginIndex& origins,
                                                    std::span<const store::DrawnWeight> drawn) {
   std::vector<statistics::StratumResponse> answers;
   std::map<Stratum, uint32_t> numbers;
-  std::vector<bool> is_counted(origins.units.size());
+  std::vector<bool> is_counted(origins.sampling_units.size());
   for (uint32_t id = 1; id < dictionaries.origins.size(); ++id) {
     const uint32_t unit = origins.unit_of_origin[id];
     if (is_counted[unit]) {
@@ -25,7 +25,7 @@ std::vector<statistics::StratumResponse> responses(const OriginIndex& origins,
     }
     is_counted[unit] = true;
     const store::OriginEntry& origin = dictionaries.origins[id];
-    const uint32_t stratum = origins.units[unit].stratum;
+    const uint32_t stratum = origins.sampling_units[unit].stratum;
     numbers[{origin.draw, origin.stratum}] = stratum;
     answers.resize(std::max<size_t>(answers.size(), stratum + 1));
     answers[stratum].answered += 1;

@@ -16,9 +16,9 @@
 #include <tuple>
 
 #include "query/rows/grouping.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/joint_coverage.h"
@@ -40,7 +40,7 @@ constexpr std::array<const char*, 2> kNames{"base", "new"};
 // One of the two selections.
 struct ComparedSide {
   ResolvedSelection resolved;
-  SampledRows sampled;                   // by unit of the joint sample
+  PerMachineRows sampled;                // by unit of the joint sample
   std::unique_ptr<const Domain> domain;  // its own machines among those
 };
 
@@ -155,7 +155,7 @@ class CompareQuery {
     }
     const RowSplitter splitter(keys, events_.groups(), grouping_, snapshot_);
     for (const size_t half : {kBase, kOther}) {
-      auto sampled = splitter.split(halves_[half].resolved.request, sample.units_of_origins());
+      auto sampled = splitter.split(halves_[half].resolved.request, sample.sampling_units_of_origins());
       if (!sampled) {
         return with_hint(propagate(sampled), "look at less at once: fewer jobs (where), or a shorter time");
       }
@@ -167,7 +167,8 @@ class CompareQuery {
   }
 
   statistics::RelativeChange no_change() const {
-    return {all_->design, halves_[kBase].domain->units.size(), halves_[kOther].domain->units.size()};
+    return {all_->design, halves_[kBase].domain->sampling_units.size(),
+            halves_[kOther].domain->sampling_units.size()};
   }
 
   void compare_jobs() {
@@ -243,11 +244,11 @@ class CompareQuery {
     add_estimate_columns(change, change.name + "_margin_kind", table.columns);
     table.columns.insert(table.columns.end(), {{"change_p", "p"},
                                                {"verdict", ""},
-                                               {"more_machines", "count"},
+                                               {"machines_needed", "count"},
                                                {"base_machines", "count"},
                                                {"new_machines", "count"}});
-    add_row(title(is_by_quota_ ? "[by quota]" : "[by use]"), mean_, weights(true), 1, table);
-    add_row(title("[as mixed]"), mixed_, std::nullopt, 1, table);
+    add_row(title(is_by_quota_ ? "[by quota]" : "[fixed mix]"), mean_, weights(true), 1, table);
+    add_row(title("[actual mix]"), mixed_, std::nullopt, 1, table);
     for (size_t job = 0; job < std::min(request_.limit, jobs_.size()); ++job) {
       std::vector<Value> texts;
       grouping_.add_texts(jobs_[job].key, texts);
@@ -278,7 +279,7 @@ class CompareQuery {
             : std::nullopt;
     values.push_back(value_or_absent(p_value));
     values.emplace_back(p_value ? verdict(*p_value, compared) : why_left_out(compared));
-    values.push_back(count_or_absent(more_machines(compared)));
+    values.push_back(count_or_absent(machines_needed(compared)));
     for (const size_t machines : compared.contributors) {
       values.emplace_back(static_cast<int64_t>(machines));
     }
@@ -306,7 +307,7 @@ class CompareQuery {
                : fmt::format("left out: {}", statistics::margin_kind_name(compared.change.margin_kind));
   }
 
-  std::optional<size_t> more_machines(const Compared& compared) const {
+  std::optional<size_t> machines_needed(const Compared& compared) const {
     const size_t machines = compared.contributors[kBase] + compared.contributors[kOther];
     if (compared.change.margin_kind == statistics::MarginKind::kTooFewMachines) {
       size_t missing = 0;
@@ -372,9 +373,9 @@ class CompareQuery {
     table.notes.emplace_back(
         is_by_quota_ ? "weights are CPU quotas, by the newest census of each machine"
                      : "weights are what each has of the denominator on the base side: no quota is known");
-    table.notes.push_back(
-        fmt::format("more_machines: for margins of {:.2f} %; [as mixed] moves with the mix of jobs as well",
-                    100 * request_.margin));
+    table.notes.push_back(fmt::format(
+        "machines_needed: for margins of {:.2f} %; [actual mix] moves with the mix of jobs as well",
+        100 * request_.margin));
   }
 
   const CompareRequest& request_;

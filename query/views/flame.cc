@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "query/rows/merged_tree.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 
@@ -84,7 +84,7 @@ class FlameQuery {
   Status estimate(const MergedTree& tree, const std::vector<MergedTree::Node>& nodes,
                   const store::AggregateRequest& request) {
     const MachineSample sample(snapshot_, request.filter);
-    const size_t affordable = kMostFlameSums / std::max<size_t>(1, sample.units());
+    const size_t affordable = kMostFlameSums / std::max<size_t>(1, sample.sampling_units());
     const size_t count =
         std::min(nodes.size(), 1 + std::clamp(affordable, kFewestFlameMargins, kMostFlameMargins));
     if (count < nodes.size()) {
@@ -94,8 +94,8 @@ class FlameQuery {
     for (size_t node = 0; node < count; ++node) {
       parents.push_back(nodes[node].parent);
     }
-    const auto sampled =
-        split_tree(parents, tree.deepest_nodes(count), request, sample.units_of_origins(), snapshot_);
+    const auto sampled = split_tree(parents, tree.deepest_nodes(count), request,
+                                    sample.sampling_units_of_origins(), snapshot_);
     if (!sampled) {
       return with_hint(propagate(sampled), "ask for none of the margins (margins=no)");
     }

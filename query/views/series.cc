@@ -8,9 +8,9 @@
 
 #include "base/time.h"
 #include "query/rows/grouping.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/statistics/linearization.h"
@@ -146,7 +146,7 @@ class SeriesQuery {
       selected[origin] = true;
     }
     const MachineSample sample(snapshot_, resolved_.request.filter);
-    const auto sampled = splitter.split(resolved_.request, sample.units_of_origins());
+    const auto sampled = splitter.split(resolved_.request, sample.sampling_units_of_origins());
     if (!sampled) {
       return with_hint(propagate(sampled), "ask for fewer rows (limit)");
     }
@@ -154,12 +154,12 @@ class SeriesQuery {
     UnitColumn whole;
     fill_whole(*sampled, 0, all, whole);
     if (request_.measure == Measure::kRate) {
-      whole.values = sample.units_of_origins().sums(exposures_);
+      whole.values = sample.sampling_units_of_origins().sums(exposures_);
     }
     for (size_t row = 0; row < rows_.size(); ++row) {
       auto& values = table_.rows.emplace_back();
       values.emplace_back(format_time(start_ns));
-      values.emplace_back(static_cast<int64_t>(sample.units()));
+      values.emplace_back(static_cast<int64_t>(sample.sampling_units()));
       grouping_.add_texts(rows_.keys[row], values);
       for (const RowPart& part : kRowParts) {
         UnitColumn column;

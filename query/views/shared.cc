@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "query/rows/grouping.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/squares.h"
@@ -171,7 +171,8 @@ class SharedQuery {
     const MachineSample sample(snapshot_, resolved_.request.filter);
     store::AggregateRequest request = resolved_.request;
     code_.add_groups(request);
-    const auto sampled = RowSplitter(keys_, 1, code_, snapshot_).split(request, sample.units_of_origins());
+    const auto sampled =
+        RowSplitter(keys_, 1, code_, snapshot_).split(request, sample.sampling_units_of_origins());
     if (!sampled) {
       return with_hint(propagate(sampled),
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");

@@ -9,9 +9,9 @@
 #include "base/time.h"
 #include "query/rows/grouping.h"
 #include "query/rows/machine_windows.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/statistics/jackknife.h"
@@ -152,7 +152,7 @@ class StabilityQuery {
     const std::span<const RowKey> shown =
         std::span(rows_.keys).first(std::min(request_.top, rows_.keys.size()));
     const auto rows = RowSplitter(shown, 1, grouping_, snapshot_, {.totals = false})
-                          .split(resolved_.request, sample.units_of_origins());
+                          .split(resolved_.request, sample.sampling_units_of_origins());
     if (!rows) {
       return too_large(rows);
     }
@@ -222,12 +222,12 @@ class StabilityQuery {
   }
 
   static void add_columns(Table& table) {
-    table.columns = {{"comparison", ""},          {"verdict", ""},
-                     {"distance", "distance"},    {"distance_by_chance", "distance"},
-                     {"distance_p", "p"},         {"noise", "distance"},
-                     {"more_machines", "count"},  {"times_as_long", "times"},
-                     {"entropy_change", "bits"},  {"entropy_change_by_chance", "bits"},
-                     {"entropy_change_p", "p"},   {"first_machines", "count"},
+    table.columns = {{"comparison", ""},           {"verdict", ""},
+                     {"distance", "distance"},     {"distance_by_chance", "distance"},
+                     {"distance_p", "p"},          {"noise", "distance"},
+                     {"machines_needed", "count"}, {"times_longer", "times"},
+                     {"entropy_change", "bits"},   {"entropy_change_by_chance", "bits"},
+                     {"entropy_change_p", "p"},    {"first_machines", "count"},
                      {"second_machines", "count"}};
     const TableColumn entropy{"entropy", "bits"};
     table.columns.push_back(entropy);
@@ -263,8 +263,8 @@ class StabilityQuery {
     row.push_back(where(can_tell, comparison.distance.expected));
     row.push_back(where(can_tell, comparison.distance.p_value));
     row.push_back(where(can_tell, verdict.noise));
-    row.push_back(count_or_absent(verdict.more_machines));
-    row.push_back(value_or_absent(verdict.times_as_long));
+    row.push_back(count_or_absent(verdict.machines_needed));
+    row.push_back(value_or_absent(verdict.times_longer));
     row.emplace_back(comparison.entropy_change.observed);
     row.push_back(where(can_tell, comparison.entropy_change.expected));
     row.push_back(where(can_tell, comparison.entropy_change.p_value));

@@ -36,7 +36,7 @@ Result<StabilityRequest> parse_stability(const Parameters& parameters, int64_t n
 // and of the whole selection, the same in each row:
 //   entropy, entropy_margin, entropy_margin_kind: in bits, its bias taken off
 //   noise: the distance that two draws of as many machines are expected to have by chance
-//   more_machines, times_as_long: where it is noisy, how many more machines would bring that down to the tolerance, or, of the same
+//   machines_needed, times_longer: where it is noisy, how many more machines would bring that down to the tolerance, or, of the same
 //     machines, how many times as long; absent where that alone does not help
 //
 // Profiles are of self, of the kLargestRows largest rows and of all others as one. A machine that was drawn several times is one of a

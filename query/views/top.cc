@@ -5,9 +5,9 @@
 #include <span>
 
 #include "query/rows/grouping.h"
+#include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/rows/row_sums.h"
-#include "query/rows/sampled_rows.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/snapshot/event_pair.h"
@@ -88,8 +88,8 @@ class TopQuery {
 
   Status sample() {
     const MachineSample sample(snapshot_, resolved_.request.filter);
-    const auto sampled =
-        RowSplitter(rows_.keys, 1, grouping_, snapshot_).split(resolved_.request, sample.units_of_origins());
+    const auto sampled = RowSplitter(rows_.keys, 1, grouping_, snapshot_)
+                             .split(resolved_.request, sample.sampling_units_of_origins());
     if (!sampled) {
       return with_hint(propagate(sampled),
                        "ask for fewer rows (limit), or for none of their margins (margins=no)");

@@ -52,9 +52,9 @@ Verdict judge(const Comparison& comparison, const SamplingNoise& noise, const To
   verdict.stability = verdict.noise <= tolerance.distance ? Stability::kStable : Stability::kNoisy;
   if (verdict.stability == Stability::kNoisy) {
     if (const auto needed = noise.machines_for(tolerance.distance)) {
-      verdict.more_machines = std::max(*needed, machines + 1) - machines;
+      verdict.machines_needed = std::max(*needed, machines + 1) - machines;
     }
-    verdict.times_as_long = noise.time_for(tolerance.distance);
+    verdict.times_longer = noise.time_for(tolerance.distance);
   }
   return verdict;
 }

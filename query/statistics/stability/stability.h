@@ -33,8 +33,8 @@ struct Verdict {
   Stability stability = Stability::kTooFewMachines;
   double noise = 0;  // the distance that two draws like this one are expected to have by chance
   // Where it is noisy: how many more machines, or, with these, how many times as long. Nothing: that alone is not enough.
-  std::optional<size_t> more_machines = {};
-  std::optional<double> times_as_long = {};
+  std::optional<size_t> machines_needed = {};
+  std::optional<double> times_longer = {};
 };
 
 // `comparison` is of two equal windows, or of two random halves of one; `noise` of the profile that is judged.

@@ -221,13 +221,13 @@ Result<Table> baseline_table(std::string_view performance_csv, std::string_view 
                    {"instances", ""},
                    {"top_coverage", "share"},
                    {"top_stddev", "share"},
-                   {"top_stddev_change", "share"},
+                   {"stddev_vs_all_jobs", "share"},
                    {"skewness", ""},
-                   {"tail", "share"}};
+                   {"share_beyond_1_96_sd", "share"}};
   const bool has_other = !request.other.empty();
   if (has_other) {
     table.columns.insert(table.columns.end(),
-                         {{"ratio", ""}, {"top_metric", ""}, {"top_metric_change", "share"}});
+                         {{"ratio", ""}, {"top_metric", ""}, {"metric_vs_all_jobs", "share"}});
   }
   add_notes(*fleet, means, table);
   add_rows(*fleet, has_other, means, table);

@@ -59,17 +59,17 @@ Result<EffectPlan> plan_of(std::span<const ComparedJob> jobs, const EffectGoal& 
 // What became of the trials of a model.
 struct Tally {
   int64_t trials = 0;
-  int64_t contains_new = 0;
-  int64_t excludes_current = 0;
-  double margin = 0;  // sums
+  int64_t covered = 0;   // intervals that contain the true value
+  int64_t detected = 0;  // intervals that exclude the current platform's 1
+  double margin = 0;     // sums
   double cost = 0;
 
   void add(const MetricEstimate& estimate, double truth, double cluster_cost) {
     // A cluster of all there are knows the truth but for rounding.
     constexpr double kRounding = 1e-12;
     ++trials;
-    contains_new += std::abs(estimate.value - truth) <= estimate.margin + kRounding * truth;
-    excludes_current += std::abs(estimate.value - 1) > estimate.margin + kRounding;
+    covered += std::abs(estimate.value - truth) <= estimate.margin + kRounding * truth;
+    detected += std::abs(estimate.value - 1) > estimate.margin + kRounding;
     margin += estimate.margin;
     cost += cluster_cost;
   }
@@ -78,8 +78,8 @@ struct Tally {
     const auto all = static_cast<double>(trials);
     return {std::move(model),
             trials,
-            static_cast<double>(contains_new) / all,
-            static_cast<double>(excludes_current) / all,
+            static_cast<double>(covered) / all,
+            static_cast<double>(detected) / all,
             margin / all,
             coverage,
             cost / all};
@@ -132,9 +132,9 @@ void add_excluded(const Comparison& comparison, Table& table) {
 
 Table empty_table() {
   Table table;
-  table.columns = {
-      {"model", ""},       {"trials", ""},        {"contains_new", "share"}, {"excludes_current", "share"},
-      {"margin", "share"}, {"coverage", "share"}, {"cost", "cost"}};
+  table.columns = {{"model", ""},      {"trials", ""},      {"interval_coverage", "share"},
+                   {"power", "share"}, {"margin", "share"}, {"coverage", "share"},
+                   {"cost", "cost"}};
   return table;
 }
 

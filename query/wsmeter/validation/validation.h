@@ -25,7 +25,7 @@ struct ValidationRequest {
   ClusterModel model = ClusterModel::kJob;
 };
 
-// A row for each model: model, trials, contains_new, excludes_current (shares of the trials), margin (the mean), coverage (of quota, by the jobs
+// A row for each model: model, trials, interval_coverage, power (shares of the trials), margin (the mean), coverage (of quota, by the jobs
 // compared), cost (the mean of a test cluster). Of each job, as many instances are drawn as a plan from the current platform's deviations says; of
 // machines, as many as bring the margin that the job clusters have on average. Notes say what was asked for and what is true. kInvalid for what makes no
 // sense, with the line of the table. 2,000 clusters of 3,000 instances take about a second.

@@ -85,8 +85,8 @@ TEST_F(CompareTest, AChangeOfMixIsNoChangeOfHardware) {
   add_on("new", 20, "slow", 8000, 0.55);
   add_on("new", 20, "fast", 2000, 2.2);
   EXPECT_EQ(lines(ask({})),
-            "[by use]: weight 1; - -> -: 0.1; higher\n"
-            "[as mixed]: weight -; 1.7 -> 0.88: -0.4824; lower\n"
+            "[fixed mix]: weight 1; - -> -: 0.1; higher\n"
+            "[actual mix]: weight -; 1.7 -> 0.88: -0.4824; lower\n"
             "fast: weight 0.8; 2 -> 2.2: 0.1; higher\n"
             "slow: weight 0.2; 0.5 -> 0.55: 0.1; higher\n");
 }
@@ -102,7 +102,7 @@ TEST_F(CompareTest, JobsWeighTheirQuotas) {
   const auto table = ask({});
   EXPECT_EQ(lines(table),
             "[by quota]: weight 1; - -> -: -0.025; lower\n"  // (2 x 0.2 - 6 x 0.1) / 8
-            "[as mixed]: weight -; 1.2 -> 1.32: 0.1; higher\n"
+            "[actual mix]: weight -; 1.2 -> 1.32: 0.1; higher\n"
             "mail: weight 0.75; 2 -> 1.8: -0.1; lower\n"
             "search: weight 0.25; 1 -> 1.2: 0.2; higher\n");
   EXPECT_THAT(table->notes, Contains("2 of 2 jobs are compared, with 100.0 % of the weight"));
@@ -123,7 +123,7 @@ TEST_F(CompareTest, JobsThatCannotBeComparedAreLeftOutAndSaidWhy) {
   const auto table = ask({});
   EXPECT_EQ(lines(table),
             "[by quota]: weight 0.5; - -> -: 0; cannot tell\n"
-            "[as mixed]: weight -; 1 -> 1.437: 0.4366; higher\n"
+            "[actual mix]: weight -; 1 -> 1.437: 0.4366; higher\n"
             "both: weight 0.5; 1 -> 1: 0; cannot tell\n"
             "left: weight 0.2; 1 -> -: -; left out: no samples on the new side\n"
             "rare: weight 0.2; 1 -> 2.985: 1.985; left out: too few machines\n"
@@ -131,7 +131,7 @@ TEST_F(CompareTest, JobsThatCannotBeComparedAreLeftOutAndSaidWhy) {
             "free: weight 0; 1 -> 2: 1; left out: no quota\n");
   EXPECT_THAT(table->notes, Contains("1 of 5 jobs are compared, with 50.0 % of the weight"));
   // Twelve on either side make a margin.
-  EXPECT_EQ(std::get<int64_t>(table->rows[4][column_of(*table, "more_machines")]), 8);
+  EXPECT_EQ(std::get<int64_t>(table->rows[4][column_of(*table, "machines_needed")]), 8);
 }
 
 TEST_F(CompareTest, SaysHowManyMoreMachinesTheWantedMarginTakes) {
@@ -139,7 +139,7 @@ TEST_F(CompareTest, SaysHowManyMoreMachinesTheWantedMarginTakes) {
   add_on("new", 40, "job", 1000, 1.0);
   const auto wide = ask({{"margin", "10%"}});
   ASSERT_TRUE(wide) << wide.error().text();
-  const size_t more = column_of(*wide, "more_machines");
+  const size_t more = column_of(*wide, "machines_needed");
   const double margin = std::get<double>(wide->rows[2][column_of(*wide, "ratio_change_margin")]);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(wide->rows[2][more])) << margin << " is narrow enough";
   // A margin goes with the root of the machines.

@@ -38,11 +38,11 @@ TEST(Baseline, ByHand) {
   // sqrt(0.75^2 x 0.02 + 0.25^2 x 0.125)
   EXPECT_NEAR(number(*table, 1, "top_stddev"), std::sqrt(0.01125 + 0.0078125), 1e-12);
   EXPECT_NEAR(number(*table, 0, "top_stddev"), std::sqrt(0.02), 1e-12);
-  EXPECT_DOUBLE_EQ(number(*table, 1, "top_stddev_change"), 0);
+  EXPECT_DOUBLE_EQ(number(*table, 1, "stddev_vs_all_jobs"), 0);
   // 0.75 x 1.2 + 0.25 x 2 = 1.4
   EXPECT_NEAR(number(*table, 0, "top_metric"), 1.2, 1e-12);
   EXPECT_NEAR(number(*table, 1, "top_metric"), 1.4, 1e-12);
-  EXPECT_NEAR(number(*table, 0, "top_metric_change"), 1.2 / 1.4 - 1, 1e-12);
+  EXPECT_NEAR(number(*table, 0, "metric_vs_all_jobs"), 1.2 / 1.4 - 1, 1e-12);
   EXPECT_THAT(table->notes, Contains("2 jobs, 40 % of the quota; 2 of them have 100 % of theirs"));
   EXPECT_THAT(table->notes, Contains("left out: c: no current observations"));
   EXPECT_THAT(table->notes, Contains(HasSubstr("no column machine or rack")));
@@ -53,7 +53,7 @@ TEST(Baseline, OfASingleInstanceHasNoDeviation) {
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_TRUE(std::holds_alternative<std::monostate>(table->rows[0][column_of(*table, "stddev")]));
   EXPECT_EQ(number(*table, 0, "top_stddev"), 0);
-  EXPECT_EQ(number(*table, 0, "top_stddev_change"), 0);
+  EXPECT_EQ(number(*table, 0, "stddev_vs_all_jobs"), 0);
 }
 
 TEST(Baseline, ThatMakesNoSenseSaysWhy) {

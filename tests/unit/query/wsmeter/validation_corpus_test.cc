@@ -26,8 +26,8 @@ class ValidationCorpus : public ::testing::Test {
   }
 
   struct Row {
-    double contains_new;
-    double excludes_current;
+    double interval_coverage;
+    double power;
     double margin;
     double cost;
   };
@@ -41,7 +41,7 @@ class ValidationCorpus : public ::testing::Test {
       return std::get<double>(table->rows.at(place)[column_of(*table, name)]);
     };
     EXPECT_DOUBLE_EQ(number("coverage"), 1);
-    return {number("contains_new"), number("excludes_current"), number("margin"), number("cost")};
+    return {number("interval_coverage"), number("power"), number("margin"), number("cost")};
   }
 
   static ValidationRequest new_generation(double margin) {
@@ -66,19 +66,19 @@ class ValidationCorpus : public ::testing::Test {
 TEST_F(ValidationCorpus, IntervalsHoldTheTruth) {
   for (const double margin : {0.01, 0.02, 0.03, 0.05}) {
     const Row result = row(new_generation(margin));
-    EXPECT_GE(result.contains_new, 0.94) << margin;
-    EXPECT_LE(result.contains_new, 0.975) << margin;
-    EXPECT_EQ(result.excludes_current, 1) << margin;
+    EXPECT_GE(result.interval_coverage, 0.94) << margin;
+    EXPECT_LE(result.interval_coverage, 0.975) << margin;
+    EXPECT_EQ(result.power, 1) << margin;
   }
 }
 
 TEST_F(ValidationCorpus, AnEffectOfOnePercentIsFound) {
-  EXPECT_GE(row(same_generation(1.05, 0.2)).excludes_current, 0.94);
-  EXPECT_GE(row(same_generation(1.01, 1)).excludes_current, 0.94);
+  EXPECT_GE(row(same_generation(1.05, 0.2)).power, 0.94);
+  EXPECT_GE(row(same_generation(1.01, 1)).power, 0.94);
 }
 
 TEST_F(ValidationCorpus, WhatIsNotThereIsSeldomFound) {
-  EXPECT_LE(row(same_generation(1, 1)).excludes_current, 0.055);
+  EXPECT_LE(row(same_generation(1, 1)).power, 0.055);
 }
 
 TEST_F(ValidationCorpus, WholeMachinesCostMoreForTheSameMargin) {
@@ -88,7 +88,7 @@ TEST_F(ValidationCorpus, WholeMachinesCostMoreForTheSameMargin) {
   const Row machines = row(request, 1);
   EXPECT_NEAR(machines.margin / jobs.margin, 1, 0.1);
   EXPECT_GT(machines.cost, jobs.cost);
-  EXPECT_GE(machines.contains_new, 0.93);
+  EXPECT_GE(machines.interval_coverage, 0.93);
 }
 
 }  // namespace

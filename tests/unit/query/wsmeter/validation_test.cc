@@ -40,7 +40,7 @@ TEST(Validation, HasARowForEachModel) {
   const auto table = validation_table(performance(), kJobs, both);
   ASSERT_TRUE(table) << table.error().text();
   const std::string csv = to_csv(*table);
-  EXPECT_THAT(csv, HasSubstr("model,trials,contains_new,excludes_current,margin,coverage,cost"));
+  EXPECT_THAT(csv, HasSubstr("model,trials,interval_coverage,power,margin,coverage,cost"));
   ASSERT_EQ(table->rows.size(), 2);
   EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "job");
   EXPECT_EQ(std::get<std::string>(table->rows[1][0]), "machine");

@@ -143,8 +143,8 @@ TEST_F(Judging, EnoughMachinesAreStable) {
   const Verdict verdict = judge_two_windows(500, 1, {.distance = 0.1});
   EXPECT_EQ(verdict.stability, Stability::kStable);
   EXPECT_LT(verdict.noise, 0.1);
-  EXPECT_FALSE(verdict.more_machines);
-  EXPECT_FALSE(verdict.times_as_long);
+  EXPECT_FALSE(verdict.machines_needed);
+  EXPECT_FALSE(verdict.times_longer);
 }
 
 TEST_F(Judging, ANoisyProfileIsToldWhatItTakes) {
@@ -152,8 +152,8 @@ TEST_F(Judging, ANoisyProfileIsToldWhatItTakes) {
   const Verdict verdict = judge_two_windows(200, 1, tolerance);
   EXPECT_EQ(verdict.stability, Stability::kNoisy);
   EXPECT_GT(verdict.noise, 0.05);
-  ASSERT_TRUE(verdict.more_machines);
-  EXPECT_FALSE(verdict.times_as_long);  // machines differ by more than that
+  ASSERT_TRUE(verdict.machines_needed);
+  EXPECT_FALSE(verdict.times_longer);  // machines differ by more than that
 }
 
 // These machines, and as many more as they ask for.
@@ -186,7 +186,7 @@ TEST_F(Judging, WithTheMachinesThatItAskedForItIsStableInNineOfTenTrials) {
 TEST_F(Judging, AProfileThatMovedIsNotMendedByMachines) {
   const Verdict verdict = judge_two_windows(300, 2, {.distance = 0.1});
   EXPECT_EQ(verdict.stability, Stability::kMoved);
-  EXPECT_FALSE(verdict.more_machines);
+  EXPECT_FALSE(verdict.machines_needed);
 }
 
 TEST_F(Judging, SmallChangesAreTolerated) {

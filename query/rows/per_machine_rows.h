@@ -27,7 +27,7 @@ struct UnitValues {
   RowValues squares = {};  // of what each sample behind it stands for
 };
 
-struct SampledRows {
+struct PerMachineRows {
   size_t events = 1;
   std::vector<std::vector<UnitValues>>
       rows;  // row-major, by event; units ascend, and those without samples are left out
@@ -67,10 +67,11 @@ class RowSplitter {
 
   // Of a request whose groups `grouping` has set, and whose measures are kValue and kSamples. One pass over the stored rows, and one
   // over their groups alone, at once; takes 48 bytes for each row, event and unit that has some of it. kTooLarge past the request's max_sums.
-  Result<SampledRows> split(const store::AggregateRequest& request, const OriginUnits& units) const;
+  Result<PerMachineRows> split(const store::AggregateRequest& request,
+                               const OriginUnits& sampling_units) const;
   // Likewise of a request for one event; takes 8 bytes for each row and unit, or 16 with totals. kTooLarge where those are more than
   // max_sums.
-  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& units) const;
+  Result<UnitTable> tabulate(const store::AggregateRequest& request, const OriginUnits& sampling_units) const;
 
  private:
   store::AggregateRequest measured(store::AggregateRequest request) const;
@@ -84,8 +85,8 @@ class RowSplitter {
 
 // Likewise of the nodes of a merged tree: each node's total, by its deepest node on every stack. `parents` by node: they come before their
 // children, and the first is the root. Of a request for one event; its groups are not looked at.
-Result<SampledRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
-                               const store::AggregateRequest& request, const OriginUnits& units,
-                               const Snapshot& snapshot);
+Result<PerMachineRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
+                                  const store::AggregateRequest& request, const OriginUnits& sampling_units,
+                                  const Snapshot& snapshot);
 
 }  // namespace plimsoll::query

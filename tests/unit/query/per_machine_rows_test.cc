@@ -1,4 +1,4 @@
-#include "query/rows/sampled_rows.h"
+#include "query/rows/per_machine_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 
 // Rows by function of two machines.
-class SampledRowsTest : public ::testing::Test {
+class PerMachineRowsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     fleet_.add({.seed = 1, .machine = "m1", .stacks = "main;parse 4\nmain;write 2\n"});
@@ -54,20 +54,20 @@ class SampledRowsTest : public ::testing::Test {
   std::vector<std::string> names_;
 };
 
-TEST_F(SampledRowsTest, ATableHasWhatEachMachineBrought) {
+TEST_F(PerMachineRowsTest, ATableHasWhatEachMachineBrought) {
   auto rows = table({});
   EXPECT_THAT(rows["main"], ElementsAre(0, 6, 5, 6));
   EXPECT_THAT(rows["parse"], ElementsAre(4, 4, 1, 1));
   EXPECT_THAT(rows["write"], ElementsAre(2, 2, 0, 0));
 }
 
-TEST_F(SampledRowsTest, WithoutTotalsItHasSelfAlone) {
+TEST_F(PerMachineRowsTest, WithoutTotalsItHasSelfAlone) {
   auto rows = table({.totals = false});
   EXPECT_THAT(rows["main"], ElementsAre(0, 5));
   EXPECT_THAT(rows["parse"], ElementsAre(4, 1));
 }
 
-TEST_F(SampledRowsTest, ATableOfMoreSumsThanAllowedIsRefused) {
+TEST_F(PerMachineRowsTest, ATableOfMoreSumsThanAllowedIsRefused) {
   const MachineSample sample(*snapshot_, resolved_.request.filter);
   RowSplitter splitter(keys_, 1, *grouping_, *snapshot_);
   const size_t sums = sample.machines_of_origins().count * (2 * keys_.size() + 1);

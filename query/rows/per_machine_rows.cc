@@ -1,4 +1,4 @@
-#include "query/rows/sampled_rows.h"
+#include "query/rows/per_machine_rows.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 // The sums of one unit at a time, on their way to the rows.
 class UnitSums {
  public:
-  explicit UnitSums(SampledRows& sampled) : sampled_(sampled), sums_(sampled.rows.size()) {}
+  explicit UnitSums(PerMachineRows& sampled) : sampled_(sampled), sums_(sampled.rows.size()) {}
 
   // Of one event after the other; of each, units ascend.
   void add(uint32_t unit, size_t row, const RowValues& value, const RowValues& squares) {
@@ -44,7 +44,7 @@ class UnitSums {
   }
 
  private:
-  SampledRows& sampled_;
+  PerMachineRows& sampled_;
   std::vector<UnitValues> sums_;  // as sampled_.rows
   std::vector<size_t> touched_;
   uint32_t unit_ = 0;
@@ -54,7 +54,7 @@ class UnitSums {
 class TreeSums {
  public:
   // Parents come before their children; the first is the root.
-  TreeSums(std::span<const uint32_t> parents, SampledRows& sampled)
+  TreeSums(std::span<const uint32_t> parents, PerMachineRows& sampled)
       : parents_(parents), sampled_(sampled), sums_(parents.size()) {}
 
   // Units ascend.
@@ -84,7 +84,7 @@ class TreeSums {
 
  private:
   std::span<const uint32_t> parents_;
-  SampledRows& sampled_;
+  PerMachineRows& sampled_;
   std::vector<UnitValues> sums_;  // by node
   uint32_t unit_ = 0;
 };
@@ -106,14 +106,14 @@ Status sum_both(UnitCells& whole, UnitCells& parts, const store::RowSource& rows
                     : Status();
 }
 
-SampledRows empty_rows(size_t rows, size_t events, size_t units) {
+PerMachineRows empty_rows(size_t rows, size_t events, size_t sampling_units) {
   return {.events = events,
           .rows = std::vector<std::vector<UnitValues>>(rows * events),
-          .whole = std::vector(events, std::vector<double>(units)),
-          .whole_squares = std::vector(events, std::vector<double>(units))};
+          .whole = std::vector(events, std::vector<double>(sampling_units)),
+          .whole_squares = std::vector(events, std::vector<double>(sampling_units))};
 }
 
-void add_whole(const UnitCells& whole, SampledRows& sampled) {
+void add_whole(const UnitCells& whole, PerMachineRows& sampled) {
   whole.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& cell, double value,
                      double squares) {
     sampled.whole[cell.event][unit] += value;
@@ -152,14 +152,14 @@ store::AggregateRequest RowSplitter::of_rows(store::AggregateRequest request) co
   return request;
 }
 
-Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request,
-                                       const OriginUnits& units) const {
-  UnitCells whole(without_groups(measured(request)), units);
-  UnitCells parts(of_rows(measured(request)), units);
+Result<PerMachineRows> RowSplitter::split(const store::AggregateRequest& request,
+                                          const OriginUnits& sampling_units) const {
+  UnitCells whole(without_groups(measured(request)), sampling_units);
+  UnitCells parts(of_rows(measured(request)), sampling_units);
   if (const Status summed = sum_both(whole, parts, *snapshot_.rows); !summed) {
     return propagate(summed);
   }
-  SampledRows sampled = empty_rows(rows_->rows(), events_, units.count);
+  PerMachineRows sampled = empty_rows(rows_->rows(), events_, sampling_units.count);
   add_whole(whole, sampled);
   UnitSums sums(sampled);
   RowCells::Last last;
@@ -174,22 +174,22 @@ Result<SampledRows> RowSplitter::split(const store::AggregateRequest& request,
 }
 
 Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
-                                        const OriginUnits& units) const {
+                                        const OriginUnits& sampling_units) const {
   const size_t columns_of_row = measures_.totals ? 2 : 1;
   UnitTable table;
   table.columns = columns_of_row * rows_->rows() + 1;
   table.has_totals = measures_.totals;
-  if (units.count > request.max_sums / table.columns) {
+  if (sampling_units.count > request.max_sums / table.columns) {
     return fail(ErrorCode::kTooLarge, "a table of {} rows by {} machines has more than {} sums",
-                rows_->rows(), units.count, request.max_sums);
+                rows_->rows(), sampling_units.count, request.max_sums);
   }
-  UnitCells whole(without_groups(measured(request)), units);
-  UnitCells parts(of_rows(measured(request)), units);
+  UnitCells whole(without_groups(measured(request)), sampling_units);
+  UnitCells parts(of_rows(measured(request)), sampling_units);
   if (const Status summed = sum_both(whole, parts, *snapshot_.rows); !summed) {
     return propagate(summed);
   }
-  table.values.resize(units.count * table.columns);
-  table.whole.resize(units.count);
+  table.values.resize(sampling_units.count * table.columns);
+  table.whole.resize(sampling_units.count);
   whole.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& /*cell*/, double value,
                      double /*squares*/) { table.whole[unit] += value; });
   RowCells::Last last;
@@ -207,17 +207,17 @@ Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
   return table;
 }
 
-Result<SampledRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
-                               const store::AggregateRequest& request, const OriginUnits& units,
-                               const Snapshot& snapshot) {
-  UnitCells whole(with_squares(without_groups(request), snapshot), units);
+Result<PerMachineRows> split_tree(std::span<const uint32_t> parents, std::vector<uint32_t> node_of_stack,
+                                  const store::AggregateRequest& request, const OriginUnits& sampling_units,
+                                  const Snapshot& snapshot) {
+  UnitCells whole(with_squares(without_groups(request), snapshot), sampling_units);
   store::AggregateRequest by_node = with_squares(without_groups(request), snapshot);
   by_node.stack_group = std::move(node_of_stack);
-  UnitCells parts(std::move(by_node), units);
+  UnitCells parts(std::move(by_node), sampling_units);
   if (const Status summed = sum_both(whole, parts, *snapshot.rows); !summed) {
     return propagate(summed);
   }
-  SampledRows sampled = empty_rows(parents.size(), 1, units.count);
+  PerMachineRows sampled = empty_rows(parents.size(), 1, sampling_units.count);
   add_whole(whole, sampled);
   TreeSums sums(parents, sampled);
   parts.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& cell, double value,
