@@ -106,15 +106,15 @@ Status run_assign(const AssignOptions& options) {
   if (!texts) {
     return propagate(texts);
   }
-  query::AssignmentRequest request{.texts = {.costs = {name_or_measured(options.costs), texts->costs},
-                                             .jobs = {name_or_measured(options.jobs), texts->jobs},
-                                             .platforms = {options.platforms, texts->platforms}},
-                                   .unknown_at_most = options.unknown_at_most,
-                                   .rows = options.rows};
+  query::PlacementRequest request{.texts = {.costs = {name_or_measured(options.costs), texts->costs},
+                                            .jobs = {name_or_measured(options.jobs), texts->jobs},
+                                            .platforms = {options.platforms, texts->platforms}},
+                                  .max_unknown_cost = options.max_unknown_cost,
+                                  .rows = options.rows};
   if (!texts->today.empty()) {
     request.texts.today = {name_or_measured(options.today), texts->today};
   }
-  return print(query::assignment_table(request), options.form, texts->notes);
+  return print(query::placement_table(request), options.form, texts->notes);
 }
 
 }  // namespace plimsoll::cli

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/views/commands.h"
-#include "query/placement/assignment_table.h"
+#include "query/placement/placement_table.h"
 #include "query/table/table.h"
 
 namespace plimsoll::cli {
@@ -19,8 +19,8 @@ struct AssignOptions {
   std::string today;
   TableOptions measured;            // parameters: those of query::parse_measured_pairs()
   bool is_measured_wanted = false;  // what was measured is shown, in place of a plan
-  std::optional<double> unknown_at_most = {};
-  query::AssignmentRows rows = query::AssignmentRows::kPlacement;
+  std::optional<double> max_unknown_cost = {};
+  query::PlacementRows rows = query::PlacementRows::kPlacement;
   query::TableForm form = query::TableForm::kText;
 };
 Status run_assign(const AssignOptions& options);

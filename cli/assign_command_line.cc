@@ -24,7 +24,7 @@ constexpr const char* kFooter =
     "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --today today.csv --by "
     "move\n"
     "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --by platform --json\n"
-    "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --unknown-at-most 1.5\n"
+    "  plimsoll assign --costs costs.csv --jobs jobs.csv --platforms platforms.csv --max-unknown-cost 1.5\n"
     "  plimsoll assign --server 127.0.0.1:7070 --since 7d --platforms platforms.csv       costs, loads and "
     "today's "
     "assignment as measured\n"
@@ -46,7 +46,7 @@ void add_assign_command(CLI::App& app, AssignOptions& options) {
   add_file(*command, "--platforms", options.platforms,
            "platform, capacity (or, with ns_per_instruction, cpus)");
   add_file(*command, "--today", options.today,
-           "job, platform, load: today's assignment, for what the plan saves and which jobs move");
+           "job, platform, load: today's placement, for what the plan saves and which jobs move");
   add_source(*command, options.measured.source, [&options] {
     return options.is_measured_wanted || options.costs.empty() || options.jobs.empty();
   });
@@ -55,14 +55,14 @@ void add_assign_command(CLI::App& app, AssignOptions& options) {
                     "With --data or --server: show what jobs cost and do on platforms, in place of a plan");
   command
       ->add_option(
-          "--unknown-at-most", options.unknown_at_most,
+          "--max-unknown-cost", options.max_unknown_cost,
           "Pairs of job and platform without a cost may be used, at that many times the most that the "
           "job is known to cost (default: they are left out)")
       ->type_name("FACTOR")
       ->check(CLI::Range(1.0, 1e6));
-  const std::map<std::string, query::AssignmentRows> rows{{"placement", query::AssignmentRows::kPlacement},
-                                                          {"platform", query::AssignmentRows::kPlatform},
-                                                          {"move", query::AssignmentRows::kMove}};
+  const std::map<std::string, query::PlacementRows> rows{{"placement", query::PlacementRows::kPlacement},
+                                                         {"platform", query::PlacementRows::kPlatform},
+                                                         {"move", query::PlacementRows::kMove}};
   command
       ->add_option("--by", options.rows,
                    "placement (default): what runs where; platform: use and shadow prices; move: away from "

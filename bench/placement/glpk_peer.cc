@@ -39,7 +39,7 @@ void add_columns(const query::PlacementProblem& problem, glp_prob& glpk) {
 
 }  // namespace
 
-Result<double> least_cost_by_glpk(const query::PlacementProblem& problem) {
+Result<double> min_cost_by_glpk(const query::PlacementProblem& problem) {
   const Problem glpk(glp_create_prob(), &glp_delete_prob);
   add_rows(problem, *glpk);
   add_columns(problem, *glpk);

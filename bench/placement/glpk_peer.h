@@ -7,6 +7,6 @@
 namespace plimsoll::bench {
 
 // The least cost. kUnsupported where GLPK finds none.
-Result<double> least_cost_by_glpk(const query::PlacementProblem& problem);
+Result<double> min_cost_by_glpk(const query::PlacementProblem& problem);
 
 }  // namespace plimsoll::bench

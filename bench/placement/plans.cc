@@ -27,7 +27,7 @@ struct Subject {
 
 Status add_peer(const query::PlacementProblem& problem, double cost, Measurement& measurement) {
   const int64_t start_ns = thread_cpu_ns();
-  const auto least = least_cost_by_glpk(problem);
+  const auto least = min_cost_by_glpk(problem);
   if (!least) {
     return propagate(least);
   }

@@ -17,9 +17,9 @@ void load(const LinearProgram& program, ClpSimplex& simplex) {
   simplex.setLogLevel(0);
   simplex.setPrimalTolerance(kTolerance);
   simplex.setDualTolerance(kTolerance);
-  simplex.loadProblem(static_cast<int>(program.costs.size()), static_cast<int>(program.row_most.size()),
+  simplex.loadProblem(static_cast<int>(program.costs.size()), static_cast<int>(program.row_max.size()),
                       program.starts.data(), program.rows.data(), program.factors.data(), nullptr, nullptr,
-                      costs.data(), program.row_least.data(), program.row_most.data());
+                      costs.data(), program.row_min.data(), program.row_max.data());
 }
 
 void optimize(ClpSimplex& simplex) {
@@ -49,8 +49,8 @@ LinearSolution solution_of(const ClpSimplex& simplex) {
 }  // namespace
 
 void LinearProgram::add_row(double least, double most) {
-  row_least.push_back(least);
-  row_most.push_back(most);
+  row_min.push_back(least);
+  row_max.push_back(most);
 }
 
 void LinearProgram::add_column(double cost, std::span<const Entry> entries) {

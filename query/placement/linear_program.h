@@ -23,8 +23,8 @@ struct LinearProgram {
     double factor = 0;
   };
 
-  std::vector<double> row_least;  // -kUnbounded: none
-  std::vector<double> row_most;
+  std::vector<double> row_min;  // -kUnbounded: none
+  std::vector<double> row_max;
   std::vector<double> costs;  // by column
   // Likewise; empty: none. Solved first with these, and from there with the others: where most columns cost nothing, the way is a quarter as long.
   std::vector<double> first_costs;

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "formats/csv.h"
-#include "query/placement/assignment_input.h"
+#include "query/placement/placement_input.h"
 
 namespace plimsoll::query {
 

@@ -144,7 +144,7 @@ Placement placement_of(const PlacementProblem& problem, const LinearSolution& so
   }
   std::vector<double> weights = placement.prices;
   std::ranges::for_each(weights, [](double& weight) { ++weight; });
-  placement.least_cost = std::min(placement.cost, dual_bound(problem, weights, placement.prices));
+  placement.min_cost = std::min(placement.cost, dual_bound(problem, weights, placement.prices));
   return placement;
 }
 

@@ -52,7 +52,7 @@ struct Placement {
   std::vector<double> loads;   // by pair; exactly 0 where nothing is placed
   std::vector<double> prices;  // by platform
   double cost = 0;
-  double least_cost = 0;  // no placement costs less: what the prices prove, whatever the solver did
+  double min_cost = 0;  // no placement costs less: what the prices prove, whatever the solver did
 };
 
 // No placement fits.

@@ -50,7 +50,7 @@ inline std::optional<std::vector<long double>> basic_values(const StandardForm& 
 }
 
 // Nothing: no values fulfil the rows.
-inline std::optional<double> least_of_all_bases(const StandardForm& form) {
+inline std::optional<double> min_of_all_bases(const StandardForm& form) {
   std::optional<double> least;
   std::vector<char> is_chosen(form.columns.size());
   std::fill_n(is_chosen.begin(), form.bounds.size(), 1);
@@ -99,12 +99,12 @@ inline StandardForm standard_form(const PlacementProblem& problem, bool buys_cap
   return form;
 }
 
-inline std::optional<double> least_cost_by_bases(const PlacementProblem& problem) {
-  return least_of_all_bases(standard_form(problem, false));
+inline std::optional<double> min_cost_by_bases(const PlacementProblem& problem) {
+  return min_of_all_bases(standard_form(problem, false));
 }
 
 inline double missing_capacity_by_bases(const PlacementProblem& problem) {
-  return least_of_all_bases(standard_form(problem, true)).value_or(HUGE_VAL);
+  return min_of_all_bases(standard_form(problem, true)).value_or(HUGE_VAL);
 }
 
 }  // namespace plimsoll::query

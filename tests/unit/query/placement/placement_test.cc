@@ -40,7 +40,7 @@ TEST(Placement, GivesAPlatformToTheJobThatGainsMostByIt) {
   EXPECT_THAT(placement.loads,
               ElementsAre(0, DoubleNear(100, 1e-7), DoubleNear(80, 1e-7), DoubleNear(20, 1e-7)));
   EXPECT_NEAR(placement.cost, 100 + 88 + 20, 1e-6);
-  EXPECT_NEAR(placement.least_cost, placement.cost, 1e-6);
+  EXPECT_NEAR(placement.min_cost, placement.cost, 1e-6);
 }
 
 TEST(Placement, PricesAreWhatMoreCapacityWouldSave) {
@@ -165,15 +165,15 @@ TEST(Placement, CostsTheLeastOfAllBasesOfRandomSmallFleets) {
     const PlacementProblem problem = problems.next();
     const auto outcome = place_jobs(problem);
     ASSERT_TRUE(outcome) << outcome.error().text();
-    const std::optional<double> least = least_cost_by_bases(problem);
+    const std::optional<double> least = min_cost_by_bases(problem);
     const auto* placement = std::get_if<Placement>(&*outcome);
     ASSERT_EQ(placement != nullptr, least.has_value());
     if (placement != nullptr) {
       ++fitting;
       expect_to_fit(problem, *placement);
       EXPECT_NEAR(placement->cost, *least, 1e-8 * *least);
-      EXPECT_NEAR(placement->least_cost, *least, 1e-8 * *least);
-      EXPECT_LE(placement->least_cost, *least * (1 + 1e-12)) << "a bound that the truth is below";
+      EXPECT_NEAR(placement->min_cost, *least, 1e-8 * *least);
+      EXPECT_LE(placement->min_cost, *least * (1 + 1e-12)) << "a bound that the truth is below";
     }
   }
   EXPECT_GT(fitting, 200);

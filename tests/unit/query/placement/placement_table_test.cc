@@ -1,4 +1,4 @@
-#include "query/placement/assignment_table.h"
+#include "query/placement/placement_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,20 +27,20 @@ struct Input {
   std::string_view jobs = kJobs;
   std::string_view platforms = kRoomy;
   std::string_view today = {};
-  AssignmentRows rows = AssignmentRows::kPlacement;
-  std::optional<double> unknown_at_most = {};
+  PlacementRows rows = PlacementRows::kPlacement;
+  std::optional<double> max_unknown_cost = {};
 };
 
 Result<Table> answer(const Input& input) {
-  AssignmentRequest request{.texts = {.costs = {"costs.csv", input.costs},
-                                      .jobs = {"jobs.csv", input.jobs},
-                                      .platforms = {"platforms.csv", input.platforms}},
-                            .unknown_at_most = input.unknown_at_most,
-                            .rows = input.rows};
+  PlacementRequest request{.texts = {.costs = {"costs.csv", input.costs},
+                                     .jobs = {"jobs.csv", input.jobs},
+                                     .platforms = {"platforms.csv", input.platforms}},
+                           .max_unknown_cost = input.max_unknown_cost,
+                           .rows = input.rows};
   if (!input.today.empty()) {
     request.texts.today = {"today.csv", input.today};
   }
-  return assignment_table(request);
+  return placement_table(request);
 }
 
 // Real numbers to nine digits.
@@ -66,17 +66,17 @@ std::vector<std::string> notes(const Input& input) {
   return table ? table->notes : std::vector<std::string>{table.error().text()};
 }
 
-TEST(AssignmentTable, HasARowForEachPlacement) {
-  EXPECT_EQ(
-      csv({}),
-      "job,platform,load,load_share,cost,cost_margin,cost_kind,use,alternative,lead,lead_margin,certain\n"
-      "web,new,100,1,1,0.05,measured,100,old,1,0.15,yes\n"
-      "db,new,100,1,1,0.05,measured,100,old,0.1,0.11,no\n");
+TEST(PlacementTable, HasARowForEachPlacement) {
+  EXPECT_EQ(csv({}),
+            "job,platform,load,load_share,cost,cost_margin,cost_kind,capacity_used,alternative,cost_"
+            "advantage,cost_advantage_margin,certain\n"
+            "web,new,100,1,1,0.05,measured,100,old,1,0.15,yes\n"
+            "db,new,100,1,1,0.05,measured,100,old,0.1,0.11,no\n");
   EXPECT_THAT(notes({}), AllOf(Contains("the plan costs 200 cycles/s (±7.071 cycles/s); no plan costs less"),
                                Contains("of 2 placements, 1 is certain, given the margins")));
 }
 
-TEST(AssignmentTable, CertaintyCountsWhatFullPlatformsAreWorth) {
+TEST(PlacementTable, CertaintyCountsWhatFullPlatformsAreWorth) {
   // The new platform's price is 0.1: web's lead over the old is 2.0 - 1.1, db's place on the old is a matter of what web leaves.
   EXPECT_THAT(csv({.platforms = "platform,capacity\nold,1000\nnew,120\n"}),
               AllOf(HasSubstr("web,new,100,1,1,0.05,measured,100,old,0.9,0.155,yes\n"),
@@ -84,44 +84,46 @@ TEST(AssignmentTable, CertaintyCountsWhatFullPlatformsAreWorth) {
                     Not(HasSubstr("0.115,yes"))));
 }
 
-TEST(AssignmentTable, ByPlatformHasUseAndShadowPrices) {
+TEST(PlacementTable, ByPlatformHasUseAndShadowPrices) {
   EXPECT_EQ(csv({.platforms = "platform,capacity\nold,1000\nnew,120\n",
                  .today = kToday,
-                 .rows = AssignmentRows::kPlatform}),
-            "platform,capacity,use,use_share,todays_use,jobs,shadow_price\n"
+                 .rows = PlacementRows::kPlatform}),
+            "platform,capacity,capacity_used,capacity_used_share,todays_capacity_used,jobs,shadow_price\n"
             "old,1000,88,0.088,200,1,0\n"
             "new,120,120,1,100,2,0.1\n");
 }
 
-TEST(AssignmentTable, ByMoveSaysWhatComesFromWhere) {
+TEST(PlacementTable, ByMoveSaysWhatComesFromWhere) {
   // Web moves in and db makes room: it costs db 0.1 an instruction, and saves web 1.
   const Input input{
-      .platforms = "platform,capacity\nold,1000\nnew,150\n", .today = kToday, .rows = AssignmentRows::kMove};
-  EXPECT_THAT(csv(input), AllOf(HasSubstr("job,from,to,load,saving,saving_margin,lead,lead_margin,certain\n"
-                                          "web,old,new,100,100,11.1803399,0.9,0.155,yes\n"),
-                                HasSubstr("db,new,old,50,-5,3.90512484,")));
+      .platforms = "platform,capacity\nold,1000\nnew,150\n", .today = kToday, .rows = PlacementRows::kMove};
+  EXPECT_THAT(
+      csv(input),
+      AllOf(HasSubstr("job,from,to,load,saving,saving_margin,cost_advantage,cost_advantage_margin,certain\n"
+                      "web,old,new,100,100,11.1803399,0.9,0.155,yes\n"),
+            HasSubstr("db,new,old,50,-5,3.90512484,")));
   // 100 less 5, of 300; errors of web's costs 10 and 5, of db's half of 6 and 5.
   EXPECT_THAT(notes(input),
-              AllOf(Contains("it saves 95 cycles/s (±11.84 cycles/s) against today's assignment, 31.7 % of "
+              AllOf(Contains("it saves 95 cycles/s (±11.84 cycles/s) against today's placement, 31.7 % of "
                              "what that costs"),
                     Contains("of 2 moves, 1 is certain, given the margins"),
                     Contains("full, and what a unit more of their capacity would save: new (0.1)")));
 }
 
-TEST(AssignmentTable, SaysWhenNothingMoves) {
+TEST(PlacementTable, SaysWhenNothingMoves) {
   const std::string_view best = "job,platform,load\nweb,new,100\ndb,new,100\n";
   EXPECT_THAT(notes({.today = best}), Contains(HasSubstr("nothing moves")));
-  EXPECT_EQ(csv({.today = best, .rows = AssignmentRows::kMove}),
-            "job,from,to,load,saving,saving_margin,lead,lead_margin,certain\n");
+  EXPECT_EQ(csv({.today = best, .rows = PlacementRows::kMove}),
+            "job,from,to,load,saving,saving_margin,cost_advantage,cost_advantage_margin,certain\n");
 }
 
-TEST(AssignmentTable, WithoutMarginsNothingIsSaidToBeCertain) {
+TEST(PlacementTable, WithoutMarginsNothingIsSaidToBeCertain) {
   const Input input{.costs = "job,platform,cpi\nweb,old,2\nweb,new,1\ndb,old,1\ndb,new,1\n", .today = kToday};
   EXPECT_THAT(csv(input), HasSubstr("web,new,100,1,1,,measured,100,old,1,,unknown\n"));
   EXPECT_THAT(notes(input), Contains(HasSubstr("margin unknown")));
 }
 
-TEST(AssignmentTable, NanosecondsCountInCpus) {
+TEST(PlacementTable, NanosecondsCountInCpus) {
   const Input input{.costs = "job,platform,ns_per_instruction\nweb,old,0.5\n",
                     .jobs = "job,load\nweb,4e9\n",
                     .platforms = "platform,cpus\nold,16\n"};
@@ -134,12 +136,12 @@ TEST(AssignmentTable, NanosecondsCountInCpus) {
                         "all platforms together have 1 CPUs; at least 1 CPUs is missing"));
 }
 
-TEST(AssignmentTable, UnknownPairsAreLeftOutOrBounded) {
+TEST(PlacementTable, UnknownPairsAreLeftOutOrBounded) {
   Input input{.costs = "job,platform,cpi,margin\nweb,old,2,0.1\nweb,new,1,0.05\ndb,new,1,0.05\n",
               .today = kToday};
   EXPECT_THAT(csv(input), HasSubstr("db,new,100,1,1,0.05,measured,100,,,,yes\n"));
   EXPECT_THAT(notes(input), Contains("1 of 4 pairs of job and platform have no cost, and are left out"));
-  input.unknown_at_most = 1.2;
+  input.max_unknown_cost = 1.2;
   EXPECT_THAT(csv(input), HasSubstr("db,new,100,1,1,0.05,measured,100,old,0.2,1.25,no\n"))
       << "the old platform may be cheaper: nobody measured it";
   input.platforms = kFull;
@@ -148,19 +150,19 @@ TEST(AssignmentTable, UnknownPairsAreLeftOutOrBounded) {
                                   Contains(HasSubstr("the plan rests on some of them"))));
 }
 
-TEST(AssignmentTable, ASavingNeedsMeasuredCostsOfToday) {
+TEST(PlacementTable, ASavingNeedsMeasuredCostsOfToday) {
   const std::string_view costs = "job,platform,cpi\nweb,new,1\ndb,old,1\ndb,new,1\n";
   EXPECT_THAT(notes({.costs = costs, .today = kToday}), Contains(HasSubstr("what it saves is not known")));
 }
 
-TEST(AssignmentTable, JobsWithoutLoadAreNotPlaced) {
+TEST(PlacementTable, JobsWithoutLoadAreNotPlaced) {
   const Input input{.costs = "job,platform,cpi\nweb,old,2\nidle,old,2\n",
                     .jobs = "job,load\nweb,1\nidle,0\n"};
   EXPECT_THAT(csv(input), Not(HasSubstr("idle")));
   EXPECT_THAT(notes(input), Contains("without load, and not placed: idle"));
 }
 
-TEST(AssignmentTable, WhatDoesNotFitIsLaidToJobsAndPlatforms) {
+TEST(PlacementTable, WhatDoesNotFitIsLaidToJobsAndPlatforms) {
   const auto why = [](std::string_view platforms, std::string_view costs = kCosts) {
     return csv({.costs = costs, .platforms = platforms});
   };
@@ -171,13 +173,13 @@ TEST(AssignmentTable, WhatDoesNotFitIsLaidToJobsAndPlatforms) {
   EXPECT_THAT(why(kFull, "job,platform,cpi\nweb,old,2\nweb,new,1\ndb,new,1.5\n"),
               AllOf(HasSubstr("1 job (db) with a cost on no other platform need at least 150 cycles/s"),
                     HasSubstr("and new have 100 cycles/s; at least 50 cycles/s is missing"),
-                    HasSubstr("--unknown-at-most")));
+                    HasSubstr("--max-unknown-cost")));
   EXPECT_THAT(why("platform,capacity\nold,85\nnew,120\n"), HasSubstr("only 200 cycles/s even where"));
   EXPECT_THAT(why(kRoomy, "job,platform,cpi\nweb,old,2\n"),
               HasSubstr("no cost is known, on any platform, of this job: db"));
 }
 
-TEST(AssignmentTable, ThatMakesNoSenseSaysWhere) {
+TEST(PlacementTable, ThatMakesNoSenseSaysWhere) {
   const auto cost = [](std::string_view row) {
     const std::string costs = std::string(kCosts) + std::string(row) + "\n";
     return csv({.costs = costs});
@@ -201,7 +203,7 @@ TEST(AssignmentTable, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(csv({.today = "job,platform,load\nweb,old,50\ndb,old,100\n"}),
               HasSubstr("job \"web\" has a load of 100, of which 50 is placed"));
   EXPECT_THAT(csv({.today = "job,platform,load\nweb,moon,50\n"}), HasSubstr("today.csv: line 2"));
-  EXPECT_THAT(csv({.rows = AssignmentRows::kMove}), HasSubstr("--today"));
+  EXPECT_THAT(csv({.rows = PlacementRows::kMove}), HasSubstr("--today"));
 }
 
 }  // namespace

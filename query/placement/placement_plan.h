@@ -1,13 +1,13 @@
-// A plan with names, beside today's assignment.
+// A placement with names, beside today's placement.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "query/placement/assignment_input.h"
 #include "query/placement/certainty.h"
 #include "query/placement/placement.h"
+#include "query/placement/placement_input.h"
 
 namespace plimsoll::query {
 
@@ -32,8 +32,8 @@ struct Estimated {
   void add(double factor, const Pair& pair);
 };
 
-struct Assignment {
-  AssignmentInput input;
+struct PlacementPlan {
+  PlacementInput input;
   Placement placement;
   std::vector<size_t> first_pairs;
   std::vector<TodaysLoad> today;
@@ -42,11 +42,11 @@ struct Assignment {
   std::span<const Pair> pairs_of(uint32_t job) const;
   const Pair* find(uint32_t job, uint32_t platform) const;  // nullptr: not known
   Estimated cost() const;
-  // Against today's assignment; errors of load that stays cancel. Nothing: there is none, or what it costs is not known.
+  // Against today's placement; errors of load that stays cancel. Nothing: there is none, or what it costs is not known.
   std::optional<Estimated> saving() const;
-  // What today's assignment puts on each platform, so far as it is known.
+  // What today's placement puts on each platform, so far as it is known.
   std::vector<double> todays_use() const;
-  std::vector<Move> moves() const;  // by job; none without today's assignment
+  std::vector<Move> moves() const;  // by job; none without today's placement
 };
 
 }  // namespace plimsoll::query

@@ -1,4 +1,4 @@
-#include "query/placement/assignment_parts.h"
+#include "query/placement/placement_parts.h"
 
 namespace plimsoll::query {
 namespace {
@@ -15,10 +15,9 @@ std::string use_unit(CostUnit unit) {
   return unit == CostUnit::kCycles ? "cycles/s" : "ns/s";
 }
 
-std::vector<Value> placement_row(const Assignment& assignment, const Pair& pair, double load) {
-  const AssignmentInput& input = assignment.input;
-  const PlacementChoice over_all =
-      choice_over_all(pair, assignment.pairs_of(pair.job), assignment.placement.prices);
+std::vector<Value> placement_row(const PlacementPlan& plan, const Pair& pair, double load) {
+  const PlacementInput& input = plan.input;
+  const PlacementChoice over_all = choice_over_all(pair, plan.pairs_of(pair.job), plan.placement.prices);
   const bool has_other = over_all.alternative.has_value();
   return {input.jobs[pair.job],
           input.platforms[pair.platform],
@@ -39,12 +38,12 @@ struct PlatformSums {
   std::vector<int64_t> jobs;
 };
 
-PlatformSums sums_of(const Assignment& assignment) {
-  PlatformSums sums{.use = std::vector<double>(assignment.input.platforms.size()),
-                    .jobs = std::vector<int64_t>(assignment.input.platforms.size())};
-  for (size_t i = 0; i < assignment.placement.loads.size(); ++i) {
-    const Pair& pair = assignment.input.problem.pairs[i];
-    const double load = assignment.placement.loads[i];
+PlatformSums sums_of(const PlacementPlan& plan) {
+  PlatformSums sums{.use = std::vector<double>(plan.input.platforms.size()),
+                    .jobs = std::vector<int64_t>(plan.input.platforms.size())};
+  for (size_t i = 0; i < plan.placement.loads.size(); ++i) {
+    const Pair& pair = plan.input.problem.pairs[i];
+    const double load = plan.placement.loads[i];
     sums.use[pair.platform] += load * pair.cost;
     sums.jobs[pair.platform] += load > 0 ? 1 : 0;
   }
@@ -53,8 +52,8 @@ PlatformSums sums_of(const Assignment& assignment) {
 
 }  // namespace
 
-void add_placement_rows(const Assignment& assignment, Table& table) {
-  const std::string cost = cost_unit(assignment.input.unit);
+void add_placement_rows(const PlacementPlan& plan, Table& table) {
+  const std::string cost = cost_unit(plan.input.unit);
   table.columns = {{"job", ""},
                    {"platform", ""},
                    {"load", "instructions/s"},
@@ -62,47 +61,56 @@ void add_placement_rows(const Assignment& assignment, Table& table) {
                    {"cost", cost},
                    {"cost_margin", cost},
                    {"cost_kind", ""},
-                   {"use", use_unit(assignment.input.unit)},
+                   {"capacity_used", use_unit(plan.input.unit)},
                    {"alternative", ""},
-                   {"lead", cost},
-                   {"lead_margin", cost},
+                   {"cost_advantage", cost},
+                   {"cost_advantage_margin", cost},
                    {"certain", ""}};
-  for (size_t i = 0; i < assignment.placement.loads.size(); ++i) {
-    if (assignment.placement.loads[i] > 0) {
-      table.rows.push_back(
-          placement_row(assignment, assignment.input.problem.pairs[i], assignment.placement.loads[i]));
+  for (size_t i = 0; i < plan.placement.loads.size(); ++i) {
+    if (plan.placement.loads[i] > 0) {
+      table.rows.push_back(placement_row(plan, plan.input.problem.pairs[i], plan.placement.loads[i]));
     }
   }
 }
 
-void add_platform_rows(const Assignment& assignment, Table& table) {
-  const AssignmentInput& input = assignment.input;
+void add_platform_rows(const PlacementPlan& plan, Table& table) {
+  const PlacementInput& input = plan.input;
   const std::string use = use_unit(input.unit);
-  table.columns = {{"platform", ""},         {"capacity", use},   {"use", use},
-                   {"use_share", "share"},   {"todays_use", use}, {"jobs", "count"},
+  table.columns = {{"platform", ""},
+                   {"capacity", use},
+                   {"capacity_used", use},
+                   {"capacity_used_share", "share"},
+                   {"todays_capacity_used", use},
+                   {"jobs", "count"},
                    {"shadow_price", "ratio"}};
-  const PlatformSums sums = sums_of(assignment);
-  const std::vector<double> todays_use = assignment.todays_use();
+  const PlatformSums sums = sums_of(plan);
+  const std::vector<double> todays_use = plan.todays_use();
   for (size_t i = 0; i < input.platforms.size(); ++i) {
     const double capacity = input.problem.capacities[i];
     table.rows.push_back({input.platforms[i], capacity, sums.use[i], sums.use[i] / capacity,
-                          assignment.has_today ? Value(todays_use[i]) : Value(), sums.jobs[i],
-                          assignment.placement.prices[i]});
+                          plan.has_today ? Value(todays_use[i]) : Value(), sums.jobs[i],
+                          plan.placement.prices[i]});
   }
 }
 
-void add_move_rows(const Assignment& assignment, Table& table) {
-  const AssignmentInput& input = assignment.input;
+void add_move_rows(const PlacementPlan& plan, Table& table) {
+  const PlacementInput& input = plan.input;
   const std::string use = use_unit(input.unit);
   const std::string cost = cost_unit(input.unit);
-  table.columns = {{"job", ""},     {"from", ""},           {"to", ""},     {"load", "instructions/s"},
-                   {"saving", use}, {"saving_margin", use}, {"lead", cost}, {"lead_margin", cost},
+  table.columns = {{"job", ""},
+                   {"from", ""},
+                   {"to", ""},
+                   {"load", "instructions/s"},
+                   {"saving", use},
+                   {"saving_margin", use},
+                   {"cost_advantage", cost},
+                   {"cost_advantage_margin", cost},
                    {"certain", ""}};
   const auto times_load = [](std::optional<double> value, double load) {
     return value ? Value(*value * load) : Value();
   };
-  for (const Move& move : assignment.moves()) {
-    const bool is_known = assignment.find(move.job, move.from) != nullptr;
+  for (const Move& move : plan.moves()) {
+    const bool is_known = plan.find(move.job, move.from) != nullptr;
     table.rows.push_back({input.jobs[move.job], input.platforms[move.from], input.platforms[move.to],
                           move.load, times_load(move.saving, move.load),
                           times_load(move.saving_margin, move.load),

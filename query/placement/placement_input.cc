@@ -1,4 +1,4 @@
-#include "query/placement/assignment_input.h"
+#include "query/placement/placement_input.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,10 +18,10 @@ constexpr double kLoadTolerance = 1e-6;
 
 class Reader {
  public:
-  Reader(const AssignmentTexts& texts, std::optional<double> unknown_at_most)
-      : texts_(texts), unknown_at_most_(unknown_at_most) {}
+  Reader(const PlacementTexts& texts, std::optional<double> max_unknown_cost)
+      : texts_(texts), max_unknown_cost_(max_unknown_cost) {}
 
-  Result<AssignmentInput> read() {
+  Result<PlacementInput> read() {
     for (const auto step :
          {&Reader::read_unit, &Reader::read_jobs, &Reader::read_platforms, &Reader::read_costs}) {
       if (auto done = (this->*step)(); !done) {
@@ -184,8 +184,8 @@ class Reader {
       const std::span<const Pair> of_job = std::span(known).subspan(first[job], first[job + 1] - first[job]);
       if (of_job.empty()) {
         input_.lost_jobs.push_back(jobs_.all()[job]);
-      } else if (unknown_at_most_) {
-        add_bounds(of_job, *unknown_at_most_);
+      } else if (max_unknown_cost_) {
+        add_bounds(of_job, *max_unknown_cost_);
       }
     }
     sort_pairs();
@@ -206,14 +206,14 @@ class Reader {
     }
   }
 
-  const AssignmentTexts& texts_;
-  const std::optional<double> unknown_at_most_;
+  const PlacementTexts& texts_;
+  const std::optional<double> max_unknown_cost_;
   NamedRows costs_;
   Names jobs_;
   Names platforms_;
   std::unordered_set<std::string> idle_;
   std::vector<uint64_t> lines_;  // of the pairs
-  AssignmentInput input_;
+  PlacementInput input_;
 };
 
 std::unordered_map<std::string_view, uint32_t> numbers_of(const std::vector<std::string>& names) {
@@ -224,7 +224,7 @@ std::unordered_map<std::string_view, uint32_t> numbers_of(const std::vector<std:
   return numbers;
 }
 
-Status check_today(const NamedText& text, const AssignmentInput& input, std::vector<TodaysLoad>& loads) {
+Status check_today(const NamedText& text, const PlacementInput& input, std::vector<TodaysLoad>& loads) {
   const auto key = [](const TodaysLoad& load) { return std::tuple(load.job, load.platform); };
   std::ranges::sort(loads, {}, key);
   const auto repeated = std::ranges::adjacent_find(loads, std::ranges::equal_to(), key);
@@ -241,7 +241,7 @@ Status check_today(const NamedText& text, const AssignmentInput& input, std::vec
     if (std::abs(sums[i] - load) > kLoadTolerance * load) {
       return with_hint(fail(ErrorCode::kInvalid, "{}: job \"{}\" has a load of {}, of which {} is placed",
                             text.name, input.jobs[i], load, sums[i]),
-                       "a saving can be told where today's assignment places the same load");
+                       "a saving can be told where today's placement places the same load");
     }
   }
   return {};
@@ -249,11 +249,11 @@ Status check_today(const NamedText& text, const AssignmentInput& input, std::vec
 
 }  // namespace
 
-Result<AssignmentInput> read_assignment(const AssignmentTexts& texts, std::optional<double> unknown_at_most) {
-  return Reader(texts, unknown_at_most).read();
+Result<PlacementInput> read_placement(const PlacementTexts& texts, std::optional<double> max_unknown_cost) {
+  return Reader(texts, max_unknown_cost).read();
 }
 
-Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const AssignmentInput& input) {
+Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const PlacementInput& input) {
   const auto rows = NamedRows::read(text, {"job", "platform", "load"});
   if (!rows) {
     return propagate(rows);

@@ -1,4 +1,4 @@
-#include "query/placement/assignment.h"
+#include "query/placement/placement_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,13 +42,13 @@ std::vector<Move> matched(uint32_t job, Changes changes) {
   return moves;
 }
 
-void judge(const Assignment& assignment, Move& move) {
-  const Pair* from = assignment.find(move.job, move.from);
-  const Pair* to = assignment.find(move.job, move.to);
+void judge(const PlacementPlan& plan, Move& move) {
+  const Pair* from = plan.find(move.job, move.from);
+  const Pair* to = plan.find(move.job, move.to);
   if (from == nullptr || to == nullptr) {
     return;
   }
-  move.choice = choice_over(*to, *from, assignment.placement.prices);
+  move.choice = choice_over(*to, *from, plan.placement.prices);
   if (!from->is_bound) {
     Estimated saving;
     saving.add(1, *from);
@@ -68,17 +68,17 @@ void Estimated::add(double factor, const Pair& pair) {
   margin = margin && pair.margin ? std::optional(std::hypot(*margin, factor * *pair.margin)) : std::nullopt;
 }
 
-std::span<const Pair> Assignment::pairs_of(uint32_t job) const {
+std::span<const Pair> PlacementPlan::pairs_of(uint32_t job) const {
   return std::span(input.problem.pairs).subspan(first_pairs[job], first_pairs[job + 1] - first_pairs[job]);
 }
 
-const Pair* Assignment::find(uint32_t job, uint32_t platform) const {
+const Pair* PlacementPlan::find(uint32_t job, uint32_t platform) const {
   const auto of_job = pairs_of(job);
   const auto found = std::ranges::lower_bound(of_job, platform, {}, &Pair::platform);
   return found == of_job.end() || found->platform != platform ? nullptr : &*found;
 }
 
-Estimated Assignment::cost() const {
+Estimated PlacementPlan::cost() const {
   Estimated cost;
   for (size_t i = 0; i < input.problem.pairs.size(); ++i) {
     cost.add(placement.loads[i], input.problem.pairs[i]);
@@ -86,7 +86,7 @@ Estimated Assignment::cost() const {
   return cost;
 }
 
-std::optional<Estimated> Assignment::saving() const {
+std::optional<Estimated> PlacementPlan::saving() const {
   if (!has_today) {
     return std::nullopt;
   }
@@ -108,7 +108,7 @@ std::optional<Estimated> Assignment::saving() const {
   return saving;
 }
 
-std::vector<double> Assignment::todays_use() const {
+std::vector<double> PlacementPlan::todays_use() const {
   std::vector<double> use(input.platforms.size());
   for (const TodaysLoad& load : today) {
     const Pair* pair = find(load.job, load.platform);
@@ -117,7 +117,7 @@ std::vector<double> Assignment::todays_use() const {
   return use;
 }
 
-std::vector<Move> Assignment::moves() const {
+std::vector<Move> PlacementPlan::moves() const {
   std::vector<Move> moves;
   auto now = today.begin();
   for (uint32_t job = 0; has_today && job < input.jobs.size(); ++job) {

@@ -20,7 +20,7 @@ struct NamedText {
 
 enum class CostUnit : uint8_t { kCycles, kNanoseconds };  // of a CPU, an instruction
 
-struct AssignmentInput {
+struct PlacementInput {
   CostUnit unit = CostUnit::kCycles;
   std::vector<std::string> jobs;  // that have a load
   std::vector<std::string> platforms;
@@ -31,7 +31,7 @@ struct AssignmentInput {
   size_t unknown_pairs = 0;  // left out, or bounded
 };
 
-struct AssignmentTexts {
+struct PlacementTexts {
   NamedText
       costs;  // job, platform, cpi or ns_per_instruction, and may have margin (95 %, in the same unit; empty: unknown)
   NamedText jobs;  // job, load (instructions a second)
@@ -40,9 +40,9 @@ struct AssignmentTexts {
   std::optional<NamedText> today = {};  // job, platform, load
 };
 
-// Pairs that the costs do not name are left out; or, with `unknown_at_most`, they cost at most that many times the most that the job is known to
+// Pairs that the costs do not name are left out; or, with `max_unknown_cost`, they cost at most that many times the most that the job is known to
 // cost anywhere. kInvalid, with the text's name and the line, for what makes no sense.
-Result<AssignmentInput> read_assignment(const AssignmentTexts& texts, std::optional<double> unknown_at_most);
+Result<PlacementInput> read_placement(const PlacementTexts& texts, std::optional<double> max_unknown_cost);
 
 // Load of a job on a platform.
 struct TodaysLoad {
@@ -51,6 +51,6 @@ struct TodaysLoad {
   double load = 0;
 };
 // By job, then platform. Each job's loads come to that of the problem, to a millionth.
-Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const AssignmentInput& input);
+Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const PlacementInput& input);
 
 }  // namespace plimsoll::query

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "query/placement/assignment_parts.h"
 #include "query/placement/blame.h"
+#include "query/placement/placement_parts.h"
 
 namespace plimsoll::query {
 namespace {
@@ -18,32 +18,32 @@ std::string with_margin(const Estimated& estimated, CostUnit unit) {
                      estimated.margin ? "±" + use_text(*estimated.margin, unit) : "margin unknown");
 }
 
-std::string cost_note(const Assignment& assignment) {
-  const Placement& placement = assignment.placement;
-  const double gap = 1 - placement.least_cost / placement.cost;
-  return fmt::format("the plan costs {}; {}", with_margin(assignment.cost(), assignment.input.unit),
+std::string cost_note(const PlacementPlan& plan) {
+  const Placement& placement = plan.placement;
+  const double gap = 1 - placement.min_cost / placement.cost;
+  return fmt::format("the plan costs {}; {}", with_margin(plan.cost(), plan.input.unit),
                      gap < kNoticeable ? "no plan costs less"
                                        : fmt::format("no plan costs more than {:.3g} % less", 100 * gap));
 }
 
-bool rests_on_bounds(const Assignment& assignment) {
-  for (size_t i = 0; i < assignment.placement.loads.size(); ++i) {
-    if (assignment.placement.loads[i] > 0 && assignment.input.problem.pairs[i].is_bound) {
+bool rests_on_bounds(const PlacementPlan& plan) {
+  for (size_t i = 0; i < plan.placement.loads.size(); ++i) {
+    if (plan.placement.loads[i] > 0 && plan.input.problem.pairs[i].is_bound) {
       return true;
     }
   }
   return false;
 }
 
-std::string saving_note(const Assignment& assignment) {
-  const auto saving = assignment.saving();
+std::string saving_note(const PlacementPlan& plan) {
+  const auto saving = plan.saving();
   if (!saving) {
-    return "what it saves is not known, as today's assignment has pairs without a measured cost";
+    return "what it saves is not known, as today's placement has pairs without a measured cost";
   }
-  const double todays = assignment.placement.cost + saving->value;
-  return fmt::format("it saves {}{} against today's assignment, {:.3g} % of what that costs",
-                     rests_on_bounds(assignment) ? "at least " : "",
-                     with_margin(*saving, assignment.input.unit), 100 * saving->value / todays);
+  const double todays = plan.placement.cost + saving->value;
+  return fmt::format("it saves {}{} against today's placement, {:.3g} % of what that costs",
+                     rests_on_bounds(plan) ? "at least " : "", with_margin(*saving, plan.input.unit),
+                     100 * saving->value / todays);
 }
 
 // By Certainty.
@@ -56,32 +56,31 @@ std::string counts_text(const Counts& counts, std::string_view what) {
   return counts[1] == 0 ? text : text + fmt::format("; of {} margins are not known", counts[1]);
 }
 
-std::string placements_note(const Assignment& assignment) {
+std::string placements_note(const PlacementPlan& plan) {
   Counts counts{};
-  for (size_t i = 0; i < assignment.placement.loads.size(); ++i) {
-    if (assignment.placement.loads[i] > 0) {
-      const Pair& pair = assignment.input.problem.pairs[i];
-      const auto over_all = choice_over_all(pair, assignment.pairs_of(pair.job), assignment.placement.prices);
+  for (size_t i = 0; i < plan.placement.loads.size(); ++i) {
+    if (plan.placement.loads[i] > 0) {
+      const Pair& pair = plan.input.problem.pairs[i];
+      const auto over_all = choice_over_all(pair, plan.pairs_of(pair.job), plan.placement.prices);
       ++counts.at(static_cast<size_t>(over_all.choice.certainty));
     }
   }
   return counts_text(counts, "placement");
 }
 
-std::string moves_note(const Assignment& assignment) {
+std::string moves_note(const PlacementPlan& plan) {
   Counts counts{};
-  for (const Move& move : assignment.moves()) {
+  for (const Move& move : plan.moves()) {
     ++counts.at(static_cast<size_t>(move.choice.certainty));
   }
-  return counts == Counts{} ? "nothing moves: today's assignment is the best" : counts_text(counts, "move");
+  return counts == Counts{} ? "nothing moves: today's placement is the best" : counts_text(counts, "move");
 }
 
-void add_full_platforms(const Assignment& assignment, std::vector<std::string>& notes) {
+void add_full_platforms(const PlacementPlan& plan, std::vector<std::string>& notes) {
   std::vector<std::string> full;
-  for (size_t i = 0; i < assignment.input.platforms.size(); ++i) {
-    if (assignment.placement.prices[i] > kNoticeable) {
-      full.push_back(
-          fmt::format("{} ({:.3g})", assignment.input.platforms[i], assignment.placement.prices[i]));
+  for (size_t i = 0; i < plan.input.platforms.size(); ++i) {
+    if (plan.placement.prices[i] > kNoticeable) {
+      full.push_back(fmt::format("{} ({:.3g})", plan.input.platforms[i], plan.placement.prices[i]));
     }
   }
   if (!full.empty()) {
@@ -90,36 +89,36 @@ void add_full_platforms(const Assignment& assignment, std::vector<std::string>& 
   }
 }
 
-void add_overcommitted(const Assignment& assignment, std::vector<std::string>& notes) {
+void add_overcommitted(const PlacementPlan& plan, std::vector<std::string>& notes) {
   std::vector<std::string> over;
-  const std::vector<double> use = assignment.todays_use();
+  const std::vector<double> use = plan.todays_use();
   for (size_t i = 0; i < use.size(); ++i) {
-    if (use[i] > assignment.input.problem.capacities[i] * (1 + kNoticeable)) {
-      over.push_back(assignment.input.platforms[i]);
+    if (use[i] > plan.input.problem.capacities[i] * (1 + kNoticeable)) {
+      over.push_back(plan.input.platforms[i]);
     }
   }
   if (!over.empty()) {
     notes.push_back(
-        fmt::format("today's assignment takes more than the capacity of {}, which the plan keeps to",
+        fmt::format("today's placement takes more than the capacity of {}, which the plan keeps to",
                     names_text(over, kMostNamed)));
   }
 }
 
-void add_unknown(const Assignment& assignment, std::optional<double> unknown_at_most,
+void add_unknown(const PlacementPlan& plan, std::optional<double> max_unknown_cost,
                  std::vector<std::string>& notes) {
-  const size_t unknown = assignment.input.unknown_pairs;
+  const size_t unknown = plan.input.unknown_pairs;
   if (unknown == 0) {
     return;
   }
-  if (!unknown_at_most) {
+  if (!max_unknown_cost) {
     notes.push_back(fmt::format("{} of {} pairs of job and platform have no cost, and are left out", unknown,
-                                assignment.input.jobs.size() * assignment.input.platforms.size()));
+                                plan.input.jobs.size() * plan.input.platforms.size()));
     return;
   }
   notes.push_back(fmt::format(
       "{} pairs of job and platform have no cost, and are taken to cost at most {:g} times the job's most{}",
-      unknown, *unknown_at_most,
-      rests_on_bounds(assignment) ? "; the plan rests on some of them (cost_kind: at most)" : ""));
+      unknown, *max_unknown_cost,
+      rests_on_bounds(plan) ? "; the plan rests on some of them (cost_kind: at most)" : ""));
 }
 
 std::vector<std::string> named(const std::vector<uint32_t>& numbers, const std::vector<std::string>& names) {
@@ -148,25 +147,24 @@ std::string names_text(const std::vector<std::string>& names, size_t most) {
              : fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
-std::vector<std::string> assignment_notes(const Assignment& assignment,
-                                          std::optional<double> unknown_at_most) {
-  std::vector<std::string> notes{cost_note(assignment)};
-  if (assignment.has_today) {
-    notes.push_back(saving_note(assignment));
-    notes.push_back(moves_note(assignment));
-    add_overcommitted(assignment, notes);
+std::vector<std::string> placement_notes(const PlacementPlan& plan, std::optional<double> max_unknown_cost) {
+  std::vector<std::string> notes{cost_note(plan)};
+  if (plan.has_today) {
+    notes.push_back(saving_note(plan));
+    notes.push_back(moves_note(plan));
+    add_overcommitted(plan, notes);
   } else {
-    notes.push_back(placements_note(assignment));
+    notes.push_back(placements_note(plan));
   }
-  add_full_platforms(assignment, notes);
-  add_unknown(assignment, unknown_at_most, notes);
-  if (!assignment.input.idle_jobs.empty()) {
-    notes.push_back("without load, and not placed: " + names_text(assignment.input.idle_jobs, kMostNamed));
+  add_full_platforms(plan, notes);
+  add_unknown(plan, max_unknown_cost, notes);
+  if (!plan.input.idle_jobs.empty()) {
+    notes.push_back("without load, and not placed: " + names_text(plan.input.idle_jobs, kMostNamed));
   }
   return notes;
 }
 
-std::unexpected<Error> fail_lost(const AssignmentInput& input) {
+std::unexpected<Error> fail_lost(const PlacementInput& input) {
   const auto& lost = input.lost_jobs;
   return with_hint(fail(ErrorCode::kNotFound, "no placement: no cost is known, on any platform, of {}: {}",
                         lost.size() == 1 ? "this job" : fmt::format("these {} jobs", lost.size()),
@@ -174,7 +172,7 @@ std::unexpected<Error> fail_lost(const AssignmentInput& input) {
                    "measure each on one platform at least, or leave it out");
 }
 
-std::unexpected<Error> fail_short(const AssignmentInput& input, const Shortage& shortage) {
+std::unexpected<Error> fail_short(const PlacementInput& input, const Shortage& shortage) {
   const Blame blame = blame_for(input.problem, shortage);
   const bool is_all = blame.platforms.size() == input.platforms.size();
   const std::string platforms =
@@ -191,7 +189,7 @@ std::unexpected<Error> fail_short(const AssignmentInput& input, const Shortage& 
            is_plain ? "" : ", but do not fit there together", use_text(shortage.missing, input.unit)),
       is_all ? "more capacity is needed, or less load"
              : "more capacity there, less load, or costs of these jobs on other platforms "
-               "(--unknown-at-most bounds those that are not known)");
+               "(--max-unknown-cost bounds those that are not known)");
 }
 
 }  // namespace plimsoll::query

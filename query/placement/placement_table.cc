@@ -1,0 +1,65 @@
+#include "query/placement/placement_table.h"
+
+#include "query/placement/placement_parts.h"
+
+namespace plimsoll::query {
+namespace {
+
+Result<PlacementPlan> plan(const PlacementRequest& request) {
+  auto input = read_placement(request.texts, request.max_unknown_cost);
+  if (!input) {
+    return propagate(input);
+  }
+  if (!input->lost_jobs.empty()) {
+    return fail_lost(*input);
+  }
+  PlacementPlan plan;
+  plan.input = std::move(*input);
+  if (request.texts.today) {
+    auto today = read_today(*request.texts.today, plan.input);
+    if (!today) {
+      return propagate(today);
+    }
+    plan.today = std::move(*today);
+    plan.has_today = true;
+  }
+  auto outcome = place_jobs(plan.input.problem);
+  if (!outcome) {
+    return propagate(outcome);
+  }
+  if (const auto* shortage = std::get_if<Shortage>(&*outcome)) {
+    return fail_short(plan.input, *shortage);
+  }
+  plan.placement = std::get<Placement>(std::move(*outcome));
+  plan.first_pairs = plan.input.problem.first_pairs();
+  return plan;
+}
+
+}  // namespace
+
+Result<Table> placement_table(const PlacementRequest& request) {
+  if (request.rows == PlacementRows::kMove && !request.texts.today) {
+    return with_hint(fail(ErrorCode::kInvalid, "moves are away from today's placement, which is not given"),
+                     "give it with --today");
+  }
+  const auto plan = plan(request);
+  if (!plan) {
+    return propagate(plan);
+  }
+  Table table;
+  switch (request.rows) {
+    case PlacementRows::kPlacement:
+      add_placement_rows(*plan, table);
+      break;
+    case PlacementRows::kPlatform:
+      add_platform_rows(*plan, table);
+      break;
+    case PlacementRows::kMove:
+      add_move_rows(*plan, table);
+      break;
+  }
+  table.notes = placement_notes(*plan, request.max_unknown_cost);
+  return table;
+}
+
+}  // namespace plimsoll::query
