@@ -55,7 +55,7 @@ query::ExperimentGoal goal_of(const config::ExperimentConfig& config) {
   return {.margin = config.margin_percent / 100,
           .detect = config.detect_percent / 100,
           .power = config.power_percent / 100,
-          .least = config.least};
+          .min_instances = config.min_instances};
 }
 
 query::ExperimentText text_of(const config::ExperimentConfig& config) {

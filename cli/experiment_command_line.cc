@@ -59,7 +59,7 @@ void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
   add_share(*command, "--power", config.power_percent,
             "Probability with which that change is to be found (default 95%)", {0.5, 0.99}, kPercent)
       ->needs(detect);
-  command->add_option("--least", config.least, "Instances of each job at least (default 4)")
+  command->add_option("--min-instances", config.min_instances, "Minimum instances per job (default 4)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{2}, int64_t{1'000'000}));
   command->footer(

@@ -14,7 +14,7 @@ namespace plimsoll::cli {
 namespace {
 
 constexpr uint64_t kMaxTableBytes = uint64_t{8} << 30;
-constexpr unsigned kMostThreads = 8;
+constexpr unsigned kMaxThreads = 8;
 
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).string();
@@ -41,7 +41,7 @@ symbolizer::TableWorker table_worker() {
 }
 
 Result<symbolizer::MadeTable> make_table(const TableSource& source) {
-  const unsigned cpus = std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads);
+  const unsigned cpus = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
   const symbolizer::NamedFiles& files = source.files;
   const symbolizer::TableQuery query{.roots = {{"/"}, source.debug_folders},
                                      .named = {absolute(files.binary), absolute(files.debug),

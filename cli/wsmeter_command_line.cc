@@ -50,17 +50,17 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
   command->add_option("--z", plan.request.z, "Deviations in a margin (default 1.96, for 95 %)")
       ->type_name("Z")
       ->check(CLI::Range(1e-3, 100.0));
-  command->add_option("--least", plan.request.least, "Instances of each job at least (default 4)")
+  command->add_option("--min-instances", plan.request.min_instances, "Minimum instances per job (default 4)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   command->add_flag("--finite", plan.request.is_finite_population,
                     "The instances that there are, are all that is asked about: fewer need be observed");
-  const std::map<std::string, query::Rounding> roundings{{"least-cost", query::Rounding::kLeastCost},
+  const std::map<std::string, query::Rounding> roundings{{"min-cost", query::Rounding::kMinCost},
                                                          {"up", query::Rounding::kUp}};
   command
       ->add_option(
           "--rounding", plan.request.rounding,
-          "least-cost (default): the best whole numbers; up: the best numbers, rounded up, as the WSMeter "
+          "min-cost (default): the best whole numbers; up: the best numbers, rounded up, as the WSMeter "
           "paper does")
       ->type_name("HOW")
       ->transform(CLI::CheckedTransformer(roundings, CLI::ignore_case));
@@ -141,7 +141,7 @@ void add_validate(CLI::App& wsmeter, WsmeterValidateOptions& options) {
       ->check(CLI::Range(int64_t{1}, int64_t{100'000'000}));
   add_share(*command, "--margin", options.margin, "Margin that test clusters are planned for", kShares);
   add_detect(*command, options.detect, options.power);
-  command->add_option("--least", request.goal.least, "Instances of each job at least (default 4)")
+  command->add_option("--min-instances", request.goal.min_instances, "Minimum instances per job (default 4)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{2}, int64_t{1} << 40));
   add_feature(*command, request);
@@ -170,7 +170,9 @@ void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
       ->add_option("--current", request.current,
                    "Platform of the machines to choose from (default: the only one there is)")
       ->type_name("PLATFORM");
-  command->add_option("--least", request.least, "Instances of a job, for it to be covered (default 4)")
+  command
+      ->add_option("--min-instances", request.min_instances,
+                   "A job counts as covered with this many instances (default 4)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   add_share(*command, "--coverage", request.coverage,
@@ -187,7 +189,8 @@ void add_cluster(CLI::App& wsmeter, WsmeterClusterOptions& options) {
       "instances can "
       "be\nmoved one by one.\n"
       "Example:\n"
-      "  plimsoll wsmeter cluster --performance fleet.csv --jobs jobs.csv --current old --least 4 --coverage "
+      "  plimsoll wsmeter cluster --performance fleet.csv --jobs jobs.csv --current old --min-instances 4 "
+      "--coverage "
       "80%\n");
 }
 

@@ -42,7 +42,7 @@ std::vector<Key> ExperimentConfig::keys() {
        &detect_percent, Range{0, 1000}},
       {"target.power_percent", "Probability with which that change is to be found.", &power_percent,
        Range{50, 99}},
-      {"target.least", "Instances of each job at least.", &least, Range{2, 1'000'000}},
+      {"target.min_instances", "Minimum instances per job.", &min_instances, Range{2, 1'000'000}},
   };
 }
 

@@ -25,7 +25,7 @@ struct ExperimentConfig {
   double margin_percent = 1;
   double detect_percent = 0;  // 0: margin_percent counts
   double power_percent = 95;
-  int64_t least = 4;
+  int64_t min_instances = 4;
 
   // The keys point into this object.
   std::vector<Key> keys();

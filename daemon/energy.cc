@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxFileBytes = 256;
 constexpr size_t kMaxZones = 1024;
 // Less than any package takes: a counter cannot have gone round sooner than its range lasts at this.
-constexpr uint64_t kMostWatts = 1000;
+constexpr uint64_t kMaxWatts = 1000;
 
 // The kinds of zones (their files `name`), and what perf calls the same counters.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kKinds{{{"package", "energy-pkg"},
@@ -96,7 +96,7 @@ Result<uint64_t> PowercapEnergy::used_uj(const Reading& reading, int64_t elapsed
     return range_uj;
   }
   const auto elapsed_us = static_cast<uint64_t>(elapsed_ns) / 1000;
-  if (*range_uj / kMostWatts < elapsed_us) {
+  if (*range_uj / kMaxWatts < elapsed_us) {
     return fail(ErrorCode::kTooLarge,
                 "its counter may have wrapped around more than once in a window of {} s",
                 elapsed_ns / kNsPerSecond);

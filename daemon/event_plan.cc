@@ -14,14 +14,14 @@ namespace {
 constexpr uint32_t kCompanionRateHz = 10;
 constexpr std::array<std::string_view, 2> kCompanions{"context-switches", "cpu-migrations"};
 // Shorter periods than these cost too much where an event becomes frequent within a window.
-constexpr uint64_t kLeastPeriodOfPmu = 10'000;
-constexpr uint64_t kLeastPeriodOfTracepoint = 10;
+constexpr uint64_t kMinPeriodOfPmu = 10'000;
+constexpr uint64_t kMinPeriodOfTracepoint = 10;
 constexpr int64_t kDefaultTurnNs = 1'000'000'000;
 constexpr int64_t kShortestTurnNs = 20'000'000;
 constexpr int64_t kFewestTurns = 4;           // of each set within a window
 constexpr uint32_t kBurstsOfCompanions = 10;  // times the rate that they are wanted at
 // Each takes file descriptors on every CPU, and a tenth of a second where its rate is unknown.
-constexpr size_t kMostEvents = 64;
+constexpr size_t kMaxEvents = 64;
 constexpr uint64_t kLongestPeriod = uint64_t{1} << 50;  // times the largest slowdown it is still a number
 
 // A nominal rate from what was counted, where nothing better is known.
@@ -34,8 +34,8 @@ Status learn_rate(const EventSource& machine, perf::EventType& event) {
   return {};
 }
 
-uint64_t least_period_of(const perf::EventType& event) {
-  return event.codes.front().type == PERF_TYPE_TRACEPOINT ? kLeastPeriodOfTracepoint : kLeastPeriodOfPmu;
+uint64_t min_period_of(const perf::EventType& event) {
+  return event.codes.front().type == PERF_TYPE_TRACEPOINT ? kMinPeriodOfTracepoint : kMinPeriodOfPmu;
 }
 
 bool is_sampled(std::string_view name, const EventPlan& plan) {
@@ -71,10 +71,10 @@ Result<PlannedEvent> planned(perf::EventType type, const wire::EventRequest& req
       return propagate(learnt);
     }
     event.followed_rate_hz = rate_hz;
-    event.least_period = least_period_of(sampled);
+    event.min_period = min_period_of(sampled);
   }
   if (request.period() == 0) {
-    event.sampled.mean_period = std::max(perf::mean_period(sampled, rate_hz), event.least_period);
+    event.sampled.mean_period = std::max(perf::mean_period(sampled, rate_hz), event.min_period);
   }
   return event;
 }
@@ -204,10 +204,10 @@ Status Planner::choose_stand_in() {
 Status Planner::choose_requested(std::span<const wire::EventRequest> requests) {
   Status last_failure;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const auto chosen = i < kMostEvents
+    const auto chosen = i < kMaxEvents
                             ? choose(requests[i], assignment_.rate_hz())
                             : fail(ErrorCode::kTooLarge, "event {} is beyond the first {} of an assignment",
-                                   requests[i].name(), kMostEvents);
+                                   requests[i].name(), kMaxEvents);
     if (!chosen) {
       say_missing(requests[i].name(), chosen.error());
       last_failure = chosen;
@@ -280,7 +280,7 @@ void Planner::add_companions() {
     event.sampled.stack_share = 0;
     event.sampled.set = perf::kEverySet;
     event.followed_rate_hz = kCompanionRateHz;
-    event.least_period = perf::mean_period(event.sampled.type, kCompanionRateHz * kBurstsOfCompanions);
+    event.min_period = perf::mean_period(event.sampled.type, kCompanionRateHz * kBurstsOfCompanions);
   }
 }
 
@@ -325,7 +325,7 @@ void follow_rates(std::span<const perf::EventCounts> counts, EventPlan& plan, pe
     const double per_second = counts[i].busiest_per_second;
     if (event.followed_rate_hz > 0 && per_second > 0) {
       event.sampled.mean_period = perf::followed_period(per_second, event.followed_rate_hz,
-                                                        event.sampled.mean_period, event.least_period);
+                                                        event.sampled.mean_period, event.min_period);
       sampler.set_mean_period(i, event.sampled.mean_period);
     }
   }

@@ -17,9 +17,9 @@ struct PlannedEvent {
   std::string requested_name;
   std::string note;           // what a reader should know of it
   bool is_companion = false;  // it came along without being asked for
-  // Samples a second that its period follows from window to window, as far as `least_period`; 0: its period remains.
+  // Samples a second that its period follows from window to window, as far as `min_period`; 0: its period remains.
   double followed_rate_hz = 0;
-  uint64_t least_period = 1;
+  uint64_t min_period = 1;
 };
 
 struct EventPlan {

@@ -38,11 +38,11 @@ void remark_on_times(const perf::EventCounts& counts, bool has_turns, wire::Even
                          has_turns ? "sets of events take turns" : "there are fewer counters than events"),
              event);
   }
-  if (counts.most_share - counts.least_share > kUneven) {
+  if (counts.max_share - counts.min_share > kUneven) {
     add_note(
         fmt::format("its counters ran for {:.0f} % of the time on one CPU and {:.0f} % on another: what ran "
                     "on the former has too small a share of the samples",
-                    counts.least_share * 100, counts.most_share * 100),
+                    counts.min_share * 100, counts.max_share * 100),
         event);
   }
 }

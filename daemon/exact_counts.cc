@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMaxEvents = 16;
+constexpr size_t kMaxCountedEvents = 16;
 constexpr const char* kMounts = "/sys/fs/cgroup";
 
 std::string hierarchy() {
@@ -40,9 +40,10 @@ Result<ExactCountSettings> compile_exact_counts(const config::CountSettings& set
   if (!groups) {
     return with_field(propagate(groups), "count.groups");
   }
-  if (settings.events.size() > kMaxEvents) {
-    return with_field(fail(ErrorCode::kInvalid, "{} events, over {}", settings.events.size(), kMaxEvents),
-                      "count.events");
+  if (settings.events.size() > kMaxCountedEvents) {
+    return with_field(
+        fail(ErrorCode::kInvalid, "{} events, over {}", settings.events.size(), kMaxCountedEvents),
+        "count.events");
   }
   for (const std::string& name : settings.events) {
     if (const auto known = perf::describe_event(name); !known) {

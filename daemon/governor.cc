@@ -35,7 +35,7 @@ constexpr double kBack = 0.5;
 
 // Minutes that work done once is paid for in, and the most of their budget that it may have.
 constexpr int64_t kSpreadMinutes = 10;
-constexpr double kMostSpread = 0.5;
+constexpr double kMaxSpread = 0.5;
 
 // The rest is for encoding the profile, kernel symbols among it.
 constexpr double kFullMemory = 0.75;
@@ -150,7 +150,7 @@ void Governor::slow_down(double times) {
 
 void Governor::spread(int64_t cpu_ns) {
   const std::lock_guard lock(mutex_);
-  const double most = kMostSpread * budget_.cpu_share * static_cast<double>(kSpreadMinutes * kNsPerMinute);
+  const double most = kMaxSpread * budget_.cpu_share * static_cast<double>(kSpreadMinutes * kNsPerMinute);
   const int64_t left_ns =
       static_cast<int64_t>(most) - spread_cpu_ns(observed_ns_ - kSpreadMinutes * kNsPerMinute);
   const int64_t taken_ns = std::clamp<int64_t>(cpu_ns, 0, std::max<int64_t>(0, left_ns));

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kLongestName = 1024;
-constexpr int kMostNotes = 5;
+constexpr int kMaxNotes = 5;
 
 // An address that code was sampled at, and the index of its location.
 using SampledCode = std::pair<uint64_t, int>;
@@ -62,7 +62,7 @@ class JitNaming {
 
  private:
   void note(const identity::ProcessIdentity& process, const Error& error) {
-    if (error.code != ErrorCode::kNotFound && notes_++ < kMostNotes) {
+    if (error.code != ErrorCode::kNotFound && notes_++ < kMaxNotes) {
       profile_.add_notes(fmt::format("JIT code of {} has no names: {}", process.comm, error.message));
     }
   }

@@ -69,11 +69,11 @@ bool can_measure(const std::string& name, const LiveEvents& machine) {
 }
 
 std::string list_of(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMax = 8;
   const std::vector<std::string> first(names.begin(),
-                                       names.begin() + static_cast<long>(std::min(names.size(), kMost)));
+                                       names.begin() + static_cast<long>(std::min(names.size(), kMax)));
   return fmt::format("{}{}", fmt::join(first, ", "),
-                     names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
+                     names.size() > kMax ? fmt::format(" and {} more", names.size() - kMax) : "");
 }
 
 void probe_pmus(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {

@@ -15,7 +15,7 @@ constexpr uint32_t kZlib = 1;  // ELFCOMPRESS_ZLIB
 constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD, which not every <elf.h> has
 
 // The most that deflate can make of a byte is 1,032 (zlib, "Technical Details").
-constexpr uint64_t kMostZlibExpands = 1032;
+constexpr uint64_t kMaxZlibExpands = 1032;
 
 bool inflate_whole(Bytes stream, std::span<char> out) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&::libdeflate_free_decompressor)> decompressor(
@@ -40,7 +40,7 @@ Result<std::string> decompress(Bytes stream, uint32_t algorithm, uint64_t size_b
   }
   // Checked first: the header's word alone would have all of it allocated.
   const bool is_possible = algorithm == kZlib
-                               ? size_bytes / kMostZlibExpands <= stream.size()
+                               ? size_bytes / kMaxZlibExpands <= stream.size()
                                : ::ZSTD_getFrameContentSize(stream.data(), stream.size()) == size_bytes;
   if (!is_possible) {
     return fail(ErrorCode::kCorrupt, "a section of {} compressed bytes does not hold {}", stream.size(),

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kNsPerMicrosecond = 1000;
 constexpr uint64_t kHeaderWords = 3;  // behind their number
-constexpr uint64_t kMostHeaderWords = 100;
-constexpr uint64_t kMostDepth = 65'536;
+constexpr uint64_t kMaxHeaderWords = 100;
+constexpr uint64_t kMaxDepth = 65'536;
 
 enum class WordBytes { kNone, kFour, kEight };
 
@@ -26,7 +26,7 @@ WordBytes word_bytes(Bytes content) {
   if (!reader.ok() || first != 0) {
     return WordBytes::kNone;
   }
-  const auto fits = [](uint64_t words) { return words >= kHeaderWords && words <= kMostHeaderWords; };
+  const auto fits = [](uint64_t words) { return words >= kHeaderWords && words <= kMaxHeaderWords; };
   if (fits(second)) {
     return WordBytes::kFour;
   }
@@ -49,7 +49,7 @@ class LegacyCpuReader {
     for (uint64_t skipped = 2; skipped < words; ++skipped) {
       word();
     }
-    if (!reader_.ok() || period_us == 0 || period_us > kMostPeriodUs) {
+    if (!reader_.ok() || period_us == 0 || period_us > kMaxPeriodUs) {
       return fail(ErrorCode::kCorrupt, "the CPU profile's header tells a period of {} us", period_us);
     }
     period_ns_ = static_cast<int64_t>(period_us) * kNsPerMicrosecond;
@@ -65,7 +65,7 @@ class LegacyCpuReader {
   }
 
  private:
-  static constexpr uint64_t kMostPeriodUs = 3'600'000'000;  // an hour
+  static constexpr uint64_t kMaxPeriodUs = 3'600'000'000;  // an hour
 
   uint64_t word() { return is_narrow_ ? reader_.read<uint32_t>() : reader_.read<uint64_t>(); }
 
@@ -75,7 +75,7 @@ class LegacyCpuReader {
       const size_t start = reader_.offset();
       const uint64_t samples = word();
       const uint64_t depth = word();
-      if (!reader_.ok() || depth == 0 || depth > kMostDepth) {
+      if (!reader_.ok() || depth == 0 || depth > kMaxDepth) {
         return fail(ErrorCode::kCorrupt,
                     "the CPU profile has a stack of {} addresses at byte {}, or ends there", depth, start);
       }

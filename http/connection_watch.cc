@@ -77,7 +77,7 @@ void ConnectionWatch::watch() {
 bool ConnectionWatch::is_late(const Connection& connection, int64_t now_ns) const {
   const int64_t taken_ns = now_ns - connection.since_ns;
   const double bytes_left =
-      static_cast<double>(connection.bytes) / static_cast<double>(limits_.least_bytes_per_s);
+      static_cast<double>(connection.bytes) / static_cast<double>(limits_.min_bytes_per_s);
   const double allowed_ns =
       static_cast<double>(limits_.grace_ns) + bytes_left * static_cast<double>(kNsPerSecond);
   switch (connection.state) {

@@ -13,8 +13,8 @@ namespace plimsoll::http {
 struct WatchLimits {
   int64_t head_ns =
       0;  // for a connection's first head, its handshake among it, and from one request to the next's head
-  int64_t grace_ns = 0;           // before bodies and answers have to keep to the rate
-  int64_t least_bytes_per_s = 1;  // of bodies, and of answers that a client reads
+  int64_t grace_ns = 0;         // before bodies and answers have to keep to the rate
+  int64_t min_bytes_per_s = 1;  // of bodies, and of answers that a client reads
   size_t max_connections =
       0;  // with nine tenths of them open, one goes for each that comes: idle ones first, then slow ones
 };

@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kReplyGrace{5};
 constexpr const char* kTlsVersions = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
 // A client whose body was refused while it was sending may go on this far before it is cut off.
-constexpr size_t kMostDiscardedBytes = 16UL << 20;
+constexpr size_t kMaxDiscardedBytes = 16UL << 20;
 
 // Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
 constexpr uint64_t kReadOnBytes = 1UL << 20;
@@ -153,7 +153,7 @@ std::string caller_of(const Request& request) {
 WatchLimits watch_limits(const ListenerOptions& options) {
   return {.head_ns = options.head_timeout_s * kNsPerSecond,
           .grace_ns = options.grace_s * kNsPerSecond,
-          .least_bytes_per_s = options.least_bytes_per_s,
+          .min_bytes_per_s = options.min_bytes_per_s,
           .max_connections = options.max_connections};
 }
 
@@ -406,7 +406,7 @@ MHD_Result Listener::Server::take_body(Exchange& exchange, std::string_view data
     drop_body(exchange);
   }
   exchange.discarded_bytes += data.size();
-  return exchange.discarded_bytes <= kMostDiscardedBytes ? MHD_YES : MHD_NO;
+  return exchange.discarded_bytes <= kMaxDiscardedBytes ? MHD_YES : MHD_NO;
 }
 
 bool Listener::Server::enter_handler(Exchange& exchange) {

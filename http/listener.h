@@ -43,7 +43,7 @@ struct ListenerOptions {
   // In all, however often something moves: until a head is there, and, behind a grace, for bodies and answers of that rate.
   unsigned head_timeout_s = 40;
   unsigned grace_s = 30;
-  unsigned least_bytes_per_s = 4096;
+  unsigned min_bytes_per_s = 4096;
   unsigned max_connections_of_address = 0;  // 0: as many as there may be
   size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
   // Of all answers that clients have not read yet; beyond it 503, and whoever reads slowest is cut off. One answer may be larger.

@@ -68,8 +68,8 @@ std::string_view find_field(const Fields& fields, std::string_view name) {
 
 // The beginning of a body that is not ours, fit for a terminal.
 std::string excerpt(std::string_view body) {
-  constexpr size_t kMostShown = 200;
-  std::string text(body.substr(0, kMostShown));
+  constexpr size_t kMaxShown = 200;
+  std::string text(body.substr(0, kMaxShown));
   std::ranges::replace_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   return text;
 }
@@ -113,12 +113,12 @@ Error error_of(const Response& response, std::string_view what) {
 }
 
 int64_t retry_after_s(const Response& response) {
-  constexpr int64_t kMostSeconds = int64_t{24} * 3600;
+  constexpr int64_t kMaxSeconds = int64_t{24} * 3600;
   const std::string_view text = response.header("Retry-After");
   int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number ? std::clamp<int64_t>(seconds, 0, kMostSeconds) : 0;
+  return is_number ? std::clamp<int64_t>(seconds, 0, kMaxSeconds) : 0;
 }
 
 }  // namespace plimsoll::http

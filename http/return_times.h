@@ -11,7 +11,7 @@ namespace plimsoll::http {
 class ReturnTimes {
  public:
   // Nobody is told to wait longer than that.
-  static constexpr int64_t kMostSeconds = 60;
+  static constexpr int64_t kMaxSeconds = 60;
 
   // For how many whole seconds, at least one, a client waits that is turned away at `now_ns` (of a clock that only goes forward), where a
   // request is served every `pace_ns`.

@@ -7,7 +7,7 @@
 namespace plimsoll::http {
 namespace {
 
-constexpr unsigned kMostInChain = 16;
+constexpr unsigned kMaxInChain = 16;
 
 gnutls_datum_t pem_of(std::string& text) {
   return {reinterpret_cast<unsigned char*>(text.data()), static_cast<unsigned>(text.size())};
@@ -30,7 +30,7 @@ struct ServedCertificate::Generation {
 
   // GnuTLS's code.
   int read(TlsTexts& texts) {
-    unsigned room = kMostInChain;
+    unsigned room = kMaxInChain;
     const gnutls_datum_t certificate = pem_of(texts.certificate);
     int code = gnutls_pcert_list_import_x509_raw(chain.data(), &room, &certificate, GNUTLS_X509_FMT_PEM, 0);
     if (code < 0) {
@@ -42,7 +42,7 @@ struct ServedCertificate::Generation {
     return code < 0 ? code : gnutls_privkey_import_x509_raw(key, &secret, GNUTLS_X509_FMT_PEM, nullptr, 0);
   }
 
-  std::array<gnutls_pcert_st, kMostInChain> chain{};
+  std::array<gnutls_pcert_st, kMaxInChain> chain{};
   unsigned count = 0;
   gnutls_privkey_t key = nullptr;
 };

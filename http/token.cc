@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kTokenBytes = 32;
 constexpr size_t kHashBytes = 32;
 constexpr size_t kMaxFileBytes = 4096;
-constexpr size_t kLeastCharacters = 16;
-constexpr size_t kMostCharacters = 256;
+constexpr size_t kMinCharacters = 16;
+constexpr size_t kMaxCharacters = 256;
 
 std::string_view without_spaces_around(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\r";
@@ -34,8 +34,7 @@ std::string make_token() {
 
 bool is_token(std::string_view text) {
   const auto visible = [](unsigned char c) { return c > ' ' && c < 0x7f; };
-  return text.size() >= kLeastCharacters && text.size() <= kMostCharacters &&
-         std::ranges::all_of(text, visible);
+  return text.size() >= kMinCharacters && text.size() <= kMaxCharacters && std::ranges::all_of(text, visible);
 }
 
 std::string token_hash(std::string_view token) {
@@ -54,7 +53,7 @@ Result<std::string> read_token(const std::string& path) {
   if (!is_token(token)) {
     return with_hint(
         fail(ErrorCode::kInvalid, "the first line of {} is no token: {} to {} visible characters", path,
-             kLeastCharacters, kMostCharacters),
+             kMinCharacters, kMaxCharacters),
         "plimsoll token makes one");
   }
   return std::string(token);

@@ -16,7 +16,7 @@ namespace {
 constexpr double kNewestShare = 1.0 / 64;
 
 // Whose last turn is remembered, beside those that have a job under way.
-constexpr size_t kMostCallers = 1000;
+constexpr size_t kMaxCallers = 1000;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ std::deque<WorkerThreads::Job>::iterator WorkerThreads::next() {
 }
 
 bool WorkerThreads::begin(const std::string& caller) noexcept {
-  if (callers_.size() >= kMostCallers) {
+  if (callers_.size() >= kMaxCallers) {
     std::erase_if(callers_, [](const auto& entry) { return entry.second.running == 0; });
   }
   try {

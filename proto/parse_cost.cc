@@ -16,7 +16,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
 // As Protobuf's own.
-constexpr int kMostNested = 100;
+constexpr int kMaxNested = 100;
 // What an allocation takes beside its content, and a place in a list, which doubles as it grows.
 constexpr uint64_t kAllocation = 16;
 constexpr uint64_t kPlaceInList = 16;
@@ -77,7 +77,7 @@ class Walk {
 
   // False where it is malformed, or over the bound. Up to the end of the stream's limit, or of the group. `type` null: unknown.
   bool add_message(const Descriptor* type, int depth, End end) {
-    if (depth > kMostNested) {
+    if (depth > kMaxNested) {
       return false;
     }
     while (const uint32_t tag = stream_.ReadTag()) {

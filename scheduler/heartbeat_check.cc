@@ -44,8 +44,8 @@ Status check_instance(const wire::InstanceUsage& usage, int64_t interval_ns) {
   if (!is_between(usage.weight(), kMaxWeight)) {
     return refuse("weight", usage.weight());
   }
-  const double most_ns = static_cast<double>(interval_ns) * kMaxCpus;
-  return is_between(static_cast<double>(usage.cpu_time_ns()), most_ns)
+  const double max_ns = static_cast<double>(interval_ns) * kMaxCpus;
+  return is_between(static_cast<double>(usage.cpu_time_ns()), max_ns)
              ? Status()
              : refuse("cpu_time_ns", usage.cpu_time_ns());
 }

@@ -17,22 +17,22 @@ constexpr int64_t kYear2000Ns = 946'684'800 * kNsPerSecond;
 constexpr int64_t kLongestWindowNs = kDayNs;
 
 // For a machine that does not tell, and for one that tells more: the largest that Linux runs on have 8,192.
-constexpr double kMostCores = 8192;
+constexpr double kMaxCores = 8192;
 // Timers and clocks are read a moment apart, a CPU may come online within the window.
 constexpr double kSlack = 1.25;
 constexpr double kSlackS = 1;
 
 // A second, on each CPU. The fastest retires 10 instructions a cycle at 10 GHz.
-constexpr double kMostCounted = 1e11;
-constexpr double kMostMicrojoules = 2e9;  // 2 kW
+constexpr double kMaxCounted = 1e11;
+constexpr double kMaxMicrojoules = 2e9;  // 2 kW
 // Of what applications hold, or have passed through their allocators: 16 PiB.
-constexpr double kMostBytes = 0x1p54;
+constexpr double kMaxBytes = 0x1p54;
 // What is allocated at once need not be touched; each object takes a byte at least.
 constexpr double kOvercommit = 16;
-constexpr double kMostMemory =
+constexpr double kMaxMemory =
     0x1p48;  // for a machine that does not tell, and for one that tells more: 256 TiB
 // Threads that wait for one lock wait as often as there are threads.
-constexpr double kMostWaiting = 1e6;
+constexpr double kMaxWaiting = 1e6;
 
 constexpr std::array<std::string_view, 3> kCpuTimes{"cpu-clock", "task-clock", "cpu-time"};
 
@@ -47,15 +47,14 @@ double most_of(const wire::Event& event, const Machine& machine) {
   switch (event.unit()) {
     case wire::NANOSECONDS: {
       const bool is_cpu_time = std::ranges::find(kCpuTimes, event.name()) != kCpuTimes.end();
-      return core_seconds * 1e9 * (is_cpu_time ? 1 : kMostWaiting);
+      return core_seconds * 1e9 * (is_cpu_time ? 1 : kMaxWaiting);
     }
     case wire::BYTES:
-      return event.kind() == wire::SNAPSHOT ? machine.memory_bytes * kOvercommit : kMostBytes;
+      return event.kind() == wire::SNAPSHOT ? machine.memory_bytes * kOvercommit : kMaxBytes;
     case wire::MICROJOULES:
-      return core_seconds * kMostMicrojoules;
+      return core_seconds * kMaxMicrojoules;
     default:
-      return event.kind() == wire::SNAPSHOT ? machine.memory_bytes * kOvercommit
-                                            : core_seconds * kMostCounted;
+      return event.kind() == wire::SNAPSHOT ? machine.memory_bytes * kOvercommit : core_seconds * kMaxCounted;
   }
 }
 
@@ -98,9 +97,9 @@ Status check_plausible(const wire::RawProfile& profile, int64_t now_ns) {
   const uint32_t cores = profile.machine().cores();
   const auto memory = static_cast<double>(profile.machine().memory_bytes());
   const Machine machine{
-      .cores = cores == 0 ? kMostCores : std::min<double>(cores, kMostCores),
+      .cores = cores == 0 ? kMaxCores : std::min<double>(cores, kMaxCores),
       .window_s = static_cast<double>(window.end().monotonic_ns() - window.start().monotonic_ns()) / 1e9,
-      .memory_bytes = memory == 0 ? kMostMemory : std::min(memory, kMostMemory)};
+      .memory_bytes = memory == 0 ? kMaxMemory : std::min(memory, kMaxMemory)};
   for (int i = 0; i < profile.events_size(); ++i) {
     if (auto checked = check_event(profile.events(i), machine); !checked) {
       return with_field(propagate(checked), fmt::format("events[{}].counter_total", i));

@@ -136,7 +136,7 @@ Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config:
   }
   return scheduler::CollectionBreaker::open(
       std::move(*store), {.limits = {.share = config.draw_stop_percent / 100,
-                                     .least = static_cast<size_t>(config.draw_stop_min_failures)},
+                                     .min_failures = static_cast<size_t>(config.draw_stop_min_failures)},
                           .pause_ns = config.draw_stop_pause_ns});
 }
 

@@ -9,15 +9,15 @@
 namespace plimsoll::server {
 namespace {
 
-constexpr size_t kMostMachines = 100'000;
-constexpr size_t kMostHz = 10'000;
-constexpr size_t kMostNames = 1000;
+constexpr size_t kMaxMachines = 100'000;
+constexpr size_t kMaxHz = 10'000;
+constexpr size_t kMaxNames = 1000;
 
 query::Parameter names_parameter(std::string_view parameter, std::vector<std::string>& names) {
   return {parameter, [parameter, &names](const std::string& text) -> Status {
-            if (text.empty() || printable(text) != text || names.size() == kMostNames) {
+            if (text.empty() || printable(text) != text || names.size() == kMaxNames) {
               return query::invalid_parameter(parameter, text,
-                                              fmt::format("one of at most {} names", kMostNames));
+                                              fmt::format("one of at most {} names", kMaxNames));
             }
             names.push_back(text);
             return {};
@@ -49,9 +49,9 @@ Result<scheduler::MeasuringOrder> parse_measuring_order(const query::Parameters&
   const std::array known{names_parameter("job", order.jobs),
                          names_parameter("machine", order.machines),
                          query::duration_parameter("for", order.window_ns),
-                         query::count_parameter("max_machines", kMostMachines, order.most_machines),
+                         query::count_parameter("max_machines", kMaxMachines, order.max_machines),
                          events_parameter(order.collects),
-                         query::count_parameter("rate", kMostHz, rate_hz)};
+                         query::count_parameter("rate", kMaxHz, rate_hz)};
   if (auto read = query::read_parameters(parameters, known); !read) {
     return propagate(read);
   }

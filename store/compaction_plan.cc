@@ -62,11 +62,11 @@ std::vector<SegmentEntry> next_merge(const std::vector<SegmentEntry>& segments,
     }
   }
   for (auto& [rank, of_rank] : ranks) {
-    if (of_rank.size() >= std::max<size_t>(limits.least_inputs, 2)) {
+    if (of_rank.size() >= std::max<size_t>(limits.min_inputs, 2)) {
       std::ranges::sort(of_rank, {}, [](const SegmentEntry& segment) {
         return std::tuple(segment.to_ns, segment.from_ns, segment.id);
       });
-      const size_t inputs = std::min(of_rank.size(), std::max<size_t>(limits.most_inputs, 2));
+      const size_t inputs = std::min(of_rank.size(), std::max<size_t>(limits.max_inputs, 2));
       return as_many_as_fit(closest(of_rank, inputs), limits.max_rows);
     }
   }

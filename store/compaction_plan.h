@@ -1,8 +1,8 @@
 // Which segments to merge next. Pure: no file is touched.
 //
-// Segments are ranked by size: those of fewer than 8 rows, fewer than 64, and so on. Where `least_inputs` of a rank have
+// Segments are ranked by size: those of fewer than 8 rows, fewer than 64, and so on. Where `min_inputs` of a rank have
 // gathered, the neighbours in time among them become one, which ranks higher. So a row is rewritten once a rank, at most
-// eight times up to 64 million, and what stays is fewer than `least_inputs` segments a rank, and those that are full.
+// eight times up to 64 million, and what stays is fewer than `min_inputs` segments a rank, and those that are full.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ struct CompactionLimits {
   // No segment gets more rows. Merging holds the new file in memory: one to three bytes for each of them.
   uint64_t max_rows = uint64_t{64} << 20;
   // As many segments of a rank as make merging them worth while; at least 2.
-  size_t least_inputs = 8;
+  size_t min_inputs = 8;
   // At once. Each is mapped while it is read.
-  size_t most_inputs = 8;
+  size_t max_inputs = 8;
   // For so long the file of a segment that was merged stays, for readers who have read the list and not opened it yet.
   std::chrono::seconds keep_replaced = std::chrono::seconds(10);
 

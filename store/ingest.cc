@@ -22,7 +22,7 @@ namespace plimsoll::store {
 namespace {
 
 // That a profile may throw while it is built.
-constexpr int kMostTimes = 2;
+constexpr int kMaxTimes = 2;
 // Of the trial of one profile, which takes a second at most. It is no reason to set a profile aside, but keeps a start from waiting for
 // one that takes forever.
 constexpr uint32_t kTrialCpuSeconds = 60;
@@ -294,8 +294,8 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
   // Where one made trouble the others before it may have taken the memory: they go first, by themselves.
   // Where a process ended, one by one shows which it was if it comes to that again.
   const int64_t one_by_one = std::max(trouble_.sequence, ended_at_.sequence);
-  const uint64_t most_profiles = last_built_ < one_by_one ? 1 : kMaxBatchProfiles;
-  while (report.profiles + report.unbuildable < most_profiles && rows.size() < kMaxBatchRows) {
+  const uint64_t max_profiles = last_built_ < one_by_one ? 1 : kMaxBatchProfiles;
+  while (report.profiles + report.unbuildable < max_profiles && rows.size() < kMaxBatchRows) {
     auto next = accepted_->next_after(last_built_);
     if (!next) {
       return propagate(next);
@@ -330,7 +330,7 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     return database.execute("INSERT OR REPLACE INTO unbuildable VALUES (?, ?)", archived.sequence,
                             error.text());
   };
-  if (trouble_.sequence == archived.sequence && trouble_.times >= kMostTimes) {
+  if (trouble_.sequence == archived.sequence && trouble_.times >= kMaxTimes) {
     return set_aside(Error{ErrorCode::kTooLarge, "it failed twice: " + trouble_.what, {}, {}});
   }
   if (ended_at_.sequence == archived.sequence && ended_at_.why_set_aside) {

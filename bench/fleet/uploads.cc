@@ -101,8 +101,8 @@ Status UploadStorm::register_all() {
     if (auto asked = connections_->ask(daemon, "POST /fleet/v1/register", registrations_[daemon]); !asked) {
       return asked;
     }
-    const uint64_t most_asking = daemon + 1 < registrations_.size() ? kRegisterAtOnce : 0;
-    while (connections_->asking() > most_asking) {
+    const uint64_t max_asking = daemon + 1 < registrations_.size() ? kRegisterAtOnce : 0;
+    while (connections_->asking() > max_asking) {
       if (auto waited = connections_->wait(deadline_s); !waited) {
         return waited;
       }
@@ -243,10 +243,10 @@ struct Round {
 };
 
 Result<Round> run_round(double seconds, ProfileMaker& maker) {
-  constexpr double kMostEachS = 2000;
+  constexpr double kMaxEachS = 2000;
   // Those that may be taken, and one for each of many daemons.
   std::deque<MadeProfile> profiles =
-      maker.make_many(static_cast<uint32_t>(kMostEachS * (4 * seconds + kTimesCapacity)));
+      maker.make_many(static_cast<uint32_t>(kMaxEachS * (4 * seconds + kTimesCapacity)));
   auto server = ServerUnderTest::start("");
   auto outcomes = server ? storm(*server, seconds, profiles) : propagate(server);
   const auto peak_rss_bytes = outcomes ? server->peak_rss_bytes() : propagate(outcomes);

@@ -24,7 +24,7 @@ constexpr uint64_t kSeed = 20261121;
 struct Plan {
   double length_s;  // rounds begin before that
   double run_s;     // of a program
-  size_t least_rounds;
+  size_t min_rounds;
 };
 
 // How long plimsolld's events were on, or off, and the CPU time that it took then.
@@ -45,7 +45,7 @@ class Rounds {
     const auto start = Clock::now();
     for (size_t round = 0;; ++round) {
       const double elapsed_s = std::chrono::duration<double>(Clock::now() - start).count();
-      if (round >= plan_.least_rounds && elapsed_s >= plan_.length_s) {
+      if (round >= plan_.min_rounds && elapsed_s >= plan_.length_s) {
         show_progress("\r                                      \r");
         return {};
       }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kDraws = 200;
 constexpr double kFraction = 0.1;
-constexpr double kLeastShare = 0.01;
+constexpr double kMinShare = 0.01;
 
 struct Agreement {
   size_t asked = 0;
@@ -21,7 +21,7 @@ void compare(const fleets::Fleet& all, fleets::Random& random, Agreement& agreem
   const statistics::Design design(sample.machines, all.selection);
   for (const fleets::Question& question : all.questions) {
     const double share = all.truth(question);
-    if (question.statistic != fleets::Statistic::kShare || share < kLeastShare) {
+    if (question.statistic != fleets::Statistic::kShare || share < kMinShare) {
       continue;
     }
     ++agreement.asked;

@@ -26,12 +26,12 @@ class Summary {
     }
     const double coverage = cell.enough.within_interval;
     const double width = cell.enough.mean_margin / cell.oracle_margin;
-    if (++of_enough_ == 1 || coverage < least_coverage_) {
-      least_coverage_ = coverage;
-      least_covered_ = cell.question;
+    if (++of_enough_ == 1 || coverage < min_coverage_) {
+      min_coverage_ = coverage;
+      min_covered_ = cell.question;
     }
-    if (of_enough_ == 1 || width > most_width_) {
-      most_width_ = width;
+    if (of_enough_ == 1 || width > max_width_) {
+      max_width_ = width;
       widest_ = cell.question;
     }
     coverage_sum_ += coverage;
@@ -45,15 +45,15 @@ class Summary {
     }
     const auto count = static_cast<double>(of_enough_);
     report.add({.name = name + "-coverage-least",
-                .value = least_coverage_,
+                .value = min_coverage_,
                 .unit = "share",
                 .better = Better::kHigher,
                 .goal = 0.935,
                 .note = fmt::format("of {}; {} of {} questions; mean {:.4f}, of value +- margin {:.4f}",
-                                    least_covered_, of_enough_, cells_, coverage_sum_ / count,
+                                    min_covered_, of_enough_, cells_, coverage_sum_ / count,
                                     margin_coverage_sum_ / count)});
     report.add({.name = name + "-width-most",
-                .value = most_width_,
+                .value = max_width_,
                 .unit = "oracle's",
                 .goal = 1.15,
                 .note = fmt::format("of {}; mean {:.3f}", widest_, width_sum_ / count)});
@@ -67,12 +67,12 @@ class Summary {
  private:
   size_t cells_ = 0;
   size_t of_enough_ = 0;
-  double least_coverage_ = 0;
-  double most_width_ = 0;
+  double min_coverage_ = 0;
+  double max_width_ = 0;
   double coverage_sum_ = 0;
   double margin_coverage_sum_ = 0;
   double width_sum_ = 0;
-  std::string least_covered_;
+  std::string min_covered_;
   std::string widest_;
 };
 
@@ -89,7 +89,7 @@ class FewSummary {
     sum_ += cell.few.within_interval;
     if (cells_ == 1 || cell.few.within_interval < least_) {
       least_ = cell.few.within_interval;
-      least_covered_ = cell.fleet + "/" + cell.question;
+      min_covered_ = cell.fleet + "/" + cell.question;
     }
   }
 
@@ -101,7 +101,7 @@ class FewSummary {
            .unit = "share",
            .better = Better::kHigher,
            .note = fmt::format("least {:.3f} ({}), of {} cells; {:.0f} % of the draws had such a margin",
-                               least_, least_covered_, cells_,
+                               least_, min_covered_, cells_,
                                100 * static_cast<double>(with_margin_) / static_cast<double>(draws_))});
     }
   }
@@ -112,7 +112,7 @@ class FewSummary {
   size_t cells_ = 0;
   double sum_ = 0;
   double least_ = 0;
-  std::string least_covered_;
+  std::string min_covered_;
 };
 
 void measure(const Fleet& fleet, double fraction, size_t draws, Summary& all, FewSummary& few,

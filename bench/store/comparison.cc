@@ -267,8 +267,8 @@ Status compare_sizes(const Subject& subject, const Segments& segments, std::vect
       look_at(stored.what + " " + order, *bytes);
     }
   }
-  if (subject.least_bits) {
-    note += fmt::format("; the least possible is {:.2f}", subject.least_bits() / 8 / rows);
+  if (subject.min_bits) {
+    note += fmt::format("; the least possible is {:.2f}", subject.min_bits() / 8 / rows);
   }
   report.add({.name = "bytes_per_row" + subject.name,
               .value = static_cast<double>(segments.bytes) / rows,

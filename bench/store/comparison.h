@@ -20,8 +20,8 @@ struct Subject {
   unsigned hits_bits = 32;  // that a row's hits need: the type of the peers' column
   RowGenerator generate;
   double Query::* goal = nullptr;  // how many times as fast as its peers each query should be; null: no goals
-  const StackTree* tree = nullptr;          // of the rows' stacks
-  std::function<double()> least_bits = {};  // of all rows, asked once they are generated; empty: nobody knows
+  const StackTree* tree = nullptr;        // of the rows' stacks
+  std::function<double()> min_bits = {};  // of all rows, asked once they are generated; empty: nobody knows
 };
 
 // Writes the rows, has the peers load them, compares answers, sizes and times.

@@ -173,7 +173,7 @@ void IndependentRows::append(uint32_t origin, std::vector<store::Row>& rows) con
               static_cast<size_t>(std::ranges::unique(added, &store::Row::same_key).begin() - added.begin()));
 }
 
-double IndependentRows::least_bits(uint64_t rows, uint32_t origins) {
+double IndependentRows::min_bits(uint64_t rows, uint32_t origins) {
   const auto n = static_cast<double>(rows);
   const double drawn = std::log2(static_cast<double>(kEvents) * kJobs * kJobs * kStacksOfJob) +
                        std::log2(kMaxHits) + std::log2(origins);

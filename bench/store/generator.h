@@ -41,7 +41,7 @@ class ProfileRows {
 
   // What the rows so far take at least: the logarithm of how improbable they are to somebody who knows the distribution that
   // they are drawn from, which job runs where, and what each profile's event is. A row's place in the file says nothing.
-  double least_bits() const { return bits_; }
+  double min_bits() const { return bits_; }
 
  private:
   const std::vector<double>& hits_bits(uint32_t samples);
@@ -67,7 +67,7 @@ class IndependentRows {
   void append(uint32_t origin, std::vector<store::Row>& rows) const;
 
   // As above, for so many rows of so many origins in all, whose order in the file says nothing.
-  static double least_bits(uint64_t rows, uint32_t origins);
+  static double min_bits(uint64_t rows, uint32_t origins);
 
  private:
   uint32_t first_stack_;

@@ -11,7 +11,7 @@ constexpr uint32_t kSharedLocations = 20'000;  // of libraries, from 1; those of
 constexpr double kSharedShare = 0.25;
 constexpr uint32_t kMinDepth = 10;
 constexpr uint32_t kMaxDepth = 30;
-constexpr uint32_t kMostUnshared = 5;  // of the other stack's locations that both are deep enough for, from 0
+constexpr uint32_t kMaxUnshared = 5;  // of the other stack's locations that both are deep enough for, from 0
 constexpr double kInlinedShare = 1.0 / 3;  // of frames
 
 class Generator {
@@ -58,7 +58,7 @@ class Generator {
       std::vector<uint32_t> path = paths[draw(static_cast<uint32_t>(paths.size()))];
       const uint32_t depth = kMinDepth + draw(kMaxDepth - kMinDepth + 1);
       const auto shared = std::min(static_cast<uint32_t>(path.size()), depth - 1);
-      path.resize(shared - draw(std::min(kMostUnshared, shared)));
+      path.resize(shared - draw(std::min(kMaxUnshared, shared)));
       while (path.size() + 1 < depth) {
         path.push_back(add_node(job, path.back()));
       }

@@ -29,7 +29,7 @@ Status measure_profiles(const Flags& flags, Report& report) {
        .generate = [&](uint32_t origin, std::vector<store::Row>& out) { rows.append(origin, out); },
        .goal = &Query::goal_profiles,
        .tree = &tree,
-       .least_bits = [&] { return rows.least_bits(); }},
+       .min_bits = [&] { return rows.min_bits(); }},
       flags, report);
 }
 
@@ -37,19 +37,18 @@ Status measure_worst(const Flags& flags, Report& report) {
   const StackTree tree = generate_stacks(kJobs, kStacksOfJob);
   const IndependentRows rows(tree.first_stack);
   uint64_t count = 0;
-  return compare_with_peers(
-      {.name = "_worst",
-       .origins = origins(flags),
-       .generate =
-           [&](uint32_t origin, std::vector<store::Row>& out) {
-             const size_t before = out.size();
-             rows.append(origin, out);
-             count += out.size() - before;
-           },
-       .goal = &Query::goal_worst,
-       .tree = &tree,
-       .least_bits = [&] { return IndependentRows::least_bits(count, origins(flags)); }},
-      flags, report);
+  return compare_with_peers({.name = "_worst",
+                             .origins = origins(flags),
+                             .generate =
+                                 [&](uint32_t origin, std::vector<store::Row>& out) {
+                                   const size_t before = out.size();
+                                   rows.append(origin, out);
+                                   count += out.size() - before;
+                                 },
+                             .goal = &Query::goal_worst,
+                             .tree = &tree,
+                             .min_bits = [&] { return IndependentRows::min_bits(count, origins(flags)); }},
+                            flags, report);
 }
 
 Status measure_replayed(const Flags& flags, Report& report) {

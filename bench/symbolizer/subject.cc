@@ -16,7 +16,7 @@ namespace {
 
 // Below where scripts/install.sh unpacks packages.
 constexpr const char* kLargeBinary = "usr/bin/ceph-osd";
-constexpr uint64_t kLeastDwarfBytes = 200'000'000;
+constexpr uint64_t kMinDwarfBytes = 200'000'000;
 constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30U;
 
 // Where Debian puts what was taken out of a binary.
@@ -64,7 +64,7 @@ Result<Subject> find_large_subject() {
   if (!subject) {
     return with_hint(propagate(subject), "scripts/install.sh --bench unpacks it");
   }
-  if (subject->dwarf_bytes < kLeastDwarfBytes) {
+  if (subject->dwarf_bytes < kMinDwarfBytes) {
     return fail(ErrorCode::kNotFound, "{} has {} bytes of DWARF only", subject->debug, subject->dwarf_bytes);
   }
   return subject;

@@ -17,7 +17,7 @@ namespace {
 using query::PlannedJob;
 
 constexpr double kGoalPercent = 0.05;
-constexpr int64_t kLeast = 4;
+constexpr int64_t kMin = 4;
 // Of the way from what the largest plan leaves of the variance to what the smallest does.
 constexpr double kAllowedShare = 0.1;
 
@@ -70,7 +70,7 @@ double wanted_deviation(const std::vector<PlannedJob>& jobs) {
   const double least =
       variance_with(jobs, [](const PlannedJob& job) { return static_cast<double>(job.instances); });
   const double most = variance_with(
-      jobs, [](const PlannedJob& job) { return static_cast<double>(std::min(kLeast, job.instances)); });
+      jobs, [](const PlannedJob& job) { return static_cast<double>(std::min(kMin, job.instances)); });
   return std::sqrt(least + kAllowedShare * (most - least));
 }
 
@@ -79,7 +79,7 @@ double round_up_plainly(const std::vector<PlannedJob>& jobs, double deviation) {
   const auto count_at = [](const PlannedJob& job, double t) {
     const double wanted = t * job.weight * job.deviation / std::sqrt(job.cost);
     const auto most = static_cast<double>(job.instances);
-    return std::clamp(wanted, std::min(static_cast<double>(kLeast), most), most);
+    return std::clamp(wanted, std::min(static_cast<double>(kMin), most), most);
   };
   double low = 0;
   double high = 1e12;
@@ -109,14 +109,14 @@ Status measure_case(const Case& one, size_t count, double goal_ms, int rounds, R
   const std::vector<std::function<double()>> contenders{
       [&] {
         return timed_ms(
-            [&] { plan = query::plan_observations(jobs, {.deviation = deviation, .least = kLeast}); });
+            [&] { plan = query::plan_observations(jobs, {.deviation = deviation, .min_instances = kMin}); });
       },
       [&] { return timed_ms([&] { peer_cost = round_up_plainly(jobs, deviation); }); }};
   const std::vector<double> medians = interleaved_medians(rounds, contenders);
   if (!plan) {
     return propagate(plan);
   }
-  const auto percent_above = [&](double cost) { return 100 * (cost / plan->least_cost - 1); };
+  const auto percent_above = [&](double cost) { return 100 * (cost / plan->min_cost - 1); };
   const std::string name = fmt::format("plan-{}-{}", count, one.name);
   report.add({.name = name + "-ms",
               .value = medians[0],

@@ -13,8 +13,8 @@ namespace {
 
 // A little time passes between a group's first turn on a CPU and the first count there.
 constexpr double kAllTheTime = 0.99;
-constexpr size_t kMostNamed = 5;    // groups of one reason
-constexpr size_t kMostReasons = 5;  // that are told
+constexpr size_t kMaxNamed = 5;    // groups of one reason
+constexpr size_t kMaxReasons = 5;  // that are told
 
 void say_missing(const std::string& name, const std::string& reason, wire::RawProfile& profile) {
   wire::MissingEvent& missing = *profile.add_missing_events();
@@ -23,9 +23,9 @@ void say_missing(const std::string& name, const std::string& reason, wire::RawPr
 }
 
 std::string list_of(const std::vector<std::string>& paths) {
-  const auto named = paths | std::views::take(kMostNamed);
+  const auto named = paths | std::views::take(kMaxNamed);
   const std::string more =
-      paths.size() > kMostNamed ? fmt::format(" and {} more", paths.size() - kMostNamed) : "";
+      paths.size() > kMaxNamed ? fmt::format(" and {} more", paths.size() - kMaxNamed) : "";
   return fmt::format("{}{}", fmt::join(named, ", "), more);
 }
 
@@ -245,12 +245,12 @@ void GroupCounters::add_event(const GroupEvent& event, size_t place, const Total
 }
 
 void GroupCounters::say_who_is_left_out(const std::string& event, wire::RawProfile& profile) const {
-  for (const auto& [reason, paths] : left_out_ | std::views::take(kMostReasons)) {
+  for (const auto& [reason, paths] : left_out_ | std::views::take(kMaxReasons)) {
     say_missing(event, fmt::format("not counted for {}: {}", list_of(paths), reason), profile);
   }
-  if (left_out_.size() > kMostReasons) {
+  if (left_out_.size() > kMaxReasons) {
     say_missing(event,
-                fmt::format("not counted for others, for {} more reasons", left_out_.size() - kMostReasons),
+                fmt::format("not counted for others, for {} more reasons", left_out_.size() - kMaxReasons),
                 profile);
   }
 }

@@ -5,8 +5,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kLeastRunningShare = 0.01;
-constexpr double kMostUnseenShare = 0.01;
+constexpr double kMinRunningShare = 0.01;
+constexpr double kMaxUnseenShare = 0.01;
 constexpr auto kLargestValue = static_cast<double>(uint64_t{1} << 53);
 
 }  // namespace
@@ -20,12 +20,12 @@ std::optional<ScaledCount> scaled_count(std::span<const perf::CounterValues> bef
     const auto running_ns = static_cast<double>(after[i].time_running_ns - before[i].time_running_ns);
     sum.time_enabled_ns += enabled_ns;
     sum.time_running_ns += running_ns;
-    if (running_ns > 0 && running_ns >= kLeastRunningShare * enabled_ns) {
+    if (running_ns > 0 && running_ns >= kMinRunningShare * enabled_ns) {
       sum.value += static_cast<double>(after[i].value - before[i].value) * (enabled_ns / running_ns);
       seen_ns += enabled_ns;
     }
   }
-  if (before.empty() || seen_ns < (1 - kMostUnseenShare) * sum.time_enabled_ns) {
+  if (before.empty() || seen_ns < (1 - kMaxUnseenShare) * sum.time_enabled_ns) {
     return std::nullopt;
   }
   sum.value *= seen_ns > 0 ? sum.time_enabled_ns / seen_ns : 1;

@@ -22,16 +22,16 @@ int64_t EventCounts::scaling_time_running_ns() const {
 
 EventCounts sum_of(const std::vector<CounterDelta>& counters) {
   EventCounts sum;
-  sum.least_share = counters.empty() ? 1 : HUGE_VAL;
-  sum.most_share = counters.empty() ? 1 : 0;
+  sum.min_share = counters.empty() ? 1 : HUGE_VAL;
+  sum.max_share = counters.empty() ? 1 : 0;
   uint64_t enabled_of_those_that_ran_ns = 0;
   for (const CounterDelta& counter : counters) {
     sum.total += counter.value;
     sum.time_enabled_ns += counter.time_enabled_ns;
     sum.time_running_ns += counter.time_running_ns;
     if (counter.time_enabled_ns > 0) {
-      sum.least_share = std::min(sum.least_share, share_of(counter));
-      sum.most_share = std::max(sum.most_share, share_of(counter));
+      sum.min_share = std::min(sum.min_share, share_of(counter));
+      sum.max_share = std::max(sum.max_share, share_of(counter));
     }
     if (counter.time_running_ns > 0) {
       const auto value = static_cast<double>(counter.value);
@@ -46,7 +46,7 @@ EventCounts sum_of(const std::vector<CounterDelta>& counters) {
         static_cast<double>(sum.time_enabled_ns) / static_cast<double>(enabled_of_those_that_ran_ns);
   }
   if (sum.time_enabled_ns == 0) {
-    sum.least_share = sum.most_share = 1;
+    sum.min_share = sum.max_share = 1;
   }
   return sum;
 }

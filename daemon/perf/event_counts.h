@@ -26,8 +26,8 @@ struct EventCounts {
   // the others. Equal to `total` where all ran all the time.
   double estimated_total = 0;
   // The part of the time that the counter with the shortest, and the longest, ran for.
-  double least_share = 1;
-  double most_share = 1;
+  double min_share = 1;
+  double max_share = 1;
   double busiest_per_second = 0;  // occurrences on the CPU where there were most, while its counter ran
 
   // The time that makes total x enabled / running the estimated total: time_running_ns where all counters ran equally long.

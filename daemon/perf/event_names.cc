@@ -15,7 +15,7 @@ namespace plimsoll::perf {
 namespace {
 
 constexpr double kCpuHz = 3e9;
-constexpr double kMostTracepoints = 1e5;
+constexpr double kMaxTracepoints = 1e5;
 
 EventType generic(uint32_t type, uint64_t config, const char* name, double per_second) {
   return {{.name = name, .nominal_per_second = per_second}, {{.type = type, .config = config}}};
@@ -173,8 +173,8 @@ bool is_pmu_event(std::string_view name) {
 }
 
 std::optional<uint64_t> raw_code(std::string_view name) {
-  constexpr size_t kMostDigits = 16;
-  if (name.size() < 2 || name.size() > 1 + kMostDigits || name[0] != 'r') {
+  constexpr size_t kMaxDigits = 16;
+  if (name.size() < 2 || name.size() > 1 + kMaxDigits || name[0] != 'r') {
     return std::nullopt;
   }
   uint64_t code = 0;
@@ -206,7 +206,7 @@ Result<EventTraits> describe_event(std::string_view name) {
                             tracepoint->system, tracepoint->event),
                        "a period is a number (NAME:PERIOD); modifiers are not supported");
     }
-    traits.nominal_per_second = kMostTracepoints;
+    traits.nominal_per_second = kMaxTracepoints;
     return traits;
   }
   return unknown_event(name);

@@ -43,9 +43,9 @@ Result<double> busiest_rate(const EventType& event, std::span<const int> cpus, i
 }
 
 uint64_t followed_period(double per_second, double rate_hz, uint64_t period, uint64_t least) {
-  constexpr double kMostChange = 8;
+  constexpr double kMaxChange = 8;
   const auto now = static_cast<double>(period);
-  const double wanted = std::clamp(std::round(per_second / rate_hz), now / kMostChange, now * kMostChange);
+  const double wanted = std::clamp(std::round(per_second / rate_hz), now / kMaxChange, now * kMaxChange);
   return std::max({static_cast<uint64_t>(wanted), least, uint64_t{1}});
 }
 

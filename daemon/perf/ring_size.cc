@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kFewestPages = 64;
-constexpr uint64_t kMostPages = 2048;
+constexpr uint64_t kMaxPages = 2048;
 constexpr double kOtherBytes = 1024;  // of a sample with a stack, besides it
 constexpr double kSeconds = 0.5;
 
@@ -30,7 +30,7 @@ uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, 
     bytes += kSeconds * bytes_a_second(event, stack_bytes);
   }
   const uint64_t share = std::bit_floor(max_bytes / kPageBytes / std::max<size_t>(cpus, 1));
-  const uint64_t most = std::clamp(share, kFewestPages, kMostPages);
+  const uint64_t most = std::clamp(share, kFewestPages, kMaxPages);
   const double wanted = std::min(std::ceil(bytes / kPageBytes), static_cast<double>(most));
   return static_cast<uint32_t>(std::max(std::bit_ceil(static_cast<uint64_t>(wanted)), kFewestPages));
 }

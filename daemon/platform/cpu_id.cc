@@ -11,9 +11,9 @@
 namespace plimsoll::platform {
 namespace {
 
-constexpr size_t kMostArmCores = 16;
+constexpr size_t kMaxArmCores = 16;
 constexpr uint64_t kMaxRegisterBytes = 64;
-constexpr int kMostCpus = 4096;
+constexpr int kMaxCpus = 4096;
 
 std::string_view trimmed(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t\n"), text.size()));
@@ -36,7 +36,7 @@ uint32_t small_number_from(std::string_view text) {
 }
 
 void add_core(ArmCore core, CpuId& id) {
-  if (id.arm.size() < kMostArmCores && std::ranges::find(id.arm, core) == id.arm.end()) {
+  if (id.arm.size() < kMaxArmCores && std::ranges::find(id.arm, core) == id.arm.end()) {
     id.arm.push_back(core);
   }
 }
@@ -136,7 +136,7 @@ CpuId read_cpu_id(std::string_view cpuinfo, const std::string& sysfs) {
   if (id.x86 || !id.arm.empty()) {
     return id;
   }
-  for (int cpu = 0; cpu < kMostCpus; ++cpu) {
+  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
     const auto midr =
         read_file(fmt::format("{}/devices/system/cpu/cpu{}/regs/identification/midr_el1", sysfs, cpu),
                   kMaxRegisterBytes);

@@ -10,8 +10,8 @@ void RetryTimer::succeeded() {
 }
 
 void RetryTimer::failed(int64_t now_ns) {
-  constexpr int kMostDoublings = 10;
-  const int64_t longest_ns = std::min(kLongestRetryNs, kFirstRetryNs << std::min(failures_, kMostDoublings));
+  constexpr int kMaxDoublings = 10;
+  const int64_t longest_ns = std::min(kLongestRetryNs, kFirstRetryNs << std::min(failures_, kMaxDoublings));
   due_ns_ = now_ns + std::uniform_int_distribution<int64_t>(longest_ns / 2, longest_ns)(random_);
   ++failures_;
 }

@@ -8,7 +8,7 @@
 namespace plimsoll::unwind {
 namespace {
 
-constexpr size_t kMostNumbers = size_t{1} << 24;  // as many as three bytes can tell apart
+constexpr size_t kMaxNumbers = size_t{1} << 24;  // as many as three bytes can tell apart
 
 // Whether the caller's value is what the frame has, for a register that the common form cannot tell anything else of.
 bool is_unchanged(const UnwindRow& row, size_t number) {
@@ -60,7 +60,7 @@ size_t FrameRuleHash::operator()(const FrameRule& rule) const {
 }
 
 TableCompiler::TableCompiler(const UnwindTable::Limits& limits) : limits_(limits) {
-  limits_.max_rules = std::min(limits_.max_rules, kMostNumbers);
+  limits_.max_rules = std::min(limits_.max_rules, kMaxNumbers);
   intern({.kind = FrameRule::Kind::kNotCovered});
   intern({.kind = FrameRule::Kind::kDamaged});
 }
@@ -129,8 +129,8 @@ void TableCompiler::set_number(size_t row, uint32_t number) {
 }
 
 size_t TableCompiler::bytes() const {
-  constexpr size_t kMostRowBytes = 2 * sizeof(uint16_t) + sizeof(uint8_t);
-  return table_.pages_.size() * sizeof(UnwindTable::Page) + table_.offsets_.size() * kMostRowBytes;
+  constexpr size_t kMaxRowBytes = 2 * sizeof(uint16_t) + sizeof(uint8_t);
+  return table_.pages_.size() * sizeof(UnwindTable::Page) + table_.offsets_.size() * kMaxRowBytes;
 }
 
 void TableCompiler::append(uint64_t address, uint32_t number) {

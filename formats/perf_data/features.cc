@@ -21,8 +21,8 @@ std::string read_text(ByteReader& reader) {
 // Without its size an ID is padded to that of SHA-1. Linkers make none of under 8 bytes.
 std::string_view without_padding(std::string_view id) {
   constexpr size_t kStepBytes = 4;
-  constexpr size_t kLeastBytes = 8;
-  while (id.size() > kLeastBytes &&
+  constexpr size_t kMinBytes = 8;
+  while (id.size() > kMinBytes &&
          id.substr(id.size() - kStepBytes).find_first_not_of('\0') == std::string_view::npos) {
     id.remove_suffix(kStepBytes);
   }

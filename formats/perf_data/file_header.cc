@@ -71,8 +71,8 @@ Result<FileHeader> read_file_header(BlockReader& file) {
     pipe.is_pipe = true;
     return pipe;
   }
-  constexpr uint64_t kMostHeaderBytes = 4096;
-  if (header_bytes < sizeof(FixedPart) || header_bytes > kMostHeaderBytes) {
+  constexpr uint64_t kMaxHeaderBytes = 4096;
+  if (header_bytes < sizeof(FixedPart) || header_bytes > kMaxHeaderBytes) {
     return fail(ErrorCode::kCorrupt, "the file header at offset 8 says that it has {} bytes", header_bytes);
   }
   return read_fixed_part(file, header_bytes);

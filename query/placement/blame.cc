@@ -7,12 +7,12 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr double kLeastWeight = 1e-6;
+constexpr double kMinWeight = 1e-6;
 
 // Of a job that can run only on platforms with weight; nothing: of another.
 std::optional<double> need_of(const PlacementProblem& problem, std::span<const Pair> of_job,
                               std::span<const double> weights) {
-  const auto is_free = [&](const Pair& pair) { return weights[pair.platform] < kLeastWeight; };
+  const auto is_free = [&](const Pair& pair) { return weights[pair.platform] < kMinWeight; };
   if (std::ranges::any_of(of_job, is_free)) {
     return std::nullopt;
   }
@@ -24,7 +24,7 @@ std::optional<double> need_of(const PlacementProblem& problem, std::span<const P
 Blame blame_for(const PlacementProblem& problem, const Shortage& shortage) {
   Blame blame;
   for (uint32_t i = 0; i < problem.capacities.size(); ++i) {
-    if (shortage.weights[i] >= kLeastWeight) {
+    if (shortage.weights[i] >= kMinWeight) {
       blame.platforms.push_back(i);
       blame.capacity += problem.capacities[i];
     }

@@ -6,7 +6,7 @@ namespace plimsoll::query {
 namespace {
 
 // Leads below that part of the cost are none: what platforms that share a job differ by.
-constexpr double kLeastLead = 1e-7;
+constexpr double kMinLead = 1e-7;
 
 // How much dearer than said the chosen cost may be.
 std::optional<double> above(const Pair& chosen) {
@@ -49,7 +49,7 @@ Choice choice_over(const Pair& chosen, const Pair& other, std::span<const double
   Choice choice{.lead = cost_at_prices(other, prices) - cost};
   const bool is_known = up.has_value() && down.has_value();
   choice.margin = is_known ? std::optional(known_margin) : std::nullopt;
-  if (choice.lead > known_margin + kLeastLead * cost) {
+  if (choice.lead > known_margin + kMinLead * cost) {
     choice.certainty = is_known ? Certainty::kYes : Certainty::kUnknown;
   }
   return choice;

@@ -12,7 +12,7 @@ namespace plimsoll::query {
 namespace {
 
 // Shares of a job below that are what rounding leaves.
-constexpr double kLeastShare = 1e-9;
+constexpr double kMinShare = 1e-9;
 
 // Of use beside capacity that is missing, to begin with: placements of which some cost more are told apart faster than those that are all the same.
 constexpr double kCostOfUse = 0.1;
@@ -125,7 +125,7 @@ std::vector<double> clean_loads(const PlacementProblem& problem, std::span<const
   std::vector<double> loads(problem.pairs.size());
   std::vector<double> sums(problem.loads.size());
   for (size_t i = 0; i < loads.size(); ++i) {
-    loads[i] = shares[i] < kLeastShare ? 0 : shares[i];
+    loads[i] = shares[i] < kMinShare ? 0 : shares[i];
     sums[problem.pairs[i].job] += loads[i];
   }
   for (size_t i = 0; i < loads.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMaxNamed = 5;
 // Of a plan and of capacity; below it is rounding.
 constexpr double kNoticeable = 1e-6;
 
@@ -85,7 +85,7 @@ void add_full_platforms(const PlacementPlan& plan, std::vector<std::string>& not
   }
   if (!full.empty()) {
     notes.push_back(fmt::format("full, and what a unit more of their capacity would save: {}",
-                                names_text(full, kMostNamed)));
+                                names_text(full, kMaxNamed)));
   }
 }
 
@@ -100,7 +100,7 @@ void add_overcommitted(const PlacementPlan& plan, std::vector<std::string>& note
   if (!over.empty()) {
     notes.push_back(
         fmt::format("today's placement takes more than the capacity of {}, which the plan keeps to",
-                    names_text(over, kMostNamed)));
+                    names_text(over, kMaxNamed)));
   }
 }
 
@@ -159,7 +159,7 @@ std::vector<std::string> placement_notes(const PlacementPlan& plan, std::optiona
   add_full_platforms(plan, notes);
   add_unknown(plan, max_unknown_cost, notes);
   if (!plan.input.idle_jobs.empty()) {
-    notes.push_back("without load, and not placed: " + names_text(plan.input.idle_jobs, kMostNamed));
+    notes.push_back("without load, and not placed: " + names_text(plan.input.idle_jobs, kMaxNamed));
   }
   return notes;
 }
@@ -168,7 +168,7 @@ std::unexpected<Error> fail_lost(const PlacementInput& input) {
   const auto& lost = input.lost_jobs;
   return with_hint(fail(ErrorCode::kNotFound, "no placement: no cost is known, on any platform, of {}: {}",
                         lost.size() == 1 ? "this job" : fmt::format("these {} jobs", lost.size()),
-                        names_text(lost, kMostNamed)),
+                        names_text(lost, kMaxNamed)),
                    "measure each on one platform at least, or leave it out");
 }
 
@@ -176,9 +176,9 @@ std::unexpected<Error> fail_short(const PlacementInput& input, const Shortage& s
   const Blame blame = blame_for(input.problem, shortage);
   const bool is_all = blame.platforms.size() == input.platforms.size();
   const std::string platforms =
-      is_all ? "all platforms together" : names_text(named(blame.platforms, input.platforms), kMostNamed);
+      is_all ? "all platforms together" : names_text(named(blame.platforms, input.platforms), kMaxNamed);
   const std::string jobs = fmt::format("{} job{} ({})", blame.jobs.size(), blame.jobs.size() == 1 ? "" : "s",
-                                       names_text(named(blame.jobs, input.jobs), kMostNamed));
+                                       names_text(named(blame.jobs, input.jobs), kMaxNamed));
   const bool is_plain = blame.needed > blame.capacity;
   return with_hint(
       fail(ErrorCode::kNotFound,

@@ -7,7 +7,7 @@ namespace plimsoll::query {
 namespace {
 
 // Loads that differ by less than that share of the job's do not move.
-constexpr double kLeastMove = 1e-6;
+constexpr double kMinMove = 1e-6;
 
 struct Change {
   uint32_t platform = 0;
@@ -102,7 +102,7 @@ std::optional<Estimated> PlacementPlan::saving() const {
   for (size_t i = 0; i < less.size(); ++i) {
     const Pair& pair = input.problem.pairs[i];
     const double difference = less[i] - placement.loads[i];
-    const bool stays = std::abs(difference) <= kLeastMove * input.problem.loads[pair.job];
+    const bool stays = std::abs(difference) <= kMinMove * input.problem.loads[pair.job];
     saving.add(stays ? 0 : difference, pair);
   }
   return saving;
@@ -130,7 +130,7 @@ std::vector<Move> PlacementPlan::moves() const {
     }
     Changes changes;
     for (uint32_t platform = 0; platform < more.size(); ++platform) {
-      changes.add(platform, more[platform], kLeastMove * input.problem.loads[job]);
+      changes.add(platform, more[platform], kMinMove * input.problem.loads[job]);
     }
     for (Move& move : matched(job, std::move(changes))) {
       judge(*this, move);

@@ -5,7 +5,7 @@
 namespace plimsoll::query {
 namespace {
 
-Result<PlacementPlan> plan(const PlacementRequest& request) {
+Result<PlacementPlan> plan_for(const PlacementRequest& request) {
   auto input = read_placement(request.texts, request.max_unknown_cost);
   if (!input) {
     return propagate(input);
@@ -42,7 +42,7 @@ Result<Table> placement_table(const PlacementRequest& request) {
     return with_hint(fail(ErrorCode::kInvalid, "moves are away from today's placement, which is not given"),
                      "give it with --today");
   }
-  const auto plan = plan(request);
+  const auto plan = plan_for(request);
   if (!plan) {
     return propagate(plan);
   }

@@ -16,7 +16,7 @@ namespace plimsoll::query {
 namespace {
 
 // Below, too few to tell chance by: of 7 pairs no permutation is rarer than 1 in 64.
-constexpr size_t kLeastUnits = 8;
+constexpr size_t kMinUnits = 8;
 
 store::RowFilter either(const store::RowFilter& base, const store::RowFilter& other) {
   store::RowFilter both = base;
@@ -67,7 +67,7 @@ Result<std::vector<std::optional<double>>> ChangeJudgement::p_values(std::span<c
       machine_windows({{{*tables[0], whole[0]}, {*tables[1], whole[1]}}}, sample_);
   const statistics::ChangesByChance by_chance = statistics::change_by_chance(
       windows[0].window(), windows[1].window(), {.rows = rows.size() * kRowParts.size()});
-  if (by_chance.units < kLeastUnits) {
+  if (by_chance.units < kMinUnits) {
     return p_values_by_counts(rows);
   }
   return std::vector<std::optional<double>>(by_chance.p_values.begin(), by_chance.p_values.end());

@@ -19,8 +19,8 @@ constexpr double kHeavySampleNs = 1e9;
 // Of few machines each may well have half. Of many, one in a hundred may not have it together.
 constexpr size_t kFewestMachines = 5;
 constexpr size_t kFewOf = 100;
-constexpr double kMostOfFew = 0.5;
-constexpr size_t kMostNamed = 5;
+constexpr double kMaxOfFew = 0.5;
+constexpr size_t kMaxNamed = 5;
 
 }  // namespace
 
@@ -79,22 +79,22 @@ void MachineValues::describe(const Snapshot& snapshot, std::vector<std::string>&
   const size_t most = std::max<size_t>(1, machines.size() / kFewOf);
   double of_few = 0;
   size_t few = 0;
-  while (few < most && of_few < kMostOfFew * sum) {
+  while (few < most && of_few < kMaxOfFew * sum) {
     of_few += values_[machines[few++]];
   }
-  if (of_few < kMostOfFew * sum) {
+  if (of_few < kMaxOfFew * sum) {
     return;
   }
   std::string names;
   std::string filters;
-  for (size_t i = 0; i < std::min(few, kMostNamed); ++i) {
+  for (size_t i = 0; i < std::min(few, kMaxNamed); ++i) {
     const std::string& name = snapshot.dictionaries.machines[ids_[machines[i]]].machine_id;
     names += (i == 0 ? "" : ", ") + name;
     filters += fmt::format(" --where machine!={}", name);
   }
   notes.push_back(fmt::format("{:.0f} % of what {} machines counted is of {}: {}{} ({} leaves {} out)",
                               100 * of_few / sum, machines.size(), few == 1 ? "one" : std::to_string(few),
-                              names, few > kMostNamed ? ", ..." : "", filters.substr(1),
+                              names, few > kMaxNamed ? ", ..." : "", filters.substr(1),
                               few == 1 ? "it" : "these"));
 }
 

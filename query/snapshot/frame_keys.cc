@@ -12,7 +12,7 @@ namespace plimsoll::query {
 namespace {
 
 // Each takes about 30 bytes for each frame of each stack node.
-constexpr size_t kMostKept = 6;
+constexpr size_t kMaxKept = 6;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ std::shared_ptr<const FrameKeys> FrameKeysCache::of(const Snapshot& snapshot,
                                                     const std::vector<std::string_view>& dimensions,
                                                     const std::shared_ptr<const HiddenFrames>& hidden) {
   const std::lock_guard lock(mutex_);
-  if (made_.size() > kMostKept) {
+  if (made_.size() > kMaxKept) {
     made_.clear();  // whoever uses them keeps them
   }
   auto& keys =

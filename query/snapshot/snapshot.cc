@@ -14,7 +14,7 @@ namespace plimsoll::query {
 namespace {
 
 // Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up.
-constexpr int kMostAttempts = 20;
+constexpr int kMaxAttempts = 20;
 
 // Changes whenever another connection has committed; only comparable on the same connection.
 Result<int64_t> data_version(sqlite::Database& catalogue) {
@@ -111,7 +111,7 @@ Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpe
 Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered,
                                                   const BeforeOpening& before_opening = {}) {
   auto snapshot = load_once(open, before_opening);
-  for (int attempt = 1; attempt < kMostAttempts && !snapshot; ++attempt) {
+  for (int attempt = 1; attempt < kMaxAttempts && !snapshot; ++attempt) {
     if (snapshot.error().code != ErrorCode::kNotFound) {
       break;
     }

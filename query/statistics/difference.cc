@@ -50,7 +50,7 @@ class Difference {
     const double rarer = base_.rarer_samples() + other_.rarer_samples();
     const double base = base_.exposure();
     const double other = other_.exposure();
-    return rarer * std::min(base, other) / (base + other) >= kLeastSamples;
+    return rarer * std::min(base, other) / (base + other) >= kMinSamples;
   }
 
   MarginKind margin_kind(size_t contributors) const {

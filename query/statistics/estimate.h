@@ -38,7 +38,7 @@ struct Estimate {
 };
 
 // Fewer samples than this of either total, and the normal approximation of its noise is not to be trusted.
-constexpr double kLeastSamples = 30;
+constexpr double kMinSamples = 30;
 
 // On what scale an interval is symmetric: it never leaves the values that there are.
 enum class Scale {

@@ -17,7 +17,7 @@ MarginKind margin_kind(const Design& design, const LinearizedRow& row, size_t co
   const bool is_alone = design.machines() == 1;
   if (is_alone || design.is_census()) {
     // Where the noise of counts is all that there is, the counts must be large enough to be taken for normal.
-    if (row.rarer_samples() < kLeastSamples) {
+    if (row.rarer_samples() < kMinSamples) {
       return MarginKind::kTooFewSamples;
     }
     return is_alone ? MarginKind::kWithinOneMachine : MarginKind::kWithinMachines;
@@ -57,7 +57,7 @@ Estimate estimate(Statistic statistic, const Design& design, const RowSums& sums
 }  // namespace
 
 MarginKind kind_between_machines(size_t contributors, size_t machines) {
-  if (contributors < std::min(machines, kLeastContributors)) {
+  if (contributors < std::min(machines, kMinContributors)) {
     return MarginKind::kTooFewMachines;
   }
   // What a minority of machines has is some job's, and sizes of jobs differ more than those of machines.

@@ -14,7 +14,7 @@ namespace plimsoll::statistics {
 
 // A margin between machines needs as many that have any of the row, or all of fewer: what a handful of machines has, another
 // draw may have twice or not at all.
-constexpr size_t kLeastContributors = 12;
+constexpr size_t kMinContributors = 12;
 // With fewer of them a margin is labelled so (MarginKind::kFewMachines); the second of what most machines have none of.
 constexpr size_t kEnoughContributors = 40;
 constexpr size_t kEnoughOfAMinority = 100;

@@ -87,7 +87,7 @@ size_t RelativeChange::other_contributors() const {
 MarginKind RelativeChange::margin_kind() const {
   const bool is_alone = base_.is_alone() || other_.is_alone();
   if (is_alone || design_.is_census()) {
-    if (rarest_samples_ < kLeastSamples) {
+    if (rarest_samples_ < kMinSamples) {
       return MarginKind::kTooFewSamples;
     }
     return is_alone ? MarginKind::kWithinOneMachine : MarginKind::kWithinMachines;

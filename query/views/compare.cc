@@ -312,7 +312,7 @@ class CompareQuery {
     if (compared.change.margin_kind == statistics::MarginKind::kTooFewMachines) {
       size_t missing = 0;
       for (const size_t contributors : compared.contributors) {
-        missing += std::max(statistics::kLeastContributors, contributors) - contributors;
+        missing += std::max(statistics::kMinContributors, contributors) - contributors;
       }
       return missing;
     }

@@ -84,9 +84,9 @@ class FlameQuery {
   Status estimate(const MergedTree& tree, const std::vector<MergedTree::Node>& nodes,
                   const store::AggregateRequest& request) {
     const MachineSample sample(snapshot_, request.filter);
-    const size_t affordable = kMostFlameSums / std::max<size_t>(1, sample.sampling_units());
+    const size_t affordable = kMaxFlameSums / std::max<size_t>(1, sample.sampling_units());
     const size_t count =
-        std::min(nodes.size(), 1 + std::clamp(affordable, kFewestFlameMargins, kMostFlameMargins));
+        std::min(nodes.size(), 1 + std::clamp(affordable, kFewestFlameMargins, kMaxFlameMargins));
     if (count < nodes.size()) {
       flame_.notes.push_back(fmt::format("margins are of the {} largest nodes", count - 1));
     }

@@ -19,10 +19,10 @@ namespace plimsoll::query {
 inline constexpr size_t kMaxFlameNodes = 2'000'000;
 
 // Nodes whose shares have margins: the largest, so many at most; and fewer, but no fewer than the other number, where they would come to more
-// than kMostFlameSums with a sum for each machine.
-inline constexpr size_t kMostFlameMargins = 500;
+// than kMaxFlameSums with a sum for each machine.
+inline constexpr size_t kMaxFlameMargins = 500;
 inline constexpr size_t kFewestFlameMargins = 20;
-inline constexpr size_t kMostFlameSums = 1'000'000;
+inline constexpr size_t kMaxFlameSums = 1'000'000;
 
 struct FlameRequest {
   Selection selection;

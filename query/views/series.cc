@@ -54,9 +54,9 @@ class SeriesQuery {
       return propagate(summed);
     }
     find_buckets();
-    if (origins_of_bucket_.size() > kMostBuckets) {
+    if (origins_of_bucket_.size() > kMaxBuckets) {
       return with_hint(with_field(fail(ErrorCode::kTooLarge, "{} buckets of time, more than {}",
-                                       origins_of_bucket_.size(), kMostBuckets),
+                                       origins_of_bucket_.size(), kMaxBuckets),
                                   "bucket"),
                        "ask for longer buckets, or a shorter time (since, until)");
     }

@@ -33,9 +33,9 @@ Result<SeriesRequest> parse_series(const Parameters& parameters, int64_t now_ns)
 //   of self, and of total, where M is share or rate: self_M, self_M_margin, _low, _high (the 95 % interval), _margin_kind
 //
 // A profile belongs to the bucket that the middle of its window is in. A bucket is a sample of its own. Costs a pass over the
-// rows and one over each bucket's. kNotFound where the selection has no samples, kTooLarge of more than kMostBuckets.
+// rows and one over each bucket's. kNotFound where the selection has no samples, kTooLarge of more than kMaxBuckets.
 Result<Table> series(const SeriesRequest& request, const Snapshot& snapshot);
 
-inline constexpr size_t kMostBuckets = 2000;
+inline constexpr size_t kMaxBuckets = 2000;
 
 }  // namespace plimsoll::query

@@ -48,16 +48,16 @@ std::vector<std::string> differences(const store::DrawWithMachines& kept,
 }
 
 Status compare(const store::DrawWithMachines& kept, const store::DrawWithMachines& again) {
-  constexpr size_t kMostSaid = 5;
+  constexpr size_t kMaxSaid = 5;
   std::vector<std::string> found = differences(kept, again);
   if (found.empty()) {
     return {};
   }
   const size_t count = found.size();
-  found.resize(std::min(count, kMostSaid));
+  found.resize(std::min(count, kMaxSaid));
   return with_hint(
       fail(ErrorCode::kConflict, "draw {} comes out otherwise when it is made again, in {} places: {}{}",
-           kept.draw.id, count, fmt::join(found, "; "), count > kMostSaid ? "; ..." : ""),
+           kept.draw.id, count, fmt::join(found, "; "), count > kMaxSaid ? "; ..." : ""),
       "machines that were forgotten since, or registered at that very moment, make a difference; else "
       "something has changed draws.db or live.db");
 }
@@ -107,7 +107,7 @@ wire::DrawMethod method_of(const DrawPolicy& policy, const ScheduledDraw& draw) 
 
 wire::DrawMethod method_of(const MeasuringOrder& order) {
   wire::DrawMethod method;
-  method.set_machines(order.most_machines);
+  method.set_machines(order.max_machines);
   method.set_min_per_stratum(1);
   method.set_turns(1);
   method.set_by_order(true);

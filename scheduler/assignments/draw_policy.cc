@@ -81,7 +81,7 @@ wire::Assignment DrawPolicy::assignment(const ScheduledDraw& draw) const {
 }
 
 std::vector<int64_t> DrawPolicy::turn_starts_ns(const ScheduledDraw& draw) const {
-  const int64_t step_ns = settings_.window_ns + settings_.window_ns / 10 + kLeastGapNs;
+  const int64_t step_ns = settings_.window_ns + settings_.window_ns / 10 + kMinGapNs;
   const int64_t last_ns = draw.interval_start_ns + settings_.interval_ns - settings_.window_ns;
   std::vector<int64_t> starts_ns;
   for (int64_t start_ns = draw.window_start_ns; start_ns <= last_ns; start_ns += step_ns) {

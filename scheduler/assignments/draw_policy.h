@@ -16,7 +16,7 @@
 namespace plimsoll::scheduler {
 
 // Between two windows in which not the same may be measured: what machines' clocks differ by after they were corrected, and more.
-inline constexpr int64_t kLeastGapNs = int64_t{500'000'000};
+inline constexpr int64_t kMinGapNs = int64_t{500'000'000};
 
 struct DrawSettings {
   int64_t interval_ns = 0;    // between draws

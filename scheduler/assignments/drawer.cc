@@ -202,7 +202,7 @@ std::vector<int64_t> Drawer::starts_of(const ScheduledDraw& draw, int64_t now_ns
            std::ranges::any_of(
                ordered,
                [&](const auto& window) {
-                 return start_ns < window.second + kLeastGapNs && window.first < end_ns + kLeastGapNs;
+                 return start_ns < window.second + kMinGapNs && window.first < end_ns + kMinGapNs;
                });
   });
   return starts_ns;

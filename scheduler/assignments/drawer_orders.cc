@@ -40,8 +40,8 @@ Result<int64_t> Drawer::free_time_ns(int64_t from_ns, int64_t length_ns) const {
   const int64_t latest_ns = from_ns + kLongestWaitNs;
   int64_t start_ns = in_whole_seconds(from_ns);
   for (const auto& [begin_ns, end_ns] : windows(/*of_orders_alone=*/false)) {
-    const bool meets = start_ns < end_ns + kLeastGapNs && begin_ns < start_ns + length_ns + kLeastGapNs;
-    start_ns = meets ? in_whole_seconds(end_ns + kLeastGapNs) : start_ns;
+    const bool meets = start_ns < end_ns + kMinGapNs && begin_ns < start_ns + length_ns + kMinGapNs;
+    start_ns = meets ? in_whole_seconds(end_ns + kMinGapNs) : start_ns;
   }
   return start_ns <= latest_ns
              ? Result<int64_t>(start_ns)

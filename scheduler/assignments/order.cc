@@ -14,7 +14,7 @@ Status check(const MeasuringOrder& order) {
                            format_duration(order.window_ns)),
                       "for");
   }
-  if (order.most_machines == 0) {
+  if (order.max_machines == 0) {
     return with_field(fail(ErrorCode::kInvalid, "at most 0 machines are to measure"), "most");
   }
   return {};
@@ -25,8 +25,8 @@ std::string text_of(const MeasuringOrder& order) {
       order.machines.empty() ? std::string() : fmt::format(" of {}", fmt::join(order.machines, ", "));
   const std::string jobs =
       order.jobs.empty() ? std::string() : fmt::format(" that run {}", fmt::join(order.jobs, " or "));
-  return fmt::format("ordered by {}: {} machines at most{}{}, for {}", order.by, order.most_machines,
-                     machines, jobs, format_duration(order.window_ns));
+  return fmt::format("ordered by {}: {} machines at most{}{}, for {}", order.by, order.max_machines, machines,
+                     jobs, format_duration(order.window_ns));
 }
 
 }  // namespace plimsoll::scheduler

@@ -16,7 +16,7 @@ struct MeasuringOrder {
   // Both given: those of the machines that run one of the jobs. Neither: any machine.
   std::vector<std::string> machines = {};
   std::vector<std::string> jobs = {};
-  size_t most_machines = 10;  // of those meant, by chance
+  size_t max_machines = 10;  // of those meant, by chance
   int64_t window_ns = 30 * int64_t{1'000'000'000};
   wire::Assignment collects;  // events, rate and stacks
 };

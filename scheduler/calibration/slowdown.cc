@@ -9,7 +9,7 @@
 namespace plimsoll::scheduler {
 namespace {
 
-constexpr size_t kLeastPairs = 2;
+constexpr size_t kMinPairs = 2;
 
 double mean_of(std::span<const double> values) {
   double sum = 0;
@@ -41,9 +41,9 @@ bool is_duration(double value) {
 
 Result<Slowdown> slowdown_of(std::span<const double> without, std::span<const double> with,
                              double confidence) {
-  if (without.size() != with.size() || with.size() < kLeastPairs) {
+  if (without.size() != with.size() || with.size() < kMinPairs) {
     return fail(ErrorCode::kInvalid, "{} runs with profiling and {} without are no {} pairs or more",
-                with.size(), without.size(), kLeastPairs);
+                with.size(), without.size(), kMinPairs);
   }
   if (!std::ranges::all_of(without, is_duration) || !std::ranges::all_of(with, is_duration)) {
     return fail(ErrorCode::kInvalid, "a run took no time, or not a finite one");
@@ -71,13 +71,13 @@ std::optional<size_t> highest_permitted(std::span<const Slowdown> by_rate, doubl
 }
 
 std::optional<size_t> pairs_needed(const Slowdown& slowdown, double most, double confidence) {
-  constexpr size_t kMostPairs = 1'000'000;
+  constexpr size_t kMaxPairs = 1'000'000;
   const double room = std::log1p(most) - std::log1p(slowdown.mean);
-  if (room <= 0 || reach(slowdown.log_deviation, kMostPairs, confidence) > room) {
+  if (room <= 0 || reach(slowdown.log_deviation, kMaxPairs, confidence) > room) {
     return std::nullopt;
   }
-  size_t too_few = kLeastPairs - 1;
-  size_t enough = kMostPairs;
+  size_t too_few = kMinPairs - 1;
+  size_t enough = kMaxPairs;
   while (enough - too_few > 1) {
     const size_t middle = too_few + (enough - too_few) / 2;
     (reach(slowdown.log_deviation, middle, confidence) > room ? too_few : enough) = middle;

@@ -20,10 +20,10 @@ using Json = nlohmann::json;
 using store::InventoryInstance;
 using store::InventoryMachine;
 
-constexpr size_t kMostBytesOfName = 128;
+constexpr size_t kMaxBytesOfName = 128;
 
 // A CPU quota that no machine has, which a wrong unit makes easily.
-constexpr double kMostNumber = 1e6;
+constexpr double kMaxNumber = 1e6;
 
 enum class Kind : uint8_t { kText, kNumber };
 
@@ -97,9 +97,9 @@ Status check(const Entry& entry, std::span<const Column> columns) {
     if (columns[i].is_needed && entry[i].empty()) {
       return fail(ErrorCode::kInvalid, "it does not name its {}", columns[i].name);
     }
-    if (entry[i].size() > kMostBytesOfName || printable(entry[i]) != entry[i]) {
+    if (entry[i].size() > kMaxBytesOfName || printable(entry[i]) != entry[i]) {
       return fail(ErrorCode::kInvalid, "{} is to be at most {} printable bytes", columns[i].name,
-                  kMostBytesOfName);
+                  kMaxBytesOfName);
     }
   }
   return {};
@@ -126,10 +126,10 @@ Result<double> number_of(std::string_view text, std::string_view what) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  const bool makes_sense = std::isfinite(number) && number >= 0 && number <= kMostNumber;
+  const bool makes_sense = std::isfinite(number) && number >= 0 && number <= kMaxNumber;
   return text.empty() || (is_whole && makes_sense)
              ? Result<double>(number)
-             : fail(ErrorCode::kInvalid, "{} is to be a number from 0 to {:g}, not \"{}\"", what, kMostNumber,
+             : fail(ErrorCode::kInvalid, "{} is to be a number from 0 to {:g}, not \"{}\"", what, kMaxNumber,
                     text);
 }
 

@@ -170,7 +170,7 @@ Status CollectionBreaker::judge(std::span<const Attempt> attempts, int64_t now_n
   std::vector<Scope> failing = failing_scopes(others, settings_.limits);
   const auto held_back = static_cast<size_t>(std::ranges::count_if(
       stops, [](const Stop& stop) { return !stop.by_hand && stop.step != StopStep::kAll; }));
-  if (!failing.empty() && held_back + failing.size() > kMostScopes) {
+  if (!failing.empty() && held_back + failing.size() > kMaxScopes) {
     failing = {{StopScope::kEverything, ""}};
   }
   for (const Scope& scope : failing) {

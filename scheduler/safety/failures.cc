@@ -23,7 +23,7 @@ struct Count {
   }
   // Beyond chance: of many parts that are looked at every few minutes, one in a small part of the fleet has bad luck now and then.
   bool is_over(const FailureLimits& limits) const {
-    return failures >= limits.least &&
+    return failures >= limits.min_failures &&
            statistics::wilson_low(share(), static_cast<double>(attempts), kSurely) >= limits.share;
   }
   void add(const Attempt& attempt) {
@@ -112,7 +112,7 @@ std::vector<Scope> failing_scopes(std::span<const Attempt> attempts, const Failu
     if (is_laid_to_all && !count_all(left).is_over(limits)) {
       return scopes;
     }
-    if (is_laid_to_all || scopes.size() == kMostScopes) {
+    if (is_laid_to_all || scopes.size() == kMaxScopes) {
       return {everything};
     }
     std::erase_if(left, [&](const Attempt& attempt) { return is_in(scope, attempt); });

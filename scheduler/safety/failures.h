@@ -33,14 +33,14 @@ bool is_in(const Scope& scope, const Attempt& attempt);
 
 struct FailureLimits {
   double share = 0.2;  // of attempts that fail; where it is surely more, something is wrong
-  size_t least = 5;    // failures
+  size_t min_failures = 5;
 };
 
 // More parts that fail than these, and it has spread.
-inline constexpr size_t kMostScopes = 3;
+inline constexpr size_t kMaxScopes = 3;
 
 // Whom to let alone. The event set, version or platform that fails at over twice the rate of all others, or the event set that is the only
-// one; of what is left, the next one; everything, where failures cannot be laid to any of them, or to more than kMostScopes.
+// one; of what is left, the next one; everything, where failures cannot be laid to any of them, or to more than kMaxScopes.
 std::vector<Scope> failing_scopes(std::span<const Attempt> attempts, const FailureLimits& limits);
 
 }  // namespace plimsoll::scheduler

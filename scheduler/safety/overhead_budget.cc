@@ -49,7 +49,7 @@ OverheadBudget::Answer OverheadBudget::ask(std::vector<size_t> places, std::span
     const std::lock_guard lock(mutex_);
     measured_each = measured_each_;
   }
-  const double permitted = affordable(places.size(), measured_each, share, most_share_);
+  const double permitted = affordable(places.size(), measured_each, share, max_share_);
   DrawRandom random(seed ^ kOfBudget);
   const auto whole = static_cast<size_t>(permitted);
   const size_t left = whole + (random.happens(permitted - static_cast<double>(whole)) ? 1 : 0);
@@ -61,7 +61,7 @@ OverheadBudget::Answer OverheadBudget::ask(std::vector<size_t> places, std::span
   return {{places.begin(), first_left_out},
           {first_left_out, places.end()},
           fmt::format("daemons, which take {:.2g} % of the fleet's CPU time, would take over {:.2g} %",
-                      100 * share, 100 * most_share_)};
+                      100 * share, 100 * max_share_)};
 }
 
 }  // namespace plimsoll::scheduler

@@ -24,8 +24,8 @@ class OverheadBudget {
     std::string why_not = {};  // in words, where there are any of those
   };
 
-  // `most_share`: of the fleet's CPU time, that daemons may take on average over an hour.
-  explicit OverheadBudget(double most_share) : most_share_(most_share) {}
+  // `max_share`: of the fleet's CPU time, that daemons may take on average over an hour.
+  explicit OverheadBudget(double max_share) : max_share_(max_share) {}
 
   // What a daemon says that it has cost since its start. Costs a look-up.
   void heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns) {
@@ -41,7 +41,7 @@ class OverheadBudget {
              int64_t now_ns) const;
 
  private:
-  const double most_share_;
+  const double max_share_;
   OverheadMeter meter_;
   mutable std::mutex mutex_;
   double measured_each_ = 0;  // machines in a draw of the last hour, on average; guarded by mutex_

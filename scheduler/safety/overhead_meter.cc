@@ -47,12 +47,12 @@ std::optional<double> OverheadMeter::cpus_of_daemon(int64_t now_ns) const {
   return machine_ns > 0 ? std::optional(cpu_ns / machine_ns) : std::nullopt;
 }
 
-double affordable(size_t drawn, double measured_each, double share, double most_share) {
+double affordable(size_t drawn, double measured_each, double share, double max_share) {
   const auto all = static_cast<double>(drawn);
   if (drawn == 0 || measured_each == 0 || share == 0) {
     return all;
   }
-  return std::clamp(measured_each * most_share / share, 1.0, all);
+  return std::clamp(measured_each * max_share / share, 1.0, all);
 }
 
 }  // namespace plimsoll::scheduler

@@ -46,8 +46,8 @@ class OverheadMeter {
   std::array<Slot, kSlots> slots_;
 };
 
-// Of `drawn` machines, how many may measure on average, so that daemons take `most_share` of the fleet's CPU time: as many as measured in each draw of
+// Of `drawn` machines, how many may measure on average, so that daemons take `max_share` of the fleet's CPU time: as many as measured in each draw of
 // the last hour, more or fewer by as much as was left of that or taken beyond it. At least one. All, where nothing was measured yet.
-double affordable(size_t drawn, double measured_each, double share, double most_share);
+double affordable(size_t drawn, double measured_each, double share, double max_share);
 
 }  // namespace plimsoll::scheduler

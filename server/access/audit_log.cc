@@ -15,7 +15,7 @@ constexpr int64_t kDayNs = int64_t{24} * 3600 * kNsPerSecond;
 
 // At their most strangers' requests are three million rows then.
 constexpr store::KeptRequests kKept{
-    .all_ns = 90 * kDayNs, .refused_strangers_ns = 7 * kDayNs, .most_rows = 5'000'000};
+    .all_ns = 90 * kDayNs, .refused_strangers_ns = 7 * kDayNs, .max_rows = 5'000'000};
 
 // Others write to the same database meanwhile, each after one of these.
 constexpr size_t kWrittenAtOnce = 1000;
@@ -58,9 +58,9 @@ AuditLog::Key AuditLog::key_of(const store::AskedFor& asked) {
 }
 
 bool AuditLog::has_room(Asker asker) {
-  constexpr std::array kMost{kMostOfStrangers, kMostOfKnown, SIZE_MAX};
+  constexpr std::array kMax{kMaxOfStrangers, kMaxOfKnown, SIZE_MAX};
   const auto place = static_cast<size_t>(asker);
-  if (different_[place] == kMost[place]) {
+  if (different_[place] == kMax[place]) {
     return false;
   }
   ++different_[place];

@@ -32,8 +32,8 @@ enum class Asker : uint8_t {
 class AuditLog {
  public:
   // So many different ones are told apart within a minute; all others that are new then are one entry for each status.
-  static constexpr size_t kMostOfStrangers = 300;
-  static constexpr size_t kMostOfKnown = 10'000;
+  static constexpr size_t kMaxOfStrangers = 300;
+  static constexpr size_t kMaxOfKnown = 10'000;
 
   // `interval`: between writing and writing; failures are logged, and tried again. `boot_now_ns`: a clock that nobody sets.
   explicit AuditLog(store::AccessStore store, std::chrono::nanoseconds interval = std::chrono::minutes(1),

@@ -16,7 +16,7 @@ using http::Response;
 using http::Right;
 using http::Role;
 
-constexpr size_t kMostNotedBytes = 500;
+constexpr size_t kMaxNotedBytes = 500;
 
 bool is_refusal(unsigned status) {
   return status >= 400 && status < 500;
@@ -44,13 +44,13 @@ std::string noted_request(const Request& request, const http::Route* route) {
   }
   char separator = '?';
   for (const auto& [name, value] : request.query) {
-    if (text.size() > kMostNotedBytes) {
+    if (text.size() > kMaxNotedBytes) {
       break;
     }
     text += separator + http::url_encode(name) + "=" + http::url_encode(value);
     separator = '&';
   }
-  text.resize(std::min(text.size(), kMostNotedBytes));
+  text.resize(std::min(text.size(), kMaxNotedBytes));
   return printable(text);
 }
 

@@ -9,7 +9,7 @@ namespace plimsoll::server {
 
 double RequestRates::refilled(const Allowance& allowance, int64_t now_ns) const {
   const double minutes = static_cast<double>(now_ns - allowance.since_ns) / static_cast<double>(kNsPerMinute);
-  return std::min(most_per_minute_, allowance.requests + minutes * most_per_minute_);
+  return std::min(max_per_minute_, allowance.requests + minutes * max_per_minute_);
 }
 
 // Whoever has not asked for a minute has its whole allowance again, as has one who was never heard of.
@@ -22,17 +22,17 @@ void RequestRates::forget_idle(int64_t now_ns) {
 }
 
 int64_t RequestRates::wait_ns(const std::string& machine_id, int64_t now_ns) {
-  if (most_per_minute_ == 0) {
+  if (max_per_minute_ == 0) {
     return 0;
   }
   const std::lock_guard lock(mutex_);
   forget_idle(now_ns);
   Allowance& allowance =
-      allowances_.try_emplace(machine_id, Allowance{most_per_minute_, now_ns}).first->second;
+      allowances_.try_emplace(machine_id, Allowance{max_per_minute_, now_ns}).first->second;
   allowance = {refilled(allowance, now_ns), now_ns};
   if (allowance.requests < 1) {
     return static_cast<int64_t>(
-        std::ceil((1 - allowance.requests) / most_per_minute_ * static_cast<double>(kNsPerMinute)));
+        std::ceil((1 - allowance.requests) / max_per_minute_ * static_cast<double>(kNsPerMinute)));
   }
   --allowance.requests;
   return 0;

@@ -14,7 +14,7 @@ namespace plimsoll::server {
 class RequestRates {
  public:
   // 0: as often as they like.
-  explicit RequestRates(double most_per_minute) : most_per_minute_(most_per_minute) {}
+  explicit RequestRates(double max_per_minute) : max_per_minute_(max_per_minute) {}
 
   // How long the machine is to wait before it asks; 0: it may, and that is counted. `now_ns` never goes back.
   int64_t wait_ns(const std::string& machine_id, int64_t now_ns);
@@ -27,7 +27,7 @@ class RequestRates {
   double refilled(const Allowance& allowance, int64_t now_ns) const;
   void forget_idle(int64_t now_ns);
 
-  const double most_per_minute_;
+  const double max_per_minute_;
   std::mutex mutex_;
   std::unordered_map<std::string, Allowance> allowances_;  // guarded by mutex_, as is the next
   int64_t forgotten_ns_ = 0;

@@ -119,7 +119,7 @@ Status AccessStore::delete_old(int64_t now_ns, int64_t served_ns, const KeptRequ
   }
   // Rows are numbered in the order in which they came: counting five million takes longer.
   return database_.execute("DELETE FROM asked_for WHERE rowid <= (SELECT max(rowid) FROM asked_for) - ?",
-                           kept.most_rows);
+                           kept.max_rows);
 }
 
 Result<std::vector<AskedFor>> AccessStore::newest(size_t limit, int64_t since_ns) {

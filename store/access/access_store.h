@@ -49,7 +49,7 @@ struct WrittenAt {
 struct KeptRequests {
   int64_t all_ns = 0;                // since they last came
   int64_t refused_strangers_ns = 0;  // the same, of what was refused to those two
-  int64_t most_rows = 0;             // the oldest go first
+  int64_t max_rows = 0;              // the oldest go first
 };
 
 // One connection: one thread at a time.

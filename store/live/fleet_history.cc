@@ -362,10 +362,10 @@ Status FleetHistory::forget_machines(int64_t unheard_since_ns) {
   return forgotten;
 }
 
-Status FleetHistory::forget(int64_t before_ns, int64_t most_changes) {
+Status FleetHistory::forget(int64_t before_ns, int64_t max_changes) {
   for (const auto& [table, time] : kChangeTables) {
     const auto rows = database_.integer(fmt::format("SELECT count(*) FROM {}", table), 0);
-    const int64_t too_many = rows ? *rows - most_changes : 0;
+    const int64_t too_many = rows ? *rows - max_changes : 0;
     const auto newest_of_them_ns =
         too_many > 0
             ? database_.integer(fmt::format("SELECT {1} FROM {0} ORDER BY {1} LIMIT 1 OFFSET ?", table, time),

@@ -70,7 +70,7 @@ class FleetHistory {
   Status forget_machines(int64_t unheard_since_ns);
   // What was over before then, or before a later time where more than so many changes of a kind have come since: what
   // ran where, silences, versions. In transactions of its own.
-  Status forget(int64_t before_ns, int64_t most_changes);
+  Status forget(int64_t before_ns, int64_t max_changes);
 
  private:
   Result<std::vector<LiveMachine>> registered_at(int64_t time_ns);

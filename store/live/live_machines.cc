@@ -271,8 +271,8 @@ Result<int64_t> LiveMachines::forget_unheard_since(int64_t since_ns) {
   return committed ? forgotten : propagate(committed);
 }
 
-Status LiveMachines::forget_history(int64_t before_ns, int64_t most_changes) {
-  return history().forget(before_ns, most_changes);
+Status LiveMachines::forget_history(int64_t before_ns, int64_t max_changes) {
+  return history().forget(before_ns, max_changes);
 }
 
 Result<std::vector<Census>> LiveMachines::told_censuses() {

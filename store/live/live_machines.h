@@ -58,7 +58,7 @@ class LiveMachines {
   // Forgets what the fleet was like before then; or before a later time, where more than so many changes of a kind (some
   // 100 bytes of what runs where, some 300 of attributes) have come since. Looks at all of it, and lets others write
   // between.
-  Status forget_history(int64_t before_ns, int64_t most_changes = 20'000'000);
+  Status forget_history(int64_t before_ns, int64_t max_changes = 20'000'000);
 
   Result<std::vector<LiveMachine>> machines();  // by ID
   // The fleet as it was then, with the inventory of then. kNotFound in a file that an older version has written last.

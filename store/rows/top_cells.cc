@@ -9,7 +9,7 @@ namespace plimsoll::store {
 namespace {
 
 // Dictionaries are smaller: a stack beyond is damage, and gets no table.
-constexpr uint32_t kMostStacks = uint32_t{1} << 28U;
+constexpr uint32_t kMaxStacks = uint32_t{1} << 28U;
 
 // The cells at these places, which ascend.
 Cells picked(const Cells& cells, const std::vector<size_t>& places) {
@@ -111,7 +111,7 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
     return largest_cells(*all, count);
   }
   const Cells wanted = largest_cells(*all, count);
-  if (request.by_stack && std::ranges::max(wanted.keys, {}, &CellKey::stack).stack >= kMostStacks) {
+  if (request.by_stack && std::ranges::max(wanted.keys, {}, &CellKey::stack).stack >= kMaxStacks) {
     const auto split = rows.aggregate(request);
     return split ? largest_cells(*split, count) : split;
   }

@@ -16,7 +16,7 @@
 namespace plimsoll::sqlite {
 namespace {
 
-constexpr int64_t kMostWidth = 1000;
+constexpr int64_t kMaxWidth = 1000;
 
 struct FreeText {
   void operator()(sqlite3_str* text) const { ::sqlite3_free(::sqlite3_str_finish(text)); }
@@ -70,7 +70,7 @@ class Formatting {
     if (!directive) {
       return false;
     }
-    if (directive->width > kMostWidth || directive->precision.value_or(0) > kMostWidth) {
+    if (directive->width > kMaxWidth || directive->precision.value_or(0) > kMaxWidth) {
       is_too_wide_ = true;
       return false;
     }
@@ -108,7 +108,7 @@ class Formatting {
     return taken;
   }
 
-  // Digits, or the next argument for "*". Far beyond kMostWidth digits do not matter.
+  // Digits, or the next argument for "*". Far beyond kMaxWidth digits do not matter.
   std::optional<int64_t> take_number() {
     if (!rest_.empty() && rest_.front() == '*') {
       take();
@@ -117,7 +117,7 @@ class Formatting {
     }
     std::optional<int64_t> number;
     while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9') {
-      number = std::min(number.value_or(0) * 10 + (take() - '0'), kMostWidth + 1);
+      number = std::min(number.value_or(0) * 10 + (take() - '0'), kMaxWidth + 1);
     }
     return number;
   }

@@ -75,14 +75,14 @@ void replace(sqlite3_context* context, int, sqlite3_value** arguments) {
     return;
   }
   const std::string_view by = text_of(arguments[2]);
-  const auto most_bytes =
+  const auto max_bytes =
       static_cast<size_t>(::sqlite3_limit(::sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1));
   std::string replaced;
   for (size_t at = find(rest, part); at != std::string_view::npos; at = find(rest, part)) {
     replaced += rest.substr(0, at);
     replaced += by;
     rest.remove_prefix(at + part.size());
-    if (replaced.size() > most_bytes) {
+    if (replaced.size() > max_bytes) {
       return ::sqlite3_result_error_toobig(context);
     }
   }

@@ -52,7 +52,7 @@ struct AllowanceHooks {
 };
 
 MemoryAllowance::MemoryAllowance(size_t bytes, const StopCheck& check)
-    : most_bytes_(static_cast<int64_t>(bytes)), check_(check), until_check_(kAllocationsBetweenChecks) {
+    : max_bytes_(static_cast<int64_t>(bytes)), check_(check), until_check_(kAllocationsBetweenChecks) {
   allowance = this;
 }
 
@@ -66,7 +66,7 @@ bool MemoryAllowance::take(size_t bytes) {
     until_check_ = kAllocationsBetweenChecks;
     is_over_ = is_over_ || (check_ && !check_());
   }
-  if (is_over_ || used_bytes_ + static_cast<int64_t>(bytes) > most_bytes_) {
+  if (is_over_ || used_bytes_ + static_cast<int64_t>(bytes) > max_bytes_) {
     return false;
   }
   used_bytes_ += static_cast<int64_t>(bytes);

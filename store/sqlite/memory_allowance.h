@@ -26,7 +26,7 @@ class MemoryAllowance {
   bool take(size_t bytes);
   void give_back(size_t bytes) { used_bytes_ -= static_cast<int64_t>(bytes); }
 
-  int64_t most_bytes_;
+  int64_t max_bytes_;
   int64_t used_bytes_ = 0;  // below 0 where what was there before went
   const StopCheck& check_;
   uint32_t until_check_;

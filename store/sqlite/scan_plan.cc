@@ -38,9 +38,9 @@ std::optional<Comparison> comparison_of(unsigned char sqlite_operator) {
 constexpr size_t kPlanLetters = 3;
 constexpr char kFirstLetter = '0';
 // Of a comparison that is decided for each entry of a dictionary; longer ones are SQLite's, which has limits of its own.
-constexpr size_t kMostPatternBytes = 1000;
-constexpr size_t kMostOperands = 100'000;
-constexpr size_t kMostOperandBytes = size_t{16} << 20;
+constexpr size_t kMaxPatternBytes = 1000;
+constexpr size_t kMaxOperands = 100'000;
+constexpr size_t kMaxOperandBytes = size_t{16} << 20;
 
 std::string plan_of(size_t column, Comparison comparison, bool is_list) {
   return {static_cast<char>(kFirstLetter + column),
@@ -55,7 +55,7 @@ bool add_operand(sqlite3_value* value, ColumnType type, Constraint& constraint) 
   }
   if (type == ColumnType::kText && is == SQLITE_TEXT) {
     constraint.operands.emplace_back(std::string(text_of(value)));
-    return !is_pattern(constraint.comparison) || text_of(value).size() <= kMostPatternBytes;
+    return !is_pattern(constraint.comparison) || text_of(value).size() <= kMaxPatternBytes;
   }
   if (type == ColumnType::kInteger && is == SQLITE_INTEGER && !is_pattern(constraint.comparison)) {
     constraint.operands.emplace_back(int64_t{::sqlite3_value_int64(value)});
@@ -77,7 +77,7 @@ bool add_operands(sqlite3_value* argument, bool is_list, ColumnType type, Constr
       return false;
     }
     text_bytes += ::sqlite3_value_type(element) == SQLITE_TEXT ? text_of(element).size() : 0;
-    if (constraint.operands.size() > kMostOperands || text_bytes > kMostOperandBytes) {
+    if (constraint.operands.size() > kMaxOperands || text_bytes > kMaxOperandBytes) {
       return false;
     }
     code = ::sqlite3_vtab_in_next(argument, &element);

@@ -13,7 +13,7 @@ struct sqlite3_value;
 
 namespace plimsoll::sqlite {
 
-constexpr size_t kMostColumns = 70;  // that a plan has letters for
+constexpr size_t kMaxColumns = 70;  // that a plan has letters for
 
 // The plan, as text; numbers the operands that constraints_of() gets, and lowers the estimated cost.
 std::string plan_scan(const std::vector<Column>& columns, sqlite3_index_info& info);

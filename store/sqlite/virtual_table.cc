@@ -179,8 +179,8 @@ void ColumnResult::set_value(const Value& value) {
 
 Status add_virtual_table(sqlite3* connection, const std::string& name, VirtualTable& table,
                          const StopCheck& check, Status& failure) {
-  if (table.columns().size() > kMostColumns) {
-    return fail(ErrorCode::kTooLarge, "table {} has more than {} columns", name, kMostColumns);
+  if (table.columns().size() > kMaxColumns) {
+    return fail(ErrorCode::kTooLarge, "table {} has more than {} columns", name, kMaxColumns);
   }
   auto module = std::make_unique<Module>(table, check, failure);
   const auto destroy = [](void* owned) { const std::unique_ptr<Module> gone(static_cast<Module*>(owned)); };

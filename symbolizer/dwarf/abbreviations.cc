@@ -98,8 +98,8 @@ Status AbbreviationTable::read_one(uint64_t code, ByteReader& reader) {
   }
   abbreviation.tag = static_cast<uint16_t>(tag);
   // Nobody has so many, and sums of more might not fit.
-  constexpr size_t kMostFixed = 200;
-  if (attributes_.size() - abbreviation.first_attribute > kMostFixed) {
+  constexpr size_t kMaxFixed = 200;
+  if (attributes_.size() - abbreviation.first_attribute > kMaxFixed) {
     abbreviation.length.is_fixed = false;
   }
   abbreviation.attributes = static_cast<uint32_t>(attributes_.size()) - abbreviation.first_attribute;

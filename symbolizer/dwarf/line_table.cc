@@ -11,7 +11,7 @@ namespace plimsoll::symbolizer {
 namespace {
 
 // Of directories and of files: no compiler has more in one unit.
-constexpr uint64_t kMostNames = 1'000'000;
+constexpr uint64_t kMaxNames = 1'000'000;
 
 }  // namespace
 
@@ -256,7 +256,7 @@ Status LineTable::read_new_names(ByteReader& reader, const Unit& unit) {
       format.form = static_cast<uint16_t>(std::min<uint64_t>(reader.uleb128(), UINT16_MAX));
     }
     const uint64_t count = reader.uleb128();
-    if (!reader.ok() || count > kMostNames || (count > 0 && formats.empty())) {
+    if (!reader.ok() || count > kMaxNames || (count > 0 && formats.empty())) {
       return fail(ErrorCode::kCorrupt, "its table of names is damaged");
     }
     for (uint64_t i = 0; i < count && reader.ok(); ++i) {

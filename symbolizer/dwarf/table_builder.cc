@@ -21,7 +21,7 @@ constexpr uint64_t kMaxDecompressedBytes = uint64_t{4} << 30;
 // Units may all refer to the same rows: one alone may not take what there is for all.
 constexpr CodeBudget kBudgetOfUnit{.range_entries = 10'000'000, .line_rows = 20'000'000};
 // The first tell what is wrong.
-constexpr size_t kMostProblems = 20;
+constexpr size_t kMaxProblems = 20;
 
 class TableBuilder {
  public:
@@ -65,7 +65,7 @@ class TableBuilder {
   std::vector<std::string> problems_;
   size_t problems_met_ = 0;
   SymtabQuality quality_ = SymtabQuality::kNone;
-  SymtabQuality most_quality_ = inputs_.most_quality;
+  SymtabQuality max_quality_ = inputs_.max_quality;
   SymtabWriter writer_;
   MergedCode code_{writer_};
 };
@@ -136,7 +136,7 @@ SplitUnits::Found TableBuilder::described_by(const UnitSet::Member& member) {
       return *found;
     }
     // So that the table is made again once it is there.
-    most_quality_ = SymtabQuality::kLines;
+    max_quality_ = SymtabQuality::kLines;
     add_problem(found.error().text());
   }
   return {units_.get(), &member};
@@ -205,7 +205,7 @@ void TableBuilder::read_dwarf() {
 }
 
 void TableBuilder::add_problem(std::string problem) {
-  if (++problems_met_ <= kMostProblems) {
+  if (++problems_met_ <= kMaxProblems) {
     problems_.push_back(std::move(problem));
   }
 }
@@ -233,10 +233,10 @@ BuiltTable TableBuilder::build() {
       writer_.segment({segment.file_offset, segment.address, segment.file_bytes});
     }
   }
-  if (problems_met_ > kMostProblems) {
-    problems_.push_back(fmt::format("and {} more like these", problems_met_ - kMostProblems));
+  if (problems_met_ > kMaxProblems) {
+    problems_.push_back(fmt::format("and {} more like these", problems_met_ - kMaxProblems));
   }
-  quality_ = std::min(quality_, most_quality_);
+  quality_ = std::min(quality_, max_quality_);
   return BuiltTable{std::move(writer_).finish(inputs_.identity, quality_), quality_, std::move(problems_)};
 }
 

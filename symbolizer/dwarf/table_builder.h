@@ -25,7 +25,7 @@ struct TableInputs {
   std::vector<elf::Segment> segments;  // of the binary itself; empty: only a debug file is at hand
   SymtabIdentity identity;
   // What the table may claim at most: less where a file is not at hand that the DWARF needs.
-  SymtabQuality most_quality = SymtabQuality::kFull;
+  SymtabQuality max_quality = SymtabQuality::kFull;
   unsigned threads = 1;  // that read units; the bytes are the same with any number
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kLanguageGo = 0x16;  // DW_LANG_Go
 // Deeper than compilers inline: a damaged tree may lead in circles.
-constexpr size_t kMostInlined = 100;
+constexpr size_t kMaxInlined = 100;
 // Functions may share what tells their lines, but not each of them all of it.
 constexpr uint64_t kStepsOfByte = 16;
 
@@ -140,7 +140,7 @@ class GoTableBuilder {
         break;
       }
       const auto call = functions_.inlined_call(function, number);
-      if (!call || chain.size() == kMostInlined) {
+      if (!call || chain.size() == kMaxInlined) {
         return std::nullopt;
       }
       chain.push_back({number, *call, place_at(call->call_address)});

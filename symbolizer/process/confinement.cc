@@ -20,7 +20,7 @@
 namespace plimsoll::symbolizer {
 namespace {
 
-constexpr uint64_t kMostDescriptors = 64;
+constexpr uint64_t kMaxDescriptors = 64;
 // Between SIGXCPU, which names the reason, and SIGKILL.
 constexpr uint32_t kGraceSeconds = 5;
 
@@ -149,13 +149,13 @@ Status set_limits(const ProcessLimits& limits) {
   if (auto limited = limit(RLIMIT_CORE, 0, 0, "core files"); !limited) {
     return limited;
   }
-  if (auto limited = limit(RLIMIT_NOFILE, kMostDescriptors, kMostDescriptors, "open files"); !limited) {
+  if (auto limited = limit(RLIMIT_NOFILE, kMaxDescriptors, kMaxDescriptors, "open files"); !limited) {
     return limited;
   }
   if (auto limited = limit(RLIMIT_FSIZE, limits.table_bytes, limits.table_bytes, "written files"); !limited) {
     return limited;
   }
-  if (auto limited = limit(RLIMIT_CPU, limits.cpu_seconds, kMostCpuSeconds + kGraceSeconds, "CPU time");
+  if (auto limited = limit(RLIMIT_CPU, limits.cpu_seconds, kMaxCpuSeconds + kGraceSeconds, "CPU time");
       !limited) {
     return limited;
   }
@@ -173,7 +173,7 @@ Status end_with(int parent_pid) {
 
 uint32_t cpu_seconds_for(const ProcessLimits& limits, uint64_t file_bytes) {
   const uint64_t seconds = limits.cpu_seconds + file_bytes / kBytesPerCpuSecond;
-  return static_cast<uint32_t>(std::min<uint64_t>(seconds, kMostCpuSeconds));
+  return static_cast<uint32_t>(std::min<uint64_t>(seconds, kMaxCpuSeconds));
 }
 
 Status confine(const ProcessLimits& limits, int parent_pid, int table_fd) {
@@ -194,7 +194,7 @@ Status confine(const ProcessLimits& limits, int parent_pid, int table_fd) {
 }
 
 void grant_cpu_time(const ProcessLimits& limits, uint64_t file_bytes) {
-  const rlimit wanted{cpu_seconds_for(limits, file_bytes), kMostCpuSeconds + kGraceSeconds};
+  const rlimit wanted{cpu_seconds_for(limits, file_bytes), kMaxCpuSeconds + kGraceSeconds};
   // Without it, less time is left than there should be, and that ends with a reason.
   ::setrlimit(RLIMIT_CPU, &wanted);
 }

@@ -21,7 +21,7 @@ struct ProcessLimits {
 };
 inline constexpr uint64_t kBytesPerCpuSecond = uint64_t{8} << 20;
 // However large the files.
-inline constexpr uint32_t kMostCpuSeconds = 1200;
+inline constexpr uint32_t kMaxCpuSeconds = 1200;
 
 // The CPU time for files of that size.
 uint32_t cpu_seconds_for(const ProcessLimits& limits, uint64_t file_bytes);

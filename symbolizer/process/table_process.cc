@@ -129,7 +129,7 @@ Result<MappedTable> checked_table(const UniqueFd& file, const TableQuery& query,
 
 // After so many children, or one that came to a bad end, another zygote is started: its children have their code at the same addresses,
 // which no series of binaries is to find out.
-constexpr uint64_t kMostChildrenOfZygote = 1000;
+constexpr uint64_t kMaxChildrenOfZygote = 1000;
 
 }  // namespace
 
@@ -144,7 +144,7 @@ class TableStarter {
                                             FileAt{descriptors.table.get(), kTableDescriptor}});
     }
     const std::lock_guard lock(mutex_);
-    if (zygote_ && zygote_->children() < kMostChildrenOfZygote) {
+    if (zygote_ && zygote_->children() < kMaxChildrenOfZygote) {
       if (auto child = zygote_->make_child(descriptors)) {
         return child;
       }

@@ -330,7 +330,7 @@ class TableSearch {
     }
     inputs.threads = query_.threads;
     if (dwarf != nullptr && !query_.without_dwarf) {
-      inputs.most_quality = find_supplement(*dwarf) ? SymtabQuality::kFull : SymtabQuality::kLines;
+      inputs.max_quality = find_supplement(*dwarf) ? SymtabQuality::kFull : SymtabQuality::kLines;
       find_package(*dwarf);
       inputs.debug = dwarf->map.bytes();
       inputs.supplement = supplement_ ? supplement_->map.bytes() : Bytes();

@@ -13,7 +13,7 @@
 namespace plimsoll::symbolizer {
 
 // More bits than a number and its offset within a byte take in eight bytes are never needed.
-inline constexpr unsigned kMostPackedBits = 57;
+inline constexpr unsigned kMaxPackedBits = 57;
 // Behind the last number, so that eight bytes can be read at each.
 inline constexpr size_t kPackedPadding = 8;
 
@@ -52,7 +52,7 @@ class PackedArray {
   uint64_t mask_ = 0;
 };
 
-// The layouts of the columns of a table, which are equally long, of numbers under 2^kMostPackedBits.
+// The layouts of the columns of a table, which are equally long, of numbers under 2^kMaxPackedBits.
 std::vector<PackedLayout> packed_layouts(std::span<const std::vector<uint64_t>> columns);
 
 // The table, padding included.

@@ -11,7 +11,7 @@ namespace plimsoll::symbolizer {
 namespace {
 
 // Inlined calls nest some dozens deep; a damaged file must not be followed without end.
-constexpr size_t kMostFrames = 1000;
+constexpr size_t kMaxFrames = 1000;
 
 // A row's numbers are coded as LEB128; this reads those of rows that were checked to begin within the bytes, and stops at
 // their end.
@@ -63,8 +63,8 @@ bool is_one_table(const SymtabHeader& header, PackedTable table) {
 }
 
 bool is_possible(const ColumnHeader& column, uint64_t file_bytes) {
-  constexpr uint32_t kMostColumns = 8;
-  return column.bits <= kMostPackedBits && column.row_bits <= kMostPackedBits * kMostColumns &&
+  constexpr uint32_t kMaxColumns = 8;
+  return column.bits <= kMaxPackedBits && column.row_bits <= kMaxPackedBits * kMaxColumns &&
          uint32_t{column.first_bit} + column.bits <= column.row_bits && column.rows <= file_bytes * 8;
 }
 
@@ -221,7 +221,7 @@ void Symtab::look_up(uint64_t address, std::vector<SymtabFrame>& frames) const {
   const PackedArray& functions = column(Column::kScopeFunction);
   const PackedArray& locations = column(Column::kScopeLocation);
   for (uint64_t scope = row->scope;
-       scope != 0 && scope <= parents.size() && frames.size() - first < kMostFrames;) {
+       scope != 0 && scope <= parents.size() && frames.size() - first < kMaxFrames;) {
     set_function(functions[scope - 1], frames.back());
     const uint64_t before = parents[scope - 1];
     if (before == 0 || before >= scope) {

@@ -91,7 +91,7 @@ uint32_t SymtabWriter::scope(const SymtabScope& scope) {
 
 void SymtabWriter::row(const SymtabRow& row) {
   const Row added{row.from, row.scope ? *row.scope + 1 : 0, row.location};
-  if (!rows_.empty() && (added.from - rows_.front().from) >> kMostPackedBits != 0) {
+  if (!rows_.empty() && (added.from - rows_.front().from) >> kMaxPackedBits != 0) {
     return;
   }
   if (!rows_.empty() && rows_.back().from == added.from) {

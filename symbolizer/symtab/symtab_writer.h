@@ -63,7 +63,7 @@ class SymtabWriter {
   uint32_t function(const SymtabFunction& function);
   uint32_t scope(const SymtabScope& scope);
   // By rising address. Holds up to the next row; one that says the same as the one before is left out, and so are those that lie
-  // 2^kMostPackedBits bytes or more behind the first: no program has such code.
+  // 2^kMaxPackedBits bytes or more behind the first: no program has such code.
   void row(const SymtabRow& row);
   // Nothing is known from there on, up to the next row.
   void end(uint64_t address) { row({.from = address}); }

@@ -42,7 +42,7 @@ TEST(Compaction, AReaderInAnotherProcessSeesEachProfileWholeAndOnce) {
   const TemporaryFolder folder;
   const std::string data_dir = folder / "data";
   const auto ingest = *store::Ingest::open(data_dir);
-  const auto compactor = *store::Compactor::open(*ingest, {.least_inputs = 2, .most_inputs = 4});
+  const auto compactor = *store::Compactor::open(*ingest, {.min_inputs = 2, .max_inputs = 4});
   add_segments(*ingest, 1, 1);
   uint64_t merges = 0;
   std::jthread writer([&](const std::stop_token& stop) {

@@ -150,16 +150,16 @@ TEST_F(Wsmeter, ABaselineIsWhatPlansAreMadeFrom) {
   EXPECT_THAT(refused({"wsmeter", "plan", "--table", baseline, "--budget", "0.2"}),
               HasSubstr("the least of each job costs 0.25, more than the budget of 0.2"));
   const std::string curve = said({"wsmeter", "plan", "--table", baseline, "--curve", "--csv"});
-  EXPECT_THAT(curve, StartsWith("margin,instances,cost,least_cost\r\n"));
+  EXPECT_THAT(curve, StartsWith("margin,instances,cost,min_cost\r\n"));
   EXPECT_GE(std::ranges::count(curve, '\n'), 4);
   EXPECT_THAT(refused({"wsmeter", "plan", "--table", baseline}), HasSubstr("say what is wanted: --margin"));
 }
 
 TEST_F(Wsmeter, AClusterIsMadeOfMachines) {
   const auto cluster = [&](const std::string& coverage) {
-    return std::vector<std::string>{"wsmeter",    "cluster",   "--data", data_,     "--jobs",
-                                    jobs_,        "--current", "old",    "--least", "3",
-                                    "--coverage", coverage,    "--json"};
+    return std::vector<std::string>{"wsmeter",   "cluster", "--data",          data_, "--jobs",     jobs_,
+                                    "--current", "old",     "--min-instances", "3",   "--coverage", coverage,
+                                    "--json"};
   };
   const auto table = query::from_json(said(cluster("0.9")));
   ASSERT_TRUE(table) << table.error().text();

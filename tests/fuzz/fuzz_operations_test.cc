@@ -84,7 +84,7 @@ class Life {
     ASSERT_TRUE(ingest) << ingest.error().text();
     ingest_ = std::move(*ingest);
     const store::CompactionLimits limits{
-        .max_rows = 50 + below(5000), .least_inputs = 2 + below(7), .most_inputs = 2 + below(9)};
+        .max_rows = 50 + below(5000), .min_inputs = 2 + below(7), .max_inputs = 2 + below(9)};
     compactor_ = *store::Compactor::open(*ingest_, limits);
     ++done_.reopened;
   }

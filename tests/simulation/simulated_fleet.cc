@@ -59,7 +59,7 @@ void SimulatedFleet::order_measurements(int64_t now_ns) {
   server_.advance_to(now_ns);
   scheduler::MeasuringOrder order{.by = "somebody",
                                   .jobs = {jobs_[asked_++ % jobs_.size()]},
-                                  .most_machines = daemons_.size(),
+                                  .max_machines = daemons_.size(),
                                   .collects = {}};
   order.collects.add_events()->set_name("cycles");
   const auto taken = server_.order(order);

@@ -16,7 +16,7 @@ namespace plimsoll::soak {
 namespace {
 
 constexpr uint64_t kProfilesOfUploader = 10'000'000;
-constexpr size_t kMostRecent = 1000;
+constexpr size_t kMaxRecent = 1000;
 
 }  // namespace
 
@@ -56,10 +56,10 @@ void HonestUploader::send_new() {
     return;
   }
   acknowledged_[function] = static_cast<double>(hits);
-  if (recent_.size() < kMostRecent) {
+  if (recent_.size() < kMaxRecent) {
     recent_.push_back(std::move(upload));
   } else {
-    recent_[random_() % kMostRecent] = std::move(upload);
+    recent_[random_() % kMaxRecent] = std::move(upload);
   }
 }
 

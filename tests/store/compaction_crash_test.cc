@@ -48,7 +48,7 @@ std::map<std::string, double> hits_of(uint64_t last) {
 // The one that is killed. Says each acknowledged profile's number, and never returns.
 [[noreturn]] void accept_build_and_merge(const std::string& data_dir, uint64_t first, int acknowledgements) {
   const auto ingest = *store::Ingest::open(data_dir);
-  const auto compactor = *store::Compactor::open(*ingest, {.least_inputs = 2, .most_inputs = 3});
+  const auto compactor = *store::Compactor::open(*ingest, {.min_inputs = 2, .max_inputs = 3});
   for (uint64_t seed = first;; ++seed) {
     if (!ingest->accept(as_bytes(wire::encode(profile_of(seed))), {}) ||
         ::write(acknowledgements, &seed, sizeof seed) != sizeof seed || !ingest->build_pending() ||

@@ -17,7 +17,7 @@ namespace {
 
 using plimsoll::testing::AskedFiles;
 
-constexpr double kLeastShare = 0.999;
+constexpr double kMinShare = 0.999;
 
 // By name of the option, "" for the binary.
 using Options = std::map<std::string, std::string, std::less<>>;
@@ -57,5 +57,5 @@ int main(int argc, char** argv) {
   }
   const std::string& name = options["name"].empty() ? options[""] : options["name"];
   std::printf("%s: %s\n%s", name.c_str(), agreement->summary().c_str(), agreement->details().c_str());
-  return agreement->share() >= kLeastShare ? 0 : 1;
+  return agreement->share() >= kMinShare ? 0 : 1;
 }

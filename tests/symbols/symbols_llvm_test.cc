@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr double kLeastShare = 0.999;
+constexpr double kMinShare = 0.999;
 
 // As many and those that a long run asks for, else always the same.
 uint64_t setting(const char* variable, uint64_t otherwise) {
@@ -55,7 +55,7 @@ void expect_agreement(const std::string& name, const AskedFiles& files) {
   EXPECT_THAT(agreement->problems(), IsEmpty());
   EXPECT_EQ(agreement->compared(), addresses);
   EXPECT_LT(agreement->unknown_to_them(), addresses / 10) << "there is something to compare";
-  EXPECT_GE(agreement->share(), kLeastShare);
+  EXPECT_GE(agreement->share(), kMinShare);
 }
 
 class EachVariant : public ::testing::TestWithParam<Variant> {};

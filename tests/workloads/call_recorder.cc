@@ -48,10 +48,10 @@ bool record_paths_to(const char* file) {
   }
   void* const shared = ::mmap(nullptr, kRecordBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   ::close(fd);
-  void* const pages = ::mmap(nullptr, kMostPoints * kPageBytes, PROT_READ | PROT_WRITE,
+  void* const pages = ::mmap(nullptr, kMaxPoints * kPageBytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (shared == MAP_FAILED || pages == MAP_FAILED ||
-      ::madvise(pages, kMostPoints * kPageBytes, MADV_NOHUGEPAGE) != 0) {
+      ::madvise(pages, kMaxPoints * kPageBytes, MADV_NOHUGEPAGE) != 0) {
     return false;
   }
   recorded = static_cast<RecordedPaths*>(shared);
@@ -65,7 +65,7 @@ bool record_paths_to(const char* file) {
   }
   const uint64_t point = take(recorded->points, 1);
   const uint64_t first = take(recorded->used_frames, depth + 1);
-  if (point >= kMostPoints || first + depth + 1 > kMostFrames) {
+  if (point >= kMaxPoints || first + depth + 1 > kMaxFrames) {
     return;
   }
   auto* frame = const_cast<RecordedFrame*>(recorded->frames()) + first;

@@ -8,7 +8,7 @@
 
 namespace plimsoll::testing {
 
-constexpr uint64_t kMostPoints = 1U << 16U;
+constexpr uint64_t kMaxPoints = 1U << 16U;
 constexpr uint64_t kPageBytes = 4096;
 
 struct RecordedFrame {
@@ -27,12 +27,12 @@ struct RecordedPaths {
   struct Path {
     uint64_t first_frame;  // index into the frames that follow this header; leaf first
     uint64_t depth;
-  } paths[kMostPoints];
+  } paths[kMaxPoints];
 
   const RecordedFrame* frames() const { return reinterpret_cast<const RecordedFrame*>(this + 1); }
 };
-constexpr uint64_t kMostFrames = 1U << 23U;
-constexpr uint64_t kRecordBytes = sizeof(RecordedPaths) + kMostFrames * sizeof(RecordedFrame);
+constexpr uint64_t kMaxFrames = 1U << 23U;
+constexpr uint64_t kRecordBytes = sizeof(RecordedPaths) + kMaxFrames * sizeof(RecordedFrame);
 
 // Starts recording to a new file. False: it cannot be made.
 bool record_paths_to(const char* file);

@@ -107,12 +107,12 @@ std::optional<size_t> SamplingNoise::machines_for(double distance) const {
 
 std::optional<double> SamplingNoise::time_for(double distance) const {
   const auto machines = static_cast<double>(machines_);
-  constexpr double kMost = 1e6;
-  if (this->distance(machines, kMost) > distance) {
+  constexpr double kMax = 1e6;
+  if (this->distance(machines, kMax) > distance) {
     return std::nullopt;
   }
   double least = 0;
-  double most = kMost;
+  double most = kMax;
   while (most - least > 1e-3 * most && most > 1) {
     const double middle = (least + most) / 2;
     (this->distance(machines, middle) > distance ? least : most) = middle;

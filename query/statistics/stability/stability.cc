@@ -11,7 +11,7 @@ namespace {
 // Two looks, at distance and entropy, share 5 % (Bonferroni).
 constexpr double kSignificant = 0.025;
 // With fewer units no permutation is rare enough: of 7 pairs, each is one of 128.
-constexpr size_t kLeastUnits = 8;
+constexpr size_t kMinUnits = 8;
 
 bool has_moved(const Comparison& comparison, const Tolerance& tolerance) {
   const ByChance& distance = comparison.distance;
@@ -40,7 +40,7 @@ std::string_view stability_name(Stability stability) {
 
 Verdict judge(const Comparison& comparison, const SamplingNoise& noise, const Tolerance& tolerance) {
   Verdict verdict;
-  if (comparison.units < kLeastUnits || noise.machines() < 2) {
+  if (comparison.units < kMinUnits || noise.machines() < 2) {
     return verdict;
   }
   const size_t machines = noise.machines();

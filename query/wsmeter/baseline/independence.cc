@@ -10,7 +10,7 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kLeastPlaces = 10;
+constexpr size_t kMinPlaces = 10;
 constexpr double kFamilyError = 0.05;
 constexpr double kIgnored = 0.01;
 constexpr double kWidened = 0.1;
@@ -61,7 +61,7 @@ JobPair pair_of(const MeansByPlace& first, const MeansByPlace& second) {
     }
   }
   JobPair pair{.first = {}, .second = {}, .places = x.size()};
-  if (x.size() >= kLeastPlaces && spread_of(x).variance > 0 && spread_of(y).variance > 0) {
+  if (x.size() >= kMinPlaces && spread_of(x).variance > 0 && spread_of(y).variance > 0) {
     pair.correlation = pearson(x, y);
     pair.p = p_of(pair.correlation, x.size());
   } else {

@@ -8,7 +8,7 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr size_t kLeastValues = 30;
+constexpr size_t kMinValues = 30;
 constexpr int kSamples = 2000;
 constexpr double kNormalTail = 1.96;
 
@@ -16,7 +16,7 @@ constexpr double kNormalTail = 1.96;
 
 std::optional<MeansOfSamples> means_of_samples(std::span<const double> values, size_t count, Random& random) {
   const Spread all = spread_of(values);
-  if (values.size() < kLeastValues || values.size() <= count || all.variance == 0) {
+  if (values.size() < kMinValues || values.size() <= count || all.variance == 0) {
     return std::nullopt;
   }
   const double left = 1 - static_cast<double>(count) / static_cast<double>(values.size());

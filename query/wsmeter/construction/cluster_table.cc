@@ -106,8 +106,8 @@ Status check_reach(const Fleet& fleet, const ClusterNeed& need) {
       fail(ErrorCode::kNotFound,
            "all {} machines cover {:.4g} % of the quota with {} instances of a job or more, and {:.4g} % are "
            "wanted",
-           all.machines(), 100 * all.coverage(), need.least, 100 * need.coverage),
-      "ask for less with --coverage or --least");
+           all.machines(), 100 * all.coverage(), need.min_instances, 100 * need.coverage),
+      "ask for less with --coverage or --min-instances");
 }
 
 struct Tries {
@@ -147,7 +147,7 @@ std::string margin_note(const Fleet& fleet, const GrowingCluster& cluster, const
   double variance = 0;
   for (size_t job = 0; job < fleet.weights.size(); ++job) {
     const int64_t instances = cluster.instances()[job];
-    if (instances < request.least) {
+    if (instances < request.min_instances) {
       continue;
     }
     const std::optional<double> deviation = fleet.deviations[job];
@@ -176,7 +176,8 @@ Result<Table> cluster_table(std::string_view performance_csv, std::string_view j
   if (!fleet) {
     return propagate(fleet);
   }
-  const ClusterNeed need{.weights = fleet->weights, .least = request.least, .coverage = request.coverage};
+  const ClusterNeed need{
+      .weights = fleet->weights, .min_instances = request.min_instances, .coverage = request.coverage};
   if (auto enough = check_reach(*fleet, need); !enough) {
     return propagate(enough);
   }
@@ -195,7 +196,7 @@ Result<Table> cluster_table(std::string_view performance_csv, std::string_view j
                   best.machines(), fleet->machines.size(), request.tries, tries.mean_machines,
                   tries.mean_quota),
       fmt::format("its quota is {:.6g}; {:.4g} % of all quota is of jobs with {} instances or more there",
-                  best.quota(), 100 * best.coverage(), request.least),
+                  best.quota(), 100 * best.coverage(), request.min_instances),
       margin_note(*fleet, best, request)};
   return table;
 }

@@ -11,11 +11,11 @@
 namespace plimsoll::query {
 
 struct ClusterRequest {
-  std::string current;    // platform; empty: the only one there is
-  int64_t least = 4;      // instances of a job, for it to be covered
-  double coverage = 0.9;  // of the quota, by covered jobs; above 0, up to 1
-  double z = 1.96;        // margin / deviation
-  int64_t tries = 1000;   // clusters of random machines, at least 1
+  std::string current;        // platform; empty: the only one there is
+  int64_t min_instances = 4;  // instances of a job, for it to be covered
+  double coverage = 0.9;      // of the quota, by covered jobs; above 0, up to 1
+  double z = 1.96;            // margin / deviation
+  int64_t tries = 1000;       // clusters of random machines, at least 1
   uint64_t seed = 1;
 };
 

@@ -12,7 +12,7 @@ void GrowingCluster::add(const MachineLoad& machine) {
   ++machines_;
   quota_ += machine.quota;
   for (const size_t job : machine.jobs) {
-    if (++instances_[job] == need_.least) {
+    if (++instances_[job] == need_.min_instances) {
       coverage_ += need_.weights[job];
     }
   }

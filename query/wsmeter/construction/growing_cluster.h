@@ -17,7 +17,7 @@ struct MachineLoad {
 
 struct ClusterNeed {
   std::vector<double> weights;  // by job, shares of all quota
-  int64_t least = 4;            // a job counts as covered with so many instances
+  int64_t min_instances = 4;    // a job counts as covered with so many instances
   double coverage = 0.9;        // of the quota, by covered jobs
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 // More than anybody observes, and few enough for a double to count them.
 constexpr int64_t kVeryMany = int64_t{1} << 50;
-constexpr LeastInstances kTwoOfEach{.current = 2, .other = 2};
+constexpr MinInstances kTwoOfEach{.current = 2, .other = 2};
 constexpr double kEnoughCoverage = 0.9;
 constexpr double kNotedQuota = 0.01;
 constexpr double kSameTime = 0.1;  // of the load
@@ -27,7 +27,7 @@ EffectGoal effect_goal(const ExperimentGoal& goal, const MetricEstimate& known) 
           .power = is_to_detect ? goal.power : 0.5,
           .known_variance = known.deviation * known.deviation,
           .known_degrees = known.degrees,
-          .least = goal.least};
+          .min_instances = goal.min_instances};
 }
 
 Result<Plan> plan_of(const Arm& control, std::span<const JobQuota> quotas, const ExperimentGoal& goal) {

@@ -18,10 +18,10 @@
 namespace plimsoll::query {
 
 struct ExperimentGoal {
-  double margin = 0.01;  // of the metric
-  double detect = 0;     // in its place, a change that is to be found; 0: none
-  double power = 0.95;   // with which
-  int64_t least = 4;     // instances of each job
+  double margin = 0.01;       // of the metric
+  double detect = 0;          // in its place, a change that is to be found; 0: none
+  double power = 0.95;        // with which
+  int64_t min_instances = 4;  // instances of each job
 };
 
 // A row for each job of the control, the largest weights first: job, weight, control (instances observed), observe (instances of the test), cost (their quota).

@@ -31,14 +31,14 @@ std::string objection(const std::vector<double>& values, size_t least, std::stri
   return lowest > 0 ? "" : fmt::format("{} performance of {}, which is not above 0", arm, lowest);
 }
 
-std::string objection(const ComparedJob& job, LeastInstances least) {
+std::string objection(const ComparedJob& job, MinInstances min_instances) {
   if (job.job.quota == 0) {
     return "no quota";
   }
-  if (std::string reason = objection(job.current, least.current, "current"); !reason.empty()) {
+  if (std::string reason = objection(job.current, min_instances.current, "current"); !reason.empty()) {
     return reason;
   }
-  return objection(job.other, least.other, "new");
+  return objection(job.other, min_instances.other, "new");
 }
 
 void normalize(ComparedJob& job) {
@@ -81,7 +81,7 @@ double ComparedJob::cost_of_one(int64_t instances) const {
 }
 
 Result<Comparison> compare_arms(const InstancesByJob& current, const InstancesByJob& other,
-                                std::span<const JobQuota> quotas, LeastInstances least) {
+                                std::span<const JobQuota> quotas, MinInstances min_instances) {
   Comparison comparison;
   double all = 0;
   double compared = 0;
@@ -90,7 +90,7 @@ Result<Comparison> compare_arms(const InstancesByJob& current, const InstancesBy
     ComparedJob job{.job = quota,
                     .current = performance_of(current, quota.job),
                     .other = performance_of(other, quota.job)};
-    if (std::string reason = objection(job, least); !reason.empty()) {
+    if (std::string reason = objection(job, min_instances); !reason.empty()) {
       comparison.excluded.push_back({quota.job, quota.quota, std::move(reason)});
       continue;
     }

@@ -39,13 +39,13 @@ struct Comparison {
   double coverage = 0;  // the compared jobs' share of all quota
 };
 
-struct LeastInstances {
+struct MinInstances {
   size_t current = 1;
   size_t other = 2;  // one has no deviation
 };
 
 // kNotFound where no job is left, with the reason for the one with the most quota.
 Result<Comparison> compare_arms(const InstancesByJob& current, const InstancesByJob& other,
-                                std::span<const JobQuota> quotas, LeastInstances least = {});
+                                std::span<const JobQuota> quotas, MinInstances min_instances = {});
 
 }  // namespace plimsoll::query

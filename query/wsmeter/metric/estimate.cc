@@ -10,7 +10,7 @@ namespace plimsoll::query {
 namespace {
 
 constexpr double kUpperTail = 0.975;
-constexpr size_t kLeastForKurtosis = 30;
+constexpr size_t kMinForKurtosis = 30;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Spread spread_of(std::span<const double> values) {
 }
 
 double kurtosis_of(std::span<const double> values) {
-  if (values.size() < kLeastForKurtosis) {
+  if (values.size() < kMinForKurtosis) {
     return kNormalKurtosis;
   }
   const double mean = spread_of(values).mean;

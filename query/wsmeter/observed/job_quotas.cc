@@ -9,7 +9,7 @@ namespace plimsoll::query {
 namespace {
 
 // What doubles still count.
-constexpr double kMostInstances = 0x1p50;
+constexpr double kMaxInstances = 0x1p50;
 
 struct JobColumns {
   Column job;
@@ -26,7 +26,7 @@ Status read_instances(const JobColumns& columns, const formats::CsvTable::Row& r
   if (!instances) {
     return propagate(instances);
   }
-  if (*instances < 1 || *instances > kMostInstances || std::floor(*instances) != *instances) {
+  if (*instances < 1 || *instances > kMaxInstances || std::floor(*instances) != *instances) {
     return fail(ErrorCode::kInvalid, "line {}: there are to be whole instances, at least 1, not {}", row.line,
                 *instances);
   }

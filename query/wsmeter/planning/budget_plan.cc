@@ -15,14 +15,14 @@ constexpr double kAny = 1e150;
 
 PlanGoal goal_for(const BudgetGoal& goal, double deviation) {
   return {.deviation = deviation,
-          .least = goal.least,
+          .min_instances = goal.min_instances,
           .is_finite_population = goal.is_finite_population,
           .rounding = goal.rounding};
 }
 
 // The least deviation for which `is_within` holds, as it does for `high` and all above what is looked for; in steps of a half, and then ever finer ones.
 template <typename IsWithin>
-double least_within(double high, IsWithin is_within) {
+double min_within(double high, IsWithin is_within) {
   const double none = high * kNone;
   double low = high / 2;
   while (low > none && is_within(low)) {
@@ -59,10 +59,10 @@ Result<BudgetPlan> plan_for_budget(std::span<const PlannedJob> jobs, const Budge
     }
     return is_within;
   };
-  least_within(best.plan.deviation, is_affordable);
-  best.least_deviation = least_within(best.plan.deviation, [&](double deviation) {
+  min_within(best.plan.deviation, is_affordable);
+  best.min_deviation = min_within(best.plan.deviation, [&](double deviation) {
     const auto plan = plan_observations(jobs, goal_for(goal, deviation));
-    return plan && plan->least_cost <= goal.cost;
+    return plan && plan->min_cost <= goal.cost;
   });
   return best;
 }

@@ -14,15 +14,15 @@ namespace plimsoll::query {
 
 struct BudgetGoal {
   double cost = 0;  // that observing may have, above 0
-  int64_t least = 4;
+  int64_t min_instances = 4;
   bool is_finite_population = false;
-  Rounding rounding = Rounding::kLeastCost;
+  Rounding rounding = Rounding::kMinCost;
 };
 
 struct BudgetPlan {
   ObservationPlan
-      plan;  // what it costs is at most the budget; least_cost and is_optimal are those of a plan for its deviation
-  double least_deviation = 0;  // no plan within the budget has a smaller one, if instances could be parted
+      plan;  // what it costs is at most the budget; min_cost and is_optimal are those of a plan for its deviation
+  double min_deviation = 0;  // no plan within the budget has a smaller one, if instances could be parted
 };
 
 // kNotFound where the least of each job costs more than the budget, with what that costs. Some 60 plans: 0.2 s for 5,000 jobs.

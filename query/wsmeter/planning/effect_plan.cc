@@ -11,7 +11,7 @@ namespace plimsoll::query {
 namespace {
 
 // Until one suffices, each plan has more observations than the one before; in practice the third is the last.
-constexpr int kMostRounds = 50;
+constexpr int kMaxRounds = 50;
 constexpr double kUpperTail = 0.975;
 constexpr double kRounding = 1e-9;
 
@@ -70,7 +70,7 @@ Result<ObservationPlan> plan_of(std::span<const PlannedJob> jobs, const EffectGo
     return propagate(left);
   }
   auto plan = plan_observations(jobs, {.deviation = *left,
-                                       .least = goal.least,
+                                       .min_instances = goal.min_instances,
                                        .is_finite_population = goal.is_finite_population,
                                        .rounding = goal.rounding});
   if (plan) {
@@ -87,7 +87,7 @@ Result<EffectPlan> plan_for_effect(std::span<const PlannedJob> jobs, const Effec
   }
   std::optional<EffectPlan> best;
   double wanted = wanted_deviation(goal, std::numeric_limits<double>::infinity());
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     auto plan = plan_of(jobs, goal, wanted);
     if (!plan) {
       return propagate(plan);

@@ -23,9 +23,9 @@ struct EffectGoal {
   // Of the metric, which no observation takes away: of a current fleet that is itself a sample.
   double known_variance = 0;
   double known_degrees = std::numeric_limits<double>::infinity();  // of freedom, that it is known with
-  int64_t least = 4;                                               // as PlanGoal has them
+  int64_t min_instances = 4;                                       // as PlanGoal has them
   bool is_finite_population = false;
-  Rounding rounding = Rounding::kLeastCost;
+  Rounding rounding = Rounding::kMinCost;
 };
 
 struct EffectPlan {

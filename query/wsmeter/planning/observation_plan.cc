@@ -17,8 +17,9 @@ Status check(std::span<const PlannedJob> jobs, const PlanGoal& goal) {
   if (!is_number(goal.deviation) || goal.deviation == 0) {
     return fail(ErrorCode::kInvalid, "a plan cannot reach a deviation of {}", goal.deviation);
   }
-  if (goal.least < 1) {
-    return fail(ErrorCode::kInvalid, "of each job at least one instance is observed, not {}", goal.least);
+  if (goal.min_instances < 1) {
+    return fail(ErrorCode::kInvalid, "of each job at least one instance is observed, not {}",
+                goal.min_instances);
   }
   for (const PlannedJob& job : jobs) {
     const auto number = &job - jobs.data() + 1;
@@ -44,8 +45,8 @@ std::vector<PlanTerm> terms_of(std::span<const PlannedJob> jobs, const PlanGoal&
     const double scale = job.weight * job.deviation;
     terms.push_back({.variance = scale * scale,
                      .cost = job.cost,
-                     .least = std::min(goal.least, job.instances),
-                     .most = job.instances});
+                     .min = std::min(goal.min_instances, job.instances),
+                     .max = job.instances});
   }
   return terms;
 }
@@ -75,7 +76,7 @@ Result<ObservationPlan> plan_observations(std::span<const PlannedJob> jobs, cons
   const std::vector<PlanTerm> terms = terms_of(jobs, goal);
   double left_of_all = 0;  // the variance where all instances are observed
   for (const PlanTerm& term : terms) {
-    left_of_all += term.variance / static_cast<double>(term.most);
+    left_of_all += term.variance / static_cast<double>(term.max);
   }
   const double correction = goal.is_finite_population ? left_of_all : 0;
   const double allowed = goal.deviation * goal.deviation + correction;
@@ -86,7 +87,7 @@ Result<ObservationPlan> plan_observations(std::span<const PlannedJob> jobs, cons
   }
   const PartedPlan parted = best_parted(terms, allowed);
   ObservationPlan plan;
-  plan.least_cost = parted.cost;
+  plan.min_cost = parted.cost;
   if (goal.rounding == Rounding::kUp) {
     plan.observe = rounded_up(terms, parted);
   } else {

@@ -24,22 +24,22 @@ struct PlannedJob {
 };
 
 enum class Rounding : uint8_t {
-  kLeastCost,  // the best whole numbers
-  kUp,         // the paper's: what would be best if instances could be parted, rounded up
+  kMinCost,  // the best whole numbers
+  kUp,       // the paper's: what would be best if instances could be parted, rounded up
 };
 
 struct PlanGoal {
-  double deviation = 0;  // that the metric may have: its margin divided by z
-  int64_t least = 4;     // of each job; all of one that has fewer
+  double deviation = 0;       // that the metric may have: its margin divided by z
+  int64_t min_instances = 4;  // of each job; all of one that has fewer
   bool is_finite_population = false;
-  Rounding rounding = Rounding::kLeastCost;
+  Rounding rounding = Rounding::kMinCost;
 };
 
 struct ObservationPlan {
   std::vector<int64_t> observe;  // by job, in their order
   double cost = 0;
   double deviation = 0;     // that the metric has then
-  double least_cost = 0;    // no plan costs less, if instances could be parted
+  double min_cost = 0;      // no plan costs less, if instances could be parted
   bool is_optimal = false;  // no plan of whole numbers costs less
 };
 

@@ -14,17 +14,17 @@ namespace {
 constexpr double kPriceError = 1e-10;
 
 // Some milliseconds.
-constexpr size_t kMostNodes = 100'000;
+constexpr size_t kMaxNodes = 100'000;
 
 // In nodes: what it takes to keep a plan, for each job that it moves.
 constexpr size_t kMovesKeptPerNode = 16;
 
 // Counts and prices outside of it are no numbers that one could tell from it.
-constexpr double kLeastPrice = 1e-250;
-constexpr double kMostPrice = 1e250;
+constexpr double kMinPrice = 1e-250;
+constexpr double kMaxPrice = 1e250;
 
 // Relative to the largest. Cheaper instances are free: it takes 10^80 of them to be seen in a sum.
-constexpr double kLeastCost = 1e-100;
+constexpr double kMinCost = 1e-100;
 
 // In units of what is allowed and of the largest cost, so that no product of them leaves the range of a double, whatever units the caller has.
 // Variances are at most as large as counts then, since the largest counts suffice. What has no variance never moves, and costs 1.
@@ -35,7 +35,7 @@ std::vector<PlanTerm> in_own_units(std::span<const PlanTerm> terms, double allow
   }
   std::vector<PlanTerm> scaled(terms.begin(), terms.end());
   for (PlanTerm& term : scaled) {
-    term.cost = term.variance > 0 ? std::max(term.cost / largest, kLeastCost) : 1;
+    term.cost = term.variance > 0 ? std::max(term.cost / largest, kMinCost) : 1;
     term.variance = term.variance > 0 ? term.variance / allowed : 0;
   }
   return scaled;
@@ -66,14 +66,14 @@ double scale_of(const PlanTerm& term) {
 }
 
 double parted_count(const PlanTerm& term, double scale, double t) {
-  return std::clamp(t * scale, static_cast<double>(term.least), static_cast<double>(term.most));
+  return std::clamp(t * scale, static_cast<double>(term.min), static_cast<double>(term.max));
 }
 
 // The t that leaves 1 of the variance where no count meets a bound.
 double unbounded_t(std::span<const PlanTerm> terms) {
   const double t =
       sum_of(terms.size(), [&](size_t i) { return std::sqrt(terms[i].variance * terms[i].cost); });
-  return std::clamp(t, std::sqrt(kLeastPrice), std::sqrt(kMostPrice));
+  return std::clamp(t, std::sqrt(kMinPrice), std::sqrt(kMaxPrice));
 }
 
 // The last step that is worth its cost when a unit of variance is worth `price`: variance / (N (N - 1)) x price >= cost.
@@ -81,7 +81,7 @@ int64_t whole_count(const PlanTerm& term, double price) {
   const double worth = term.variance * price / term.cost;
   const double wanted = std::floor((1 + std::sqrt(1 + 4 * worth)) / 2);
   return std::clamp(wanted < 9e18 ? static_cast<int64_t>(wanted) : std::numeric_limits<int64_t>::max(),
-                    term.least, term.most);
+                    term.min, term.max);
 }
 
 // Two numbers; the variance left at the lower one is too much, at the higher one it is not.
@@ -95,9 +95,9 @@ template <typename Left>
 Bracket bracket_near(double guess, double enough, Left left) {
   Bracket bracket{guess, guess};
   const bool is_low = left(guess) > enough;
-  for (double factor = 2; bracket.low > kLeastPrice && bracket.high < kMostPrice; factor *= factor) {
+  for (double factor = 2; bracket.low > kMinPrice && bracket.high < kMaxPrice; factor *= factor) {
     const double next =
-        is_low ? std::min(bracket.high * factor, kMostPrice) : std::max(bracket.low / factor, kLeastPrice);
+        is_low ? std::min(bracket.high * factor, kMaxPrice) : std::max(bracket.low / factor, kMinPrice);
     (is_low ? bracket.high : bracket.low) = next;
     if ((left(next) > enough) != is_low) {
       return bracket;
@@ -111,7 +111,7 @@ Bracket bracket_near(double guess, double enough, Left left) {
 // (Oliveira, Takahashi: An Enhancement of the Bisection Method Average Performance, ACM TOMS 47, 2020), on logarithms.
 template <typename Left>
 Bracket narrowed(Bracket bracket, double error, double enough, Left left) {
-  const auto height = [&](double x) { return std::log(std::max(left(x), kLeastPrice) / enough); };
+  const auto height = [&](double x) { return std::log(std::max(left(x), kMinPrice) / enough); };
   double low = std::log(bracket.low);
   double high = std::log(bracket.high);
   double height_low = height(bracket.low);
@@ -159,7 +159,7 @@ class Neighbourhood {
     slack_ = 1 - sum_of(terms_.size(), [&](size_t i) { return left_by(terms_[i], base_[i]); });
     best_excess_ = excess_of(best);
     find_movable();
-    if (movable_.size() > kMostNodes) {
+    if (movable_.size() > kMaxNodes) {
       return false;
     }
     search();
@@ -169,7 +169,7 @@ class Neighbourhood {
         best[movable_[move.place].job] += move.by;
       }
     }
-    return nodes_ <= kMostNodes;
+    return nodes_ <= kMaxNodes;
   }
 
  private:
@@ -177,8 +177,8 @@ class Neighbourhood {
     size_t job;
     PlanTerm term;
     int64_t base;
-    double nearest;    // the least that moving it adds
-    double most_gain;  // of variance, by moving it up as far as may pay
+    double nearest;   // the least that moving it adds
+    double max_gain;  // of variance, by moving it up as far as may pay
   };
   struct Move {
     size_t place;
@@ -197,7 +197,7 @@ class Neighbourhood {
     return static_cast<double>(by) * term.cost + price_ * variance_change(term, base, by);
   }
   static bool is_within(const PlanTerm& term, int64_t base, int64_t by) {
-    return by >= term.least - base && by <= term.most - base;
+    return by >= term.min - base && by <= term.max - base;
   }
   double excess_of(std::span<const int64_t> counts) const {
     const auto change = [&](size_t i) { return variance_change(terms_[i], base_[i], counts[i] - base_[i]); };
@@ -207,12 +207,12 @@ class Neighbourhood {
 
   // At most what moving a job up saves of variance, as long as that adds less than what is to be bettered: k steps do where
   // k cost - price variance k / (base (base + k)) is less, which is a quadratic inequality in k.
-  double most_gain_of(const PlanTerm& term, int64_t base) const {
+  double max_gain_of(const PlanTerm& term, int64_t base) const {
     const auto n = static_cast<double>(base);
     const double half = (term.cost * n - price_ * term.variance / n - best_excess_) / 2;
     const double root = std::sqrt(half * half + term.cost * best_excess_ * n);
     const double steps = half > 0 ? best_excess_ * n / (half + root) : (root - half) / term.cost;
-    const double k = std::min(steps * (1 + 1e-9) + 1, static_cast<double>(term.most - base));
+    const double k = std::min(steps * (1 + 1e-9) + 1, static_cast<double>(term.max - base));
     return term.variance * k / (n * (n + k));
   }
 
@@ -228,16 +228,16 @@ class Neighbourhood {
       }
       // Moving what has no variance only costs.
       if (term.variance > 0 && nearest < best_excess_) {
-        movable_.push_back({job, term, base, nearest, most_gain_of(term, base)});
+        movable_.push_back({job, term, base, nearest, max_gain_of(term, base)});
       }
-      if (movable_.size() > kMostNodes) {
+      if (movable_.size() > kMaxNodes) {
         return;
       }
     }
     std::ranges::sort(movable_, {}, &Movable::nearest);
     gain_left_.assign(movable_.size() + 1, 0);
     for (size_t i = movable_.size(); i > 0; --i) {
-      gain_left_[i - 1] = gain_left_[i] + movable_[i - 1].most_gain;
+      gain_left_[i - 1] = gain_left_[i] + movable_[i - 1].max_gain;
     }
   }
 
@@ -247,7 +247,7 @@ class Neighbourhood {
     take_if_better();
     size_t place = 0;
     int64_t by = 1;
-    while (nodes_ <= kMostNodes) {
+    while (nodes_ <= kMaxNodes) {
       if (may_pay(place)) {
         if (try_move(place, by)) {
           ++place;
@@ -324,7 +324,7 @@ bool costs_are_equal(std::span<const PlanTerm> terms) {
 }
 
 // The least price at which what is worth it suffices.
-double least_price(std::span<const PlanTerm> terms, double enough) {
+double min_price(std::span<const PlanTerm> terms, double enough) {
   const auto left = [](std::span<const PlanTerm> of, double price) {
     return sum_of(of.size(), [&](size_t i) { return left_by(of[i], whole_count(of[i], price)); });
   };
@@ -370,7 +370,7 @@ void use_slack(std::span<const PlanTerm> terms, double enough, std::vector<int64
   double slack = enough - sum_of(terms.size(), [&](size_t i) { return left_by(terms[i], counts[i]); });
   std::vector<Saving> savings;
   for (size_t i = 0; i < terms.size(); ++i) {
-    if (counts[i] > terms[i].least && terms[i].variance > 0) {
+    if (counts[i] > terms[i].min && terms[i].variance > 0) {
       const double variance = step_gain(terms[i], counts[i] - 1);
       if (variance <= slack) {
         savings.push_back({i, variance, terms[i].cost / variance});
@@ -419,8 +419,7 @@ std::vector<int64_t> rounded_up(std::span<const PlanTerm> terms, const PartedPla
   for (size_t i = 0; i < terms.size(); ++i) {
     // What is whole but for the search's error is whole.
     const double exact = std::ceil(parted.counts[i] * (1 - 1e-9));
-    counts.push_back(exact < static_cast<double>(terms[i].most) ? static_cast<int64_t>(exact)
-                                                                : terms[i].most);
+    counts.push_back(exact < static_cast<double>(terms[i].max) ? static_cast<int64_t>(exact) : terms[i].max);
   }
   return counts;
 }
@@ -430,7 +429,7 @@ WholePlan best_whole(std::span<const PlanTerm> terms, double allowed) {
   constexpr double kEnough = 1 + kRelativeError;
   WholePlan plan;
   plan.counts.reserve(terms.size());
-  std::ranges::transform(scaled, std::back_inserter(plan.counts), &PlanTerm::least);
+  std::ranges::transform(scaled, std::back_inserter(plan.counts), &PlanTerm::min);
   const auto left_by_plan = [&] {
     return sum_of(scaled.size(), [&](size_t i) { return left_by(scaled[i], plan.counts[i]); });
   };
@@ -438,7 +437,7 @@ WholePlan best_whole(std::span<const PlanTerm> terms, double allowed) {
     plan.is_optimal = true;
     return plan;
   }
-  const double price = least_price(scaled, kEnough);
+  const double price = min_price(scaled, kEnough);
   // Just below that price it does not suffice; what is missing are steps that all are worth as much for their cost.
   std::vector<Step> steps;
   steps.reserve(scaled.size());

@@ -16,8 +16,8 @@ inline constexpr double kRelativeError = 1e-12;
 struct PlanTerm {
   double variance = 0;  // where N is 1
   double cost = 0;      // of one, above 0
-  int64_t least = 1;
-  int64_t most = 1;
+  int64_t min = 1;
+  int64_t max = 1;
 };
 
 // Where N need not be whole: N = t x sqrt(variance / cost), within bounds, of the least t that suffices.

@@ -26,7 +26,7 @@ std::vector<PlannedJob> planned(std::span<const NamedJob> jobs) {
 
 PlanGoal goal_of(const PlanRequest& request) {
   return {.deviation = request.margin / request.z,
-          .least = request.least,
+          .min_instances = request.min_instances,
           .is_finite_population = request.is_finite_population,
           .rounding = request.rounding};
 }
@@ -41,8 +41,8 @@ std::string gap_note(const ObservationPlan& plan) {
   if (plan.is_optimal) {
     return "no plan of whole instances costs less";
   }
-  return fmt::format("no plan costs less than {:.6g}, which is {:.3g} % less", plan.least_cost,
-                     100 * (1 - plan.least_cost / plan.cost));
+  return fmt::format("no plan costs less than {:.6g}, which is {:.3g} % less", plan.min_cost,
+                     100 * (1 - plan.min_cost / plan.cost));
 }
 
 Result<PlanWithMargin> plan_for_margin(std::span<const PlannedJob> jobs, const PlanRequest& request) {
@@ -58,7 +58,7 @@ Result<PlanWithMargin> plan_for_margin(std::span<const PlannedJob> jobs, const P
 Result<PlanWithMargin> plan_to_detect(std::span<const PlannedJob> jobs, const PlanRequest& request) {
   auto plan = plan_for_effect(jobs, {.effect = request.detect,
                                      .power = request.power,
-                                     .least = request.least,
+                                     .min_instances = request.min_instances,
                                      .is_finite_population = request.is_finite_population,
                                      .rounding = request.rounding});
   if (!plan) {
@@ -70,7 +70,7 @@ Result<PlanWithMargin> plan_to_detect(std::span<const PlannedJob> jobs, const Pl
 
 Result<PlanWithMargin> plan_within_budget(std::span<const PlannedJob> jobs, const PlanRequest& request) {
   auto plan = plan_for_budget(jobs, {.cost = request.budget,
-                                     .least = request.least,
+                                     .min_instances = request.min_instances,
                                      .is_finite_population = request.is_finite_population,
                                      .rounding = request.rounding});
   if (!plan) {
@@ -80,7 +80,7 @@ Result<PlanWithMargin> plan_within_budget(std::span<const PlannedJob> jobs, cons
   return PlanWithMargin{.plan = std::move(plan->plan),
                         .margin = margin,
                         .gap = fmt::format("no plan within the budget of {:.6g} has a margin below {:.4g} %",
-                                           request.budget, 100 * plan->least_deviation * request.z)};
+                                           request.budget, 100 * plan->min_deviation * request.z)};
 }
 
 Result<PlanWithMargin> plan_of(std::span<const PlannedJob> jobs, const PlanRequest& request) {
@@ -154,9 +154,9 @@ Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request)
     return propagate(curve);
   }
   Table table;
-  table.columns = {{"margin", "share"}, {"instances", ""}, {"cost", "cost"}, {"least_cost", "cost"}};
+  table.columns = {{"margin", "share"}, {"instances", ""}, {"cost", "cost"}, {"min_cost", "cost"}};
   for (const ObservationPlan& plan : *curve) {
-    table.rows.push_back({plan.deviation * request.z, instances_of(plan), plan.cost, plan.least_cost});
+    table.rows.push_back({plan.deviation * request.z, instances_of(plan), plan.cost, plan.min_cost});
   }
   if (curve->size() < kCurvePoints && curve->back().deviation > 0) {
     table.notes.emplace_back("for narrower margins there are not enough instances");

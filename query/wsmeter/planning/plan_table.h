@@ -19,9 +19,9 @@ struct PlanRequest {
   double detect = 0;  // an effect that is to be found (plan_for_effect()), which takes no z
   double budget = 0;  // that is to be spent for the best margin (plan_for_budget())
   double power = 0.95;
-  int64_t least = 4;
+  int64_t min_instances = 4;
   bool is_finite_population = false;
-  Rounding rounding = Rounding::kLeastCost;
+  Rounding rounding = Rounding::kMinCost;
 };
 
 // A row for each job of a CSV text as read_planned_jobs() takes it, in its order: job, weight, observe, cost (of all that are observed). Notes say what the plan
@@ -29,7 +29,7 @@ struct PlanRequest {
 Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request);
 
 // What margins cost: a row for each of some twenty plans, from the loosest, the least of each job, on, each with a margin a fifth narrower than that before, until
-// all instances do not suffice: margin, instances, cost, least_cost (below which no plan has that margin).
+// all instances do not suffice: margin, instances, cost, min_cost (below which no plan has that margin).
 Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request);
 
 }  // namespace plimsoll::query

@@ -9,7 +9,7 @@ namespace {
 // Where nobody says how many there are: more than anybody observes, and few enough for a double to count them.
 constexpr int64_t kUnlimited = int64_t{1} << 50;
 // Deviations whose squares are numbers.
-constexpr double kMostRelative = 1e100;
+constexpr double kMaxRelative = 1e100;
 
 struct PerformanceColumns {
   Column mean;
@@ -23,7 +23,7 @@ Result<double> read_deviation(const PerformanceColumns& columns, const formats::
   if (!mean || !deviation) {
     return propagate(!mean ? mean : deviation);
   }
-  if (*mean <= 0 || *deviation < 0 || *deviation / *mean > kMostRelative) {
+  if (*mean <= 0 || *deviation < 0 || *deviation / *mean > kMaxRelative) {
     return fail(ErrorCode::kInvalid,
                 "line {}: the mean, {}, is to be above 0, and stddev, {}, not negative, nor 1e100 times it",
                 row.line, *mean, *deviation);

@@ -8,9 +8,9 @@
 namespace plimsoll::query {
 namespace {
 
-constexpr uint64_t kLeastOnMachine = 6;
-constexpr uint64_t kMostOnMachine = 10;
-constexpr size_t kLeastMachines = 4;
+constexpr uint64_t kMinOnMachine = 6;
+constexpr uint64_t kMaxOnMachine = 10;
+constexpr size_t kMinMachines = 4;
 constexpr double kUpperTail = 0.975;
 
 // The instances that are on no machine yet: of each job its first `left`, in random order.
@@ -29,7 +29,7 @@ class Unplaced {
   MachineSums next_machine() {
     MachineSums machine;
     std::vector<size_t> taken;
-    const uint64_t size = kLeastOnMachine + random_.below(kMostOnMachine - kLeastOnMachine + 1);
+    const uint64_t size = kMinOnMachine + random_.below(kMaxOnMachine - kMinOnMachine + 1);
     uint64_t of_others = left_;  // of the jobs that are not on the machine
     while (taken.size() < size && of_others > 0) {
       const size_t job = draw_job(taken, of_others);
@@ -129,7 +129,7 @@ MetricEstimate expected_of_machines(std::span<const MachineSums> all, size_t cou
 }
 
 size_t machines_for(std::span<const MachineSums> all, double margin) {
-  size_t low = std::min(kLeastMachines, all.size());
+  size_t low = std::min(kMinMachines, all.size());
   size_t high = all.size();
   while (low < high) {
     const size_t middle = low + (high - low) / 2;

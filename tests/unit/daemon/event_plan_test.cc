@@ -111,7 +111,7 @@ TEST(EventPlan, TakesCompanionsInFewSamplesWithoutStacks) {
   EXPECT_EQ(switches.sampled.stack_share, 0);
   EXPECT_EQ(switches.sampled.mean_period, 1000) << "10 of 10,000 a second";
   EXPECT_EQ(switches.sampled.set, perf::kEverySet);
-  EXPECT_EQ(switches.least_period, 100);
+  EXPECT_EQ(switches.min_period, 100);
 }
 
 TEST(EventPlan, TakesCompanionsAsTheyAreAskedForOrAllowed) {

@@ -42,14 +42,14 @@ class FakeKernel {
   }
   void take_fds(size_t count) {
     open_fds += count;
-    most_fds = std::max(most_fds, open_fds);
+    max_fds = std::max(max_fds, open_fds);
   }
 
   std::vector<int> cpus{0, 1};
   size_t max_open_files = 10'000;
   std::set<std::string> unopened;  // "GROUP EVENT"
   size_t open_fds = 0;
-  size_t most_fds = 0;
+  size_t max_fds = 0;
   size_t opened = 0;  // counters, so far
 
  private:
@@ -317,7 +317,7 @@ TEST_F(GroupCountersTest, LeaveOutTheLastOverTheBudgetAndSayWho) {
       "descriptors, "
       "and count.max_fds is 11";
   EXPECT_THAT(missing(profile), ElementsAre("exact-cycles: " + reason, "exact-instructions: " + reason));
-  EXPECT_EQ(kernel_.most_fds, 8);
+  EXPECT_EQ(kernel_.max_fds, 8);
 }
 
 TEST_F(GroupCountersTest, LeaveHalfOfTheFilesToTheRestOfTheDaemon) {
@@ -435,7 +435,7 @@ TEST_F(GroupCountersTest, StayWithinTheBudgetWhateverGroupsComeAndGo) {
     EXPECT_EQ(kernel_.open_fds, expected * 2 * kernel_.cpus.size());
     EXPECT_EQ(missing(profile).empty(), expected == groups && groups > 0);
   }
-  EXPECT_LE(kernel_.most_fds, kBudget);
+  EXPECT_LE(kernel_.max_fds, kBudget);
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ TEST(LegacyHeap, OtherHeadersAreNotGuessedAt) {
 }
 
 TEST(LegacyHeap, ScalingNeverLeavesTheNumbersThereAre) {
-  constexpr int64_t kMost = INT64_MAX;
-  EXPECT_FALSE(scaled_heap_values({kMost, kMost}, kMost).has_value());
+  constexpr int64_t kMax = INT64_MAX;
+  EXPECT_FALSE(scaled_heap_values({kMax, kMax}, kMax).has_value());
   EXPECT_EQ(*scaled_heap_values({0, 0}, 524288), (HeapValues{0, 0}));
   EXPECT_EQ(*scaled_heap_values({5, 0}, 524288), (HeapValues{0, 0}));
   EXPECT_EQ(*scaled_heap_values({-2, -1048576}, 524288), (HeapValues{-3, -1658822}));

@@ -156,8 +156,8 @@ TEST(Http, AHeadThatNeverEndsIsGivenUp) {
 }
 
 TEST(Http, ABodyThatComesTooSlowlyIsGivenUp) {
-  const auto listener = started({route("PUT", "/", echo, 1000)},
-                                {.timeout_s = 0, .grace_s = 1, .least_bytes_per_s = 1'000'000});
+  const auto listener =
+      started({route("PUT", "/", echo, 1000)}, {.timeout_s = 0, .grace_s = 1, .min_bytes_per_s = 1'000'000});
   RawConnection slow(*listener);
   slow.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc");
   EXPECT_EQ(slow.receive_all(), "");
@@ -166,7 +166,7 @@ TEST(Http, ABodyThatComesTooSlowlyIsGivenUp) {
 TEST(Http, AnAnswerThatNobodyReadsIsGivenUp) {
   const std::string large(64 << 20, 'x');
   const auto listener = started({route("GET", "/", [&](const Request&) { return text_response(large); })},
-                                {.timeout_s = 0, .grace_s = 1, .least_bytes_per_s = 1U << 30U});
+                                {.timeout_s = 0, .grace_s = 1, .min_bytes_per_s = 1U << 30U});
   RawConnection idle(*listener);
   idle.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(wait_until([&] { return idle.is_at_its_end(); }));

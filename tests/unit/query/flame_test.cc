@@ -230,14 +230,14 @@ TEST(Flame, MarginsStandBehindShares) {
 TEST(Flame, OnlyTheLargestNodesHaveMargins) {
   Fleet fleet;
   std::string stacks;
-  for (size_t function = 0; function < 2 * kMostFlameMargins; ++function) {
+  for (size_t function = 0; function < 2 * kMaxFlameMargins; ++function) {
     stacks += fmt::format("f{} {}\n", function, function == 7 ? 500 : 100);
   }
   fleet.add({.stacks = stacks});
   const auto answer = ask(fleet);
   EXPECT_EQ(
       std::ranges::count_if(answer->nodes, [](const FlameNode& node) { return node.share.has_value(); }),
-      kMostFlameMargins);
+      kMaxFlameMargins);
   EXPECT_EQ(answer->names[answer->nodes[1].name], "f7");
   EXPECT_TRUE(answer->nodes[1].share);
   EXPECT_THAT(answer->notes, ElementsAre("margins are of the 500 largest nodes"));

@@ -109,7 +109,7 @@ TEST_F(Series, UnlessSaidThereAreAFewDozenBucketsOfALengthThatPeopleCountIn) {
 }
 
 TEST_F(Series, RefusesMoreBucketsThanItCanTell) {
-  for (int64_t i = 0; i <= static_cast<int64_t>(kMostBuckets); ++i) {
+  for (int64_t i = 0; i <= static_cast<int64_t>(kMaxBuckets); ++i) {
     wire::RawProfile profile = make_profile({.seed = ++seed_, .from_ns = kMidnightNs + i * kNsPerSecond});
     ASSERT_TRUE(fleet_.ingest().accept(as_bytes(wire::encode(profile)), {}));
   }

@@ -68,7 +68,7 @@ TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
     fleet.add({.seed = seed, .stacks = "work 1\n"});
   }
   const auto compactor = *store::Compactor::open(
-      fleet.ingest(), {.least_inputs = 2, .most_inputs = 2, .keep_replaced = std::chrono::seconds(0)});
+      fleet.ingest(), {.min_inputs = 2, .max_inputs = 2, .keep_replaced = std::chrono::seconds(0)});
   std::vector<size_t> lists;
   const auto snapshot = Snapshot::load(fleet.path(), [&](const std::vector<std::string>& paths) {
     lists.push_back(paths.size());

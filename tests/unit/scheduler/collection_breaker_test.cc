@@ -41,7 +41,7 @@ class CollectionBreakerTest : public ::testing::Test {
   std::unique_ptr<CollectionBreaker> open() {
     return *CollectionBreaker::open(
         *store::DrawStore::open(folder_ / "draws.db", sqlite::OpenMode::kReadWrite),
-        {.limits = {.share = 0.2, .least = 3}});
+        {.limits = {.share = 0.2, .min_failures = 3}});
   }
   // "platform bad: 1", the steps of what is held back.
   std::vector<std::string> stops() {

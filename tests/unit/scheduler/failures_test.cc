@@ -46,9 +46,9 @@ TEST(FailingScopes, AFewFailuresAreNone) {
   EXPECT_THAT(failing_scopes(fleet([](const Attempt&) { return false; }), {}), IsEmpty());
   std::vector<Attempt> few;
   add(few, 4, 4, "cycles", "1", "zen");
-  EXPECT_THAT(failing_scopes(few, {.share = 0.2, .least = 5}), IsEmpty());
+  EXPECT_THAT(failing_scopes(few, {.share = 0.2, .min_failures = 5}), IsEmpty());
   add(few, 1, 1, "cycles", "1", "zen");
-  EXPECT_THAT(failing_scopes(few, {.share = 0.2, .least = 5}), ElementsAre(Pair(kEventSet, "cycles")))
+  EXPECT_THAT(failing_scopes(few, {.share = 0.2, .min_failures = 5}), ElementsAre(Pair(kEventSet, "cycles")))
       << "other sets of events may do no harm";
 }
 

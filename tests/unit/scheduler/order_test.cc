@@ -33,7 +33,7 @@ TEST_F(OrderTest, WhoIsMeantByAnOrderMeasuresSoon) {
                 i == 3 ? std::vector<std::string>{"cycles"} : std::vector<std::string>());
   }
   MeasuringOrder two = order({}, {"web"});
-  two.most_machines = 2;
+  two.max_machines = 2;
   const auto id = drawer_->draw_by_order(two, kStartNs, machines_);
   ASSERT_TRUE(id) << id.error().text();
   const auto draw = kept()[0];
@@ -144,7 +144,7 @@ TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   wrong.window_ns = kLongestOrderNs + 1;
   EXPECT_THAT(why(wrong), HasSubstr("for: "));
   wrong = order({}, {});
-  wrong.most_machines = 0;
+  wrong.max_machines = 0;
   EXPECT_THAT(why(wrong), HasSubstr("most: "));
   EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
   EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));

@@ -52,11 +52,11 @@ TEST(OverheadMeter, TakesADaemonThatWasStartedAnewFromItsStart) {
 
 TEST(OverheadMeter, IsNotLedAstrayByLies) {
   OverheadMeter meter;
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   for (const auto& [cpu_time_ns, at_ns] : {std::pair{int64_t{0}, kStartNs},
-                                           {kMost, kStartNs + 10 * kNsPerSecond},
-                                           {-kMost, kStartNs + 20 * kNsPerSecond},
-                                           {kMost, kStartNs + 30 * kNsPerSecond},
+                                           {kMax, kStartNs + 10 * kNsPerSecond},
+                                           {-kMax, kStartNs + 20 * kNsPerSecond},
+                                           {kMax, kStartNs + 30 * kNsPerSecond},
                                            {int64_t{0}, kStartNs + 5 * kNsPerSecond}}) {
     meter.heard_from("liar", cpu_time_ns, at_ns);
   }

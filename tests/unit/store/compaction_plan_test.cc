@@ -68,7 +68,7 @@ TEST(CompactionPlan, EightOfARankBecomeOneAndFewerAreLeft) {
 
 TEST(CompactionPlan, NothingAndOneAreLeftAlone) {
   EXPECT_THAT(next_merge({}, {}), IsEmpty());
-  EXPECT_THAT(next_merge({segment(1, 0, 1)}, {.least_inputs = 0, .most_inputs = 0}), IsEmpty());
+  EXPECT_THAT(next_merge({segment(1, 0, 1)}, {.min_inputs = 0, .max_inputs = 0}), IsEmpty());
 }
 
 TEST(CompactionPlan, WhatIsFarApartInTimeStaysApart) {

@@ -102,7 +102,7 @@ TEST(CpuTime, GrowsWithTheFilesUpToABound) {
   const ProcessLimits limits{.cpu_seconds = 10};
   EXPECT_EQ(cpu_seconds_for(limits, 0), 10);
   EXPECT_EQ(cpu_seconds_for(limits, uint64_t{80} << 20), 20);
-  EXPECT_EQ(cpu_seconds_for(limits, UINT64_MAX), kMostCpuSeconds);
+  EXPECT_EQ(cpu_seconds_for(limits, UINT64_MAX), kMaxCpuSeconds);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ constexpr size_t kDraws = 300;
 constexpr size_t kMachines = 400;
 // Of 300 draws of which 95 % hold on average, one cell in ten thousand has fewer than this, and half of all more than 0.95;
 // their errors scatter so that the oracle's margin is known within a tenth.
-constexpr double kLeastCoverage = 0.9;
-constexpr double kMostWidth = 1.15 * 1.15;
+constexpr double kMinCoverage = 0.9;
+constexpr double kMaxWidth = 1.15 * 1.15;
 
 struct Fleets {
   const char* name;
@@ -35,8 +35,8 @@ class Coverage : public ::testing::TestWithParam<Fleets> {
       }
       ++cells_;
       coverage_ += cell.enough.within_interval;
-      EXPECT_GE(cell.enough.within_interval, kLeastCoverage) << cell.fleet << " " << cell.question;
-      EXPECT_LE(cell.enough.mean_margin, kMostWidth * cell.oracle_margin)
+      EXPECT_GE(cell.enough.within_interval, kMinCoverage) << cell.fleet << " " << cell.question;
+      EXPECT_LE(cell.enough.mean_margin, kMaxWidth * cell.oracle_margin)
           << cell.fleet << " " << cell.question;
     }
   }

@@ -21,7 +21,7 @@ TEST(BudgetPlan, OfOneJobTakesWhatTheMoneyBuys) {
   ASSERT_TRUE(plan) << plan.error().text();
   EXPECT_THAT(plan->plan.observe, ElementsAre(100));
   EXPECT_DOUBLE_EQ(plan->plan.deviation, 0.02);
-  EXPECT_NEAR(plan->least_deviation, 0.2 / std::sqrt(301.0 / 3), 1e-8);
+  EXPECT_NEAR(plan->min_deviation, 0.2 / std::sqrt(301.0 / 3), 1e-8);
 }
 
 TEST(BudgetPlan, OfMoreThanAllInstancesTakesAll) {
@@ -49,8 +49,8 @@ TEST(BudgetPlan, ThatCannotBeSaysWhy) {
 }
 
 // The least variance of all plans that cost at most so much, by trying them all.
-double least_variance(const std::vector<PlannedJob>& jobs, int64_t least, double budget, size_t job,
-                      std::vector<int64_t>& counts) {
+double min_variance(const std::vector<PlannedJob>& jobs, int64_t least, double budget, size_t job,
+                    std::vector<int64_t>& counts) {
   if (job == jobs.size()) {
     return variance(jobs, counts);
   }
@@ -59,7 +59,7 @@ double least_variance(const std::vector<PlannedJob>& jobs, int64_t least, double
     const double left = budget - jobs[job].cost * static_cast<double>(n);
     if (left >= 0) {
       counts[job] = n;
-      best = std::min(best, least_variance(jobs, least, left, job + 1, counts));
+      best = std::min(best, min_variance(jobs, least, left, job + 1, counts));
     }
   }
   return best;
@@ -72,7 +72,7 @@ TEST(BudgetPlan, IsTheBestOfAllPlansOfRandomSmallFleets) {
   };
   for (int time = 0; time < 200; ++time) {
     std::vector<PlannedJob> jobs(1 + random() % 4);
-    double least_cost = 0;
+    double min_cost = 0;
     double all_cost = 0;
     const auto least = static_cast<int64_t>(1 + random() % 4);
     for (PlannedJob& job : jobs) {
@@ -80,16 +80,16 @@ TEST(BudgetPlan, IsTheBestOfAllPlansOfRandomSmallFleets) {
              .deviation = real(0.01, 0.5),
              .instances = static_cast<int64_t>(1 + random() % 12),
              .cost = static_cast<double>(1 + random() % 5)};
-      least_cost += job.cost * static_cast<double>(std::min(least, job.instances));
+      min_cost += job.cost * static_cast<double>(std::min(least, job.instances));
       all_cost += job.cost * static_cast<double>(job.instances);
     }
-    const double budget = std::floor(real(least_cost, all_cost + 2));
-    const auto plan = plan_for_budget(jobs, {.cost = budget, .least = least});
+    const double budget = std::floor(real(min_cost, all_cost + 2));
+    const auto plan = plan_for_budget(jobs, {.cost = budget, .min_instances = least});
     ASSERT_TRUE(plan) << plan.error().text();
     EXPECT_LE(plan->plan.cost, budget);
-    EXPECT_LE(plan->least_deviation, plan->plan.deviation);
+    EXPECT_LE(plan->min_deviation, plan->plan.deviation);
     std::vector<int64_t> counts(jobs.size());
-    const double best = std::sqrt(least_variance(jobs, least, budget, 0, counts));
+    const double best = std::sqrt(min_variance(jobs, least, budget, 0, counts));
     EXPECT_NEAR(plan->plan.deviation, best, 1e-6 * best) << "case " << time;
   }
 }

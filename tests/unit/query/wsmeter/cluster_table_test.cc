@@ -34,7 +34,7 @@ std::set<std::string> machines_of(const Table& table) {
 
 TEST(ClusterTable, TheBestOfManyHasTheFewestMachinesThatSuffice) {
   // Two of m1, m2 and m3 run two instances of both jobs, which have 95 %; the two with the least quota all have 80 / 4 + 15 / 3.
-  const auto table = cluster({.current = "old", .least = 2, .coverage = 0.9});
+  const auto table = cluster({.current = "old", .min_instances = 2, .coverage = 0.9});
   ASSERT_TRUE(table) << table.error().text();
   ASSERT_EQ(table->rows.size(), 2);
   for (const std::string& machine : machines_of(*table)) {
@@ -55,7 +55,7 @@ TEST(ClusterTable, TheBestOfManyHasTheFewestMachinesThatSuffice) {
 TEST(ClusterTable, OnAverageTakesAsManyMachinesAsChanceWouldHaveIt) {
   // Any two of the four with web suffice for 80 %. Of five machines in random order one is m5: it comes after the second of the others with
   // probability 3/5, so that 2 + 2/5 machines are taken on average.
-  const auto table = cluster({.current = "old", .least = 2, .coverage = 0.8, .tries = 100'000});
+  const auto table = cluster({.current = "old", .min_instances = 2, .coverage = 0.8, .tries = 100'000});
   ASSERT_TRUE(table);
   EXPECT_EQ(table->rows.size(), 2);
   EXPECT_THAT(table->notes[0], HasSubstr("; 2.4 on average"));
@@ -63,7 +63,7 @@ TEST(ClusterTable, OnAverageTakesAsManyMachinesAsChanceWouldHaveIt) {
 
 TEST(ClusterTable, AnInstanceHasItsShareOfAllThatThereAre) {
   const auto table = cluster_table(kPerformance, "job,quota,instances\nweb,80,40\ndb,15,\nbatch,5,\n",
-                                   {.current = "old", .least = 2, .coverage = 0.9});
+                                   {.current = "old", .min_instances = 2, .coverage = 0.9});
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][2]), 80.0 / 40 + 15.0 / 3);
 }
@@ -77,7 +77,7 @@ TEST(ClusterTable, AllMachinesSufficeForAllOfTheQuotaInAnyOrder) {
     jobs += fmt::format("j{},{}\n", i, i % 3 == 0 ? 1 : 1e4);
   }
   const auto table =
-      cluster_table(performance, jobs, {.current = "old", .least = 1, .coverage = 1, .tries = 3});
+      cluster_table(performance, jobs, {.current = "old", .min_instances = 1, .coverage = 1, .tries = 3});
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_LE(table->rows.size(), 20'000);
   EXPECT_GE(table->rows.size(), 19'000) << "but for the smallest jobs in the end";
@@ -85,13 +85,13 @@ TEST(ClusterTable, AllMachinesSufficeForAllOfTheQuotaInAnyOrder) {
 }
 
 TEST(ClusterTable, ASeedRepeatsIt) {
-  const ClusterRequest request{.current = "old", .least = 2, .coverage = 0.8, .tries = 1, .seed = 7};
+  const ClusterRequest request{.current = "old", .min_instances = 2, .coverage = 0.8, .tries = 1, .seed = 7};
   EXPECT_EQ(to_csv(*cluster(request)), to_csv(*cluster(request)));
 }
 
 TEST(ClusterTable, ThatCannotBeSaysWhat) {
   EXPECT_THAT(
-      cluster({.current = "old", .least = 4, .coverage = 0.9}).error().text(),
+      cluster({.current = "old", .min_instances = 4, .coverage = 0.9}).error().text(),
       HasSubstr("all 5 machines cover 80 % of the quota with 4 instances of a job or more, and 90 %"));
   EXPECT_THAT(cluster({}).error().text(), HasSubstr("give --current, one of: new, old"));
   EXPECT_THAT(cluster_table("platform,job,instance,performance\nold,web,1,2\n", kJobs, {}).error().text(),

@@ -91,7 +91,7 @@ TEST(ExperimentPlan, ThatNoNumberWouldMeetSaysWhy) {
 
 TEST(ExperimentProgress, SaysHowManyAreThereAndNotHowItComesOut) {
   const auto half = experiment_progress(arm(kControl), arm("web x1 n1 0.99 10\nweb x2 n2 1.21 10\n"), kQuotas,
-                                        {.margin = 0.5, .least = 3});
+                                        {.margin = 0.5, .min_instances = 3});
   ASSERT_TRUE(half) << half.error().text();
   EXPECT_EQ(half->table.columns.size(), 5);
   EXPECT_THAT(to_csv(half->table), HasSubstr("web,0.8,4,2,3"));
@@ -100,14 +100,16 @@ TEST(ExperimentProgress, SaysHowManyAreThereAndNotHowItComesOut) {
   EXPECT_FALSE(half->is_complete);
   EXPECT_THAT(half->table.notes, ElementsAre(HasSubstr("2 of 6 instances of the test (33.3 %)")));
 
-  const auto whole = experiment_progress(arm(kControl), arm(kTest), kQuotas, {.margin = 0.5, .least = 2});
+  const auto whole =
+      experiment_progress(arm(kControl), arm(kTest), kQuotas, {.margin = 0.5, .min_instances = 2});
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->is_complete);
   EXPECT_EQ(whole->share, 1);
 }
 
 TEST(ExperimentFindings, ByHand) {
-  const auto findings = experiment_findings(arm(kControl), arm(kTest), kQuotas, {.margin = 0.5, .least = 2});
+  const auto findings =
+      experiment_findings(arm(kControl), arm(kTest), kQuotas, {.margin = 0.5, .min_instances = 2});
   ASSERT_TRUE(findings) << findings.error().text();
   // 0.8 x 1.1 + 0.2 x 1
   EXPECT_NEAR(findings->evaluation.metric.value, 1.08, 1e-12);
@@ -121,7 +123,7 @@ TEST(ExperimentFindings, WarnOfWhatADecisionShouldKnow) {
   const auto warnings = [](const Arm& test) {
     Arm control = arm(kControl);
     control.early_share = 0.5;
-    const auto findings = experiment_findings(control, test, kQuotas, {.margin = 0.5, .least = 4});
+    const auto findings = experiment_findings(control, test, kQuotas, {.margin = 0.5, .min_instances = 4});
     return findings ? findings->warnings : std::vector<std::string>{findings.error().text()};
   };
   EXPECT_THAT(warnings(arm(kTest)), ElementsAre(HasSubstr("only 75 % of the instances")));
@@ -221,7 +223,7 @@ const ExperimentText kText{.name = "pages",
                            .ratio = "ipc"};
 
 TEST(ExperimentReport, IsWhatADecisionCanBeBasedOn) {
-  const ExperimentGoal goal{.margin = 0.5, .least = 2};
+  const ExperimentGoal goal{.margin = 0.5, .min_instances = 2};
   const Arm control = arm(kControl);
   const Arm test = arm(kTest);
   const auto findings = experiment_findings(control, test, kQuotas, goal);
@@ -262,7 +264,7 @@ instances did of all, with as many of each job as the control has.
 TEST(ExperimentReport, AsJsonHasTheSame) {
   const Arm control = arm(kControl);
   const Arm test = arm(kTest + "batch z1 n1 1 10\n");
-  const auto findings = experiment_findings(control, test, kQuotas, {.margin = 0.5, .least = 2});
+  const auto findings = experiment_findings(control, test, kQuotas, {.margin = 0.5, .min_instances = 2});
   ASSERT_TRUE(findings);
   const std::string json = report_json(kText, control, test, *findings);
   EXPECT_THAT(json, HasSubstr("\"verdict\": \"cannot tell\""));
@@ -276,7 +278,7 @@ TEST(ExperimentReport, AsJsonHasTheSame) {
 TEST(ExperimentReport, EscapesWhatMarkdownWouldTake) {
   const std::vector<JobQuota> quotas{{.job = "a|b_c", .quota = 1}};
   const Arm control = arm("a|b_c 1 m1 1 1\na|b_c 2 m2 1 1\n");
-  const auto findings = experiment_findings(control, control, quotas, {.margin = 0.5, .least = 2});
+  const auto findings = experiment_findings(control, control, quotas, {.margin = 0.5, .min_instances = 2});
   ASSERT_TRUE(findings);
   EXPECT_THAT(report_markdown(kText, {}, control, control, *findings), HasSubstr("| a\\|b\\_c |"));
 }

@@ -31,7 +31,7 @@ TEST(ObservationPlan, OfThePapersCustomer) {
   EXPECT_LE(least->deviation, 0.015);
   EXPECT_TRUE(least->is_optimal);
   // (0.5 x 0.074 + 0.5 x 0.175)^2 / 0.015^2
-  EXPECT_NEAR(least->least_cost, 68.89, 1e-6);
+  EXPECT_NEAR(least->min_cost, 68.89, 1e-6);
 }
 
 TEST(ObservationPlan, ObservesAtLeastFourOfEachAndAllOfASmallOne) {
@@ -89,7 +89,7 @@ TEST(ObservationPlan, NumbersThatMakeNoSenseAreNamed) {
   EXPECT_THAT(why({0.5, 0.1, 0, 1}), HasSubstr("job 2: it has 0 instances"));
   EXPECT_THAT(why({0.5, 0.1, 10, 0}), HasSubstr("job 2: observing an instance costs 0"));
   EXPECT_THAT(why(good, {.deviation = 0}), HasSubstr("cannot reach a deviation of 0"));
-  EXPECT_THAT(why(good, {.deviation = 1, .least = 0}), HasSubstr("at least one"));
+  EXPECT_THAT(why(good, {.deviation = 1, .min_instances = 0}), HasSubstr("at least one"));
   EXPECT_FALSE(plan_observations({}, {.deviation = 1}));
 }
 
@@ -105,7 +105,7 @@ class AllPlans {
     allowed_ = goal.deviation * goal.deviation + (goal.is_finite_population ? correction : 0);
     search(0, 0);
   }
-  double least_cost() const { return best_; }
+  double min_cost() const { return best_; }
 
  private:
   void search(size_t job, double cost) {
@@ -115,7 +115,7 @@ class AllPlans {
       }
       return;
     }
-    for (int64_t n = std::min(goal_.least, jobs_[job].instances); n <= jobs_[job].instances; ++n) {
+    for (int64_t n = std::min(goal_.min_instances, jobs_[job].instances); n <= jobs_[job].instances; ++n) {
       counts_[job] = n;
       search(job + 1, cost + jobs_[job].cost * static_cast<double>(n));
     }
@@ -148,17 +148,17 @@ TEST(ObservationPlan, IsTheBestOfAllPlansOfRandomSmallFleets) {
       all.push_back(job.instances);
     }
     const PlanGoal goal{.deviation = std::sqrt(variance(jobs, all)) * real(1.0, 2.5) + 1e-9,
-                        .least = static_cast<int64_t>(1 + random() % 4),
+                        .min_instances = static_cast<int64_t>(1 + random() % 4),
                         .is_finite_population = random() % 2 == 0};
     const auto plan = plan_observations(jobs, goal);
     ASSERT_TRUE(plan) << plan.error().text();
     ++planned;
     optimal += plan->is_optimal;
     EXPECT_LE(plan->deviation, goal.deviation * (1 + 1e-9));
-    EXPECT_GE(plan->cost, plan->least_cost * (1 - 1e-9));
-    EXPECT_NEAR(plan->cost, AllPlans(jobs, goal).least_cost(), 1e-9 * plan->cost) << "case " << time;
+    EXPECT_GE(plan->cost, plan->min_cost * (1 - 1e-9));
+    EXPECT_NEAR(plan->cost, AllPlans(jobs, goal).min_cost(), 1e-9 * plan->cost) << "case " << time;
     for (size_t i = 0; i < jobs.size(); ++i) {
-      EXPECT_GE(plan->observe[i], std::min(goal.least, jobs[i].instances));
+      EXPECT_GE(plan->observe[i], std::min(goal.min_instances, jobs[i].instances));
       EXPECT_LE(plan->observe[i], jobs[i].instances);
     }
   }
@@ -167,7 +167,7 @@ TEST(ObservationPlan, IsTheBestOfAllPlansOfRandomSmallFleets) {
 }
 
 // The least cost at which that variance is met, where costs are whole: the least variance for each cost, job by job.
-int64_t least_cost_by_dynamic_program(const std::vector<PlannedJob>& jobs, int64_t least, double allowed) {
+int64_t min_cost_by_dynamic_program(const std::vector<PlannedJob>& jobs, int64_t least, double allowed) {
   std::vector<double> variance_of{0};
   for (const PlannedJob& job : jobs) {
     const auto cost = static_cast<int64_t>(job.cost);
@@ -202,16 +202,16 @@ TEST(ObservationPlan, AgreesWithADynamicProgramWhereManyAreEqual) {
     }
     const int64_t least = 1 + static_cast<int64_t>(random() % 3);
     const double allowed = variance(jobs, all) * (1 + static_cast<double>(random() % 64) / 16) + 1e-9;
-    const int64_t expected = least_cost_by_dynamic_program(jobs, least, allowed);
+    const int64_t expected = min_cost_by_dynamic_program(jobs, least, allowed);
     const double unit = std::ldexp(1.0, static_cast<int>(random() % 3) * 990 - 990);
     for (PlannedJob& job : jobs) {
       job.cost *= unit;
     }
-    const auto plan = plan_observations(jobs, {.deviation = std::sqrt(allowed), .least = least});
+    const auto plan = plan_observations(jobs, {.deviation = std::sqrt(allowed), .min_instances = least});
     ASSERT_TRUE(plan) << plan.error().text();
     EXPECT_TRUE(plan->is_optimal) << "case " << time;
     EXPECT_DOUBLE_EQ(plan->cost, static_cast<double>(expected) * unit) << "case " << time;
-    EXPECT_LE(plan->least_cost, plan->cost * (1 + 1e-9));
+    EXPECT_LE(plan->min_cost, plan->cost * (1 + 1e-9));
   }
 }
 
@@ -236,7 +236,7 @@ TEST(ObservationPlan, OfManyEqualJobsAndAnotherOne) {
   const auto plan = plan_observations(jobs, {.deviation = std::sqrt(1e5 * 0.01 / 10.5)});
   ASSERT_TRUE(plan);
   EXPECT_LE(plan->deviation, std::sqrt(1e5 * 0.01 / 10.5) * (1 + 1e-9));
-  EXPECT_LE(plan->cost, plan->least_cost * 1.003) << "half of them are off by a part in twenty";
+  EXPECT_LE(plan->cost, plan->min_cost * 1.003) << "half of them are off by a part in twenty";
 }
 
 TEST(ObservationPlan, WhatDoesNotVaryIsNotObservedMoreHoweverCheapItIs) {
@@ -304,7 +304,7 @@ TEST(ObservationPlan, OfManyJobsComesNearTheBound) {
     const auto plan = plan_observations(jobs, {.deviation = deviation});
     ASSERT_TRUE(plan) << plan.error().text();
     EXPECT_LE(plan->deviation, deviation * (1 + 1e-9));
-    EXPECT_LE(plan->cost, plan->least_cost * 1.0005);
+    EXPECT_LE(plan->cost, plan->min_cost * 1.0005);
   }
 }
 

@@ -413,31 +413,31 @@ class AuditLogTest : public ::testing::Test {
 TEST_F(AuditLogTest, StrangersHideNobodysRequests) {
   {
     AuditLog log(store());
-    for (size_t request = 0; request < AuditLog::kMostOfStrangers + 1000; ++request) {
+    for (size_t request = 0; request < AuditLog::kMaxOfStrangers + 1000; ++request) {
       log.note(asked("nobody", fmt::format("GET /{}", request), 401), Asker::kStranger);
     }
     log.note(asked("nobody", "GET /0", 401), Asker::kStranger);
     log.note(asked("alice", "GET /api/v1/top"), Asker::kKnown);
     log.note(asked("root", "POST /api/v1/collection/stop"), Asker::kOrderer);
   }
-  EXPECT_EQ(kept_of("nobody"), AuditLog::kMostOfStrangers + 1) << "what is there already is counted on";
+  EXPECT_EQ(kept_of("nobody"), AuditLog::kMaxOfStrangers + 1) << "what is there already is counted on";
   EXPECT_EQ(kept_of("(others)"), 1000);
   EXPECT_EQ(kept_of("alice"), 1);
   EXPECT_EQ(kept_of("root"), 1);
-  EXPECT_EQ(kept().size(), AuditLog::kMostOfStrangers + 3);
+  EXPECT_EQ(kept().size(), AuditLog::kMaxOfStrangers + 3);
 }
 
 TEST_F(AuditLogTest, WhoIsKnownHidesNoOrders) {
   {
     AuditLog log(store());
-    for (size_t request = 0; request < AuditLog::kMostOfKnown + 1000; ++request) {
+    for (size_t request = 0; request < AuditLog::kMaxOfKnown + 1000; ++request) {
       log.note(asked("alice", fmt::format("GET /{}", request)), Asker::kKnown);
     }
     for (const std::string machine : {"m1", "m2"}) {
       log.note(asked("rack", "enrol machine " + machine), Asker::kOrderer);
     }
   }
-  EXPECT_EQ(kept_of("alice"), AuditLog::kMostOfKnown);
+  EXPECT_EQ(kept_of("alice"), AuditLog::kMaxOfKnown);
   EXPECT_EQ(kept_of("(others)"), 1000);
   EXPECT_EQ(kept_of("rack"), 2);
 }
@@ -488,7 +488,7 @@ TEST_F(AuditLogTest, AClockThatIsSetAheadDeletesNothing) {
 }
 
 TEST_F(AuditLogTest, IsOfSoManyRowsAtMost) {
-  const store::KeptRequests most{.all_ns = kStart, .refused_strangers_ns = kStart, .most_rows = 3};
+  const store::KeptRequests most{.all_ns = kStart, .refused_strangers_ns = kStart, .max_rows = 3};
   store::AccessStore log = store();
   for (int request = 1; request <= 5; ++request) {
     ASSERT_TRUE(log.add({asked("alice", fmt::format("GET /{}", request))}, {.now_ns = kStart}, most));
