@@ -28,8 +28,7 @@ Result<query::Table> loads_by_job(const query::Table& pairs) {
   for (const auto& row : pairs.rows) {
     const auto of_pair = query::number_in(row[*load]);
     if (!of_pair) {
-      return fail(ErrorCode::kCorrupt, "what was measured has no number for the load of {}",
-                  query::text_in(row[*job]));
+      return fail(ErrorCode::kCorrupt, "the measured load of {} is not a number", query::text_in(row[*job]));
     }
     loads[query::text_in(row[*job])] += *of_pair;
   }
@@ -45,13 +44,13 @@ Result<query::Table> loads_by_job(const query::Table& pairs) {
 Status add_measured(const AssignOptions& options, AssignTexts& texts) {
   if (!is_named(options.measured.source)) {
     if (!options.measured.parameters.empty()) {
-      return with_hint(fail(ErrorCode::kInvalid, "filters do not apply to tables"),
-                       "give --data or --server, or leave them out");
+      return with_hint(
+          fail(ErrorCode::kInvalid, "filters do not apply to --costs and --jobs, which are tables"),
+          "give --data or --server, or remove the filters");
     }
     return options.costs.empty() || options.jobs.empty()
-               ? with_hint(fail(ErrorCode::kInvalid,
-                                "it is not said what jobs cost, and how much of them there is"),
-                           "give --costs FILE and --jobs FILE, or --data DIR, or --server ADDR")
+               ? with_hint(fail(ErrorCode::kInvalid, "missing --costs and --jobs"),
+                           "give both, or --data DIR or --server ADDR to measure them")
                : Status();
   }
   const auto pairs = ask_table("measured-pairs", options.measured);
@@ -96,11 +95,11 @@ Status run_assign(const AssignOptions& options) {
   if (options.is_measured_wanted) {
     return is_named(options.measured.source)
                ? print(ask_table("measured-pairs", options.measured), options.form)
-               : fail(ErrorCode::kInvalid, "assign: say where to look: --server ADDR or --data DIR");
+               : fail(ErrorCode::kInvalid, "assign: --measured requires --server ADDR or --data DIR");
   }
   if (options.platforms.empty()) {
-    return with_hint(fail(ErrorCode::kInvalid, "it is not said what platforms can take"),
-                     "give --platforms FILE");
+    return with_hint(fail(ErrorCode::kInvalid, "--platforms FILE is required"),
+                     "the file has the columns platform, capacity");
   }
   const auto texts = read_texts(options);
   if (!texts) {

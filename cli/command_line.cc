@@ -37,8 +37,8 @@ int report(const Error& error) {
 
 void add_import(CLI::App& app, ImportOptions& options) {
   auto* command =
-      app.add_subcommand("import", "Take profiles from files into a data directory, and look for names");
-  command->add_option("--data", options.data_dir, "Data directory; made where it is missing")
+      app.add_subcommand("import", "Import profiles from files into a data directory, and symbolize them");
+  command->add_option("--data", options.data_dir, "Data directory; created if missing")
       ->type_name("DIR")
       ->required();
   command
@@ -51,11 +51,11 @@ void add_import(CLI::App& app, ImportOptions& options) {
                    "Folder of separate debug files; may be repeated (default: /usr/lib/debug)")
       ->allow_extra_args(false)
       ->type_name("DIR");
-  command
-      ->add_option("--machine", options.machine,
-                   "Machine that files are filed under which do not name one (default: import)")
+  command->add_option("--machine", options.machine, "Machine of files that do not name one (default: import)")
       ->type_name("ID");
-  command->add_option("--job", options.job, "Job of such files (default: the name of their main binary)")
+  command
+      ->add_option("--job", options.job,
+                   "Job of files that do not name one (default: the name of their main binary)")
       ->type_name("NAME");
   command
       ->add_option(
@@ -65,85 +65,86 @@ void add_import(CLI::App& app, ImportOptions& options) {
       ->type_name("TIME");
   command->add_flag(
       "--json", options.reports_json,
-      "Print a line of JSON for each event of each file: file, event, samples, lost, hits, value, unit");
+      "Print one line of JSON per file and event: file, event, samples, lost, hits, value, unit");
   command
-      ->add_option(
-          "files", options.files,
-          "Raw profiles (plimsolld --once, --scrape), recordings of perf (perf.data), pprof, or text of "
-          "heap, growth and contention profiles; each as it is, compressed (gzip, xz, zstd, bzip2), or a "
-          "member of a tar archive; told by content. None: only look for better symbols")
+      ->add_option("files", options.files,
+                   "Raw profiles (plimsolld --once, --scrape), perf.data, pprof, or heap, growth and "
+                   "contention profiles as text; plain, compressed (gzip, xz, zstd, bzip2) or in a tar "
+                   "archive. None: only look for better symbols")
       ->type_name("FILE");
 }
 
 void add_server(CLI::App& app, ServerOptions& options) {
-  auto* command = app.add_subcommand("server", "Receive profiles of daemons and answer questions about them");
-  add_parameter(*command, "--data", "server.data", options.flags, "Data directory; made where it is missing")
+  auto* command =
+      app.add_subcommand("server", "Run the server: receive profiles from daemons and answer queries");
+  add_parameter(*command, "--data", "server.data", options.flags, "Data directory; created if missing")
       ->type_name("DIR");
   add_parameter(*command, "--listen", "server.listen", options.flags,
-                "Address for people and the API (default 127.0.0.1:7070)")
+                "Address of the API (default 127.0.0.1:7070)")
       ->type_name("ADDR");
   add_parameter(*command, "--fleet-listen", "server.fleet_listen", options.flags,
                 "Address for daemons (default 127.0.0.1:7071)")
       ->type_name("ADDR");
-  command->add_option("--config", options.config_path, "Configuration (see config/server.example.toml)")
+  command->add_option("--config", options.config_path, "Configuration file (see config/server.example.toml)")
       ->type_name("FILE");
 }
 
 void add_token(CLI::App& app, TokenOptions& options) {
-  auto* command = app.add_subcommand("token", "Make a token, by which a server knows who asks");
-  command->add_option("--name", options.name, "Whose it is")->type_name("NAME")->required();
-  command->add_option("--role", options.role, "What it permits: read, admin, upload or enrol")
+  auto* command = app.add_subcommand("token", "Create a token that authenticates a user or a program");
+  command->add_option("--name", options.name, "Name of the user or program")->type_name("NAME")->required();
+  command->add_option("--role", options.role, "Role: read, admin, upload or enrol")
       ->type_name("ROLE")
       ->required()
       ->check(CLI::IsMember({"read", "admin", "upload", "enrol"}));
-  command->add_option("--expires", options.expires, "When it counts no more: 2027-12-31 (default: never)")
+  command->add_option("--expires", options.expires, "Expiry, such as 2027-12-31 (default: never)")
       ->type_name("DAY");
   command->add_flag("--json", options.json, "As a JSON document");
   command->footer(
-      "The first line is the token: for people, PLIMSOLL_TOKEN or a --token-file; for machines that are to "
-      "enrol, "
-      "daemon.enrolment_file.\nThe rest goes into the server's configuration (docs/security.md).\n\n"
-      "Examples:\n"
-      "  plimsoll token --name alice --role read --expires 2027-12-31\n"
-      "  plimsoll token --name rack-7 --role enrol --json\n");
+      R"(The first line is the token. Users set PLIMSOLL_TOKEN or give --token-file; machines that enrol have it in
+daemon.enrolment_file. Add the rest to the server's configuration (docs/security.md).
+
+Examples:
+  plimsoll token --name alice --role read --expires 2027-12-31
+  plimsoll token --name rack-7 --role enrol --json
+)");
 }
 
 void add_demo(CLI::App& app, DemoOptions& options) {
-  auto* command =
-      app.add_subcommand("demo", "Server, daemon and a small real workload on this machine, then the answer");
+  auto* command = app.add_subcommand(
+      "demo", "Try it: run server, daemon and a small real workload on this machine, then show the profile");
   command->add_option("--data", options.data_dir, "Data directory (default: a new one under /tmp)")
       ->type_name("DIR");
-  command->add_option("--seconds", options.seconds, "How long to profile (default 20)")
+  command->add_option("--seconds", options.seconds, "Seconds to profile (default 20)")
       ->check(CLI::Range(2, 3600));
-  command->add_option("--rate", options.rate_hz, "Samples a second on each CPU (default 199)")
+  command->add_option("--rate", options.rate_hz, "Samples per second and CPU (default 199)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 1000));
 }
 
 void add_calibrate(CLI::App& app, CalibrateOptions& options) {
-  auto* command = app.add_subcommand("calibrate", "Measure how often this machine may be sampled");
+  auto* command = app.add_subcommand("calibrate", "Find the highest sampling rate within an overhead limit");
   command
       ->add_option("--rates", options.rates_hz,
-                   "Samples a second on each CPU that are tried (default 19,49,99,199,499,999)")
+                   "Rates to try, in samples per second and CPU (default 19,49,99,199,499,999)")
       ->delimiter(',')
       ->type_name("HZ,...")
       ->check(CLI::Range(1, 10'000));
   constexpr double kPercent = 100;
   // 0.5 may be meant for half a percent, and would be half as long again.
   add_share(*command, "--overhead", options.overhead_percent,
-            "How much longer the command may take at most, with its sign (default 1%)", {1e-5, 1}, kPercent)
+            "Maximum slowdown of the command, with a percent sign (default 1%)", {1e-5, 1}, kPercent)
       ->check([](const std::string& text) {
-        return text.ends_with('%') ? std::string() : "write " + text + "% if that is what is meant";
+        return text.ends_with('%') ? std::string() : "write " + text + "% to confirm";
       });
   add_share(*command, "--confidence", options.confidence_percent,
-            "How sure it is to be that the rate keeps to that (default 95%)", {0.51, 0.9999}, kPercent);
+            "Confidence that the rate stays within --overhead (default 95%)", {0.51, 0.9999}, kPercent);
   command
       ->add_option("--rounds", options.rounds,
-                   "Runs of the command at each rate, and twice without (default 20)")
+                   "Runs of the command per rate, and twice as many without profiler (default 20)")
       ->type_name("N")
       ->check(CLI::Range(2, 100'000));
-  command->add_flag("--cpu", options.measures_cpu_time, "Compare CPU time in place of the time on the wall");
-  command->add_option("--limit", options.limit_s, "Longest run of the command (default 3600)")
+  command->add_flag("--cpu", options.measures_cpu_time, "Compare CPU time instead of elapsed time");
+  command->add_option("--limit", options.limit_s, "Timeout of one run of the command (default 3600)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 80'000.0));
   command
@@ -156,19 +157,19 @@ void add_calibrate(CLI::App& app, CalibrateOptions& options) {
                    "Bytes of the user stack captured with a sample (default 16384)")
       ->type_name("BYTES")
       ->check(CLI::Range(8, 65'536));
-  command->add_flag("--json", options.is_json, "Print a JSON document in place of text");
-  command->add_option("command", options.command, "What is measured, behind \"--\": the same work each time")
+  command->add_flag("--json", options.is_json, "Print a JSON document");
+  command
+      ->add_option("command", options.command,
+                   "Command to run, after \"--\"; it must do the same work each time")
       ->type_name("COMMAND");
   command->footer(
-      "Runs the command over and over: without a profiler, and at each rate while plimsolld samples the "
-      "whole "
-      "machine,\nin random order. Says by how much each rate slows it down, and which is the highest that "
-      "stays "
-      "below --overhead\neven in its upper confidence limit. Let the machine do nothing else, and take a "
-      "command "
-      "of a second or more.\n\n"
-      "Example:\n"
-      "  plimsoll calibrate --overhead 0.5% --rounds 50 -- gzip -9 -c /usr/bin/gdb\n");
+      R"(Runs the command repeatedly in random order: without a profiler, and at each rate while plimsolld samples the whole
+machine. Prints the slowdown per rate, and the highest rate whose upper confidence limit is below --overhead. Run
+nothing else on the machine, and choose a command that takes a second or more.
+
+Example:
+  plimsoll calibrate --overhead 0.5% --rounds 50 -- gzip -9 -c /usr/bin/gdb
+)");
 }
 
 std::string full_name(const CLI::App& command) {
@@ -323,8 +324,9 @@ int run(int argc, char** argv) {
   CLI::App app("Plimsoll: a continuous profiler for whole fleets.");
   app.require_subcommand(0, 1);  // where there is none, we say more than CLI11 does
   app.footer(
-      "\"plimsoll demo\" shows it at work on this machine; \"plimsoll help COMMAND\" explains each command, "
-      "\"plimsoll help TOPIC\" what several have in common.");
+      "Run \"plimsoll demo\" to try it on this machine, \"plimsoll help COMMAND\" for a command, and "
+      "\"plimsoll help TOPIC\" for a "
+      "topic.");
   app.name("plimsoll");  // however it was called
   app.formatter(plain_formatter());
   app.set_version_flag("--version", fmt::format("plimsoll {}", version()));

@@ -8,7 +8,7 @@ namespace plimsoll::cli {
 namespace {
 
 void add_file(CLI::App& command, std::string& file) {
-  command.add_option("file", file, "The file that defines the experiment")->type_name("FILE")->required();
+  command.add_option("file", file, "File of the experiment")->type_name("FILE")->required();
 }
 
 void add_experiment(CLI::App& command, ExperimentOptions& options) {
@@ -16,7 +16,7 @@ void add_experiment(CLI::App& command, ExperimentOptions& options) {
   add_source(command, options.source);
   command
       .add_option("--jobs", options.jobs,
-                  "CSV with the columns job, quota, in place of the quotas that daemons tell")
+                  "CSV with the columns job, quota, instead of the quotas that daemons report")
       ->type_name("FILE");
 }
 
@@ -29,94 +29,94 @@ void add_filter(CLI::App& command, const std::string& flag, std::vector<std::str
 }
 
 void add_define(CLI::App& experiment, ExperimentDefineOptions& options) {
-  auto* command = experiment.add_subcommand("define", "Writes the file that defines an experiment");
+  auto* command = experiment.add_subcommand("define", "Write the file that defines an experiment");
   config::ExperimentConfig& config = options.config;
   add_file(*command, options.file);
-  command->add_option("--name", config.name, "What it is called in reports (default: as the file)")
+  command->add_option("--name", config.name, "Name of the experiment in reports (default: name of the file)")
       ->type_name("NAME");
-  command->add_option("--feature", config.feature, "What is tested, in a sentence")
+  command->add_option("--feature", config.feature, "Feature under test, in a sentence")
       ->type_name("TEXT")
       ->required();
   add_filter(*command, "--control", config.control,
-             "Filter of those without the feature, such as revision=41, as --where of `top`");
-  add_filter(*command, "--test", config.test, "Filter of those with it");
-  add_filter(*command, "--where", config.both, "Filter of both");
+             "Filter of instances without the feature, such as revision=41, as --where of `top`");
+  add_filter(*command, "--test", config.test, "Filter of instances with the feature");
+  add_filter(*command, "--where", config.both, "Filter of both arms");
   command->get_option("--control")->required();
   command->get_option("--test")->required();
-  command->add_option("--since", config.since, "When the feature was there: RFC 3339 (default: now)")
+  command->add_option("--since", config.since, "When the feature was enabled: RFC 3339 (default: now)")
       ->type_name("TIME");
-  command->add_option("--until", config.until, "Until when it is looked at (default: whenever one looks)")
+  command->add_option("--until", config.until, "End of the test (default: time of the command)")
       ->type_name("TIME");
-  command->add_option("--ratio", config.ratio, "What performance is (default: ipc); higher is better")
+  command->add_option("--ratio", config.ratio, "Performance metric (default: ipc); higher is better")
       ->type_name("NUM/DEN");
   constexpr double kPercent = 100;
   constexpr ShareRange kShares{1e-8, 10};
-  auto* margin = add_share(*command, "--margin", config.margin_percent, "Margin that is wanted (default 1%)",
+  auto* margin = add_share(*command, "--margin", config.margin_percent, "Margin of the metric (default 1%)",
                            kShares, kPercent);
   auto* detect = add_share(*command, "--detect", config.detect_percent,
-                           "In its place: a change that is to be found", kShares, kPercent)
+                           "Instead of --margin: the change to detect", kShares, kPercent)
                      ->excludes(margin);
   add_share(*command, "--power", config.power_percent,
-            "Probability with which that change is to be found (default 95%)", {0.5, 0.99}, kPercent)
+            "Probability of detecting the change of --detect (default 95%)", {0.5, 0.99}, kPercent)
       ->needs(detect);
   command->add_option("--min-instances", config.min_instances, "Minimum instances per job (default 4)")
       ->type_name("N")
       ->check(CLI::Range(int64_t{2}, int64_t{1'000'000}));
   command->footer(
-      "Example:\n"
-      "  plimsoll experiment define pages.toml --feature \"huge pages for the allocator\" --control "
-      "revision=41 "
-      "--test revision=42 --detect 1%\n");
+      R"(Example:
+  plimsoll experiment define pages.toml --feature "huge pages for the allocator" --control revision=41 --test revision=42 --detect 1%
+)");
 }
 
 void add_plan(CLI::App& experiment, ExperimentPlanOptions& options) {
   auto* command = experiment.add_subcommand(
-      "plan", "How many instances of each job must have the feature, by what the control was so far");
+      "plan", "Plan how many instances per job need the feature, from the control arm so far");
   add_experiment(*command, options.experiment);
   command
       ->add_option("--since", options.since,
-                   "Time from which on the control is looked at (default: a week before the test)")
+                   "Start of the control arm's data (default: a week before the test)")
       ->type_name("TIME");
   add_forms(*command, options.form);
 }
 
 void add_watch(CLI::App& experiment, ExperimentWatchOptions& options) {
   auto* command = experiment.add_subcommand(
-      "watch", "How far it is, until all that is wanted was observed; not how it comes out");
+      "watch",
+      "Show progress towards the planned number of observations (results are hidden on purpose: see report)");
   add_experiment(*command, options.experiment);
-  command->add_option("--every", options.every_s, "Seconds between two looks (default 60)")
+  command->add_option("--every", options.every_s, "Seconds between updates (default 60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(int64_t{1}, int64_t{86'400}));
-  command->add_flag("--once", options.once, "Look once, and show all jobs");
+  command->add_flag("--once", options.once, "Print the progress of all jobs once");
   add_forms(*command, options.form);
   command->footer(
-      "Who looks at the outcome again and again, and stops when it looks good, finds changes that are not "
-      "there: "
-      "the\nreport is for the end.\n");
+      R"(Checking the result repeatedly, and stopping when it looks good, finds changes that do not exist. Run `report` at
+the end.
+)");
 }
 
 void add_report(CLI::App& experiment, ExperimentReportOptions& options) {
-  auto* command = experiment.add_subcommand("report", "What came out: Markdown, or JSON");
+  auto* command = experiment.add_subcommand("report", "Report the result, as Markdown or JSON");
   add_experiment(*command, options.experiment);
-  command->add_flag("--json", options.as_json, "As a JSON document");
+  command->add_flag("--json", options.as_json, "Print a JSON document");
 }
 
 }  // namespace
 
 void add_experiment_command(CLI::App& app, ExperimentCommands& options) {
-  auto* experiment =
-      app.add_subcommand("experiment", "Whether a feature is worth it: define, plan, watch, report");
+  auto* experiment = app.add_subcommand(
+      "experiment", "Test whether a feature improves performance: define, plan, watch, report");
   experiment->require_subcommand(1);
   add_define(*experiment, options.define);
   add_plan(*experiment, options.plan);
   add_watch(*experiment, options.watch);
   add_report(*experiment, options.report);
   experiment->footer(
-      "  plimsoll experiment define pages.toml --feature \"huge pages\" --control revision=41 --test "
-      "revision=42\n"
-      "  plimsoll experiment plan pages.toml --server 127.0.0.1:7070\n"
-      "  plimsoll experiment watch pages.toml --server 127.0.0.1:7070\n"
-      "  plimsoll experiment report pages.toml --server 127.0.0.1:7070 > pages.md\n");
+      R"(  plimsoll experiment define pages.toml --feature "huge pages" --control revision=41 --test revision=42
+  plimsoll experiment plan pages.toml --server 127.0.0.1:7070
+  plimsoll experiment watch pages.toml --server 127.0.0.1:7070
+  plimsoll experiment report pages.toml --server 127.0.0.1:7070 > pages.md
+)");
 }
 
 Status run_experiment_command(const CLI::App& app, const ExperimentCommands& options) {

@@ -23,8 +23,8 @@ Result<TableTexts> from_rows(const FleetTables& tables) {
 Result<TableTexts> from_file(const FleetTables& tables) {
   if (!tables.rows.parameters.empty()) {
     return with_hint(
-        fail(ErrorCode::kInvalid, "--performance is a table, which no filter and no ratio applies to"),
-        "give --data or --server in its place, or leave the filters out");
+        fail(ErrorCode::kInvalid, "filters and --ratio do not apply to --performance, which is a table"),
+        "use --data or --server, or remove the filters");
   }
   auto performance = read_table_file(tables.performance);
   return performance
@@ -44,8 +44,8 @@ Result<std::string> read_jobs_table(const std::string& path, const AnswerSource&
     return read_table_file(path);
   }
   if (!is_named(source)) {
-    return with_hint(fail(ErrorCode::kInvalid, "it is not said which quotas jobs have"),
-                     "give --jobs FILE, or --data DIR, or --server ADDR");
+    return with_hint(fail(ErrorCode::kInvalid, "CPU quotas of jobs are missing"),
+                     "give --jobs FILE, --data DIR or --server ADDR");
   }
   TableOptions all;  // whatever is selected of performance
   all.source = source;
@@ -55,9 +55,9 @@ Result<std::string> read_jobs_table(const std::string& path, const AnswerSource&
     return propagate(jobs);
   }
   if (jobs->rows.empty()) {
-    return with_hint(fail(ErrorCode::kNotFound, "daemons have told no quotas of jobs: {}",
-                          jobs->notes.empty() ? "there are none" : jobs->notes.front()),
-                     "give them with --jobs FILE");
+    return with_hint(fail(ErrorCode::kNotFound, "no CPU quotas reported: {}",
+                          jobs->notes.empty() ? "no daemon has reported one" : jobs->notes.front()),
+                     "give quotas with --jobs FILE");
   }
   return query::to_csv(*jobs);
 }
@@ -65,19 +65,18 @@ Result<std::string> read_jobs_table(const std::string& path, const AnswerSource&
 void add_fleet_tables(CLI::App& command, FleetTables& tables) {
   command
       .add_option("--performance", tables.performance,
-                  "CSV, gzipped or not, with the columns platform, job, instance, performance (\"-\": "
-                  "standard input); in its place --data or --server")
+                  "CSV (may be gzipped) with the columns platform, job, instance, performance (\"-\": "
+                  "standard input); or give --data or --server")
       ->type_name("FILE");
   command
-      .add_option(
-          "--jobs", tables.jobs,
-          "CSV with the columns job, quota and perhaps instances, cost (with --data or --server: in place of "
-          "the quotas that daemons tell)")
+      .add_option("--jobs", tables.jobs,
+                  "CSV with the columns job, quota, and optionally instances, cost (with --data or --server: "
+                  "instead of the quotas that daemons report)")
       ->type_name("FILE");
   add_source(command, tables.rows.source, [&tables] { return tables.performance.empty(); });
   add_filters(command, tables.rows.parameters);
   add_parameter(command, "--ratio", "ratio", tables.rows.parameters,
-                "With --data or --server: what performance is, two events or ipc (default), exact-ipc; "
+                "With --data or --server: the performance metric, two events or ipc (default), exact-ipc; "
                 "higher is better")
       ->type_name("NUM/DEN");
   command.get_option("--performance")->excludes("--data")->excludes("--server");
@@ -86,8 +85,8 @@ void add_fleet_tables(CLI::App& command, FleetTables& tables) {
 Result<TableTexts> read_fleet_tables(const FleetTables& tables) {
   const AnswerSource& source = tables.rows.source;
   if (tables.performance.empty() && !is_named(source)) {
-    return with_hint(fail(ErrorCode::kInvalid, "it is not said where performance comes from"),
-                     "give --performance FILE and --jobs FILE, or --data DIR, or --server ADDR");
+    return with_hint(fail(ErrorCode::kInvalid, "performance data is missing"),
+                     "give --performance FILE and --jobs FILE, --data DIR, or --server ADDR");
   }
   auto texts = tables.performance.empty() ? from_rows(tables) : from_file(tables);
   if (!texts) {

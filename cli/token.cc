@@ -27,10 +27,9 @@ Status print_token(const TokenOptions& options) {
     return {};
   }
   fmt::print(
-      "{}\n"
-      "# The token, which is kept nowhere. For the server's configuration, read when it starts, and at "
-      "SIGHUP:\n"
-      "[[access.tokens]]\nname = {}\nsha256 = \"{}\"\nrole = \"{}\"\n{}",
+      "{}\n# Save the token above now: it cannot be shown again. Add this to the server's configuration, and "
+      "restart the server or\n# send it SIGHUP:\n[[access.tokens]]\nname = {}\nsha256 = \"{}\"\nrole = "
+      "\"{}\"\n{}",
       token, nlohmann::json(options.name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace), hash,
       options.role, options.expires.empty() ? "" : fmt::format("expires = \"{}\"\n", options.expires));
   return {};

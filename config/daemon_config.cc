@@ -13,116 +13,96 @@ std::vector<Key> DaemonConfig::keys() {
       {"daemon.server", "Address and port (or URL) of the server's fleet listener. Default: this machine.",
        &server},
       {"daemon.server_ca",
-       "File of the certificates, in PEM, of those who sign the server's certificate. Default: whom this "
-       "machine "
-       "trusts.",
+       "Certificate authorities that sign the server's certificate, a PEM file. Default: the trust store of "
+       "this machine.",
        &server_ca},
       {"daemon.certificate",
-       "File of this machine's certificate, in PEM; its common name is machine.id. Default: none.",
+       "Certificate of this machine, a PEM file; its common name is machine.id. Default: none.",
        &certificate},
-      {"daemon.key", "File of the key of that certificate, in PEM, without a password.", &key},
+      {"daemon.key", "Key of that certificate, a PEM file without a password.", &key},
       {"daemon.enrolment_file",
-       "File of a token that permits machines to enrol at the server. The daemon makes a token of its own, "
-       "which it "
-       "keeps in its\n"
-       "state_dir and is known by from then on. Default: none.",
+       "File of a token with the role enrol. With it the daemon registers once, under a token of its own, "
+       "which it creates and keeps\nin state_dir. Default: none.",
        &enrolment_file},
       {"daemon.user",
-       "User, by name or number, that the daemon becomes where root starts it. It keeps the four "
-       "capabilities\n"
-       "that it needs. Default: none, which stays root, without root's other capabilities.",
+       "User, by name or number, that the daemon switches to when root starts it. It keeps the four "
+       "capabilities\nthat it needs. Default: none, the daemon stays root, without root's other "
+       "capabilities.",
        &user},
       {"daemon.seccomp",
-       "Refuses all system calls but those that the daemon needs, once it runs. (docs/security.md)",
-       &seccomp},
+       "Permits only the system calls that the daemon needs, after start (docs/security.md).", &seccomp},
       {"daemon.state_dir",
-       "Folder of this daemon's own, which its user may write: profiles that wait to be sent are kept in its "
-       "\"spool\".\n"
-       "Created where it is missing.",
+       "Folder that only this daemon uses, writable by its user. Unsent profiles are in its "
+       "\"spool\".\nCreated if missing.",
        &state_dir},
-      {"machine.id",
-       "Name of this machine, unique in the fleet. Default: none, which derives one from /etc/machine-id.",
+      {"machine.id", "Name of this machine, unique in the fleet. Default: derived from /etc/machine-id.",
        &machine_id},
-      {"machine.datacenter", "Where this machine stands. Default: unknown.", &datacenter},
-      {"machine.cluster", "The group of machines that it belongs to. Default: unknown.", &cluster},
+      {"machine.datacenter", "Datacenter of this machine. Default: unknown.", &datacenter},
+      {"machine.cluster", "Cluster of this machine. Default: unknown.", &cluster},
       {"identity.environment",
-       "Names of environment variables that the rules below may read, such as [\"JOB_NAME\"]. No other is "
-       "kept, "
-       "and none\n"
-       "leaves the machine but in what rules make of it, or as a label. Default: none.",
+       "Environment variables that the rules below may read, such as [\"JOB_NAME\"]. No other variable is "
+       "kept, and values leave\nthe machine only in the result of a rule, or as a label. Default: none.",
        &identity.environment},
       {"identity.labels",
-       "What goes along with each process of a profile: \"pod\", \"unit\", and names from "
-       "identity.environment.",
+       "Labels of each process in a profile: \"pod\", \"unit\", and names from identity.environment.",
        &identity.labels},
       {"identity.rules",
-       "Who a process works for, where the control group's container or unit and the executable do not tell: "
-       "the "
-       "first\n"
-       "rule of which all patterns match gives job and instance (docs/identity.md). In this file alone, one "
-       "table "
-       "a rule:",
+       "Job and instance of a process, where the container, the systemd unit and the executable do not "
+       "identify it. The first\nrule whose patterns all match applies (docs/identity.md). Only in this file, "
+       "one table per rule:",
        TableList(&identity.rules)},
-      {"limits.max_rate_hz", "Most samples a second and CPU that a server may ask for.", &max_rate_hz,
+      {"limits.max_rate_hz", "Maximum samples per second and CPU that the server may request.", &max_rate_hz,
        Range{1, 10'000}},
       {"limits.max_stack_rate_hz",
-       "Most samples a second and CPU that come with their stack. A server may ask for more samples than "
-       "that: the\n"
-       "others say only where the program was.",
+       "Maximum samples per second and CPU with a stack. Samples over it have the instruction address only.",
        &max_stack_rate_hz, Range{1, 10'000}},
-      {"limits.max_stack_bytes", "Most of a thread's stack that is copied with a sample.",
+      {"limits.max_stack_bytes", "Maximum bytes of a thread's stack copied with a sample.",
        SizeBytes{&max_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
       {"limits.max_cpu_percent",
-       "CPU time that the daemon may have, in percent of one core, averaged over a minute. Where an "
-       "assignment "
-       "would need\n"
-       "more, fewer samples are taken, each standing for more; where even that is too much, sampling pauses.",
+       "Maximum CPU time of the daemon, in percent of one core, averaged over a minute. An assignment that "
+       "needs more is sampled\nat a lower rate, with samples of a higher weight; if that is still too much, "
+       "sampling pauses.",
        &max_cpu_percent, Range{0, 100}},
       {"limits.max_memory",
-       "Memory that the daemon may have resident. Before it has more, it ends the window early.",
+       "Maximum resident memory of the daemon. It ends a window early rather than exceed it.",
        SizeBytes{&max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
-      {"limits.max_window", "Longest raw profile that a server may ask for.", DurationNs{&max_window_ns},
-       Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"limits.max_window", "Maximum length of a raw profile that the server may request.",
+       DurationNs{&max_window_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"limits.events",
-       "Events that a server may ask for, each by its name: \"cycles\" does not permit \"cpu/event=0x3c/\".\n"
-       "Default: none named, which permits all (docs/events.md).",
+       "Events that the server may request, by name: \"cycles\" does not permit "
+       "\"cpu/event=0x3c/\".\nDefault: an empty list, which permits all (docs/events.md).",
        &events},
-      {"limits.max_spool_bytes",
-       "Most bytes of disk for profiles that wait to be sent. The oldest is dropped first.",
+      {"limits.max_spool_bytes", "Disk limit for unsent profiles. The oldest is dropped first.",
        SizeBytes{&max_spool_bytes}, Range{int64_t{1} << 20, int64_t{1} << 40}},
       {"limits.max_spool_age",
-       "Longest time that a profile waits to be sent. The server knows profiles it has accepted for longer.",
+       "Maximum age of unsent profiles. The server remembers accepted profiles for longer.",
        DurationNs{&max_spool_age_ns}, Range{60 * kNsPerSecond, int64_t{30} * 24 * kNsPerHour}},
       {"count.groups",
-       "Control groups whose events are counted exactly, besides what is sampled: regular expressions, each "
-       "for a part of\n"
-       "the path unless anchored, such as [\"^/system[.]slice/web@\"]. The first ones have precedence "
-       "(docs/events.md).\n"
-       "No server can ask for it. Default: none.",
+       "Control groups whose events are counted exactly, in addition to sampling: regular expressions, each "
+       "for a part of\nthe path unless anchored, such as [\"^/system[.]slice/web@\"]. Earlier ones have "
+       "precedence (docs/events.md).\nThe server cannot request this. Default: none.",
        &count.groups},
       {"count.events",
-       "What is counted for them: names as in limits.events, which holds for these, too. The event "
-       "\"exact-cycles\" of a\n"
-       "profile is what \"cycles\" counted.",
+       "Events counted for them; limits.events applies to them too. The count of \"cycles\" is the event "
+       "\"exact-cycles\" of the\nprofile.",
        &count.events},
       {"count.max_fds",
-       "Most file descriptors for that: groups x events x CPUs. Groups beyond are left out, and profiles say "
-       "so.",
+       "Maximum file descriptors for these counters: groups x events x CPUs. Groups over the limit are "
+       "omitted, and profiles say so.",
        &count.max_fds, Range{1, 100'000}},
       {"scrape.endpoints",
-       "Where applications of this machine hand out profiles of their heap and locks, such as\n"
-       "[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format is "
-       "told by the\n"
-       "content: pprof, or the text of heap and contention profiles. Default: none.",
+       "URLs of heap and lock profiles of applications on this machine, such "
+       "as\n[\"http://127.0.0.1:8080/pprof/heap\", \"http://127.0.0.1:8080/pprof/contention\"]. The format "
+       "is detected from the\ncontent: pprof, or text of heap and contention profiles. Default: none.",
        &scrape_endpoints},
       {"scrape.interval", "Time between two scrapes of an endpoint, on average.",
        DurationNs{&scrape_interval_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
-      {"scrape.timeout", "Longest time that one scrape may take.", DurationNs{&scrape_timeout_ns},
+      {"scrape.timeout", "Timeout of one scrape.", DurationNs{&scrape_timeout_ns},
        Range{kNsPerSecond / 10, 300 * kNsPerSecond}},
-      {"scrape.max_bytes", "Largest profile that is taken from an application.", SizeBytes{&scrape_max_bytes},
+      {"scrape.max_bytes", "Maximum size of an application's profile.", SizeBytes{&scrape_max_bytes},
        Range{1024, int64_t{64} << 20}},
       {"scrape.beyond_loopback",
-       "Permits endpoints on other machines. Their profiles count as this machine's.",
+       "Permits endpoints on other machines. Their profiles are attributed to this machine.",
        &scrape_beyond_loopback},
   };
 }
@@ -149,9 +129,9 @@ Status check_scrape_endpoints(const DaemonConfig& config) {
     const auto [other, is_new] = known.try_emplace({endpoint->host, endpoint->port, kind}, url);
     if (!is_new && kind != ScrapeKind::kUnknown) {
       return with_hint(
-          fail(ErrorCode::kInvalid, "{} and {} tell the same things of one program, which would count twice",
+          fail(ErrorCode::kInvalid, "{} and {} are the same profile of one program, which would count twice",
                other->second, url),
-          "leave one of them out");
+          "remove one of them");
     }
   }
   return {};
@@ -165,7 +145,8 @@ Result<DaemonConfig> load_daemon_config(const LoadInputs& inputs) {
     return propagate(sources);
   }
   if (config.max_cpu_percent <= 0) {
-    return with_field(fail(ErrorCode::kInvalid, "no CPU time at all: not even registering would be possible"),
+    return with_field(fail(ErrorCode::kInvalid,
+                           "limits.max_cpu_percent must be above 0: the daemon could not even register"),
                       "limits.max_cpu_percent");
   }
   if (config.state_dir.empty()) {

@@ -5,13 +5,14 @@ namespace {
 
 Status check(const ExperimentConfig& config, const std::string& path) {
   if (config.since.empty()) {
-    return with_hint(fail(ErrorCode::kInvalid, "{}: it is not said since when the feature was there", path),
-                     "give time.since, such as \"2026-11-24T12:00:00Z\"");
+    return with_hint(
+        fail(ErrorCode::kInvalid, "{}: time.since is missing: when the feature was enabled", path),
+        "set time.since, such as \"2026-11-24T12:00:00Z\"");
   }
   if (config.control.empty() || config.test.empty()) {
-    return with_hint(fail(ErrorCode::kInvalid, "{}: it is not said who is {}", path,
-                          config.control.empty() ? "the control" : "tested"),
-                     "give arms.control and arms.test, such as [\"revision=41\"] and [\"revision=42\"]");
+    return with_hint(fail(ErrorCode::kInvalid, "{}: no filter for the {}", path,
+                          config.control.empty() ? "control arm" : "test arm"),
+                     "set arms.control and arms.test, such as [\"revision=41\"] and [\"revision=42\"]");
   }
   return {};
 }
@@ -20,27 +21,24 @@ Status check(const ExperimentConfig& config, const std::string& path) {
 
 std::vector<Key> ExperimentConfig::keys() {
   return {
-      {"experiment.name", "What it is called in reports.", &name},
-      {"experiment.feature", "What is tested: what those who have it have, in a sentence.", &feature},
-      {"arms.control", "Filters, as --where takes them, of those without the feature; all must hold.",
-       &control},
-      {"arms.test", "Likewise of those with it.", &test},
-      {"arms.both", "Likewise of both, such as [\"platform=AMD Zen 4\"].", &both},
+      {"experiment.name", "Name of the experiment in reports.", &name},
+      {"experiment.feature", "The feature under test, in a sentence.", &feature},
+      {"arms.control",
+       "Filters, as --where takes them, of the instances without the feature; all must match.", &control},
+      {"arms.test", "Filters of the instances with the feature; all must match.", &test},
+      {"arms.both", "Filters of both arms, such as [\"platform=AMD Zen 4\"].", &both},
       {"time.since",
-       "When the feature was there: RFC 3339, or relative to whenever one looks (7d). Both arms are looked "
-       "at over the "
-       "same time.",
+       "When the feature was enabled: RFC 3339, or relative to the time of the command (7d). Both arms cover "
+       "the same time.",
        &since},
-      {"time.until", "Until when. Default: now.", &until},
+      {"time.until", "End of the time. Default: now.", &until},
       {"target.ratio",
-       "What performance is: two events (instructions/cycles), or ipc, exact-ipc; higher is better.", &ratio},
-      {"target.margin_percent", "Margin of error that the metric is to have.", &margin_percent,
-       Range{0, 1000}},
+       "Performance metric: two events (instructions/cycles), or ipc, exact-ipc; higher is better.", &ratio},
+      {"target.margin_percent", "Margin of the metric (95 %).", &margin_percent, Range{0, 1000}},
       {"target.detect_percent",
-       "In place of a margin: a change of the metric that is to be found, with the probability below. 0: "
-       "none.",
+       "Instead of a margin: the change of the metric to detect, with the power below. 0: none.",
        &detect_percent, Range{0, 1000}},
-      {"target.power_percent", "Probability with which that change is to be found.", &power_percent,
+      {"target.power_percent", "Power: the probability of detecting that change.", &power_percent,
        Range{50, 99}},
       {"target.min_instances", "Minimum instances per job.", &min_instances, Range{2, 1'000'000}},
   };
@@ -51,7 +49,7 @@ Result<ExperimentConfig> load_experiment(const std::string& path) {
   const auto sources =
       load(config.keys(), {.path = path, .environment = [](const char*) -> const char* { return nullptr; }});
   if (!sources) {
-    return propagate(sources, "reading an experiment");
+    return propagate(sources, "reading the experiment");
   }
   auto checked = check(config, path);
   return checked ? Result<ExperimentConfig>(std::move(config)) : propagate(checked);

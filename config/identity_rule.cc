@@ -23,8 +23,8 @@ std::vector<Key> IdentityRule::keys() {
        "pod,\n"
        "container. $$ is a dollar. What comes out empty stays as it would be without the rule.",
        &job},
-      {"instance", "Likewise.", &instance},
-      {"image", "Likewise; the container's image, where a variable or path tells it.", &image},
+      {"instance", "Template of the instance.", &instance},
+      {"image", "Template of the container image, where a variable or path contains it.", &image},
   };
 }
 

@@ -18,16 +18,16 @@ Status check_token(const AccessToken& token) {
   constexpr std::array<std::string_view, 4> kRoles{"read", "admin", "upload", "enrol"};
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (token.name.empty()) {
-    return fail(ErrorCode::kInvalid, "a token without a name");
+    return fail(ErrorCode::kInvalid, "access.tokens: name is missing");
   }
   if (token.sha256.size() != 64 || !std::ranges::all_of(token.sha256, is_digit)) {
     return with_hint(fail(ErrorCode::kInvalid,
-                          "the token of {}: sha256 is to be 64 hexadecimal digits in lower case", token.name),
+                          "the token of {}: sha256 must be 64 hexadecimal digits in lower case", token.name),
                      "plimsoll token prints them");
   }
   if (token.sha256 == kHashOfNothing) {
     return with_hint(
-        fail(ErrorCode::kInvalid, "the token of {}: sha256 is that of an empty text", token.name),
+        fail(ErrorCode::kInvalid, "the token of {}: sha256 is the hash of an empty text", token.name),
         "plimsoll token makes a token, and prints its sha256");
   }
   if (auto expires = token.expires_ns(); !expires) {
@@ -35,9 +35,9 @@ Status check_token(const AccessToken& token) {
   }
   return std::ranges::find(kRoles, token.role) != kRoles.end()
              ? Status()
-             : with_hint(fail(ErrorCode::kInvalid, "the token of {}: there is no role \"{}\"", token.name,
-                              token.role),
-                         "roles are read, admin, upload and enrol");
+             : with_hint(
+                   fail(ErrorCode::kInvalid, "the token of {}: no such role: \"{}\"", token.name, token.role),
+                   "roles are read, admin, upload and enrol");
 }
 
 Status check_tokens(const std::vector<AccessToken>& tokens) {
@@ -47,7 +47,7 @@ Status check_tokens(const std::vector<AccessToken>& tokens) {
       return checked;
     }
     if (!seen.insert(token.sha256).second) {
-      return fail(ErrorCode::kInvalid, "the token of {} is given twice", token.name);
+      return fail(ErrorCode::kInvalid, "the token of {} is listed twice", token.name);
     }
   }
   return {};
@@ -57,16 +57,13 @@ Status check_tokens(const std::vector<AccessToken>& tokens) {
 
 std::vector<Key> AccessToken::keys() {
   return {
-      {"name", "Whose it is: what the log of requests calls him.", &name},
+      {"name", "Name of the user or program, as the audit log shows it.", &name},
       {"sha256", "SHA-256 of the token, as plimsoll token prints it.", &sha256},
       {"role",
-       "What it permits: \"read\" (to ask), \"admin\" (to ask, to give orders, to see who asked for what), "
-       "\"upload\" (to hand in profiles\n"
-       "of any machine), \"enrol\" (machines that are new here to make themselves known).",
+       "Role: \"read\" (queries), \"admin\" (queries, orders and the audit log), \"upload\" (profiles of any "
+       "machine),\n\"enrol\" (new machines may register).",
        &role},
-      {"expires",
-       "When it counts no more, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.",
-       &expires},
+      {"expires", "Expiry, such as \"2027-12-31\" or \"2027-12-31T18:00:00Z\". Default: never.", &expires},
   };
 }
 
@@ -78,174 +75,154 @@ Result<int64_t> AccessToken::expires_ns() const {
   const auto time_ns = parse_time_ns(is_day ? expires + "T00:00:00Z" : expires, 0);
   return time_ns && *time_ns > 0
              ? Result<int64_t>(*time_ns)
-             : with_hint(fail(ErrorCode::kInvalid, "expires is \"{}\", which is no day and no time", expires),
+             : with_hint(fail(ErrorCode::kInvalid, "expires is \"{}\", which is neither a date nor a time",
+                              expires),
                          "write \"2027-12-31\" or \"2027-12-31T18:00:00Z\"");
 }
 
 std::vector<Key> ServerConfig::keys() {
   constexpr int64_t kMillisecondNs = kNsPerSecond / 1000;
   return {
-      {"server.data",
-       "Folder that holds everything the server keeps. Needed here or as --data; there is no default.",
-       &data_dir},
+      {"server.data", "Data directory. Required here or as --data; there is no default.", &data_dir},
       {"server.listen",
-       "Address and port for people: command line, API and web page. Default: this machine only.", &listen},
-      {"server.fleet_listen", "Address and port for daemons. Default: this machine only.", &fleet_listen},
+       "Address and port of the API, for users and the command line. Default: loopback only.", &listen},
+      {"server.fleet_listen", "Address and port for daemons. Default: loopback only.", &fleet_listen},
       {"server.hosts",
-       "Names by which clients reach it, besides addresses, localhost and this machine's own name. Others "
-       "are refused where "
-       "nobody\n"
-       "is asked for a token, since any page on the Internet may have a name that leads here. Default: none.",
+       "Host names that clients may use, besides addresses, localhost and the name of this machine. Without "
+       "authentication, requests\nfor other names are refused: otherwise any web page could send requests "
+       "here (DNS rebinding). Default: none.",
        &hosts},
       {"server.certificate",
-       "File of the server's certificate, in PEM, with those that vouch for it after it. With it both "
-       "addresses "
-       "speak TLS (https://).\n"
-       "Default: none.",
+       "Server certificate, a PEM file, followed by its intermediate certificates. Enables TLS (https://) on "
+       "both addresses.\nDefault: none.",
        &certificate},
-      {"server.key", "File of the key of that certificate, in PEM, without a password.", &key},
+      {"server.key", "Key of that certificate, a PEM file without a password.", &key},
       {"access.tokens",
-       "Who may ask for what: one table a token, as plimsoll token makes them. Where there is one, or "
-       "access.machine_ca, everybody is\n"
-       "asked who he is. In this file alone (docs/security.md):",
+       "Tokens of users, one table per token; \"plimsoll token\" prints them. With a token here, or with "
+       "access.machine_ca, every client\nmust authenticate. Only in this file, not as a variable "
+       "(docs/security.md):",
        TableList(&access_tokens)},
       {"access.machine_ca",
-       "File of the certificates, in PEM, of those who sign machines' certificates: a daemon that shows one "
-       "(daemon.certificate) is the\n"
-       "machine that its common name says. Takes server.certificate. Default: none.",
+       "Certificate authorities that sign certificates of machines, a PEM file. A daemon with such a "
+       "certificate (daemon.certificate) is\nthe machine in its common name. Requires server.certificate. "
+       "Default: none.",
        &access_machine_ca},
       {"access.allow_unauthenticated",
-       "Listens beyond loopback even if nobody is asked who he is: whoever reaches the addresses may do "
+       "Permits non-loopback addresses without authentication: every client that reaches them may do "
        "everything.",
        &access_allow_unauthenticated},
       {"access.max_requests_per_minute",
-       "Of each machine that is known by a token or a certificate; what is more it hears it is to send "
-       "later. "
-       "0: no limit.",
+       "Request limit per authenticated machine. Requests over it get 429 with Retry-After. 0: unlimited.",
        &access_max_requests_per_minute, Range{0, 1'000'000}},
       {"access.max_requests_per_minute_per_token",
-       "The same of each token that permits to ask or to hand in; orders never wait. 0: no limit.",
+       "Request limit per token with the role read, admin or upload. Orders are not limited. 0: unlimited.",
        &access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
       {"collect.events",
-       "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice to\n"
-       "each daemon: cycles where the machine counts them, else cpu-clock.",
+       "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice "
+       "to\nthe daemon: cycles where the machine can count them, else cpu-clock.",
        &collect_events},
-      {"collect.rate_hz", "Samples a second and CPU.", &collect_rate_hz, Range{1, 10'000}},
+      {"collect.rate_hz", "Samples per second and CPU.", &collect_rate_hz, Range{1, 10'000}},
       {"collect.stack_rate_hz",
-       "Samples a second and CPU that come with their stack, at most rate_hz; the others, which cost a "
-       "fraction, say\n"
-       "only where the program was. Default: 0, which means all.",
+       "Samples per second and CPU with a stack, at most rate_hz. The other samples cost a fraction and have "
+       "the instruction\naddress only. Default: 0, all samples have stacks.",
        &collect_stack_rate_hz, Range{0, 10'000}},
-      {"collect.stack_bytes",
-       "How much of a thread's stack is copied with a sample. Deeper stacks end unfinished.",
+      {"collect.stack_bytes", "Bytes of a thread's stack copied with a sample. Deeper stacks are truncated.",
        SizeBytes{&collect_stack_bytes}, Range{int64_t{8} << 10, int64_t{64} << 10}},
-      {"collect.window", "Length of one raw profile: for how long a drawn machine measures.",
+      {"collect.window", "Length of a raw profile: how long a drawn machine is profiled.",
        DurationNs{&collect_window_ns}, Range{100 * kMillisecondNs, kNsPerHour}},
       {"draw.interval",
-       "How often random machines are drawn, in whole seconds; those measure once in the interval, as many "
-       "as may at the same time.\n"
-       "Default: 0, which means that every machine collects all the time.",
+       "How often random machines are drawn, in whole seconds. Each drawn machine is profiled once in the "
+       "interval.\nDefault: 0, every machine is profiled all the time.",
        DurationNs{&draw_interval_ns}, Range{0, 168 * kNsPerHour}},
-      {"draw.percent", "Of the machines that are alive, how many are drawn, in percent.", &draw_percent,
-       Range{0, 100}},
-      {"draw.machines", "How many are drawn, in place of percent. Default: 0, which means by percent.",
+      {"draw.percent", "Percentage of the live machines that is drawn.", &draw_percent, Range{0, 100}},
+      {"draw.machines",
+       "Number of machines that is drawn, instead of draw.percent. Default: 0, use draw.percent.",
        &draw_machines, Range{0, 10'000'000}},
       {"draw.strata",
-       "Attributes that part the fleet into strata, each of which is drawn from separately, so that rare "
-       "hardware is\n"
-       "there in every draw: platform, datacenter, cluster, architecture, cpu_model, kernel, os, "
+       "Attributes that partition the fleet into strata. Machines are drawn per stratum, so that every draw "
+       "includes rare\nhardware: platform, datacenter, cluster, architecture, cpu_model, kernel, os, "
        "daemon_version.",
        &draw_strata},
-      {"draw.min_per_stratum", "Machines of each stratum that are drawn at least; all of one that has fewer.",
+      {"draw.min_per_stratum", "Minimum machines drawn per stratum; all machines of a smaller stratum.",
        &draw_min_per_stratum, Range{1, 1'000'000}},
-      {"draw.min_per_job",
-       "Of the machines that run a job, how many are drawn at least, on average, for each job. Default: 0, "
-       "as they come.",
+      {"draw.min_per_job", "Minimum machines per job, expected per draw. Default: 0, no minimum.",
        &draw_min_per_job, Range{0, 1'000'000}},
       {"draw.max_percent_per_job",
-       "Of the instances of a job, how many may be measured at once, in percent; one always may. Machines "
-       "for which there is no room\n"
-       "measure later in the interval, or not at all.",
+       "Maximum percentage of a job's instances that is profiled at once; one always may be. Machines over "
+       "the limit are profiled\nlater in the interval, or skipped (withheld) in this draw.",
        &draw_max_percent_per_job, Range{0, 100}},
-      {"draw.max_percent_per_platform", "The same of the machines of a platform.",
+      {"draw.max_percent_per_platform",
+       "Maximum percentage of a platform's machines that is profiled at once; one always may be.",
        &draw_max_percent_per_platform, Range{0, 100}},
-      {"draw.max_percent_per_rack", "The same of the machines of a rack, as the inventory has them.",
+      {"draw.max_percent_per_rack",
+       "Maximum percentage of a rack's machines that is profiled at once; one always may be. Racks are from "
+       "the inventory.",
        &draw_max_percent_per_rack, Range{0, 100}},
       {"draw.max_overhead_percent",
-       "How much of the fleet's CPU time daemons may take on average over an hour, in percent, by what they "
-       "report. Where they take more,\n"
-       "fewer of the machines that are drawn measure, at least one.",
+       "Maximum share of the fleet's CPU time that daemons may use, in percent, averaged over an hour, by "
+       "what they report. Over it,\ndrawn machines are withheld; one is always profiled.",
        &draw_max_overhead_percent, Range{0, 100}},
       {"draw.cooldown",
-       "For how long a machine that was drawn is not drawn again. Machines then take turns, and none is "
-       "drawn "
-       "with a larger probability\n"
-       "than turns allow, whatever minima ask for. Default: 0, which means that chance alone decides.",
+       "Time during which a drawn machine is not drawn again. Machines then take turns, which limits the "
+       "probability of each,\nwhatever the minima. Default: 0, no cooldown.",
        DurationNs{&draw_cooldown_ns}, Range{0, 168 * kNsPerHour}},
       {"draw.event_sets",
-       "Sets of events that take turns over draws, each as names with spaces between, such as\n"
-       "[\"cycles instructions\", \"cache-misses branch-misses\"]. Default: none, which means collect.events "
-       "always.",
+       "Sets of events that take turns over draws, each as names separated by spaces, such as\n[\"cycles "
+       "instructions\", \"cache-misses branch-misses\"]. Default: none, use collect.events.",
        &draw_event_sets},
       {"draw.late_after",
-       "How long after its window a draw waits for profiles. Those that come later count as well, and are "
-       "called late.",
+       "Time after the window in which profiles arrive on time. Profiles that arrive later count too, and "
+       "are marked late.",
        DurationNs{&draw_late_after_ns}, Range{0, 24 * kNsPerHour}},
       {"draw.stop_percent",
-       "Of the machines told to measure within an hour, how many may fail, in percent. Where more do, the "
-       "event set, daemon version\n"
-       "or platform that fails is stopped, or everything if it spreads; plimsoll draws says so.",
+       "Maximum percentage of profiled machines that may fail within an hour. Above it, the event set, "
+       "daemon version or platform\nthat fails is stopped, or everything if failures spread. \"plimsoll "
+       "draws\" shows stops.",
        &draw_stop_percent, Range{1, 100}},
-      {"draw.stop_min_failures", "Failures that there must be at least, before anything is stopped.",
-       &draw_stop_min_failures, Range{1, 1'000'000}},
+      {"draw.stop_min_failures", "Minimum failures before anything is stopped.", &draw_stop_min_failures,
+       Range{1, 1'000'000}},
       {"draw.stop_pause",
-       "How long what was stopped is let alone before one machine of it is tried again, then a tenth, then "
-       "all. Doubles each\n"
-       "time that it fails again.",
+       "Pause after a stop. Then one machine is tried, then a tenth, then all. Doubles with every repeated "
+       "failure.",
        DurationNs{&draw_stop_pause_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"inventory.machines",
-       "File, or URL with http:// or https://, of what is known of machines: CSV whose first line names "
-       "columns, or a "
-       "JSON list of objects:\n"
-       "machine, datacenter, cluster, rack, platform, owner. What it says holds, whatever machines say of "
-       "themselves. Default: none.",
+       "Inventory of machines: a file or a URL (http://, https://). CSV with a header line, or a JSON list "
+       "of objects, with the columns\nmachine, datacenter, cluster, rack, platform, owner. Overrides what "
+       "machines report. Default: none.",
        &inventory_machines},
       {"inventory.jobs",
-       "The same of what a cluster manager runs on machines: machine, job, instance (empty: all of the job "
-       "on "
-       "that machine), quota_cpus,\n"
-       "weight. It holds against what machines count themselves. Names are to be those that profiles have.",
+       "Inventory of jobs, from a cluster manager: machine, job, instance (empty: all instances of the job "
+       "on that machine), quota_cpus,\nweight. Overrides the census of machines. Job names must match the "
+       "names in profiles.",
        &inventory_jobs},
-      {"inventory.interval", "How often it is read again.", DurationNs{&inventory_interval_ns},
+      {"inventory.interval", "How often the inventory is read again.", DurationNs{&inventory_interval_ns},
        Range{kNsPerSecond, 24 * kNsPerHour}},
       {"fleet.heartbeat", "How often a daemon asks for work.", DurationNs{&heartbeat_ns},
        Range{100 * kMillisecondNs, kNsPerHour / 6}},
       {"fleet.max_connections",
-       "Daemons that may be connected at once; others wait. Each keeps its connection where heartbeats come "
-       "every 30 s or more\n"
-       "often. Takes as many open files, and some 20 KiB each.",
+       "Maximum daemons connected at once; others wait. With heartbeats every 30 s or more often, daemons "
+       "keep their connections.\nNeeds one open file and about 20 KiB per connection.",
        &fleet_max_connections, Range{16, 1'000'000}},
       {"fleet.machine_ttl",
-       "Machines that were not heard of for so long are forgotten, and what the fleet was like so long ago: "
-       "attributes, the inventory,\nwhich job ran where with which quota. What was measured stays.",
+       "Retention of machines that are offline, and of the history of the fleet: attributes, inventory, "
+       "placement of jobs, quotas.\nProfiles are kept.",
        DurationNs{&fleet_machine_ttl_ns}, Range{kNsPerHour, int64_t{10} * 365 * 24 * kNsPerHour}},
-      {"limits.max_profile_bytes", "Largest raw profile that is accepted.", SizeBytes{&max_profile_bytes},
+      {"limits.max_profile_bytes", "Maximum size of a raw profile.", SizeBytes{&max_profile_bytes},
        Range{int64_t{4} << 10, int64_t{1} << 30}},
       {"store.max_segment_rows",
-       "Largest segment that merging makes, in rows. Merging holds it in memory: 1 to 3 bytes for each of "
-       "them.",
+       "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
        &store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},
-      {"symbols.roots", "Folders whose files the symbolizer may open when a profile names them.",
+      {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
        &symbol_roots},
       {"symbols.debug_roots",
-       "Folders that hold separate debug files as Debian's -dbgsym packages install them: by build ID\n"
-       "(.build-id/xx/yyyy.debug), or below the path of the binary's folder.",
+       "Folders of separate debug files, laid out as Debian's -dbgsym packages do: by build "
+       "ID\n(.build-id/xx/yyyy.debug), or by the path of the binary.",
        &symbol_debug_roots},
-      {"symbols.retry", "How often to look whether better symbols have appeared for binaries that lack some.",
+      {"symbols.retry", "How often to look for better symbols of binaries that lack some.",
        DurationNs{&symbol_retry_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
       {"symbols.max_memory_bytes",
-       "Most memory for the process that reads a binary's symbols; mapped files do not count. A binary that\n"
-       "takes more has the names of its symbol table, without files and lines.",
+       "Memory limit of the process that reads a binary's symbols, without mapped files. A binary that needs "
+       "more is\nsymbolized from its symbol table only, without files and lines.",
        SizeBytes{&symbol_max_memory_bytes}, Range{int64_t{16} << 20, int64_t{64} << 30}},
   };
 }
@@ -256,7 +233,7 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
     return propagate(sources);
   }
   if (config.collect_stack_rate_hz > config.collect_rate_hz) {
-    return with_field(fail(ErrorCode::kInvalid, "{} stacks a second of {} samples a second",
+    return with_field(fail(ErrorCode::kInvalid, "{} stacks per second is more than {} samples per second",
                            config.collect_stack_rate_hz, config.collect_rate_hz),
                       "collect.stack_rate_hz");
   }
@@ -264,9 +241,8 @@ Result<ServerConfig> load_server_config(const LoadInputs& inputs) {
     return with_field(propagate(checked), "access.tokens");
   }
   if (!config.access_machine_ca.empty() && config.certificate.empty()) {
-    return with_field(
-        fail(ErrorCode::kInvalid, "machines can show certificates only where the server has one"),
-        "server.certificate");
+    return with_field(fail(ErrorCode::kInvalid, "access.machine_ca requires server.certificate"),
+                      "server.certificate");
   }
   return config;
 }

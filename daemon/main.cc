@@ -20,20 +20,20 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
 constexpr const char* kFooter =
-    "Examples:\n"
-    "  plimsolld --once 10 --output machine.profile          one profile of ten seconds\n"
-    "  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds\n"
-    "  plimsolld --once 10 --output f --event-set cycles,instructions --event-set llc-misses    in turns\n"
-    "  plimsolld --once 10 --output f --rate 999 --stack-rate 99    one stack in ten samples\n"
-    "  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program\n"
-    "  plimsolld --server 127.0.0.1:7071                     for good, as the server assigns\n"
-    "  plimsolld probe                                       what this machine can measure\n"
-    "Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and "
-    "CAP_SYSLOG.";
+    R"(Examples:
+  plimsolld --once 10 --output machine.profile          one profile of ten seconds
+  plimsolld --once 2 --output f --event page-faults:1   every page fault of two seconds
+  plimsolld --once 10 --output f --event-set cycles,instructions --event-set llc-misses    in turns
+  plimsolld --once 10 --output f --rate 999 --stack-rate 99    one stack in ten samples
+  plimsolld --scrape http://127.0.0.1:8080/pprof/heap --output f    the heap of a program
+  plimsolld --server 127.0.0.1:7071                     run as a service, collect what the server assigns
+  plimsolld probe                                       what this machine can measure
+Sampling a whole machine needs root, or CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_SYSLOG.)";
 
 // Which modes were asked for is known by their options and subcommands.
 struct CommandLine {
-  CLI::App app{"Plimsoll's daemon: samples every CPU of this machine and hands on unsymbolized profiles."};
+  CLI::App app{
+      "Plimsoll's daemon: samples all CPUs of this machine and sends unsymbolized profiles to the server."};
   std::string output;
   std::string user;
   bool no_seccomp = false;
@@ -68,14 +68,13 @@ void add_common_options(CommandLine& line) {
   line.app.footer(kFooter);
   line.app.add_option("--output", line.output, "File for the profile of --once or --scrape")
       ->type_name("FILE");
-  line.app.add_option("--machine-id", line.machine_id,
-                      "Name of this machine (default: derived from /etc/machine-id)");
+  line.app.add_option("--machine-id", line.machine_id, "Machine ID (default: derived from /etc/machine-id)");
   line.app
       .add_option("--user", line.user,
-                  "User to become, by name or number, where root starts this; keeps the capabilities needed")
+                  "User to switch to, by name or number, when started by root; keeps the capabilities needed")
       ->type_name("USER");
   line.app.add_flag("--no-seccomp", line.no_seccomp,
-                    "Go without the filter of system calls, where the kernel has no seccomp");
+                    "Run without the system call filter (kernels without seccomp)");
 }
 
 ConfinementOptions confinement_of(const CommandLine& line) {
@@ -86,7 +85,7 @@ void add_once_options(CommandLine& line) {
   OnceOptions& once = line.once;
   line.once_option = line.app.add_option("--once", once.seconds, "Collect one profile of SECONDS and exit")
                          ->type_name("SECONDS");
-  line.app.add_option("--rate", once.rate_hz, "Samples a second on each CPU (default 99)")
+  line.app.add_option("--rate", once.rate_hz, "Samples per second and CPU (default 99)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 10'000))
       ->needs(line.once_option);
@@ -185,8 +184,8 @@ void add_service_options(CommandLine& line) {
 
 void add_probe_command(CommandLine& line) {
   line.probe_command =
-      line.app.add_subcommand("probe", "Say what this machine can and cannot measure, and why");
-  line.probe_command->add_flag("--json", line.probe_as_json, "As a JSON document");
+      line.app.add_subcommand("probe", "Show what this machine can and cannot measure, and why");
+  line.probe_command->add_flag("--json", line.probe_as_json, "Print a JSON document");
 }
 
 Status run_probe(const CommandLine& line) {
@@ -257,11 +256,11 @@ int dispatch(CommandLine& line) {
   }
   if (!*line.once_option && !*line.scrape_option) {
     return usage(
-        "say what to do: --server ADDR, --once SECONDS --output FILE, --scrape URL --output FILE, or probe "
+        "one of --server ADDR, --once SECONDS --output FILE, --scrape URL --output FILE or probe is required "
         "(see --help)");
   }
   if (line.output.empty()) {
-    return usage(*line.scrape_option ? "--scrape needs --output FILE" : "--once needs --output FILE");
+    return usage(*line.scrape_option ? "--scrape requires --output FILE" : "--once requires --output FILE");
   }
   return finish(write_profile(line));
 }

@@ -51,7 +51,7 @@ struct Shown {
   std::string certified_name = {};
 };
 
-class GateTest : public ::testing::Test {
+class AuthenticatorTest : public ::testing::Test {
  protected:
   void open(double max_requests_per_minute = 0, double max_requests_per_minute_per_token = 0) {
     authenticator_.reset();
@@ -124,7 +124,7 @@ class GateTest : public ::testing::Test {
   std::unique_ptr<http::AccessControl> daemons_;
 };
 
-TEST_F(GateTest, AsksNobodyWhereNothingIsConfigured) {
+TEST_F(AuthenticatorTest, AsksNobodyWhereNothingIsConfigured) {
   tokens_.clear();
   open();
   EXPECT_FALSE(authenticator_->asks());
@@ -134,7 +134,7 @@ TEST_F(GateTest, AsksNobodyWhereNothingIsConfigured) {
   EXPECT_TRUE(authenticator_->enrol(caller_, "m1"));
 }
 
-TEST_F(GateTest, KnowsPeopleByTheirTokens) {
+TEST_F(AuthenticatorTest, KnowsPeopleByTheirTokens) {
   open();
   EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
   EXPECT_EQ(ask(*people_, kStop, {"token of root"}), "root");
@@ -142,7 +142,7 @@ TEST_F(GateTest, KnowsPeopleByTheirTokens) {
   EXPECT_EQ(ask(*people_, kHealth, {}), "nobody");
 }
 
-TEST_F(GateTest, RefusesStrangersAndSaysWhatToShow) {
+TEST_F(AuthenticatorTest, RefusesStrangersAndSaysWhatToShow) {
   open();
   EXPECT_THAT(ask(*people_, kTop, {}), AllOf(HasSubstr("401"), HasSubstr("asks who you are")));
   EXPECT_THAT(ask(*people_, kTop, {"token of eve"}), AllOf(HasSubstr("401"), HasSubstr("not known here")));
@@ -150,14 +150,14 @@ TEST_F(GateTest, RefusesStrangersAndSaysWhatToShow) {
       << "a permit to enrol permits to register, and no more";
 }
 
-TEST_F(GateTest, RefusesWhatARoleDoesNotPermit) {
+TEST_F(AuthenticatorTest, RefusesWhatARoleDoesNotPermit) {
   open();
   EXPECT_THAT(ask(*people_, kStop, {"token of alice"}), AllOf(HasSubstr("403"), HasSubstr("role is read")));
   EXPECT_THAT(ask(*people_, kTop, {"token of rack"}), HasSubstr("403"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token of root"}), HasSubstr("403"));
 }
 
-TEST_F(GateTest, AMachineEnrolsAndIsKnownByItsOwnTokenFromThenOn) {
+TEST_F(AuthenticatorTest, AMachineEnrolsAndIsKnownByItsOwnTokenFromThenOn) {
   open();
   EXPECT_EQ(enrol("m1", "own-token-of-machine-m1"), "rack");
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
@@ -166,7 +166,7 @@ TEST_F(GateTest, AMachineEnrolsAndIsKnownByItsOwnTokenFromThenOn) {
   EXPECT_EQ(ask(*daemons_, kUpload, {"own-token-of-machine-m1"}), "machine m1") << "after a restart";
 }
 
-TEST_F(GateTest, NobodyTakesAMachinesPlace) {
+TEST_F(AuthenticatorTest, NobodyTakesAMachinesPlace) {
   open();
   enrol("m1", "own-token-of-machine-m1");
   EXPECT_THAT(enrol("m1", "another-token-of-its-own"),
@@ -177,13 +177,13 @@ TEST_F(GateTest, NobodyTakesAMachinesPlace) {
       << "alice may not let machines in";
 }
 
-TEST_F(GateTest, AnEnrolmentWithoutATokenOfItsOwnIsRefused) {
+TEST_F(AuthenticatorTest, AnEnrolmentWithoutATokenOfItsOwnIsRefused) {
   open();
   EXPECT_EQ(ask(*daemons_, kRegister, {"token of rack"}), "rack");
   EXPECT_EQ(authenticator_->enrol(caller_, "m1").error().code, ErrorCode::kDenied);
 }
 
-TEST_F(GateTest, ARevokedMachineStaysOutUntilItIsReadmitted) {
+TEST_F(AuthenticatorTest, ARevokedMachineStaysOutUntilItIsReadmitted) {
   open();
   enrol("m1", "own-token-of-machine-m1");
   ASSERT_TRUE(authenticator_->accounts().revoke("m1", now_ns_).value());
@@ -199,7 +199,7 @@ TEST_F(GateTest, ARevokedMachineStaysOutUntilItIsReadmitted) {
   EXPECT_EQ(authenticator_->accounts().readmit("m9").error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(GateTest, KnowsMachinesByTheirCertificates) {
+TEST_F(AuthenticatorTest, KnowsMachinesByTheirCertificates) {
   tokens_.clear();
   trusts_certificates_ = true;
   open();
@@ -212,7 +212,7 @@ TEST_F(GateTest, KnowsMachinesByTheirCertificates) {
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {.certified_name = "m1"}), HasSubstr("revoked"));
 }
 
-TEST_F(GateTest, NoTokenTakesThePlaceOfAMachineWithACertificate) {
+TEST_F(AuthenticatorTest, NoTokenTakesThePlaceOfAMachineWithACertificate) {
   trusts_certificates_ = true;
   open();
   ask(*daemons_, kRegister, {.certified_name = "m1"});
@@ -224,7 +224,7 @@ TEST_F(GateTest, NoTokenTakesThePlaceOfAMachineWithACertificate) {
   EXPECT_EQ(enrol("m1", "another-token-of-its-own"), "rack") << "it has its certificate no more";
 }
 
-TEST_F(GateTest, ACertificateDisplacesATokenInItsMachinesName) {
+TEST_F(AuthenticatorTest, ACertificateDisplacesATokenInItsMachinesName) {
   trusts_certificates_ = true;
   open();
   enrol("m1", "token-of-an-impostor");
@@ -236,7 +236,7 @@ TEST_F(GateTest, ACertificateDisplacesATokenInItsMachinesName) {
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {.certified_name = "m1"}), "machine m1");
 }
 
-TEST_F(GateTest, AMachineThatRegistersByItsTokenKeepsIt) {
+TEST_F(AuthenticatorTest, AMachineThatRegistersByItsTokenKeepsIt) {
   open();
   enrol("m1", "own-token-of-machine-m1");
   ask(*daemons_, kRegister, {"own-token-of-machine-m1"});
@@ -244,7 +244,7 @@ TEST_F(GateTest, AMachineThatRegistersByItsTokenKeepsIt) {
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
 }
 
-TEST_F(GateTest, AMachinesTokenCannotBeGuessed) {
+TEST_F(AuthenticatorTest, AMachinesTokenCannotBeGuessed) {
   open();
   for (const std::string& weak :
        {std::string("short"), std::string("with a space in it"), std::string(257, 'x')}) {
@@ -255,7 +255,7 @@ TEST_F(GateTest, AMachinesTokenCannotBeGuessed) {
   }
 }
 
-TEST_F(GateTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
+TEST_F(AuthenticatorTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
   open(/*max_requests_per_minute=*/6);
   enrol("m1", "own-token-of-machine-m1");
   enrol("m2", "own-token-of-machine-m2");
@@ -270,7 +270,7 @@ TEST_F(GateTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), HasSubstr("429"));
 }
 
-TEST_F(GateTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
+TEST_F(AuthenticatorTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
   open(/*max_requests_per_minute=*/0, /*max_requests_per_minute_per_token=*/3);
   for (int request = 0; request < 3; ++request) {
     EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
@@ -286,7 +286,7 @@ TEST_F(GateTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
   EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
 }
 
-TEST_F(GateTest, ATokenCountsUntilItExpires) {
+TEST_F(AuthenticatorTest, ATokenCountsUntilItExpires) {
   expires_ns_ = kStart + kNsPerMinute;
   open();
   EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
@@ -298,7 +298,7 @@ TEST_F(GateTest, ATokenCountsUntilItExpires) {
       << "that of the rack has expired, too";
 }
 
-TEST_F(GateTest, TokensAreReplacedWhileItRuns) {
+TEST_F(AuthenticatorTest, TokensAreReplacedWhileItRuns) {
   open();
   const auto token = [](const std::string& name, Role role) {
     return KnownToken{name, http::token_hash("token of " + name), role};
@@ -313,7 +313,7 @@ TEST_F(GateTest, TokensAreReplacedWhileItRuns) {
   EXPECT_EQ(ask(*people_, kTop, {"token of carol"}), "carol");
 }
 
-TEST_F(GateTest, UploadsThatWereTakenAreWrittenDownInSum) {
+TEST_F(AuthenticatorTest, UploadsThatWereTakenAreWrittenDownInSum) {
   open();
   for (const std::string machine : {"m1", "m2"}) {
     enrol(machine, "own-token-of-machine-" + machine);
@@ -328,7 +328,7 @@ TEST_F(GateTest, UploadsThatWereTakenAreWrittenDownInSum) {
   EXPECT_THAT(lines, Contains("1x relay  PUT /fleet/v1/profiles/ 200"));
 }
 
-TEST_F(GateTest, WritesDownWhoAskedForWhat) {
+TEST_F(AuthenticatorTest, WritesDownWhoAskedForWhat) {
   open();
   ask(*people_, kTop, {"token of alice"});
   ask(*people_, kTop, {"token of alice"});
@@ -343,7 +343,7 @@ TEST_F(GateTest, WritesDownWhoAskedForWhat) {
                                  "1x rack  enrol machine m1 200"));
 }
 
-TEST_F(GateTest, CountsWhatItRefuses) {
+TEST_F(AuthenticatorTest, CountsWhatItRefuses) {
   open();
   for (int time = 0; time < 5; ++time) {
     ask(*daemons_, kUpload, {"token of eve"});
@@ -354,7 +354,7 @@ TEST_F(GateTest, CountsWhatItRefuses) {
                                  "1x alice 10.0.0.7 POST /fleet/v1/heartbeat 403"));
 }
 
-TEST_F(GateTest, StrangersWriteNothingOfTheirOwnDown) {
+TEST_F(AuthenticatorTest, StrangersWriteNothingOfTheirOwnDown) {
   open();
   http::Request request;
   request.method = "GET";
@@ -370,7 +370,7 @@ TEST_F(GateTest, StrangersWriteNothingOfTheirOwnDown) {
   EXPECT_THAT(log(), ElementsAre("3x nobody  (no such route) 404", "1x nobody  GET /api/v1/top 401"));
 }
 
-TEST_F(GateTest, MachinesAreKnownWhileTheDiskIsBusy) {
+TEST_F(AuthenticatorTest, MachinesAreKnownWhileTheDiskIsBusy) {
   open();
   enrol("m1", "own-token-of-machine-m1");
   auto database = *sqlite::Database::open(folder_ / "access.db", sqlite::OpenMode::kReadWrite);
