@@ -126,7 +126,7 @@ class ByteReader {
 // `size` bytes at `offset`, or nothing where that leaves the bytes; for formats that point at their parts.
 inline Result<Bytes> slice(Bytes bytes, uint64_t offset, uint64_t size, std::string_view what) {
   if (offset > bytes.size() || size > bytes.size() - offset) {
-    return fail(ErrorCode::kCorrupt, "{} at offset {} of {} bytes lies outside the {} bytes there are", what,
+    return fail(ErrorCode::kCorrupt, "{} at offset {} of {} bytes is outside the {} available bytes", what,
                 offset, size, bytes.size());
   }
   return bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(size));

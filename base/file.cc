@@ -28,7 +28,7 @@ Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
     }
     content.resize(old_size + static_cast<size_t>(got));
     if (content.size() > max_bytes) {
-      return fail(ErrorCode::kTooLarge, "{} holds more than the {} bytes allowed for it", path, max_bytes);
+      return fail(ErrorCode::kTooLarge, "{} is larger than its limit of {} bytes", path, max_bytes);
     }
     if (got == 0) {
       return content;
@@ -114,7 +114,7 @@ Result<MappedFile> MappedFile::map(const UniqueFd& fd, const std::string& name, 
   }
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size > max_bytes) {
-    return fail(ErrorCode::kTooLarge, "{} has {} bytes; at most {} are allowed for it", name, size,
+    return fail(ErrorCode::kTooLarge, "{} has {} bytes, over its limit of {}", name, size,
                 max_bytes);
   }
   if (size == 0) {

@@ -13,7 +13,7 @@ bool others_may_read(const std::string& path) {
 
 void warn_if_others_may_read(const std::string& path, std::string_view what) {
   if (others_may_read(path)) {
-    log_warning("{} ({}) can be read by everybody on this machine: chmod 600 {}", what, path, path);
+    log_warning("{} ({}) is readable by other users: chmod 600 {}", what, path, path);
   }
 }
 

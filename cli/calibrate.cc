@@ -101,7 +101,7 @@ Result<Findings> judge(const CalibrateOptions& options, const TimesByRound& time
     const auto slowdown =
         scheduler::slowdown_of(times[kWithout], times[arm], options.confidence_percent / 100);
     if (!slowdown) {
-      return with_hint(propagate(slowdown), "a command that runs for a second or longer tells more");
+      return with_hint(propagate(slowdown), "use a command that runs for a second or longer");
     }
     if (arm == kControl) {
       findings.control = *slowdown;
@@ -131,17 +131,15 @@ void print_text(const CalibrateOptions& options, const Findings& findings) {
         percent_cell(slowdown.upper_limit, slowdown.upper_limit > options.overhead_percent / 100));
   }
   fmt::print(
-      "{} of {} beside runs without a profiler, in {} rounds; upper limits with a confidence of {:g} "
-      "%\n\n{}\n",
+      "{} of {} relative to runs without a profiler, {} rounds; upper limits with a confidence of {:g} %\n\n{}\n",
       options.measures_cpu_time ? "CPU time" : "time", fmt::join(options.command, " "), options.rounds,
       options.confidence_percent, query::to_grid({rates, means, limits}, style_of_output()).text);
   if (findings.control.upper_limit > options.overhead_percent / 100) {
-    fmt::print("This machine is restless: runs without a profiler differ by as much as is permitted.\n");
+    fmt::print("This machine is noisy: runs without a profiler differ by as much as --overhead permits.\n");
   }
   if (const std::optional<size_t>& permitted = findings.permitted) {
     fmt::print(
-        "{0} Hz is the highest of these rates that costs less than {1:g} %.\n"
-        "In the server's configuration: rate_hz = {0} in [collect]\n",
+        "{0} Hz is the highest of these rates with less than {1:g} % overhead.\nIn the server's configuration, set rate_hz = {0} in [collect]\n",
         options.rates_hz[*permitted], options.overhead_percent);
   }
 }
@@ -177,10 +175,10 @@ Status none_is_permitted(const CalibrateOptions& options, const Slowdown& lowest
   const double most = options.overhead_percent / 100;
   const auto needed = scheduler::pairs_needed(lowest, most, options.confidence_percent / 100);
   return with_hint(fail(ErrorCode::kNotFound,
-                        "no rate is permitted: at {} Hz the command may take {:.2f} % longer, over {:g} %",
+                        "no rate is within --overhead: at {} Hz the upper limit of the slowdown is {:.2f} %, over {:g} %",
                         options.rates_hz[0], 100 * lowest.upper_limit, options.overhead_percent),
-                   needed ? fmt::format("with about --rounds {} that could be told apart", *needed)
-                          : "try lower rates (--rates), or permit more (--overhead)");
+                   needed ? fmt::format("about --rounds {} would give enough precision", *needed)
+                          : "try lower --rates or a higher --overhead");
 }
 
 ProfiledRuns::Options run_options(const CalibrateOptions& options) {
@@ -201,8 +199,8 @@ ProfiledRuns::Options run_options(const CalibrateOptions& options) {
 Status run_calibrate(CalibrateOptions options) {
   if (options.command.empty()) {
     return with_hint(
-        fail(ErrorCode::kInvalid, "there is no command to be measured"),
-        "plimsoll calibrate -- COMMAND, which does the same work each time, for a second or more");
+        fail(ErrorCode::kInvalid, "a command is required"),
+        "run plimsoll calibrate -- COMMAND; the command must do the same work each time, for a second or more");
   }
   std::ranges::sort(options.rates_hz);
   const auto doubles = std::ranges::unique(options.rates_hz);

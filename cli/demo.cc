@@ -66,7 +66,7 @@ Result<std::string> make_data_dir(const DemoOptions& options) {
   }
   std::string path = "/tmp/plimsoll-demo-XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
-    return fail_errno(errno, "making a folder for the demo under /tmp");
+    return fail_errno(errno, "creating a folder for the demo under /tmp");
   }
   return path;
 }
@@ -80,8 +80,8 @@ Status wait_with_progress(uint32_t seconds, ChildProcess& daemon, const std::str
     const int64_t next_ns = end_ns - static_cast<int64_t>(seconds - elapsed - 1) * kNsPerSecond;
     ::poll(nullptr, 0, static_cast<int>(std::max<int64_t>(0, (next_ns - monotonic_now_ns()) / 1'000'000)));
     if (!daemon.is_running()) {
-      return with_hint(fail(ErrorCode::kDenied, "the daemon has ended: {}", last_line_of(daemon_log)),
-                       "\"plimsolld probe\" says what this machine and user can measure");
+      return with_hint(fail(ErrorCode::kDenied, "the daemon exited: {}", last_line_of(daemon_log)),
+                       "run \"plimsolld probe\" to see what this machine and user can measure");
     }
     if (is_terminal) {
       fmt::print("\rprofiling this machine: {} of {} s ", elapsed + 1, seconds);
@@ -113,7 +113,7 @@ Status print_answers(const std::string& data_dir) {
   for (const auto& [title, parameters] :
        std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>{
            {"Applications", {{"by", "app"}, {"limit", "10"}}},
-           {"Hot functions of everything that ran", {{"by", "function,binary"}, {"limit", "20"}}},
+           {"Hot functions of the machine", {{"by", "function,binary"}, {"limit", "20"}}},
            {"The program with the known split (70, 20 and 10 %)",
             {{"by", "function"}, {"where", "app=known_split"}, {"limit", "4"}}}}) {
     if (auto printed = print_top(data_dir, title, parameters); !printed) {
@@ -121,10 +121,7 @@ Status print_answers(const std::string& data_dir) {
     }
   }
   fmt::print(
-      "\nThe data are in {0}. To look further:\n"
-      "  plimsoll top --data {0} --where app=sqlite3\n"
-      "  plimsoll top --data {0} --by app,thread --json\n"
-      "  plimsoll server --data {0}        then: plimsoll top --server 127.0.0.1:7070\n",
+      "\nThe data is in {0}. Next:\n  plimsoll top --data {0} --where app=sqlite3\n  plimsoll top --data {0} --by app,thread --json\n  plimsoll server --data {0}        then: plimsoll top --server 127.0.0.1:7070\n",
       data_dir);
   return {};
 }
@@ -150,7 +147,7 @@ Status run_demo(const DemoOptions& options) {
   if (!server) {
     return propagate(server);
   }
-  fmt::print("server: http://{} for people, http://{} for daemons\n", (*server)->address(),
+  fmt::print("server: http://{} for queries, http://{} for daemons\n", (*server)->address(),
              (*server)->fleet_address());
   const std::string daemon_log = *data_dir + "/plimsolld.log";
   auto daemon = ChildProcess::start({folder + "/plimsolld", "--server", (*server)->fleet_address(),
@@ -171,7 +168,7 @@ Status run_demo(const DemoOptions& options) {
     }
     running.push_back(std::move(*child));
   }
-  fmt::print("running {} programs, to have something to see\n", running.size());
+  fmt::print("running a workload of {} programs\n", running.size());
   if (auto waited = wait_with_progress(options.seconds, *daemon, daemon_log); !waited) {
     return waited;
   }

@@ -34,8 +34,8 @@ Status check_texts(const config::ExperimentConfig& config) {
   }
   for (const std::string* time : {&config.since, &config.until}) {
     if (!time->empty() && !parse_time_ns(*time, wall_now_ns())) {
-      return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is no time", *time),
-                       "such as 2026-11-24T12:00:00Z, or 7d");
+      return with_hint(fail(ErrorCode::kInvalid, "\"{}\" is not a time", *time),
+                       "write a time such as 2026-11-24T12:00:00Z or 7d");
     }
   }
   const auto ratio = query::parse_ratio(config.ratio);
@@ -172,17 +172,17 @@ Status run_experiment_define(const ExperimentDefineOptions& options) {
   }
   std::error_code error;
   if (std::filesystem::exists(options.file, error)) {
-    return with_hint(fail(ErrorCode::kInvalid, "{} is there already", options.file),
-                     "edit it, or name another file");
+    return with_hint(fail(ErrorCode::kInvalid, "{} exists already", options.file),
+                     "edit it, or give another file");
   }
   if (auto written = write_file_durably(options.file, as_bytes(config::experiment_file(config))); !written) {
     return written;
   }
   if (const auto read = load(options.file); !read) {
     std::filesystem::remove(options.file, error);
-    return propagate(read, "what was to be written does not define an experiment");
+    return propagate(read, "the options do not define an experiment");
   }
-  fmt::print("{} defines it. Next: plimsoll experiment plan {} --server ADDR\n", options.file, options.file);
+  fmt::print("wrote {}. Next: plimsoll experiment plan {} --server ADDR\n", options.file, options.file);
   return {};
 }
 
@@ -201,8 +201,8 @@ Status run_experiment_plan(const ExperimentPlanOptions& options) {
   const auto table =
       control ? query::experiment_plan(*control, *quotas, goal_of(*config)) : propagate(control);
   if (!table) {
-    return with_hint(propagate(table, "the control since {}", times.since),
-                     "--since names another time to go by, such as one since when the control was measured");
+    return with_hint(propagate(table, "the control arm since {}", times.since),
+                     "give --since with a time from which the control arm has profiles");
   }
   return print(table, options.form);
 }

@@ -55,14 +55,13 @@ void take_time_note(const wire::RawProfile& profile, ToAccept& content) {
 std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported) {
   std::vector<std::string> remarks = imported.damage;
   if (std::ranges::all_of(imported.events, [](const EventReport& event) { return event.samples == 0; })) {
-    remarks.emplace_back("the recording has no samples at all");
+    remarks.emplace_back("the recording has no samples");
   }
   if (const uint64_t lost = imported.profile.lost_side_band(); lost > 0) {
-    remarks.push_back(fmt::format("{} records were lost, and it is not told of which event", lost));
+    remarks.push_back(fmt::format("{} records of unknown events were lost", lost));
   }
   for (const std::string& path : imported.replaced_binaries) {
-    remarks.push_back(fmt::format(
-        "{} is another file now than the recorded one, so that its functions have no names", path));
+    remarks.push_back(fmt::format("{} has changed since the recording: its functions have no names", path));
   }
   return remarks;
 }
@@ -92,8 +91,8 @@ class Importer {
     }
     if (is_same_content) {
       fmt::print(stderr,
-                 "{}: imported before, with another result; the first one is kept (use another --data to "
-                 "import afresh)\n",
+                 "{}: imported before with a different result, which is kept (import into another --data to "
+                 "replace it)\n",
                  path);
     }
     if (options_.reports_json) {
@@ -226,13 +225,13 @@ class Importer {
 };
 
 void print_report(const server::PipelineReport& report) {
-  fmt::print("{} profiles became {} rows; {} of {} new locations have names\n", report.rows.profiles,
+  fmt::print("stored {} profiles ({} rows); symbolized {} of {} new addresses\n", report.rows.profiles,
              report.rows.rows, report.names.named, report.names.locations);
   for (const std::string& improved : report.names.improved) {
     fmt::print("better symbols: {}\n", improved);
   }
   for (const std::string& missing : report.names.missing) {
-    fmt::print("no symbols: {}\n", missing);
+    fmt::print("{}\n", missing);
   }
 }
 

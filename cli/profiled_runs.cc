@@ -55,7 +55,7 @@ Result<ProfiledRuns> ProfiledRuns::create(Options options) {
   }
   std::string folder = parent / "plimsoll-calibrate-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) {
-    return fail_errno(errno, "making a folder {}", folder);
+    return fail_errno(errno, "creating the folder {}", folder);
   }
   return ProfiledRuns(std::move(options), std::move(*signals), std::move(folder));
 }
@@ -77,7 +77,7 @@ Result<RunTime> ProfiledRuns::run(uint32_t rate_hz) {
   }
   const auto time = run_command();
   if (time && !profiler->is_running()) {
-    return fail(ErrorCode::kUnavailable, "plimsolld ended before the command: {}",
+    return fail(ErrorCode::kUnavailable, "plimsolld exited before the command: {}",
                 last_line_of(folder_ + "/plimsolld.out"));
   }
   profiler->stop();
@@ -116,7 +116,7 @@ Status ProfiledRuns::wait_until_ready(const ReadySocket& socket, ChildProcess& p
     if (!profiler.is_running() || monotonic_now_ns() > deadline_ns) {
       return with_hint(fail(ErrorCode::kDenied, "plimsolld does not sample this machine: {}",
                             last_line_of(folder_ + "/plimsolld.out")),
-                       "\"plimsolld probe\" says what this machine and user can measure");
+                       "run \"plimsolld probe\" to see what this machine and user can measure");
     }
     // Its end is looked for every so often.
     constexpr int kLookMs = 50;
@@ -141,7 +141,7 @@ Result<RunTime> ProfiledRuns::run_command() const {
   const int64_t start_ns = monotonic_now_ns();
   auto command = ChildProcess::start(options_.command, log);
   if (!command) {
-    return with_hint(propagate(command), "say the command that is to be measured behind \"--\"");
+    return with_hint(propagate(command), "give the command after \"--\"");
   }
   const auto waited = command->wait({signals_.fd(), timer->get()});
   const int64_t wall_ns = monotonic_now_ns() - start_ns;
@@ -151,14 +151,14 @@ Result<RunTime> ProfiledRuns::run_command() const {
   const std::optional<ChildEnd>& end = *waited;
   if (!end) {
     return signals_.take() != 0 ? Result<RunTime>(propagate(interrupted()))
-                                : with_hint(fail(ErrorCode::kInvalid, "{} still ran after {} s",
+                                : with_hint(fail(ErrorCode::kInvalid, "{} ran for more than {} s",
                                                  options_.command[0], options_.limit_s),
-                                            "--limit permits more");
+                                            "give a higher --limit");
   }
   if (end->status != 0) {
-    return with_hint(fail(ErrorCode::kInvalid, "{} ended with status {}; the last it said: {}",
+    return with_hint(fail(ErrorCode::kInvalid, "{} exited with status {}; its last output: {}",
                           options_.command[0], end->status, last_line_of(log)),
-                     "it has to do the same work each time, and end with status 0");
+                     "the command must do the same work each time and exit with status 0");
   }
   return RunTime{.wall_ns = wall_ns, .cpu_ns = end->cpu_ns};
 }

@@ -17,7 +17,7 @@ void show_progress(const std::vector<store::SegmentEntry>& inputs, uint64_t merg
   for (const store::SegmentEntry& input : inputs) {
     rows += input.rows;
   }
-  fmt::print(stderr, "\r\x1b[Kmerging {} segments of {} rows; {} segments are done ", inputs.size(), rows,
+  fmt::print(stderr, "\r\x1b[Kmerging {} segments of {} rows; {} segments done ", inputs.size(), rows,
              merged_before);
   std::fflush(stderr);
 }
@@ -70,7 +70,7 @@ Result<uint64_t> count_segments(const store::Ingest& ingest) {
 
 Status run_store_compact(const StoreCompactOptions& options) {
   if (!std::filesystem::exists(options.data_dir + "/FORMAT")) {
-    return with_field(fail(ErrorCode::kNotFound, "{} is not a data directory of Plimsoll", options.data_dir),
+    return with_field(fail(ErrorCode::kNotFound, "{} is not a Plimsoll data directory", options.data_dir),
                       "--data");
   }
   const auto ingest = store::Ingest::open(options.data_dir);

@@ -27,7 +27,7 @@ std::function<void(uint64_t)> progress_of(const std::string& path) {
   return [path, started_ns = monotonic_now_ns()](uint64_t opened_bytes) {
     const int64_t seconds = (monotonic_now_ns() - started_ns) / kNsPerSecond;
     if (seconds > 0) {
-      fmt::print(stderr, "\rmaking the symbol table of {}, {} MiB: {} s ", path, opened_bytes >> 20U,
+      fmt::print(stderr, "\rbuilding the symbol table of {}, {} MiB: {} s ", path, opened_bytes >> 20U,
                  seconds);
       std::fflush(stderr);
     }
@@ -70,7 +70,7 @@ Result<symbolizer::MappedTable> open_table(const std::string& path) {
   }
   auto table = symbolizer::Symtab::open(map->bytes());
   if (!table) {
-    return with_hint(propagate(table, "opening {}", path), "plimsoll symtab build makes one of a binary");
+    return with_hint(propagate(table, "opening {}", path), "build one with plimsoll symtab build");
   }
   return symbolizer::MappedTable{std::move(*map), *table};
 }

@@ -65,9 +65,9 @@ class Answers {
   Status status() const {
     return malformed_ == 0 ? Status()
                            : with_hint(fail(ErrorCode::kCorrupt,
-                                            "{} of {} lines hold no hexadecimal address; the first is {}",
+                                            "{} of {} lines have no hexadecimal address; the first is {}",
                                             malformed_, lines_, first_malformed_),
-                                       "write one address a line, such as 0x401136 or 401136");
+                                       "write one address per line, such as 0x401136 or 401136");
   }
 
  private:
@@ -165,7 +165,7 @@ Result<symbolizer::MappedTable> table_of_build(const SymbolizeOptions& options) 
   const auto build_id = from_hex(options.build_id);
   if (!build_id || build_id->empty()) {
     return with_field(
-        fail(ErrorCode::kInvalid, "\"{}\" is no build ID in hexadecimal digits", options.build_id),
+        fail(ErrorCode::kInvalid, "\"{}\" is not a build ID in hexadecimal digits", options.build_id),
         "--build-id");
   }
   if (const auto opened = store::DataDirectory::open_for_reading(options.data_dir); !opened) {
@@ -175,8 +175,7 @@ Result<symbolizer::MappedTable> table_of_build(const SymbolizeOptions& options) 
   if (!table && table.error().code == ErrorCode::kNotFound) {
     return with_hint(
         fail(ErrorCode::kNotFound, "{} has no symbol table of build {}", options.data_dir, options.build_id),
-        "\"plimsoll import --data DIR\" looks for the symbols of what was sampled; of any other "
-        "binary, name the file with --binary");
+        "run \"plimsoll import --data DIR\" to look for symbols of sampled binaries; for other binaries give --binary FILE");
   }
   return table;
 }
@@ -192,7 +191,7 @@ Result<FoundTable> table_of_binary(const TableSource& source) {
   if (!made->mapped) {
     fmt::print(
         stderr,
-        "note: {} has no symbols: {}; install its debug package, or name the debug file with --debug\n",
+        "note: {} has no symbols: {}; install its debug package, or give --debug FILE\n",
         source.files.binary, made->reasons);
   }
   return std::move(made->mapped);

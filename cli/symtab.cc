@@ -118,13 +118,13 @@ Status run_symtab_build(const SymtabBuildOptions& options) {
   const std::optional<symbolizer::MappedTable>& mapped = made->mapped;
   if (!mapped) {
     return with_hint(fail(ErrorCode::kNotFound, "{} has no symbols", options.source.files.binary),
-                     "name its debug file with --debug");
+                     "give its debug file with --debug");
   }
   if (auto written = write_file_durably(options.output, mapped->map.bytes()); !written) {
     return written;
   }
   const Symtab& table = mapped->table;
-  fmt::print("{}: {} {}, {}, {} rows, {} functions, {} bytes; made in {} MiB of memory\n", options.output,
+  fmt::print("{}: {} {}, {}, {} rows, {} functions, {} bytes; built in {} MiB of memory\n", options.output,
              identity_kind_of(table), to_hex(table.identity()), quality_of(table), table.header().rows,
              rows_of(table.header(), Column::kFunctionName), table.header().file_bytes,
              made->peak_memory_bytes >> 20U);
@@ -161,9 +161,9 @@ Status run_symtab_verify(const std::string& path) {
     return propagate(mapped);
   }
   if (auto verified = mapped->table.verify(); !verified) {
-    return with_hint(propagate(verified, "checking {}", path), "make it anew with plimsoll symtab build");
+    return with_hint(propagate(verified, "checking {}", path), "build it again with plimsoll symtab build");
   }
-  fmt::print("{}: whole: {} {}, {}, {} rows\n", path, identity_kind_of(mapped->table),
+  fmt::print("{}: intact: {} {}, {}, {} rows\n", path, identity_kind_of(mapped->table),
              to_hex(mapped->table.identity()), quality_of(mapped->table), mapped->table.header().rows);
   return {};
 }

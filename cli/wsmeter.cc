@@ -8,7 +8,7 @@ Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
   const query::PlanRequest& request = options.request;
   if (!options.is_curve && request.margin == 0 && request.detect == 0 && request.budget == 0) {
     return fail(ErrorCode::kInvalid,
-                "say what is wanted: --margin SHARE, --detect EFFECT --power P, --budget COST, or --curve");
+                "one of --margin SHARE, --detect EFFECT --power P, --budget COST or --curve is required");
   }
   const auto text = read_table_file(options.table);
   if (!text) {
@@ -44,7 +44,7 @@ Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options) {
 
 Status run_wsmeter_validate(const WsmeterValidateOptions& options) {
   if (options.margin == 0 && options.detect == 0) {
-    return fail(ErrorCode::kInvalid, "say what is wanted: --margin SHARE, or --detect EFFECT --power P");
+    return fail(ErrorCode::kInvalid, "--margin SHARE, or --detect EFFECT --power P, is required");
   }
   query::ValidationRequest request = options.request;
   request.goal.effect = options.detect > 0 ? options.detect : options.margin;

@@ -80,7 +80,7 @@ ScrapeKind scrape_kind(const ScrapeEndpoint& endpoint) {
 Result<ScrapeEndpoint> parse_scrape_endpoint(std::string_view url) {
   const auto wrong = [&] {
     return with_hint(
-        fail(ErrorCode::kInvalid, "\"{}\" is no endpoint to scrape", url.substr(0, kMaxUrlBytes)),
+        fail(ErrorCode::kInvalid, "\"{}\" is not a scrape endpoint", url.substr(0, kMaxUrlBytes)),
         "write http://HOST:PORT/PATH");
   };
   const bool is_visible =

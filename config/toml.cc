@@ -27,7 +27,7 @@ std::string kind_of_node(const toml::node& node) {
     case toml::node_type::table:
       return "a table";
     case toml::node_type::array:
-      return "a list of other things than strings";
+      return "a list with values other than strings";
     case toml::node_type::date:
     case toml::node_type::time:
     case toml::node_type::date_time:

@@ -266,7 +266,7 @@ Status Agent::heartbeat() {
 void Agent::end_lease() {
   if (monotonic_now_ns() >= lease_end_ns_) {
     lease_end_ns_ = INT64_MAX;
-    collecting_.give_up("the server was not heard of for longer than assignments hold");
+    collecting_.give_up("no contact with the server for longer than the lease of the assignment");
   }
 }
 
@@ -283,7 +283,7 @@ void Agent::hand_over(wire::RawProfile profile) {
   if (const auto spooled =
           spool_.push(profile.profile_id(), as_bytes(wire::encode(profile)), profile.has_kernel_symbols());
       !spooled) {
-    log_warning("collecting goes on without profile {}", to_hex(profile.profile_id()));
+    log_warning("dropping profile {}, collection continues", to_hex(profile.profile_id()));
   }
 }
 
@@ -305,7 +305,7 @@ void Agent::keep_in_contact() {
   registrations_ += registers ? 1 : 0;
   const bool goes_round = registrations_ >= kRegistrationsAtOnce && !registered_;
   if (goes_round) {
-    log_warning("the server asks to register again and again");
+    log_warning("the server keeps requesting a registration");
     contact_retry_.failed(now_ns);
     contact_due_ns_ = contact_retry_.due_ns();
     return;
@@ -372,7 +372,7 @@ void Agent::flush() {
     }
   }
   if (const uint64_t waiting = spool_.waiting(); waiting > 0) {
-    log_info("{} profiles wait in the spool for the next start", waiting);
+    log_info("{} profiles are in the spool and will be sent after the next start", waiting);
   }
 }
 

@@ -204,7 +204,7 @@ Status CollectingThread::pause(const wire::Assignment& assignment, Collector& co
     governor_.observe(monotonic_now_ns());
     if (governor_.is_over_memory()) {
       return with_hint(fail(ErrorCode::kTooLarge,
-                            "sampling is given up for now: {} MiB are in use before the first sample",
+                            "sampling pauses: {} MiB are in use before the first sample",
                             governor_.state().usage.resident_bytes >> 20U),
                        "raise limits.max_memory");
     }
@@ -214,7 +214,7 @@ Status CollectingThread::pause(const wire::Assignment& assignment, Collector& co
        reason = governor_.reason_to_pause()) {
     if (monotonic_now_ns() > give_up_at_ns) {
       return with_hint(
-          fail(ErrorCode::kTooLarge, "following this machine's processes alone takes too long: {}", reason),
+          fail(ErrorCode::kTooLarge, "tracking this machine's processes alone takes too much CPU time: {}", reason),
           "raise limits.max_cpu_percent");
     }
     if (problem().empty()) {
@@ -241,7 +241,7 @@ Status CollectingThread::collect_windows(const wire::Assignment& assignment, Col
     const int64_t left_ns = end_ns - monotonic_now_ns();
     if (done && left_ns <= 0) {
       return has_profile ? Status()
-                         : fail(ErrorCode::kTooLarge, "its time is over, and sampling paused all the time");
+                         : fail(ErrorCode::kTooLarge, "window expired; sampling was throttled throughout");
     }
     if (done && is_current(assignment)) {
       done = collect_window(std::min(assignment.duration_ns(), left_ns), collector);

@@ -69,7 +69,7 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   const OneTimeWork once(options.governor);
   std::unique_ptr<Collector> collector(new Collector(std::move(options)));
   if (auto checked = collector->proc_fs_.check_namespace(); !checked) {
-    return propagate(checked, "learning of processes");
+    return propagate(checked, "reading processes");
   }
   const LiveEvents machine;
   auto plan = plan_events(collector->options_.assignment, collector->options_.allowed_events, machine);
@@ -91,9 +91,7 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   }
   if (!perf::samples_tell_cgroups()) {
     collector->notes_.push_back(
-        "this kernel's samples do not tell their control group (CONFIG_CGROUP_PERF): a process counts for "
-        "the group that "
-        "/proc told of it in the window");
+        "this kernel's samples have no control group (no CONFIG_CGROUP_PERF): samples count for the group of the process in /proc during the window");
   }
   collector->window_counts_.push_back(
       std::make_unique<CpuTimeCounts>(collector->proc_fs_, collector->options_.rules));
@@ -171,14 +169,12 @@ Status Collector::learn_processes() {
 void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const {
   if (profile.lost_side_band() > 0) {
     profile.add_notes(
-        fmt::format("{} records of processes were lost: who ran was asked of /proc again, and {} times "
-                    "nobody could tell ({})",
+        fmt::format("{} records of processes were lost: processes were read from /proc again, {} of them remain unknown ({})",
                     profile.lost_side_band(), processes_.unknown() - unknown_before, identity::kUnknownComm));
   }
   if (processes_.unplaced() > 0) {
     profile.add_notes(fmt::format(
-        "{} samples count for the control group that their process began in: theirs is not known, "
-        "since there were over {} groups, or records of them were lost",
+        "{} samples count for the control group in which their process started: their own is unknown, because of over {} groups or lost records",
         processes_.unplaced(), identity::CgroupTable::Limits{}.max_groups));
   }
 }
@@ -249,7 +245,7 @@ Status Collector::run_window(const WindowOptions& window, ProfileBuilder& builde
   }
   sampler_->drain_all(consume);
   if (const uint64_t dropped = sampler_->dropped_bytes() - dropped_before; dropped > 0) {
-    return fail(ErrorCode::kCorrupt, "{} bytes of the ring buffers are no perf records", dropped);
+    return fail(ErrorCode::kCorrupt, "{} bytes of the ring buffers are not perf records", dropped);
   }
   return undecodable == 0 ? Status()
                           : fail(ErrorCode::kCorrupt, "{} perf records could not be decoded", undecodable);

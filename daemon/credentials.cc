@@ -16,14 +16,13 @@ namespace {
 Status check_private(const std::string& path) {
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) {
-    return fail_errno(errno, "looking at the folder {}", path);
+    return fail_errno(errno, "checking the folder {}", path);
   }
   const bool is_private = S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
   return is_private
              ? Status()
-             : with_hint(fail(ErrorCode::kDenied, "{} is no folder of this daemon's alone", path),
-                         "remove it, and the daemon makes another token there; or chown it to the daemon's "
-                         "user and chmod it to 0700, where nobody else can have read the token");
+             : with_hint(fail(ErrorCode::kDenied, "{} is accessible to other users", path),
+                         "remove it: the daemon creates a new token. Or, if the token cannot have been read, chown it to the daemon's user and chmod it to 0700");
 }
 
 // A folder for nobody else: the file that is made in it need not be.
@@ -32,8 +31,8 @@ Status make_private_folder(const std::string& path) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST
              ? check_private(path)
-             : with_hint(fail_errno(errno, "making the folder {}", path),
-                         "name a folder of this daemon's own with daemon.state_dir");
+             : with_hint(fail_errno(errno, "creating the folder {}", path),
+                         "set daemon.state_dir to a folder of this daemon");
 }
 
 Result<std::string> kept_token(const std::string& state_dir) {
@@ -48,7 +47,7 @@ Result<std::string> kept_token(const std::string& state_dir) {
   }
   std::string token = http::make_token();
   const auto written = write_file_durably(path, as_bytes(token + "\n"));
-  return written ? Result<std::string>(std::move(token)) : propagate(written, "keeping this machine's token");
+  return written ? Result<std::string>(std::move(token)) : propagate(written, "storing this machine's token");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Result<uint64_t> read_microjoules(const std::string& path) {
   uint64_t value = 0;
   const auto parsed = std::from_chars(line->data(), line->data() + line->size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != line->data() + line->size()) {
-    return fail(ErrorCode::kCorrupt, "{} holds \"{}\", not microjoules", path, *line);
+    return fail(ErrorCode::kCorrupt, "{} contains \"{}\", not microjoules", path, *line);
   }
   return value;
 }

@@ -63,7 +63,7 @@ Result<PlannedEvent> planned(perf::EventType type, const wire::EventRequest& req
     sampled.scale = 1;
   }
   if (request.period() > kLongestPeriod) {
-    return fail(ErrorCode::kInvalid, "the period of event {} is too long: {} is the most", sampled.name,
+    return fail(ErrorCode::kInvalid, "the period of event {} is over the maximum of {}", sampled.name,
                 kLongestPeriod);
   }
   if (request.period() == 0 && sampled.has_unknown_rate) {
@@ -154,7 +154,7 @@ Status Planner::choose(const wire::EventRequest& request, uint32_t rate_hz) {
     return propagate(found);
   }
   if (is_planned(found->name, plan_)) {
-    return fail(ErrorCode::kInvalid, "event {} is asked for twice", found->name);
+    return fail(ErrorCode::kInvalid, "event {} is requested twice", found->name);
   }
   if (found->is_for_packages) {
     return choose_counted(*found);
@@ -196,7 +196,7 @@ Status Planner::choose_stand_in() {
   }
   PlannedEvent& stand_in = plan_.events.back();
   stand_in.requested_name = "cycles";
-  stand_in.note = "no hardware counters here: cpu-clock stands in for cycles";
+  stand_in.note = "no hardware counters: using cpu-clock instead of cycles";
   plan_.notes.push_back(stand_in.note);
   return {};
 }
@@ -206,7 +206,7 @@ Status Planner::choose_requested(std::span<const wire::EventRequest> requests) {
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto chosen = i < kMaxEvents
                             ? choose(requests[i], assignment_.rate_hz())
-                            : fail(ErrorCode::kTooLarge, "event {} is beyond the first {} of an assignment",
+                            : fail(ErrorCode::kTooLarge, "event {} is over the limit of {} events per assignment",
                                    requests[i].name(), kMaxEvents);
     if (!chosen) {
       say_missing(requests[i].name(), chosen.error());
@@ -228,7 +228,7 @@ void Planner::share_stacks() {
     return;
   }
   plan_.notes.push_back(
-      fmt::format("stacks are taken with {} of {} samples, the others have their leaf alone",
+      fmt::format("{} of {} samples have stacks, the others have the instruction address only",
                   assignment_.stack_rate_hz(), assignment_.rate_hz()));
   for (PlannedEvent& event : plan_.events) {
     share_stacks_of(event);
@@ -239,7 +239,7 @@ void Planner::share_stacks_of(PlannedEvent& event) {
   const perf::EventType& type = event.sampled.type;
   if (event.sampled.mean_period == 1) {
     plan_.notes.push_back(
-        fmt::format("{} is sampled with every occurrence, and has a stack with each sample", type.name));
+        fmt::format("{} is sampled at every occurrence, with a stack per sample", type.name));
     return;
   }
   const double share = static_cast<double>(assignment_.stack_rate_hz()) / assignment_.rate_hz();

@@ -23,7 +23,7 @@ Result<perf::EventType> countable(const std::string& name, std::span<const std::
   }
   auto event = machine.find(name);
   if (event && event->is_for_packages) {
-    return fail(ErrorCode::kUnsupported, "{} is counted for whole packages, not for what runs there", name);
+    return fail(ErrorCode::kUnsupported, "{} is counted per CPU package, not per control group", name);
   }
   for (size_t i = 0; event && i < event->codes.size(); ++i) {
     if (auto tried = machine.try_counting(with_one_code(*event, event->codes[i])); !tried) {

@@ -191,7 +191,7 @@ uint32_t Governor::slowdown() const {
 
 std::string Governor::reason_to_pause() const {
   const std::lock_guard lock(mutex_);
-  return is_paused_ ? fmt::format("its CPU time of {:g} % of a core is used up ({:.2f} s in the last minute)",
+  return is_paused_ ? fmt::format("CPU limit of {:g} % of a core reached ({:.2f} s in the last minute)",
                                   budget_.cpu_share * 100, static_cast<double>(minute_cpu_ns()) / 1e9)
                     : std::string();
 }

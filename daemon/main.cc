@@ -112,18 +112,17 @@ void add_once_options(CommandLine& line) {
       ->needs(line.once_option);
   line.app
       .add_option("--ring-pages", once.ring_pages,
-                  "Pages of each CPU's sample buffer, a power of two (default: enough for half a second)")
+                  "Pages of the sample buffer per CPU, a power of two (default: enough for half a second)")
       ->check(CLI::Range(1, 1 << 16));
   line.app
       .add_option("--stack-bytes", once.stack_bytes,
-                  "Bytes of the user stack captured with a sample, to be unwound here (default 16384)")
+                  "Bytes of the user stack captured per sample, for unwinding (default 16384)")
       ->type_name("BYTES")
       ->check(CLI::Range(8, 65'536))
       ->needs(line.once_option);
   line.app
       .add_option("--stack-rate", once.stack_rate_hz,
-                  "Samples a second on each CPU that come with their stack; the others, which cost a "
-                  "fraction, say only where the program was (default: all of --rate)")
+                  "Samples per second and CPU with a stack; the others cost a fraction and have the instruction address only (default: --rate)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 10'000))
       ->needs(line.once_option);
@@ -134,19 +133,17 @@ void add_count_options(CommandLine& line) {
   CLI::Option* const groups =
       line.app
           .add_option("--count-group", count.groups,
-                      "Control groups whose events are counted exactly besides: a regular expression for a "
-                      "part of the path; may be repeated, the first ones have precedence")
+                      "Control groups whose events are also counted exactly: a regular expression for a part of the path; may be repeated, earlier ones have precedence")
           ->type_name("REGEX")
           ->needs(line.once_option);
   line.app
       .add_option("--count-event", count.events,
-                  "Event to count for them, as \"exact-NAME\"; may be repeated (default: cycles and "
-                  "instructions)")
+                  "Event to count for these groups, as \"exact-NAME\"; may be repeated (default: cycles and instructions)")
       ->type_name("NAME")
       ->needs(groups);
   line.app
       .add_option("--count-fds", count.max_fds,
-                  "Most file descriptors for that, groups x events x CPUs (default 512)")
+                  "Maximum file descriptors for these counters, groups x events x CPUs (default 512)")
       ->check(CLI::Range(1, 100'000))
       ->needs(groups);
 }
@@ -170,13 +167,13 @@ void add_service_options(CommandLine& line) {
   line.config_option =
       line.app
           .add_option("--config", line.config_path,
-                      "Configuration (see config/daemon.example.toml); SIGHUP reads it again")
+                      "Configuration file (see config/daemon.example.toml); SIGHUP reads it again")
           ->type_name("FILE")
           ->excludes(line.once_option)
           ->excludes(line.scrape_option);
   line.app
       .add_option("--state-dir", line.state_dir,
-                  "Folder for profiles that wait to be sent (default: /var/lib/plimsoll)")
+                  "Folder of the daemon: its token and unsent profiles (default: /var/lib/plimsoll)")
       ->type_name("DIR")
       ->excludes(line.once_option)
       ->excludes(line.scrape_option);

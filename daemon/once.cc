@@ -84,7 +84,7 @@ Result<CollectorOptions> collector_options(const OnceOptions& options) {
   result.assignment.set_rate_hz(options.rate_hz == 0 ? kDefaultRateHz : options.rate_hz);
   result.assignment.set_stack_rate_hz(options.stack_rate_hz);
   if (options.stack_rate_hz > result.assignment.rate_hz()) {
-    return with_field(fail(ErrorCode::kInvalid, "{} stacks a second of {} samples a second",
+    return with_field(fail(ErrorCode::kInvalid, "{} stacks per second is more than {} samples per second",
                            options.stack_rate_hz, result.assignment.rate_hz()),
                       "--stack-rate");
   }
@@ -109,8 +109,7 @@ Status check_output(const std::string& output) {
   const std::string folder = parent.empty() ? "." : parent;
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return with_hint(with_field(fail_errno(errno, "writing the profile into {}", folder), "--output"),
-                     "the folder must be this user's to write by its mode, for root as well; --user NAME "
-                     "becomes its owner");
+                     "the folder must be writable for this user by its mode, even for root; or give --user OWNER");
   }
   return {};
 }
@@ -140,13 +139,13 @@ void print_summary(const wire::RawProfile& profile, const std::string& output, s
 Status collect_once(const OnceOptions& options) {
   const bool is_length = options.seconds > 0 && options.seconds <= kLongestSeconds;  // NaN is none
   if (!is_length) {
-    return with_field(fail(ErrorCode::kInvalid, "a window of {} seconds: it must be over 0 and at most {}",
+    return with_field(fail(ErrorCode::kInvalid, "the window is {} seconds; it must be over 0 and at most {}",
                            options.seconds, kLongestSeconds),
                       "--once");
   }
   if (options.ring_pages != 0 && !std::has_single_bit(options.ring_pages)) {
     return with_hint(
-        with_field(fail(ErrorCode::kInvalid, "a sample buffer of {} pages: it must be a power of two",
+        with_field(fail(ErrorCode::kInvalid, "the sample buffer is {} pages; it must be a power of two",
                         options.ring_pages),
                    "--ring-pages"),
         fmt::format("try {}", std::bit_ceil(options.ring_pages)));

@@ -91,8 +91,7 @@ void probe_pmus(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>
   if (!has_core) {
     findings.push_back(
         {"CPU's PMU", Ability::kNo,
-         "none: no hardware events; cpu-clock stands in for cycles (a virtual machine has what its host "
-         "passes on)"});
+         "none: no hardware events, cpu-clock is used instead of cycles (a virtual machine has the counters that its host passes on)"});
   }
 }
 
@@ -131,7 +130,7 @@ void probe_exact_counts(std::vector<ProbeFinding>& findings) {
   const auto tried = try_exact_counts();
   findings.push_back(from_status(
       "counts of control groups", tried ? Status() : propagate(tried),
-      fmt::format("exact, for those that count.groups chooses of {}", tried.value_or(std::string()))));
+      fmt::format("exact, for those of {} that match count.groups", tried.value_or(std::string()))));
 }
 
 void probe_platform(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>& findings) {
@@ -157,7 +156,7 @@ void probe_kernel(std::vector<ProbeFinding>& findings) {
   const bool has_build_id = !identity::running_kernel_build_id().empty();
   findings.push_back(
       {"kernel build ID", has_build_id ? Ability::kYes : Ability::kNo,
-       has_build_id ? "from /sys/kernel/notes" : "/sys/kernel/notes holds none or cannot be read"});
+       has_build_id ? "from /sys/kernel/notes" : "/sys/kernel/notes has none or cannot be read"});
 }
 
 constexpr std::array<int, 1> kForMappings{CAP_SYS_PTRACE};
@@ -192,7 +191,7 @@ ProbeFinding reach_finding(std::string subject, const Reached& count, std::span<
   std::string detail = fmt::format("of {} of {} processes", count.reached, count.reached + count.denied);
   const std::string missing = missing_of(capabilities);
   if (count.denied > 0) {
-    detail += missing.empty() ? ": the others are guarded by more than capabilities"
+    detail += missing.empty() ? ": the others are protected by more than capabilities"
                               : fmt::format("; missing for the others: {}", missing);
   }
   return {std::move(subject), count.denied == 0 ? Ability::kYes : Ability::kPartly, std::move(detail)};

@@ -59,10 +59,10 @@ Budget budget_of(const config::DaemonConfig& config) {
 Result<AgentSetup> read_again(const config::DaemonConfig& current, const config::LoadInputs& inputs) {
   auto config = config::load_daemon_config(inputs);
   if (!config) {
-    return propagate(config, "reloading the configuration, which stays as it was");
+    return propagate(config, "reloading the configuration; keeping the previous one");
   }
   if (auto checked = check_reload(current, *config); !checked) {
-    return propagate(checked, "reloading the configuration, which stays as it was");
+    return propagate(checked, "reloading the configuration; keeping the previous one");
   }
   return setup_of(std::move(*config));
 }

@@ -22,10 +22,10 @@ void WindowCost::look_for_reason_to_end() {
   reason_to_end_ = governor_->reason_to_pause();
   if (reason_to_end_.empty() && governor_->is_over_memory()) {
     reason_to_end_ =
-        fmt::format("its memory of {} MiB is used up", governor_->budget().resident_bytes >> 20U);
+        fmt::format("memory limit of {} MiB reached", governor_->budget().resident_bytes >> 20U);
   }
   if (const uint32_t wanted = governor_->slowdown(); reason_to_end_.empty() && wanted != slowdown_) {
-    reason_to_end_ = fmt::format("the rate goes from 1/{} to 1/{}", slowdown_, wanted);
+    reason_to_end_ = fmt::format("sampling rate changed from 1/{} to 1/{}", slowdown_, wanted);
   }
 }
 
@@ -46,7 +46,7 @@ void WindowCost::write(wire::RawProfile& profile) const {
         slowdown_, governor_->budget().cpu_share * 100));
   }
   if (!reason_to_end_.empty()) {
-    profile.add_notes("the window ended early, since the daemon keeps to its limits: " + reason_to_end_);
+    profile.add_notes("the window ended early, at a limit of the daemon: " + reason_to_end_);
   }
 }
 

@@ -43,7 +43,7 @@ Result<std::string> decompress(Bytes stream, uint32_t algorithm, uint64_t size_b
                                ? size_bytes / kMaxZlibExpands <= stream.size()
                                : ::ZSTD_getFrameContentSize(stream.data(), stream.size()) == size_bytes;
   if (!is_possible) {
-    return fail(ErrorCode::kCorrupt, "a section of {} compressed bytes does not hold {}", stream.size(),
+    return fail(ErrorCode::kCorrupt, "a section of {} compressed bytes does not have {}", stream.size(),
                 size_bytes);
   }
   std::string out;

@@ -58,7 +58,7 @@ class CsvReader {
     while (true) {
       const size_t quote = rest_.find('"');
       if (quote == std::string_view::npos) {
-        return fail(ErrorCode::kCorrupt, "line {}: a quote that does not end", first_line);
+        return fail(ErrorCode::kCorrupt, "line {}: unterminated quote", first_line);
       }
       const std::string_view part = rest_.substr(0, quote);
       line_ += static_cast<uint64_t>(std::ranges::count(part, '\n'));
@@ -83,7 +83,7 @@ Status check_columns(const CsvTable& table) {
   std::set<std::string_view> seen;
   for (const std::string& column : table.columns) {
     if (!seen.insert(column).second) {
-      return fail(ErrorCode::kCorrupt, "two columns are called \"{}\"", column);
+      return fail(ErrorCode::kCorrupt, "two columns are named \"{}\"", column);
     }
   }
   return {};
@@ -117,8 +117,8 @@ Result<CsvTable> read_csv(std::string_view text) {
       continue;
     }
     if (row->fields.size() != table.columns.size()) {
-      return fail(ErrorCode::kCorrupt, "line {}: {} fields, where the first line names {}", row->line,
-                  row->fields.size(), table.columns.size());
+      return fail(ErrorCode::kCorrupt, "line {}: {} fields, the header has {}", row->line, row->fields.size(),
+                  table.columns.size());
     }
     table.rows.push_back(std::move(*row));
   }

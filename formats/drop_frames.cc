@@ -34,7 +34,7 @@ std::unique_ptr<const re2::RE2> compile(const std::string& pattern, const char* 
   options.set_max_mem(kMaxAutomatonBytes);
   auto compiled = std::make_unique<const re2::RE2>(pattern, options);
   if (!compiled->ok()) {
-    return refuse("it is no regular expression: " + compiled->error());
+    return refuse("not a regular expression: " + compiled->error());
   }
   if (compiled->ProgramSize() > kMaxProgram) {
     return refuse("it is too large");

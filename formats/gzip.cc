@@ -26,7 +26,7 @@ Result<std::string> gzip(Bytes content) {
   compressed.resize(stream.total_out);
   ::deflateEnd(&stream);
   if (ended != Z_STREAM_END) {
-    return fail(ErrorCode::kIo, "compressing {} bytes: zlib ended with {}", content.size(), ended);
+    return fail(ErrorCode::kIo, "compressing {} bytes: zlib returned {}", content.size(), ended);
   }
   return compressed;
 }

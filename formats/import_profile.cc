@@ -64,7 +64,7 @@ void set_process(const ApplicationProfile& application, const ImportLabels& labe
 Status check_labels(const ImportLabels& labels) {
   const auto check = [](const std::string& text, bool may_be_empty, const char* flag) -> Status {
     if ((text.empty() && !may_be_empty) || text.size() > kMaxLabelBytes || printable(text) != text) {
-      return with_field(fail(ErrorCode::kInvalid, "\"{}\" is no name of 1 to {} printable bytes",
+      return with_field(fail(ErrorCode::kInvalid, "\"{}\" is not a name of 1 to {} printable bytes",
                              printable(text.substr(0, kMaxLabelBytes)), kMaxLabelBytes),
                         flag);
     }
@@ -106,10 +106,10 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
     raw.add_notes(remark);
   }
   if (application->labelled != 0) {
-    raw.add_notes(fmt::format("{} samples have labels, which are left out", application->labelled));
+    raw.add_notes(fmt::format("the labels of {} samples are not imported", application->labelled));
   }
   if (application->discarded != 0) {
-    raw.add_notes(fmt::format("the application had no room for {} samples", application->discarded));
+    raw.add_notes(fmt::format("the application dropped {} samples", application->discarded));
   }
   return raw;
 }

@@ -50,7 +50,7 @@ class LegacyCpuReader {
       word();
     }
     if (!reader_.ok() || period_us == 0 || period_us > kMaxPeriodUs) {
-      return fail(ErrorCode::kCorrupt, "the CPU profile's header tells a period of {} us", period_us);
+      return fail(ErrorCode::kCorrupt, "the CPU profile's header has a period of {} us", period_us);
     }
     period_ns_ = static_cast<int64_t>(period_us) * kNsPerMicrosecond;
     profile_.types = {{"samples", "count"}, {"cpu", "nanoseconds"}};

@@ -228,7 +228,7 @@ class PprofReader {
     constexpr int64_t kMaxNumber = std::numeric_limits<uint32_t>::max();
     const auto function = functions_.find(line.function_id());
     if (!function) {
-      return corrupt(field + ".function_id", "there is no function {}", line.function_id());
+      return corrupt(field + ".function_id", "no such function: {}", line.function_id());
     }
     if (profile_.frames.size() >= limits_.max_entries) {
       return fail(ErrorCode::kTooLarge, "the pprof profile has over {} frames", limits_.max_entries);
@@ -243,7 +243,7 @@ class PprofReader {
     const auto take = [this](const pprof::Location& message, const std::string& field) -> Status {
       const auto mapping = mappings_.find(message.mapping_id());
       if (message.mapping_id() != 0 && !mapping) {
-        return corrupt(field + ".mapping_id", "there is no mapping {}", message.mapping_id());
+        return corrupt(field + ".mapping_id", "no such mapping: {}", message.mapping_id());
       }
       if (!locations_.add(message.id())) {
         return corrupt(field + ".id", "location {} appears twice, or is 0", message.id());
@@ -276,7 +276,7 @@ class PprofReader {
       for (const uint64_t id : message.location_id()) {
         const auto location = locations_.find(id);
         if (!location) {
-          return corrupt(field + ".location_id", "there is no location {}", id);
+          return corrupt(field + ".location_id", "no such location: {}", id);
         }
         stack.push_back(*location);
       }

@@ -15,9 +15,8 @@ namespace plimsoll::formats {
 namespace {
 
 constexpr const char* kKnownFormats =
-    "known are raw profiles, recordings of perf, pprof, gperftools' CPU profiles, and the text of heap "
-    "(gperftools, Go, jemalloc), growth, "
-    "contention and goroutine profiles, with their symbols before them or not";
+    "supported are raw profiles, perf.data, pprof, CPU profiles of gperftools, and heap (gperftools, Go, "
+    "jemalloc), growth, contention and goroutine profiles as text, with or without symbols";
 
 // pprof's first bytes are numbers below 32, but for a tab or a line break.
 bool is_text(std::string_view content) {
@@ -79,7 +78,7 @@ Result<ApplicationProfile> read_profile(Bytes content, const Limits& limits) {
     return is_damaged ? with_hint(propagate(profile, "read as a pprof profile"), kKnownFormats)
                       : std::move(profile);
   }
-  return with_hint(fail(ErrorCode::kCorrupt, "the format of the profile is not known"), kKnownFormats);
+  return with_hint(fail(ErrorCode::kCorrupt, "unknown profile format"), kKnownFormats);
 }
 
 }  // namespace plimsoll::formats

@@ -69,7 +69,7 @@ Result<ApplicationProfile> read_behind(std::string_view content, const Limits& l
   if (looks_like_legacy_cpu(as_bytes(content))) {
     return read_legacy_cpu(as_bytes(content), limits, AddressKind::kPlaces);
   }
-  return fail(ErrorCode::kCorrupt, "behind its symbols stands no profile of heap, growth, contention or CPU");
+  return fail(ErrorCode::kCorrupt, "no heap, growth, contention or CPU profile follows its symbols");
 }
 
 class Naming {

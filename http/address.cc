@@ -120,9 +120,8 @@ Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_
   if (!allow_beyond_loopback && !is_loopback((*target)->ai_addr)) {
     return with_hint(
         fail(ErrorCode::kDenied,
-             "listening on {}: refused, because other machines could reach it unauthenticated", address),
-        "listen on 127.0.0.1 or [::1], or have everybody asked who he is (access.tokens), or let anybody in "
-        "explicitly (access.allow_unauthenticated)");
+             "listening on {}: refused, other machines could reach it without authentication", address),
+        "bind to 127.0.0.1 or [::1], configure authentication ([[access.tokens]] or access.machine_ca), or set access.allow_unauthenticated = true to run without it");
   }
   UniqueFd fd(::socket((*target)->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
@@ -135,7 +134,7 @@ Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_
   socklen_t size = sizeof(actual);
   auto* const actual_address = reinterpret_cast<sockaddr*>(&actual);
   if (::getsockname(fd.get(), actual_address, &size) != 0) {
-    return fail_errno(errno, "listening on {}: asking for the address", address);
+    return fail_errno(errno, "listening on {}: reading the address", address);
   }
   return ListeningSocket{std::move(fd), text_of(actual_address), port_of(actual),
                          is_loopback(actual_address)};

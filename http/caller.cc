@@ -18,7 +18,7 @@ std::string_view name_of(Role role) {
     case Role::kStranger:
       break;
   }
-  return "nobody";
+  return "unauthenticated";
 }
 
 bool permits(Role role, Right right) {
@@ -44,7 +44,7 @@ bool permits(Role role, Right right) {
 
 std::string text_of(const Caller& caller) {
   if (caller.name.empty()) {
-    return "nobody";
+    return "unauthenticated";
   }
   return caller.role == Role::kMachine ? "machine " + caller.name : caller.name;
 }
@@ -52,7 +52,7 @@ std::string text_of(const Caller& caller) {
 Status may_speak_for(const Caller& caller, std::string_view machine_id) {
   return caller.role != Role::kMachine || caller.name == machine_id
              ? Status()
-             : fail(ErrorCode::kDenied, "machine {} speaks for machine {}", caller.name, machine_id);
+             : fail(ErrorCode::kDenied, "machine {} may not send for machine {}", caller.name, machine_id);
 }
 
 }  // namespace plimsoll::http

@@ -29,7 +29,7 @@ enum class Role : uint8_t {
   kMachine,  // only what is its own
 };
 
-// "read", "upload", "enrol", "admin", "machine"; "nobody" for the first two.
+// "read", "upload", "enrol", "admin", "machine"; "unauthenticated" for the first two.
 std::string_view name_of(Role role);
 
 bool permits(Role role, Right right);
@@ -42,7 +42,7 @@ struct Caller {
   bool by_certificate = false;  // the machine showed one, and no token
 };
 
-// "alice", "machine web-17", "nobody".
+// "alice", "machine web-17", "unauthenticated".
 std::string text_of(const Caller& caller);
 
 // kDenied where a machine speaks for another one.

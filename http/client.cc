@@ -217,16 +217,16 @@ std::string hint_for(CURLcode code, const ClientOptions& options) {
     case CURLE_COULDNT_RESOLVE_PROXY:
       return "check the host's name";
     case CURLE_OPERATION_TIMEDOUT:
-      return fmt::format("the request may take {} ms: check the network and the server's load",
+      return fmt::format("timed out after {} ms: check the network and the server's load",
                          options.timeout_ms);
     case CURLE_ABORTED_BY_CALLBACK:
       return "it was cancelled";
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
-      return "check the server's certificate, who signed it, and that its port speaks TLS";
+      return "check the server's certificate and its authority, and that the port speaks TLS";
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
-      return "check the files of certificates and key: they are to be there, readable, in PEM";
+      return "check the certificate and key files: they must exist, be readable, and be PEM";
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
       return "write HOST:PORT, or a URL with http:// or https://";
@@ -274,7 +274,7 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
     options_.base_url.pop_back();
   }
   if (!options_.credentials.token.empty() && is_plain(options_.base_url) && !is_loopback(options_.base_url)) {
-    log_warning("the token for {} can be read on the way: use https:// (server.certificate)",
+    log_warning("the token for {} is sent unencrypted: use https:// (server.certificate)",
                 options_.base_url);
   }
   handle_.reset(curl_easy_init());
@@ -290,7 +290,7 @@ Result<Response> Client::send(std::string_view method, std::string_view path_and
   }
   if (asks_for_tls(options_.credentials) && is_plain(options_.base_url)) {
     return with_hint(fail(ErrorCode::kInvalid,
-                          "requesting {}: certificates are given, and http:// has no use for them", url),
+                          "requesting {}: certificates require https://", url),
                      "write https://, or HOST:PORT alone");
   }
   const HeaderList headers = headers_of(content_type, body.size(), token, further_headers);

@@ -69,7 +69,7 @@ std::optional<Response> check_length(const Request& request) {
   const auto lengths = values_of(request, "Content-Length");
   for (const std::string_view length : lengths) {
     if (!is_number(length) || length != lengths.front()) {
-      return invalid("Content-Length is no number, or is given twice and differs");
+      return invalid("Content-Length is not a number, or there are two different ones");
     }
   }
   if (!lengths.empty() && !values_of(request, "Transfer-Encoding").empty()) {
@@ -81,11 +81,11 @@ std::optional<Response> check_length(const Request& request) {
 std::optional<Response> check_host(const Request& request, std::string_view version, const HeadRules& rules) {
   const auto hosts = values_of(request, "Host");
   if (hosts.size() > 1 || (hosts.empty() && version == "HTTP/1.1")) {
-    return invalid("a request names its host once (Host)");
+    return invalid("a request must have one Host header");
   }
   if (rules.hosts && !hosts.empty() && !is_ours(hosts.front(), *rules.hosts)) {
     return denied(fmt::format("this server is not known as {}", hosts.front()),
-                  "ask it by its address, or name it in server.hosts");
+                  "use its address, or add the name to server.hosts");
   }
   return std::nullopt;
 }
@@ -117,14 +117,13 @@ std::optional<Response> check_site(const Request& request) {
     return std::nullopt;
   }
   if (is_of_another_site(request)) {
-    return denied("the request comes from another site's page",
-                  "send it from here, or from the command line");
+    return denied("the request is from a web page of another origin",
+                  "use the command line");
   }
   if (is_simple_type(request.header("Content-Type"))) {
     return error_response(
-        with_hint(fail(ErrorCode::kUnsupported, "no body is taken as {}", request.header("Content-Type")),
-                  "say what it is: Content-Type: application/json, application/x-protobuf or "
-                  "application/octet-stream")
+        with_hint(fail(ErrorCode::kUnsupported, "content type {} is not accepted", request.header("Content-Type")),
+                  "set Content-Type: application/json, application/x-protobuf or application/octet-stream")
             .error());
   }
   return std::nullopt;

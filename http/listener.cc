@@ -92,11 +92,11 @@ Response unavailable(std::string_view why, int64_t retry_after_s = 1) {
 }
 
 Response busy() {
-  return unavailable("the server holds as many request bodies as it may");
+  return unavailable("the server is at its limit of buffered request bodies");
 }
 
 Response unread_answers() {
-  return unavailable("the server holds as many answers as it may that clients have not read yet");
+  return unavailable("the server is at its limit of unread responses");
 }
 
 // May throw std::bad_alloc alone.
@@ -449,7 +449,7 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
 
 Response Listener::Server::too_many(const Route& route, WorkPool& pool) {
   Response response =
-      unavailable(fmt::format("more requests to {} have come than may wait", route.path), pool.next_turn_s());
+      unavailable(fmt::format("too many requests to {} are waiting", route.path), pool.next_turn_s());
   response.status = 429;
   return response;
 }
@@ -611,7 +611,7 @@ Status Listener::reload_certificate() {
   }
   auto loaded = load_tls(server_->options.tls);
   const Status set = loaded ? server_->certificate.set(*std::move(loaded)) : propagate(loaded);
-  return set ? Status() : propagate(set, "the certificate of {} stays as it was", server_->address);
+  return set ? Status() : propagate(set, "keeping the previous certificate of {}", server_->address);
 }
 
 void Listener::stop() {
@@ -640,8 +640,8 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
   }
   if (!socket->is_loopback && !options.tls.are_given()) {
     log_warning(
-        "{} is beyond loopback without TLS: what passes, tokens among it, can be read on the way "
-        "(server.certificate)",
+        "{} is not loopback and has no TLS: traffic, including tokens, is unencrypted (set "
+        "server.certificate)",
         socket->address);
   }
   auto server = std::make_unique<Server>(std::move(options), *std::move(table));

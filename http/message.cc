@@ -105,7 +105,7 @@ Error error_of(const Response& response, std::string_view what) {
                  fmt::format("{}: the server answered with status {} {}", what, response.status,
                              excerpt(response.body)),
                  {},
-                 "check that the address is that of a Plimsoll server"};
+                 "check that a Plimsoll server has this address"};
   }
   return Error{code_of_name(text_member(*error, "code"), status_code),
                fmt::format("{}: {}", what, text_member(*error, "message")),

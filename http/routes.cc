@@ -30,7 +30,7 @@ Response not_found(std::string_view path) {
 
 Response method_not_allowed(std::string_view method, std::string_view path, std::string allowed) {
   Response response = error_response(
-      with_hint(fail(ErrorCode::kInvalid, "{} is not possible on {}", method, path), "use " + allowed)
+      with_hint(fail(ErrorCode::kInvalid, "method {} is not allowed on {}", method, path), "use " + allowed)
           .error());
   response.status = 405;
   response.headers.emplace_back("Allow", std::move(allowed));
@@ -52,7 +52,7 @@ Result<RouteTable> RouteTable::create(std::vector<Route> routes) {
   const auto twice = std::ranges::adjacent_find(
       routes, [](const Route& a, const Route& b) { return same_target(a, b) && a.method == b.method; });
   if (twice != routes.end()) {
-    return fail(ErrorCode::kInvalid, "route {} {} is given twice", twice->method, twice->path);
+    return fail(ErrorCode::kInvalid, "route {} {} is defined twice", twice->method, twice->path);
   }
   return RouteTable(std::move(routes));
 }

@@ -37,7 +37,7 @@ gnutls_datum_t datum_of(std::string& text) {
 
 Result<std::string> read_pem(const std::string& path, std::string_view what) {
   if (path.empty()) {
-    return with_hint(fail(ErrorCode::kInvalid, "TLS without {}", what), "name its file, in PEM");
+    return with_hint(fail(ErrorCode::kInvalid, "TLS without {}", what), "give a PEM file");
   }
   auto text = read_file(path, kMaxPemBytes);
   return text ? std::move(text) : propagate(text, "reading {}", what);
@@ -47,7 +47,7 @@ Result<std::string> read_pem(const std::string& path, std::string_view what) {
 Status check(TlsTexts& texts, const TlsFiles& files) {
   gnutls_certificate_credentials_t made = nullptr;
   if (gnutls_certificate_allocate_credentials(&made) < 0) {
-    return fail(ErrorCode::kIo, "no memory for credentials of TLS");
+    return fail(ErrorCode::kIo, "no memory for TLS credentials");
   }
   const std::unique_ptr<gnutls_certificate_credentials_t,
                         Freeing<gnutls_certificate_credentials_t, gnutls_certificate_free_credentials>>
@@ -57,9 +57,9 @@ Status check(TlsTexts& texts, const TlsFiles& files) {
   if (const int code =
           gnutls_certificate_set_x509_key_mem(credentials.get(), &certificate, &key, GNUTLS_X509_FMT_PEM);
       code < 0) {
-    return with_hint(fail(ErrorCode::kInvalid, "{} and {} are no certificate and its key: {}",
+    return with_hint(fail(ErrorCode::kInvalid, "{} and {} are not a certificate and its key: {}",
                           files.certificate, files.key, gnutls_strerror(code)),
-                     "both are to be in PEM, and the key without a password");
+                     "both must be PEM, the key without a password");
   }
   if (texts.client_ca.empty()) {
     return {};
@@ -68,7 +68,7 @@ Status check(TlsTexts& texts, const TlsFiles& files) {
   const int taken = gnutls_certificate_set_x509_trust_mem(credentials.get(), &trusted, GNUTLS_X509_FMT_PEM);
   return taken > 0
              ? Status()
-             : fail(ErrorCode::kInvalid, "{} holds no certificate of an authority, in PEM", files.client_ca);
+             : fail(ErrorCode::kInvalid, "{} has no certificate of an authority in PEM", files.client_ca);
 }
 
 bool is_trusted(gnutls_session_t session) {
@@ -151,21 +151,21 @@ std::string common_name(gnutls_x509_crt_t certificate) {
                                                      : std::string();
 }
 
-CertifiedName nobody(std::string_view why) {
-  log_warning("a client's certificate, signed by whom we trust, {}: it names nobody", why);
+CertifiedName no_name(std::string_view why) {
+  log_warning("a client's certificate from a trusted authority {}: it is ignored", why);
   return {};
 }
 
 CertifiedName name_in(gnutls_x509_crt_t certificate) {
   if (!says_for_clients(certificate)) {
-    return nobody("does not say that it is for clients (extendedKeyUsage clientAuth)");
+    return no_name("is not for clients (extendedKeyUsage clientAuth is missing)");
   }
   if (is_authority(certificate)) {
-    return nobody("is an authority's own");
+    return no_name("belongs to an authority");
   }
   std::string name = common_name(certificate);
   if (name.empty()) {
-    return nobody("has no common name, several, or one that is no plain text");
+    return no_name("has no common name, several, or one that is not plain text");
   }
   return {std::move(name), int64_t{gnutls_x509_crt_get_expiration_time(certificate)} * kNsPerSecond};
 }
@@ -184,7 +184,7 @@ Result<TlsTexts> load_tls(const TlsFiles& files) {
   warn_if_others_may_read(files.key, "the server's key");
   TlsTexts texts{std::move(*certificate), std::move(*key), {}};
   if (!files.client_ca.empty()) {
-    auto client_ca = read_pem(files.client_ca, "who signs clients' certificates");
+    auto client_ca = read_pem(files.client_ca, "the authorities of clients' certificates");
     if (!client_ca) {
       return propagate(client_ca);
     }

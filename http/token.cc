@@ -52,9 +52,9 @@ Result<std::string> read_token(const std::string& path) {
   const std::string_view token = without_spaces_around(std::string_view(*text).substr(0, text->find('\n')));
   if (!is_token(token)) {
     return with_hint(
-        fail(ErrorCode::kInvalid, "the first line of {} is no token: {} to {} visible characters", path,
+        fail(ErrorCode::kInvalid, "the first line of {} is not a token of {} to {} visible characters", path,
              kMinCharacters, kMaxCharacters),
-        "plimsoll token makes one");
+        "create one with plimsoll token");
   }
   return std::string(token);
 }

@@ -114,7 +114,7 @@ Result<std::string> decompress(Bytes compressed, uint64_t max_bytes, const Reser
   const size_t got = ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size());
   if (ZSTD_isError(got) != 0 || got != content.size()) {
     return fail(ErrorCode::kCorrupt, "decompressing the profile: {}",
-                ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : "its content is shorter than it says");
+                ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : "its content is shorter than declared");
   }
   return content;
 }
@@ -194,7 +194,7 @@ Result<Bytes> check_framing(Bytes encoded, const ProfileLimits& limits) {
   if (length != reader.remaining()) {
     return with_field(
         fail(ErrorCode::kCorrupt, "the profile is {}: its header says {} bytes, {} follow",
-             length > reader.remaining() ? "truncated" : "longer than it says", length, reader.remaining()),
+             length > reader.remaining() ? "truncated" : "longer than declared", length, reader.remaining()),
         "length");
   }
   const Bytes body = reader.bytes(length);

@@ -76,7 +76,7 @@ Status check_window(const Window& window) {
     return invalid("window", "start or end is missing");
   }
   if (window.end().monotonic_ns() <= window.start().monotonic_ns()) {
-    return invalid("window.end", "it does not lie after the start");
+    return invalid("window.end", "it is not after the start");
   }
   // A wall clock may step backwards within a window; it must only be a time after 1970 that a query can name.
   constexpr int64_t kLatestNs = 4'000'000'000LL * 1'000'000'000LL;
@@ -95,10 +95,10 @@ Status check_event(const Event& event, const std::string& path) {
     return invalid(path + ".name", "an event without a name");
   }
   if (event.unit() == UNIT_UNSPECIFIED || !Unit_IsValid(event.unit())) {
-    return invalid(path + ".unit", "unit {} is not known", static_cast<int>(event.unit()));
+    return invalid(path + ".unit", "unknown unit {}", static_cast<int>(event.unit()));
   }
   if (event.kind() == KIND_UNSPECIFIED || !Kind_IsValid(event.kind())) {
-    return invalid(path + ".kind", "kind {} is not known", static_cast<int>(event.kind()));
+    return invalid(path + ".kind", "unknown kind {}", static_cast<int>(event.kind()));
   }
   if (!std::isfinite(event.counter_total()) || event.counter_total() < 0) {
     return invalid(path + ".counter_total", "{} is no count", event.counter_total());
@@ -216,7 +216,7 @@ Status check_locations(const RawProfile& profile) {
   for (int i = 0; i < locations.kind_size(); ++i) {
     const int kind = locations.kind(i);
     if (kind == LOCATION_UNSPECIFIED || !LocationKind_IsValid(kind)) {
-      return invalid(fmt::format("locations.kind[{}]", i), "kind {} is not known", kind);
+      return invalid(fmt::format("locations.kind[{}]", i), "unknown kind {}", kind);
     }
     if (locations.owner(i) >= owners_of(profile, kind)) {
       return invalid(fmt::format("locations.owner[{}]", i), "index {} of {}", locations.owner(i),
@@ -224,7 +224,7 @@ Status check_locations(const RawProfile& profile) {
     }
     if (kind == UNFINISHED &&
         (locations.address(i) > INT32_MAX || !StackProblem_IsValid(static_cast<int>(locations.address(i))))) {
-      return invalid(fmt::format("locations.address[{}]", i), "there is no reason {}", locations.address(i));
+      return invalid(fmt::format("locations.address[{}]", i), "no such reason: {}", locations.address(i));
     }
     const bool is_named = kind == NAMED || kind == BPF;
     if (is_named && locations.address(i) >= static_cast<uint64_t>(profile.frames_size())) {
@@ -242,7 +242,7 @@ Status check_locations(const RawProfile& profile) {
     }
   }
   if (profile.frames_size() > 0 && profile.frames(profile.frames_size() - 1).inlined_into_next()) {
-    return invalid("frames", "the last frame is inlined into one that is not there");
+    return invalid("frames", "the last frame is inlined into a missing one");
   }
   return check_all_texts(profile.frames(), "frames");
 }

@@ -74,7 +74,7 @@ SentProfile sent_profile(const wire::RawProfile& profile) {
 Status check_profile_id(const wire::RawProfile& profile, std::string_view expected_id) {
   return profile.profile_id() == expected_id
              ? Status()
-             : with_field(fail(ErrorCode::kInvalid, "the profile sent as {} says that it is {}",
+             : with_field(fail(ErrorCode::kInvalid, "the profile sent as {} has the ID {}",
                                to_hex(expected_id), to_hex(profile.profile_id())),
                           "profile_id");
 }
@@ -229,7 +229,7 @@ Status FleetService::check_claims(const wire::RawProfile& profile) {
       return machines.note_refused(profile.machine().id(), checked.error().text(), now_ns);
     });
     if (!noted) {
-      log_warning("noting that a profile was refused: {}", noted.error().text());
+      log_warning("recording a refused profile: {}", noted.error().text());
     }
   }
   return checked;

@@ -66,7 +66,7 @@ Status check_window(const wire::Window& window, int64_t now_ns) {
         "window");
   }
   if (window.end().wall_ns() > now_ns + kDayNs || window.start().wall_ns() < kYear2000Ns) {
-    return with_field(fail(ErrorCode::kInvalid, "the window's time is {}: its machine's clock is wrong",
+    return with_field(fail(ErrorCode::kInvalid, "the window is at {}: the machine's clock is wrong",
                            format_time(window.start().wall_ns())),
                       "window");
   }
@@ -83,7 +83,7 @@ Status check_event(const wire::Event& event, const Machine& machine) {
   if (event.counter_total() <= most && scaled <= most) {
     return {};
   }
-  return fail(ErrorCode::kInvalid, "{} counts {:.3g} in {:.3g} s on {} CPUs, which cannot be: at most {:.3g}",
+  return fail(ErrorCode::kInvalid, "{} counts {:.3g} in {:.3g} s on {} CPUs, over the possible maximum of {:.3g}",
               event.name(), std::max(event.counter_total(), scaled), machine.window_s, machine.cores, most);
 }
 

@@ -31,12 +31,12 @@ Result<std::string> revoke(MachineAccounts& accounts, const std::string& machine
   }
   return *has_been_here
              ? fmt::format("machine {} is revoked", machine)
-             : fmt::format("machine {} is revoked: none of that ID has enrolled here so far", machine);
+             : fmt::format("machine {} is revoked, but was not enrolled: check the ID", machine);
 }
 
 Result<std::string> readmit(MachineAccounts& accounts, const std::string& machine) {
   const Status done = accounts.readmit(machine);
-  return done ? Result<std::string>(fmt::format("machine {} may enrol as if it were new", machine))
+  return done ? Result<std::string>(fmt::format("machine {} may enrol again", machine))
               : propagate(done);
 }
 
@@ -45,10 +45,10 @@ using MachineOrder = Result<std::string> (*)(MachineAccounts&, const std::string
 Result<std::string> obey(MachineOrder act, const http::Request& request, Authenticator& authenticator) {
   if (!authenticator.asks()) {
     return with_hint(
-        fail(ErrorCode::kUnsupported, "this server asks nobody who he is: revoked or not, all are let in"),
-        "[[access.tokens]] or access.machine_ca make it ask");
+        fail(ErrorCode::kUnsupported, "revoking has no effect: this server runs without authentication"),
+        "configure [[access.tokens]] or access.machine_ca");
   }
-  const auto machine = required_name(request, "machine", "the order does not say which machine");
+  const auto machine = required_name(request, "machine", "the machine is missing");
   return machine ? act(authenticator.accounts(), *machine) : propagate(machine);
 }
 

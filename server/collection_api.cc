@@ -22,9 +22,9 @@ http::Response answer(const Status& done, const std::string& data_dir) {
 }
 
 Status stop(const http::Request& request, scheduler::CollectionBreaker& breaker) {
-  const auto reason = required_parameter(request, "reason", "everything is to be stopped without a reason");
+  const auto reason = required_parameter(request, "reason", "a reason is required to stop collection");
   if (!reason) {
-    return with_hint(propagate(reason), "whoever asks why nothing is measured will read it");
+    return with_hint(propagate(reason), "it is shown to users who look for missing profiles");
   }
   return breaker.stop_everything(*reason, orderer(request), wall_now_ns());
 }
@@ -37,8 +37,8 @@ Status resume(const http::Request& request, scheduler::CollectionBreaker& breake
 // The ID of the draw.
 Result<std::string> measure(const http::Request& request, scheduler::Drawer* drawer, store::Ingest& ingest) {
   if (drawer == nullptr) {
-    return with_hint(fail(ErrorCode::kUnsupported, "every machine measures all the time here"),
-                     "ask for what is there already: plimsoll top --since 5m --where job=NAME");
+    return with_hint(fail(ErrorCode::kUnsupported, "every machine is profiled all the time: draw.interval is 0"),
+                     "query the profiles: plimsoll top --since 5m --where job=NAME");
   }
   const auto order =
       parse_measuring_order(request.query, drawer->policy().settings().collects, orderer(request));
@@ -57,7 +57,7 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
   }
   query::Table table = query::draws(request, *known);
   table.notes.push_back(fmt::format(
-      "what they measure is left out of other answers: ask for it with --where draw={}", request.id));
+      "its profiles are in no other result: select them with --where draw={}", request.id));
   http::Response response;
   response.body = query::to_json(table);
   return response;

@@ -53,7 +53,7 @@ Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventoryS
       return with_field(propagate(first), source.name);
     }
     if (!first) {
-      log_warning("{}; that of before stays", first.error().text());
+      log_warning("{}; keeping the previous inventory", first.error().text());
     }
   }
   made->thread_ = std::jthread([self = made.get()](const std::stop_token& stop) { self->run(stop); });
@@ -97,30 +97,30 @@ Status InventoryThread::read(Source& source) {
   const bool is_suspect = *entries < (source.kept_entries + 1) / 2;
   if (is_suspect && std::exchange(source.suspected_checksum, checksum) != checksum) {
     return fail(ErrorCode::kUnavailable,
-                "the inventory {} has {} entries left of {}, and may be half written", source.place, *entries,
+                "the inventory {} shrank to {} of {} entries, it may be incomplete", source.place, *entries,
                 source.kept_entries);
   }
   if (auto kept = source.keep(*text); !kept) {
-    return propagate(kept, "keeping the inventory {}", source.place);
+    return propagate(kept, "storing the inventory {}", source.place);
   }
   source.kept_checksum = checksum;
   source.kept_entries = *entries;
-  log_info("the inventory {} is in force, with {} entries", source.place, *entries);
+  log_info("loaded the inventory {}: {} entries", source.place, *entries);
   return {};
 }
 
 void InventoryThread::read_all() {
   for (Source& source : sources_) {
-    log_news(read(source), "what was read before stays", source.problem);
+    log_news(read(source), "keeping the previous inventory", source.problem);
   }
 }
 
 void InventoryThread::forget_vanished() {
   const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.machine_ttl_ns);
-  log_news(forgotten ? Status() : propagate(forgotten, "forgetting machines that have vanished"),
-           "it is tried again", problem_);
+  log_news(forgotten ? Status() : propagate(forgotten, "removing offline machines"),
+           "it will be retried", problem_);
   if (forgotten && *forgotten > 0) {
-    log_info("{} machines were not heard of for {} and are forgotten", *forgotten,
+    log_info("removed {} machines that were offline for {} (fleet.machine_ttl)", *forgotten,
              format_duration(settings_.machine_ttl_ns));
   }
 }
@@ -132,7 +132,7 @@ void InventoryThread::forget_history() {
     return;
   }
   next_forgetting_ = now + kBetween;
-  log_news(machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns), "it is tried again in an hour",
+  log_news(machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns), "it will be retried in an hour",
            history_problem_);
 }
 

@@ -30,7 +30,7 @@ query::Parameter events_parameter(wire::Assignment& collects) {
             std::istringstream stream(text);
             for (std::string name; std::getline(stream, name, ',');) {
               if (name.empty() || printable(name) != name) {
-                return query::invalid_parameter("events", text, "names with commas between");
+                return query::invalid_parameter("events", text, "names separated by commas");
               }
               collects.add_events()->set_name(name);
             }

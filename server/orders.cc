@@ -30,7 +30,7 @@ http::Route order_route(std::string path, store::DiskReserve& reserve,
   route.handle = [&reserve, obey = std::move(obey)](const http::Request& request) {
     if (!request.header("Content-Type").starts_with("application/json")) {
       return http::error_response(
-          with_field(fail(ErrorCode::kInvalid, "an order is sent as application/json"), "Content-Type")
+          with_field(fail(ErrorCode::kInvalid, "orders must be sent as application/json"), "Content-Type")
               .error());
     }
     reserve.refill();
@@ -48,7 +48,7 @@ Result<std::string> required_name(const http::Request& request, std::string_view
   auto text = given(request, name, otherwise);
   if (text && printable(*text) != *text) {
     return with_field(
-        fail(ErrorCode::kInvalid, "{} has control characters, or is no UTF-8", printable(*text)),
+        fail(ErrorCode::kInvalid, "{} has control characters or is not UTF-8", printable(*text)),
         std::string(name));
   }
   return text;

@@ -47,8 +47,7 @@ Status allow_connections(int64_t connections) {
              ? Status()
              : with_hint(
                    with_field(fail(ErrorCode::kTooLarge,
-                                   "{} connections of daemons take {} open files with all others; {} are "
-                                   "allowed",
+                                   "{} daemon connections need {} open files in all, the limit is {}",
                                    connections, needed, *allowed),
                               "fleet.max_connections"),
                    "lower fleet.max_connections, or raise the limit (ulimit -Hn; LimitNOFILE= of a "
@@ -97,7 +96,7 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authentica
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
                                               symbolizer::TableWorker table_worker) {
   if (config.data_dir.empty()) {
-    return with_field(fail(ErrorCode::kInvalid, "no data directory is given"), "--data");
+    return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"), "--data");
   }
   auto ingest = store::Ingest::open(config.data_dir);
   if (!ingest) {
@@ -105,11 +104,11 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   }
   auto authenticator = open_authenticator(config, (*ingest)->directory());
   if (!authenticator) {
-    return propagate(authenticator, "reading who may do what");
+    return propagate(authenticator, "reading access rights");
   }
   auto breaker = open_breaker(config, (*ingest)->directory());
   if (!breaker) {
-    return propagate(breaker, "reading what is stopped");
+    return propagate(breaker, "reading stops");
   }
   auto drawer = open_drawer(config, (*ingest)->directory(), **breaker, wall_now_ns());
   if (!drawer) {
@@ -205,7 +204,7 @@ Status Server::listen(const config::ServerConfig& config) {
   options.serves_callers_in_turn = true;
   auto people = http::Listener::start(options, people_routes());
   if (!people) {
-    return propagate(people, "listening for people");
+    return propagate(people, "listening for clients");
   }
   people_ = std::move(*people);
   return {};
@@ -299,7 +298,7 @@ void Server::build_rows() {
     if (!built) {
       log_error("{}", built.error().text());
     } else if (built->profiles + built->unbuildable > 0) {
-      log_info("{} profiles became {} rows", built->profiles, built->rows);
+      log_info("stored {} profiles ({} rows)", built->profiles, built->rows);
     }
     if (built && built->rows > 0) {
       symbolizer_loop_->wake();

@@ -47,7 +47,7 @@ Result<std::shared_ptr<const Segment>> open_segment(const std::string& path, uin
     return propagate(segment);
   }
   if (segment->rows() > rows_expected) {
-    return fail(ErrorCode::kCorrupt, "segment {} has {} rows, more than the {} that the catalogue says", path,
+    return fail(ErrorCode::kCorrupt, "segment {} has {} rows, more than the {} in the catalogue", path,
                 segment->rows(), rows_expected);
   }
   return std::make_shared<const Segment>(std::move(*segment));
@@ -173,7 +173,7 @@ Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& input
 }
 
 void Compactor::leave(const SegmentEntry& damaged, const Error& error, CompactionReport& report) {
-  log_error("{} is left as it is: {}", damaged.file, error.text());
+  log_error("{} is not merged: {}", damaged.file, error.text());
   report.damaged.push_back(error.text());
   damaged_.insert(damaged.id);
 }

@@ -134,7 +134,7 @@ Status convert_segments(const std::string& catalogue_path, const std::string& se
   return with_hint(
       fail(ErrorCode::kCorrupt, "{} of {} segments cannot be converted: {}", damaged.size(), segments->size(),
            fmt::join(damaged, "; ")),
-      fmt::format("put them back from a copy; or remove {}*, and all rows are built anew from the archive",
+      fmt::format("restore them from a backup; or remove {}*, and all rows are built again from the archive",
                   catalogue_path));
 }
 

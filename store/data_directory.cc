@@ -41,7 +41,7 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
   }
   if (error) {
     return with_hint(fail_errno(error.value(), "creating the data directory {}", path),
-                     "name a writable place with --data");
+                     "give a writable folder with --data");
   }
   if (auto locked = directory.take_lock(); !locked) {
     return propagate(locked);
@@ -66,8 +66,7 @@ Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
     return with_hint(
         directory.unsupported(*format),
         *format >= kOldestConvertible && *format < kFormat
-            ? "a writer converts it: stop the server that has it and start one of this version, or run "
-              "plimsoll import --data"
+            ? "convert it: stop its server and start one of this version, or run plimsoll import --data"
             : "");
   }
   return directory;
@@ -86,7 +85,7 @@ Status DataDirectory::convert_from(int format) const {
   if (format < kOldestConvertible || format > kFormat) {
     return unsupported(format);
   }
-  log_info("{} has format {}, and is converted to {}", path_, format, kFormat);
+  log_info("converting {} from format {} to {}", path_, format, kFormat);
   const auto converted = format >= kOldestWithRows ? convert_rows() : remove_catalogue();
   // The format comes last: a crash in between finds the old one, and does the same again.
   return converted ? write_format(path_) : converted;
@@ -103,7 +102,7 @@ Status DataDirectory::remove_catalogue() const {
     std::error_code error;
     std::filesystem::remove(catalogue_path() + suffix, error);
     if (error) {
-      return fail_errno(error.value(), "removing {}{}, to build it anew", catalogue_path(), suffix);
+      return fail_errno(error.value(), "removing {}{} to build it again", catalogue_path(), suffix);
     }
   }
   return {};
@@ -112,13 +111,13 @@ Status DataDirectory::remove_catalogue() const {
 Result<int> DataDirectory::read_format() const {
   const auto text = read_file(path_ + "/FORMAT", 64);
   if (!text) {
-    return with_hint(propagate(text, "{} is not a data directory of Plimsoll", path_),
-                     "name one with --data; \"plimsoll import\" and \"plimsoll server\" create it");
+    return with_hint(propagate(text, "{} is not a Plimsoll data directory", path_),
+                     "give one with --data; \"plimsoll import\" and \"plimsoll server\" create it");
   }
   int format = 0;
   const auto parsed = std::from_chars(text->data(), text->data() + text->size(), format);
   if (parsed.ec != std::errc()) {
-    return with_field(fail(ErrorCode::kCorrupt, "{}/FORMAT holds no number", path_), "FORMAT");
+    return with_field(fail(ErrorCode::kCorrupt, "{}/FORMAT has no number", path_), "FORMAT");
   }
   return format;
 }

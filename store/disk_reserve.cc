@@ -22,8 +22,8 @@ DiskReserve::DiskReserve(const std::string& path)
   }
   refill();
   if (held_bytes() < kAllBytes) {
-    log_warning("{} holds {} of {} bytes that orders may need where the disk is full: too little is free",
-                path, held_bytes(), kAllBytes);
+    log_warning("the reserve {} has {} of {} bytes: too little disk space is free for orders", path,
+                held_bytes(), kAllBytes);
   }
 }
 
@@ -38,7 +38,7 @@ bool DiskReserve::give_slice() {
     return false;
   }
   held_bytes_ = left;
-  log_warning("the disk is full: an order takes of {}, which holds {} bytes more", path_, left);
+  log_warning("the disk is full: an order uses the reserve {}, {} bytes remain", path_, left);
   return true;
 }
 

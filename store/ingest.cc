@@ -210,11 +210,12 @@ Status Ingest::remove_orphans() {
     if (visible.contains(path.filename().string())) {
       continue;
     }
-    log_info("removing {}: it is not visible", path.string());
+    log_info("removing {}, which is not visible", path.string());
     std::error_code remove_error;
     std::filesystem::remove(path, remove_error);
     if (remove_error && removed) {
-      removed = fail_errno(remove_error.value(), "removing {}, which is no visible segment", path.string());
+      removed =
+          fail_errno(remove_error.value(), "removing {}, which is not a visible segment", path.string());
     }
   }
   return error ? Status(fail_errno(error.value(), "listing {}", directory_.segments_path())) : removed;
@@ -325,7 +326,7 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
 Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report) {
   sqlite::Database& database = catalogue_.database();
   const auto set_aside = [&](const Error& error) {
-    log_warning("profile {} cannot become rows: {}", to_hex(archived.id), error.text());
+    log_warning("no rows can be built from profile {}: {}", to_hex(archived.id), error.text());
     ++report.unbuildable;
     return database.execute("INSERT OR REPLACE INTO unbuildable VALUES (?, ?)", archived.sequence,
                             error.text());

@@ -56,7 +56,7 @@ AssignmentQueue::Next AssignmentQueue::next(int64_t server_now_ns, int64_t ahead
   for (Entry& entry : entries_) {
     if (entry.is_open() && end_of(entry.assignment) <= server_now_ns) {
       entry.state = wire::FAILED;
-      entry.detail = fmt::format("its time was over at {}", format_time(end_of(entry.assignment)));
+      entry.detail = fmt::format("its window ended at {}", format_time(end_of(entry.assignment)));
     }
   }
   Next next;

@@ -35,7 +35,7 @@ bool has_event(const wire::RawProfile& profile, const std::string& name) {
 }
 
 std::string note_of(double running_share) {
-  constexpr const char* kNote = "counted exactly, for the control groups that count.groups chooses";
+  constexpr const char* kNote = "counted exactly, for the control groups that match count.groups";
   return running_share < kAllTheTime
              ? fmt::format(
                    "{}; its counters ran for {:.0f} % of the groups' time, and are scaled to all of it",
@@ -65,7 +65,7 @@ size_t GroupCounters::fds_of_a_group() const {
 
 std::vector<ChosenGroup> GroupCounters::choose() {
   if (root_.empty()) {
-    problem_ = "there are no control groups of a hierarchy that perf events belong to";
+    problem_ = "no control groups of the perf_event hierarchy";
     return {};
   }
   auto cpus = source_->cpus();
@@ -79,13 +79,13 @@ std::vector<ChosenGroup> GroupCounters::choose() {
   }
   GroupChoice choice = choose_groups(root_, *plan_.patterns);
   if (choice.is_cut) {
-    leave_out("others", "there are more control groups than are looked at");
+    leave_out("others", "more control groups than the limit");
   }
   for (const std::string& path : choice.unread) {
-    leave_out(path, "it may not be read; CAP_DAC_READ_SEARCH permits it");
+    leave_out(path, "permission denied; CAP_DAC_READ_SEARCH permits it");
   }
   if (choice.groups.empty() && left_out_.empty()) {
-    problem_ = "count.groups chooses no control group that has processes";
+    problem_ = "count.groups matches no control group with processes";
   }
   return std::move(choice.groups);
 }
@@ -101,7 +101,7 @@ void GroupCounters::keep_to_budget(std::vector<ChosenGroup>& groups) {
       plan_.max_fds <= half_of_files
           ? fmt::format("count.max_fds is {}", plan_.max_fds)
           : fmt::format("{} is half of the files that this process may have open", half_of_files);
-  const std::string reason = fmt::format("all {} chosen groups would take {} file descriptors, and {}",
+  const std::string reason = fmt::format("the {} matching groups need {} file descriptors, and {}",
                                          groups.size(), groups.size() * of_a_group, limit);
   for (const ChosenGroup& group : groups | std::views::drop(affordable)) {
     leave_out(group.path, reason);
@@ -191,7 +191,7 @@ void GroupCounters::start() {
   }
   read_start();
   if (counted_.empty() && left_out_.empty() && problem_.empty()) {
-    problem_ = "the control groups that count.groups chooses ended as the window began";
+    problem_ = "the control groups that match count.groups ended as the window began";
   }
 }
 
@@ -272,7 +272,7 @@ void GroupCounters::add_to(wire::RawProfile& profile, ProfileBuilder& builder) {
     if (!problem_.empty()) {
       say_missing(name, problem_, profile);
     } else if (!is_known[i]) {
-      say_missing(name, "its counters did not run in this window: others held the CPUs' counters", profile);
+      say_missing(name, "its counters did not run in this window: other users had the CPUs' counters", profile);
     } else if (has_event(profile, name)) {
       say_missing(name, "another event of the profile has that name", profile);
     } else {

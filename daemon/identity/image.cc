@@ -66,7 +66,7 @@ Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, co
   const bool is_same =
       hint.file == file || (hint.file.inode == file.inode && starts_as_mapped(proc_fs, hint, *fd));
   if (hint.build_id.empty() && !hint.is_without_build_id && (file.inode == 0 || !is_same)) {
-    return fail(ErrorCode::kNotFound, "{} is another file than the mapped one", path);
+    return fail(ErrorCode::kNotFound, "{} is not the mapped file any more", path);
   }
   auto image = elf::LoadedImage::from_file(elf::read_at_of(fd, path));
   if (!image) {
@@ -76,7 +76,7 @@ Result<OpenedImage> open_file(const ProcFs& proc_fs, const std::string& path, co
   const bool has_that_id =
       hint.is_without_build_id ? image->build_id().empty() : image->build_id() == hint.build_id;
   if ((hint.is_without_build_id || !hint.build_id.empty()) && !has_that_id) {
-    return fail(ErrorCode::kNotFound, "{} has another build ID than the mapped file", path);
+    return fail(ErrorCode::kNotFound, "{} has a different build ID than the mapped file", path);
   }
   return OpenedImage{std::move(*image), fd, path};
 }
@@ -107,7 +107,7 @@ Result<OpenedImage> open_memory(const ProcFs& proc_fs, const MappedFileHint& hin
     return propagate(image, "reading {} in {}", hint.path, path);
   }
   if (!hint.build_id.empty() && image->build_id() != hint.build_id) {
-    return fail(ErrorCode::kNotFound, "{} has another build ID in {}", hint.path, path);
+    return fail(ErrorCode::kNotFound, "{} has a different build ID in {}", hint.path, path);
   }
   return OpenedImage{std::move(*image), nullptr, path};
 }

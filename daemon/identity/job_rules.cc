@@ -80,7 +80,7 @@ class CompiledRule {
       *place = std::move(*parsed);
     }
     if (compiled->job_.empty() && compiled->instance_.empty() && compiled->image_.empty()) {
-      return with_field(fail(ErrorCode::kInvalid, "it gives neither job nor instance nor image"), "job");
+      return with_field(fail(ErrorCode::kInvalid, "it sets neither job nor instance nor image"), "job");
     }
     return compiled;
   }
@@ -137,8 +137,8 @@ class CompiledRule {
     const std::string name(named_variable(pattern));
     if (variables.empty() || (!name.empty() && !std::ranges::binary_search(variables, name))) {
       return with_hint(fail(ErrorCode::kInvalid,
-                            "the variable of \"{}\" is not one that identity.environment lists", pattern),
-                       "list it there: others are not read");
+                            "identity.environment does not list the variable of \"{}\"", pattern),
+                       "add it to identity.environment");
     }
     auto expression = compile_pattern(pattern);
     if (!expression) {
@@ -175,9 +175,9 @@ class CompiledRule {
       if (std::ranges::find(known, name) == known.end()) {
         const auto nearest = nearest_word(name, known);
         return with_hint(
-            fail(ErrorCode::kInvalid, "\"{}\" names ${}, which the rule does not give", text, name),
+            fail(ErrorCode::kInvalid, "\"{}\" uses ${}, which the rule does not define", text, name),
             nearest ? fmt::format("did you mean ${}?", *nearest)
-                    : "name a group of its patterns, a fact, or a listed variable");
+                    : "use a group of its patterns, a fact, or a listed variable");
       }
     }
     return parsed;
@@ -235,7 +235,7 @@ Result<JobRules> JobRules::compile(const config::IdentitySettings& settings) {
   std::ranges::sort(rules.variables_);
   for (const std::string& name : rules.variables_) {
     if (!is_variable_name(name) || rules.variables_.size() > kMaxVariables) {
-      return with_field(fail(ErrorCode::kInvalid, "\"{}\" is no name of a variable, or one of more than {}",
+      return with_field(fail(ErrorCode::kInvalid, "\"{}\" is not a variable name, or there are more than {}",
                              name, kMaxVariables),
                         "identity.environment");
     }
@@ -244,8 +244,8 @@ Result<JobRules> JobRules::compile(const config::IdentitySettings& settings) {
   for (const std::string& label : rules.labels_) {
     if (label != "pod" && label != "unit" && !std::ranges::binary_search(rules.variables_, label)) {
       return with_hint(
-          with_field(fail(ErrorCode::kInvalid, "there is no label \"{}\"", label), "identity.labels"),
-          "labels are pod, unit, and what identity.environment lists");
+          with_field(fail(ErrorCode::kInvalid, "no such label: \"{}\"", label), "identity.labels"),
+          "labels are pod, unit, and the variables in identity.environment");
     }
   }
   for (size_t i = 0; i < settings.rules.size(); ++i) {

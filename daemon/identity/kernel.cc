@@ -150,7 +150,7 @@ Result<KernelMap> KernelMap::parse(std::string_view kallsyms, std::string_view m
   });
   if (kernel.start == 0 || kernel.end <= kernel.start) {
     return with_hint(fail(ErrorCode::kDenied, "the addresses in /proc/kallsyms are hidden"),
-                     "CAP_SYSLOG permits to see them");
+                     "CAP_SYSLOG permits reading them");
   }
   std::erase_if(kernel.symbols, [&](const auto& symbol) {
     return symbol.offset < kernel.start || symbol.offset >= kernel.end;

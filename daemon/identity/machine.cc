@@ -55,7 +55,7 @@ Result<std::string> kept_random_id(const std::string& state_dir) {
   std::error_code error;
   std::filesystem::create_directories(state_dir, error);
   if (auto written = write_file_durably(path, as_bytes(id + "\n")); !written) {
-    return with_hint(propagate(written, "keeping a random machine ID"),
+    return with_hint(propagate(written, "storing a random machine ID"),
                      "set machine.id in the configuration, or make the folder writable");
   }
   return id;
@@ -88,7 +88,7 @@ void set_platform(std::string_view cpuinfo, const std::string& sysfs, wire::Mach
 Result<wire::Machine> read_machine(const MachineSettings& settings) {
   const auto id = machine_id(settings);
   if (!id) {
-    return propagate(id, "naming this machine");
+    return propagate(id, "determining the machine ID");
   }
   wire::Machine machine;
   machine.set_id(*id);

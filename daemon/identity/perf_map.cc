@@ -93,7 +93,7 @@ Result<ProcessStatus> read_status(const ProcFs& proc_fs, uint32_t pid) {
   const auto uid = last_number(*text, "Uid:");
   const auto namespace_pid = last_number(*text, "NSpid:");
   if (!uid || !namespace_pid) {
-    return fail(ErrorCode::kCorrupt, "the status of process {} names no user or no PID", pid);
+    return fail(ErrorCode::kCorrupt, "the status of process {} has no user or no PID", pid);
   }
   return ProcessStatus{*namespace_pid, *uid};
 }
@@ -165,7 +165,7 @@ Status read_exactly(const UniqueFd& fd, uint64_t offset, std::span<char> into, c
       return fail_errno(errno, "reading {}", name);
     }
     if (size == 0) {
-      return fail(ErrorCode::kUnavailable, "{} has become shorter", name);
+      return fail(ErrorCode::kUnavailable, "{} was truncated", name);
     }
     done += static_cast<size_t>(size);
   }

@@ -191,10 +191,8 @@ Status ProcFs::check_namespace() const {
     return {};
   }
   return with_hint(fail(ErrorCode::kUnsupported,
-                        "{} is of another PID namespace than this program, and names other processes", root_),
-                   "mount a /proc of this namespace (unshare --mount-proc), or stay in that of the machine "
-                   "(hostPID: true, "
-                   "--pid=host)");
+                        "{} belongs to another PID namespace than this program", root_),
+                   "mount a /proc of this namespace (unshare --mount-proc), or use the machine's PID namespace (hostPID: true, --pid=host)");
 }
 
 Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {

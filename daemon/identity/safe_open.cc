@@ -21,7 +21,7 @@ Result<UniqueFd> reopen_regular_file(const UniqueFd& place, const std::string& n
     return fail_errno(errno, "asking about {}", name);
   }
   if (!S_ISREG(attributes.st_mode)) {
-    return fail(ErrorCode::kDenied, "{} is no regular file", name);
+    return fail(ErrorCode::kDenied, "{} is not a regular file", name);
   }
   const std::string link = fmt::format("/proc/self/fd/{}", place.get());
   UniqueFd fd(::open(link.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));

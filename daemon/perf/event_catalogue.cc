@@ -105,7 +105,7 @@ Result<EventType> EventCatalogue::find(std::string_view name) const {
     return find_tracepoint(name, *tracepoint);
   }
   const auto code = raw_code(name);
-  return code ? find_raw(name, *code) : fail(ErrorCode::kInvalid, "no event is called \"{}\"", name);
+  return code ? find_raw(name, *code) : fail(ErrorCode::kInvalid, "no such event: \"{}\"", name);
 }
 
 Result<EventType> EventCatalogue::find_generic(EventType event) const {
@@ -162,7 +162,7 @@ Result<EventType> EventCatalogue::find_alias(std::string_view name) const {
     if (code == nullptr) {
       return with_hint(fail(ErrorCode::kUnsupported, "no code for {} is known on {} (PMU {})", name,
                             generation_.empty() ? "this processor" : generation_, pmu->name),
-                       fmt::format("ask for it as {}/event=...,umask=.../", pmu->name));
+                       fmt::format("give it as {}/event=...,umask=.../", pmu->name));
     }
     auto of_pmu = encode_terms(*pmu, code->terms);
     if (!of_pmu) {
@@ -184,7 +184,7 @@ Result<EventType> EventCatalogue::find_raw(std::string_view name, uint64_t code)
   if (cores.size() > 1) {
     return with_hint(
         fail(ErrorCode::kInvalid, "the raw event {} means something else on each kind of core here", name),
-        fmt::format("say which: {}/config={:#x}/", cores.front()->name, code));
+        fmt::format("choose one: {}/config={:#x}/", cores.front()->name, code));
   }
   EventType event{*describe_event(name), {}};
   event.codes.push_back(

@@ -18,10 +18,10 @@ std::string paranoia() {
 // Why the kernel would find the attributes invalid.
 std::string_view explain_invalid(const perf_event_attr& attr, bool is_in_group) {
   if (is_in_group) {
-    return "the CPU's counters may be too few to count the event together with its group";
+    return "the CPU may have too few counters for the event and its group";
   }
   return attr.type > PERF_TYPE_BREAKPOINT || attr.type == PERF_TYPE_RAW
-             ? "the PMU refuses these terms, or counts without being able to sample"
+             ? "the PMU rejects these terms, or can count but not sample"
              : "Linux 6.0 or newer is needed (PERF_FORMAT_LOST)";
 }
 
@@ -89,7 +89,7 @@ Result<UniqueFd> open_group_event(const perf_event_attr& attr, const UniqueFd& g
                             PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
   if (fd < 0 && errno == EINVAL) {
     return with_hint(fail(ErrorCode::kUnsupported, "counting {} for a control group on CPU {}", name, cpu),
-                     "the kernel has no CONFIG_CGROUP_PERF, or the PMU cannot tell groups apart");
+                     "the kernel has no CONFIG_CGROUP_PERF, or the PMU cannot count per control group");
   }
   if (fd < 0) {
     return explain_open_failure(errno, attr, name, cpu, false);

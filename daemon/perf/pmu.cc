@@ -71,7 +71,7 @@ std::unexpected<Error> unknown_term(const Pmu& pmu, const std::string& name) {
   const auto nearest = nearest_word(name, views);
   return with_hint(fail(ErrorCode::kInvalid, "the PMU {} has no term or event \"{}\"", pmu.name, name),
                    nearest         ? fmt::format("did you mean {}?", *nearest)
-                   : known.empty() ? std::string("it has none at all")
+                   : known.empty() ? std::string("it has none")
                                    : fmt::format("it has {}", fmt::join(known, ", ")));
 }
 
@@ -88,7 +88,7 @@ Status fill_term(const Pmu& pmu, const Term& term, EventCode& code) {
     code.config2 = *value;
   } else {
     const auto text = is_plain_name(term.name) ? read_file(pmu.folder + "/format/" + term.name, kMaxFileBytes)
-                                               : fail(ErrorCode::kNotFound, "no name of a file");
+                                               : fail(ErrorCode::kNotFound, "not a file name");
     if (!text) {
       return unknown_term(pmu, term.name);
     }
@@ -131,7 +131,7 @@ Status fill_named_event(const Pmu& pmu, const std::string& name, EventType& even
   }
   for (const Term& term : *terms) {
     if (term.value == "?") {
-      return with_hint(fail(ErrorCode::kUnsupported, "event {} of the PMU {} leaves its term {} open", name,
+      return with_hint(fail(ErrorCode::kUnsupported, "event {} of the PMU {} requires a value for its term {}", name,
                             pmu.name, term.name),
                        "give all its terms, with values, instead of its name");
     }

@@ -67,7 +67,7 @@ Result<std::vector<Term>> parse_terms(std::string_view text) {
     const std::string_view name = without_spaces_around(take_until('=', term));
     const std::string_view value = without_spaces_around(term);
     if (name.empty() || (has_value && value.empty()) || terms.size() == kMaxTerms) {
-      return fail(ErrorCode::kInvalid, "\"{}={}\" is no term, or one too many", name, value);
+      return fail(ErrorCode::kInvalid, "\"{}={}\" is not a term, or one too many", name, value);
     }
     terms.push_back({std::string(name), std::string(value)});
   }
@@ -83,7 +83,7 @@ Result<uint64_t> parse_term_value(std::string_view text) {
   uint64_t value = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value, is_hex ? 16 : 10);
   if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) {
-    return fail(ErrorCode::kInvalid, "\"{}\" is no number of 64 bits", text);
+    return fail(ErrorCode::kInvalid, "\"{}\" is not a 64-bit number", text);
   }
   return value;
 }
@@ -103,12 +103,12 @@ Result<FormatField> parse_format(std::string_view text) {
   while (!rest.empty() && field.ranges.size() < kMaxRanges) {
     const auto bits = bits_from(take_until(',', rest));
     if (!bits || overlaps(field, *bits)) {
-      return fail(ErrorCode::kCorrupt, "\"{}\" is no format of a term", text);
+      return fail(ErrorCode::kCorrupt, "\"{}\" is not a term format", text);
     }
     field.ranges.push_back(*bits);
   }
   if (field.ranges.empty() || !rest.empty()) {
-    return fail(ErrorCode::kCorrupt, "\"{}\" is no format of a term", text);
+    return fail(ErrorCode::kCorrupt, "\"{}\" is not a term format", text);
   }
   return field;
 }

@@ -57,8 +57,7 @@ Result<RingBuffer> RingBuffer::map(int event_fd, uint32_t data_pages) {
     }
     failure.error().code = ErrorCode::kTooLarge;
     return with_hint(failure,
-                     "this user may lock no more memory: raise the limit (LimitMEMLOCK= of the unit, ulimit "
-                     "-l) or kernel.perf_event_mlock_kb");
+                     "the limit of locked memory is reached: raise it (LimitMEMLOCK= of the unit, ulimit -l) or kernel.perf_event_mlock_kb");
   }
   return RingBuffer(mapping, mapping_bytes);
 }

@@ -28,7 +28,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
 
 std::unexpected<Error> denied(const std::string& folder) {
   return with_hint(fail(ErrorCode::kDenied, "reading tracepoints in {}: permission denied", folder),
-                   "tracepoints need CAP_DAC_READ_SEARCH besides CAP_PERFMON");
+                   "tracepoints require CAP_DAC_READ_SEARCH and CAP_PERFMON");
 }
 
 // Why there is no such tracepoint.
@@ -40,7 +40,7 @@ std::unexpected<Error> unknown_tracepoint(const std::string& tracefs, const Trac
   const auto nearest = nearest_word(has_system ? name.event : name.system,
                                     std::vector<std::string_view>(known.begin(), known.end()));
   auto failure =
-      fail(ErrorCode::kInvalid, "no tracepoint is called \"{}:{}\" in {}", name.system, name.event, events);
+      fail(ErrorCode::kInvalid, "no such tracepoint: \"{}:{}\" in {}", name.system, name.event, events);
   return nearest ? with_hint(failure, has_system ? fmt::format("did you mean {}:{}?", name.system, *nearest)
                                                  : fmt::format("did you mean {}:...?", *nearest))
                  : with_hint(failure, fmt::format("see {}/available_events", tracefs));
@@ -75,7 +75,7 @@ Result<uint64_t> tracepoint_id(const std::string& tracefs, const TracepointName&
   uint64_t id = 0;
   const auto parsed = std::from_chars(text->data(), text->data() + text->size(), id);
   if (parsed.ec != std::errc()) {
-    return fail(ErrorCode::kCorrupt, "\"{}\" is no number of the tracepoint {}:{}", *text, name.system,
+    return fail(ErrorCode::kCorrupt, "\"{}\" is not the number of the tracepoint {}:{}", *text, name.system,
                 name.event);
   }
   return id;

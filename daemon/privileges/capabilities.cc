@@ -62,7 +62,7 @@ std::string missing_capability_text(const Capability& capability) {
 }
 
 std::string_view grant_hint() {
-  return "grant it by the unit or a file capability (docs/security.md), or run as root";
+  return "grant it in the systemd unit or by a file capability (docs/security.md), or run as root";
 }
 
 Status keep_only_needed_capabilities() {

@@ -40,7 +40,7 @@ Result<UserIds> find_user(const std::string& name) {
     return UserIds{number, number};
   }
   return error_number != 0 ? with_field(fail_errno(error_number, "looking up user {}", name), "user")
-                           : with_field(fail(ErrorCode::kInvalid, "there is no user {}", name), "user");
+                           : with_field(fail(ErrorCode::kInvalid, "no such user: {}", name), "user");
 }
 
 Status become(const std::string& name) {
@@ -55,8 +55,8 @@ Status become(const std::string& name) {
                       ::setresgid(ids->group, ids->group, ids->group) == 0 &&
                       ::setresuid(ids->user, ids->user, ids->user) == 0;
   if (!became) {
-    return with_hint(with_field(fail_errno(errno, "becoming user {}", name), "user"),
-                     "only root may become somebody else: leave the user out");
+    return with_hint(with_field(fail_errno(errno, "switching to user {}", name), "user"),
+                     "only root can switch users: remove --user (daemon.user)");
   }
   return {};
 }
@@ -76,7 +76,7 @@ Status confine(const ConfinementOptions& options) {
     return kept;
   }
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
-    return fail_errno(errno, "closing this process to others");
+    return fail_errno(errno, "disabling core dumps and tracing of this process");
   }
   return options.filter_system_calls ? filter_system_calls() : Status();
 }

@@ -17,7 +17,7 @@ constexpr rlim_t kLockedBytes = rlim_t{64} << 20;
 Status set_resource_limits() {
   constexpr rlimit kNone{.rlim_cur = 0, .rlim_max = 0};
   if (::setrlimit(RLIMIT_CORE, &kNone) != 0) {
-    return fail_errno(errno, "forbidding core files");
+    return fail_errno(errno, "disabling core files");
   }
   if (auto raised = raise_limit(RLIMIT_NOFILE, 0, "open files"); !raised) {
     return propagate(raised);

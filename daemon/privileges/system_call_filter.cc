@@ -196,7 +196,7 @@ Status filter_system_calls() {
   }
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)), ::seccomp_release);
   if (!filter) {
-    return fail(ErrorCode::kIo, "preparing the filter of system calls failed");
+    return fail(ErrorCode::kIo, "preparing the system call filter failed");
   }
   if (auto permitted = permit_calls(filter); !permitted) {
     return permitted;
@@ -205,15 +205,15 @@ Status filter_system_calls() {
   ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
   ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
   if (const int result = ::seccomp_load(filter.get()); result != 0) {
-    return with_hint(fail_errno(-result, "setting the filter of system calls"),
-                     "--no-seccomp (daemon.seccomp = false) goes without, where the kernel has no seccomp");
+    return with_hint(fail_errno(-result, "installing the system call filter"),
+                     "on kernels without seccomp, give --no-seccomp (daemon.seccomp = false)");
   }
   return {};
 }
 
 SystemCallFilterState describe_system_call_filter() {
   if (kIsSanitized) {
-    return {false, "not in a build with sanitizers, which need other system calls"};
+    return {false, "disabled in builds with sanitizers, which need other system calls"};
   }
   const bool in_force = ::prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER;
   return {in_force, in_force ? "system calls that are not needed are refused (EPERM)" : "switched off"};

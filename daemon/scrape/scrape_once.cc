@@ -20,7 +20,7 @@ Result<config::ScrapeEndpoint> endpoint_of(const ScrapeOnceOptions& options) {
   if (!endpoint->is_loopback && !options.beyond_loopback) {
     return with_hint(
         with_field(fail(ErrorCode::kDenied, "{} is not on this machine's loopback", options.url), "--scrape"),
-        "name 127.0.0.1, or permit it with --beyond-loopback");
+        "use 127.0.0.1, or give --beyond-loopback");
   }
   return endpoint;
 }
@@ -62,7 +62,7 @@ Status scrape_once(const ScrapeOnceOptions& options) {
   }
   const std::optional<wire::RawProfile> profile = std::move(*scraped);
   if (!profile) {
-    return fail(ErrorCode::kNotFound, "scraping {}: there are no values in its profile", options.url);
+    return fail(ErrorCode::kNotFound, "scraping {}: the profile has no values", options.url);
   }
   const std::string encoded = wire::encode(*profile);
   if (auto written = write_file_durably(options.output, as_bytes(encoded)); !written) {

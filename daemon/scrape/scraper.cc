@@ -90,7 +90,7 @@ Result<std::string> Scraper::fetch() {
     return propagate(response);
   }
   if (response->status != 200) {
-    return with_hint(fail(ErrorCode::kUnavailable, "the application answers {}", response->status),
+    return with_hint(fail(ErrorCode::kUnavailable, "the application returned {}", response->status),
                      "check the path of the endpoint");
   }
   return std::move(response->body);
@@ -102,12 +102,12 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
     profile.add_notes(endpoint_.name() + ": " + remark);
   }
   if (application.discarded != 0) {
-    profile.add_notes(fmt::format("{}: the application had no room for {} samples", endpoint_.name(),
+    profile.add_notes(fmt::format("{}: the application dropped {} samples", endpoint_.name(),
                                   application.discarded));
   }
   if (!owner) {
     profile.add_notes(
-        fmt::format("{}: whose process it is cannot be told, its mappings are those of its profile: {}",
+        fmt::format("{}: the process is unknown, using the mappings of the profile: {}",
                     endpoint_.name(), owner.error().text()));
     set_unknown_process(endpoint_.name(), application, profile);
     formats::OwnMappings places(application.mappings);
@@ -117,7 +117,7 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
   const identity::Process& process = processes.find(owner->pid);
   if (process.mappings->all().empty()) {
     profile.add_notes(
-        fmt::format("{}: the mappings of process {} cannot be read: those of its profile are used",
+        fmt::format("{}: the mappings of process {} cannot be read, using those of the profile",
                     endpoint_.name(), owner->pid));
   }
   namer_.read_variables(*process.identity);
@@ -134,7 +134,7 @@ Result<std::optional<wire::RawProfile>> Scraper::scrape(int64_t interval_ns, boo
     return propagate(content, "scraping {}", endpoint_.name());
   }
   if (const auto owner_after = find_owner(); owner && owner_after && *owner_after != *owner) {
-    return fail(ErrorCode::kUnavailable, "scraping {}: the process that listens there changed meanwhile",
+    return fail(ErrorCode::kUnavailable, "scraping {}: the listening process changed during the scrape",
                 endpoint_.name());
   }
   auto application = formats::read_profile(as_bytes(*content), {.max_encoded_bytes = max_bytes_,

@@ -62,7 +62,7 @@ void ScrapingThread::set_problem(const std::string& endpoint, const std::string&
   const std::lock_guard lock(mutex_);
   if (problem.empty()) {
     if (problems_.erase(endpoint) != 0) {
-      log_info("scraping {}: it works again", endpoint);
+      log_info("scraping {} works again", endpoint);
     }
   } else if (std::string& known = problems_[endpoint]; known != problem) {
     log_warning("{}", problem);

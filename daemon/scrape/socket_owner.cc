@@ -143,7 +143,7 @@ std::vector<uint64_t> listening_inodes(std::string_view sockets_text,
 Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port) {
   const auto sockets = sockets_text(proc_fs);
   if (!sockets) {
-    return propagate(sockets, "looking for who listens on port {}", port);
+    return propagate(sockets, "looking for the process that listens on port {}", port);
   }
   std::vector<uint64_t> inodes;
   for (const Preference& preference : preferences_for(host)) {
@@ -151,18 +151,18 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
     inodes.insert(inodes.end(), found.begin(), found.end());
   }
   if (inodes.empty()) {
-    return fail(ErrorCode::kNotFound, "nobody in this network namespace listens at {}, port {}", host, port);
+    return fail(ErrorCode::kNotFound, "no process in this network namespace listens on {}, port {}", host, port);
   }
   const std::vector<uint32_t> holders = holders_of(proc_fs, inodes);
   if (holders.empty()) {
     return with_hint(
-        fail(ErrorCode::kDenied, "no process within reach holds the socket at {}, port {}", host, port),
+        fail(ErrorCode::kDenied, "no accessible process has the socket on {}, port {}", host, port),
         "run the daemon as root, or as the application's user");
   }
   if (const auto ancestor = ancestor_of_all(proc_fs, holders)) {
     return *ancestor;
   }
-  return fail(ErrorCode::kConflict, "{} processes listen at {}, port {}, among them {} and {}",
+  return fail(ErrorCode::kConflict, "{} processes listen on {}, port {}, including {} and {}",
               holders.size(), host, port, holders[0], holders[1]);
 }
 

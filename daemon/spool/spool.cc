@@ -20,7 +20,7 @@ constexpr int kMaxFailedReads = 5;
 std::string_view reason_of(Fate fate) {
   switch (fate) {
     case Fate::kNoRoom:
-      return "there is no room within limits.max_spool_bytes";
+      return "over limits.max_spool_bytes";
     case Fate::kTooOld:
       return "older than limits.max_spool_age";
     case Fate::kDamaged:
@@ -30,7 +30,7 @@ std::string_view reason_of(Fate fate) {
     case Fate::kMissing:
       return "no longer on disk";
     case Fate::kRefused:
-      return "the server refuses it";
+      return "the server rejects it";
     case Fate::kDelivered:
       break;
   }
@@ -75,7 +75,7 @@ void Spool::index_found() {
   }
   if (!entries_.empty()) {
     maybe_sent_ = entries_.front().profile.sequence;
-    log_info("{} profiles of a former run wait to be sent", entries_.size());
+    log_info("{} unsent profiles from the previous run", entries_.size());
   }
 }
 
@@ -94,7 +94,7 @@ Result<uint64_t> Spool::push(const std::string& id, Bytes encoded, bool has_kern
   }
   if (profile.disk_bytes > options_.max_bytes) {
     return drop_unwritten(Fate::kNoRoom,
-                          {ErrorCode::kTooLarge, "it alone is over limits.max_spool_bytes", {}, {}});
+                          {ErrorCode::kTooLarge, "larger than limits.max_spool_bytes", {}, {}});
   }
   if (auto made = make_room(profile.disk_bytes, 1); !made) {
     const Fate fate = made.error().code == ErrorCode::kTooLarge ? Fate::kNoRoom : Fate::kDiskFailed;
@@ -143,7 +143,7 @@ Status Spool::make_room(uint64_t bytes, uint64_t profiles) {
     ++count;
   }
   if (!fits() && bytes > 0) {
-    return fail(ErrorCode::kTooLarge, "the oldest one, which may be on its way, leaves no room for it");
+    return fail(ErrorCode::kTooLarge, "the spool is full, and the oldest profile may be being sent");
   }
   return remove(from, count, Fate::kNoRoom);
 }
@@ -254,7 +254,7 @@ void Spool::note(std::string& problem, const Status& done) {
     log_error("{}", problem);
   } else if (!problem.empty()) {
     problem.clear();
-    log_info("spool: it works again");
+    log_info("the spool works again");
   }
 }
 

@@ -17,9 +17,7 @@ constexpr const char* kCountsName = "counts";
 constexpr const char* kDamagedCountsName = "counts.damaged";
 constexpr const char* kLockName = "lock";
 constexpr const char* kWhereHint =
-    "name a folder of this daemon's own with daemon.state_dir (PLIMSOLL_DAEMON_STATE_DIR, --state-dir), "
-    "which its "
-    "user may write";
+    "set daemon.state_dir (PLIMSOLL_DAEMON_STATE_DIR, --state-dir) to a folder of this daemon that its user may write";
 
 Status make_folder(const std::string& path) {
   std::error_code error;
@@ -43,7 +41,7 @@ Result<CountsFile> open_counts(const std::string& folder, int64_t now_ns, const 
     return counts;
   }
   const std::string aside = fmt::format("{}/{}", folder, kDamagedCountsName);
-  log_error("{}; it is moved to {}, and what became of profiles is counted anew", counts.error().text(),
+  log_error("{}; moved to {}, the counts of sent and dropped profiles start at 0", counts.error().text(),
             aside);
   if (calls.rename(path.c_str(), aside.c_str()) != 0) {
     return fail_errno(errno, "renaming {} to {}", path, aside);
@@ -63,7 +61,7 @@ Result<std::unique_ptr<SpoolFolder>> SpoolFolder::open(const std::string& path, 
     return propagate(made);
   }
   auto lock = take_lock_file(fmt::format("{}/{}", path, kLockName), path + " is in use by",
-                             "stop that daemon, or name another folder with daemon.state_dir");
+                             "stop that daemon, or set another daemon.state_dir");
   if (!lock) {
     return lock.error().code == ErrorCode::kDenied ? with_hint(propagate(lock), kWhereHint) : propagate(lock);
   }
@@ -111,7 +109,7 @@ Status SpoolFolder::list() {
     } else if (name.ends_with(".tmp")) {
       leftovers.push_back(name);
     } else if (name != kCountsName && name != kDamagedCountsName && name != kLockName) {
-      log_warning("{} is none of the spool's files, and left alone", path_of(name));
+      log_warning("ignoring {}, which is not a spool file", path_of(name));
     }
   }
   if (error) {
@@ -155,7 +153,7 @@ Status SpoolFolder::write(const SpooledProfile& profile, Bytes encoded) {
     if (is_gone) {
       return written;
     }
-    log_error("{}; the profile stays, but may not survive a power failure", written.error().text());
+    log_error("{}; the profile is kept, but may not survive a power failure", written.error().text());
   }
   ++record_.next_sequence;
   return {};

@@ -23,7 +23,7 @@ bool is_final(unsigned status) {
 Status check_acknowledgement(const http::Response& response) {
   wire::UploadReply reply;
   if (!reply.ParseFromString(response.body)) {
-    return fail(ErrorCode::kUnavailable, "the answer with status {} is not an UploadReply", response.status);
+    return fail(ErrorCode::kUnavailable, "the reply with status {} is not an UploadReply", response.status);
   }
   return wire::check_version(reply.format_version(), "the server's reply");
 }

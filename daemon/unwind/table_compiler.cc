@@ -164,7 +164,7 @@ Result<UnwindTable> TableCompiler::finish() {
   if (is_too_large_) {
     return fail(
         ErrorCode::kTooLarge,
-        "call frame information that takes over {} bytes as a table, {} different rules, or {} generic rows",
+        "call frame information needs a table of over {} bytes, {} different rules, or {} generic rows",
         limits_.max_bytes, limits_.max_rules, limits_.max_generic_rows);
   }
   table_.expressions_ = expressions_.bytes();

@@ -68,7 +68,7 @@ Result<UnwindTable> UnwindTable::compile(const std::vector<elf::CallFrames>& sec
     }
   }
   if (functions.empty() && !sections.empty()) {
-    return fail(ErrorCode::kCorrupt, "the call frame information holds no entry that can be read");
+    return fail(ErrorCode::kCorrupt, "the call frame information has no readable entry");
   }
   put_in_order(functions);
   add_entry_point(entry_point, functions);

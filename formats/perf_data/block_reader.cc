@@ -13,7 +13,7 @@ Result<Bytes> BlockReader::read(uint64_t offset, uint64_t size_bytes, std::strin
   if (offset > size_bytes_ || size_bytes > size_bytes_ - offset) {
     return with_hint(fail(ErrorCode::kCorrupt, "{} at offset {} has {} bytes, but the file ends at {}", what,
                           offset, size_bytes, size_bytes_),
-                     "the recording was cut off: copy it again, or record again");
+                     "the recording is truncated: copy it again, or record again");
   }
   const bool is_here =
       offset >= block_offset_ && offset - block_offset_ + size_bytes <= static_cast<uint64_t>(block_.size());

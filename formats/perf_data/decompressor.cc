@@ -49,11 +49,11 @@ Status Decompressor::inflate() {
   may_hold_more_ = out.pos == out.size || !compressed_.empty();
   inflated_bytes_ += out.pos;
   if (inflated_bytes_ > max_record_bytes_) {
-    return fail(ErrorCode::kTooLarge, "it holds more than {} bytes", max_record_bytes_);
+    return fail(ErrorCode::kTooLarge, "it has more than {} bytes", max_record_bytes_);
   }
   stream_bytes_ += out.pos;
   if (stream_bytes_ > max_stream_bytes_) {
-    return fail(ErrorCode::kTooLarge, "with those before it, it holds more than {} bytes", max_stream_bytes_);
+    return fail(ErrorCode::kTooLarge, "with those before it, it has more than {} bytes", max_stream_bytes_);
   }
   return {};
 }

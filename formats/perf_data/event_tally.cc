@@ -60,7 +60,7 @@ Status EventTally::add_readings(uint32_t event, const DecodedSample& sample, std
     }
     const uint32_t thread = events_[*member].attr.inherit ? sample.record.tid : 0;
     if (last_readings_.size() >= max_counters_ && !last_readings_.contains({id, thread})) {
-      return fail(ErrorCode::kTooLarge, "the samples bring readings of more than {} counters", max_counters_);
+      return fail(ErrorCode::kTooLarge, "the samples have readings of more than {} counters", max_counters_);
     }
     uint64_t& last = last_readings_[{id, thread}];
     if (reading.value > last) {
@@ -117,7 +117,7 @@ std::string EventTally::note_of(size_t event) const {
   }
   if (lacks_period(attr) && unit_of(attr) == wire::COUNT) {
     note += note.empty() ? "" : "; ";
-    note += "the recording does not tell what a sample stands for: values are numbers of samples";
+    note += "the recording has no sample periods: values are numbers of samples";
   }
   return note;
 }

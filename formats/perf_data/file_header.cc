@@ -58,10 +58,10 @@ Result<FileHeader> read_file_header(BlockReader& file) {
   if (is_big_endian(magic)) {
     return with_hint(fail(ErrorCode::kUnsupported,
                           "the recording was made on a big-endian machine; only little-endian ones are read"),
-                     "on that machine, `perf script` shows what is in it");
+                     "use `perf script` on that machine");
   }
   if (!is_little_endian(magic)) {
-    return fail(ErrorCode::kCorrupt, "the file does not begin like a recording of perf");
+    return fail(ErrorCode::kCorrupt, "not a perf recording: the file header is wrong");
   }
   ByteReader reader(*begin);
   reader.skip(kMagicBytes);

@@ -292,16 +292,16 @@ class Importer {
         profile.add_notes(fmt::format("{} {}", count, what));
       }
     };
-    note(samples_of_unknown_events_, "samples belong to no event of the recording, and are left out");
+    note(samples_of_unknown_events_, "samples belong to no event of the recording and are not imported");
     note(samples_of_guests_, "samples were taken in virtual machines, and have no stack");
     note(trace_bytes_,
-         "bytes of processor trace were passed over: perf inject --itrace makes samples of them");
-    note(tally_.lost_without_event(), "records were lost, and it is not told of which event");
-    note(late_, "records came too late to be put in the order of time");
+         "bytes of processor trace are not imported: convert them to samples with perf inject --itrace");
+    note(tally_.lost_without_event(), "records of unknown events were lost");
+    note(late_, "records are too far out of time order");
     note(build_ids_.ambiguous() + kernel_.ambiguous_build_ids(),
-         "files have several build IDs in the recording, and so none: by their paths they cannot be told");
+         "files have several build IDs in the recording, so that none is used");
     if (layouts_.lacks_ids()) {
-      profile.add_notes("samples do not tell their event: all count for " + metadata_.events.front().name);
+      profile.add_notes("samples have no event ID: all count for " + metadata_.events.front().name);
     }
   }
 

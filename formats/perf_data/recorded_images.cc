@@ -97,8 +97,8 @@ Result<identity::OpenedImage> RecordedImages::open_at(const std::string& path,
   const auto lies_in = [&](const std::string& root) { return lies_below(real, root); };
   if (std::ranges::none_of(roots_, lies_in) && std::ranges::none_of(debug_roots_, lies_in)) {
     return with_hint(
-        fail(ErrorCode::kDenied, "{} lies outside the folders whose binaries may be read", real.string()),
-        "name its folder with --symbol-root");
+        fail(ErrorCode::kDenied, "{} is outside the folders whose binaries may be read", real.string()),
+        "give its folder with --symbol-root");
   }
   auto opened = identity::open_regular_file(real.string());
   if (!opened) {
@@ -119,7 +119,7 @@ Result<identity::OpenedImage> RecordedImages::open_at(const std::string& path,
     if (path == hint.path && hint.file.inode != 0 && replaced_.size() < kMaxReplaced) {
       replaced_.insert(path);
     }
-    return fail(ErrorCode::kNotFound, "{} is another file than the recorded one", real.string());
+    return fail(ErrorCode::kNotFound, "{} has changed since the recording", real.string());
   }
   return identity::OpenedImage{std::move(*image), fd, real.string()};
 }

@@ -245,7 +245,7 @@ Result<RecordingHeader> read_recording_header(BlockReader& file, const Limits& l
     return propagate(read);
   }
   if (metadata.events.empty()) {
-    return fail(ErrorCode::kCorrupt, "the recording describes no event");
+    return fail(ErrorCode::kCorrupt, "the recording has no event");
   }
   name_events(metadata);
   return result;

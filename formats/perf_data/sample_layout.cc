@@ -77,17 +77,15 @@ Result<RecordLayouts> RecordLayouts::make(const std::vector<RecordedEvent>& even
   for (size_t index = 0; index < events.size(); ++index) {
     const perf_event_attr& attr = events[index].attr;
     if (!has_known_readings(attr)) {
-      return fail(
-          ErrorCode::kUnsupported,
-          "samples of {} bring values of counters in a form that does not tell whose they are ({:#x})",
-          events[index].name, uint64_t{attr.read_format});
+      return fail(ErrorCode::kUnsupported, "samples of {} have counter values without event IDs ({:#x})",
+                  events[index].name, uint64_t{attr.read_format});
     }
     const bool has_id_there =
         id_at(attr.sample_type) == layouts.id_at_ && trailer_id_of(attr) == layouts.trailer_id_from_end_;
     const bool needs_none = layouts.trailer_id_from_end_ || layouts.trailers_[index] == layouts.trailers_[0];
     if (!has_id_there || !needs_none) {
       return fail(ErrorCode::kUnsupported,
-                  "samples of {} and {} are laid out so differently that they cannot be told apart",
+                  "the layouts of samples of {} and {} differ so that they cannot be distinguished",
                   events.front().name, events[index].name);
     }
   }

@@ -10,7 +10,7 @@ Result<ExportRequest> parse_export(const Parameters& parameters, int64_t now_ns)
   std::vector<Parameter> known = filter_parameters(now_ns, request.selection);
   known.push_back({"event", [&request](const std::string& text) -> Status {
                      if (std::ranges::find(request.events, text) != request.events.end()) {
-                       return with_field(fail(ErrorCode::kInvalid, "event {} is asked for twice", text),
+                       return with_field(fail(ErrorCode::kInvalid, "event {} is listed twice", text),
                                          "event");
                      }
                      request.events.push_back(text);

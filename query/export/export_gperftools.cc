@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const ExportSamples& samples, const Snapshot& 
 Result<std::string> export_gperftools(const ExportRequest& request, const Snapshot& snapshot) {
   if (request.events.size() > 1) {
     return with_field(
-        fail(ErrorCode::kInvalid, "a gperftools profile holds one event, not {}", request.events.size()),
+        fail(ErrorCode::kInvalid, "a gperftools profile has one event, not {}", request.events.size()),
         "event");
   }
   const auto samples = read_samples(request, snapshot);

@@ -17,8 +17,8 @@ Result<NamedRows> NamedRows::read(const NamedText& text, std::initializer_list<s
   rows.table_ = std::move(*table);
   for (const std::string_view column : columns) {
     if (!rows.has(column)) {
-      return with_hint(fail(ErrorCode::kInvalid, "{}: no column is called \"{}\"", text.name, column),
-                       fmt::format("the first line names the columns: {}", fmt::join(columns, ",")));
+      return with_hint(fail(ErrorCode::kInvalid, "{}: no such column: \"{}\"", text.name, column),
+                       fmt::format("the first line must name the columns: {}", fmt::join(columns, ",")));
     }
   }
   return rows;
@@ -33,12 +33,12 @@ Result<double> NamedRows::number(const formats::CsvTable::Row& row, std::string_
   double value = 0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) {
-    return fail(ErrorCode::kInvalid, "{}: line {}: {} is to be a number, not \"{}\"", name_, row.line, column,
+    return fail(ErrorCode::kInvalid, "{}: line {}: {} must be a number, is \"{}\"", name_, row.line, column,
                 field);
   }
   if (value < 0) {
-    return fail(ErrorCode::kInvalid, "{}: line {}: {} is {}, which is not to be negative", name_, row.line,
-                column, value);
+    return fail(ErrorCode::kInvalid, "{}: line {}: {} is {}, must not be negative", name_, row.line, column,
+                value);
   }
   return value;
 }
@@ -46,7 +46,7 @@ Result<double> NamedRows::number(const formats::CsvTable::Row& row, std::string_
 Result<double> NamedRows::positive(const formats::CsvTable::Row& row, std::string_view column) const {
   auto value = number(row, column);
   if (value && *value == 0) {
-    return fail(ErrorCode::kInvalid, "{}: line {}: {} is 0, which is to be above 0", name_, row.line, column);
+    return fail(ErrorCode::kInvalid, "{}: line {}: {} is 0, must be above 0", name_, row.line, column);
   }
   return value;
 }

@@ -24,15 +24,16 @@ bool is_positive(double value) {
 Status check_pair(const PlacementProblem& problem, size_t number) {
   const Pair& pair = problem.pairs[number];
   if (pair.job >= problem.loads.size() || pair.platform >= problem.capacities.size()) {
-    return fail(ErrorCode::kInvalid, "pair {}: there is no job {} or no platform {}", number, pair.job,
+    return fail(ErrorCode::kInvalid, "pair {}: no such job {} or platform {}", number, pair.job,
                 pair.platform);
   }
   if (!is_positive(pair.cost)) {
-    return fail(ErrorCode::kInvalid, "pair {}: its cost, {}, is to be finite and above 0", number, pair.cost);
+    return fail(ErrorCode::kInvalid, "pair {}: the cost is {}, must be finite and above 0", number,
+                pair.cost);
   }
   const double margin = pair.margin.value_or(0);
   if (!std::isfinite(margin) || margin < 0) {
-    return fail(ErrorCode::kInvalid, "pair {}: its margin, {}, is to be finite and not negative", number,
+    return fail(ErrorCode::kInvalid, "pair {}: the margin is {}, must be finite and not negative", number,
                 margin);
   }
   return {};
@@ -41,15 +42,15 @@ Status check_pair(const PlacementProblem& problem, size_t number) {
 Status check_numbers(std::span<const double> numbers, std::string_view what) {
   const auto wrong = std::ranges::find_if_not(numbers, is_positive);
   return wrong == numbers.end() ? Status()
-                                : fail(ErrorCode::kInvalid, "{} {} is {}, which is to be finite and above 0",
-                                       what, wrong - numbers.begin(), *wrong);
+                                : fail(ErrorCode::kInvalid, "{} {} is {}, must be finite and above 0", what,
+                                       wrong - numbers.begin(), *wrong);
 }
 
 Status check_order(const PlacementProblem& problem) {
   const auto key = [](const Pair& pair) { return std::tuple(pair.job, pair.platform); };
   const auto wrong = std::ranges::adjacent_find(problem.pairs, std::ranges::greater_equal(), key);
   if (wrong != problem.pairs.end()) {
-    return fail(ErrorCode::kInvalid, "pair {} is to come behind the one before it, of job and platform",
+    return fail(ErrorCode::kInvalid, "pair {} is out of order: sort by job, then platform",
                 wrong - problem.pairs.begin() + 1);
   }
   const std::vector<size_t> first = problem.first_pairs();
@@ -170,11 +171,11 @@ Result<std::variant<Placement, Shortage>> shortage_of(const PlacementProblem& pr
   }
   const auto solved = solve(program);
   if (!solved) {
-    return propagate(solved, "finding what is missing");
+    return propagate(solved, "computing the shortage");
   }
   const std::optional<LinearSolution>& solution = *solved;
   if (!solution) {
-    return fail(ErrorCode::kUnsupported, "Clp finds no placement, however much capacity there were");
+    return fail(ErrorCode::kUnsupported, "Clp finds no placement, even with unlimited capacity");
   }
   Shortage shortage;
   shortage.weights = platform_prices(problem, *solution, all);
@@ -200,7 +201,7 @@ double cost_at_prices(const Pair& pair, std::span<const double> prices) {
 
 Result<std::variant<Placement, Shortage>> place_jobs(const PlacementProblem& problem) {
   if (problem.loads.empty()) {
-    return fail(ErrorCode::kInvalid, "there are no jobs to place");
+    return fail(ErrorCode::kInvalid, "no jobs to place");
   }
   if (auto checked = check(problem); !checked) {
     return propagate(checked);

@@ -43,9 +43,8 @@ class Reader {
     costs_ = std::move(*costs);
     if (costs_.has("cpi") == costs_.has("ns_per_instruction")) {
       return with_hint(
-          fail(ErrorCode::kInvalid, "{}: one column is to be called \"cpi\" or \"ns_per_instruction\"",
-               texts_.costs.name),
-          "cpi where all platforms have the same clock rate, else ns_per_instruction");
+          fail(ErrorCode::kInvalid, "{}: a column cpi or ns_per_instruction is required", texts_.costs.name),
+          "use cpi if all platforms have the same clock rate, else ns_per_instruction");
     }
     input_.unit = costs_.has("cpi") ? CostUnit::kCycles : CostUnit::kNanoseconds;
     return {};
@@ -67,9 +66,8 @@ class Reader {
       }
       add_job(job, *load);
     }
-    return jobs_.all().empty()
-               ? fail(ErrorCode::kInvalid, "{}: there is no job with a load", texts_.jobs.name)
-               : Status();
+    return jobs_.all().empty() ? fail(ErrorCode::kInvalid, "{}: no job has a load", texts_.jobs.name)
+                               : Status();
   }
 
   void add_job(const std::string& job, double load) {
@@ -89,11 +87,10 @@ class Reader {
     }
     const bool has_cpus = rows->has("cpus");
     if (has_cpus == rows->has("capacity") || (has_cpus && input_.unit == CostUnit::kCycles)) {
-      return with_hint(
-          fail(ErrorCode::kInvalid, "{}: one column is to be called \"capacity\"", texts_.platforms.name),
-          "capacity has the unit of cost x load: cycles a second with cpi (CPUs x clock rate), "
-          "CPU-nanoseconds a "
-          "second with ns_per_instruction, where \"cpus\", of 1e9 each, may stand for it");
+      return with_hint(fail(ErrorCode::kInvalid, "{}: a column capacity is required", texts_.platforms.name),
+                       "capacity has the unit of cost x load: cycles per second with cpi (CPUs x clock "
+                       "rate), CPU-nanoseconds per second with ns_per_instruction, where a column cpus (1e9 "
+                       "per CPU) may be given instead");
     }
     const double factor = has_cpus ? kCpuNsPerSecond : 1;
     for (const Row& row : rows->rows()) {
@@ -241,7 +238,7 @@ Status check_today(const NamedText& text, const PlacementInput& input, std::vect
     if (std::abs(sums[i] - load) > kLoadTolerance * load) {
       return with_hint(fail(ErrorCode::kInvalid, "{}: job \"{}\" has a load of {}, of which {} is placed",
                             text.name, input.jobs[i], load, sums[i]),
-                       "a saving can be told where today's placement places the same load");
+                       "--today must place the same load as --jobs");
     }
   }
   return {};
@@ -272,9 +269,8 @@ Result<std::vector<TodaysLoad>> read_today(const NamedText& text, const Placemen
     const auto job = jobs.find(rows->text(row, "job"));
     const auto platform = platforms.find(rows->text(row, "platform"));
     if (job == jobs.end() || platform == platforms.end()) {
-      return fail(ErrorCode::kInvalid,
-                  "{}: line {}: there is no job \"{}\" with a load, or no platform \"{}\"", text.name,
-                  row.line, rows->text(row, "job"), rows->text(row, "platform"));
+      return fail(ErrorCode::kInvalid, "{}: line {}: no job \"{}\" with a load, or no platform \"{}\"",
+                  text.name, row.line, rows->text(row, "job"), rows->text(row, "platform"));
     }
     loads.push_back({.job = job->second, .platform = platform->second, .load = *load});
   }

@@ -38,10 +38,10 @@ bool rests_on_bounds(const PlacementPlan& plan) {
 std::string saving_note(const PlacementPlan& plan) {
   const auto saving = plan.saving();
   if (!saving) {
-    return "what it saves is not known, as today's placement has pairs without a measured cost";
+    return "the saving is unknown: today's placement has pairs without a measured cost";
   }
   const double todays = plan.placement.cost + saving->value;
-  return fmt::format("it saves {}{} against today's placement, {:.3g} % of what that costs",
+  return fmt::format("the plan saves {}{} against today's placement, {:.3g} % of its cost",
                      rests_on_bounds(plan) ? "at least " : "", with_margin(*saving, plan.input.unit),
                      100 * saving->value / todays);
 }
@@ -51,9 +51,9 @@ using Counts = std::array<size_t, 3>;
 
 std::string counts_text(const Counts& counts, std::string_view what) {
   const size_t all = counts[0] + counts[1] + counts[2];
-  const std::string text = fmt::format("of {} {}{}, {} {} certain, given the margins", all, what,
+  const std::string text = fmt::format("of {} {}{}, {} {} certain within the margins", all, what,
                                        all == 1 ? "" : "s", counts[2], counts[2] == 1 ? "is" : "are");
-  return counts[1] == 0 ? text : text + fmt::format("; of {} margins are not known", counts[1]);
+  return counts[1] == 0 ? text : text + fmt::format("; {} have unknown margins", counts[1]);
 }
 
 std::string placements_note(const PlacementPlan& plan) {
@@ -73,7 +73,7 @@ std::string moves_note(const PlacementPlan& plan) {
   for (const Move& move : plan.moves()) {
     ++counts.at(static_cast<size_t>(move.choice.certainty));
   }
-  return counts == Counts{} ? "nothing moves: today's placement is the best" : counts_text(counts, "move");
+  return counts == Counts{} ? "nothing moves: today's placement is optimal" : counts_text(counts, "move");
 }
 
 void add_full_platforms(const PlacementPlan& plan, std::vector<std::string>& notes) {
@@ -84,7 +84,7 @@ void add_full_platforms(const PlacementPlan& plan, std::vector<std::string>& not
     }
   }
   if (!full.empty()) {
-    notes.push_back(fmt::format("full, and what a unit more of their capacity would save: {}",
+    notes.push_back(fmt::format("full platforms, with the saving per unit of added capacity: {}",
                                 names_text(full, kMaxNamed)));
   }
 }
@@ -98,9 +98,8 @@ void add_overcommitted(const PlacementPlan& plan, std::vector<std::string>& note
     }
   }
   if (!over.empty()) {
-    notes.push_back(
-        fmt::format("today's placement takes more than the capacity of {}, which the plan keeps to",
-                    names_text(over, kMaxNamed)));
+    notes.push_back(fmt::format("today's placement exceeds the capacity of {}; the plan does not",
+                                names_text(over, kMaxNamed)));
   }
 }
 
@@ -111,14 +110,14 @@ void add_unknown(const PlacementPlan& plan, std::optional<double> max_unknown_co
     return;
   }
   if (!max_unknown_cost) {
-    notes.push_back(fmt::format("{} of {} pairs of job and platform have no cost, and are left out", unknown,
+    notes.push_back(fmt::format("{} of {} pairs of job and platform have no cost and are not used", unknown,
                                 plan.input.jobs.size() * plan.input.platforms.size()));
     return;
   }
   notes.push_back(fmt::format(
-      "{} pairs of job and platform have no cost, and are taken to cost at most {:g} times the job's most{}",
+      "{} pairs of job and platform have no cost; assumed is at most {:g} times the job's maximum cost{}",
       unknown, *max_unknown_cost,
-      rests_on_bounds(plan) ? "; the plan rests on some of them (cost_kind: at most)" : ""));
+      rests_on_bounds(plan) ? "; the plan uses some of them (cost_kind: at most)" : ""));
 }
 
 std::vector<std::string> named(const std::vector<uint32_t>& numbers, const std::vector<std::string>& names) {
@@ -159,17 +158,17 @@ std::vector<std::string> placement_notes(const PlacementPlan& plan, std::optiona
   add_full_platforms(plan, notes);
   add_unknown(plan, max_unknown_cost, notes);
   if (!plan.input.idle_jobs.empty()) {
-    notes.push_back("without load, and not placed: " + names_text(plan.input.idle_jobs, kMaxNamed));
+    notes.push_back("not placed, without load: " + names_text(plan.input.idle_jobs, kMaxNamed));
   }
   return notes;
 }
 
 std::unexpected<Error> fail_lost(const PlacementInput& input) {
   const auto& lost = input.lost_jobs;
-  return with_hint(fail(ErrorCode::kNotFound, "no placement: no cost is known, on any platform, of {}: {}",
+  return with_hint(fail(ErrorCode::kNotFound, "no placement: no known cost on any platform for {}: {}",
                         lost.size() == 1 ? "this job" : fmt::format("these {} jobs", lost.size()),
                         names_text(lost, kMaxNamed)),
-                   "measure each on one platform at least, or leave it out");
+                   "measure each on at least one platform, or remove it");
 }
 
 std::unexpected<Error> fail_short(const PlacementInput& input, const Shortage& shortage) {
@@ -182,14 +181,14 @@ std::unexpected<Error> fail_short(const PlacementInput& input, const Shortage& s
   const bool is_plain = blame.needed > blame.capacity;
   return with_hint(
       fail(ErrorCode::kNotFound,
-           "no placement: {} {} {} {} even where each of them costs least, and {} have {}{}; at least {} is "
-           "missing, wherever jobs are put",
-           jobs, is_all ? "need" : "with a cost on no other platform need", is_plain ? "at least" : "only",
+           "no placement: {} {} {} {} even at each job's minimum cost, and {} have {}{}; at least {} is "
+           "missing in any placement",
+           jobs, is_all ? "need" : "without a cost on other platforms need", is_plain ? "at least" : "only",
            use_text(blame.needed, input.unit), platforms, use_text(blame.capacity, input.unit),
-           is_plain ? "" : ", but do not fit there together", use_text(shortage.missing, input.unit)),
-      is_all ? "more capacity is needed, or less load"
-             : "more capacity there, less load, or costs of these jobs on other platforms "
-               "(--max-unknown-cost bounds those that are not known)");
+           is_plain ? "" : ", but do not fit together", use_text(shortage.missing, input.unit)),
+      is_all ? "add capacity or reduce load"
+             : "add capacity there, reduce load, or give costs of these jobs on other platforms (or assume "
+               "them with --max-unknown-cost)");
 }
 
 }  // namespace plimsoll::query

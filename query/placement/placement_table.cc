@@ -39,8 +39,7 @@ Result<PlacementPlan> plan_for(const PlacementRequest& request) {
 
 Result<Table> placement_table(const PlacementRequest& request) {
   if (request.rows == PlacementRows::kMove && !request.texts.today) {
-    return with_hint(fail(ErrorCode::kInvalid, "moves are away from today's placement, which is not given"),
-                     "give it with --today");
+    return with_hint(fail(ErrorCode::kInvalid, "--by move requires today's placement"), "give --today FILE");
   }
   const auto plan = plan_for(request);
   if (!plan) {

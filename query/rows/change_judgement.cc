@@ -58,7 +58,7 @@ Result<std::vector<std::optional<double>>> ChangeJudgement::p_values(std::span<c
   std::array<std::vector<double>, 2> whole;
   for (size_t side = 0; side < sides_.size(); ++side) {
     if (!tables[side]) {
-      return with_hint(propagate(tables[side]), "look at fewer rows (among), or at no margins (margins=no)");
+      return with_hint(propagate(tables[side]), "test fewer rows (among), or give margins=no");
     }
     whole[side] =
         sides_[side].exposures.empty() ? tables[side]->whole : machines.sums(sides_[side].exposures);
@@ -95,8 +95,7 @@ Result<std::vector<statistics::Estimate>> ChangeJudgement::differences(std::span
   std::array<size_t, 2> machines{};
   for (size_t side = 0; side < sides_.size(); ++side) {
     if (!sampled[side]) {
-      return with_hint(propagate(sampled[side]),
-                       "ask for fewer rows (limit), or for no margins (margins=no)");
+      return with_hint(propagate(sampled[side]), "select fewer rows (limit), or give margins=no");
     }
     machines[side] = MachineSample(snapshot_, sides_[side].request.filter).sampling_units();
     fill_whole(*sampled[side], 0, all_, whole[side]);

@@ -67,8 +67,7 @@ Result<PerMachineRows> EventRows::sample(const MachineSample& sample) {
   auto sampled = RowSplitter(rows_.keys, events_, grouping_, snapshot_)
                      .split(resolved_.request, sample.sampling_units_of_origins());
   return sampled ? std::move(sampled)
-                 : with_hint(propagate(sampled),
-                             "ask for fewer rows (limit), or for none of their margins (margins=no)");
+                 : with_hint(propagate(sampled), "select fewer rows (limit), or give margins=no");
 }
 
 }  // namespace plimsoll::query

@@ -101,7 +101,7 @@ store::AggregateRequest without_groups(store::AggregateRequest request) {
 Status sum_both(UnitCells& whole, UnitCells& parts, const store::RowSource& rows) {
   std::array<Status, 2> done;
   run_both([&] { done[0] = whole.sum(rows); }, [&] { done[1] = parts.sum(rows); });
-  return !done[0]   ? propagate(done[0], "summing up by machine, for margins")
+  return !done[0]   ? propagate(done[0], "summing by machine for margins")
          : !done[1] ? propagate(done[1], "splitting rows by machine for their margins")
                     : Status();
 }
@@ -180,7 +180,7 @@ Result<UnitTable> RowSplitter::tabulate(const store::AggregateRequest& request,
   table.columns = columns_of_row * rows_->rows() + 1;
   table.has_totals = measures_.totals;
   if (sampling_units.count > request.max_sums / table.columns) {
-    return fail(ErrorCode::kTooLarge, "a table of {} rows by {} machines has more than {} sums",
+    return fail(ErrorCode::kTooLarge, "a table of {} rows and {} machines has more than {} sums",
                 rows_->rows(), sampling_units.count, request.max_sums);
   }
   UnitCells whole(without_groups(measured(request)), sampling_units);

@@ -46,14 +46,13 @@ void SamplingGaps::describe(const store::EventEntry& event, std::vector<std::str
   const int64_t all_ns = sampled_ns_ + paused_ns_;
   if (paused_ns_ * kNotedPause > all_ns) {
     notes.push_back(
-        fmt::format("{:.0f} % of the time was sampled: between their windows daemons paused, to stay within "
-                    "their limits of CPU "
-                    "time and memory, or were started again",
+        fmt::format("{:.0f} % of the time was sampled: daemons paused between windows to stay within their "
+                    "CPU and memory limits, or restarted",
                     100 * static_cast<double>(sampled_ns_) / static_cast<double>(all_ns)));
   }
   if (event.name == "cpu-clock" && heaviest_ > kHeavySampleNs) {
     notes.push_back(fmt::format(
-        "some samples stand for {} of CPU time each: daemons took few, to stay within their limits",
+        "some samples stand for {} of CPU time each: daemons lowered the rate to stay within their limits",
         format_duration(static_cast<int64_t>(heaviest_))));
   }
 }

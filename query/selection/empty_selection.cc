@@ -54,7 +54,7 @@ std::set<std::string> values_of(const Predicate& predicate, const Snapshot& snap
 std::optional<std::string> why_no_profiles(const Selection& selection, const Snapshot& snapshot) {
   const auto& origins = snapshot.dictionaries.origins;
   if (origins.size() <= 1) {
-    return "there are no profiles yet";
+    return "no profiles yet";
   }
   int64_t from_ns = INT64_MAX;
   int64_t to_ns = INT64_MIN;
@@ -65,7 +65,7 @@ std::optional<std::string> why_no_profiles(const Selection& selection, const Sna
     from_ns = std::min(from_ns, origins[id].from_ns);
     to_ns = std::max(to_ns, origins[id].to_ns);
   }
-  return fmt::format("there are no profiles of these times, but from {} to {}", format_time(from_ns),
+  return fmt::format("no profiles in this time range; there are profiles from {} to {}", format_time(from_ns),
                      format_time(to_ns));
 }
 
@@ -83,8 +83,8 @@ std::optional<std::string> why_no_match(const Predicate& predicate, const Snapsh
   }
   const std::vector<std::string_view> known(values.begin(), values.end());
   const auto nearest = nearest_word(predicate.wanted(), known);
-  return fmt::format("nothing that there is meets {}{}", predicate.text(),
-                     nearest ? fmt::format(": did you mean {}?", *nearest) : "");
+  return fmt::format("nothing matches {}{}", predicate.text(),
+                     nearest ? fmt::format(". Did you mean {}?", *nearest) : "");
 }
 
 std::string why_empty(const Selection& selection, const Snapshot& snapshot) {
@@ -97,10 +97,10 @@ std::string why_empty(const Selection& selection, const Snapshot& snapshot) {
     }
   }
   if (!selection.hide.empty()) {
-    return "no sample of these times meets all filters and has frames that are not hidden";
+    return "no sample in this time range matches all filters and has frames that are not hidden";
   }
-  return selection.where.empty() ? "no profile of these times that can be used has samples of it"
-                                 : "no sample of these times meets all filters at once";
+  return selection.where.empty() ? "no usable profile in this time range has samples of it"
+                                 : "no sample in this time range matches all filters";
 }
 
 }  // namespace plimsoll::query

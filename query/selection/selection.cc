@@ -223,9 +223,8 @@ void note_missing(const Snapshot& snapshot, const std::set<uint32_t>& strata, Re
   }
   if (answered < drawn) {
     resolved.notes.push_back(
-        fmt::format("{} of {} times that a machine was drawn it has not answered (draws says why); others of "
-                    "its stratum stand "
-                    "for it",
+        fmt::format("{} of {} drawn machines sent no profile (see plimsoll draws); other machines of their "
+                    "strata are weighted up for them",
                     drawn - answered, drawn));
   }
 }
@@ -239,10 +238,9 @@ struct ProfilesByTime {
 void note_ends(const ProfilesByTime& profiles, ResolvedSelection& resolved) {
   constexpr size_t kOneOf = 20;
   if (profiles.over_an_end * kOneOf > profiles.all) {
-    resolved.notes.push_back(
-        fmt::format("{} of {} profiles reach beyond the time asked for: a profile is of the time that its "
-                    "middle is in",
-                    profiles.over_an_end, profiles.all));
+    resolved.notes.push_back(fmt::format(
+        "{} of {} profiles cross a boundary of the time range: a profile counts where its middle is",
+        profiles.over_an_end, profiles.all));
   }
 }
 
@@ -326,7 +324,7 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
     complete += count == wanted.size() ? 1 : 0;
   }
   if (complete < counted.size()) {
-    resolved.notes.push_back(fmt::format("{} of {} profiles are left out: they lack one of the events",
+    resolved.notes.push_back(fmt::format("{} of {} profiles are not used: they lack one of the events",
                                          counted.size() - complete, counted.size()));
   }
 }

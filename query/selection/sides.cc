@@ -52,8 +52,8 @@ class SidesReader {
     if (are_same(sides.base, sides.other)) {
       return with_hint(
           with_field(fail(ErrorCode::kInvalid, "the two sides of the comparison are the same"), "base_where"),
-          "say what tells them apart: base_where and new_where (filters), base_since and base_until (times), "
-          "or earlier (1d: the same a day before)");
+          "give different base_where and new_where (filters), base_since and base_until (times), or earlier "
+          "(1d: the same period a day before)");
     }
     for (const Selection* side : {&sides.base, &sides.other}) {
       if (auto checked = check_selection(*side); !checked) {
@@ -78,12 +78,10 @@ class SidesReader {
     }
     if (base_.since_ns != INT64_MIN || base_.until_ns != INT64_MAX) {
       return with_field(
-          fail(ErrorCode::kInvalid, "earlier says when the base was: leave base_since and base_until out"),
-          "earlier");
+          fail(ErrorCode::kInvalid, "earlier cannot be combined with base_since and base_until"), "earlier");
     }
     if (sides.other.since_ns == INT64_MIN) {
-      return with_field(fail(ErrorCode::kInvalid, "earlier needs a time to count from: give since as well"),
-                        "earlier");
+      return with_field(fail(ErrorCode::kInvalid, "earlier requires since"), "earlier");
     }
     sides.base.since_ns = sides.other.since_ns - earlier_ns_;
     sides.base.until_ns = (sides.other.until_ns == INT64_MAX ? now_ns_ : sides.other.until_ns) - earlier_ns_;

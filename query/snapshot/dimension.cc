@@ -12,28 +12,28 @@ namespace {
 
 constexpr std::array<Dimension, 27> kDimensions{{
     {"machine", DimensionSource::kOrigin, "machine ID"},
-    {"hostname", DimensionSource::kOrigin, "the machine's name for people"},
+    {"hostname", DimensionSource::kOrigin, "the machine's host name"},
     {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
     {"cluster", DimensionSource::kOrigin, "as configured on the machine"},
     {"platform", DimensionSource::kOrigin, "CPU generation"},
-    {"cpu_model", DimensionSource::kOrigin, "as the CPU names itself"},
+    {"cpu_model", DimensionSource::kOrigin, "CPU model as the CPU reports it"},
     {"architecture", DimensionSource::kOrigin, "x86_64, aarch64, ..."},
     {"kernel", DimensionSource::kOrigin, "kernel release"},
-    {"kernel_build_id", DimensionSource::kOrigin, "of the kernel that ran"},
+    {"kernel_build_id", DimensionSource::kOrigin, "build ID of the running kernel"},
     {"os", DimensionSource::kOrigin, "operating system and its version"},
-    {"daemon_version", DimensionSource::kOrigin, "of the plimsolld that sent the profile"},
+    {"daemon_version", DimensionSource::kOrigin, "version of the plimsolld that sent the profile"},
     {"draw", DimensionSource::kOrigin, "the random selection that the profile belongs to"},
     {"job", DimensionSource::kWorkload, "the same binary doing the same work on many machines"},
     {"instance", DimensionSource::kWorkload, "one copy of a job: container, unit or control group"},
     {"app", DimensionSource::kWorkload, "name of the executable"},
     {"image", DimensionSource::kWorkload, "container image"},
     {"build_id", DimensionSource::kWorkload, "of the executable"},
-    {"revision", DimensionSource::kWorkload, "of the executable's source"},
-    {"compiler", DimensionSource::kWorkload, "that built the executable"},
-    {"builder", DimensionSource::kWorkload, "system that built the executable"},
+    {"revision", DimensionSource::kWorkload, "revision of the executable's source"},
+    {"compiler", DimensionSource::kWorkload, "compiler that built the executable"},
+    {"builder", DimensionSource::kWorkload, "build system that built the executable"},
     {"thread", DimensionSource::kThread, "name of the thread"},
     {"function", DimensionSource::kFrame, "function of a frame; as a filter: anywhere on the stack"},
-    {"linkage_name", DimensionSource::kFrame, "function of a frame as linked: clones told apart"},
+    {"linkage_name", DimensionSource::kFrame, "mangled name of a frame's function: distinguishes clones"},
     {"file", DimensionSource::kFrame, "source file of a frame"},
     {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
     {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
@@ -87,7 +87,7 @@ std::string_view reason_text(wire::StackProblem problem) {
     case wire::DAMAGED_UNWIND_INFORMATION:
       return "damaged unwind information";
     case wire::BINARY_OUT_OF_REACH:
-      return "the binary was out of reach";
+      return "the binary was not readable";
     case wire::UNSUPPORTED_ABI:
       return "a 32-bit process";
     case wire::STACK_NOT_TAKEN:
@@ -136,7 +136,7 @@ Result<Dimension> find_dimension(std::string_view name) {
     names.push_back(dimension.name);
   }
   const auto nearest = nearest_word(name, names);
-  return with_hint(fail(ErrorCode::kInvalid, "there is no dimension \"{}\"", name),
+  return with_hint(fail(ErrorCode::kInvalid, "no such dimension: \"{}\"", name),
                    nearest ? fmt::format("did you mean {}?", *nearest)
                            : fmt::format("the dimensions are {}", fmt::join(names, ", ")));
 }

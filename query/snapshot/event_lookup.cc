@@ -116,7 +116,7 @@ class Lookup {
     const size_t more = others.size() - std::min(others.size(), kShown);
     others.resize(others.size() - more);
     return {found,
-            fmt::format("{} has the most samples; there are also {}{}", events_[found].name,
+            fmt::format("{} has the most samples; other events: {}{}", events_[found].name,
                         fmt::join(others, ", "), more > 0 ? fmt::format(" and {} more events", more) : "")};
   }
 
@@ -136,15 +136,14 @@ class Lookup {
 
 Result<FoundEvent> find_event(const std::string& name, const Snapshot& snapshot) {
   if (snapshot.dictionaries.events.size() <= 1) {
-    return with_hint(fail(ErrorCode::kNotFound, "there are no profiles yet"),
-                     "import some (plimsoll import), or let a daemon send them (plimsolld --server)");
+    return with_hint(fail(ErrorCode::kNotFound, "no profiles yet"),
+                     "import profiles (plimsoll import), or run a daemon (plimsolld --server)");
   }
   Lookup lookup(snapshot);
   FoundEvent found = name.empty() ? lookup.usual() : lookup.called(name);
   if (found.id == 0) {
-    return with_hint(
-        with_field(fail(ErrorCode::kNotFound, "there are no samples of event \"{}\"", name), "event"),
-        "there are samples of " + lookup.names());
+    return with_hint(with_field(fail(ErrorCode::kNotFound, "no samples of event \"{}\"", name), "event"),
+                     "events with samples: " + lookup.names());
   }
   return found;
 }

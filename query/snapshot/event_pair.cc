@@ -63,13 +63,13 @@ Result<EventPair> find_pair(std::string_view ratio, const Snapshot& snapshot) {
     }
   }
   if (!failure) {
-    return fail(ErrorCode::kInvalid, "\"{}\" is no ratio: two events with a slash between them are", ratio);
+    return fail(ErrorCode::kInvalid, "\"{}\" is not a ratio: write two events separated by a slash", ratio);
   }
   Error error = *std::move(failure);
   error.field = "ratio";
   error.hint +=
-      "; where a machine lets nobody count an event (\"plimsolld probe\" says so: no PMU, as in many virtual "
-      "machines), the ratio is absent, not zero";
+      "; on machines without that hardware counter (see \"plimsolld probe\"; many virtual machines have "
+      "none) the ratio is absent, not zero";
   return std::unexpected(std::move(error));
 }
 

@@ -103,7 +103,7 @@ Result<SqlAnswer> sql_answer_from_json(std::string_view text) {
     return document.is_object() && document.contains(key) && document[key].is_array();
   };
   if (!is_list("notes") || !is_list("columns") || !is_list("rows")) {
-    return fail(ErrorCode::kCorrupt, "the answer is not that of a statement");
+    return fail(ErrorCode::kCorrupt, "the response is not the result of a statement");
   }
   SqlAnswer answer;
   for (const Json& note : document["notes"]) {
@@ -114,7 +114,7 @@ Result<SqlAnswer> sql_answer_from_json(std::string_view text) {
   }
   for (const Json& cells : document["rows"]) {
     if (!cells.is_array() || cells.size() != answer.columns.size()) {
-      return fail(ErrorCode::kCorrupt, "a row of the answer has not its columns");
+      return fail(ErrorCode::kCorrupt, "a row of the result lacks columns");
     }
     auto& row = answer.rows.emplace_back();
     for (const Json& cell : cells) {

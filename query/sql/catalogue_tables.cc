@@ -20,9 +20,9 @@ using sqlite::ListColumn;
 using store::OriginEventEntry;
 
 // Of columns of several tables.
-constexpr std::string_view kEventMeaning = "as the views call it";
-constexpr std::string_view kUnitMeaning = "of value: ns, bytes or count";
-constexpr std::string_view kValueMeaning = "in the event's unit, weighted as the views weight it";
+constexpr std::string_view kEventMeaning = "name in the views";
+constexpr std::string_view kUnitMeaning = "unit of value: ns, bytes or count";
+constexpr std::string_view kValueMeaning = "in the event's unit, with the weights of the views";
 constexpr std::string_view kSamplesMeaning = "behind the hits";
 constexpr std::string_view kLostMeaning = "samples that did not arrive";
 
@@ -91,25 +91,26 @@ struct MachineColumn {
 // In the order of the view's.
 constexpr std::array<MachineColumn, 20> kMachineColumns{{
     {"machine", ColumnType::kText, "machine ID"},
-    {"hostname", ColumnType::kText, "the machine's name for people"},
-    {"state", ColumnType::kText, "live, gone, unheard (the inventory has it), or profiles: never registered"},
-    {"platform", ColumnType::kText, "kind of machine, by the inventory where that says one"},
+    {"hostname", ColumnType::kText, "the machine's host name"},
+    {"state", ColumnType::kText,
+     "live, gone, unheard (in the inventory only), or profiles (never registered)"},
+    {"platform", ColumnType::kText, "platform, from the inventory or the machine"},
     {"cores", ColumnType::kInteger, "CPUs"},
     {"architecture", ColumnType::kText, "x86_64, aarch64, ..."},
-    {"kernel", ColumnType::kText, "kernel release, the newest"},
-    {"datacenter", ColumnType::kText, "by the inventory, else as configured on the machine"},
-    {"cluster", ColumnType::kText, "by the inventory, else as configured on the machine"},
+    {"kernel", ColumnType::kText, "newest kernel release"},
+    {"datacenter", ColumnType::kText, "from the inventory, else as configured on the machine"},
+    {"cluster", ColumnType::kText, "from the inventory, else as configured on the machine"},
     {"rack", ColumnType::kText, "by the inventory"},
     {"owner", ColumnType::kText, "by the inventory"},
-    {"version", ColumnType::kText, "of its plimsolld"},
+    {"version", ColumnType::kText, "version of its plimsolld"},
     {"first_seen", ColumnType::kText, "UTC"},
     {"last_seen", ColumnType::kText, "UTC"},
-    {"instances", ColumnType::kInteger, "of the newest census; NULL: there is none"},
-    {"cpu_quota", ColumnType::kReal, "of all instances, in CPUs; NULL: no quota"},
-    {"cpu_used", ColumnType::kReal, "by all instances, in CPUs"},
-    {"missing_events", ColumnType::kText, "that plimsolld knows by name and the machine cannot count"},
-    {"refused", ColumnType::kInteger, "profiles that say what cannot be; NULL: none"},
-    {"refused_why", ColumnType::kText, "of the newest of them"},
+    {"instances", ColumnType::kInteger, "time of the newest census; NULL: none"},
+    {"cpu_quota", ColumnType::kReal, "CPU quota of all instances, in CPUs; NULL: no quota"},
+    {"cpu_used", ColumnType::kReal, "CPUs used by all instances"},
+    {"missing_events", ColumnType::kText, "events that plimsolld knows by name and the machine cannot count"},
+    {"refused", ColumnType::kInteger, "profiles refused as implausible; NULL: none"},
+    {"refused_why", ColumnType::kText, "reason of the newest one"},
 }};
 
 }  // namespace
@@ -144,24 +145,24 @@ sqlite::ListTable totals_table(const Snapshot& snapshot, const std::vector<store
                  });
     }
   }
-  add_column("from_time", ColumnType::kText, "begin of the profile's window, UTC",
+  add_column("from_time", ColumnType::kText, "start of the profile's window, UTC",
              [](Origin origin) { return time_text(origin.from_ns); });
   add_column("to_time", ColumnType::kText, "its end", [](Origin origin) { return time_text(origin.to_ns); });
-  add_column("from_ns", ColumnType::kInteger, "begin of the profile's window, since 1970",
+  add_column("from_ns", ColumnType::kInteger, "start of the profile's window, since 1970",
              [](Origin origin) { return origin.from_ns; });
   add_column("to_ns", ColumnType::kInteger, "its end", [](Origin origin) { return origin.to_ns; });
-  add_column("hits", ColumnType::kInteger, "of all rows of the profile",
+  add_column("hits", ColumnType::kInteger, "sum over all rows of the profile",
              [](Entry entry) { return whole(entry.hits); });
   add_column("value", ColumnType::kReal, kValueMeaning,
              [&factors](Entry entry) { return value_of(entry, factors); });
   add_column("samples", ColumnType::kInteger, kSamplesMeaning,
              [](Entry entry) { return whole(entry.samples); });
   add_column("lost", ColumnType::kInteger, kLostMeaning, [](Entry entry) { return whole(entry.lost); });
-  add_column("scale", ColumnType::kReal, "of a hit, in the event's unit, before weights",
+  add_column("scale", ColumnType::kReal, "value of a hit, in the event's unit, before weights",
              [](Entry entry) { return entry.scale; });
-  add_column("ran", ColumnType::kInteger, "0: its counters never got their turn",
+  add_column("ran", ColumnType::kInteger, "0: its counters never ran",
              [](Entry entry) { return int64_t{entry.ran ? 1 : 0}; });
-  add_column("note", ColumnType::kText, "what the daemon says of the event",
+  add_column("note", ColumnType::kText, "remark of the daemon on the event",
              [](Entry entry) { return entry.note; });
   return {std::move(columns), [&snapshot] { return snapshot.dictionaries.origin_events.size(); }};
 }
@@ -184,9 +185,9 @@ sqlite::ListTable events_table(const Snapshot& snapshot, const std::vector<store
   add_column("profiles", ColumnType::kInteger, "that have it", [](Row row) { return row.profiles; });
   add_column("machines", ColumnType::kInteger, "that have it",
              [](Row row) { return static_cast<int64_t>(row.machines.size()); });
-  add_column("from_time", ColumnType::kText, "begin of the first profile's window, UTC",
+  add_column("from_time", ColumnType::kText, "start of the first profile's window, UTC",
              [](Row row) { return time_text(row.from_ns); });
-  add_column("to_time", ColumnType::kText, "end of the last one's",
+  add_column("to_time", ColumnType::kText, "end of the last profile's window, UTC",
              [](Row row) { return time_text(row.to_ns); });
   add_column("hits", ColumnType::kInteger, "as stored", [](Row row) { return whole(row.hits); });
   add_column("value", ColumnType::kReal, kValueMeaning, [](Row row) { return row.value; });

@@ -41,7 +41,7 @@ class SamplesTable::Cursor : public sqlite::VirtualCursor {
       at_ = 0;
     }
     if (!batch_.empty() && !table_.is_known(batch_[at_])) {
-      return fail(ErrorCode::kCorrupt, "a row has an ID that no dictionary has");
+      return fail(ErrorCode::kCorrupt, "a row has an ID that is in no dictionary");
     }
     return !batch_.empty();
   }
@@ -61,17 +61,17 @@ class SamplesTable::Cursor : public sqlite::VirtualCursor {
 
 SamplesTable::SamplesTable(const Snapshot& snapshot, const std::vector<store::Factors>& factors)
     : snapshot_(snapshot), factors_(factors) {
-  add_column("event", "as the views call it", ColumnType::kText, Key::kEvent);
-  add_column("unit", "of value: ns, bytes or count", ColumnType::kText, Key::kEvent);
+  add_column("event", "name in the views", ColumnType::kText, Key::kEvent);
+  add_column("unit", "unit of value: ns, bytes or count", ColumnType::kText, Key::kEvent);
   for (const Dimension& dimension : dimensions()) {
     add_column(dimension.name, dimension.meaning, ColumnType::kText, key_of(dimension.source));
   }
-  add_column("from_time", "begin of the profile's window, UTC", ColumnType::kText, Key::kOrigin);
+  add_column("from_time", "start of the profile's window, UTC", ColumnType::kText, Key::kOrigin);
   add_column("to_time", "its end", ColumnType::kText, Key::kOrigin);
-  add_column("from_ns", "begin of the profile's window, since 1970", ColumnType::kInteger, Key::kOrigin);
+  add_column("from_ns", "start of the profile's window, since 1970", ColumnType::kInteger, Key::kOrigin);
   add_column("to_ns", "its end", ColumnType::kInteger, Key::kOrigin);
   add_column("hits", "as stored", ColumnType::kInteger, Key::kRow);
-  add_column("value", "in the event's unit, weighted as the views weight it", ColumnType::kReal, Key::kRow);
+  add_column("value", "in the event's unit, with the weights of the views", ColumnType::kReal, Key::kRow);
   add_column("samples", "behind the hits", ColumnType::kReal, Key::kRow);
   texts_.resize(columns_.size());
 }

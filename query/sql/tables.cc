@@ -28,7 +28,7 @@ SqlTables::SqlTables(const Snapshot& snapshot, const std::vector<store::Factors>
       columns_(columns_table()),
       list_{{"samples", "a stack of a thread in a profile", &samples_},
             {"totals", "an event of a profile, as a whole", &totals_},
-            {"events", "an event, over all profiles", &events_},
+            {"events", "an event of all profiles", &events_},
             {"machines", "a machine, as plimsoll machines shows it", &machines_},
             {"columns", "a column of one of these tables, with its meaning", &columns_}} {
   for (const NamedTable& table : list_) {
@@ -39,9 +39,9 @@ SqlTables::SqlTables(const Snapshot& snapshot, const std::vector<store::Factors>
 }
 
 sqlite::ListTable SqlTables::columns_table() const {
-  return {{{"table_name", ColumnType::kText, "one of those that can be asked",
+  return {{{"table_name", ColumnType::kText, "name of the table",
             [this](size_t row) { return std::string(column_rows_[row].table); }},
-           {"column_name", ColumnType::kText, "of the table, in its order",
+           {"column_name", ColumnType::kText, "name of the column",
             [this](size_t row) { return column_rows_[row].column->name; }},
            {"data_type", ColumnType::kText, "TEXT, INTEGER or REAL",
             [this](size_t row) { return std::string(type_name(column_rows_[row].column->type)); }},

@@ -112,7 +112,7 @@ Result<Table> from_json(std::string_view text) {
                          document["columns"].is_array() && document.contains("rows") &&
                          document["rows"].is_array() && document.contains("coverage");
   if (!has_shape) {
-    return fail(ErrorCode::kCorrupt, "the answer is not a table's JSON document");
+    return fail(ErrorCode::kCorrupt, "the response is not a JSON table");
   }
   Table table;
   table.event = text_at(document, "event");

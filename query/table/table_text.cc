@@ -131,7 +131,7 @@ std::string unsymbolized_text(const Coverage& coverage) {
 std::string stackless_text(const Coverage& coverage) {
   return coverage.stackless_share == 0
              ? std::string()
-             : fmt::format("; {:.1f} % without stacks, which count in no caller's total",
+             : fmt::format("; {:.1f} % without stacks, not in the totals of callers",
                            coverage.stackless_share * 100);
 }
 
@@ -242,12 +242,24 @@ std::string margin_text(double margin, std::string_view unit) {
   return unit == "share" ? fmt::format("±{:.2f}", margin * 100) : "±" + readable(margin, unit);
 }
 
+// Kinds as statistics::margin_kind_name() has them, with what a reader has to know of such values.
 std::string margins_text(const std::map<std::string, size_t>& kinds) {
-  std::vector<std::string> counts;
-  for (const auto& [kind, count] : kinds) {
-    counts.push_back(kinds.size() == 1 ? "all " + kind : fmt::format("{} {}", count, kind));
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kLimits{
+      {{"few machines", "rest on few machines"},
+       {"within machines", "cover sampling noise within machines only"},
+       {"within one machine", "cover sampling noise on one machine only"},
+       {"too few machines", "have none (too few machines)"},
+       {"too few samples", "have none (too few samples)"},
+       {"no samples", "have none (no samples)"}}};
+  std::vector<std::string> limits;
+  for (const auto& [kind, what] : kLimits) {
+    if (const auto found = kinds.find(std::string(kind)); found != kinds.end()) {
+      limits.push_back(fmt::format("{} {}", found->second, what));
+    }
   }
-  return counts.empty() ? "" : fmt::format("±: 95 % margins; {}\n", fmt::join(counts, ", "));
+  return kinds.empty() ? ""
+                       : fmt::format("± is a 95 % margin{}{}.\n", limits.empty() ? "" : "; of the values, ",
+                                     fmt::join(limits, ", "));
 }
 
 std::string coverage_text(std::string_view event, const Coverage& coverage) {
@@ -278,7 +290,7 @@ std::string to_text(const Table& table, const TextStyle& style) {
   text += table.event.empty() ? "" : coverage_text(table.event, table.coverage);
   text += grid.text;
   if (!grid.left_out.empty()) {
-    text += fmt::format("not shown, for want of width: {}; --csv and --json have every column\n",
+    text += fmt::format("hidden columns (terminal too narrow): {}; --csv and --json have all columns\n",
                         fmt::join(grid.left_out, ", "));
   }
   return text + margins_text(margin_kinds(table));

@@ -8,7 +8,8 @@ Result<size_t> find_column(const Table& table, std::string_view name) {
   const auto found = std::ranges::find(table.columns, name, &TableColumn::name);
   return found != table.columns.end()
              ? Result<size_t>(static_cast<size_t>(found - table.columns.begin()))
-             : fail(ErrorCode::kCorrupt, "the answer has no column \"{}\": is it another version's?", name);
+             : fail(ErrorCode::kCorrupt, "the result has no column \"{}\": is the server another version?",
+                    name);
 }
 
 std::optional<double> number_in(const Value& value) {

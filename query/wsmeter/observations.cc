@@ -65,15 +65,14 @@ Result<Table> observations(const ObservationsRequest& request, const Snapshot& s
   const size_t denominator = column_of(*table, "denominator");
   const size_t all = table->rows.size();
   if (all == request.limit) {
-    table->notes.push_back(fmt::format(
-        "these are the {} instances with the most {}; there may be more, which are left out: the limit", all,
-        table->columns[denominator].name));
+    table->notes.push_back(fmt::format("limited to the {} instances with the most {}: raise --limit", all,
+                                       table->columns[denominator].name));
   }
   std::erase_if(table->rows,
                 [&](const auto& row) { return std::holds_alternative<std::monostate>(row[performance]); });
   if (const size_t left_out = all - table->rows.size(); left_out > 0) {
-    table->notes.push_back(
-        fmt::format("{} of {} instances have no samples of one of the events, and no row", left_out, all));
+    table->notes.push_back(fmt::format(
+        "{} of {} instances have no samples of one of the events and are not listed", left_out, all));
   }
   const auto quotas = quotas_of(fleet);
   const auto racks = racks_of(fleet);

@@ -36,12 +36,12 @@ std::vector<std::string> differences(const store::DrawWithMachines& kept,
     const auto found = after.find(what);
     if (found == after.end() || found->second != line) {
       differences.push_back(
-          fmt::format("{}: {}, now {}", what, line, found == after.end() ? "not there" : found->second));
+          fmt::format("{}: {}, now {}", what, line, found == after.end() ? "missing" : found->second));
     }
   }
   for (const auto& [what, line] : after) {
     if (!before.contains(what)) {
-      differences.push_back(fmt::format("{}: not there, now {}", what, line));
+      differences.push_back(fmt::format("{}: missing, now {}", what, line));
     }
   }
   return differences;
@@ -56,10 +56,9 @@ Status compare(const store::DrawWithMachines& kept, const store::DrawWithMachine
   const size_t count = found.size();
   found.resize(std::min(count, kMaxSaid));
   return with_hint(
-      fail(ErrorCode::kConflict, "draw {} comes out otherwise when it is made again, in {} places: {}{}",
+      fail(ErrorCode::kConflict, "draw {} cannot be reproduced: {} differences: {}{}",
            kept.draw.id, count, fmt::join(found, "; "), count > kMaxSaid ? "; ..." : ""),
-      "machines that were forgotten since, or registered at that very moment, make a difference; else "
-      "something has changed draws.db or live.db");
+      "machines that were removed since, or registered at that moment, cause differences; otherwise draws.db or live.db was modified");
 }
 
 // Whom a method is for: the machines that it names, of these those that have one of the jobs that it names.
@@ -134,11 +133,11 @@ Eligible eligible(const wire::DrawMethod& method, const wire::Assignment& collec
 
 Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw) {
   if (!draw.method) {
-    return fail(ErrorCode::kInvalid, "the draw does not say by which method");
+    return fail(ErrorCode::kInvalid, "the draw has no method");
   }
   const wire::DrawMethod& method = *draw.method;
   if (method.turn() >= method.turns()) {
-    return fail(ErrorCode::kInvalid, "there is no turn {} of {}", method.turn(), method.turns());
+    return fail(ErrorCode::kInvalid, "no such turn: {} of {}", method.turn(), method.turns());
   }
   auto stratification = Stratification::make({method.strata().begin(), method.strata().end()});
   if (!stratification) {
@@ -168,16 +167,16 @@ Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw) {
 
 Status draw_again(const store::DrawWithMachines& kept, store::LiveMachines& machines) {
   if (!kept.draw.method) {
-    return fail(ErrorCode::kNotFound, "draw {} was made by a version that did not keep how", kept.draw.id);
+    return fail(ErrorCode::kNotFound, "draw {} is from a version that did not store its method", kept.draw.id);
   }
   const bool is_any_drawn = std::ranges::any_of(
       kept.draw.strata, [](const store::DrawStratum& stratum) { return stratum.drawn > 0; });
   if (is_any_drawn && kept.machines.empty()) {
-    return fail(ErrorCode::kNotFound, "who was in draw {} is not kept any more", kept.draw.id);
+    return fail(ErrorCode::kNotFound, "the machines of draw {} are past retention", kept.draw.id);
   }
   const auto fleet = KnownFleet::load(machines, kept.draw.made_ns);
   if (!fleet) {
-    return propagate(fleet, "looking for the fleet of {}", format_time(kept.draw.made_ns));
+    return propagate(fleet, "loading the fleet at {}", format_time(kept.draw.made_ns));
   }
   store::Draw draw = kept.draw;
   draw.strata.clear();

@@ -28,7 +28,7 @@ Status check_time(const wire::Window& window, const wire::Draw& draw) {
   return window.start().wall_ns() >= earliest_ns && window.end().wall_ns() <= latest_ns
              ? Status()
              : with_field(
-                   fail(ErrorCode::kInvalid, "the profile is from {} to {}, out of the interval of draw {}",
+                   fail(ErrorCode::kInvalid, "the profile is from {} to {}, outside the interval of draw {}",
                         format_time(window.start().wall_ns()), format_time(window.end().wall_ns()),
                         draw.id()),
                    "window");
@@ -109,7 +109,7 @@ Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
   if (auto judged = judge(now_ns); !judged) {
     const std::lock_guard lock(mutex_);
     not_judged_before_ns_ = now_ns + policy_.settings().heartbeat_ns;
-    return propagate(judged, "judging what became of draws");
+    return propagate(judged, "checking the results of draws");
   }
   ScheduledDraw draw;
   {
@@ -122,7 +122,7 @@ Status Drawer::draw_if_due(int64_t now_ns, store::LiveMachines& machines) {
     const bool is_stopped = breaker_.is_everything_stopped();
     if (!is_possible(draw, now_ns)) {
       if (draw.interval_start_ns >= drawn_until_ns_ && !is_stopped) {
-        log_warning("no machines are drawn for the {} from {}: it is too late to tell them",
+        log_warning("no draw for the {} from {}: too late for a heartbeat before the window",
                     format_duration(policy_.settings().interval_ns), format_time(draw.interval_start_ns));
       }
       next_number_ = draw.number + 1;
@@ -214,7 +214,7 @@ std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<c
   OverheadBudget::Answer answer =
       budget_.ask(std::move(places), candidates, draw.turns_seed, made.kept.draw.made_ns);
   if (!answer.may_not.empty()) {
-    log_info("draw {}: {} of {} machines measure: {}", draw.id, answer.may.size(), wanted, answer.why_not);
+    log_info("draw {}: {} of {} drawn machines are profiled: {}", draw.id, answer.may.size(), wanted, answer.why_not);
   }
   for (const size_t place : answer.may_not) {
     made.withhold(place, answer.why_not);
@@ -249,7 +249,7 @@ Status Drawer::note_silence(OpenDraw& open, store::DrawnMachine& machine, int64_
     return {};
   }
   machine.state = wire::FAILED;
-  machine.detail = "the daemon does not know of it: it was started anew, or what told it was lost";
+  machine.detail = "the daemon does not have the assignment: it restarted, or the reply was lost";
   machine.reported_ns = now_ns;
   return store_.update(open.draw.id, machine);
 }
@@ -261,7 +261,7 @@ Result<bool> Drawer::hand_out(OpenDraw& open, store::DrawnMachine& machine, int6
   }
   if (is_stopped(open, machine)) {
     machine.window_start_ns = 0;
-    machine.detail = "it was stopped meanwhile";
+    machine.detail = "stopped before the window";
     const Status kept = store_.update(open.draw.id, machine);
     return kept ? Result<bool>(false) : propagate(kept);
   }
@@ -335,7 +335,7 @@ Status Drawer::check(const wire::RawProfile& profile) {
   const bool is_so = drawn && drawn->SerializeAsString() == said.SerializeAsString();
   return is_so ? check_time(profile.window(), said)
                : with_field(fail(ErrorCode::kInvalid,
-                                 "what the profile says of draw {} is not what this server has drawn for {}",
+                                 "the profile's data on draw {} differs from what this server drew for {}",
                                  said.id(), profile.machine().id()),
                             "assignment.draw");
 }

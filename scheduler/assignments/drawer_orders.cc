@@ -45,9 +45,9 @@ Result<int64_t> Drawer::free_time_ns(int64_t from_ns, int64_t length_ns) const {
   }
   return start_ns <= latest_ns
              ? Result<int64_t>(start_ns)
-             : with_hint(fail(ErrorCode::kUnavailable, "until {} other machines measure all the time",
+             : with_hint(fail(ErrorCode::kUnavailable, "no free time slot until {}: other draws are running",
                               format_time(latest_ns)),
-                         "ask for a shorter time, or again later");
+                         "give a shorter --for, or try again later");
 }
 
 Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t now_ns,
@@ -56,8 +56,8 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
     return propagate(checked);
   }
   if (breaker_.is_everything_stopped()) {
-    return with_hint(fail(ErrorCode::kUnavailable, "everything is stopped"),
-                     "plimsoll collection says why; --resume ends it");
+    return with_hint(fail(ErrorCode::kUnavailable, "collection is stopped"),
+                     "see plimsoll collection; resume with plimsoll collection --resume");
   }
   const MallocTrimScope malloc_trim_scope;
   const auto fleet = KnownFleet::load(machines, now_ns);
@@ -68,7 +68,7 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
   const Eligible eligible = scheduler::eligible(method, order.collects, *fleet);
   if (eligible.meant.empty()) {
     return with_hint(
-        fail(ErrorCode::kNotFound, "none of {} live machines is meant and can count these events",
+        fail(ErrorCode::kNotFound, "none of {} live machines matches and can count these events",
              eligible.all.size()),
         "plimsoll machines --by instance shows what runs where");
   }
@@ -101,7 +101,7 @@ Result<std::string> Drawer::keep_order(MadeDraw made, std::span<const Candidate>
   if (auto added = store_.add(made.kept); !added) {
     return propagate(added);
   }
-  log_info("draw {}, {}: {} of {} machines that are meant", draw.id, draw.policy, made.kept.machines.size(),
+  log_info("draw {}, {}: {} of {} matching machines", draw.id, draw.policy, made.kept.machines.size(),
            draw.machines());
   std::string id = draw.id;
   keep_open(std::move(made.kept));

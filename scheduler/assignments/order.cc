@@ -9,13 +9,13 @@ namespace plimsoll::scheduler {
 Status check(const MeasuringOrder& order) {
   constexpr int64_t kShortestNs = kNsPerSecond / 10;
   if (order.window_ns < kShortestNs || order.window_ns > kLongestOrderNs) {
-    return with_field(fail(ErrorCode::kInvalid, "machines measure for {} to {} by order, not {}",
+    return with_field(fail(ErrorCode::kInvalid, "the window of an order must be between {} and {}, is {}",
                            format_duration(kShortestNs), format_duration(kLongestOrderNs),
                            format_duration(order.window_ns)),
                       "for");
   }
   if (order.max_machines == 0) {
-    return with_field(fail(ErrorCode::kInvalid, "at most 0 machines are to measure"), "most");
+    return with_field(fail(ErrorCode::kInvalid, "must be at least 1 machine"), "most");
   }
   return {};
 }
@@ -25,7 +25,7 @@ std::string text_of(const MeasuringOrder& order) {
       order.machines.empty() ? std::string() : fmt::format(" of {}", fmt::join(order.machines, ", "));
   const std::string jobs =
       order.jobs.empty() ? std::string() : fmt::format(" that run {}", fmt::join(order.jobs, " or "));
-  return fmt::format("ordered by {}: {} machines at most{}{}, for {}", order.by, order.max_machines, machines,
+  return fmt::format("ordered by {}: max {} machines{}{}, for {}", order.by, order.max_machines, machines,
                      jobs, format_duration(order.window_ns));
 }
 

@@ -42,11 +42,11 @@ bool is_duration(double value) {
 Result<Slowdown> slowdown_of(std::span<const double> without, std::span<const double> with,
                              double confidence) {
   if (without.size() != with.size() || with.size() < kMinPairs) {
-    return fail(ErrorCode::kInvalid, "{} runs with profiling and {} without are no {} pairs or more",
+    return fail(ErrorCode::kInvalid, "{} runs with profiling and {} without are fewer than {} pairs",
                 with.size(), without.size(), kMinPairs);
   }
   if (!std::ranges::all_of(without, is_duration) || !std::ranges::all_of(with, is_duration)) {
-    return fail(ErrorCode::kInvalid, "a run took no time, or not a finite one");
+    return fail(ErrorCode::kInvalid, "the time of a run is zero or not finite");
   }
   if (confidence <= 0.5 || confidence >= 1 || std::isnan(confidence)) {
     return fail(ErrorCode::kInvalid, "a confidence of {} is not between 0.5 and 1", confidence);

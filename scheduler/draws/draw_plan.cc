@@ -18,7 +18,7 @@ Status check(const DrawSize& size) {
     return refuse("fraction", size.fraction, "above 0 and at most 1");
   }
   if (size.min_per_stratum == 0) {
-    return refuse("min_per_stratum", size.min_per_stratum, "at least 1: every machine must have its chance");
+    return refuse("min_per_stratum", size.min_per_stratum, "at least 1: every machine must have a chance");
   }
   const bool is_number = size.min_per_job >= 0 && std::isfinite(size.min_per_job);
   if (!is_number) {

@@ -46,19 +46,19 @@ Result<DrawSchedule> DrawSchedule::make(DrawTiming timing) {
   };
   if (!is_name(timing.name)) {
     return refuse("name",
-                  fmt::format("\"{}\" is no name for a policy: letters, digits and dashes", timing.name));
+                  fmt::format("invalid policy name \"{}\": use letters, digits and dashes", timing.name));
   }
   if (timing.interval_ns < kNsPerSecond || timing.interval_ns % kNsPerSecond != 0) {
-    return refuse("interval", "draws are whole seconds apart, and one at least");
+    return refuse("interval", "must be a whole number of seconds, at least 1");
   }
   if (timing.window_ns <= 0 || timing.window_ns > timing.interval_ns) {
-    return refuse("window", "a draw's window lies within its interval");
+    return refuse("window", "must be within the interval");
   }
   if (timing.lead_ns < 0 || timing.lead_ns > timing.interval_ns) {
-    return refuse("lead", "a draw is made at most an interval before its own");
+    return refuse("lead", "must be at most an interval");
   }
   if (timing.event_sets == 0) {
-    return refuse("event_sets", "there is one set of events at least");
+    return refuse("event_sets", "at least one set of events is required");
   }
   return DrawSchedule(std::move(timing));
 }

@@ -41,12 +41,12 @@ Result<Stratification> Stratification::make(std::vector<std::string> attributes)
     if (std::ranges::find(kNames, *name) == kNames.end()) {
       const auto nearest = nearest_word(*name, kNames);
       return with_hint(
-          with_field(fail(ErrorCode::kInvalid, "strata cannot be made by \"{}\"", *name), "strata"),
+          with_field(fail(ErrorCode::kInvalid, "no such stratum attribute: \"{}\"", *name), "strata"),
           nearest ? fmt::format("did you mean {}?", *nearest)
                   : fmt::format("they can by {}", fmt::join(kNames, ", ")));
     }
     if (std::find(attributes.begin(), name, *name) != name) {
-      return with_field(fail(ErrorCode::kInvalid, "strata are made by {} twice", *name), "strata");
+      return with_field(fail(ErrorCode::kInvalid, "{} is listed twice", *name), "strata");
     }
   }
   return Stratification(std::move(attributes));

@@ -49,7 +49,7 @@ Result<std::vector<Entry>> from_csv(std::string_view text, std::span<const Colum
   for (size_t i = 0; i < columns.size(); ++i) {
     const auto place = table->column(columns[i].name);
     if (!place && columns[i].is_needed) {
-      return with_hint(fail(ErrorCode::kInvalid, "no column is called \"{}\"", columns[i].name),
+      return with_hint(fail(ErrorCode::kInvalid, "no such column: \"{}\"", columns[i].name),
                        "the first line names the columns: " + all);
     }
     for (size_t row = 0; place && row < entries.size(); ++row) {
@@ -75,7 +75,7 @@ Result<std::string> text_of(const Json& value, const Column& column) {
 Result<std::vector<Entry>> from_json(std::string_view text, std::span<const Column> columns) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_array()) {
-    return fail(ErrorCode::kCorrupt, "this is no JSON list");
+    return fail(ErrorCode::kCorrupt, "not a JSON list");
   }
   std::vector<Entry> entries;
   for (const Json& object : document) {
@@ -95,10 +95,10 @@ Result<std::vector<Entry>> from_json(std::string_view text, std::span<const Colu
 Status check(const Entry& entry, std::span<const Column> columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].is_needed && entry[i].empty()) {
-      return fail(ErrorCode::kInvalid, "it does not name its {}", columns[i].name);
+      return fail(ErrorCode::kInvalid, "{} is missing", columns[i].name);
     }
     if (entry[i].size() > kMaxBytesOfName || printable(entry[i]) != entry[i]) {
-      return fail(ErrorCode::kInvalid, "{} is to be at most {} printable bytes", columns[i].name,
+      return fail(ErrorCode::kInvalid, "{} must be at most {} printable bytes", columns[i].name,
                   kMaxBytesOfName);
     }
   }
@@ -129,7 +129,7 @@ Result<double> number_of(std::string_view text, std::string_view what) {
   const bool makes_sense = std::isfinite(number) && number >= 0 && number <= kMaxNumber;
   return text.empty() || (is_whole && makes_sense)
              ? Result<double>(number)
-             : fail(ErrorCode::kInvalid, "{} is to be a number from 0 to {:g}, not \"{}\"", what, kMaxNumber,
+             : fail(ErrorCode::kInvalid, "{} must be a number from 0 to {:g}, is \"{}\"", what, kMaxNumber,
                     text);
 }
 
@@ -150,7 +150,7 @@ Result<std::vector<InventoryMachine>> parse_inventory(std::string_view text) {
   std::set<std::string> seen;
   for (Entry& entry : *entries) {
     if (!seen.insert(entry[0]).second) {
-      return fail(ErrorCode::kInvalid, "machine {} is there twice", entry[0]);
+      return fail(ErrorCode::kInvalid, "machine {} is listed twice", entry[0]);
     }
     machines.push_back({.id = std::move(entry[0]),
                         .datacenter = std::move(entry[1]),
@@ -180,7 +180,7 @@ Result<std::vector<InventoryInstance>> parse_inventory_instances(std::string_vie
                        entry[1], entry[0]);
     }
     if (!seen.emplace(entry[0], entry[1], entry[2]).second) {
-      return fail(ErrorCode::kInvalid, "instance \"{}\" of {} on {} is there twice", entry[2], entry[1],
+      return fail(ErrorCode::kInvalid, "instance \"{}\" of {} on {} is listed twice", entry[2], entry[1],
                   entry[0]);
     }
     instances.push_back(

@@ -113,7 +113,7 @@ void CollectionBreaker::step(Stop& stop, std::span<const Attempt> attempts, int6
   if (is_on_trial && static_cast<double>(failed) > settings_.limits.share * static_cast<double>(tried)) {
     ++stop.times;
     stop.step = StopStep::kNothing;
-    stop.reason = fmt::format("{} of {} failed when it was tried again", failed, tried);
+    stop.reason = fmt::format("{} of {} failed when tried again", failed, tried);
     stop.since_ns = now_ns;
     stop.next_ns = now_ns + pause_of(settings_, stop.times);
   } else if (now_ns >= stop.next_ns && (!is_on_trial || tried > 0)) {
@@ -220,7 +220,7 @@ std::vector<std::string> CollectionBreaker::held_back(std::span<const Attempt> d
       if (left > 0) {
         --left;
       } else {
-        reasons[i] = fmt::format("{} is held back: {}", name_of(stop), stop.reason);
+        reasons[i] = fmt::format("stopped: {}: {}", name_of(stop), stop.reason);
       }
     }
   }

@@ -49,7 +49,7 @@ Status check(const SafetyLimits& limits) {
              ? Status()
              : with_field(
                    fail(ErrorCode::kInvalid,
-                        "what may be measured at once, or taken of the CPU, is above 0 and at most all"),
+                        "must be above 0 and at most 100 %"),
                    wrong);
 }
 

@@ -49,7 +49,7 @@ void AuditLog::run(const std::stop_token& stop) {
       wake_.wait_for(lock, stop, interval_, [] { return false; });
       different_ = {};
     }
-    log_failure(no_exceptions("keeping the log of requests", [this] { return write(); }));
+    log_failure(no_exceptions("removing old entries of the audit log", [this] { return write(); }));
   }
 }
 
@@ -106,7 +106,7 @@ Status AuditLog::write() {
   const std::lock_guard store_lock(store_mutex_);
   std::vector<store::AskedFor> asked = take_noted();
   const Status added = asked.empty() ? Status() : add_in_parts(std::move(asked));
-  return added ? Status() : propagate(added, "writing who asked for what");
+  return added ? Status() : propagate(added, "writing the audit log");
 }
 
 Status AuditLog::add_in_parts(std::vector<store::AskedFor> asked) {

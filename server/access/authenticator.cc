@@ -61,16 +61,13 @@ Response unauthenticated(const Request& request, bool has_expired) {
                                              {},
                                           "ask the server's administrator for a new one"}
                       : showed_token ? Error{ErrorCode::kDenied,
-                                             "the token is not known here",
+                                             "unknown token",
                                              {},
-                                             "a machine that is new here also shows one that permits it to "
-                                             "enrol (daemon.enrolment_file); for "
-                                             "people, ask the server's administrator"}
+                                             "daemons of new machines need a token with the role enrol (daemon.enrolment_file); users: ask the server's administrator"}
                                      : Error{ErrorCode::kDenied,
-                                             "the server asks who you are",
+                                             "authentication is required",
                                              {},
-                                             "people: --token-file or PLIMSOLL_TOKEN; daemons: "
-                                             "daemon.enrolment_file, or daemon.certificate"};
+                                             "users: give --token-file or set PLIMSOLL_TOKEN; daemons: set daemon.enrolment_file or daemon.certificate"};
   Response response = http::error_response(error);
   response.status = 401;
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
@@ -79,7 +76,7 @@ Response unauthenticated(const Request& request, bool has_expired) {
 
 Response forbidden(const Caller& caller, const Request& request) {
   return http::error_response(
-      with_hint(fail(ErrorCode::kDenied, "{}, whose role is {}, may not {} {}", text_of(caller),
+      with_hint(fail(ErrorCode::kDenied, "{} (role {}) may not {} {}", text_of(caller),
                      name_of(caller.role), request.method, printable(request.path)),
                 "ask the server's administrator for a token with another role")
           .error());
@@ -87,7 +84,7 @@ Response forbidden(const Caller& caller, const Request& request) {
 
 Response too_often(const Caller& caller, int64_t wait_ns) {
   Response response = http::error_response(
-      Error{ErrorCode::kUnavailable, printable(text_of(caller)) + " asks too often", {}, "wait"});
+      Error{ErrorCode::kUnavailable, printable(text_of(caller)) + " is over its request limit", {}, "wait"});
   response.status = 429;
   response.headers.emplace_back("Retry-After", std::to_string((wait_ns + kNsPerSecond - 1) / kNsPerSecond));
   return response;
@@ -135,8 +132,8 @@ Authenticator::Authenticator(AccessSettings settings, std::unique_ptr<MachineAcc
 Status Authenticator::reload(std::vector<KnownToken> tokens) {
   if ((!tokens.empty() || settings_.trusts_certificates) != settings_.asks()) {
     return with_hint(
-        fail(ErrorCode::kUnsupported, "whether a server asks who is there cannot change while it runs"),
-        "stop it, and start it again");
+        fail(ErrorCode::kUnsupported, "authentication cannot be turned on or off while the server runs"),
+        "restart the server");
   }
   std::map<std::string, KnownToken, std::less<>> by_hash;
   for (KnownToken& token : tokens) {
@@ -216,7 +213,7 @@ std::optional<Response> Authenticator::refusal_of_machine(const Caller& caller) 
   if (accounts_->is_revoked(caller.name)) {
     return http::error_response(
         with_hint(fail(ErrorCode::kDenied, "machine {} is revoked", printable(caller.name)),
-                  "an administrator may plimsoll machines --readmit it")
+                  "an administrator can readmit it: plimsoll machines --readmit ID")
             .error());
   }
   const int64_t wait_ns = rates_.wait_ns(caller.name, settings_.monotonic_now_ns());
@@ -233,9 +230,8 @@ Status Authenticator::enrol(const Caller& caller, const std::string& machine_id)
   }
   if (caller.wanted_token.empty()) {
     return with_hint(
-        fail(ErrorCode::kDenied, "machine {} shows no token of its own", machine_id),
-        "one has 16 to 256 visible characters; the token that permits to enrol goes into the header "
-        "Plimsoll-Enrolment");
+        fail(ErrorCode::kDenied, "machine {} sent no token of its own", machine_id),
+        "it must have 16 to 256 visible characters; the token with the role enrol is sent in the header Plimsoll-Enrolment");
   }
   const Status enrolled = accounts_->enrol(machine_id, caller.wanted_token, caller.name, now_ns);
   if (enrolled) {

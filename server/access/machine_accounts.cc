@@ -11,7 +11,7 @@ Result<std::unique_ptr<MachineAccounts>> MachineAccounts::open(store::AccessStor
   std::unique_ptr<MachineAccounts> accounts(new MachineAccounts(std::move(store)));
   auto machines = accounts->store_.machines();
   if (!machines) {
-    return propagate(machines, "reading which machines have enrolled");
+    return propagate(machines, "reading the enrolled machines");
   }
   for (store::EnrolledMachine& machine : *machines) {
     if (!machine.token_hash.empty()) {
@@ -44,7 +44,7 @@ std::optional<store::EnrolledMachine> MachineAccounts::known(std::string_view ma
 // On disk first: what is acted on survives a crash.
 Status MachineAccounts::keep(store::EnrolledMachine machine) {
   if (auto kept = store_.keep(machine); !kept) {
-    return propagate(kept, "keeping what is known of machine {}", machine.id);
+    return propagate(kept, "storing machine {}", machine.id);
   }
   publish(std::move(machine));
   return {};
@@ -75,19 +75,19 @@ Status MachineAccounts::enrol(const std::string& machine_id, const std::string& 
   const auto machine = known(machine_id);
   if (!machine) {
     return machine_of(token_hash)
-               ? with_hint(fail(ErrorCode::kDenied, "machine {} shows another machine's token", machine_id),
-                           "an image was cloned with its daemon's state: remove that")
+               ? with_hint(fail(ErrorCode::kDenied, "machine {} sent another machine's token", machine_id),
+                           "a disk image was cloned with the daemon's state: remove daemon.state_dir on the clone")
                : keep({machine_id, token_hash, now_ns, by, 0});
   }
   if (machine->revoked_ns != 0) {
     return with_hint(fail(ErrorCode::kDenied, "machine {} is revoked", machine_id),
-                     "an administrator may plimsoll machines --readmit it");
+                     "an administrator can readmit it: plimsoll machines --readmit ID");
   }
   return machine->token_hash == token_hash
              ? Status()
              : with_hint(fail(ErrorCode::kDenied,
-                              "machine {} is known already, by another token or a certificate", machine_id),
-                         "where it was set up anew, an administrator may plimsoll machines --readmit it");
+                              "machine {} is enrolled already, with another token or a certificate", machine_id),
+                         "if it was reinstalled, an administrator can readmit it: plimsoll machines --readmit ID");
 }
 
 Status MachineAccounts::know(const std::string& machine_id, int64_t now_ns) {
@@ -99,7 +99,7 @@ Status MachineAccounts::know(const std::string& machine_id, int64_t now_ns) {
   if (machine->token_hash.empty()) {
     return {};
   }
-  log_warning("machine {} shows a certificate: the token that {} let enrol in its name counts no more",
+  log_warning("machine {} has a certificate: its token, enrolled by {}, is no longer valid",
               machine_id, printable(machine->enrolled_by));
   machine->token_hash.clear();
   machine->enrolled_by = "its certificate";
@@ -118,10 +118,10 @@ Result<bool> MachineAccounts::revoke(const std::string& machine_id, int64_t now_
 Status MachineAccounts::readmit(const std::string& machine_id) {
   const std::lock_guard store_lock(store_mutex_);
   if (!known(machine_id)) {
-    return fail(ErrorCode::kNotFound, "no machine {} has enrolled or is revoked", machine_id);
+    return fail(ErrorCode::kNotFound, "no machine {} is enrolled or revoked", machine_id);
   }
   if (auto forgotten = store_.forget(machine_id); !forgotten) {
-    return propagate(forgotten, "forgetting machine {}", machine_id);
+    return propagate(forgotten, "removing machine {}", machine_id);
   }
   withdraw(machine_id);
   return {};

@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS served (ns INTEGER NOT NULL);  -- for how long server
 INSERT INTO served SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM served);
 CREATE INDEX IF NOT EXISTS asked_for_last ON asked_for(last_ns);
 CREATE INDEX IF NOT EXISTS asked_for_in_vain ON asked_for(last_ns)
-  WHERE status >= 400 AND caller IN ('nobody', '(others)');
+  WHERE status >= 400 AND caller IN ('unauthenticated', '(others)');
 )sql";
 
 }  // namespace
@@ -111,8 +111,7 @@ Status AccessStore::delete_old(int64_t now_ns, int64_t served_ns, const KeptRequ
   // The index is of use where its condition is there word for word.
   if (auto deleted =
           database_.execute("DELETE FROM asked_for WHERE last_ns < ? AND status >= 400 AND caller IN "
-                            "('nobody', '(others)') AND "
-                            "served_ns < ?",
+                            "('unauthenticated', '(others)') AND served_ns < ?",
                             now_ns - kept.refused_strangers_ns, served_ns - kept.refused_strangers_ns);
       !deleted) {
     return deleted;

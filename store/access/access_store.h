@@ -35,7 +35,7 @@ struct AskedFor {
   uint64_t count = 0;
 };
 
-// Stands for all whom there was no room to tell apart. Whom nobody knows is "nobody".
+// Stands for all whom there was no room to tell apart. Whom nobody knows is "unauthenticated".
 inline constexpr const char* kOtherCallers = "(others)";
 
 // When something is written. How much time has passed since the last time is by a clock that nobody sets.

@@ -55,7 +55,7 @@ Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t
       return Acceptance::kKnown;
     }
     return with_field(
-        fail(ErrorCode::kConflict, "profile {} was accepted before with other content", to_hex(id)),
+        fail(ErrorCode::kConflict, "profile {} was accepted before with different content", to_hex(id)),
         "profile_id");
   }
   const Status inserted =

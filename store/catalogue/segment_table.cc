@@ -35,7 +35,7 @@ Status replace_segments(sqlite::Database& catalogue, std::span<const SegmentEntr
       return propagate(deleted);
     }
     if (*deleted != input.id) {
-      return fail(ErrorCode::kConflict, "segment {} is not visible any more", input.file);
+      return fail(ErrorCode::kConflict, "segment {} is no longer visible", input.file);
     }
   }
   return {};

@@ -147,7 +147,7 @@ Status DrawStore::add(const DrawWithMachines& draw) {
   const auto there =
       database_.integer("SELECT count(*) FROM draw WHERE id = ?", 0, std::string_view(draw.draw.id));
   if (!there || *there > 0) {
-    return !there ? propagate(there) : fail(ErrorCode::kConflict, "there is a draw {} already", draw.draw.id);
+    return !there ? propagate(there) : fail(ErrorCode::kConflict, "draw {} exists already", draw.draw.id);
   }
   const auto added = write_durably([&] {
     Status inserted = insert(database_, draw.draw);
@@ -156,7 +156,7 @@ Status DrawStore::add(const DrawWithMachines& draw) {
     }
     return inserted;
   });
-  return added ? Status() : propagate(added, "keeping the draw {}", draw.draw.id);
+  return added ? Status() : propagate(added, "storing draw {}", draw.draw.id);
 }
 
 Status DrawStore::update(std::string_view draw, const DrawnMachine& machine) {

@@ -324,14 +324,14 @@ Result<PastFleet> FleetHistory::at(int64_t time_ns) {
     return !has_history
                ? propagate(has_history)
                : with_hint(fail(ErrorCode::kNotFound, "{} has no history of machines", database_.path()),
-                           "a server of this version adds it when it opens the directory");
+                           "start a server of this version on it: it adds the history");
   }
   const auto from_ns = database_.integer("SELECT from_ns FROM history_start", 0);
   if (!from_ns || time_ns < *from_ns) {
     return !from_ns ? propagate(from_ns)
-                    : with_hint(fail(ErrorCode::kNotFound, "what the fleet was like before {} is not known",
+                    : with_hint(fail(ErrorCode::kNotFound, "the history of the fleet begins at {}",
                                      format_time(*from_ns)),
-                                "fleet.machine_ttl says how long it is kept");
+                                "its retention is fleet.machine_ttl");
   }
   auto machines = registered_at(time_ns);
   auto inventory = machines ? inventory_at(time_ns) : propagate(machines);

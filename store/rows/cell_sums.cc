@@ -24,7 +24,7 @@ uint64_t group_count(const std::vector<uint32_t>& groups) {
 }  // namespace
 
 std::unexpected<Error> too_many_sums(uint64_t max_sums) {
-  return with_hint(fail(ErrorCode::kTooLarge, "the answer has more than {} sums", max_sums),
+  return with_hint(fail(ErrorCode::kTooLarge, "the result has more than {} sums", max_sums),
                    "group by fewer dimensions, or narrow the time range or the filters");
 }
 

@@ -17,12 +17,12 @@ Status RowOrder::add_workloads_of(sqlite::Database& catalogue) {
       catalogue.query("SELECT id, job FROM workload WHERE id >= ? ORDER BY id", known),
       [&](const sqlite::Statement& row) -> Status {
         if (row.integer(0) != static_cast<int64_t>(workloads())) {
-          return fail(ErrorCode::kCorrupt, "{}: there is no workload {}", catalogue.path(), workloads());
+          return fail(ErrorCode::kCorrupt, "{}: no such workload: {}", catalogue.path(), workloads());
         }
         add_workload(row.text(1));
         return {};
       });
-  return added ? added : propagate(added, "reading which workloads are of which job");
+  return added ? added : propagate(added, "reading the workloads of jobs");
 }
 
 }  // namespace plimsoll::store

@@ -18,13 +18,13 @@ Status Deadline::check() {
   if (now > end_) {
     return with_hint(fail(ErrorCode::kTooLarge, "the statement was stopped after {} s",
                           std::chrono::duration<double>(time_).count()),
-                     "ask for less: filter by a dimension or a time");
+                     "select less: filter by a dimension or a time");
   }
   if (is_abandoned_ && now >= next_look_) {
     next_look_ = now + kBetweenLooks;
     has_nobody_ = has_nobody_ || is_abandoned_();
   }
-  return has_nobody_ ? fail(ErrorCode::kUnavailable, "the statement was stopped: nobody waits for its answer")
+  return has_nobody_ ? fail(ErrorCode::kUnavailable, "the statement was stopped: its client is gone")
                      : Status();
 }
 

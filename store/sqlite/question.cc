@@ -111,16 +111,16 @@ class Question {
       return stopped(code);
     }
     if (statement == nullptr) {
-      return fail(ErrorCode::kInvalid, "there is no statement");
+      return fail(ErrorCode::kInvalid, "no statement");
     }
     if (::sqlite3_column_count(statement) == 0) {  // REINDEX without an index asks for no permission
       return no_question();
     }
     if (!is_blank(sql_.substr(static_cast<size_t>(tail - sql_.data())))) {
-      return fail(ErrorCode::kInvalid, "one statement at a time, please: there is more behind the first");
+      return fail(ErrorCode::kInvalid, "only one SQL statement is allowed: there is text after the first");
     }
     if (::sqlite3_bind_parameter_count(statement) > 0) {
-      return fail(ErrorCode::kInvalid, "a statement stands for itself: it cannot have parameters (?)");
+      return fail(ErrorCode::kInvalid, "parameters (?) are not supported");
     }
     return {};
   }
@@ -189,13 +189,13 @@ class Question {
     if (code == SQLITE_NOMEM) {
       return with_hint(
           fail(ErrorCode::kTooLarge, "the statement needs over {} bytes of memory", limits_.memory_bytes),
-          "ask for less, or with fewer common table expressions");
+          "select less, or use fewer common table expressions");
     }
     return refused(code);
   }
 
   static Status too_large(const std::string& bound) {
-    return with_hint(fail(ErrorCode::kTooLarge, "the answer has over {}", bound), "group, or add a LIMIT");
+    return with_hint(fail(ErrorCode::kTooLarge, "the result has over {}", bound), "group, or add a LIMIT");
   }
 
   Value value(int column) const {

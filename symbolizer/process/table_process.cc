@@ -55,20 +55,20 @@ std::unexpected<Error> out_of_memory(const ProcessLimits& limits) {
 std::unexpected<Error> killed_by(int signal_number, const ProcessLimits& limits) {
   switch (signal_number) {
     case SIGXCPU:
-      return with_hint(fail(ErrorCode::kTooLarge, "it takes more CPU time than files of this size should"),
+      return with_hint(fail(ErrorCode::kTooLarge, "it needs more CPU time than files of this size should"),
                        "the files may be damaged: compare them with those of the package");
     case SIGXFSZ:
       return fail(ErrorCode::kTooLarge, "the symbol table would be larger than {} MiB",
                   limits.table_bytes >> 20U);
     case SIGBUS:
-      return with_hint(fail(ErrorCode::kUnavailable, "a file was cut off while it was read"),
+      return with_hint(fail(ErrorCode::kUnavailable, "a file was truncated while it was read"),
                        "it was being replaced: try again");
     case SIGSYS:
-      return with_hint(fail(ErrorCode::kCorrupt, "the process that parses it tried what it may not do"),
-                       "the files may be crafted to attack: look where they come from");
+      return with_hint(fail(ErrorCode::kCorrupt, "the process that parses it made a forbidden system call"),
+                       "the files may be crafted as an attack: check their origin");
     case SIGKILL:
       return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it was killed from outside"),
-                       "the machine may have run out of memory: look into the kernel's log");
+                       "the machine may be out of memory: see the kernel's log");
     default:
       return with_hint(
           fail(ErrorCode::kCorrupt, "the process that parses it crashed ({})", ::strsignal(signal_number)),
@@ -80,13 +80,13 @@ std::unexpected<Error> killed_by(int signal_number, const ProcessLimits& limits)
 std::unexpected<Error> failure_of(const ChildEnd& end, const ProcessLimits& limits) {
   switch (end.cause) {
     case ChildEnd::Cause::kDeadline:
-      return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it did not come to an end"),
-                       "the files may lie on a file system that does not answer");
+      return with_hint(fail(ErrorCode::kUnavailable, "the process that parses it did not end"),
+                       "the files may be on a file system that does not respond");
     case ChildEnd::Cause::kStopped:
       return fail(ErrorCode::kUnavailable, "the process that parses it was stopped before its end");
     case ChildEnd::Cause::kSaidTooMuch:
     case ChildEnd::Cause::kSaidNonsense:
-      return fail(ErrorCode::kCorrupt, "the process that parses it answered what makes no sense");
+      return fail(ErrorCode::kCorrupt, "the process that parses it sent an invalid reply");
     case ChildEnd::Cause::kEnded:
       break;
   }
@@ -96,7 +96,7 @@ std::unexpected<Error> failure_of(const ChildEnd& end, const ProcessLimits& limi
   if (WEXITSTATUS(end.wait_status) == kOutOfMemoryStatus) {
     return out_of_memory(limits);
   }
-  return fail(ErrorCode::kCorrupt, "the process that parses it ended with status {} and no answer",
+  return fail(ErrorCode::kCorrupt, "the process that parses it exited with status {} without a reply",
               WEXITSTATUS(end.wait_status));
 }
 
@@ -122,7 +122,7 @@ Result<MappedTable> checked_table(const UniqueFd& file, const TableQuery& query,
   const bool is_asked_for = table->identity() == query.identity &&
                             table->header().identity_kind == static_cast<uint32_t>(query.identity_kind);
   if (query.named.binary.empty() && !is_asked_for) {
-    return fail(ErrorCode::kCorrupt, "the symbol table is that of another binary");
+    return fail(ErrorCode::kCorrupt, "the symbol table belongs to another binary");
   }
   return MappedTable{std::move(*map), *table};
 }
@@ -175,7 +175,7 @@ TableProcess::TableProcess(TableWorker worker)
 Result<MadeTable> TableProcess::make(const TableQuery& query, const MakeOptions& options) const {
   const std::string subject = subject_of(query);
   if (options.stop.stop_requested()) {
-    return fail(ErrorCode::kUnavailable, "the symbols of {} are not read any more", subject);
+    return fail(ErrorCode::kUnavailable, "symbols of {} will not be read again", subject);
   }
   const auto file = table_file(options.folder);
   if (!file) {

@@ -36,9 +36,8 @@ Result<std::string> resolve_within(const std::string& path, const SymbolRoots& r
   if (is_permitted(real, roots.folders) || is_permitted(real, roots.debug_folders)) {
     return real.string();
   }
-  return with_hint(
-      fail(ErrorCode::kDenied, "{} lies outside the folders whose binaries may be read", real.string()),
-      "add its folder to symbols.roots");
+  return with_hint(fail(ErrorCode::kDenied, "{} is outside symbols.roots", real.string()),
+                   "add its folder to symbols.roots");
 }
 
 // Another text for another file, or another content of it.
@@ -63,7 +62,7 @@ bool is_one_line(const std::string& path) {
 
 Result<FoundFile> FileSearch::open(const std::string& path) {
   if (!is_one_line(path)) {
-    return fail(ErrorCode::kInvalid, "a path with a line end or a zero byte is not looked for");
+    return fail(ErrorCode::kInvalid, "paths with a line end or a zero byte are not searched");
   }
   // Before it is opened: a file that changes meanwhile then has another state than the one noted.
   note(path);

@@ -108,7 +108,7 @@ class TableSearch {
     return ours.empty() || theirs.empty() || ours == theirs
                ? Status()
                : fail(ErrorCode::kInvalid,
-                      "{} is the debug file of another build: it has build ID {}, {} has {}", debug.path,
+                      "{} is a debug file of another build: its build ID is {}, that of {} is {}", debug.path,
                       to_hex(theirs), binary.path, to_hex(ours));
   }
 
@@ -125,7 +125,9 @@ class TableSearch {
 
   void find_binary() {
     if (kind_ == wire::IDENTITY_UNKNOWN) {
-      search_.add_reason("the machine could not read which build it is");
+      search_.add_reason(
+          "no build ID: the machine could not read the binary, or the profile has none (text formats carry "
+          "none: scrape it, or convert it to pprof first)");
       return;
     }
     for (const std::string& path : query_.paths) {
@@ -134,7 +136,7 @@ class TableSearch {
         search_.add_reason(found.error().text());
       } else if (!is_binary(*found)) {
         search_.add_reason(found->path +
-                           " has another build ID: it was replaced, or is another machine's file");
+                           " has another build ID: the file was replaced, or belongs to another machine");
       } else {
         binary_ = std::move(*found);
         return;
@@ -177,7 +179,7 @@ class TableSearch {
       }
     }
     if (!debug_file_) {
-      search_.add_reason("there is no separate debug file");
+      search_.add_reason("no separate debug file");
     }
   }
 
@@ -194,7 +196,7 @@ class TableSearch {
     const bool matches = build_id.empty() ? crc && debug_link_crc(found->map.bytes()) == *crc
                                           : kind_ == wire::GNU_BUILD_ID && elf::is_build(build_id, identity_);
     if (!matches) {
-      search_.add_reason(found->path + " is the debug file of another build");
+      search_.add_reason(found->path + " is a debug file of another build");
       return;
     }
     debug_file_ = std::move(*found);
@@ -218,7 +220,7 @@ class TableSearch {
         return true;
       }
     }
-    search_.add_reason(fmt::format("{}: its supplementary file {} (build ID {}) is not there", file.path,
+    search_.add_reason(fmt::format("{}: its supplementary file {} (build ID {}) is missing", file.path,
                                    link->path, to_hex(link->build_id)));
     return false;
   }
@@ -315,7 +317,7 @@ class TableSearch {
   // `dwarf`: the file with DWARF; null: symbols alone. Replaces the result.
   void build_with(const FoundFile* dwarf) {
     if (identity_.size() > SymtabHeader{}.identity.size()) {
-      search_.add_reason(fmt::format("its build ID has {} bytes: longer than any", identity_.size()));
+      search_.add_reason(fmt::format("its build ID of {} bytes is too long", identity_.size()));
       return;
     }
     TableInputs inputs;

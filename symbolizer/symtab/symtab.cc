@@ -77,7 +77,7 @@ Result<Symtab> Symtab::open(Bytes file) {
   table.header_ = reader.read<SymtabHeader>();
   SymtabHeader& header = table.header_;
   if (!reader.ok() || header.magic != kSymtabMagic) {
-    return fail(ErrorCode::kCorrupt, "it is no symbol table");
+    return fail(ErrorCode::kCorrupt, "not a symbol table");
   }
   if (header.version != kSymtabVersion) {
     return fail(ErrorCode::kUnsupported, "symbol table of version {}; this program reads {}", header.version,
@@ -88,7 +88,7 @@ Result<Symtab> Symtab::open(Bytes file) {
   if (checksum64(std::as_bytes(std::span(&unsigned_header, 1))) != header.header_checksum ||
       header.file_bytes != file.size() || header.identity_bytes > header.identity.size() ||
       header.quality > static_cast<uint32_t>(SymtabQuality::kFull)) {
-    return fail(ErrorCode::kCorrupt, "the symbol table's header is damaged, or the file cut off");
+    return fail(ErrorCode::kCorrupt, "the symbol table's header is damaged, or the file is truncated");
   }
   if (auto mapped = table.map_parts(); !mapped) {
     return propagate(mapped, "the symbol table");
@@ -126,7 +126,7 @@ Status Symtab::map_parts() {
 Status Symtab::verify() const {
   return checksum64(file_.subspan(sizeof(SymtabHeader))) == header_.checksum
              ? Status()
-             : fail(ErrorCode::kCorrupt, "the symbol table is damaged: its checksum is another one");
+             : fail(ErrorCode::kCorrupt, "the symbol table is damaged: its checksum does not match");
 }
 
 std::optional<Symtab::Row> Symtab::row_at(uint64_t address) const {

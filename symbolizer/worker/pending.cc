@@ -84,7 +84,7 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
       catalogue.query(kUnboundSql, bound_up_to, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
       [&](const sqlite::Statement& row) { unbound[row.integer(0)] = row.integer(1); });
   if (!read) {
-    return propagate(read, "looking for locations without names");
+    return propagate(read, "looking for addresses without symbols");
   }
   std::map<std::string, PendingBinary> binaries;
   read = sqlite::for_each_row(catalogue.query(kBinariesSql, wire::KERNEL, wire::MODULE),
@@ -98,7 +98,7 @@ Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int
                                 entry->second.new_locations += found == unbound.end() ? 0 : found->second;
                               });
   if (!read) {
-    return propagate(read, "looking for binaries without names");
+    return propagate(read, "looking for binaries without symbols");
   }
   std::vector<PendingBinary> pending;
   for (auto& [key, binary] : binaries) {

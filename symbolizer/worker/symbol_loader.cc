@@ -23,7 +23,9 @@ bool SymbolLoader::is_best(const Symtab& table, const WantedBinary& wanted) cons
 
 std::optional<BinarySymbols> SymbolLoader::load(const WantedBinary& wanted) {
   if (wanted.identity_kind == wire::IDENTITY_UNKNOWN || wanted.identity.empty()) {
-    return BinarySymbols(std::nullopt, "the machine could not read which build it is",
+    return BinarySymbols(std::nullopt,
+                         "no build ID: the machine could not read the binary, or the profile has none (text "
+                         "formats carry none: scrape it, or convert it to pprof first)",
                          FileSearch(roots_).looked_at());
   }
   auto kept = tables_.find(wanted.identity_kind, wanted.identity);
@@ -41,7 +43,7 @@ std::optional<BinarySymbols> SymbolLoader::load(const WantedBinary& wanted) {
   }
   if (made->mapped) {
     if (auto stored = tables_.keep(*made->mapped); !stored) {
-      log_warning("the symbol table is not kept: {}", stored.error().text());
+      log_warning("the symbol table cannot be stored: {}", stored.error().text());
     }
   }
   return BinarySymbols(std::move(made->mapped), std::move(made->reasons), std::move(made->looked_at));

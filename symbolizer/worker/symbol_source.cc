@@ -63,7 +63,7 @@ BinarySymbols read_kernel_symbols(const std::string& image, std::string looked_a
   BinarySymbols result({}, {}, std::move(looked_at));
   wire::KernelImage parsed;
   if (image.empty() || !parsed.ParseFromString(image)) {
-    result.reasons_ = "no profile brought its symbols";
+    result.reasons_ = "no profile contains its symbols";
     return result;
   }
   std::vector<FunctionSymbol> symbols;
@@ -82,7 +82,7 @@ BinarySymbols read_vdso_symbols(std::string_view build_id) {
   BinarySymbols result({}, {}, "this process's vdso");
   const auto file = elf::own_vdso();
   if (!file || file->build_id() != build_id) {
-    result.reasons_ = file ? "it is another kernel's" : file.error().text();
+    result.reasons_ = file ? "it belongs to another kernel" : file.error().text();
     return result;
   }
   result.symbols_ = SymbolTable::from_elf(*file, SHT_DYNSYM);

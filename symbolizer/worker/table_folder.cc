@@ -76,8 +76,8 @@ void TableFolder::set_aside(const std::string& path, const Error& why) const {
   std::filesystem::create_directories(quarantine, error);
   std::filesystem::rename(path, quarantine + "/" + std::filesystem::path(path).filename().string(), error);
   log_warning(
-      "{}: {}; {} and is made anew", path, why.message,
-      error ? "it cannot be moved to quarantine/ (" + error.message() + ")" : "it is in quarantine/ now");
+      "{}: {}; {} and is built again", path, why.message,
+      error ? "it cannot be moved to quarantine/ (" + error.message() + ")" : "it is now in quarantine/");
 }
 
 Status TableFolder::keep(const MappedTable& table, const FileCalls& calls) {

@@ -90,14 +90,19 @@ void add_to_report(const LookedUp& looked_up, SymbolizeReport& report) {
     report.named += is_new && !looked_up.bindings[i].frames.empty() ? 1 : 0;
   }
   if (looked_up.is_better) {
-    report.improved.push_back(fmt::format("{}: {} locations looked up again ({}, was {})", path,
+    report.improved.push_back(fmt::format("{}: {} addresses symbolized again ({}, was {})", path,
                                           looked_up.bindings.size(), store::name_of(looked_up.quality),
                                           store::name_of(looked_up.binary.quality)));
   }
   if (looked_up.quality <= store::SymbolQuality::kDynsym && !looked_up.reasons.empty()) {
-    report.missing.push_back(fmt::format(
-        "{}: {}{}", path, looked_up.quality == store::SymbolQuality::kNone ? "" : "exported functions only; ",
-        looked_up.reasons));
+    const bool is_partial = looked_up.quality != store::SymbolQuality::kNone;
+    report.missing.push_back(
+        is_partial
+            ? fmt::format(
+                  "partial symbols for {} (exported functions only): {}; install its debug package, or add "
+                  "its debug file below symbols.debug_roots (--debug-root)",
+                  path, looked_up.reasons)
+            : fmt::format("no symbols for {}: {}", path, looked_up.reasons));
   }
 }
 
@@ -107,7 +112,7 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
     const PendingBinary& binary = looked_up.binary;
     const int64_t generation = std::max<int64_t>(1, binary.generation + (looked_up.is_better ? 1 : 0));
     if (auto written = writer.bind(looked_up.bindings, generation); !written) {
-      return propagate(written, "naming the locations of {}", binary.paths.front());
+      return propagate(written, "storing the symbols of {}", binary.paths.front());
     }
     // Of a search that found less than the bindings were made with, only the account is kept.
     const bool keeps_quality = looked_up.bindings.empty();

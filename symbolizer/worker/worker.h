@@ -24,7 +24,7 @@ struct SymbolizeReport {
   uint64_t renamed = 0;    // looked up again
   std::vector<std::string>
       improved;  // "binary: 12 locations looked up again in better symbols (symtab, was none)"
-  std::vector<std::string> missing;  // "binary: why it has no symbols", or few
+  std::vector<std::string> missing;  // "no symbols for BINARY: reason", "partial symbols for ..."
 };
 
 // Runs a piece of work in one write transaction of the catalogue, committed if the work succeeds.

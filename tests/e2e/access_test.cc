@@ -77,10 +77,10 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
   EXPECT_EQ(plimsoll({"machines"}, "read").status, 0);
   const Finished stranger = plimsoll({"machines"}, "");
   EXPECT_EQ(stranger.status, 1);
-  EXPECT_THAT(stranger.err, AllOf(HasSubstr("the server asks who you are"), HasSubstr("PLIMSOLL_TOKEN")));
+  EXPECT_THAT(stranger.err, AllOf(HasSubstr("authentication is required"), HasSubstr("PLIMSOLL_TOKEN")));
   const Finished reader = plimsoll({"collection", "--stop", "mischief"}, "read");
   EXPECT_EQ(reader.status, 1);
-  EXPECT_THAT(reader.err, HasSubstr("test-read, whose role is read, may not POST /api/v1/collection/stop"));
+  EXPECT_THAT(reader.err, HasSubstr("test-read (role read) may not POST /api/v1/collection/stop"));
   EXPECT_EQ(plimsoll({"audit"}, "read").status, 1);
   EXPECT_EQ(plimsoll({"collection", "--stop", "latency of search"}, "admin").status, 0);
 
@@ -152,7 +152,7 @@ TEST_F(Access, DaemonsEnrolAndAreKnownFromThenOn) {
   const auto thief = std::make_unique<Background>(
       std::vector<std::string>{"plimsolld", "--config", folder_ / "m1.toml", "--state-dir", state});
   ASSERT_TRUE(eventually([&] {
-    return thief->err().find("is known already, by another token") != std::string::npos;
+    return thief->err().find("is enrolled already, with another token") != std::string::npos;
   })) << thief->err();
   const Finished revoked = plimsoll({"machines", "--revoke", "m1"}, "admin");
   EXPECT_EQ(revoked.status, 0);

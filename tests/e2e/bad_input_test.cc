@@ -52,7 +52,7 @@ std::vector<BadProfile> bad_profiles() {
        {1UL, 7UL, 8UL, 12UL, 20UL, 31UL, 32UL, 33UL, good.size() / 2, good.size() - 1}) {
     bad.push_back({fmt::format("the first {} bytes", length), good.substr(0, length), ""});
   }
-  bad.push_back({"one byte too many", good + '\0', "longer than it says"});
+  bad.push_back({"one byte too many", good + '\0', "longer than declared"});
   for (int i = 0; i < 100; ++i) {
     std::string flipped = good;
     const size_t bit = random() % (flipped.size() * 8);
@@ -99,7 +99,7 @@ TEST(BadProfiles, AreNotImported) {
   expect_refused(folder.path(), "a folder", "directory");
   write(folder / "large", "PLIMPROF");
   std::filesystem::resize_file(folder / "large", (64U << 20) + 1);
-  expect_refused(folder / "large", "a file that is too large", "bytes allowed");
+  expect_refused(folder / "large", "a file that is too large", "its limit of");
   for (const BadProfile& bad : bad_profiles()) {
     write(folder / "bad", bad.bytes);
     expect_refused(folder / "bad", bad.what, bad.says);
@@ -205,7 +205,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                      {{"diff", "--data", data}, "the two sides of the comparison are the same"},
                      {{"diff", "--data", data, "--new-where", "jib=a"}, "did you mean job?"},
                      {{"callers", "--data", data}, "say of which function"},
-                     {{"top", "--data", data, "--by", "app,"}, "there is no dimension \"\""},
+                     {{"top", "--data", data, "--by", "app,"}, "no such dimension: \"\""},
                      {{"top", "--data", data, "--where", "app"}, "write dim=value"},
                      {{"top", "--data", data, "--where", "ap=x"}, "did you mean app?"},
                      {{"top", "--data", data, "--where", "function=~["}, "not a regular expression"},
@@ -215,7 +215,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                      {{"top", "--data", data, "--limit", "0"}, "(field: limit)"},
                      {{"top", "--data", data, "--limit", "many"}, "(field: limit)"},
                      {{"top", "--data", data, "--json", "--csv"}, "--json excludes --csv"},
-                     {{"top", "--data", data, "--event", "cycels"}, "there are samples of cycles", 1},
+                     {{"top", "--data", data, "--event", "cycels"}, "events with samples: cycles", 1},
                      {{"top", "--data", folder / "none"}, folder / "none", 1},
                      {{"top", "--server", "ftp://127.0.0.1:1"}, "http://"},
                      {{"top", "--server", free_address()}, "check that the server runs", 1},
@@ -238,7 +238,7 @@ TEST(Variables, ThatAreUnknownAreRefused) {
         run_with("PLIMSOLL_SERVER_DTA=/srv", {name, name == std::string("plimsoll") ? "demo" : "probe"});
     EXPECT_EQ(refused.status, 2) << name;
     EXPECT_EQ(refused.out, "") << name;
-    EXPECT_THAT(refused.err, AllOf(HasSubstr("the environment sets PLIMSOLL_SERVER_DTA, which nothing reads"),
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("unknown environment variable PLIMSOLL_SERVER_DTA"),
                                    HasSubstr("did you mean PLIMSOLL_SERVER_DATA?")));
   }
 }
@@ -280,12 +280,12 @@ TEST(BadCommandLines, AreExplainedByPlimsolld) {
   expect_refused(
       "plimsolld",
       {
-          {{}, "say what to do"},
+          {{}, "a command is required"},
           {{"prob"}, "prob"},
           {{"--frobnicate"}, "--frobnicate"},
           {{"--once"}, "--once"},
           {{"--once", "1"}, "--once needs --output FILE"},
-          {{"--output", output}, "say what to do: --server ADDR, --once SECONDS --output FILE"},
+          {{"--output", output}, "one of --server ADDR, --once SECONDS --output FILE"},
           {{"--once", "0", "--output", output}, "(field: --once)"},
           {{"--once", "-1", "--output", output}, "(field: --once)"},
           {{"--once", "nan", "--output", output}, "(field: --once)"},
@@ -402,7 +402,8 @@ TEST_F(MissingPrivileges, AreNotNotedWhereNoneIsMissing) {
   const Finished once = run({"plimsolld", "--once", "0.2", "--output", folder_ / "profile"});
   EXPECT_EQ(once.status, 0) << once.err;
   // In a sandbox there can be a process that is closed even to root.
-  const bool some_closed = run({"plimsolld", "probe"}).out.find("guarded by more than") != std::string::npos;
+  const bool some_closed =
+      run({"plimsolld", "probe"}).out.find("protected by more than") != std::string::npos;
   EXPECT_EQ(once.out.find("CAP_SYS_PTRACE") != std::string::npos, some_closed) << once.out;
 }
 

@@ -62,19 +62,23 @@ TEST_F(Calibrate, SaysWhatEachRateCosts) {
   const Finished finished = calibrate({"--rates", "19,49", "--rounds", "5", "--overhead", "100%", "--cpu"},
                                       {"/bin/sh", "-c", kWork});
   ASSERT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.out, StartsWith("CPU time of /bin/sh -c " + kWork +
-                                       " beside runs without a profiler, in 5 rounds; upper limits with a "
-                                       "confidence of 95 %\n\nrate"));
+  EXPECT_THAT(
+      finished.out,
+      StartsWith(
+          "CPU time of /bin/sh -c " + kWork +
+          " relative to runs without a profiler, 5 rounds; upper limits with a confidence of 95 %\n\nrate"));
   EXPECT_THAT(finished.out, AllOf(HasSubstr("\nnone "), HasSubstr("\n19 Hz "), HasSubstr("\n49 Hz ")));
-  EXPECT_THAT(finished.out, HasSubstr("\n49 Hz is the highest of these rates that costs less than 100 %.\n"));
+  EXPECT_THAT(finished.out,
+              HasSubstr("\n49 Hz is the highest of these rates with less than 100 % overhead.\n"));
 }
 
 TEST_F(Calibrate, PermitsNothingThatIsNotSurelyHarmless) {
   const Finished finished = calibrate(
       {"--rates", "19", "--rounds", "2", "--overhead", "0.001%", "--confidence", "99.99%"}, {"/bin/true"});
   EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.out, HasSubstr("This machine is restless"));
-  EXPECT_THAT(finished.err, HasSubstr("no rate is permitted: at 19 Hz the command may take "));
+  EXPECT_THAT(finished.out, HasSubstr("This machine is noisy"));
+  EXPECT_THAT(finished.err,
+              HasSubstr("no rate is within --overhead: at 19 Hz the upper limit of the slowdown is "));
 }
 
 TEST_F(Calibrate, CollectsWhatItIsTold) {
@@ -88,16 +92,16 @@ TEST_F(Calibrate, CollectsWhatItIsTold) {
 TEST(CalibrateCommand, HasToSucceed) {
   const Finished failing = calibrate({}, {"/bin/sh", "-c", "echo broken; echo; exit 3"});
   EXPECT_EQ(failing.status, 2);
-  EXPECT_THAT(failing.err, HasSubstr("/bin/sh ended with status 3; the last it said: broken"));
+  EXPECT_THAT(failing.err, HasSubstr("/bin/sh exited with status 3; its last output: broken"));
   const Finished killed = calibrate({}, {"/bin/sh", "-c", "kill -9 $$"});
-  EXPECT_THAT(killed.err, HasSubstr("/bin/sh ended with status 137; the last it said: nothing"));
+  EXPECT_THAT(killed.err, HasSubstr("/bin/sh exited with status 137; its last output: nothing"));
   EXPECT_THAT(calibrate({}, {"/no/such"}).err, HasSubstr("starting /no/such: No such file"));
 }
 
 TEST(CalibrateCommand, IsEndedWhereItTakesTooLong) {
   const Finished finished = calibrate({"--limit", "0.1"}, {"/bin/sleep", "1000"});
   EXPECT_EQ(finished.status, 2);
-  EXPECT_THAT(finished.err, AllOf(HasSubstr("/bin/sleep still ran after 0.1 s"), HasSubstr("--limit")));
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("/bin/sleep ran for more than 0.1 s"), HasSubstr("--limit")));
 }
 
 TEST(CalibrateCommand, IsEndedByASignal) {

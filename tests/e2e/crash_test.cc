@@ -173,7 +173,7 @@ TEST(Crash, LosesNothingThatWasAcknowledgedAndCountsNothingTwice) {
     goes_on = wait_for_a_moment(static_cast<uint64_t>(crashes) % 4, random, data_dir, acknowledged, enough);
     const Finished crashed = server.crash();
     EXPECT_EQ(crashed.status, 128 + SIGKILL) << "it had ended by itself: " << crashed.err;
-    removals += crashed.err.find("it is not visible") != std::string::npos ? 1 : 0;
+    removals += crashed.err.find("which is not visible") != std::string::npos ? 1 : 0;
     ++crashes;
     server.start();
     goes_on = goes_on && crashed.status == 128 + SIGKILL;

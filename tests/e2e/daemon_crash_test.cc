@@ -331,7 +331,7 @@ TEST_F(MachineDaemonCrash, GoesOnWhileTheDiskIsFull) {
     };
     EXPECT_TRUE(eventually(is_refused)) << daemon.err();
     disk.clear();
-    EXPECT_TRUE(eventually([&] { return daemon.err().find("it works again") != std::string::npos; }))
+    EXPECT_TRUE(eventually([&] { return daemon.err().find("the spool works again") != std::string::npos; }))
         << daemon.err();
     daemon.kill(SIGKILL);
     EXPECT_EQ(daemon.wait().status, 128 + SIGKILL);

@@ -254,7 +254,7 @@ TEST_F(Draws, SomebodyIsMeasuredByOrder) {
     const auto seen = measured();
     return !seen.empty() && std::ranges::includes(known, seen);
   }));
-  EXPECT_THAT(order({"--job", "nobody's"}).err, HasSubstr("none of 3 live machines is meant"));
+  EXPECT_THAT(order({"--job", "nobody's"}).err, HasSubstr("none of 3 live machines matches"));
   EXPECT_THAT(order({"--for", "2h"}).err, HasSubstr("10m"));
   stop_daemons();
   EXPECT_EQ(server.stop().status, 0);

@@ -231,7 +231,7 @@ TEST_F(Export, ServerAndDataDirectoryGiveTheSameBytes) {
   EXPECT_THAT(text.out, HasSubstr("nodes are shown"));
   const Finished refused = run({"plimsoll", "flame", "--server", server.address(), "--event", "waits"});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err, HasSubstr("there are samples of"));
+  EXPECT_THAT(refused.err, HasSubstr("events with samples: "));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(FullDisk, LeavesTheKillSwitchItsRoom) {
     const Finished resumed = order({"--resume"});
     EXPECT_EQ(resumed.status, 0) << resumed.err;
   }
-  EXPECT_THAT(server.process().err(), HasSubstr("the disk is full: an order takes of"));
+  EXPECT_THAT(server.process().err(), HasSubstr("the disk is full: an order uses the reserve"));
   EXPECT_EQ(order({"--stop", "for good"}).status, 0);
   server.crash();
   server.start();

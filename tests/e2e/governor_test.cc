@@ -164,8 +164,8 @@ TEST_F(GovernedCollector, ValuesStayRightWhereTheRateIsLowered) {
   EXPECT_LE(value_of_thread(profiles, "late"), 1.4 * late.wall_ns);
 
   ASSERT_GE(profiles.size(), 2);
-  EXPECT_THAT(profiles.front().cost().cut_short(), StartsWith("the rate goes from 1/1 to 1/"));
-  EXPECT_THAT(profiles.front().notes(), Contains(HasSubstr("the rate goes from 1/1 to 1/")));
+  EXPECT_THAT(profiles.front().cost().cut_short(), StartsWith("sampling rate changed from 1/1 to 1/"));
+  EXPECT_THAT(profiles.front().notes(), Contains(HasSubstr("sampling rate changed from 1/1 to 1/")));
   const uint32_t slowdown = profiles.back().cost().slowdown();
   EXPECT_GE(slowdown, 8);
   EXPECT_EQ(profiles.back().events(0).mean_period(), slowdown * profiles.front().events(0).mean_period());
@@ -318,11 +318,11 @@ TEST_F(GovernedDaemon, EndsWindowsBeforeItsMemoryIsUsedUp) {
   daemon.kill(SIGTERM);
   const Finished finished = daemon.wait();
   EXPECT_EQ(finished.status, 0);
-  EXPECT_THAT(finished.err, Not(HasSubstr("sampling is given up"))) << "a window's memory is the next one's";
+  EXPECT_THAT(finished.err, Not(HasSubstr("sampling pauses"))) << "a window's memory is the next one's";
 
   const auto profiles = archived_in(data_dir_);
   for (size_t i = 0; i + 1 < profiles.size(); ++i) {  // the last ended with the daemon
-    EXPECT_EQ(profiles[i].cost().cut_short(), "its memory of 64 MiB is used up");
+    EXPECT_EQ(profiles[i].cost().cut_short(), "memory limit of 64 MiB reached");
     EXPECT_THAT(profiles[i].notes(), Contains(HasSubstr("the window ended early")));
     EXPECT_GT(profiles[i].events(0).hits(), 100);
     EXPECT_LE(profiles[i].cost().peak_resident_bytes(), uint64_t{64} << 20);

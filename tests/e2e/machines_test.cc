@@ -116,7 +116,7 @@ TEST(MachinesOverHttp, AreMergedWithTheInventoryAsItChanges) {
                          std::chrono::milliseconds(100)));
   std::ofstream(inventory) << "nonsense\n";
   EXPECT_TRUE(eventually(
-      [&] { return server.process().err().find("what was read before stays") != std::string::npos; }));
+      [&] { return server.process().err().find("keeping the previous inventory") != std::string::npos; }));
   EXPECT_EQ(lines().size(), 1);
   EXPECT_EQ(server.stop().status, 0);
   std::ofstream(folder / "server.toml") << "[inventory]\nmachines = \"" << inventory << "\"\n";

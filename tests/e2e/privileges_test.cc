@@ -57,9 +57,9 @@ constexpr std::array<Rule, 8> kProbeRules{{
     {kPtrace, "CAP_SYS_PTRACE", "no", "missing: code of other users' processes is unresolved"},
     {kPtrace, "process binaries", "partly", "missing for the others: CAP_SYS_PTRACE"},
     {kReadSearch, "CAP_DAC_READ_SEARCH", "no", "missing: there are no tracepoints, and code of binaries"},
-    {kReadSearch, "tracepoints", "no", "tracepoints need CAP_DAC_READ_SEARCH"},
+    {kReadSearch, "tracepoints", "no", "tracepoints require CAP_DAC_READ_SEARCH"},
     {kSyslog, "CAP_SYSLOG", "no", "missing: kernel code is unresolved"},
-    {kSyslog, "kernel symbols", "no", "CAP_SYSLOG permits to see them"},
+    {kSyslog, "kernel symbols", "no", "CAP_SYSLOG permits reading them"},
 }};
 
 // What --once says on standard output.
@@ -204,14 +204,14 @@ TEST_F(Privileges, NobodyBecomesAUserThatDoesNotExist) {
   const Finished once =
       run({"plimsolld", "--user", "no-such-user", "--once", "1", "--output", folder_ / "f"});
   EXPECT_EQ(once.status, 2);
-  EXPECT_THAT(once.err, HasSubstr("there is no user no-such-user"));
+  EXPECT_THAT(once.err, HasSubstr("no such user: no-such-user"));
 }
 
 TEST_F(Privileges, OfWritingAreLeftToFileModes) {
   ASSERT_EQ(::chmod(folder_.path().c_str(), 0755), 0);
   const Finished once = run({"plimsolld", "--once", "1", "--output", folder_ / "profile"});
   EXPECT_EQ(once.status, 1);
-  EXPECT_THAT(once.err, HasSubstr("--user NAME becomes its owner"));
+  EXPECT_THAT(once.err, HasSubstr("or give --user OWNER"));
 }
 
 // Who may lock little memory gets smaller sample buffers, and is told.
@@ -221,7 +221,7 @@ TEST_F(Privileges, ThatLimitMemoryMakeBuffersSmaller) {
   command.insert(command.begin(), {"/usr/bin/prlimit", "--memlock=0"});
   const Finished once = run(command);
   ASSERT_EQ(once.status, 0) << once.err;
-  EXPECT_THAT(once.out, HasSubstr("this user may lock no more memory; raise the limit (LimitMEMLOCK="));
+  EXPECT_THAT(once.out, HasSubstr("the limit of locked memory is reached; raise it (LimitMEMLOCK="));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_F(RatioOfProfiles, OfAnEventThatNobodyCountedSaysWhatThereIs) {
   const Finished asked = run({"plimsoll", "top", "--data", data_, "--ratio", "llc-misses/cycles"});
   EXPECT_EQ(asked.status, 1);
   EXPECT_THAT(asked.err,
-              AllOf(HasSubstr("llc-misses"), HasSubstr("there are samples of cycles, instructions")));
+              AllOf(HasSubstr("llc-misses"), HasSubstr("events with samples: cycles, instructions")));
 }
 
 TEST_F(RatioOfProfiles, ThatIsNoneIsAWrongCommandLine) {

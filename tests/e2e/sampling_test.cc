@@ -198,7 +198,7 @@ TEST_F(Sampling, EveryOccurrenceOfAnEventHasItsStackWhateverTheStackRate) {
   const Finished once = run({"plimsolld", "--once", "1", "--event", "page-faults:1", "--event", "cpu-clock",
                              "--stack-rate", "9", "--stack-bytes", "8", "--output", folder / "profile"});
   ASSERT_EQ(once.status, 0) << once.err;
-  EXPECT_NE(once.out.find("page-faults is sampled with every occurrence"), std::string::npos) << once.out;
+  EXPECT_NE(once.out.find("page-faults is sampled at every occurrence"), std::string::npos) << once.out;
   ASSERT_EQ(run({"plimsoll", "import", "--data", folder / "data", folder / "profile"}).status, 0);
   const auto stackless = [&](const char* event) {
     const Finished top = run({"plimsoll", "top", "--data", folder / "data", "--event", event, "--json"});

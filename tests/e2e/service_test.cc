@@ -165,7 +165,7 @@ TEST_F(Service, GoesOnAsItWasWhereItCannotReload) {
     daemon.kill(SIGHUP);
     ASSERT_THAT(manager_.wait_for("RELOADING=1"), StartsWith("RELOADING=1"));
     ASSERT_EQ(manager_.wait_for("READY=1"), "READY=1");
-    EXPECT_THAT(daemon.err(), AllOf(HasSubstr("reloading the configuration, which stays as it was"),
+    EXPECT_THAT(daemon.err(), AllOf(HasSubstr("reloading the configuration; keeping the previous one"),
                                     HasSubstr(refused.said)));
   }
   // It still is the machine that it was.

@@ -314,7 +314,7 @@ TEST_F(Storm, InAPidNamespaceOfFewPidsThatTheDaemonIsInToo) {
   expect_all_right(judged);
   EXPECT_GT(judged.outside, 1000);
   EXPECT_GT(reused_pids(sampled), 50) << "of the 100 that there are";
-  EXPECT_NE(finished.out.find("PID namespace of its own"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("runs in its own PID namespace"), std::string::npos) << finished.out;
 }
 
 // Its PIDs are not those that /proc tells of: any name might be another process's.

@@ -125,7 +125,7 @@ TEST_F(Views, OnATerminalFitIntoIt) {
   EXPECT_THAT(wide, HasSubstr("█"));
   EXPECT_THAT(wide, HasSubstr("\x1b[1m")) << "in colour";
   const std::string narrow = on_a_terminal(30, top);
-  EXPECT_THAT(narrow, HasSubstr("not shown, for want of width: "));
+  EXPECT_THAT(narrow, HasSubstr("hidden columns (terminal too narrow): "));
   EXPECT_THAT(narrow, Not(HasSubstr("█")));
   const Finished piped = run({"plimsoll", "top", "--by", "function,machine", "--data", data_});
   EXPECT_THAT(piped.out, Not(HasSubstr("\x1b")));

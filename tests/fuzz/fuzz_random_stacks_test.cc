@@ -1,7 +1,7 @@
 // Random stacks, salted with addresses in real code, unwound with the tables of real libraries: those of this process. Whatever
 // the stack holds, the unwinder reads nothing outside the copy (AddressSanitizer watches), ends, and says why.
 //   PLIMSOLL_TEST_RANDOM_STACKS=N         how many (100,000 unless said)
-//   PLIMSOLL_TEST_MOST_US_PER_STACK=T     fails where one takes longer; not with a sanitizer
+//   PLIMSOLL_TEST_MAX_US_PER_STACK=T     fails where one takes longer; not with a sanitizer
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ std::vector<uint64_t> return_addresses_in(fuzz::OwnStacks& own) {
 
 TEST(FuzzRandomStacks, EndWithAReason) {
   const uint64_t stacks = number_from_environment("PLIMSOLL_TEST_RANDOM_STACKS", 100'000);
-  const uint64_t most_us = number_from_environment("PLIMSOLL_TEST_MOST_US_PER_STACK", 0);
+  const uint64_t max_us = number_from_environment("PLIMSOLL_TEST_MAX_US_PER_STACK", 0);
   fuzz::OwnStacks own;
   const auto return_addresses = return_addresses_in(own);
   RandomWords words(own.mappings(), return_addresses, fuzz::seed(3));
@@ -148,8 +148,8 @@ TEST(FuzzRandomStacks, EndWithAReason) {
               static_cast<double>(times.sum_ns) / 1e3 / static_cast<double>(stacks),
               static_cast<double>(times.longest_ns) / 1e3);
   EXPECT_GT(frames, stacks * 3 / 2) << "no walk came further than its first frame";
-  if (most_us != 0) {
-    EXPECT_LE(static_cast<double>(times.longest_ns) / 1e3, static_cast<double>(most_us));
+  if (max_us != 0) {
+    EXPECT_LE(static_cast<double>(times.longest_ns) / 1e3, static_cast<double>(max_us));
   }
 }
 

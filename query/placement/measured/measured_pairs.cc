@@ -101,7 +101,8 @@ Result<Table> measured_pairs(const MeasuredPairsRequest& request, const Snapshot
   });
   if (left_out > 0) {
     table.notes.push_back(fmt::format(
-        "{} pairs of job and platform have no samples of cycles or instructions, and no row", left_out));
+        "{} pairs of job and platform have no samples of cycles or instructions and are not listed",
+        left_out));
   }
   return table;
 }

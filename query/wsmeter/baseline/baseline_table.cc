@@ -101,24 +101,23 @@ std::string normality_note(const std::vector<std::optional<MeansOfSamples>>& mea
     }
   }
   if (weight == 0) {
-    return "normality: no job has 30 instances that differ: nothing is known";
+    return "normality: unknown, no job has 30 different instances";
   }
   return fmt::format(
-      "normality: of means of {} instances {:.2g} % lie beyond +-1.96 deviations (by quota; normal: 5 %), "
-      "with skewness up to "
-      "{:.2g}; intervals allow for each job's kurtosis",
+      "normality: of means of {} instances, {:.2g} % are beyond +-1.96 standard deviations (by quota; "
+      "normal: 5 %), skewness up to {:.2g}; intervals account for the kurtosis of jobs",
       kSampleSize, 100 * tail / weight, most);
 }
 
 std::string independence_note(const Fleet& fleet) {
   const bool by_machine = fleet.performance.has_machines;
   if (!by_machine && !fleet.performance.has_racks) {
-    return "independence: the table has no column machine or rack: jobs are taken to be independent";
+    return "independence: assumed, the table has no column machine or rack";
   }
   const auto pairs =
       correlated_pairs(fleet.comparison.jobs, *fleet.current, by_machine ? Place::kMachine : Place::kRack);
   if (pairs.empty()) {
-    return "independence: no two of the ten heaviest jobs share 10 places: jobs are taken to be independent";
+    return "independence: assumed, no two of the ten heaviest jobs share 10 places";
   }
   const Independence independence = judge_independence(fleet.comparison.jobs, pairs);
   const auto strongest =
@@ -135,7 +134,7 @@ std::string independence_note(const Fleet& fleet) {
 std::string machine_note(const Fleet& fleet) {
   const auto machines = machines_of(fleet.comparison.jobs, *fleet.current);
   if (machines.size() < 2) {
-    return "machines: fewer than two are named";
+    return "machines: fewer than two in the table";
   }
   double all = 0;
   for (const MachineSums& machine : machines) {
@@ -153,7 +152,7 @@ std::string machine_note(const Fleet& fleet) {
   }
   const auto plan = plan_for_effect(planned, {.effect = kMachineMargin, .is_finite_population = true});
   return fmt::format(
-      "machines: for a margin of {:.4g} %, {} of {} machines, which cost {:.4g}; job by job {}",
+      "machines: a margin of {:.4g} % needs {} of {} machines at a cost of {:.4g}; single instances {}",
       100 * kMachineMargin, count, machines.size(), of_machines,
       plan ? fmt::format("{:.4g}", plan->plan.cost) : plan.error().message);
 }
@@ -165,7 +164,7 @@ void add_notes(const Fleet& fleet, const std::vector<std::optional<MeansOfSample
   while (count < comparison.jobs.size() && top.weight() < kWantedCoverage) {
     top.add(comparison.jobs[count++]);
   }
-  table.notes.push_back(fmt::format("{} jobs, {:.4g} % of the quota; {} of them have {:.4g} % of theirs",
+  table.notes.push_back(fmt::format("{} jobs, {:.4g} % of the quota; {} of them have {:.4g} % of that",
                                     comparison.jobs.size(), 100 * comparison.coverage, count,
                                     100 * top.weight()));
   for (const ExcludedJob& job : comparison.excluded) {

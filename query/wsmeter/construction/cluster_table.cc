@@ -88,8 +88,8 @@ Result<Fleet> read_fleet(std::string_view performance_csv, std::string_view jobs
   }
   Fleet fleet = builder.take();
   if (fleet.machines.empty()) {
-    return with_hint(fail(ErrorCode::kInvalid, "the table of performance names no machines"),
-                     "it needs the column machine, and jobs that the table of jobs has");
+    return with_hint(fail(ErrorCode::kInvalid, "the table of performance has no machines"),
+                     "it needs the column machine, and jobs that are in the table of jobs");
   }
   return fleet;
 }
@@ -102,12 +102,11 @@ Status check_reach(const Fleet& fleet, const ClusterNeed& need) {
   if (all.suffices()) {
     return {};
   }
-  return with_hint(
-      fail(ErrorCode::kNotFound,
-           "all {} machines cover {:.4g} % of the quota with {} instances of a job or more, and {:.4g} % are "
-           "wanted",
-           all.machines(), 100 * all.coverage(), need.min_instances, 100 * need.coverage),
-      "ask for less with --coverage or --min-instances");
+  return with_hint(fail(ErrorCode::kNotFound,
+                        "all {} machines cover {:.4g} % of the quota with {} or more instances per job, less "
+                        "than the required {:.4g} %",
+                        all.machines(), 100 * all.coverage(), need.min_instances, 100 * need.coverage),
+                   "lower --coverage or --min-instances");
 }
 
 struct Tries {
@@ -155,16 +154,15 @@ std::string margin_note(const Fleet& fleet, const GrowingCluster& cluster, const
     variance += std::pow(fleet.weights[job] * deviation.value_or(0), 2) / static_cast<double>(instances);
   }
   if (weight == 0) {
-    return "how the covered jobs scatter is not known";
+    return "the standard deviations of the covered jobs are unknown";
   }
   return fmt::format(
       "the metric of these jobs would have a margin of {:.4g} %, if instances on a machine were "
       "independent{}",
       100 * request.z * std::sqrt(variance) / weight,
       unknown > 0
-          ? fmt::format(
-                "; without jobs with {:.3g} % of the quota, of which it is not known how they scatter",
-                100 * unknown)
+          ? fmt::format("; without jobs with {:.3g} % of the quota whose standard deviation is unknown",
+                        100 * unknown)
           : "");
 }
 

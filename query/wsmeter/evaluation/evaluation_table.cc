@@ -18,8 +18,7 @@ Result<InstancesByJob> arm_of(std::string_view csv, std::string_view platform, s
 
 Result<Comparison> read_arms(const EvaluationTables& tables, const EvaluationRequest& request) {
   if (request.margin && (!std::isfinite(*request.margin) || *request.margin <= 0)) {
-    return fail(ErrorCode::kInvalid, "a margin of {} cannot be asked for: it is to be above 0",
-                *request.margin);
+    return fail(ErrorCode::kInvalid, "the margin is {}, must be above 0", *request.margin);
   }
   const auto quotas = read_job_quotas(tables.jobs);
   if (!quotas) {
@@ -48,7 +47,7 @@ std::vector<Value> wanted_of(const Comparison& comparison, const Evaluation& eva
   }
   const auto planned = observations_for(comparison.jobs, request.method, *request.margin);
   if (!planned) {
-    table.notes.push_back(fmt::format("a margin of {:.4g} % is out of reach: {}", 100 * *request.margin,
+    table.notes.push_back(fmt::format("a margin of {:.4g} % cannot be reached: {}", 100 * *request.margin,
                                       planned.error().message));
     return wanted;
   }
@@ -58,8 +57,7 @@ std::vector<Value> wanted_of(const Comparison& comparison, const Evaluation& eva
     missing += std::max(int64_t{0}, (*planned)[i] - static_cast<int64_t>(comparison.jobs[i].other.size()));
   }
   table.notes.push_back(
-      fmt::format("the margin is not the {:.4g} % asked for: {} more instances, so that each job has those "
-                  "wanted, would do",
+      fmt::format("the margin is wider than {:.4g} %: observe {} more instances (column wanted)",
                   100 * *request.margin, missing));
   return wanted;
 }
@@ -113,8 +111,10 @@ Result<Table> evaluation_table(const EvaluationTables& tables, const EvaluationR
   table.notes.push_back(verdict_note(evaluation.metric));
   table.notes.push_back(fmt::format("{} jobs, {:.4g} % of the quota; {} left out", comparison->jobs.size(),
                                     100 * comparison->coverage, comparison->excluded.size()));
-  table.notes.push_back(request.method.is_current_sample ? "the current fleet counts as a sample"
-                                                         : "the current fleet counts as known as a whole");
+  table.notes.push_back(request.method.is_current_sample
+                            ? "the current platform is treated as a sample"
+                            : "the current platform is treated as fully observed (no sampling error); give "
+                              "--current-sample if it is a sample");
   std::vector<Value> wanted = wanted_of(*comparison, evaluation, request, table);
   add_rows(*comparison, evaluation, std::move(wanted), table);
   return table;

@@ -39,7 +39,7 @@ class ArmBuilder {
     const auto performance = number_in(row[columns.performance]);
     const auto load = number_in(row[columns.load]);
     if (!performance || !load) {
-      return fail(ErrorCode::kCorrupt, "an observation has no number for its performance, or its load");
+      return fail(ErrorCode::kCorrupt, "an observation has no number for performance or load");
     }
     const Place place{text_in(row[columns.job]), text_in(row[columns.instance]),
                       text_in(row[columns.machine])};

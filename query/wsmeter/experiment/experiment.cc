@@ -48,7 +48,7 @@ Result<Plan> plan_of(const Arm& control, std::span<const JobQuota> quotas, const
   auto plan = plan_for_effect(planned, effect_goal(goal, known.estimate()));
   return plan ? Result<Plan>(Plan{.control = std::move(*comparison), .plan = std::move(*plan)})
               : with_hint(propagate(plan, "planning the test"),
-                          "observe more of the control: a longer time before the test, or more machines");
+                          "observe the control arm for a longer time before the test, or on more machines");
 }
 
 size_t observed(const Arm& arm, const std::string& job) {
@@ -57,7 +57,7 @@ size_t observed(const Arm& arm, const std::string& job) {
 }
 
 std::string aim_text(const ExperimentGoal& goal) {
-  return goal.detect > 0 ? fmt::format("a change of {:.4g} % is found with a probability of {:.4g} %",
+  return goal.detect > 0 ? fmt::format("a change of {:.4g} % is detected with a probability of {:.4g} %",
                                        100 * goal.detect, 100 * goal.power)
                          : fmt::format("the metric has a margin of {:.4g} %", 100 * goal.margin);
 }
@@ -73,29 +73,27 @@ std::string mix_warning(const LoadMix& mix) {
                         load.job, 100 * load.control, 100 * load.test);
   }
   return fmt::format(
-      "the load mix moved between the arms (distance {:.3g}, p = {:.2g}): {}. What jobs gain or lose may be "
-      "the load's "
-      "doing",
+      "the load mix differs between the arms (distance {:.3g}, p = {:.2g}): {}. Changes of jobs may be "
+      "caused by the load",
       mix.distance, mix.p_value, jobs);
 }
 
 std::string progress_warning(const Result<Progress>& progress) {
   if (!progress) {
-    return fmt::format("what is aimed at is out of reach: {}", progress.error().text());
+    return fmt::format("the target cannot be reached: {}", progress.error().text());
   }
-  return progress->is_complete
-             ? std::string()
-             : fmt::format(
-                   "only {:.3g} % of the instances that are wanted were observed: who looks early, and stops "
-                   "when it looks good, finds changes that are not there",
-                   100 * progress->share);
+  return progress->is_complete ? std::string()
+                               : fmt::format(
+                                     "only {:.3g} % of the planned instances were observed: stopping early "
+                                     "when the result looks good finds changes that do not exist",
+                                     100 * progress->share);
 }
 
 void warn_of_left_out(const Comparison& comparison, std::span<const JobQuota> quotas,
                       std::vector<std::string>& warnings) {
   if (comparison.coverage < kEnoughCoverage) {
     warnings.push_back(
-        fmt::format("the jobs compared have {:.3g} % of the quota", 100 * comparison.coverage));
+        fmt::format("the compared jobs have only {:.3g} % of the quota", 100 * comparison.coverage));
   }
   double all = 0;
   for (const JobQuota& quota : quotas) {
@@ -128,8 +126,8 @@ std::vector<std::string> warnings_of(const Arm& control, const Arm& test, std::s
   }
   if (const size_t both = instances_of_both(control, test); both > 0) {
     warnings.push_back(
-        fmt::format("{} instances are in both arms: they changed sides meanwhile, or the filters do not tell "
-                    "the arms apart",
+        fmt::format("{} instances are in both arms: they changed arms during the test, or the filters of the "
+                    "arms overlap",
                     both));
   }
   warn_of_left_out(findings.comparison, quotas, warnings);

@@ -38,8 +38,8 @@ std::string verdict_text(const MetricEstimate& metric) {
     return fmt::format("**{}**: the metric changes by {}.", name_of(verdict), change_text(metric));
   }
   return fmt::format(
-      "**cannot tell**: the metric changes by {}, so that it may have become better or worse, by {:.2g} % "
-      "at most.",
+      "**inconclusive**: the metric changes by {}, which may be an improvement or a regression of at most "
+      "{:.2g} %.",
       change_text(metric), 100 * std::max(metric.high() - 1, 1 - metric.low()));
 }
 
@@ -66,7 +66,7 @@ const JobLoad& load_of(const LoadMix& mix, const std::string& job) {
 }
 
 std::string aim_sentence(const ExperimentGoal& goal) {
-  return goal.detect > 0 ? fmt::format("to find a change of {:.4g} % with a probability of {:.4g} %",
+  return goal.detect > 0 ? fmt::format("detect a change of {:.4g} % with a probability of {:.4g} %",
                                        100 * goal.detect, 100 * goal.power)
                          : fmt::format("a margin of {:.4g} %", 100 * goal.margin);
 }
@@ -85,7 +85,7 @@ std::string jobs_table(const Findings& findings) {
                     100 * load.control, 100 * load.test, name_of(verdict_of(estimate)));
   }
   if (jobs.size() > kJobsShown) {
-    text += fmt::format("\nand {} jobs of less weight.\n", jobs.size() - kJobsShown);
+    text += fmt::format("\nand {} jobs with a lower weight.\n", jobs.size() - kJobsShown);
   }
   return text;
 }
@@ -98,9 +98,8 @@ std::string report_markdown(const ExperimentText& text, const ExperimentGoal& go
   std::string report = fmt::format("# {}\n\n{}\n\n## Verdict\n\n{}\n\n", cell(text.name), cell(text.feature),
                                    verdict_text(metric));
   report += fmt::format(
-      "- Metric: {} of each job, normalized to the control's mean, weighted by CPU quota (WSMeter, ASPLOS "
-      "2018); 95 % "
-      "interval with {:.3g} degrees of freedom.\n",
+      "- Metric: {} per job, normalized to the control's mean, weighted by CPU quota (WSMeter, ASPLOS 2018); "
+      "95 % interval with {:.3g} degrees of freedom.\n",
       text.ratio, metric.degrees);
   report += fmt::format("- Control: {}: {} instances.\n", filters_text(text.control, text.both),
                         instances_of(control));
@@ -110,11 +109,10 @@ std::string report_markdown(const ExperimentText& text, const ExperimentGoal& go
                         format_time(to_of(control, test)));
   report += fmt::format("- Coverage: {} jobs with {:.4g} % of the quota.\n", findings.comparison.jobs.size(),
                         100 * findings.comparison.coverage);
-  report +=
-      fmt::format("- Aim: {}; {}.\n", aim_sentence(goal),
-                  findings.progress ? fmt::format("{:.3g} % of the instances that it takes were observed",
-                                                  100 * findings.progress->share)
-                                    : std::string("out of reach"));
+  report += fmt::format("- Aim: {}; {}.\n", aim_sentence(goal),
+                        findings.progress ? fmt::format("{:.3g} % of the planned instances were observed",
+                                                        100 * findings.progress->share)
+                                          : std::string("out of reach"));
   report += fmt::format(
       "- Load mix: distance {:.3g} between the arms (0: the same, 2: nothing in common), p = {:.2g}.\n",
       findings.mix.distance, findings.mix.p_value);
@@ -133,9 +131,9 @@ std::string report_markdown(const ExperimentText& text, const ExperimentGoal& go
     }
   }
   report +=
-      "\nEach job's change has a 95 % interval of its own: of twenty jobs without a change, one looks "
-      "changed. Load is what "
-      "a job's\ninstances did of all, with as many of each job as the control has.\n";
+      "\nEach job's change has its own 95 % interval: of twenty jobs without a change, one appears changed. "
+      "Load is the share of\nthe total load of a job's instances, for as many instances per job as in the "
+      "control arm.\n";
   return report;
 }
 

@@ -28,7 +28,7 @@ std::string objection(const std::vector<double>& values, size_t least, std::stri
     return fmt::format("fewer than {} {} observations", least, arm);
   }
   const double lowest = *std::ranges::min_element(values);
-  return lowest > 0 ? "" : fmt::format("{} performance of {}, which is not above 0", arm, lowest);
+  return lowest > 0 ? "" : fmt::format("{} performance is {}, must be above 0", arm, lowest);
 }
 
 std::string objection(const ComparedJob& job, MinInstances min_instances) {
@@ -69,9 +69,8 @@ void exclude_unknown(const InstancesByJob& current, const InstancesByJob& other,
 
 std::unexpected<Error> nothing_left(const std::vector<ExcludedJob>& excluded) {
   const auto largest = std::ranges::max_element(excluded, {}, &ExcludedJob::quota);
-  return with_hint(
-      fail(ErrorCode::kNotFound, "no job can be compared; {}: {}", largest->job, largest->reason),
-      "jobs are compared that have a quota and observations on both platforms");
+  return with_hint(fail(ErrorCode::kNotFound, "no comparable job; {}: {}", largest->job, largest->reason),
+                   "comparable jobs have a quota and observations on both platforms");
 }
 
 }  // namespace
@@ -100,7 +99,7 @@ Result<Comparison> compare_arms(const InstancesByJob& current, const InstancesBy
   }
   exclude_unknown(current, other, quotas, comparison.excluded);
   if (comparison.jobs.empty()) {
-    return comparison.excluded.empty() ? fail(ErrorCode::kInvalid, "there are no jobs")
+    return comparison.excluded.empty() ? fail(ErrorCode::kInvalid, "no jobs")
                                        : nothing_left(comparison.excluded);
   }
   for (ComparedJob& job : comparison.jobs) {

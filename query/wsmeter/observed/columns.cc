@@ -33,7 +33,7 @@ Column::Column(const formats::CsvTable& table, std::initializer_list<std::string
 
 Status Column::require(std::string hint) const {
   return place_ ? Status()
-                : with_hint(fail(ErrorCode::kInvalid, "no column is called \"{}\"", name_), std::move(hint));
+                : with_hint(fail(ErrorCode::kInvalid, "no such column: \"{}\"", name_), std::move(hint));
 }
 
 const std::string& Column::text(const formats::CsvTable::Row& row) const {
@@ -48,7 +48,7 @@ Result<double> Column::number(const formats::CsvTable::Row& row) const {
   if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) {
     return value;
   }
-  return fail(ErrorCode::kInvalid, "line {}: {} is to be a number, not \"{}\"", row.line, name_, text);
+  return fail(ErrorCode::kInvalid, "line {}: {} must be a number, is \"{}\"", row.line, name_, text);
 }
 
 }  // namespace plimsoll::query

@@ -27,7 +27,7 @@ Status read_instances(const JobColumns& columns, const formats::CsvTable::Row& r
     return propagate(instances);
   }
   if (*instances < 1 || *instances > kMaxInstances || std::floor(*instances) != *instances) {
-    return fail(ErrorCode::kInvalid, "line {}: there are to be whole instances, at least 1, not {}", row.line,
+    return fail(ErrorCode::kInvalid, "line {}: instances must be a whole number from 1, is {}", row.line,
                 *instances);
   }
   job.instances = static_cast<int64_t>(*instances);
@@ -43,8 +43,7 @@ Status read_cost(const JobColumns& columns, const formats::CsvTable::Row& row, J
     return propagate(cost);
   }
   if (*cost <= 0) {
-    return fail(ErrorCode::kInvalid, "line {}: observing an instance costs {}, which is to be above 0",
-                row.line, *cost);
+    return fail(ErrorCode::kInvalid, "line {}: cost is {}, must be above 0", row.line, *cost);
   }
   job.cost = *cost;
   return {};
@@ -58,8 +57,8 @@ Result<JobQuota> read_job(const JobColumns& columns, const formats::CsvTable::Ro
     return propagate(quota);
   }
   if (*quota < 0) {
-    return fail(ErrorCode::kInvalid, "line {}: the quota of {} is {}, which is negative", row.line, job.job,
-                *quota);
+    return fail(ErrorCode::kInvalid, "line {}: the quota of {} is {}, must not be negative", row.line,
+                job.job, *quota);
   }
   job.quota = *quota;
   if (auto instances = read_instances(columns, row, job); !instances) {
@@ -72,7 +71,7 @@ Result<JobQuota> read_job(const JobColumns& columns, const formats::CsvTable::Ro
 }
 
 Status check_columns(const JobColumns& columns) {
-  const std::string hint = "the first line names the columns: job,quota and perhaps instances,cost";
+  const std::string hint = "the first line must name the columns: job,quota and optionally instances,cost";
   auto checked = columns.job.require(hint);
   return checked ? columns.quota.require(hint) : checked;
 }
@@ -102,14 +101,14 @@ Result<std::vector<JobQuota>> job_quotas_of(const formats::CsvTable& table) {
       return propagate(job);
     }
     if (!seen.insert(job->job).second) {
-      return fail(ErrorCode::kInvalid, "line {}: job {} is there twice", row.line, job->job);
+      return fail(ErrorCode::kInvalid, "line {}: job {} is listed twice", row.line, job->job);
     }
     all += job->quota;
     jobs.push_back(std::move(*job));
   }
   if (!(all > 0) || !std::isfinite(all)) {
-    return all > 0 ? fail(ErrorCode::kInvalid, "all quotas together are more than a number can be")
-                   : fail(ErrorCode::kInvalid, "there is no job with a quota");
+    return all > 0 ? fail(ErrorCode::kInvalid, "the sum of the quotas is too large")
+                   : fail(ErrorCode::kInvalid, "no job has a quota");
   }
   return jobs;
 }

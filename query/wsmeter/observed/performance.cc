@@ -22,7 +22,8 @@ struct PerformanceColumns {
 Status check_columns(const PerformanceColumns& columns) {
   for (const Column* column : {&columns.platform, &columns.job, &columns.instance, &columns.performance}) {
     auto checked = column->require(
-        "the first line names the columns: platform,job,instance,performance and perhaps machine,rack");
+        "the first line must name the columns: platform,job,instance,performance and optionally "
+        "machine,rack");
     if (!checked) {
       return checked;
     }
@@ -91,8 +92,8 @@ Result<PerformanceTable> read_performance(std::string_view content) {
 
 Result<const InstancesByJob*> platform_of(const PerformanceTable& table, std::string_view platform) {
   if (table.platforms.empty()) {
-    return fail(ErrorCode::kNotFound, "there are no observations{}",
-                platform.empty() ? "" : fmt::format(" of {}, nor of any platform", platform));
+    return fail(ErrorCode::kNotFound, "no observations{}",
+                platform.empty() ? "" : fmt::format(" of {} or any platform", platform));
   }
   const auto found = platform.empty() && table.platforms.size() == 1 ? table.platforms.begin()
                                                                      : table.platforms.find(platform);
@@ -102,12 +103,11 @@ Result<const InstancesByJob*> platform_of(const PerformanceTable& table, std::st
   const auto names = fmt::format("{}", fmt::join(std::views::keys(table.platforms), ", "));
   if (platform.empty()) {
     return with_hint(
-        fail(ErrorCode::kInvalid, "there are {} platforms, and it is not said which is the current one",
-             table.platforms.size()),
+        fail(ErrorCode::kInvalid, "{} platforms, and --current is missing", table.platforms.size()),
         fmt::format("give --current, one of: {}", names));
   }
-  return with_hint(fail(ErrorCode::kNotFound, "there are no observations of the platform {}", platform),
-                   fmt::format("those that there are: {}", names));
+  return with_hint(fail(ErrorCode::kNotFound, "no observations of the platform {}", platform),
+                   fmt::format("platforms with observations: {}", names));
 }
 
 }  // namespace plimsoll::query

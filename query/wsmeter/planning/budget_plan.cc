@@ -40,15 +40,16 @@ double min_within(double high, IsWithin is_within) {
 
 Result<BudgetPlan> plan_for_budget(std::span<const PlannedJob> jobs, const BudgetGoal& goal) {
   if (!std::isfinite(goal.cost) || goal.cost <= 0) {
-    return fail(ErrorCode::kInvalid, "a budget of {} is not above 0", goal.cost);
+    return fail(ErrorCode::kInvalid, "the budget is {}, must be above 0", goal.cost);
   }
   auto loosest = plan_observations(jobs, goal_for(goal, kAny));
   if (!loosest) {
     return propagate(loosest);
   }
   if (loosest->cost > goal.cost) {
-    return fail(ErrorCode::kNotFound, "the least of each job costs {:.6g}, more than the budget of {:.6g}",
-                loosest->cost, goal.cost);
+    return fail(ErrorCode::kNotFound,
+                "the minimum instances per job cost {:.6g}, more than the budget of {:.6g}", loosest->cost,
+                goal.cost);
   }
   BudgetPlan best{.plan = std::move(*loosest)};
   const auto is_affordable = [&](double deviation) {

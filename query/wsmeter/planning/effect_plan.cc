@@ -43,12 +43,10 @@ double wanted_deviation(const EffectGoal& goal, double degrees) {
 
 Status check(const EffectGoal& goal) {
   if (!std::isfinite(goal.effect) || goal.effect <= 0) {
-    return fail(ErrorCode::kInvalid, "an effect or margin of {} cannot be planned for: it is to be above 0",
-                goal.effect);
+    return fail(ErrorCode::kInvalid, "the effect or margin is {}, must be above 0", goal.effect);
   }
   if (std::isnan(goal.power) || goal.power < 0.5 || goal.power >= 1) {
-    return fail(ErrorCode::kInvalid, "a power of {} cannot be planned for: it is to be from 0.5 to below 1",
-                goal.power);
+    return fail(ErrorCode::kInvalid, "the power is {}, must be at least 0.5 and below 1", goal.power);
   }
   return {};
 }
@@ -60,7 +58,7 @@ Result<double> left_for_observations(double wanted, double known_variance) {
     return std::sqrt(left);
   }
   return fail(ErrorCode::kNotFound,
-              "the current fleet's own sample leaves a deviation of {:.4g}, and {:.4g} is wanted",
+              "the sample of the current fleet alone has a standard deviation of {:.4g}, more than {:.4g}",
               std::sqrt(known_variance), wanted);
 }
 
@@ -105,7 +103,7 @@ Result<EffectPlan> plan_for_effect(std::span<const PlannedJob> jobs, const Effec
     }
   }
   return best ? Result<EffectPlan>(std::move(*best))
-              : fail(ErrorCode::kNotFound, "no plan's degrees of freedom suffice for {:.4g}", goal.effect);
+              : fail(ErrorCode::kNotFound, "no plan has enough degrees of freedom for {:.4g}", goal.effect);
 }
 
 }  // namespace plimsoll::query

@@ -12,27 +12,27 @@ namespace {
 Status check(std::span<const PlannedJob> jobs, const PlanGoal& goal) {
   const auto is_number = [](double value) { return std::isfinite(value) && value >= 0; };
   if (jobs.empty()) {
-    return fail(ErrorCode::kInvalid, "there are no jobs to plan for");
+    return fail(ErrorCode::kInvalid, "no jobs to plan for");
   }
   if (!is_number(goal.deviation) || goal.deviation == 0) {
-    return fail(ErrorCode::kInvalid, "a plan cannot reach a deviation of {}", goal.deviation);
+    return fail(ErrorCode::kInvalid, "the standard deviation is {}, must be above 0", goal.deviation);
   }
   if (goal.min_instances < 1) {
-    return fail(ErrorCode::kInvalid, "of each job at least one instance is observed, not {}",
+    return fail(ErrorCode::kInvalid, "the minimum instances per job are {}, must be at least 1",
                 goal.min_instances);
   }
   for (const PlannedJob& job : jobs) {
     const auto number = &job - jobs.data() + 1;
     if (!is_number(job.weight) || !is_number(job.deviation)) {
-      return fail(ErrorCode::kInvalid, "job {}: weight {} and deviation {} are to be finite and not negative",
-                  number, job.weight, job.deviation);
+      return fail(ErrorCode::kInvalid,
+                  "job {}: weight {} and standard deviation {} must be finite and not negative", number,
+                  job.weight, job.deviation);
     }
     if (job.instances < 1) {
-      return fail(ErrorCode::kInvalid, "job {}: it has {} instances", number, job.instances);
+      return fail(ErrorCode::kInvalid, "job {}: {} instances, must be at least 1", number, job.instances);
     }
     if (!is_number(job.cost) || job.cost == 0) {
-      return fail(ErrorCode::kInvalid, "job {}: observing an instance costs {}, which is to be above 0",
-                  number, job.cost);
+      return fail(ErrorCode::kInvalid, "job {}: cost is {}, must be above 0", number, job.cost);
     }
   }
   return {};
@@ -67,22 +67,32 @@ double cost_of(std::span<const PlanTerm> terms, std::span<const int64_t> counts)
   return cost;
 }
 
+// Of the metric where all instances are observed.
+double variance_of_all(std::span<const PlanTerm> terms) {
+  double variance = 0;
+  for (const PlanTerm& term : terms) {
+    variance += term.variance / static_cast<double>(term.max);
+  }
+  return variance;
+}
+
 }  // namespace
+
+double deviation_of_all(std::span<const PlannedJob> jobs) {
+  return std::sqrt(variance_of_all(terms_of(jobs, {})));
+}
 
 Result<ObservationPlan> plan_observations(std::span<const PlannedJob> jobs, const PlanGoal& goal) {
   if (auto checked = check(jobs, goal); !checked) {
     return propagate(checked);
   }
   const std::vector<PlanTerm> terms = terms_of(jobs, goal);
-  double left_of_all = 0;  // the variance where all instances are observed
-  for (const PlanTerm& term : terms) {
-    left_of_all += term.variance / static_cast<double>(term.max);
-  }
+  const double left_of_all = variance_of_all(terms);
   const double correction = goal.is_finite_population ? left_of_all : 0;
   const double allowed = goal.deviation * goal.deviation + correction;
   if (left_of_all > allowed * (1 + kRelativeError)) {
     return fail(ErrorCode::kNotFound,
-                "observing all instances leaves a deviation of {:.4g}, and {:.4g} is wanted",
+                "even observing all instances gives a standard deviation of {:.4g}, more than {:.4g}",
                 std::sqrt(left_of_all), goal.deviation);
   }
   const PartedPlan parted = best_parted(terms, allowed);

@@ -44,8 +44,11 @@ struct ObservationPlan {
 };
 
 // kInvalid, with the number of the job, for numbers that make no sense; kNotFound where observing all instances does not suffice, with the deviation
-// that is left. Takes some 5 ms for 5,000 jobs and under a second for a million (bench/wsmeter), also where many are equal; optimal plans, where
+// that remains (deviation_of_all()). Takes some 5 ms for 5,000 jobs and under a second for a million (bench/wsmeter), also where many are equal; optimal plans, where
 // costs differ, are looked for as long as that takes some milliseconds.
 Result<ObservationPlan> plan_observations(std::span<const PlannedJob> jobs, const PlanGoal& goal);
+
+// The deviation of the metric where all instances are observed and count as a sample of more: the minimum that a plan can reach.
+double deviation_of_all(std::span<const PlannedJob> jobs);
 
 }  // namespace plimsoll::query

@@ -47,6 +47,12 @@ std::string gap_note(const ObservationPlan& plan) {
 
 Result<PlanWithMargin> plan_for_margin(std::span<const PlannedJob> jobs, const PlanRequest& request) {
   auto plan = plan_observations(jobs, goal_of(request));
+  if (!plan && plan.error().code == ErrorCode::kNotFound) {
+    return with_hint(fail(ErrorCode::kNotFound,
+                          "even observing all instances gives a margin of {:.3g} %, more than {:.4g} %",
+                          100 * deviation_of_all(jobs) * request.z, 100 * request.margin),
+                     "if these are all the instances that matter, give --finite");
+  }
   if (!plan) {
     return propagate(plan, "planning for a margin of {:.4g} %", 100 * request.margin);
   }
@@ -62,7 +68,7 @@ Result<PlanWithMargin> plan_to_detect(std::span<const PlannedJob> jobs, const Pl
                                      .is_finite_population = request.is_finite_population,
                                      .rounding = request.rounding});
   if (!plan) {
-    return propagate(plan, "planning to find an effect of {:.4g} %", 100 * request.detect);
+    return propagate(plan, "planning to detect an effect of {:.4g} %", 100 * request.detect);
   }
   std::string gap = gap_note(plan->plan);
   return PlanWithMargin{.plan = std::move(plan->plan), .margin = plan->margin, .gap = std::move(gap)};
@@ -93,7 +99,7 @@ Result<PlanWithMargin> plan_of(std::span<const PlannedJob> jobs, const PlanReque
 Status check(const PlanRequest& request) {
   for (const double number : {request.margin, request.z, request.detect, request.budget, request.power}) {
     if (!std::isfinite(number)) {
-      return fail(ErrorCode::kInvalid, "{} cannot be planned for", number);
+      return fail(ErrorCode::kInvalid, "{} is not a finite number", number);
     }
   }
   return {};
@@ -110,7 +116,7 @@ int64_t instances_of(const ObservationPlan& plan) {
 
 void add_left_out(const PlannedTable& planned, Table& table) {
   if (!planned.left_out.empty()) {
-    table.notes.push_back(fmt::format("left out, since no stddev is known: {} ({:.3g} % of the quota)",
+    table.notes.push_back(fmt::format("left out, stddev is unknown: {} ({:.3g} % of the quota)",
                                       fmt::join(planned.left_out, ", "), 100 * planned.left_out_share));
   }
 }
@@ -136,7 +142,7 @@ Result<Table> plan_table(std::string_view jobs_csv, const PlanRequest& request) 
     table.rows.push_back(
         {job.name, job.planned.weight, count, job.planned.cost * static_cast<double>(count)});
   }
-  table.notes = {fmt::format("{} instances, which cost {:.6g}, for a margin of {:.4g} %",
+  table.notes = {fmt::format("{} instances at a cost of {:.6g}, for a margin of {:.4g} %",
                              instances_of(plan->plan), plan->plan.cost, 100 * plan->margin),
                  plan->gap};
   add_left_out(*read, table);
@@ -159,7 +165,7 @@ Result<Table> curve_table(std::string_view jobs_csv, const PlanRequest& request)
     table.rows.push_back({plan.deviation * request.z, instances_of(plan), plan.cost, plan.min_cost});
   }
   if (curve->size() < kCurvePoints && curve->back().deviation > 0) {
-    table.notes.emplace_back("for narrower margins there are not enough instances");
+    table.notes.emplace_back("narrower margins need more instances than exist");
   }
   add_left_out(*read, table);
   return table;

@@ -25,7 +25,8 @@ Result<double> read_deviation(const PerformanceColumns& columns, const formats::
   }
   if (*mean <= 0 || *deviation < 0 || *deviation / *mean > kMaxRelative) {
     return fail(ErrorCode::kInvalid,
-                "line {}: the mean, {}, is to be above 0, and stddev, {}, not negative, nor 1e100 times it",
+                "line {}: mean is {}, must be above 0; stddev is {}, must not be negative or over 1e100 "
+                "times the mean",
                 row.line, *mean, *deviation);
   }
   return *deviation / *mean;
@@ -36,14 +37,13 @@ Result<double> cost_of(const JobQuota& job, size_t line) {
     return *job.cost;
   }
   if (!job.instances) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "line {}: it is not said what observing an instance costs", line),
-        "give the column cost, or instances, among which the quota is shared out");
+    return with_hint(fail(ErrorCode::kInvalid, "line {}: the cost of observing an instance is missing", line),
+                     "add a column cost, or a column instances, which divide the quota");
   }
   const double cost = job.quota / static_cast<double>(*job.instances);
   return cost > 0 ? Result<double>(cost)
-                  : with_hint(fail(ErrorCode::kInvalid, "line {}: a job without quota costs nothing", line),
-                              "leave it out, or give the column cost");
+                  : with_hint(fail(ErrorCode::kInvalid, "line {}: a job without quota has no cost", line),
+                              "remove the job, or add a column cost");
 }
 
 }  // namespace
@@ -59,7 +59,8 @@ Result<PlannedTable> read_planned_jobs(std::string_view content) {
   }
   const PerformanceColumns columns{.mean = Column(*table, {"mean"}), .deviation = Column(*table, {"stddev"})};
   for (const Column* column : {&columns.mean, &columns.deviation}) {
-    auto is_there = column->require("the first line names the columns: job,quota,mean,stddev,instances,cost");
+    auto is_there =
+        column->require("the first line must name the columns: job,quota,mean,stddev,instances,cost");
     if (!is_there) {
       return propagate(is_there);
     }
@@ -88,7 +89,7 @@ Result<PlannedTable> read_planned_jobs(std::string_view content) {
                                         .cost = *cost}});
   }
   if (left <= 0) {
-    return fail(ErrorCode::kInvalid, "there is no job with a quota and a stddev");
+    return fail(ErrorCode::kInvalid, "no job has a quota and a stddev");
   }
   for (NamedJob& job : planned.jobs) {
     job.planned.weight /= left;

@@ -13,14 +13,13 @@ namespace {
 
 Status check(const ValidationRequest& request) {
   if (request.trials < 1) {
-    return fail(ErrorCode::kInvalid, "at least one test cluster is drawn, not {}", request.trials);
+    return fail(ErrorCode::kInvalid, "the number of trials is {}, must be at least 1", request.trials);
   }
   if (!std::isfinite(request.scale) || request.scale <= 0) {
-    return fail(ErrorCode::kInvalid, "performance cannot be multiplied by {}: it is to be above 0",
-                request.scale);
+    return fail(ErrorCode::kInvalid, "the scale is {}, must be above 0", request.scale);
   }
   if (std::isnan(request.share) || request.share < 0 || request.share > 1) {
-    return fail(ErrorCode::kInvalid, "{} is no share of the quota: it is to be from 0 to 1", request.share);
+    return fail(ErrorCode::kInvalid, "the share of the quota is {}, must be from 0 to 1", request.share);
   }
   return {};
 }
@@ -114,12 +113,12 @@ Tally try_machines(std::vector<MachineSums>& machines, size_t count, double trut
 std::string asked_note(const EffectGoal& goal, const EffectPlan& plan) {
   const std::string asked =
       goal.power > 0.5
-          ? fmt::format("to find an effect of {:.4g} % of the metric with a probability of {:.4g} %",
+          ? fmt::format("to detect an effect of {:.4g} % of the metric with a probability of {:.4g} %",
                         100 * goal.effect, 100 * goal.power)
           : fmt::format("for a margin of {:.4g} %", 100 * goal.effect);
   return fmt::format(
-      "planned {}: {} instances a cluster, whose margin would be {:.3g} % if "
-      "the new platform scattered like the current one",
+      "planned {}: {} instances per cluster; the margin would be {:.3g} % with the standard deviations of "
+      "the current platform",
       asked, std::accumulate(plan.plan.observe.begin(), plan.plan.observe.end(), int64_t{0}),
       100 * plan.margin);
 }
@@ -151,9 +150,9 @@ void add_machines(const Comparison& comparison, const JobClusters& clusters, dou
   const size_t count = machines_for(machines, margin);
   table.rows.push_back(
       try_machines(machines, count, truth, request.trials, random).row("machine", comparison.coverage));
-  table.notes.push_back(fmt::format(
-      "machines: {} a cluster, of {}, for the margin of {:.3g} % that job clusters have on average", count,
-      machines.size(), 100 * margin));
+  table.notes.push_back(
+      fmt::format("machines: {} of {} per cluster, for the mean margin of job clusters, {:.3g} %", count,
+                  machines.size(), 100 * margin));
 }
 
 }  // namespace
@@ -178,7 +177,7 @@ Result<Table> validation_table(std::string_view performance_csv, std::string_vie
   table.notes.push_back(asked_note(request.goal, *plan));
   table.notes.push_back(fmt::format("the new platform's metric is {:.6g}, the current one's 1", truth));
   if (request.scale != 1) {
-    table.notes.push_back(fmt::format("of it {:+.4g} % by performance x {} on {:.4g} % of the quota",
+    table.notes.push_back(fmt::format("of which {:+.4g} % by --scale {} on {:.4g} % of the quota",
                                       100 * effect, request.scale, 100 * request.share));
   }
   JobClusters clusters(comparison->jobs, plan->plan.observe);

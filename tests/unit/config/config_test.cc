@@ -182,7 +182,7 @@ TEST_F(Config, NamesLineAndKeyOfEveryMistake) {
       {"other.fast = 1", ":1: other.fast must be true or false, not the integer 1", "other.fast", ""},
       {"other.names = \"a\"", ":1: other.names must be a list of strings, not \"a\"", "other.names", ""},
       {"other.names = [\"a\", 1]",
-       ":1: other.names must be a list of strings, not a list of other things than strings", "other.names",
+       ":1: other.names must be a list of strings, not a list with values other than strings", "other.names",
        ""},
       {"other.window = 10", ":1: other.window must be a duration such as \"10s\", not the integer 10",
        "other.window", ""},
@@ -456,7 +456,7 @@ TEST_F(Config, LoadsBothPrograms) {
   const auto too_many = load_server_config(file("[collect]\nrate_hz = 99\nstack_rate_hz = 100\n"));
   ASSERT_FALSE(too_many.has_value());
   EXPECT_EQ(too_many.error().field, "collect.stack_rate_hz");
-  EXPECT_EQ(too_many.error().message, "100 stacks a second of 99 samples a second");
+  EXPECT_EQ(too_many.error().message, "100 stacks per second is more than 99 samples per second");
 
   const auto daemon = load_daemon_config(file("[machine]\nid = \"m1\"\n"));
   ASSERT_TRUE(daemon.has_value()) << daemon.error().text();

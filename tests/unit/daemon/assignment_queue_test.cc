@@ -62,7 +62,7 @@ TEST(AssignmentQueue, WhatWasMissedHasFailed) {
   AssignmentQueue queue;
   queue.replace({timed("a", 100)});
   EXPECT_EQ(next(queue, 200), "nothing");
-  EXPECT_THAT(reports(queue), HasSubstr("a FAILED: its time was over at 1970-"));
+  EXPECT_THAT(reports(queue), HasSubstr("a FAILED: its window ended at 1970-"));
 }
 
 TEST(AssignmentQueue, GoesByTheirStartsAndNotByTheirOrder) {

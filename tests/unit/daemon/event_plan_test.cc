@@ -193,7 +193,7 @@ TEST(EventPlan, SaysWhichEventsCannotBeHadAndGoesOnWithTheOthers) {
   const auto plan = plan_events(assignment_of({"cycles", "bus-cycles", "intel_pt/x/", "cycles"}), {}, events);
   ASSERT_TRUE(plan.has_value());
   EXPECT_THAT(missing_of(*plan), ElementsAre("bus-cycles", "intel_pt/x/", "cycles"));
-  EXPECT_THAT(plan->missing[2].reason(), HasSubstr("asked for twice"));
+  EXPECT_THAT(plan->missing[2].reason(), HasSubstr("requested twice"));
   EXPECT_FALSE(plan_events(assignment_of({"bus-cycles"}), {}, events).has_value()) << "none is left";
 }
 

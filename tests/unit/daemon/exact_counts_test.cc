@@ -83,7 +83,7 @@ TEST(ExactCounts, NeedAnEventOnEachKindOfCores) {
 TEST(ExactCounts, AreNotOfPackages) {
   const FakeMachine machine = testing::intel_hybrid();
   EXPECT_THAT(lines(plan_group_counts(settings_of({"power/energy-pkg/"}), {}, FakeEvents(machine))),
-              ElementsAre(HasSubstr("is counted for whole packages")));
+              ElementsAre(HasSubstr("is counted per CPU package")));
 }
 
 TEST(ExactCounts, AreOfEventsThatTheMachinePermits) {

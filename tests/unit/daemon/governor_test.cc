@@ -155,8 +155,7 @@ TEST(Governor, WorkDoneOnceMayNotTakeMoreThanHalfOfTenMinutes) {
     daemon.spend_once(500'000'000);
     daemon.run(1);
   }
-  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("is used up"))
-      << "5 s, of which 3 may be spread";
+  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("reached")) << "5 s, of which 3 may be spread";
   daemon.run(61);
   EXPECT_EQ(daemon.governor().reason_to_pause(), "");
 }
@@ -177,14 +176,14 @@ TEST(Governor, KeepsWhatWasUsedUnderAnotherBudget) {
   EXPECT_EQ(daemon.governor().reason_to_pause(), "");
   daemon.governor().set_budget({.cpu_share = 0.01});
   daemon.run(1);
-  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("1 % of a core is used up"));
+  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("1 % of a core reached"));
 }
 
 TEST(Governor, PausesWhereTheBudgetIsGoneAndGoesOnWhenHalfIsBack) {
   ModelledDaemon daemon({.cpu_share = 0.01}, 0.001);
   daemon.spend(590'000'000);
   daemon.run(1);
-  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("1 % of a core is used up (0.59 s in the last"));
+  EXPECT_THAT(daemon.governor().reason_to_pause(), HasSubstr("1 % of a core reached (0.59 s in the last"));
   daemon.run(57);
   EXPECT_NE(daemon.governor().reason_to_pause(), "");
   daemon.run(4);

@@ -313,8 +313,7 @@ TEST_F(GroupCountersTest, LeaveOutTheLastOverTheBudgetAndSayWho) {
   });
   EXPECT_THAT(rows(profile), ElementsAre("exact-cycles p11 /s1 1", "exact-cycles p11 /s2 1"));
   const std::string reason =
-      "not counted for /s3, /s4, /s5, /s6, /s7 and 1 more: all 8 chosen groups would take 32 file "
-      "descriptors, "
+      "not counted for /s3, /s4, /s5, /s6, /s7 and 1 more: the 8 matching groups need 32 file descriptors, "
       "and count.max_fds is 11";
   EXPECT_THAT(missing(profile), ElementsAre("exact-cycles: " + reason, "exact-instructions: " + reason));
   EXPECT_EQ(kernel_.max_fds, 8);
@@ -327,9 +326,8 @@ TEST_F(GroupCountersTest, LeaveHalfOfTheFilesToTheRestOfTheDaemon) {
   const auto counters = this->counters({"/"});
   const wire::RawProfile profile = window(*counters);
   EXPECT_EQ(kernel_.open_fds, 4);
-  EXPECT_THAT(
-      missing(profile)[0],
-      HasSubstr("not counted for /b: all 2 chosen groups would take 8 file descriptors, and 7 is half"));
+  EXPECT_THAT(missing(profile)[0],
+              HasSubstr("not counted for /b: the 2 matching groups need 8 file descriptors, and 7 is half"));
 }
 
 // No zero where nothing was counted.
@@ -344,8 +342,8 @@ TEST_F(GroupCountersTest, HaveNoEventWhereNoGroupIsCounted) {
   const wire::RawProfile without = window(*nobody);
   EXPECT_EQ(without.events_size(), 0);
   EXPECT_THAT(missing(without),
-              ElementsAre("exact-cycles: count.groups chooses no control group that has processes",
-                          "exact-instructions: count.groups chooses no control group that has processes"));
+              ElementsAre("exact-cycles: count.groups matches no control group with processes",
+                          "exact-instructions: count.groups matches no control group with processes"));
 }
 
 TEST_F(GroupCountersTest, CountAllEventsOfAGroupOrNone) {

@@ -163,35 +163,33 @@ TEST(JobRules, EveryMistakeNamesItsRuleAndKey) {
        "rule 2 of identity.rules, cgroup: \"(a\" is not a regular expression: missing ): (a",
        "identity.rules[1].cgroup", ""},
       {good + "pod = 'a'\njob = '$1'\n",
-       "rule 2 of identity.rules, job: \"$1\" names $1, which the rule does not give",
-       "identity.rules[1].job", "name a group of its patterns, a fact, or a listed variable"},
+       "rule 2 of identity.rules, job: \"$1\" uses $1, which the rule does not define",
+       "identity.rules[1].job", "use a group of its patterns, a fact, or a listed variable"},
       {good + "unit = '(?P<name>.)'\ninstance = '${nam}'\n",
-       "rule 2 of identity.rules, instance: \"${nam}\" names $nam, which the rule does not give",
+       "rule 2 of identity.rules, instance: \"${nam}\" uses $nam, which the rule does not define",
        "identity.rules[1].instance", "did you mean $name?"},
       {good + "job = 'a ${program'\n",
        "rule 2 of identity.rules, job: \"a ${program\" has a $ that no name follows", "identity.rules[1].job",
        "write $1, ${name}, or $$ for a dollar"},
       {good + "job = 'a$'\n", "rule 2 of identity.rules, job: \"a$\" has a $ that no name follows",
        "identity.rules[1].job", "write $1, ${name}, or $$ for a dollar"},
-      {good + "unit = 'a'\n", "rule 2 of identity.rules, job: it gives neither job nor instance nor image",
+      {good + "unit = 'a'\n", "rule 2 of identity.rules, job: it sets neither job nor instance nor image",
        "identity.rules[1].job", ""},
       {good + "comm = '(?P<n>a)'\nunit = '(?P<n>a)'\njob = '$n'\n",
        "rule 2 of identity.rules, comm: another pattern of the rule has a group \"n\" as well",
        "identity.rules[1].comm", ""},
       {good + "environment = 'JOB=(.)'\njob = '$1'\n",
-       "rule 2 of identity.rules, environment: the variable of \"JOB=(.)\" is not one that "
-       "identity.environment "
-       "lists",
-       "identity.rules[1].environment", "list it there: others are not read"},
+       "rule 2 of identity.rules, environment: identity.environment does not list the variable of "
+       "\"JOB=(.)\"",
+       "identity.rules[1].environment", "add it to identity.environment"},
       {"[identity]\nenvironment = ['JOBS']\n" + good + "environment = '^JOB=(.)'\njob = '$1'\n",
-       "rule 2 of identity.rules, environment: the variable of \"^JOB=(.)\" is not one that "
-       "identity.environment "
-       "lists",
-       "identity.rules[1].environment", "list it there: others are not read"},
-      {"[identity]\nenvironment = ['A=B']\n", "\"A=B\" is no name of a variable, or one of more than 64",
+       "rule 2 of identity.rules, environment: identity.environment does not list the variable of "
+       "\"^JOB=(.)\"",
+       "identity.rules[1].environment", "add it to identity.environment"},
+      {"[identity]\nenvironment = ['A=B']\n", "\"A=B\" is not a variable name, or there are more than 64",
        "identity.environment", ""},
-      {"[identity]\nlabels = ['HOME']\n", "there is no label \"HOME\"", "identity.labels",
-       "labels are pod, unit, and what identity.environment lists"},
+      {"[identity]\nlabels = ['HOME']\n", "no such label: \"HOME\"", "identity.labels",
+       "labels are pod, unit, and the variables in identity.environment"},
   };
   for (const Mistake& mistake : mistakes) {
     const auto rules = rules_of(mistake.toml);

@@ -53,12 +53,12 @@ TEST(Csv, ThatMakesNoSenseNamesTheLine) {
     const auto table = read_csv(text);
     return table ? std::string() : table.error().text();
   };
-  EXPECT_THAT(why("a,b\n1\n"), HasSubstr("line 2: 1 fields, where the first line names 2"));
+  EXPECT_THAT(why("a,b\n1\n"), HasSubstr("line 2: 1 fields, the header has 2"));
   EXPECT_THAT(why("a,b\n1,2\n1,2,3\n"), HasSubstr("line 3: 3 fields"));
-  EXPECT_THAT(why("a,b\n\"1,2\n"), HasSubstr("line 2: a quote that does not end"));
+  EXPECT_THAT(why("a,b\n\"1,2\n"), HasSubstr("line 2: unterminated quote"));
   EXPECT_THAT(why("a,b\n\"1\"x,2\n"), HasSubstr("line 2: text after the end of a field"));
   EXPECT_THAT(why("a,b\n1\r2,3\n"), HasSubstr("line 2: text after the end of a field"));
-  EXPECT_THAT(why("a,a\n"), HasSubstr("two columns are called \"a\""));
+  EXPECT_THAT(why("a,a\n"), HasSubstr("two columns are named \"a\""));
 }
 
 // Against a writer that quotes whatever needs it.

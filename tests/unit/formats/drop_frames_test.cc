@@ -113,8 +113,8 @@ TEST(DropFrames, WhatIsNoExpressionOrTooLargeIsSaidAndNotApplied) {
     const char* says;
   };
   for (const auto& [drop, keep, says] :
-       {Case{"malloc", "(", "keep_frames is not applied: it is no regular expression"},
-        Case{"[", "", "drop_frames is not applied: it is no regular expression"},
+       {Case{"malloc", "(", "keep_frames is not applied: not a regular expression"},
+        Case{"[", "", "drop_frames is not applied: not a regular expression"},
         Case{"(malloc.?){900}", "", "drop_frames is not applied: it is too large"},
         Case{std::string(3000, 'm'), "", "drop_frames is not applied: it is too long"}}) {
     ApplicationProfile profile = profile_with({"main;malloc"}, drop, keep);

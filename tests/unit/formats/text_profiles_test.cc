@@ -149,7 +149,7 @@ TEST(ReadProfile, TextOfNoKnownFormatIsNotTakenForProtobuf) {
   const auto profile = read_profile(as_bytes("\nhello\n"));
   ASSERT_FALSE(profile);
   EXPECT_THAT(profile.error().text(),
-              AllOf(HasSubstr("is not known"), HasSubstr("jemalloc"), Not(HasSubstr("malformed"))));
+              AllOf(HasSubstr("unknown profile format"), HasSubstr("jemalloc"), Not(HasSubstr("malformed"))));
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(Token, ThatCannotStandInAHeaderIsNone) {
     const auto token = read_from(text);
     ASSERT_FALSE(token) << text;
     EXPECT_EQ(token.error().code, ErrorCode::kInvalid);
-    EXPECT_THAT(token.error().text(), HasSubstr("plimsoll token makes one"));
+    EXPECT_THAT(token.error().text(), HasSubstr("create one with plimsoll token"));
   }
   EXPECT_FALSE(read_from(std::string(257, 'x')));
 }

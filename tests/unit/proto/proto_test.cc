@@ -77,7 +77,7 @@ TEST(Codec, SaysWhatIsWrongWithTheFraming) {
        "format version 0; this program reads 1 to 1"},
       {"reserved bits", [](std::string& e) { e[12] = 1; }, ErrorCode::kCorrupt, "reserved", "is 1, not 0"},
       {"more follows", [](std::string& e) { e += "x"; }, ErrorCode::kCorrupt, "length",
-       "longer than it says"},
+       "longer than declared"},
       {"an endless length", [](std::string& e) { e.replace(16, 8, 8, '\xff'); }, ErrorCode::kCorrupt,
        "length", "truncated"},
       {"another checksum", [](std::string& e) { e[24] ^= 1; }, ErrorCode::kCorrupt, "checksum", "damaged"},

@@ -172,10 +172,10 @@ TEST_F(DiffTest, WhatCannotBeComparedIsRefused) {
   };
   EXPECT_THAT(refusal({}), AllOf(HasSubstr("base_where: "), HasSubstr("the same"), HasSubstr("earlier")));
   EXPECT_THAT(refusal({{"base_where", "job=a"}, {"new_where", "job=a"}}), HasSubstr("the same"));
-  EXPECT_THAT(refusal({{"earlier", "1d"}}), HasSubstr("give since"));
+  EXPECT_THAT(refusal({{"earlier", "1d"}}), HasSubstr("requires since"));
   EXPECT_THAT(refusal({{"since", "1h"}, {"earlier", "soon"}}), HasSubstr("earlier: "));
   EXPECT_THAT(refusal({{"since", "1h"}, {"earlier", "1d"}, {"base_since", "2h"}}),
-              HasSubstr("leave base_since"));
+              HasSubstr("cannot be combined with base_since"));
   EXPECT_THAT(refusal({{"base_event", "cycles"}}), HasSubstr("no parameter \"base_event\""));
   EXPECT_THAT(refusal({{"base_wher", "job=a"}}), HasSubstr("did you mean base_where"));
   EXPECT_THAT(refusal({{"measure", "weight"}}), HasSubstr("not share or rate"));

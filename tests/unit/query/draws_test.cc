@@ -144,8 +144,8 @@ TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
   };
   for (const char* const by : {"machine", "stratum"}) {
     EXPECT_THAT(verify({}, by)->notes, Contains(HasSubstr("verified: made again from the fleet of then")));
-    EXPECT_EQ(verify(fail(ErrorCode::kConflict, "it comes out otherwise"), by).error().message,
-              "it comes out otherwise");
+    EXPECT_EQ(verify(fail(ErrorCode::kConflict, "cannot be reproduced"), by).error().message,
+              "cannot be reproduced");
   }
   EXPECT_THAT(made_again, SizeIs(4));
   EXPECT_THAT(made_again, Each("fleet-1 of 3 machines, from 0 registered"));

@@ -32,37 +32,33 @@ class EmptyAnswer : public ::testing::Test {
 };
 
 TEST_F(EmptyAnswer, NamesTheFilterThatNothingMeetsAndTheNearestValue) {
-  EXPECT_EQ(why({{"where", "job=serach"}}),
-            "nothing: nothing that there is meets job=serach: did you mean search?");
+  EXPECT_EQ(why({{"where", "job=serach"}}), "nothing: nothing matches job=serach. Did you mean search?");
   EXPECT_EQ(why({{"where", "machine=rome-71"}, {"where", "job=mail"}}),
-            "nothing: nothing that there is meets machine=rome-71: did you mean rome-17?");
-  EXPECT_EQ(why({{"where", "thread=i0"}}),
-            "nothing: nothing that there is meets thread=i0: did you mean io?");
-  EXPECT_EQ(why({{"where", "thread=worker"}}), "nothing: nothing that there is meets thread=worker");
+            "nothing: nothing matches machine=rome-71. Did you mean rome-17?");
+  EXPECT_EQ(why({{"where", "thread=i0"}}), "nothing: nothing matches thread=i0. Did you mean io?");
+  EXPECT_EQ(why({{"where", "thread=worker"}}), "nothing: nothing matches thread=worker");
   EXPECT_EQ(why({{"where", "function=rendr"}}),
-            "nothing: nothing that there is meets function=rendr: did you mean render?");
+            "nothing: nothing matches function=rendr. Did you mean render?");
   EXPECT_EQ(why({{"where", "job in serach,mial"}}),
-            "nothing: nothing that there is meets job in serach,mial: did you mean search?");
-  EXPECT_EQ(why({{"where", "job=~^web"}}), "nothing: nothing that there is meets job=~^web");
-  EXPECT_EQ(why({{"where", "job!~."}}), "nothing: nothing that there is meets job!~.");
+            "nothing: nothing matches job in serach,mial. Did you mean search?");
+  EXPECT_EQ(why({{"where", "job=~^web"}}), "nothing: nothing matches job=~^web");
+  EXPECT_EQ(why({{"where", "job!~."}}), "nothing: nothing matches job!~.");
 }
 
 TEST_F(EmptyAnswer, SaysThatFiltersExcludeEachOther) {
   EXPECT_EQ(why({{"where", "job=search"}, {"where", "function=render"}}),
-            "nothing: no sample of these times meets all filters at once");
-  EXPECT_EQ(why({{"where", "stack=main;lex"}}),
-            "nothing: no sample of these times meets all filters at once");
+            "nothing: no sample in this time range matches all filters");
+  EXPECT_EQ(why({{"where", "stack=main;lex"}}), "nothing: no sample in this time range matches all filters");
 }
 
 TEST_F(EmptyAnswer, SaysWhenThereAreProfiles) {
-  EXPECT_EQ(
-      why({{"since", "2027-01-16T00:00:00Z"}, {"where", "job=serach"}}),
-      "nothing: there are no profiles of these times, but from 2027-01-15T08:00:00Z to 2027-01-15T08:00:01Z");
+  EXPECT_EQ(why({{"since", "2027-01-16T00:00:00Z"}, {"where", "job=serach"}}),
+            "nothing: no profiles in this time range; there are profiles from 2027-01-15T08:00:00Z to "
+            "2027-01-15T08:00:01Z");
 }
 
 TEST_F(EmptyAnswer, SaysThatTheEventWasNotSeen) {
-  EXPECT_EQ(why({{"event", "faults"}}),
-            "nothing: no profile of these times that can be used has samples of it");
+  EXPECT_EQ(why({{"event", "faults"}}), "nothing: no usable profile in this time range has samples of it");
 }
 
 TEST_F(EmptyAnswer, OfRatiosSaysSoToo) {

@@ -175,10 +175,10 @@ TEST(ExportPprof, SelectsAsTopDoesAndNamesWhatItDoesNotKnow) {
   EXPECT_EQ(brief(export_of(fleet, {{"where", "app=nobody"}})), "");
   EXPECT_THAT(parse_export({{"by", "app"}}, 0).error().text(),
               HasSubstr("the parameters are where, focus, ignore, hide, since, until, event"));
-  EXPECT_THAT(parse_export({{"event", "a"}, {"event", "a"}}, 0).error().text(), HasSubstr("asked for twice"));
+  EXPECT_THAT(parse_export({{"event", "a"}, {"event", "a"}}, 0).error().text(), HasSubstr("listed twice"));
   const auto request = parse_export({{"event", "wait"}}, 0);
   EXPECT_THAT(export_pprof(*request, **Snapshot::load(fleet.path())).error().text(),
-              HasSubstr("there are samples of cycles"));
+              HasSubstr("events with samples: cycles"));
 }
 
 TEST(ExportPprof, EqualDataGiveEqualBytes) {
@@ -235,7 +235,7 @@ TEST(ExportGperftools, HoldsOneEvent) {
   ASSERT_TRUE(written) << written.error().text();
   EXPECT_THAT(*written, HasSubstr("--- symbol\nbinary=plimsoll cycles\n"));
   const auto refused = export_gperftools(*parse_export({{"event", "a"}, {"event", "b"}}, 0), *snapshot);
-  EXPECT_THAT(refused.error().text(), HasSubstr("holds one event, not 2"));
+  EXPECT_THAT(refused.error().text(), HasSubstr("has one event, not 2"));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST(Flame, SelectsAsTopDoes) {
   fleet.add({.stacks = "process=db main;read 4\nprocess=web main;render 6\n"});
   EXPECT_EQ(folded(ask(fleet, {{"where", "app=db"}})), "main;read 4\n");
   EXPECT_EQ(folded(ask(fleet, {{"where", "app=nobody"}})), "");
-  EXPECT_THAT(folded(ask(fleet, {{"event", "wait"}})), HasSubstr("there are samples of cycles"));
+  EXPECT_THAT(folded(ask(fleet, {{"event", "wait"}})), HasSubstr("events with samples: cycles"));
   EXPECT_THAT(
       folded(ask(fleet, {{"by", "app"}})),
       HasSubstr("the parameters are event, where, focus, ignore, hide, since, until, min_share, limit"));
@@ -223,7 +223,8 @@ TEST(Flame, MarginsStandBehindShares) {
   const std::string text = to_text(*ask(fleet));
   EXPECT_THAT(text, HasSubstr("         100  100.00 %           0.00 %  all\n"));
   EXPECT_THAT(text, HasSubstr("          60   60.00 % ±9.49    60.00 %      parse\n"));
-  EXPECT_THAT(text, HasSubstr("±: 95 % margins; 1 too few samples, 1 within one machine\n"));
+  EXPECT_THAT(text, HasSubstr("± is a 95 % margin; of the values, 1 cover sampling noise on one machine "
+                              "only, 1 have none (too few samples).\n"));
   EXPECT_THAT(to_text(*ask(fleet, {{"margins", "no"}})), Not(HasSubstr("±")));
 }
 

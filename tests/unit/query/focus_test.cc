@@ -115,7 +115,7 @@ TEST_F(FocusTest, AnEmptyAnswerSaysWhy) {
   EXPECT_THAT(hidden->notes, ::testing::Contains(HasSubstr("has frames that are not hidden")));
   const auto nowhere = fleet_.top({{"focus", "nosuch"}});
   ASSERT_TRUE(nowhere);
-  EXPECT_THAT(nowhere->notes, ::testing::Contains(HasSubstr("nothing that there is meets focus=nosuch")));
+  EXPECT_THAT(nowhere->notes, ::testing::Contains(HasSubstr("nothing matches focus=nosuch")));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"by", "fuction", "by", "did you mean function?"},
         ErrorCase{"by", "machine,", "by", "there is no dimension \"\""},
         ErrorCase{"by", "", "by", "there is no dimension \"\""},
-        ErrorCase{"by", "machine, app", "by", "there is no dimension \" app\""},
+        ErrorCase{"by", "machine, app", "by", "no such dimension: \" app\""},
         ErrorCase{"where", "app", "where", "\"app\" is not a filter"},
         ErrorCase{"where", "ap=db", "where", "did you mean app?"},
         ErrorCase{"where", "app=~(", "where", "is not a regular expression"},

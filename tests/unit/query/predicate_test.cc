@@ -106,7 +106,7 @@ TEST(Filter, AnUnknownDimensionIsNamedWithTheNearest) {
   const auto near_miss = Predicate::parse("fuction=main");
   ASSERT_FALSE(near_miss);
   EXPECT_EQ(near_miss.error().field, "where");
-  EXPECT_THAT(near_miss.error().message, HasSubstr("there is no dimension \"fuction\""));
+  EXPECT_THAT(near_miss.error().message, HasSubstr("no such dimension: \"fuction\""));
   EXPECT_EQ(near_miss.error().hint, "did you mean function?");
   const auto far_off = Predicate::parse("colour=red");
   ASSERT_FALSE(far_off);

@@ -152,7 +152,7 @@ TEST(Ratio, OnlyProfilesWithBothEventsGoIn) {
   fleet.add({.seed = 3, .machine = "m1", .job = "db", .stacks = "main 1000000\n"});
   const auto table = fleet.top({{"ratio", "ipc"}, {"by", "job"}});
   EXPECT_DOUBLE_EQ(number(*table, 0, "ratio"), 0.7);
-  EXPECT_THAT(table->notes, ElementsAre("1 of 3 profiles are left out: they lack one of the events"));
+  EXPECT_THAT(table->notes, ElementsAre("1 of 3 profiles are not used: they lack one of the events"));
 }
 
 TEST(Ratio, CountersThatNeverGotTheirTurnAreNoZero) {

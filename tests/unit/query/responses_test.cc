@@ -71,7 +71,7 @@ TEST_F(ResponsesTest, ThoseThatAnsweredStandForAllOfTheirStratum) {
   answer("d1", "b1", b, 100);
   // b1 alone stands for the two silent ones as well: for 6 machines, not for 2.
   EXPECT_DOUBLE_EQ(total(), 12 * 10 + 6 * 100);
-  EXPECT_THAT(fleet_.top({})->notes, Contains(HasSubstr("2 of 7 times that a machine was drawn")));
+  EXPECT_THAT(fleet_.top({})->notes, Contains(HasSubstr("2 of 7 drawn machines")));
   // Whatever is asked about.
   EXPECT_DOUBLE_EQ(total({{"where", "machine=b1"}}), 600);
   EXPECT_DOUBLE_EQ(total({{"where", "machine=a1"}}), 30);

@@ -50,7 +50,7 @@ TEST(Selection, AnUnknownEventSaysWhichThereAre) {
   EXPECT_EQ(table.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(table.error().field, "event");
   EXPECT_THAT(table.error().message, HasSubstr("\"cylces\""));
-  EXPECT_EQ(table.error().hint, "there are samples of cycles, page-faults");
+  EXPECT_EQ(table.error().hint, "events with samples: cycles, page-faults");
 }
 
 TEST(Selection, AnEmptyStoreSaysWhatToDo) {
@@ -59,7 +59,7 @@ TEST(Selection, AnEmptyStoreSaysWhatToDo) {
     const auto table = fleet.top({{"event", event}});
     ASSERT_FALSE(table);
     EXPECT_EQ(table.error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(table.error().message, "there are no profiles yet");
+    EXPECT_EQ(table.error().message, "no profiles yet");
     EXPECT_THAT(table.error().hint, HasSubstr("plimsoll import"));
   }
 }
@@ -108,8 +108,10 @@ TEST(SelectionTimes, TwoTimesThatMeetShareNoProfile) {
   const auto after = fleet.top({{"since", "2023-11-15T12:00:04Z"}});
   EXPECT_EQ(brief(before), "");
   EXPECT_EQ(brief(after), "main 2 2\n");
-  EXPECT_THAT(after->notes, ElementsAre("1 of 1 profiles reach beyond the time asked for: a profile is of "
-                                        "the time that its middle is in"));
+  EXPECT_THAT(
+      after->notes,
+      ElementsAre(
+          "1 of 1 profiles cross a boundary of the time range: a profile counts where its middle is"));
 }
 
 // Coverage.

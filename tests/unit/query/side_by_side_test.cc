@@ -38,8 +38,10 @@ const Value& at(const Table& table, size_t row, std::string_view column) {
 }
 
 TEST_F(SideBySide, RowsStandByTheFirstEventAndTheOthersAreOverIt) {
-  const auto table =
-      fleet_.top({{"event", "cycles"}, {"compare_event", "instructions"}, {"compare_event", "misses"}, {"margins", "no"}});
+  const auto table = fleet_.top({{"event", "cycles"},
+                                 {"compare_event", "instructions"},
+                                 {"compare_event", "misses"},
+                                 {"margins", "no"}});
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_EQ(table->event, "cycles, instructions, misses");
   EXPECT_EQ(csv(table),
@@ -81,11 +83,13 @@ TEST_F(SideBySide, SaysOfEachEventWhatTopAndRatioSay) {
 TEST_F(SideBySide, ProfilesWithoutOneOfTheEventsAreLeftOut) {
   fleet_.add({.seed = 100, .machine = "m9", .events = {kThree[0], kThree[1]}, .stacks = "main 1000\n"});
   const auto two = fleet_.top({{"by", "machine"}, {"event", "cycles"}, {"compare_event", "instructions"}});
-  const auto three =
-      fleet_.top({{"by", "machine"}, {"event", "cycles"}, {"compare_event", "instructions"}, {"compare_event", "misses"}});
+  const auto three = fleet_.top({{"by", "machine"},
+                                 {"event", "cycles"},
+                                 {"compare_event", "instructions"},
+                                 {"compare_event", "misses"}});
   EXPECT_EQ(two->rows.size(), 6U);
   EXPECT_EQ(three->rows.size(), 5U);
-  EXPECT_THAT(three->notes, ElementsAre("1 of 6 profiles are left out: they lack one of the events"));
+  EXPECT_THAT(three->notes, ElementsAre("1 of 6 profiles are not used: they lack one of the events"));
 }
 
 TEST_F(SideBySide, TextHasAMarginBehindEachRatio) {
@@ -99,10 +103,12 @@ TEST_F(SideBySide, TextHasAMarginBehindEachRatio) {
 TEST_F(SideBySide, RefusesWhatCannotStandThere) {
   const auto error = [&](const Parameters& parameters) { return fleet_.top(parameters).error().text(); };
   EXPECT_THAT(error({{"compare_event", "instrutions"}}),
-              HasSubstr("there are samples of cycles, instructions, misses"));
-  EXPECT_THAT(error({{"event", "misses"}, {"compare_event", "misses"}}), HasSubstr("misses stands beside itself"));
+              HasSubstr("events with samples: cycles, instructions, misses"));
+  EXPECT_THAT(error({{"event", "misses"}, {"compare_event", "misses"}}),
+              HasSubstr("misses stands beside itself"));
   EXPECT_THAT(error({{"compare_event", ""}}), HasSubstr("compare_event names no event"));
-  EXPECT_THAT(error({{"ratio", "ipc"}, {"compare_event", "misses"}}), HasSubstr("compare_event cannot be combined with ratio"));
+  EXPECT_THAT(error({{"ratio", "ipc"}, {"compare_event", "misses"}}),
+              HasSubstr("compare_event cannot be combined with ratio"));
   EXPECT_THAT(error(Parameters(16, {"compare_event", "misses"})), HasSubstr("at most 15"));
 }
 

@@ -55,7 +55,7 @@ TEST_F(SqlLimits, AScanEndsBetweenTwoRowsThatArePassedOver) {
   ASSERT_FALSE(out_of_time);
   EXPECT_EQ(out_of_time.error().code, ErrorCode::kTooLarge);
   EXPECT_THAT(out_of_time.error().text(),
-              AllOf(HasSubstr("stopped after 0.001 s"), HasSubstr("ask for less")));
+              AllOf(HasSubstr("stopped after 0.001 s"), HasSubstr("select less")));
   int asked = 0;
   const auto abandoned = ask("SELECT count(*) FROM samples", {.is_abandoned = [&] { return ++asked == 2; }});
   ASSERT_FALSE(abandoned);

@@ -130,7 +130,7 @@ TEST_F(CollectionBreakerTest, WhatFailsAgainIsLetAloneForLonger) {
   judge({attempt("bad", true, kStartNs + kNsPerHour + kNsPerMinute)},
         kStartNs + kNsPerHour + 2 * kNsPerMinute);
   EXPECT_THAT(stops(), ElementsAre("platform bad: 0"));
-  EXPECT_THAT(breaker_->stops()[0].reason, HasSubstr("1 of 1 failed when it was tried again"));
+  EXPECT_THAT(breaker_->stops()[0].reason, HasSubstr("1 of 1 failed when tried again"));
   judge({}, kStartNs + kNsPerHour + 2 * kNsPerMinute + 2 * kNsPerHour - 1);
   EXPECT_EQ(allowed(), std::pair(20, 0));
   judge({}, kStartNs + kNsPerHour + 2 * kNsPerMinute + 2 * kNsPerHour);

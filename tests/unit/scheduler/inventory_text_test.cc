@@ -41,10 +41,10 @@ TEST(InventoryText, IsAJsonList) {
 
 TEST(InventoryText, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(read("rack\nr1\n"),
-              ElementsAre(HasSubstr("no column is called \"machine\"; the first line names")));
-  EXPECT_THAT(read(""), ElementsAre(HasSubstr("no column is called \"machine\"")));
-  EXPECT_THAT(read("machine,rack\n,r1\n"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
-  EXPECT_THAT(read("machine\nm1\nm1\n"), ElementsAre(HasSubstr("machine m1 is there twice")));
+              ElementsAre(HasSubstr("no such column: \"machine\"; the first line names")));
+  EXPECT_THAT(read(""), ElementsAre(HasSubstr("no such column: \"machine\"")));
+  EXPECT_THAT(read("machine,rack\n,r1\n"), ElementsAre(HasSubstr("entry 1: machine is missing")));
+  EXPECT_THAT(read("machine\nm1\nm1\n"), ElementsAre(HasSubstr("machine m1 is listed twice")));
   EXPECT_THAT(read("machine,rack\nm1,\x01\n"), ElementsAre(HasSubstr("entry 1 (m1): rack is to be")));
   EXPECT_THAT(read(R"([{"machine": 7}])"), ElementsAre(HasSubstr("entry 1: machine is not a text")));
   EXPECT_THAT(read(R"([7])"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
@@ -73,9 +73,8 @@ TEST(InventoryOfInstances, IsCsvOrAJsonList) {
 }
 
 TEST(InventoryOfInstances, ThatMakesNoSenseSaysWhere) {
-  EXPECT_THAT(read_instances("machine\nm1\n"), ElementsAre(HasSubstr("no column is called \"job\"")));
-  EXPECT_THAT(read_instances("machine,job\nm1,\n"),
-              ElementsAre(HasSubstr("entry 1 (m1): it does not name its job")));
+  EXPECT_THAT(read_instances("machine\nm1\n"), ElementsAre(HasSubstr("no such column: \"job\"")));
+  EXPECT_THAT(read_instances("machine,job\nm1,\n"), ElementsAre(HasSubstr("entry 1 (m1): job is missing")));
   EXPECT_THAT(read_instances("machine,job\nm1,a\nm1,a\n"), ElementsAre(HasSubstr("is there twice")));
   for (const std::string wrong : {"-1", "nan", "inf", "2 CPUs", "1e99"}) {
     EXPECT_THAT(read_instances("machine,job,quota_cpus\nm1,a,1\nm1,b," + wrong + "\n"),

@@ -149,7 +149,7 @@ TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
   EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));
   ASSERT_TRUE(breaker_->stop_everything("a test", "somebody", kStartNs));
-  EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("everything is stopped"));
+  EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("collection is stopped"));
 }
 
 }  // namespace

@@ -31,12 +31,12 @@ TEST(Slowdown, OfRunsThatAreNoPairsIsRefused) {
     const auto slowdown = slowdown_of(without, with, confidence);
     return slowdown ? "" : slowdown.error().message;
   };
-  EXPECT_EQ(refused({1, 1}, {1}, kConfidence), "1 runs with profiling and 2 without are no 2 pairs or more");
-  EXPECT_EQ(refused({1}, {1}, kConfidence), "1 runs with profiling and 1 without are no 2 pairs or more");
+  EXPECT_EQ(refused({1, 1}, {1}, kConfidence), "1 runs with profiling and 2 without are fewer than 2 pairs");
+  EXPECT_EQ(refused({1}, {1}, kConfidence), "1 runs with profiling and 1 without are fewer than 2 pairs");
   for (const double bad :
        {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    EXPECT_EQ(refused({1, 1}, {1, bad}, kConfidence), "a run took no time, or not a finite one");
-    EXPECT_EQ(refused({bad, 1}, {1, 1}, kConfidence), "a run took no time, or not a finite one");
+    EXPECT_EQ(refused({1, 1}, {1, bad}, kConfidence), "the time of a run is zero or not finite");
+    EXPECT_EQ(refused({bad, 1}, {1, 1}, kConfidence), "the time of a run is zero or not finite");
   }
   EXPECT_EQ(refused({1, 1}, {1, 1}, 1), "a confidence of 1 is not between 0.5 and 1");
   EXPECT_EQ(refused({1, 1}, {1, 1}, 0.5), "a confidence of 0.5 is not between 0.5 and 1");

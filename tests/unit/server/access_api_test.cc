@@ -50,7 +50,7 @@ TEST_F(OrdersAboutMachines, SayWhetherTheMachineWasKnown) {
   EXPECT_THAT(known, HasSubstr("machine m1 is revoked\""));
   EXPECT_THAT(order("revoke", "m9").body, HasSubstr("machine m9 is revoked: none of that ID has enrolled"));
   EXPECT_TRUE(authenticator_->accounts().is_revoked("m9")) << "who is not here yet can be shut out as well";
-  EXPECT_THAT(order("readmit", "m1").body, HasSubstr("machine m1 may enrol as if it were new"));
+  EXPECT_THAT(order("readmit", "m1").body, HasSubstr("machine m1 may enrol again"));
   EXPECT_EQ(order("readmit", "m1").status, 404);
 }
 

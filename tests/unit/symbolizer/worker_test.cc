@@ -149,7 +149,7 @@ TEST_F(WorkerTest, KernelLocationsAreNamedByTheSymbolsAProfileBrought) {
   EXPECT_EQ(report.named, 3);
   EXPECT_THAT(names(), ElementsAre("main", "schedule", "schedule", "do_exit", "?", "?"));
   ASSERT_THAT(report.missing, SizeIs(1));
-  EXPECT_EQ(report.missing[0], "ext4: no profile brought its symbols");
+  EXPECT_EQ(report.missing[0], "no symbols for ext4: no profile contains its symbols");
 }
 
 TEST_F(WorkerTest, KernelsOfTwoBuildsNameTheSameOffsetEachInItsOwnWay) {
@@ -241,7 +241,7 @@ TEST_F(LateBinding, ADebugFileThatArrivesLaterRenamesOldRowsWithoutRewritingThem
   EXPECT_EQ(report.locations, 0);
   EXPECT_EQ(report.renamed, 1);
   EXPECT_THAT(report.improved,
-              ElementsAre(HasSubstr("split.so: 1 locations looked up again (full DWARF, was dynsym)")));
+              ElementsAre(HasSubstr("split.so: 1 addresses symbolized again (full DWARF, was dynsym)")));
   EXPECT_THAT(names(), ElementsAre("main", kHidden));
   EXPECT_EQ(quality_of(path_), static_cast<int>(store::SymbolQuality::kFull));
   EXPECT_EQ(segments(), segments_before);

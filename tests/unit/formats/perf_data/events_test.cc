@@ -253,8 +253,8 @@ TEST(RecordedEvents, WhoseReadingsCannotBeToldApartAreRefused) {
         try_import(Recording().event(attr, {1}, "cycles").records(sample({}, bytes_of(uint64_t{0}))).file());
     return imported ? "none" : std::string(imported.error().message);
   };
-  EXPECT_THAT(error_of(PERF_FORMAT_GROUP), HasSubstr("samples of cycles bring values of counters"));
-  EXPECT_THAT(error_of(PERF_FORMAT_ID | 1U << 20U), HasSubstr("samples of cycles bring values of counters"));
+  EXPECT_THAT(error_of(PERF_FORMAT_GROUP), HasSubstr("samples of cycles have counter values"));
+  EXPECT_THAT(error_of(PERF_FORMAT_ID | 1U << 20U), HasSubstr("samples of cycles have counter values"));
   EXPECT_EQ(error_of(PERF_FORMAT_GROUP | PERF_FORMAT_ID), "none");
 }
 
@@ -269,8 +269,7 @@ TEST(RecordedEvents, LossesAreAddedUpWithoutOverflow) {
                                       .file());
   EXPECT_EQ(imported.events[0].lost, UINT64_MAX);
   EXPECT_EQ(imported.profile.lost_side_band(), UINT64_MAX);
-  EXPECT_THAT(imported.profile.notes(),
-              ElementsAre(HasSubstr("records were lost, and it is not told of which event")));
+  EXPECT_THAT(imported.profile.notes(), ElementsAre(HasSubstr("records of unknown events were lost")));
 }
 
 TEST(RecordedEvents, LostRecordsCountForTheirEvent) {
@@ -355,7 +354,7 @@ TEST(RecordedEvents, SamplesOfNoEventAreLeftOutAndNoted) {
                                       .file());
   EXPECT_EQ(imported.profile.events(0).hits(), 1);
   EXPECT_THAT(imported.profile.notes(),
-              ElementsAre("1 samples belong to no event of the recording, and are left out"));
+              ElementsAre("1 samples belong to no event of the recording and are not imported"));
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ TEST(ReadingRecordings, PassesOverWhatFollowsRecords) {
   const auto imported = import_of(cycles_recording().records(trace + tracing + sample({})).pipe());
   EXPECT_EQ(imported.events[0].samples, 1);
   EXPECT_THAT(imported.profile.notes(),
-              ElementsAre("24 bytes of processor trace were passed over: perf inject --itrace makes samples "
-                          "of them"));
+              ElementsAre("24 bytes of processor trace are not imported: convert them to samples "
+                          "with perf inject --itrace"));
 }
 
 TEST(ReadingRecordings, InflatesOneStreamFromRecordToRecord) {
@@ -81,7 +81,7 @@ TEST(ReadingRecordings, BoundsWhatACompressedRecordHolds) {
   const std::string file = cycles_recording().records(stream.record(many)).file();
   Limits limits;
   limits.max_decompressed_bytes = 100'000;
-  EXPECT_THAT(error_of(file, limits), HasSubstr("it holds more than 100000 bytes"));
+  EXPECT_THAT(error_of(file, limits), HasSubstr("it has more than 100000 bytes"));
   EXPECT_EQ(error_of(file), "none");
 }
 
@@ -99,7 +99,7 @@ TEST(ReadingRecordings, BoundsWhatAllCompressedRecordsHold) {
   limits.min_inflated_bytes = 5 * many.size();
   limits.max_inflation = 1;
   EXPECT_THAT(error_of(recording.file(), limits),
-              HasSubstr(fmt::format("with those before it, it holds more than {} bytes", 5 * many.size())));
+              HasSubstr(fmt::format("with those before it, it has more than {} bytes", 5 * many.size())));
   limits.max_inflation = 1000;
   EXPECT_EQ(error_of(recording.file(), limits), "none") << "a large file may hold more";
 }

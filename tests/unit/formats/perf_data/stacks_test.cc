@@ -166,8 +166,7 @@ TEST(RecordedStacks, TwoFilesOfOnePathAreToldByDeviceAndInode) {
                                       .file());
   EXPECT_THAT(binary_lines(imported.profile), ElementsAre(" /bin/job", " /bin/job"));
   EXPECT_THAT(imported.profile.notes(),
-              ElementsAre("1 files have several build IDs in the recording, and so none: by their paths they "
-                          "cannot be told"));
+              ElementsAre("1 files have several build IDs in the recording, so that none is used"));
 }
 
 TEST(RecordedStacks, KernelsWithTwoBuildIdsHaveNone) {

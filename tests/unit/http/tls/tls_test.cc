@@ -56,7 +56,7 @@ TEST_F(TlsTest, IsSpokenWithWhoeverKnowsTheAuthority) {
   const auto stranger = ask(*listener, {.ca = other.ca()});
   ASSERT_FALSE(stranger);
   EXPECT_EQ(stranger.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(stranger.error().text(), HasSubstr("check the server's certificate, who signed it"));
+  EXPECT_THAT(stranger.error().text(), HasSubstr("check the server's certificate and its authority"));
 }
 
 TEST_F(TlsTest, ARenewedCertificateIsShownWithoutARestart) {
@@ -87,7 +87,7 @@ TEST_F(TlsTest, ARenewedCertificateIsShownWithoutARestart) {
   std::ofstream(certificate) << "nothing of use";
   const Status broken = (*listener)->reload_certificate();
   ASSERT_FALSE(broken);
-  EXPECT_THAT(broken.error().text(), HasSubstr("stays as it was"));
+  EXPECT_THAT(broken.error().text(), HasSubstr("keeping the previous certificate"));
   EXPECT_EQ(ask(**listener, {.ca = next.ca()})->body, "hello");
 }
 
@@ -198,11 +198,11 @@ TEST_F(TlsTest, FilesThatDoNotBelongTogetherAreRefused) {
     std::string message;
   };
   for (const Case& wrong :
-       {Case{{server_.certificate, other.key}, "are no certificate and its key"},
-        Case{{no_pem, server_.key}, "are no certificate and its key"},
+       {Case{{server_.certificate, other.key}, "are not a certificate and its key"},
+        Case{{no_pem, server_.key}, "are not a certificate and its key"},
         Case{{server_.certificate, {}}, "TLS without the server's key"},
         Case{{{}, server_.key}, "TLS without the server's certificate"},
-        Case{{server_.certificate, server_.key, no_pem}, "holds no certificate of an authority"},
+        Case{{server_.certificate, server_.key, no_pem}, "has no certificate of an authority"},
         Case{{server_.certificate, server_.key + ".gone"}, "reading the server's key"}}) {
     const auto loaded = load_tls(wrong.files);
     ASSERT_FALSE(loaded) << wrong.message;
@@ -214,7 +214,7 @@ TEST_F(TlsTest, AClientWithoutItsFilesSaysSo) {
   const auto listener = started({});
   const auto answer = ask(*listener, {.ca = authority_.ca() + ".gone"});
   ASSERT_FALSE(answer);
-  EXPECT_THAT(answer.error().text(), HasSubstr("check the files of certificates and key"));
+  EXPECT_THAT(answer.error().text(), HasSubstr("check the certificate and key files"));
 }
 
 }  // namespace

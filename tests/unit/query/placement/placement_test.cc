@@ -93,8 +93,7 @@ TEST(Placement, NumbersThatMakeNoSenseAreNamed) {
   }
   EXPECT_THAT(why([](auto& problem) { problem.pairs[3].margin = -1; }), HasSubstr("pair 3: its margin"));
   EXPECT_THAT(why([](auto& problem) { problem.pairs[3].platform = 2; }), HasSubstr("no platform 2"));
-  EXPECT_THAT(why([](auto& problem) { problem.pairs[1].platform = 0; }),
-              HasSubstr("pair 1 is to come behind"));
+  EXPECT_THAT(why([](auto& problem) { problem.pairs[1].platform = 0; }), HasSubstr("pair 1 is out of order"));
   EXPECT_THAT(why([](auto& problem) { problem.pairs.resize(2); }), HasSubstr("job 1 can run on no platform"));
   EXPECT_THAT(why([](auto& problem) { problem = {}; }), HasSubstr("no jobs"));
 }

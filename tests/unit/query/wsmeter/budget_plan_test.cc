@@ -42,7 +42,7 @@ TEST(BudgetPlan, OfJobsThatDoNotDifferIsTheLeast) {
 TEST(BudgetPlan, ThatCannotBeSaysWhy) {
   const std::vector<PlannedJob> jobs{{.weight = 1, .deviation = 0.2, .instances = 25, .cost = 3}};
   EXPECT_THAT(plan_for_budget(jobs, {.cost = 11}).error().message,
-              HasSubstr("the least of each job costs 12, more than the budget of 11"));
+              HasSubstr("the minimum instances per job cost 12, more than the budget of 11"));
   for (const double cost : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
     EXPECT_EQ(plan_for_budget(jobs, {.cost = cost}).error().code, ErrorCode::kInvalid);
   }

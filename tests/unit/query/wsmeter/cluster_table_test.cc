@@ -81,7 +81,7 @@ TEST(ClusterTable, AllMachinesSufficeForAllOfTheQuotaInAnyOrder) {
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_LE(table->rows.size(), 20'000);
   EXPECT_GE(table->rows.size(), 19'000) << "but for the smallest jobs in the end";
-  EXPECT_THAT(table->notes[2], HasSubstr("how the covered jobs scatter is not known"));
+  EXPECT_THAT(table->notes[2], HasSubstr("the standard deviations of the covered jobs are unknown"));
 }
 
 TEST(ClusterTable, ASeedRepeatsIt) {
@@ -90,12 +90,12 @@ TEST(ClusterTable, ASeedRepeatsIt) {
 }
 
 TEST(ClusterTable, ThatCannotBeSaysWhat) {
-  EXPECT_THAT(
-      cluster({.current = "old", .min_instances = 4, .coverage = 0.9}).error().text(),
-      HasSubstr("all 5 machines cover 80 % of the quota with 4 instances of a job or more, and 90 %"));
+  EXPECT_THAT(cluster({.current = "old", .min_instances = 4, .coverage = 0.9}).error().text(),
+              HasSubstr("all 5 machines cover 80 % of the quota with 4 or more instances per job, less than "
+                        "the required 90 %"));
   EXPECT_THAT(cluster({}).error().text(), HasSubstr("give --current, one of: new, old"));
   EXPECT_THAT(cluster_table("platform,job,instance,performance\nold,web,1,2\n", kJobs, {}).error().text(),
-              HasSubstr("names no machines"));
+              HasSubstr("has no machines"));
 }
 
 }  // namespace

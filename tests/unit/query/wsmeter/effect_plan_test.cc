@@ -56,7 +56,8 @@ TEST(EffectPlan, LeavesRoomForAVarianceThatIsKnown) {
   EXPECT_LE(half->margin, 0.01 * (1 + 1e-9));
   const auto none = plan_for_effect(one_job(), {.effect = 0.01, .known_variance = 0.01});
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message, HasSubstr("the current fleet's own sample leaves a deviation of 0.1"));
+  EXPECT_THAT(none.error().message,
+              HasSubstr("the sample of the current fleet alone has a standard deviation of 0.1"));
 }
 
 TEST(EffectPlan, WithoutDeviationsHasNoMargin) {
@@ -69,11 +70,12 @@ TEST(EffectPlan, WithoutDeviationsHasNoMargin) {
 
 TEST(EffectPlan, ThatMakesNoSenseSaysWhy) {
   const auto why = [](EffectGoal goal) { return plan_for_effect(one_job(25), goal).error().message; };
-  EXPECT_THAT(why({.effect = 0}), HasSubstr("an effect or margin of 0 cannot be planned for"));
-  EXPECT_THAT(why({.effect = std::nan("")}), HasSubstr("an effect or margin of nan"));
+  EXPECT_THAT(why({.effect = 0}), HasSubstr("the effect or margin is 0, must be above 0"));
+  EXPECT_THAT(why({.effect = std::nan("")}), HasSubstr("the effect or margin is nan"));
   EXPECT_THAT(why({.effect = 0.1, .power = 1}), HasSubstr("a power of 1 cannot"));
   EXPECT_THAT(why({.effect = 0.1, .power = std::nan("")}), HasSubstr("a power of nan cannot"));
-  EXPECT_THAT(why({.effect = 0.01}), HasSubstr("observing all instances leaves a deviation of 0.02"));
+  EXPECT_THAT(why({.effect = 0.01}),
+              HasSubstr("even observing all instances gives a standard deviation of 0.02"));
 }
 
 }  // namespace

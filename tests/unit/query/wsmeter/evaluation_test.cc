@@ -38,7 +38,8 @@ TEST(Evaluation, ByHand) {
   EXPECT_EQ(std::get<std::string>(table->rows[3][7]), "no new observations");
   EXPECT_THAT(table->notes, ElementsAre(HasSubstr("better: the metric changes by +32.5 % +-4.76 %"),
                                         "2 jobs, 80 % of the quota; 1 left out",
-                                        "the current fleet counts as known as a whole"));
+                                        "the current platform is treated as fully observed (no sampling "
+                                        "error); give --current-sample if it is a sample"));
 }
 
 TEST(Evaluation, OfASampledFleetIsLessSure) {
@@ -46,7 +47,7 @@ TEST(Evaluation, OfASampledFleetIsLessSure) {
       evaluated(kTest, {.current = "old", .other = "new", .method = {.is_current_sample = true}});
   ASSERT_TRUE(table);
   EXPECT_THAT(table->notes[0], HasSubstr("cannot tell"));
-  EXPECT_THAT(table->notes[2], HasSubstr("counts as a sample"));
+  EXPECT_THAT(table->notes[2], HasSubstr("is treated as a sample"));
 }
 
 TEST(Evaluation, OfAllInstancesThereAreIsExact) {
@@ -67,7 +68,7 @@ TEST(Evaluation, SaysHowManyToObserveWhereTheMarginIsTooWide) {
       kTest, {.current = "old", .other = "new", .method = {.is_current_sample = true}, .margin = 0.01});
   ASSERT_TRUE(sampled);
   EXPECT_THAT(sampled->notes,
-              ::testing::Contains(HasSubstr("a margin of 1 % is out of reach: the current fleet")));
+              ::testing::Contains(HasSubstr("a margin of 1 % cannot be reached: the current fleet")));
 }
 
 TEST(Evaluation, SaysWorseAndCannotTell) {
@@ -84,11 +85,11 @@ TEST(Evaluation, ThatMakesNoSenseSaysWhy) {
   EXPECT_THAT(why(kTest, {.current = "older", .other = "new"}),
               HasSubstr("no observations of the platform older"));
   EXPECT_THAT(why(test_table(""), {.current = "old", .other = "new"}),
-              HasSubstr("the table of test observations: there are no observations of new, nor of any"));
+              HasSubstr("the table of test observations: no observations of new or any"));
   EXPECT_THAT(why(test_table("new,d,0,1\n"), {.current = "old", .other = "new"}),
-              HasSubstr("no job can be compared; a: no new observations"));
+              HasSubstr("no comparable job; a: no new observations"));
   EXPECT_THAT(why(kTest, {.current = "old", .other = "new", .method = {}, .margin = -1}),
-              HasSubstr("a margin of -1 cannot be asked for"));
+              HasSubstr("the margin is -1"));
 }
 
 }  // namespace

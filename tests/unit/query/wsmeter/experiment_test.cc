@@ -85,8 +85,8 @@ TEST(ExperimentPlan, AllowsForTheControlsBeingASample) {
 TEST(ExperimentPlan, ThatNoNumberWouldMeetSaysWhy) {
   const auto table = experiment_plan(arm(kControl), kQuotas, {.margin = 0.01});
   ASSERT_FALSE(table);
-  EXPECT_THAT(table.error().text(), HasSubstr("the current fleet's own sample leaves"));
-  EXPECT_THAT(table.error().text(), HasSubstr("observe more of the control"));
+  EXPECT_THAT(table.error().text(), HasSubstr("the sample of the current fleet alone has"));
+  EXPECT_THAT(table.error().text(), HasSubstr("observe the control arm"));
 }
 
 TEST(ExperimentProgress, SaysHowManyAreThereAndNotHowItComesOut) {
@@ -126,7 +126,7 @@ TEST(ExperimentFindings, WarnOfWhatADecisionShouldKnow) {
     const auto findings = experiment_findings(control, test, kQuotas, {.margin = 0.5, .min_instances = 4});
     return findings ? findings->warnings : std::vector<std::string>{findings.error().text()};
   };
-  EXPECT_THAT(warnings(arm(kTest)), ElementsAre(HasSubstr("only 75 % of the instances")));
+  EXPECT_THAT(warnings(arm(kTest)), ElementsAre(HasSubstr("only 75 % of the planned instances")));
   Arm late = arm(kTest);
   late.early_share = 0.3;
   EXPECT_THAT(warnings(late),
@@ -145,7 +145,7 @@ TEST(ExperimentFindings, WhoseAimIsOutOfReachSayIt) {
   const auto findings = experiment_findings(arm(kControl), arm(kTest), kQuotas, {.margin = 0.0001});
   ASSERT_TRUE(findings);
   EXPECT_FALSE(findings->progress);
-  EXPECT_THAT(findings->warnings, Contains(HasSubstr("what is aimed at is out of reach")));
+  EXPECT_THAT(findings->warnings, Contains(HasSubstr("the target cannot be reached")));
 }
 
 // Loads around 10, those of one job of the test around 10 x `scale`.
@@ -235,14 +235,14 @@ huge pages
 
 ## Verdict
 
-**cannot tell**: the metric changes by +8 % ± 18 %, so that it may have become better or worse, by 26 % at most.
+**inconclusive**: the metric changes by +8 % ± 18 %, which may be an improvement or a regression of at most 26 %.
 
-- Metric: ipc of each job, normalized to the control's mean, weighted by CPU quota (WSMeter, ASPLOS 2018); 95 % interval with 6 degrees of freedom.
+- Metric: ipc per job, normalized to the control's mean, weighted by CPU quota (WSMeter, ASPLOS 2018); 95 % interval with 6 degrees of freedom.
 - Control: revision=41, platform=AMD Zen 4: 6 instances.
 - Test: revision=42, platform=AMD Zen 4: 6 instances.
 - Time: 1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z, both arms.
 - Coverage: 2 jobs with 100 % of the quota.
-- Aim: a margin of 50 %; 100 % of the instances that it takes were observed.
+- Aim: a margin of 50 %; 100 % of the planned instances were observed.
 - Load mix: distance 0 between the arms (0: the same, 2: nothing in common), p = 1.
 
 ## Warnings

@@ -86,12 +86,9 @@ TEST(Comparison, SaysWhyAJobIsLeftOut) {
     reasons += job.job + ": " + job.reason + "\n";
   }
   EXPECT_EQ(reasons,
-            "untested: no new observations\n"
-            "once: fewer than 2 new observations\n"
-            "broken: current performance of -1, which is not above 0\n"
-            "free: no quota\n"
-            "new: no current observations\n"
-            "unknown: not in the table of jobs\n");
+            "untested: no new observations\nonce: fewer than 2 new observations\nbroken: current performance "
+            "is -1, must be above 0\nfree: no quota\nnew: no current observations\nunknown: not in the table "
+            "of jobs\n");
 }
 
 TEST(Comparison, OfNothingInCommonSaysSo) {
@@ -99,8 +96,8 @@ TEST(Comparison, OfNothingInCommonSaysSo) {
   const InstancesByJob other{{"b", {{1}, {1}}}};
   const std::vector<JobQuota> quotas{{"a", 1}, {"b", 2}};
   EXPECT_EQ(compare_arms(current, other, quotas).error().message,
-            "no job can be compared; b: no current observations");
-  EXPECT_EQ(compare_arms({}, {}, {}).error().message, "there are no jobs");
+            "no comparable job; b: no current observations");
+  EXPECT_EQ(compare_arms({}, {}, {}).error().message, "no jobs");
 }
 
 }  // namespace

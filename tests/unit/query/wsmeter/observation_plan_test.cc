@@ -70,7 +70,7 @@ TEST(ObservationPlan, ThatCannotBeSaysWhatCan) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(none.error().message,
-              HasSubstr("observing all instances leaves a deviation of 0.02, and 0.01"));
+              HasSubstr("even observing all instances gives a standard deviation of 0.02, more than 0.01"));
 }
 
 TEST(ObservationPlan, NumbersThatMakeNoSenseAreNamed) {
@@ -83,12 +83,12 @@ TEST(ObservationPlan, NumbersThatMakeNoSenseAreNamed) {
   for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
     EXPECT_THAT(why({wrong, 0.1, 10, 1}), HasSubstr("job 2: weight"));
     EXPECT_THAT(why({0.5, wrong, 10, 1}), HasSubstr("job 2: weight"));
-    EXPECT_THAT(why({0.5, 0.1, 10, wrong}), HasSubstr("job 2: observing an instance costs"));
-    EXPECT_THAT(why(good, {.deviation = wrong}), HasSubstr("cannot reach a deviation"));
+    EXPECT_THAT(why({0.5, 0.1, 10, wrong}), HasSubstr("job 2: cost is"));
+    EXPECT_THAT(why(good, {.deviation = wrong}), HasSubstr("the standard deviation is"));
   }
-  EXPECT_THAT(why({0.5, 0.1, 0, 1}), HasSubstr("job 2: it has 0 instances"));
-  EXPECT_THAT(why({0.5, 0.1, 10, 0}), HasSubstr("job 2: observing an instance costs 0"));
-  EXPECT_THAT(why(good, {.deviation = 0}), HasSubstr("cannot reach a deviation of 0"));
+  EXPECT_THAT(why({0.5, 0.1, 0, 1}), HasSubstr("job 2: 0 instances, must be at least 1"));
+  EXPECT_THAT(why({0.5, 0.1, 10, 0}), HasSubstr("job 2: cost is 0"));
+  EXPECT_THAT(why(good, {.deviation = 0}), HasSubstr("the standard deviation is 0"));
   EXPECT_THAT(why(good, {.deviation = 1, .min_instances = 0}), HasSubstr("at least one"));
   EXPECT_FALSE(plan_observations({}, {.deviation = 1}));
 }

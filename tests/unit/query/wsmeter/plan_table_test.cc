@@ -32,7 +32,7 @@ TEST(PlanTable, HasARowForEachJob) {
             "job,weight,observe,cost\na,0.5,21,21\nb,0.5,49,49\n");
   const auto table = plan_table(kCustomer, {.margin = 0.03, .z = 2});
   ASSERT_TRUE(table);
-  EXPECT_THAT(table->notes, ElementsAre(HasSubstr("69 instances, which cost 69, for a margin of "),
+  EXPECT_THAT(table->notes, ElementsAre(HasSubstr("69 instances at a cost of 69, for a margin of "),
                                         "no plan of whole instances costs less"));
 }
 
@@ -59,22 +59,21 @@ TEST(PlanTable, ThatMakesNoSenseSaysWhere) {
   const auto why = [](const std::string& row) {
     return csv("job,quota,mean,stddev,instances,cost\na,1,1,0.1,1000,1\n" + row + "\n", {.margin = 0.03});
   };
-  EXPECT_THAT(why("b,1,nan,0.1,5,1"), HasSubstr("line 3: mean is to be a number, not \"nan\""));
-  EXPECT_THAT(why("b,-1,1,0.1,5,1"), HasSubstr("line 3: the quota of b is -1, which is negative"));
-  EXPECT_THAT(why("b,1,0,0.1,5,1"), HasSubstr("line 3: the mean, 0, is to be above 0"));
-  EXPECT_THAT(why("b,1,1,-0.1,5,1"), HasSubstr("stddev, -0.1, not negative"));
-  EXPECT_THAT(why("b,1,1,0.1,0,1"), HasSubstr("line 3: there are to be whole instances"));
-  EXPECT_THAT(why("b,1,1,0.1,2.5,1"), HasSubstr("line 3: there are to be whole instances"));
+  EXPECT_THAT(why("b,1,nan,0.1,5,1"), HasSubstr("line 3: mean must be a number, is \"nan\""));
+  EXPECT_THAT(why("b,-1,1,0.1,5,1"), HasSubstr("line 3: the quota of b is -1, must not be negative"));
+  EXPECT_THAT(why("b,1,0,0.1,5,1"), HasSubstr("line 3: mean is 0, must be above 0"));
+  EXPECT_THAT(why("b,1,1,-0.1,5,1"), HasSubstr("stddev is -0.1, must not be negative"));
+  EXPECT_THAT(why("b,1,1,0.1,0,1"), HasSubstr("line 3: instances must be a whole number"));
+  EXPECT_THAT(why("b,1,1,0.1,2.5,1"), HasSubstr("line 3: instances must be a whole number"));
   EXPECT_THAT(why("b,1,1,0.1,5,0"), HasSubstr("line 3: observing an instance costs 0"));
-  EXPECT_THAT(why("b,0,1,0.1,5,"), HasSubstr("line 3: a job without quota costs nothing"));
-  EXPECT_THAT(why("a,1,1,0.1,5,1"), HasSubstr("line 3: job a is there twice"));
+  EXPECT_THAT(why("b,0,1,0.1,5,"), HasSubstr("line 3: a job without quota has no cost"));
+  EXPECT_THAT(why("a,1,1,0.1,5,1"), HasSubstr("line 3: job a is listed twice"));
   EXPECT_THAT(why("b,1,1,0.1,5"), HasSubstr("line 3: 5 fields"));
-  EXPECT_THAT(csv("job,quota\na,1\n", {.margin = 0.03}), HasSubstr("no column is called \"mean\""));
+  EXPECT_THAT(csv("job,quota\na,1\n", {.margin = 0.03}), HasSubstr("no such column: \"mean\""));
   EXPECT_THAT(csv("job,quota,mean,stddev\na,1,1,1\n", {.margin = 0.03}), HasSubstr("give the column cost"));
-  EXPECT_THAT(csv("job,quota,mean,stddev,cost\n", {.margin = 0.03}),
-              HasSubstr("there is no job with a quota"));
+  EXPECT_THAT(csv("job,quota,mean,stddev,cost\n", {.margin = 0.03}), HasSubstr("no job has a quota"));
   EXPECT_THAT(csv("job,quota,mean,stddev,instances\na,1,1,1,10\n", {.margin = 0.03}),
-              HasSubstr("planning for a margin of 3 %: observing all instances leaves"));
+              HasSubstr("even observing all instances gives a margin of"));
 }
 
 // What `wsmeter baseline --csv` prints of jobs: weights in place of quotas, and more columns than are needed.
@@ -92,7 +91,7 @@ TEST(PlanTable, LeavesOutWhatHasNoStddev) {
   ASSERT_TRUE(table) << table.error().text();
   ASSERT_EQ(table->rows.size(), 2);
   EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][1]), 0.8);
-  EXPECT_THAT(table->notes, Contains("left out, since no stddev is known: b (25 % of the quota)"));
+  EXPECT_THAT(table->notes, Contains("left out, stddev is unknown: b (25 % of the quota)"));
   EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1,1,,1\n", {.margin = 0.1}),
               HasSubstr("no job with a quota and a stddev"));
 }
@@ -133,10 +132,10 @@ TEST(PlanTable, ABudgetBuysAMargin) {
   ASSERT_TRUE(table) << table.error().text();
   EXPECT_EQ(std::get<int64_t>(table->rows[0][2]) + std::get<int64_t>(table->rows[1][2]), 69);
   EXPECT_THAT(table->notes,
-              ElementsAre(HasSubstr("69 instances, which cost 69, for a margin of 2.99"),
+              ElementsAre(HasSubstr("69 instances at a cost of 69, for a margin of 2.99"),
                           HasSubstr("no plan within the budget of 69 has a margin below 2.99")));
   EXPECT_THAT(csv(kCustomer, {.z = 2, .budget = 7}),
-              HasSubstr("the least of each job costs 8, more than the budget of 7"));
+              HasSubstr("the minimum instances per job cost 8, more than the budget of 7"));
 }
 
 TEST(PlanTable, ACurveSaysWhatMarginsCost) {
@@ -153,7 +152,7 @@ TEST(PlanTable, ACurveSaysWhatMarginsCost) {
   }
   EXPECT_THAT(instances, ElementsAre(4, 7, 11, 18));
   EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][0]), 0.2);
-  EXPECT_THAT(table->notes, ElementsAre("for narrower margins there are not enough instances"));
+  EXPECT_THAT(table->notes, ElementsAre("narrower margins need more instances than exist"));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(Validation, ThatMakesNoSenseSaysWhy) {
   EXPECT_THAT(why(wrong), HasSubstr("2 is no share"));
   wrong = request(0.01);
   wrong.other = "C";
-  EXPECT_THAT(why(wrong), HasSubstr("those that there are: A, B"));
+  EXPECT_THAT(why(wrong), HasSubstr("platforms with observations: A, B"));
   EXPECT_THAT(why(request(0.01), "job,quota\nz,1\n"), HasSubstr("no job can be compared; z"));
 }
 

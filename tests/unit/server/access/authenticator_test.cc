@@ -128,8 +128,8 @@ TEST_F(AuthenticatorTest, AsksNobodyWhereNothingIsConfigured) {
   tokens_.clear();
   open();
   EXPECT_FALSE(authenticator_->asks());
-  EXPECT_EQ(ask(*people_, kStop, {}), "nobody");
-  EXPECT_EQ(ask(*daemons_, kHeartbeat, {}), "nobody");
+  EXPECT_EQ(ask(*people_, kStop, {}), "unauthenticated");
+  EXPECT_EQ(ask(*daemons_, kHeartbeat, {}), "unauthenticated");
   EXPECT_EQ(caller_.role, Role::kUnasked);
   EXPECT_TRUE(authenticator_->enrol(caller_, "m1"));
 }
@@ -139,7 +139,7 @@ TEST_F(AuthenticatorTest, KnowsPeopleByTheirTokens) {
   EXPECT_EQ(ask(*people_, kTop, {"token of alice"}), "alice");
   EXPECT_EQ(ask(*people_, kStop, {"token of root"}), "root");
   EXPECT_EQ(ask(*daemons_, kUpload, {"token of relay"}), "relay");
-  EXPECT_EQ(ask(*people_, kHealth, {}), "nobody");
+  EXPECT_EQ(ask(*people_, kHealth, {}), "unauthenticated");
 }
 
 TEST_F(AuthenticatorTest, RefusesStrangersAndSaysWhatToShow) {
@@ -277,7 +277,7 @@ TEST_F(AuthenticatorTest, ATokenThatAsksTooOftenWaitsAndOrdersNever) {
     EXPECT_EQ(ask(*daemons_, kUpload, {"token of relay"}), "relay");
   }
   EXPECT_THAT(ask(*people_, kTop, {"token of alice"}),
-              AllOf(HasSubstr("429"), HasSubstr("alice asks too often")));
+              AllOf(HasSubstr("429"), HasSubstr("alice is over its request limit")));
   EXPECT_THAT(ask(*daemons_, kUpload, {"token of relay"}), HasSubstr("429"));
   for (int request = 0; request < 10; ++request) {
     EXPECT_EQ(ask(*people_, kStop, {"token of root"}), "root");
@@ -293,7 +293,7 @@ TEST_F(AuthenticatorTest, ATokenCountsUntilItExpires) {
   now_ns_ = kStart + kNsPerMinute;
   EXPECT_THAT(ask(*people_, kTop, {"token of alice"}),
               AllOf(HasSubstr("401"), HasSubstr("the token has expired")));
-  EXPECT_THAT(ask(*people_, kTop, {"token of eve"}), HasSubstr("the token is not known here"));
+  EXPECT_THAT(ask(*people_, kTop, {"token of eve"}), HasSubstr("unknown token"));
   EXPECT_THAT(enrol("m1", "own-token-of-machine-m1"), HasSubstr("401"))
       << "that of the rack has expired, too";
 }
@@ -414,13 +414,14 @@ TEST_F(AuditLogTest, StrangersHideNobodysRequests) {
   {
     AuditLog log(store());
     for (size_t request = 0; request < AuditLog::kMaxOfStrangers + 1000; ++request) {
-      log.note(asked("nobody", fmt::format("GET /{}", request), 401), Asker::kStranger);
+      log.note(asked("unauthenticated", fmt::format("GET /{}", request), 401), Asker::kStranger);
     }
-    log.note(asked("nobody", "GET /0", 401), Asker::kStranger);
+    log.note(asked("unauthenticated", "GET /0", 401), Asker::kStranger);
     log.note(asked("alice", "GET /api/v1/top"), Asker::kKnown);
     log.note(asked("root", "POST /api/v1/collection/stop"), Asker::kOrderer);
   }
-  EXPECT_EQ(kept_of("nobody"), AuditLog::kMaxOfStrangers + 1) << "what is there already is counted on";
+  EXPECT_EQ(kept_of("unauthenticated"), AuditLog::kMaxOfStrangers + 1)
+      << "what is there already is counted on";
   EXPECT_EQ(kept_of("(others)"), 1000);
   EXPECT_EQ(kept_of("alice"), 1);
   EXPECT_EQ(kept_of("root"), 1);
@@ -456,10 +457,10 @@ TEST_F(AuditLogTest, ForgetsWhatIsOldAndStrangersRequestsFirst) {
   ASSERT_TRUE(log.write());
   boot_ns += 83 * kDay;
   log.note(asked("bob", "GET /2", 200, kStart + 83 * kDay), Asker::kKnown);
-  log.note(asked("nobody", "GET /3", 401, kStart + 83 * kDay), Asker::kStranger);
+  log.note(asked("unauthenticated", "GET /3", 401, kStart + 83 * kDay), Asker::kStranger);
   ASSERT_TRUE(log.write());
   boot_ns += 8 * kDay;
-  log.note(asked("nobody", "GET /4", 401, kStart + 91 * kDay), Asker::kStranger);
+  log.note(asked("unauthenticated", "GET /4", 401, kStart + 91 * kDay), Asker::kStranger);
   ASSERT_TRUE(log.write());
   std::vector<std::string> requests;
   for (const store::AskedFor& one : kept()) {
