@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where a tracked C++ file is not as clang-format-19 writes it. To mend: git ls-files '*.h' '*.cc' | xargs
+# Fails where a tracked C++ file is not as clang-format-19 writes it. To fix: git ls-files '*.h' '*.cc' | xargs
 # clang-format-19 -i
 set -euo pipefail
 # shellcheck source=scripts/lib.sh

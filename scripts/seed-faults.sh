@@ -83,6 +83,7 @@ seed forbidden-include query/views/top.cc '1 s|^|#include "server/server.h"\n|' 
   in_clone bash -c 'cmake --preset release && cmake --build build --target query_views_includes'
 seed layout query/views/top.cc 's/^  const MachineSample/      const MachineSample/; s/^    const MachineSample/      const MachineSample/' \
   in_clone scripts/check-format.sh
+seed riddle server/access_api.cc 's/the machine is missing/no\x62ody says which machine/' in_clone scripts/check-words.sh
 seed unchecked-optional query/views/top.cc '$ s|^|namespace plimsoll::query {\nint first_of(std::optional<int> number) {\n  return *number;\n}\n}\n|' \
   in_clone scripts/check-tidy.sh '^query/views/top.cc$'
 

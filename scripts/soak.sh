@@ -85,10 +85,10 @@ soak_fuzz() {
   note "$1 passed with $((seed - first)) seeds from $first on, in $fuzz_minutes min"
 }
 
-# soak_stacks BUILD_FOLDER MOST_US: 0 for any time.
+# soak_stacks BUILD_FOLDER MAX_US: 0 for any time.
 soak_stacks() {
   local log=$LOG_DIR/soak-stacks.log what="random stacks in $1"
-  if ! PLIMSOLL_TEST_RANDOM_STACKS=10000000 PLIMSOLL_TEST_MOST_US_PER_STACK=$2 PLIMSOLL_TEST_FUZZ_SEED=$(date +%s) \
+  if ! PLIMSOLL_TEST_RANDOM_STACKS=10000000 PLIMSOLL_TEST_MAX_US_PER_STACK=$2 PLIMSOLL_TEST_FUZZ_SEED=$(date +%s) \
     "$1/bin/fuzz_random_stacks_test" --gtest_filter='*' >"$log" 2>&1; then
     note "$what failed: $(grep 'random stacks,' "$log" || true)"
     die "$what failed: $(reason_in "$log") (log: $log)"
