@@ -114,8 +114,7 @@ Result<MappedFile> MappedFile::map(const UniqueFd& fd, const std::string& name, 
   }
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size > max_bytes) {
-    return fail(ErrorCode::kTooLarge, "{} has {} bytes, over its limit of {}", name, size,
-                max_bytes);
+    return fail(ErrorCode::kTooLarge, "{} has {} bytes, over its limit of {}", name, size, max_bytes);
   }
   if (size == 0) {
     return MappedFile{};

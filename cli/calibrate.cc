@@ -131,7 +131,8 @@ void print_text(const CalibrateOptions& options, const Findings& findings) {
         percent_cell(slowdown.upper_limit, slowdown.upper_limit > options.overhead_percent / 100));
   }
   fmt::print(
-      "{} of {} relative to runs without a profiler, {} rounds; upper limits with a confidence of {:g} %\n\n{}\n",
+      "{} of {} relative to runs without a profiler, {} rounds; upper limits with a confidence of {:g} "
+      "%\n\n{}\n",
       options.measures_cpu_time ? "CPU time" : "time", fmt::join(options.command, " "), options.rounds,
       options.confidence_percent, query::to_grid({rates, means, limits}, style_of_output()).text);
   if (findings.control.upper_limit > options.overhead_percent / 100) {
@@ -139,7 +140,8 @@ void print_text(const CalibrateOptions& options, const Findings& findings) {
   }
   if (const std::optional<size_t>& permitted = findings.permitted) {
     fmt::print(
-        "{0} Hz is the highest of these rates with less than {1:g} % overhead.\nIn the server's configuration, set rate_hz = {0} in [collect]\n",
+        "{0} Hz is the highest of these rates with less than {1:g} % overhead.\nIn the server's "
+        "configuration, set rate_hz = {0} in [collect]\n",
         options.rates_hz[*permitted], options.overhead_percent);
   }
 }
@@ -174,11 +176,12 @@ void print_json(const CalibrateOptions& options, const Findings& findings) {
 Status none_is_permitted(const CalibrateOptions& options, const Slowdown& lowest) {
   const double most = options.overhead_percent / 100;
   const auto needed = scheduler::pairs_needed(lowest, most, options.confidence_percent / 100);
-  return with_hint(fail(ErrorCode::kNotFound,
-                        "no rate is within --overhead: at {} Hz the upper limit of the slowdown is {:.2f} %, over {:g} %",
-                        options.rates_hz[0], 100 * lowest.upper_limit, options.overhead_percent),
-                   needed ? fmt::format("about --rounds {} would give enough precision", *needed)
-                          : "try lower --rates or a higher --overhead");
+  return with_hint(
+      fail(ErrorCode::kNotFound,
+           "no rate is within --overhead: at {} Hz the upper limit of the slowdown is {:.2f} %, over {:g} %",
+           options.rates_hz[0], 100 * lowest.upper_limit, options.overhead_percent),
+      needed ? fmt::format("about --rounds {} would give enough precision", *needed)
+             : "try lower --rates or a higher --overhead");
 }
 
 ProfiledRuns::Options run_options(const CalibrateOptions& options) {
@@ -198,9 +201,9 @@ ProfiledRuns::Options run_options(const CalibrateOptions& options) {
 
 Status run_calibrate(CalibrateOptions options) {
   if (options.command.empty()) {
-    return with_hint(
-        fail(ErrorCode::kInvalid, "a command is required"),
-        "run plimsoll calibrate -- COMMAND; the command must do the same work each time, for a second or more");
+    return with_hint(fail(ErrorCode::kInvalid, "a command is required"),
+                     "run plimsoll calibrate -- COMMAND; the command must do the same work each time, for a "
+                     "second or more");
   }
   std::ranges::sort(options.rates_hz);
   const auto doubles = std::ranges::unique(options.rates_hz);

@@ -121,7 +121,9 @@ Status print_answers(const std::string& data_dir) {
     }
   }
   fmt::print(
-      "\nThe data is in {0}. Next:\n  plimsoll top --data {0} --where app=sqlite3\n  plimsoll top --data {0} --by app,thread --json\n  plimsoll server --data {0}        then: plimsoll top --server 127.0.0.1:7070\n",
+      "\nThe data is in {0}. Next:\n  plimsoll top --data {0} --where app=sqlite3\n  plimsoll top --data {0} "
+      "--by app,thread --json\n  plimsoll server --data {0}        then: plimsoll top --server "
+      "127.0.0.1:7070\n",
       data_dir);
   return {};
 }

@@ -24,8 +24,7 @@ void reload(server::Server& server, const ServerOptions& options) {
   const auto config = read_config(options);
   const Status done = config ? server.reload(*config) : propagate(config);
   if (done) {
-    log_info(
-        "reloaded tokens and certificates; other keys apply after a restart");
+    log_info("reloaded tokens and certificates; other keys apply after a restart");
   } else {
     log_error("reloading: {}", done.error().text());
   }
@@ -50,8 +49,8 @@ Status run_server(const ServerOptions& options) {
     return propagate(server);
   }
   const char* const scheme = loaded->certificate.empty() ? "http" : "https";
-  log_info("data in {}; API on {}://{}, daemons on {}://{}", loaded->data_dir, scheme,
-           (*server)->address(), scheme, (*server)->fleet_address());
+  log_info("data in {}; API on {}://{}, daemons on {}://{}", loaded->data_dir, scheme, (*server)->address(),
+           scheme, (*server)->fleet_address());
   int signal_number = 0;
   while (::sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP) {
     reload(**server, options);

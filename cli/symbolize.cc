@@ -175,7 +175,8 @@ Result<symbolizer::MappedTable> table_of_build(const SymbolizeOptions& options) 
   if (!table && table.error().code == ErrorCode::kNotFound) {
     return with_hint(
         fail(ErrorCode::kNotFound, "{} has no symbol table of build {}", options.data_dir, options.build_id),
-        "run \"plimsoll import --data DIR\" to look for symbols of sampled binaries; for other binaries give --binary FILE");
+        "run \"plimsoll import --data DIR\" to look for symbols of sampled binaries; for other binaries give "
+        "--binary FILE");
   }
   return table;
 }
@@ -189,10 +190,8 @@ Result<FoundTable> table_of_binary(const TableSource& source) {
     return propagate(made);
   }
   if (!made->mapped) {
-    fmt::print(
-        stderr,
-        "note: {} has no symbols: {}; install its debug package, or give --debug FILE\n",
-        source.files.binary, made->reasons);
+    fmt::print(stderr, "note: {} has no symbols: {}; install its debug package, or give --debug FILE\n",
+               source.files.binary, made->reasons);
   }
   return std::move(made->mapped);
 }

@@ -58,12 +58,10 @@ Status check_variables(const char* const* environment) {
     }
     const std::vector<std::string_view> words(known.begin(), known.end());
     const auto nearest = nearest_word(name, words);
-    return with_hint(
-        fail(ErrorCode::kInvalid, "unknown environment variable {}", name),
-        nearest
-            ? fmt::format("did you mean {}?", *nearest)
-            : std::string(
-                  "unset it; config/server.example.toml and daemon.example.toml list the keys, whose variables are PLIMSOLL_TABLE_KEY"));
+    return with_hint(fail(ErrorCode::kInvalid, "unknown environment variable {}", name),
+                     nearest ? fmt::format("did you mean {}?", *nearest)
+                             : std::string("unset it; config/server.example.toml and daemon.example.toml "
+                                           "list the keys, whose variables are PLIMSOLL_TABLE_KEY"));
   }
   return {};
 }

@@ -203,19 +203,19 @@ Status CollectingThread::pause(const wire::Assignment& assignment, Collector& co
     collector.shrink();
     governor_.observe(monotonic_now_ns());
     if (governor_.is_over_memory()) {
-      return with_hint(fail(ErrorCode::kTooLarge,
-                            "sampling pauses: {} MiB are in use before the first sample",
-                            governor_.state().usage.resident_bytes >> 20U),
-                       "raise limits.max_memory");
+      return with_hint(
+          fail(ErrorCode::kTooLarge, "sampling pauses: {} MiB are in use before the first sample",
+               governor_.state().usage.resident_bytes >> 20U),
+          "raise limits.max_memory");
     }
   }
   const int64_t give_up_at_ns = monotonic_now_ns() + kLongestPauseNs;
   for (std::string reason = governor_.reason_to_pause(); !reason.empty() && is_current(assignment);
        reason = governor_.reason_to_pause()) {
     if (monotonic_now_ns() > give_up_at_ns) {
-      return with_hint(
-          fail(ErrorCode::kTooLarge, "tracking this machine's processes alone takes too much CPU time: {}", reason),
-          "raise limits.max_cpu_percent");
+      return with_hint(fail(ErrorCode::kTooLarge,
+                            "tracking this machine's processes alone takes too much CPU time: {}", reason),
+                       "raise limits.max_cpu_percent");
     }
     if (problem().empty()) {
       set_problem("sampling pauses: " + reason);

@@ -91,7 +91,8 @@ Result<std::unique_ptr<Collector>> Collector::open(CollectorOptions options) {
   }
   if (!perf::samples_tell_cgroups()) {
     collector->notes_.push_back(
-        "this kernel's samples have no control group (no CONFIG_CGROUP_PERF): samples count for the group of the process in /proc during the window");
+        "this kernel's samples have no control group (no CONFIG_CGROUP_PERF): samples count for the group of "
+        "the process in /proc during the window");
   }
   collector->window_counts_.push_back(
       std::make_unique<CpuTimeCounts>(collector->proc_fs_, collector->options_.rules));
@@ -169,13 +170,15 @@ Status Collector::learn_processes() {
 void Collector::note_unknown_processes(uint64_t unknown_before, wire::RawProfile& profile) const {
   if (profile.lost_side_band() > 0) {
     profile.add_notes(
-        fmt::format("{} records of processes were lost: processes were read from /proc again, {} of them remain unknown ({})",
+        fmt::format("{} records of processes were lost: processes were read from /proc again, {} of them "
+                    "remain unknown ({})",
                     profile.lost_side_band(), processes_.unknown() - unknown_before, identity::kUnknownComm));
   }
   if (processes_.unplaced() > 0) {
-    profile.add_notes(fmt::format(
-        "{} samples count for the control group in which their process started: their own is unknown, because of over {} groups or lost records",
-        processes_.unplaced(), identity::CgroupTable::Limits{}.max_groups));
+    profile.add_notes(
+        fmt::format("{} samples count for the control group in which their process started: their own is "
+                    "unknown, because of over {} groups or lost records",
+                    processes_.unplaced(), identity::CgroupTable::Limits{}.max_groups));
   }
 }
 

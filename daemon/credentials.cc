@@ -19,10 +19,10 @@ Status check_private(const std::string& path) {
     return fail_errno(errno, "checking the folder {}", path);
   }
   const bool is_private = S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
-  return is_private
-             ? Status()
-             : with_hint(fail(ErrorCode::kDenied, "{} is accessible to other users", path),
-                         "remove it: the daemon creates a new token. Or, if the token cannot have been read, chown it to the daemon's user and chmod it to 0700");
+  return is_private ? Status()
+                    : with_hint(fail(ErrorCode::kDenied, "{} is accessible to other users", path),
+                                "remove it: the daemon creates a new token. Or, if the token cannot have "
+                                "been read, chown it to the daemon's user and chmod it to 0700");
 }
 
 // A folder for nobody else: the file that is made in it need not be.

@@ -204,10 +204,10 @@ Status Planner::choose_stand_in() {
 Status Planner::choose_requested(std::span<const wire::EventRequest> requests) {
   Status last_failure;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const auto chosen = i < kMaxEvents
-                            ? choose(requests[i], assignment_.rate_hz())
-                            : fail(ErrorCode::kTooLarge, "event {} is over the limit of {} events per assignment",
-                                   requests[i].name(), kMaxEvents);
+    const auto chosen =
+        i < kMaxEvents ? choose(requests[i], assignment_.rate_hz())
+                       : fail(ErrorCode::kTooLarge, "event {} is over the limit of {} events per assignment",
+                              requests[i].name(), kMaxEvents);
     if (!chosen) {
       say_missing(requests[i].name(), chosen.error());
       last_failure = chosen;

@@ -23,10 +23,10 @@ void remark_on_times(const perf::EventCounts& counts, bool has_turns, wire::Even
   if (counts.time_running_ns == 0) {
     wire::MissingEvent& missing = *profile.add_missing_events();
     missing.set_name(event.name());
-    missing.set_reason(
-        has_turns
-            ? "its counter never ran in this window: the window ended before the turn of its event set, or other users had the CPU's counters"
-            : "its counter never ran in this window: other users had the CPU's counters");
+    missing.set_reason(has_turns
+                           ? "its counter never ran in this window: the window ended before the turn of its "
+                             "event set, or other users had the CPU's counters"
+                           : "its counter never ran in this window: other users had the CPU's counters");
     add_note("never counted in this window", event);
     return;
   }
@@ -38,10 +38,10 @@ void remark_on_times(const perf::EventCounts& counts, bool has_turns, wire::Even
              event);
   }
   if (counts.max_share - counts.min_share > kUneven) {
-    add_note(
-        fmt::format("its counters ran for {:.0f} % of the time on one CPU and {:.0f} % on another: code on the former is underrepresented in the samples",
-                    counts.min_share * 100, counts.max_share * 100),
-        event);
+    add_note(fmt::format("its counters ran for {:.0f} % of the time on one CPU and {:.0f} % on another: code "
+                         "on the former is underrepresented in the samples",
+                         counts.min_share * 100, counts.max_share * 100),
+             event);
   }
 }
 
@@ -103,7 +103,8 @@ void remark_on_hits(const EventPlan& plan, wire::RawProfile& profile) {
     wire::MissingEvent& missing = *profile.add_missing_events();
     missing.set_name(event.name());
     missing.set_reason(
-        fmt::format("{:.0f} were counted and none was sampled, with a period of {}: use a shorter period or a longer window",
+        fmt::format("{:.0f} were counted and none was sampled, with a period of {}: use a shorter period or "
+                    "a longer window",
                     event.counter_total(), event.mean_period()));
     add_note("counted, and never sampled, in this window", event);
   }

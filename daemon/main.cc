@@ -122,7 +122,8 @@ void add_once_options(CommandLine& line) {
       ->needs(line.once_option);
   line.app
       .add_option("--stack-rate", once.stack_rate_hz,
-                  "Samples per second and CPU with a stack; the others cost a fraction and have the instruction address only (default: --rate)")
+                  "Samples per second and CPU with a stack; the others cost a fraction and have the "
+                  "instruction address only (default: --rate)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 10'000))
       ->needs(line.once_option);
@@ -133,12 +134,14 @@ void add_count_options(CommandLine& line) {
   CLI::Option* const groups =
       line.app
           .add_option("--count-group", count.groups,
-                      "Control groups whose events are also counted exactly: a regular expression for a part of the path; may be repeated, earlier ones have precedence")
+                      "Control groups whose events are also counted exactly: a regular expression for a part "
+                      "of the path; may be repeated, earlier ones have precedence")
           ->type_name("REGEX")
           ->needs(line.once_option);
   line.app
       .add_option("--count-event", count.events,
-                  "Event to count for these groups, as \"exact-NAME\"; may be repeated (default: cycles and instructions)")
+                  "Event to count for these groups, as \"exact-NAME\"; may be repeated (default: cycles and "
+                  "instructions)")
       ->type_name("NAME")
       ->needs(groups);
   line.app

@@ -108,8 +108,9 @@ Status check_output(const std::string& output) {
   const std::string parent = std::filesystem::path(output).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    return with_hint(with_field(fail_errno(errno, "writing the profile into {}", folder), "--output"),
-                     "the folder must be writable for this user by its mode, even for root; or give --user OWNER");
+    return with_hint(
+        with_field(fail_errno(errno, "writing the profile into {}", folder), "--output"),
+        "the folder must be writable for this user by its mode, even for root; or give --user OWNER");
   }
   return {};
 }

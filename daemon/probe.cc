@@ -89,9 +89,9 @@ void probe_pmus(const perf::EventCatalogue& catalogue, std::vector<ProbeFinding>
   }
   const bool has_core = std::ranges::any_of(catalogue.pmus(), &perf::Pmu::is_core);
   if (!has_core) {
-    findings.push_back(
-        {"CPU's PMU", Ability::kNo,
-         "none: no hardware events, cpu-clock is used instead of cycles (a virtual machine has the counters that its host passes on)"});
+    findings.push_back({"CPU's PMU", Ability::kNo,
+                        "none: no hardware events, cpu-clock is used instead of cycles (a virtual machine "
+                        "has the counters that its host passes on)"});
   }
 }
 

@@ -24,7 +24,8 @@ void add_reach_notes(const Reach& reach, std::vector<std::string>& notes) {
   }
   if (reach.is_in_pid_namespace) {
     notes.push_back(
-        fmt::format("this daemon runs in its own PID namespace: processes outside it are all {}, and their code is unresolved; run it in the machine's PID namespace (hostPID: true, --pid=host)",
+        fmt::format("this daemon runs in its own PID namespace: processes outside it are all {}, and their "
+                    "code is unresolved; run it in the machine's PID namespace (hostPID: true, --pid=host)",
                     identity::kOutsideComm));
   }
 }
@@ -43,7 +44,8 @@ std::string smaller_rings_note(uint32_t pages, uint32_t wanted_pages) {
     return uint64_t{number} * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) >> 10U;
   };
   return fmt::format(
-      "sample buffers have {} KiB per CPU instead of {}, and bursts may be lost: the limit of locked memory is reached; raise it (LimitMEMLOCK= of the unit, ulimit -l) or kernel.perf_event_mlock_kb",
+      "sample buffers have {} KiB per CPU instead of {}, and bursts may be lost: the limit of locked memory "
+      "is reached; raise it (LimitMEMLOCK= of the unit, ulimit -l) or kernel.perf_event_mlock_kb",
       kibibytes(pages), kibibytes(wanted_pages));
 }
 

@@ -21,8 +21,7 @@ void WindowCost::look_for_reason_to_end() {
   }
   reason_to_end_ = governor_->reason_to_pause();
   if (reason_to_end_.empty() && governor_->is_over_memory()) {
-    reason_to_end_ =
-        fmt::format("memory limit of {} MiB reached", governor_->budget().resident_bytes >> 20U);
+    reason_to_end_ = fmt::format("memory limit of {} MiB reached", governor_->budget().resident_bytes >> 20U);
   }
   if (const uint32_t wanted = governor_->slowdown(); reason_to_end_.empty() && wanted != slowdown_) {
     reason_to_end_ = fmt::format("sampling rate changed from 1/{} to 1/{}", slowdown_, wanted);

@@ -121,7 +121,8 @@ Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_
     return with_hint(
         fail(ErrorCode::kDenied,
              "listening on {}: refused, other machines could reach it without authentication", address),
-        "bind to 127.0.0.1 or [::1], configure authentication ([[access.tokens]] or access.machine_ca), or set access.allow_unauthenticated = true to run without it");
+        "bind to 127.0.0.1 or [::1], configure authentication ([[access.tokens]] or access.machine_ca), or "
+        "set access.allow_unauthenticated = true to run without it");
   }
   UniqueFd fd(::socket((*target)->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {

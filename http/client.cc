@@ -274,8 +274,7 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
     options_.base_url.pop_back();
   }
   if (!options_.credentials.token.empty() && is_plain(options_.base_url) && !is_loopback(options_.base_url)) {
-    log_warning("the token for {} is sent unencrypted: use https:// (server.certificate)",
-                options_.base_url);
+    log_warning("the token for {} is sent unencrypted: use https:// (server.certificate)", options_.base_url);
   }
   handle_.reset(curl_easy_init());
 }
@@ -289,8 +288,7 @@ Result<Response> Client::send(std::string_view method, std::string_view path_and
                 url);
   }
   if (asks_for_tls(options_.credentials) && is_plain(options_.base_url)) {
-    return with_hint(fail(ErrorCode::kInvalid,
-                          "requesting {}: certificates require https://", url),
+    return with_hint(fail(ErrorCode::kInvalid, "requesting {}: certificates require https://", url),
                      "write https://, or HOST:PORT alone");
   }
   const HeaderList headers = headers_of(content_type, body.size(), token, further_headers);

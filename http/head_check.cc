@@ -117,13 +117,13 @@ std::optional<Response> check_site(const Request& request) {
     return std::nullopt;
   }
   if (is_of_another_site(request)) {
-    return denied("the request is from a web page of another origin",
-                  "use the command line");
+    return denied("the request is from a web page of another origin", "use the command line");
   }
   if (is_simple_type(request.header("Content-Type"))) {
     return error_response(
-        with_hint(fail(ErrorCode::kUnsupported, "content type {} is not accepted", request.header("Content-Type")),
-                  "set Content-Type: application/json, application/x-protobuf or application/octet-stream")
+        with_hint(
+            fail(ErrorCode::kUnsupported, "content type {} is not accepted", request.header("Content-Type")),
+            "set Content-Type: application/json, application/x-protobuf or application/octet-stream")
             .error());
   }
   return std::nullopt;

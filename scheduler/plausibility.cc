@@ -83,8 +83,9 @@ Status check_event(const wire::Event& event, const Machine& machine) {
   if (event.counter_total() <= most && scaled <= most) {
     return {};
   }
-  return fail(ErrorCode::kInvalid, "{} counts {:.3g} in {:.3g} s on {} CPUs, over the possible maximum of {:.3g}",
-              event.name(), std::max(event.counter_total(), scaled), machine.window_s, machine.cores, most);
+  return fail(ErrorCode::kInvalid,
+              "{} counts {:.3g} in {:.3g} s on {} CPUs, over the possible maximum of {:.3g}", event.name(),
+              std::max(event.counter_total(), scaled), machine.window_s, machine.cores, most);
 }
 
 }  // namespace

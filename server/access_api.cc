@@ -29,15 +29,13 @@ Result<std::string> revoke(MachineAccounts& accounts, const std::string& machine
   if (!has_been_here) {
     return propagate(has_been_here);
   }
-  return *has_been_here
-             ? fmt::format("machine {} is revoked", machine)
-             : fmt::format("machine {} is revoked, but was not enrolled: check the ID", machine);
+  return *has_been_here ? fmt::format("machine {} is revoked", machine)
+                        : fmt::format("machine {} is revoked, but was not enrolled: check the ID", machine);
 }
 
 Result<std::string> readmit(MachineAccounts& accounts, const std::string& machine) {
   const Status done = accounts.readmit(machine);
-  return done ? Result<std::string>(fmt::format("machine {} may enrol again", machine))
-              : propagate(done);
+  return done ? Result<std::string>(fmt::format("machine {} may enrol again", machine)) : propagate(done);
 }
 
 using MachineOrder = Result<std::string> (*)(MachineAccounts&, const std::string&);
@@ -63,7 +61,8 @@ http::Route machine_order(std::string path, Authenticator& authenticator, const 
 
 }  // namespace
 
-std::vector<http::Route> access_routes(Authenticator& authenticator, const std::string& data_dir, store::DiskReserve& reserve) {
+std::vector<http::Route> access_routes(Authenticator& authenticator, const std::string& data_dir,
+                                       store::DiskReserve& reserve) {
   return {machine_order("/api/v1/machines/revoke", authenticator, data_dir, reserve, &revoke),
           machine_order("/api/v1/machines/readmit", authenticator, data_dir, reserve, &readmit)};
 }

@@ -37,8 +37,9 @@ Status resume(const http::Request& request, scheduler::CollectionBreaker& breake
 // The ID of the draw.
 Result<std::string> measure(const http::Request& request, scheduler::Drawer* drawer, store::Ingest& ingest) {
   if (drawer == nullptr) {
-    return with_hint(fail(ErrorCode::kUnsupported, "every machine is profiled all the time: draw.interval is 0"),
-                     "query the profiles: plimsoll top --since 5m --where job=NAME");
+    return with_hint(
+        fail(ErrorCode::kUnsupported, "every machine is profiled all the time: draw.interval is 0"),
+        "query the profiles: plimsoll top --since 5m --where job=NAME");
   }
   const auto order =
       parse_measuring_order(request.query, drawer->policy().settings().collects, orderer(request));
@@ -56,8 +57,8 @@ http::Response answer_with_draw(const Result<std::string>& id, const std::string
     return http::error_response(known.error());
   }
   query::Table table = query::draws(request, *known);
-  table.notes.push_back(fmt::format(
-      "its profiles are in no other result: select them with --where draw={}", request.id));
+  table.notes.push_back(
+      fmt::format("its profiles are in no other result: select them with --where draw={}", request.id));
   http::Response response;
   response.body = query::to_json(table);
   return response;

@@ -96,9 +96,8 @@ Status InventoryThread::read(Source& source) {
   }
   const bool is_suspect = *entries < (source.kept_entries + 1) / 2;
   if (is_suspect && std::exchange(source.suspected_checksum, checksum) != checksum) {
-    return fail(ErrorCode::kUnavailable,
-                "the inventory {} shrank to {} of {} entries, it may be incomplete", source.place, *entries,
-                source.kept_entries);
+    return fail(ErrorCode::kUnavailable, "the inventory {} shrank to {} of {} entries, it may be incomplete",
+                source.place, *entries, source.kept_entries);
   }
   if (auto kept = source.keep(*text); !kept) {
     return propagate(kept, "storing the inventory {}", source.place);
@@ -117,8 +116,8 @@ void InventoryThread::read_all() {
 
 void InventoryThread::forget_vanished() {
   const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.machine_ttl_ns);
-  log_news(forgotten ? Status() : propagate(forgotten, "removing offline machines"),
-           "it will be retried", problem_);
+  log_news(forgotten ? Status() : propagate(forgotten, "removing offline machines"), "it will be retried",
+           problem_);
   if (forgotten && *forgotten > 0) {
     log_info("removed {} machines that were offline for {} (fleet.machine_ttl)", *forgotten,
              format_duration(settings_.machine_ttl_ns));
@@ -132,8 +131,8 @@ void InventoryThread::forget_history() {
     return;
   }
   next_forgetting_ = now + kBetween;
-  log_news(machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns), "it will be retried in an hour",
-           history_problem_);
+  log_news(machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns),
+           "it will be retried in an hour", history_problem_);
 }
 
 void InventoryThread::run(const std::stop_token& stop) {

@@ -45,13 +45,12 @@ Status allow_connections(int64_t connections) {
   }
   return *allowed >= needed
              ? Status()
-             : with_hint(
-                   with_field(fail(ErrorCode::kTooLarge,
-                                   "{} daemon connections need {} open files in all, the limit is {}",
-                                   connections, needed, *allowed),
-                              "fleet.max_connections"),
-                   "lower fleet.max_connections, or raise the limit (ulimit -Hn; LimitNOFILE= of a "
-                   "systemd unit)");
+             : with_hint(with_field(fail(ErrorCode::kTooLarge,
+                                         "{} daemon connections need {} open files in all, the limit is {}",
+                                         connections, needed, *allowed),
+                                    "fleet.max_connections"),
+                         "lower fleet.max_connections, or raise the limit (ulimit -Hn; LimitNOFILE= of a "
+                         "systemd unit)");
 }
 
 // This machine's name with and without its domain, and what the configuration adds.
@@ -96,7 +95,8 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authentica
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
                                               symbolizer::TableWorker table_worker) {
   if (config.data_dir.empty()) {
-    return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"), "--data");
+    return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"),
+                      "--data");
   }
   auto ingest = store::Ingest::open(config.data_dir);
   if (!ingest) {
@@ -211,7 +211,8 @@ Status Server::listen(const config::ServerConfig& config) {
 }
 
 std::vector<http::Route> Server::people_routes() {
-  std::vector<http::Route> routes = query_routes(snapshots_, [this] { return authenticator_->log().write(); });
+  std::vector<http::Route> routes =
+      query_routes(snapshots_, [this] { return authenticator_->log().write(); });
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),

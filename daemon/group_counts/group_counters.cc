@@ -272,7 +272,8 @@ void GroupCounters::add_to(wire::RawProfile& profile, ProfileBuilder& builder) {
     if (!problem_.empty()) {
       say_missing(name, problem_, profile);
     } else if (!is_known[i]) {
-      say_missing(name, "its counters did not run in this window: other users had the CPUs' counters", profile);
+      say_missing(name, "its counters did not run in this window: other users had the CPUs' counters",
+                  profile);
     } else if (has_event(profile, name)) {
       say_missing(name, "another event of the profile has that name", profile);
     } else {

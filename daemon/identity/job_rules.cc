@@ -136,9 +136,9 @@ class CompiledRule {
     }
     const std::string name(named_variable(pattern));
     if (variables.empty() || (!name.empty() && !std::ranges::binary_search(variables, name))) {
-      return with_hint(fail(ErrorCode::kInvalid,
-                            "identity.environment does not list the variable of \"{}\"", pattern),
-                       "add it to identity.environment");
+      return with_hint(
+          fail(ErrorCode::kInvalid, "identity.environment does not list the variable of \"{}\"", pattern),
+          "add it to identity.environment");
     }
     auto expression = compile_pattern(pattern);
     if (!expression) {

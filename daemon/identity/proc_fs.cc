@@ -190,9 +190,10 @@ Status ProcFs::check_namespace() const {
   if (status.substr(begin, status.find('\n', begin) - begin).find('\t') == std::string::npos) {
     return {};
   }
-  return with_hint(fail(ErrorCode::kUnsupported,
-                        "{} belongs to another PID namespace than this program", root_),
-                   "mount a /proc of this namespace (unshare --mount-proc), or use the machine's PID namespace (hostPID: true, --pid=host)");
+  return with_hint(
+      fail(ErrorCode::kUnsupported, "{} belongs to another PID namespace than this program", root_),
+      "mount a /proc of this namespace (unshare --mount-proc), or use the machine's PID namespace (hostPID: "
+      "true, --pid=host)");
 }
 
 Result<std::string> ProcFs::tcp_sockets(bool ipv6) const {

@@ -198,7 +198,10 @@ constexpr std::array kRows{
         kCpu,
         {"event=0xa3,umask=0x14,cmask=20",
          "CYCLE_ACTIVITY.STALLS_MEM_ANY: nothing executed while a load was outstanding"}},
-    Row{kMemStalls, "", kArm, {"stall_backend_mem", "STALL_BACKEND_MEM: no instruction issued, waiting for memory"}},
+    Row{kMemStalls,
+        "",
+        kArm,
+        {"stall_backend_mem", "STALL_BACKEND_MEM: no instruction issued, waiting for memory"}},
 };
 
 }  // namespace

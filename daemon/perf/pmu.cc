@@ -131,9 +131,10 @@ Status fill_named_event(const Pmu& pmu, const std::string& name, EventType& even
   }
   for (const Term& term : *terms) {
     if (term.value == "?") {
-      return with_hint(fail(ErrorCode::kUnsupported, "event {} of the PMU {} requires a value for its term {}", name,
-                            pmu.name, term.name),
-                       "give all its terms, with values, instead of its name");
+      return with_hint(
+          fail(ErrorCode::kUnsupported, "event {} of the PMU {} requires a value for its term {}", name,
+               pmu.name, term.name),
+          "give all its terms, with values, instead of its name");
     }
     if (auto filled = fill_term(pmu, term, event.codes.front()); !filled) {
       return filled;

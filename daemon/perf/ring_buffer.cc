@@ -57,7 +57,8 @@ Result<RingBuffer> RingBuffer::map(int event_fd, uint32_t data_pages) {
     }
     failure.error().code = ErrorCode::kTooLarge;
     return with_hint(failure,
-                     "the limit of locked memory is reached: raise it (LimitMEMLOCK= of the unit, ulimit -l) or kernel.perf_event_mlock_kb");
+                     "the limit of locked memory is reached: raise it (LimitMEMLOCK= of the unit, ulimit -l) "
+                     "or kernel.perf_event_mlock_kb");
   }
   return RingBuffer(mapping, mapping_bytes);
 }

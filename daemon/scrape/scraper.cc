@@ -102,13 +102,12 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
     profile.add_notes(endpoint_.name() + ": " + remark);
   }
   if (application.discarded != 0) {
-    profile.add_notes(fmt::format("{}: the application dropped {} samples", endpoint_.name(),
-                                  application.discarded));
+    profile.add_notes(
+        fmt::format("{}: the application dropped {} samples", endpoint_.name(), application.discarded));
   }
   if (!owner) {
-    profile.add_notes(
-        fmt::format("{}: the process is unknown, using the mappings of the profile: {}",
-                    endpoint_.name(), owner.error().text()));
+    profile.add_notes(fmt::format("{}: the process is unknown, using the mappings of the profile: {}",
+                                  endpoint_.name(), owner.error().text()));
     set_unknown_process(endpoint_.name(), application, profile);
     formats::OwnMappings places(application.mappings);
     return formats::add_samples(application, places, profile);
@@ -116,9 +115,8 @@ Status Scraper::fill(const formats::ApplicationProfile& application, const Resul
   identity::ProcessTable processes(proc_fs_, binaries_);
   const identity::Process& process = processes.find(owner->pid);
   if (process.mappings->all().empty()) {
-    profile.add_notes(
-        fmt::format("{}: the mappings of process {} cannot be read, using those of the profile",
-                    endpoint_.name(), owner->pid));
+    profile.add_notes(fmt::format("{}: the mappings of process {} cannot be read, using those of the profile",
+                                  endpoint_.name(), owner->pid));
   }
   namer_.read_variables(*process.identity);
   set_process(*process.identity, namer_.name(*process.identity, process.identity->cgroup), profile);

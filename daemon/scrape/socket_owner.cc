@@ -151,7 +151,8 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
     inodes.insert(inodes.end(), found.begin(), found.end());
   }
   if (inodes.empty()) {
-    return fail(ErrorCode::kNotFound, "no process in this network namespace listens on {}, port {}", host, port);
+    return fail(ErrorCode::kNotFound, "no process in this network namespace listens on {}, port {}", host,
+                port);
   }
   const std::vector<uint32_t> holders = holders_of(proc_fs, inodes);
   if (holders.empty()) {
@@ -162,8 +163,8 @@ Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::strin
   if (const auto ancestor = ancestor_of_all(proc_fs, holders)) {
     return *ancestor;
   }
-  return fail(ErrorCode::kConflict, "{} processes listen on {}, port {}, including {} and {}",
-              holders.size(), host, port, holders[0], holders[1]);
+  return fail(ErrorCode::kConflict, "{} processes listen on {}, port {}, including {} and {}", holders.size(),
+              host, port, holders[0], holders[1]);
 }
 
 }  // namespace plimsoll::scrape

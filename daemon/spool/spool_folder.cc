@@ -17,7 +17,8 @@ constexpr const char* kCountsName = "counts";
 constexpr const char* kDamagedCountsName = "counts.damaged";
 constexpr const char* kLockName = "lock";
 constexpr const char* kWhereHint =
-    "set daemon.state_dir (PLIMSOLL_DAEMON_STATE_DIR, --state-dir) to a folder of this daemon that its user may write";
+    "set daemon.state_dir (PLIMSOLL_DAEMON_STATE_DIR, --state-dir) to a folder of this daemon that its user "
+    "may write";
 
 Status make_folder(const std::string& path) {
   std::error_code error;

@@ -209,7 +209,7 @@ View draws_view() {
             {"machine", "", "With DRAW: the drawn machine"},
             {"stratum", "", "With DRAW: the stratum"},
             {"inclusion_probability", "share", "With DRAW: the machine's probability of being drawn"},
-            {"outcome", "", "With DRAW: what became of it"},
+            {"outcome", "", "With DRAW: its outcome (docs/scheduling.md)"},
             {"detail", "", "With DRAW: more about the outcome"},
             {"assigned_at", "", "With DRAW: when the machine got the assignment"},
             {"answered_at", "", "With DRAW: when its profile came"},
@@ -253,7 +253,7 @@ View collection_view() {
       .orders = {{"collection/stop",
                   "--stop",
                   "Stop all collection from each machine's next heartbeat on, until --resume",
-                  {{"reason", ValueKind::kText, "Shown to everybody who asks why nothing is collected", ""}}},
+                  {{"reason", ValueKind::kText, "Shown to users who look for missing profiles", ""}}},
                  {"collection/resume", "--resume", "Resume what was stopped, by hand or by failures"}},
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_collection(question.parameters, question.now_ns);

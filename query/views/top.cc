@@ -146,10 +146,11 @@ class TopQuery {
 Parameter compare_event_parameter(std::vector<std::string>& beside) {
   return {"compare_event", [&beside](const std::string& text) -> Status {
             if (text.empty() || beside.size() == kMaxBeside) {
-              return with_field(text.empty() ? fail(ErrorCode::kInvalid, "compare_event names no event")
-                                             : fail(ErrorCode::kInvalid,
-                                                    "compare_event can be given at most {} times", kMaxBeside),
-                                "compare_event");
+              return with_field(
+                  text.empty()
+                      ? fail(ErrorCode::kInvalid, "compare_event names no event")
+                      : fail(ErrorCode::kInvalid, "compare_event can be given at most {} times", kMaxBeside),
+                  "compare_event");
             }
             beside.push_back(text);
             return {};
@@ -175,7 +176,8 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
   }
   if (!request.ratio.empty() && !request.beside.empty()) {
     return with_field(
-        fail(ErrorCode::kInvalid, "compare_event cannot be combined with ratio: it shows ratios of its own"), "compare_event");
+        fail(ErrorCode::kInvalid, "compare_event cannot be combined with ratio: it shows ratios of its own"),
+        "compare_event");
   }
   return request;
 }

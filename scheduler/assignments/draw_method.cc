@@ -55,10 +55,10 @@ Status compare(const store::DrawWithMachines& kept, const store::DrawWithMachine
   }
   const size_t count = found.size();
   found.resize(std::min(count, kMaxSaid));
-  return with_hint(
-      fail(ErrorCode::kConflict, "draw {} cannot be reproduced: {} differences: {}{}",
-           kept.draw.id, count, fmt::join(found, "; "), count > kMaxSaid ? "; ..." : ""),
-      "machines that were removed since, or registered at that moment, cause differences; otherwise draws.db or live.db was modified");
+  return with_hint(fail(ErrorCode::kConflict, "draw {} cannot be reproduced: {} differences: {}{}",
+                        kept.draw.id, count, fmt::join(found, "; "), count > kMaxSaid ? "; ..." : ""),
+                   "machines that were removed since, or registered at that moment, cause differences; "
+                   "otherwise draws.db or live.db was modified");
 }
 
 // Whom a method is for: the machines that it names, of these those that have one of the jobs that it names.
@@ -167,7 +167,8 @@ Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw) {
 
 Status draw_again(const store::DrawWithMachines& kept, store::LiveMachines& machines) {
   if (!kept.draw.method) {
-    return fail(ErrorCode::kNotFound, "draw {} is from a version that did not store its method", kept.draw.id);
+    return fail(ErrorCode::kNotFound, "draw {} is from a version that did not store its method",
+                kept.draw.id);
   }
   const bool is_any_drawn = std::ranges::any_of(
       kept.draw.strata, [](const store::DrawStratum& stratum) { return stratum.drawn > 0; });

@@ -214,7 +214,8 @@ std::vector<size_t> Drawer::within_budget(const ScheduledDraw& draw, std::span<c
   OverheadBudget::Answer answer =
       budget_.ask(std::move(places), candidates, draw.turns_seed, made.kept.draw.made_ns);
   if (!answer.may_not.empty()) {
-    log_info("draw {}: {} of {} drawn machines are profiled: {}", draw.id, answer.may.size(), wanted, answer.why_not);
+    log_info("draw {}: {} of {} drawn machines are profiled: {}", draw.id, answer.may.size(), wanted,
+             answer.why_not);
   }
   for (const size_t place : answer.may_not) {
     made.withhold(place, answer.why_not);

@@ -67,10 +67,9 @@ Result<std::string> Drawer::draw_by_order(const MeasuringOrder& order, int64_t n
   const wire::DrawMethod method = method_of(order);
   const Eligible eligible = scheduler::eligible(method, order.collects, *fleet);
   if (eligible.meant.empty()) {
-    return with_hint(
-        fail(ErrorCode::kNotFound, "none of {} live machines matches and can count these events",
-             eligible.all.size()),
-        "plimsoll machines --by instance shows what runs where");
+    return with_hint(fail(ErrorCode::kNotFound, "none of {} live machines matches and can count these events",
+                          eligible.all.size()),
+                     "plimsoll machines --by instance shows what runs where");
   }
   store::Draw draw{.made_ns = now_ns,
                    .interval_ns = order.window_ns,

@@ -67,7 +67,9 @@ void set_windows(std::span<const size_t> places, std::span<const int64_t> starts
       machine.window_start_ns = starts_ns[*turn];
       last_start_ns = std::max(last_start_ns, machine.window_start_ns);
     } else {
-      machine.detail = "over the limit of machines profiled at once (draw.max_percent_per_job, _per_platform or _per_rack)";
+      machine.detail =
+          "over the limit of machines profiled at once (draw.max_percent_per_job, _per_platform or "
+          "_per_rack)";
     }
   }
   draw.draw.due_ns = last_start_ns + draw.draw.window_ns + late_after_ns;

@@ -45,12 +45,8 @@ Status check(const SafetyLimits& limits) {
                             : !is_share(limits.share_of_rack)     ? "share_of_rack"
                             : !is_share(limits.share_of_cpu)      ? "share_of_cpu"
                                                                   : nullptr;
-  return wrong == nullptr
-             ? Status()
-             : with_field(
-                   fail(ErrorCode::kInvalid,
-                        "must be above 0 and at most 100 %"),
-                   wrong);
+  return wrong == nullptr ? Status()
+                          : with_field(fail(ErrorCode::kInvalid, "must be above 0 and at most 100 %"), wrong);
 }
 
 LimitedGroups limited_groups(std::span<const Candidate> fleet, std::span<const uint32_t> machines,

@@ -60,7 +60,8 @@ OverheadBudget::Answer OverheadBudget::ask(std::vector<size_t> places, std::span
   const auto first_left_out = places.begin() + static_cast<ptrdiff_t>(left);
   return {{places.begin(), first_left_out},
           {first_left_out, places.end()},
-          fmt::format("over the overhead budget: daemons use {:.2g} % of the fleet's CPU time, max {:.2g} % (draw.max_overhead_percent)",
+          fmt::format("over the overhead budget: daemons use {:.2g} % of the fleet's CPU time, max {:.2g} % "
+                      "(draw.max_overhead_percent)",
                       100 * share, 100 * max_share_)};
 }
 

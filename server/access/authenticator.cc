@@ -63,11 +63,13 @@ Response unauthenticated(const Request& request, bool has_expired) {
                       : showed_token ? Error{ErrorCode::kDenied,
                                              "unknown token",
                                              {},
-                                             "daemons of new machines need a token with the role enrol (daemon.enrolment_file); users: ask the server's administrator"}
+                                             "daemons of new machines need a token with the role enrol "
+                                             "(daemon.enrolment_file); users: ask the server's administrator"}
                                      : Error{ErrorCode::kDenied,
                                              "authentication is required",
                                              {},
-                                             "users: give --token-file or set PLIMSOLL_TOKEN; daemons: set daemon.enrolment_file or daemon.certificate"};
+                                             "users: give --token-file or set PLIMSOLL_TOKEN; daemons: set "
+                                             "daemon.enrolment_file or daemon.certificate"};
   Response response = http::error_response(error);
   response.status = 401;
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
@@ -76,8 +78,8 @@ Response unauthenticated(const Request& request, bool has_expired) {
 
 Response forbidden(const Caller& caller, const Request& request) {
   return http::error_response(
-      with_hint(fail(ErrorCode::kDenied, "{} (role {}) may not {} {}", text_of(caller),
-                     name_of(caller.role), request.method, printable(request.path)),
+      with_hint(fail(ErrorCode::kDenied, "{} (role {}) may not {} {}", text_of(caller), name_of(caller.role),
+                     request.method, printable(request.path)),
                 "ask the server's administrator for a token with another role")
           .error());
 }
@@ -229,9 +231,9 @@ Status Authenticator::enrol(const Caller& caller, const std::string& machine_id)
     return {};
   }
   if (caller.wanted_token.empty()) {
-    return with_hint(
-        fail(ErrorCode::kDenied, "machine {} sent no token of its own", machine_id),
-        "it must have 16 to 256 visible characters; the token with the role enrol is sent in the header Plimsoll-Enrolment");
+    return with_hint(fail(ErrorCode::kDenied, "machine {} sent no token of its own", machine_id),
+                     "it must have 16 to 256 visible characters; the token with the role enrol is sent in "
+                     "the header Plimsoll-Enrolment");
   }
   const Status enrolled = accounts_->enrol(machine_id, caller.wanted_token, caller.name, now_ns);
   if (enrolled) {

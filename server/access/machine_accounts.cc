@@ -75,8 +75,9 @@ Status MachineAccounts::enrol(const std::string& machine_id, const std::string& 
   const auto machine = known(machine_id);
   if (!machine) {
     return machine_of(token_hash)
-               ? with_hint(fail(ErrorCode::kDenied, "machine {} sent another machine's token", machine_id),
-                           "a disk image was cloned with the daemon's state: remove daemon.state_dir on the clone")
+               ? with_hint(
+                     fail(ErrorCode::kDenied, "machine {} sent another machine's token", machine_id),
+                     "a disk image was cloned with the daemon's state: remove daemon.state_dir on the clone")
                : keep({machine_id, token_hash, now_ns, by, 0});
   }
   if (machine->revoked_ns != 0) {
@@ -85,9 +86,10 @@ Status MachineAccounts::enrol(const std::string& machine_id, const std::string& 
   }
   return machine->token_hash == token_hash
              ? Status()
-             : with_hint(fail(ErrorCode::kDenied,
-                              "machine {} is enrolled already, with another token or a certificate", machine_id),
-                         "if it was reinstalled, an administrator can readmit it: plimsoll machines --readmit ID");
+             : with_hint(
+                   fail(ErrorCode::kDenied,
+                        "machine {} is enrolled already, with another token or a certificate", machine_id),
+                   "if it was reinstalled, an administrator can readmit it: plimsoll machines --readmit ID");
 }
 
 Status MachineAccounts::know(const std::string& machine_id, int64_t now_ns) {
@@ -99,8 +101,8 @@ Status MachineAccounts::know(const std::string& machine_id, int64_t now_ns) {
   if (machine->token_hash.empty()) {
     return {};
   }
-  log_warning("machine {} has a certificate: its token, enrolled by {}, is no longer valid",
-              machine_id, printable(machine->enrolled_by));
+  log_warning("machine {} has a certificate: its token, enrolled by {}, is no longer valid", machine_id,
+              printable(machine->enrolled_by));
   machine->token_hash.clear();
   machine->enrolled_by = "its certificate";
   return keep(*std::move(machine));

@@ -66,10 +66,10 @@ class AccessControlTest : public ::testing::Test {
   }
 
   RecordingAccessControl access_control_;
-  std::unique_ptr<Listener> listener_ =
-      *Listener::start({.access_control = &access_control_}, {route("/open", Right::kNone, Threads::kConnections),
-                                                   route("/read", Right::kRead, Threads::kConnections),
-                                                   route("/long/", Right::kUpload, Threads::kLong)});
+  std::unique_ptr<Listener> listener_ = *Listener::start(
+      {.access_control = &access_control_},
+      {route("/open", Right::kNone, Threads::kConnections),
+       route("/read", Right::kRead, Threads::kConnections), route("/long/", Right::kUpload, Threads::kLong)});
 };
 
 TEST_F(AccessControlTest, HandlersLearnWhoAsks) {

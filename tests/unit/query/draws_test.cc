@@ -102,12 +102,13 @@ TEST_F(DrawsViewTest, AreListedTheNewestFirst) {
 TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
   keep(draw("fleet-1", kStartNs));
   const auto table = ask({{"draw", "fleet-1"}});
-  EXPECT_EQ(csv(table),
-            "machine,stratum,inclusion_probability,window_start,outcome,detail,assigned_at,answered_at,observed\n"
-            "m1,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,answered,,2027-01-15T08:00:00Z,2027-01-"
-            "15T08:01:51Z,10000000000\n"
-            "m5,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,failed,no PMU,2027-01-15T08:00:00Z,,0\n"
-            "m7,platform=b,0.5,2027-01-15T08:02:00Z,unreached,,,,0\n");
+  EXPECT_EQ(
+      csv(table),
+      "machine,stratum,inclusion_probability,window_start,outcome,detail,assigned_at,answered_at,observed\n"
+      "m1,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,answered,,2027-01-15T08:00:00Z,2027-01-"
+      "15T08:01:51Z,10000000000\n"
+      "m5,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,failed,no PMU,2027-01-15T08:00:00Z,,0\n"
+      "m7,platform=b,0.5,2027-01-15T08:02:00Z,unreached,,,,0\n");
   EXPECT_THAT(
       table->notes,
       ElementsAre("policy: every 10m",
