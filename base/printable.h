@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// Valid UTF-8, with '?' for each byte that is none, for control characters (C0, DEL, C1), and for characters that nobody sees or that turn
+// Valid UTF-8, with '?' for each byte that is none, for control characters (C0, DEL, C1), and for invisible characters or that turn
 // around what stands beside them (zero-width, bidirectional, tags): names of processes, functions and paths may hold any byte, protocol
 // strings may not, and terminals are told what to do by some.
 std::string printable(std::string_view bytes);

@@ -25,7 +25,7 @@ enum class ErrorCode {
   kUnsupported,  // a format version or feature this program does not know
   kTooLarge,     // a stated bound was exceeded
   kNotFound,
-  kConflict,     // the same name with other content, or somebody else holds the lock
+  kConflict,     // the same name with other content, or the lock is held
   kDenied,       // a privilege or permission is missing
   kUnavailable,  // may work later: network, server starting, disk full
   kIo,           // the operating system failed a call

@@ -1,4 +1,4 @@
-// How long work learns that nobody waits for it any longer.
+// How running work learns that its caller is gone.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace plimsoll::config {
 
-// A token by which the server knows somebody; of the token itself it has a hash.
+// A token that authenticates a user; only its hash is stored.
 struct AccessToken {
   std::string name;
   std::string sha256;  // 64 hexadecimal digits, in lower case

@@ -6,7 +6,7 @@
 
 namespace plimsoll::config {
 
-// kInvalid where the environment (as main() is given it) has a variable of this project that no program reads, which somebody has misspelt;
+// kInvalid where the environment (as main() is given it) has a variable of this project that no program reads: a spelling mistake;
 // the hint is the nearest that there is. Variables for tests pass: PLIMSOLL_CORPUS, PLIMSOLL_TEST_...
 Status check_variables(const char* const* environment);
 

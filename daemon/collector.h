@@ -35,7 +35,7 @@ struct CollectorOptions {
   std::vector<std::string> allowed_events;  // that this machine permits (limits.events); none: all
   ExactCountSettings exact_counts = {};     // what the operator wants counted besides
   uint32_t sample_pages = 0;  // of each CPU's ring buffer, a power of two; 0: as perf::ring_pages has it
-  // Who holds this within its limits; borrowed. Null: nobody, one profile was asked for by hand.
+  // Who holds this within its limits; borrowed. Null: no limits, for one profile by hand.
   Governor* governor = nullptr;
 };
 

@@ -21,7 +21,7 @@ struct Budget {
   uint64_t resident_bytes = uint64_t{64} << 20;
 };
 
-// Any thread may call; whoever collects calls observe() a few times a second.
+// Any thread may call; the collecting thread calls observe() a few times a second.
 //
 // Two things hold the CPU time. The share of the newest half seconds decides how many samples are taken: where most of them
 // are over 75 % of the limit, the slowdown grows in proportion, so that a load that would need five times the limit is

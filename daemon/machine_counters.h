@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-// An event's value in a window, of which nobody knows whose it was.
+// An event's value in a window, that cannot be attributed.
 struct MachineCount {
   std::string name;
   wire::Unit unit = wire::COUNT;

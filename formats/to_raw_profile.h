@@ -26,7 +26,7 @@ class CodePlaces {
   virtual CodePlace find(const Location& location, wire::RawProfile& profile) = 0;
 };
 
-// By the mappings that the profile itself tells of: file offsets, since nobody has seen the program headers.
+// By the mappings in the profile: file offsets, since the program headers are unknown.
 class OwnMappings : public CodePlaces {
  public:
   // Borrows the mappings.

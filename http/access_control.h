@@ -1,4 +1,4 @@
-// Whom a listener lets in.
+// Authentication and authorization of requests to a listener.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ class AccessControl {
   AccessControl& operator=(const AccessControl&) = delete;
   virtual ~AccessControl() = default;
 
-  // When the head of a request is there, and nothing of its body has been kept: says who it is from (Request::caller), or
-  // why it is refused.
+  // When the head of a request is there, and nothing of its body has been kept: sets the authenticated caller (Request::caller), or
+  // returns the refusal.
   virtual std::optional<Response> admit(Request& request, const Route& route) = 0;
 
-  // Once for each request, when its answer is known. Without a route (null) there was nothing there.
+  // Once for each request, when its answer is known. `route` is null for paths without a route.
   virtual void answered(const Request& request, const Route* route, unsigned status) = 0;
 };
 

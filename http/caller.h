@@ -20,11 +20,11 @@ enum class Right : uint8_t {
 };
 
 enum class Role : uint8_t {
-  kUnasked,   // the server asks nobody, and lets everybody
-  kStranger,  // nothing that he showed is known
+  kUnasked,   // the server runs without authentication
+  kStranger,  // unauthenticated
   kRead,
   kUpload,   // profiles of any machine
-  kEnrol,    // a machine that nobody knows yet
+  kEnrol,    // an unknown machine, which may enrol
   kAdmin,    // all that people may
   kMachine,  // only what is its own
 };

@@ -12,7 +12,7 @@
 
 namespace plimsoll::http {
 
-// What a client shows of itself, and by what it knows the server. All empty: nothing, and whom this machine trusts.
+// A client's credentials, and the trusted authorities. All empty: no credentials, and the machine's trust store.
 struct Credentials {
   std::string token = {};
   // Files in PEM; they are read when a connection begins.

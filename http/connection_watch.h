@@ -1,4 +1,4 @@
-// Ends connections that take too long: what is slow on purpose holds a place that somebody else could have, and never seems idle.
+// Ends connections that take too long: a client that is slow on purpose holds a place that others need, and never seems idle.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// What the head of a request has to be like, whoever it is from: before a route is looked for, and before anybody is asked who it is.
+// Checks of the head of a request, for every client: before its route is looked up, and before authentication.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace plimsoll::http {
 
 struct HeadRules {
-  // Names that a client may have called this server by, besides addresses and localhost; absent: any. Where nobody is asked who it is, a
+  // Names that a client may have called this server by, besides addresses and localhost; absent: any. Without authentication, a
   // page on the Internet must not reach a server on loopback under a name of its own (DNS rebinding), and read its answers.
   std::optional<std::vector<std::string>> hosts = {};
 };

@@ -20,12 +20,12 @@ struct ListenerOptions {
   std::string address = "127.0.0.1:0";  // port 0 takes a free one
   bool allow_beyond_loopback = false;
   TlsFiles tls = {};
-  AccessControl* access_control = nullptr;  // borrowed; null: everybody may do everything
+  AccessControl* access_control = nullptr;  // borrowed; null: everything is permitted
   HeadRules head_rules = {};
 
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;
-  // Those of handlers that take long (Threads), which hold up nobody else; those in the background give way to all others where
+  // Those of handlers that take long (Threads), which do not delay others; those in the background give way to all others where
   // processors are scarce. So many requests of either kind may be received, wait or be handled at once; beyond it 429, with
   // Retry-After such that no more clients come back than will be served by then. While at least half of these places are taken, a
   // 200 has the same header: a client that has more to send comes again in turn.
@@ -46,7 +46,7 @@ struct ListenerOptions {
   unsigned min_bytes_per_s = 4096;
   unsigned max_connections_of_address = 0;  // 0: as many as there may be
   size_t max_buffered_bytes = 256UL << 20;  // of all bodies together; beyond it 503
-  // Of all answers that clients have not read yet; beyond it 503, and whoever reads slowest is cut off. One answer may be larger.
+  // Of all answers that clients have not read yet; beyond it 503, and the slowest reader is disconnected. One answer may be larger.
   size_t max_unread_bytes = 256UL << 20;
 };
 

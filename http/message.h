@@ -26,7 +26,7 @@ struct Request {
   // Whether the client has closed its connection, or its half of it; a system call. For handlers that work for seconds; empty
   // outside of a listener.
   std::function<bool()> client_has_gone = {};
-  // Whom a certificate of the client's names that the listener trusts; empty: nobody.
+  // The name in the client's certificate, if the listener trusts it; else empty.
   std::string certified_name = {};
   Caller caller = {};  // as the listener's access_control says
 

@@ -10,7 +10,7 @@ namespace plimsoll::http {
 // however many were turned away at once. Any thread may call; a turn costs one lock.
 class ReturnTimes {
  public:
-  // Nobody is told to wait longer than that.
+  // The longest wait that is returned.
   static constexpr int64_t kMaxSeconds = 60;
 
   // For how many whole seconds, at least one, a client waits that is turned away at `now_ns` (of a clock that only goes forward), where a

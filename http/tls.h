@@ -27,16 +27,16 @@ struct TlsTexts {
 // kInvalid where a file is missing among them, where one is not PEM, or the key is not that of the certificate.
 Result<TlsTexts> load_tls(const TlsFiles& files);
 
-// Whom a certificate names, and for how long.
+// The name in a certificate, and its expiry.
 struct CertifiedName {
-  std::string name = {};  // empty: nobody
+  std::string name = {};  // empty: none
   int64_t until_ns = 0;   // by the wall clock
 
   std::string at(int64_t now_ns) const { return now_ns <= until_ns ? name : std::string(); }
 };
 
-// The common name in the certificate that the client has shown, where one whom the listener trusts has signed it, it is valid today, says
-// that it is for clients, and is no authority's own; one that has no common name, several, or one with control characters, names nobody.
+// The common name in the certificate that the client has shown, if a trusted authority has signed it, it is valid today, says
+// that it is for clients, and is no authority's own; one that has no common name, several, or one with control characters, gives none.
 // Checks signatures: once a connection. `session` is a gnutls_session_t.
 CertifiedName certified_name(void* session);
 

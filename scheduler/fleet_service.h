@@ -22,7 +22,7 @@ struct FleetOptions {
   wire::Assignment continuous;
   wire::ProfileLimits limits;
   std::function<int64_t()> now_ns = wall_now_ns;  // the clock of the server
-  // Whether a machine that is to be registered may be, and makes it known. Absent: nobody is asked who he is.
+  // Authorizes the registration of a machine, and enrols it. Absent: no authentication.
   std::function<Status(const http::Caller& caller, const std::string& machine_id)> enrol = {};
 };
 

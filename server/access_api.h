@@ -1,4 +1,4 @@
-// Who asked for what, and whose machine is let in no more.
+// The audit log, and revoking machines.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace plimsoll::server {
 
 // For administrators: GET /api/v1/audit with the parameters of query::parse_audit(); POST /api/v1/machines/revoke?machine=ID,
 // /api/v1/machines/readmit?machine=ID, which answer with the newest of the same, and in its first note with what
-// they have done: kUnsupported where nobody is asked who he is. Borrows the authenticator and the reserve.
+// they have done: kUnsupported without authentication. Borrows the authenticator and the reserve.
 std::vector<http::Route> access_routes(Authenticator& authenticator, const std::string& data_dir,
                                        store::DiskReserve& reserve);
 

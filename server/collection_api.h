@@ -1,4 +1,4 @@
-// Who is measured: what is stopped, and the orders that change it or have somebody measured now.
+// Stops of collection, and orders: stop, resume, profile on demand.
 #pragma once
 
 #include <string>

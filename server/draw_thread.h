@@ -16,7 +16,7 @@ namespace plimsoll::server {
 // One thread, which sleeps from draw to draw. What failed is logged, and tried again.
 class DrawThread {
  public:
-  // Borrows both, which must outlive it; reads the machines beside whoever writes them.
+  // Borrows both, which must outlive it; reads the machines while others write them.
   static Result<std::unique_ptr<DrawThread>> start(scheduler::Drawer& drawer, store::Ingest& ingest);
 
   DrawThread(const DrawThread&) = delete;

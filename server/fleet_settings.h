@@ -17,7 +17,7 @@ namespace plimsoll::server {
 // Borrows the authenticator.
 scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authenticator& authenticator);
 
-// Who is let in, by the configuration and by what this directory keeps.
+// The authenticator, from the configuration and the data directory.
 Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
                                                           const store::DataDirectory& directory);
 

@@ -23,15 +23,15 @@ struct InventorySettings {
   std::string machines = {};
   std::string jobs = {};  // what runs on them
   int64_t interval_ns = 0;
-  // Machines that were not heard of for so long, and what the fleet was like so long ago.
+  // Retention of offline machines, and of the history of the fleet.
   int64_t machine_ttl_ns = 0;
 };
 
 // One thread. What cannot be read is logged, once for each reason, and what was read before stays. So it does where over half of the entries are
-// gone, until that is read a second time: whoever writes the file may be at it.
+// gone, until that is read a second time: it may be incomplete.
 class InventoryThread {
  public:
-  // Reads all once before it returns, and fails where that makes no sense: nobody is to start a server with a wrong inventory unawares. Where
+  // Reads all once before it returns, and fails where that makes no sense: a server must not start with a wrong inventory. Where
   // whoever serves it is away, that of the last run stays.
   static Result<std::unique_ptr<InventoryThread>> start(const InventorySettings& settings,
                                                         store::LiveMachines machines);

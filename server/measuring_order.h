@@ -1,4 +1,4 @@
-// What somebody wants measured now, as it comes over HTTP.
+// Orders to profile machines on demand, from HTTP parameters.
 #pragma once
 
 #include <string>

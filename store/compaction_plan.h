@@ -23,7 +23,7 @@ struct CompactionLimits {
   // For so long the file of a segment that was merged stays, for readers who have read the list and not opened it yet.
   std::chrono::seconds keep_replaced = std::chrono::seconds(10);
 
-  // For somebody who waits: as few segments as the size permits.
+  // For a caller that waits: as few segments as the size permits.
   static CompactionLimits thorough(uint64_t max_rows) { return {max_rows, 2, 64}; }
 };
 

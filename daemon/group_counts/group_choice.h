@@ -19,7 +19,7 @@ struct ChosenGroup {
 
 struct GroupChoice {
   std::vector<ChosenGroup> groups;  // by pattern, then by path
-  std::vector<std::string> unread;  // paths of folders that may not be read: nobody knows what is below
+  std::vector<std::string> unread;  // paths of folders that may not be read: their subfolders are unknown
   bool is_cut = false;              // there were more groups than may be looked at
 };
 

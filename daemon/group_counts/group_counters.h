@@ -35,7 +35,7 @@ struct GroupCountPlan {
 // A group has all of the plan's events or none, so that ratios of two are of the same groups. What it counts is its own: the
 // kernel counts the groups below it with it, and what counted ones among them had is taken off. File descriptors (a counter for
 // each event on each CPU) are at most plan.max_fds, and half of what the process may have; groups that are chosen by later patterns,
-// then those later by name, go without. Whoever is left out is said in the profile's missing_events.
+// then those later by name, go without. missing_events of the profile lists omitted groups.
 //
 // Values are scaled by each counter's time enabled and running; where a group ran on CPUs on which an event never did, for more
 // than a hundredth of the group's time, it is left out (scaled_count.h). Rows are named as samples of the group are.

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-// Of one group within a window, by event; nothing where nobody knows.
+// Of one group within a window, by event; nothing where unknown.
 using GroupTotals = std::vector<std::optional<ScaledCount>>;
 using TotalsByGroup = std::map<std::string, GroupTotals>;  // by ChosenGroup::name
 

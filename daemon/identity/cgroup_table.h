@@ -10,7 +10,7 @@
 
 namespace plimsoll::identity {
 
-// One string for each path, whoever told it, so that paths can be compared by address.
+// One string per path, whatever its source, so that paths can be compared by address.
 using CgroupPath = std::shared_ptr<const std::string>;
 
 // IDs are those of the hierarchy that perf events belong to (PERF_SAMPLE_CGROUP): v1's perf_event where it is mounted, else
@@ -34,7 +34,7 @@ class CgroupTable {
   // A group was made.
   void add(uint64_t id, std::string_view text);
 
-  // The group's path, printable; null where it is not known. One that nobody told of has everything looked through again,
+  // The group's path, printable; null where unknown. An unknown one has everything looked through again,
   // once in a window.
   CgroupPath find(uint64_t id);
 
@@ -51,7 +51,7 @@ class CgroupTable {
   };
   Beside beside() const { return beside_; }
 
-  // Call between windows: paths that were handed out live on with whoever holds them. Beyond the limit the groups that
+  // Call between windows: paths that were handed out live on while they are referenced. Beyond the limit the groups that
   // ended are forgotten.
   void end_window();
 

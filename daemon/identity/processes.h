@@ -44,7 +44,7 @@ struct ProcessIdentity {
   const BinaryInfo* binary = nullptr;  // of the executable; null: unknown
   std::string cgroup;                  // path, when it was last asked for
   Environment environment = {};  // filled by WorkloadNamer: what rules may read; empty: not read yet, or none
-  // Who it works for, where somebody knows; null: as rules say.
+  // Its job, if given by the caller; null: by rules.
   std::shared_ptr<const Workload> workload = nullptr;
 };
 
@@ -103,7 +103,7 @@ class ProcessTable {
   static const std::string& thread_name(const Process& process, uint32_t tid);
 
   // The path of the group that the process was in when a sample told its ID. The root says nothing where groups of another
-  // hierarchy are in use: then it is what /proc says, which is read once in a window. So it is where nobody knows the ID:
+  // hierarchy are in use: then it is what /proc says, which is read once in a window. The same applies to an unknown ID:
   // there were too many groups. Of a process that is gone it is the group that it was last known in, or was forked in.
   CgroupPath cgroup_of(Process& process, uint64_t sampled_id);
 

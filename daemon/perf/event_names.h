@@ -29,7 +29,7 @@ std::span<const EventType> known_events();
 Result<EventType> find_event(std::string_view name);
 
 // One spelling for each name: "LLC-Load-Misses" -> "LLC-load-misses", "cs" -> "context-switches". A name of another kind
-// remains as it is. Names that differ otherwise are different events to whoever allows them (limits.events): "cycles" is not
+// remains as it is. Names that differ otherwise are different events for limits.events: "cycles" is not
 // "cpu/event=0x3c/".
 std::string canonical_name(std::string_view name);
 

@@ -1,4 +1,4 @@
-// How often an event happens here, for choosing a period where nobody knows.
+// How often an event happens here, for choosing a period where the rate is unknown.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace plimsoll::scrape {
 // and that before [::] for IPv4. Of several holders it is the one that forked the others, which its children's code and
 // name are those of.
 //
-// kNotFound: nobody listens; kDenied: the process is another user's and this one may not look; kConflict: several hold
+// kNotFound: no process listens; kDenied: the process is another user's and this one may not look; kConflict: several hold
 // it and none forked all others. Reads the file descriptors of all processes: some milliseconds on a busy machine.
 Result<uint32_t> find_listener(const identity::ProcFs& proc_fs, const std::string& host, uint16_t port);
 

@@ -30,14 +30,14 @@ class ServiceNotifier {
   // To be called in every turn of the main loop, and before alive_until_ns(): a service manager that waits in vain for the
   // watchdog's sign restarts the daemon. Sends one if the time has come.
   void alive();
-  // When the next call of alive() is due (monotonic); the end of time where nobody waits for it.
+  // When the next call of alive() is due (monotonic); the end of time without a watchdog.
   int64_t alive_until_ns() const { return alive_at_ns_; }
 
  private:
   void send(std::string_view message) const;
 
   UniqueFd socket_;
-  std::string address_;  // as in sockaddr_un; empty: nobody listens
+  std::string address_;  // as in sockaddr_un; empty: none
   int64_t alive_interval_ns_ = 0;
   int64_t alive_at_ns_ = INT64_MAX;
 };

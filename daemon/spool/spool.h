@@ -26,7 +26,7 @@ struct SpoolOptions {
   int64_t max_age_ns = int64_t{3} * 24 * 3600 * kNsPerSecond;
   uint64_t max_profiles = 100'000;  // bounds the memory that knows of them, to 13 MB
   const FileCalls* calls = &FileCalls::system();
-  // Age goes by the second clock, which nobody sets. The first is asked only for what a former run has spooled.
+  // Age goes by the second clock, which cannot be set. The first is asked only for what a former run has spooled.
   std::function<int64_t()> wall_ns = &wall_now_ns;
   std::function<int64_t()> boottime_ns = &boot_now_ns;
 };

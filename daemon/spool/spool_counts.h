@@ -42,7 +42,7 @@ struct SpoolCounts {
 struct SpoolRecord {
   uint64_t first_sequence = 1;  // counted from here on
   uint64_t next_sequence = 1;   // or higher, where the folder holds higher ones
-  // Files from the first to the last of these, both included, are counted already: whoever finds one removes it.
+  // Files from the first to the last of these, both included, are counted already: the first to find one removes it.
   // None: the last is below the first.
   uint64_t removing_first = 1;
   uint64_t removing_last = 0;

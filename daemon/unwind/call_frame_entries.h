@@ -21,7 +21,7 @@ struct FunctionEntry {
   uint32_t common = 0;          // index among the section's common entries
   uint32_t program_offset = 0;  // in the section
   uint32_t program_bytes : 24 = 0;
-  uint32_t section : 8 = 0;  // for whoever keeps those of several
+  uint32_t section : 8 = 0;  // for callers that keep those of several
 };
 
 // One thread. Holds a part of the section's bytes at a time, so that memory does not grow with it.

@@ -16,7 +16,7 @@ Result<perf_event_attr> read_attribute(ByteReader& reader);
 Status add_event(const perf_event_attr& attr, std::vector<uint64_t> ids, const Limits& limits,
                  Metadata& metadata);
 
-// The content of feature `number`; those that nobody needs are ignored.
+// The content of feature `number`; unused ones are ignored.
 Status read_feature(uint64_t number, Bytes content, const Limits& limits, Metadata& metadata);
 
 // The content behind the record header of a HEADER_BUILD_ID record, or of an entry of the section of that name, which

@@ -45,7 +45,7 @@ using SideRecord =
     std::variant<std::monostate, perf::MmapRecord, perf::CommRecord, perf::ForkRecord, perf::ExitRecord,
                  KernelMmapRecord, KernelSymbolRecord, LostRecord, perf::CgroupRecord, ThrottledRecord>;
 
-// Nothing (monostate) for kinds that nobody needs. kCorrupt where the record ends too soon.
+// Nothing (monostate) for unused kinds. kCorrupt where the record ends too soon.
 Result<SideRecord> decode_side_record(Bytes record, const RecordLayouts& layouts);
 
 }  // namespace plimsoll::perf_data

@@ -35,7 +35,7 @@ struct MachineWindow {
 MachineWindow machine_window(const SampledSide& side, const MachineSample& sample);
 
 // Of two sides, which must be of the same rows and of this sample. Of strata that only one side has (two platforms, each drawn from
-// separately) all are one stratum, since otherwise nobody could trade places.
+// separately) all are one stratum, since otherwise no machine could be permuted.
 std::array<MachineWindow, 2> machine_windows(const std::array<SampledSide, 2>& sides,
                                              const MachineSample& sample);
 

@@ -1,4 +1,4 @@
-// Why a selection has no samples: what somebody who asked might want to change.
+// Why a selection has no samples, and what to change.
 #pragma once
 
 #include <optional>

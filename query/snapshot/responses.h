@@ -11,7 +11,7 @@
 
 namespace plimsoll::query {
 
-// By stratum, as the index numbers them. A machine has answered a draw with any profile of it. Strata of a draw where nobody has are
+// By stratum, as the index numbers them. A machine has answered a draw with any profile of it. Strata of a draw without profiles are
 // handed to their neighbours by name. What was not drawn, or in a draw that `drawn` does not know, has answered for itself: all that is
 // there, and nothing else.
 std::vector<statistics::StratumResponse> responses(const OriginIndex& origins,

@@ -1,4 +1,4 @@
-// The tables of `plimsoll sql` that are made of the catalogue and what heartbeats have told: no stored row is read for them.
+// The tables of `plimsoll sql` that are made of the catalogue and heartbeats: no stored row is read for them.
 #pragma once
 
 #include <cstdint>

@@ -17,13 +17,13 @@ struct StratumResponse {
   double answered_weight = 0;
 
   // By what the weights of those that answered are to be multiplied, and their inclusion probabilities divided, as if machines of a
-  // stratum failed to answer at random; at least 1. 0 where nobody answered.
+  // stratum failed to answer at random; at least 1. 0 where no machine answered.
   double weight_factor() const;
 
   bool operator==(const StratumResponse&) const = default;
 };
 
-// Of the strata of one draw. Those where nobody answered are handed to the stratum before them, or else to the first that has an
+// Of the strata of one draw. Those without an answer are handed to the stratum before them, or else to the first that has an
 // answer: it then stands for their machines too, and they have none. Where no stratum has an answer nothing changes.
 void hand_on_silent(std::span<StratumResponse> strata);
 

@@ -1,4 +1,4 @@
-// Reading a table that somebody else made: a server's answer may be that of another version.
+// Reading a table of unknown origin: a server may be another version.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,7 @@ Result<ObservationsRequest> parse_observations(const Parameters& parameters, int
 //   job, machine, rack, platform, instance, performance, performance_margin, margin_kind, denominator, quota_cpus
 // as ratio_table() has them, over all of the time selected; quota_cpus is the instance's in the newest census of the machine, absent where it has none or
 // does not run there any more. An instance whose machine changed its platform has a row for each. What has no samples of one of the events
-// has no row; a note counts those, and another says where the limit left some out. As CSV it is a table that read_performance() takes. kNotFound where nobody counted both events.
+// has no row; a note counts those, and another says where the limit left some out. As CSV it is a table that read_performance() takes. kNotFound where no machine counted both events.
 Result<Table> observations(const ObservationsRequest& request, const Snapshot& snapshot,
                            const LiveFleet& fleet);
 

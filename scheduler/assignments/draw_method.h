@@ -25,7 +25,7 @@ struct Eligible {
 };
 Eligible eligible(const wire::DrawMethod& method, const wire::Assignment& collects, const KnownFleet& fleet);
 
-// Draws from whom `eligible` says, by draw.method, draw.seed and nothing else: adds strata and machines to the draw.
+// Draws from the eligible machines, by draw.method, draw.seed and nothing else: adds strata and machines to the draw.
 // kInvalid without a method, and for one that is none.
 Result<MadeDraw> draw_from(const Eligible& eligible, store::Draw draw);
 

@@ -22,8 +22,8 @@ struct DrawSettings {
   int64_t interval_ns = 0;    // between draws
   int64_t window_ns = 0;      // that drawn machines measure for
   int64_t late_after_ns = 0;  // after the window, in which profiles come in time
-  int64_t heartbeat_ns = 0;   // how often machines are heard of
-  int64_t cooldown_ns = 0;    // that a machine which was drawn is let alone for, at least
+  int64_t heartbeat_ns = 0;   // interval of heartbeats
+  int64_t cooldown_ns = 0;    // minimum time between two draws of a machine
   DrawSize size;
   SafetyLimits safety;
   std::vector<std::string> strata;  // attributes of machines, as in Stratification
@@ -49,7 +49,7 @@ class DrawPolicy {
   // When those may measure who cannot do so in the draw's own window, which is the first; the others follow it, then come before it, all
   // within the interval and apart from each other.
   std::vector<int64_t> turn_starts_ns(const ScheduledDraw& draw) const;
-  // How long a machine that hears nothing goes on with what it was told.
+  // The lease of assignments: how long a machine without contact continues.
   int64_t lease_ns() const;
   // "every 10m for 10s: 10 % of each stratum by platform, 2 at least; ..."
   std::string text() const;

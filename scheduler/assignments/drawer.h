@@ -1,7 +1,7 @@
 // Makes the draws of a policy when their time has come, and follows what becomes of each drawn machine.
 //
-//   draw_if_due()   the next draw, from the machines that are live, kept in the store before anybody hears of it
-//   draw_by_order() one more, of certain machines, because somebody wants it now
+//   draw_if_due()   the next draw, from the machines that are live, stored before any machine receives it
+//   draw_by_order() a draw of certain machines on demand
 //   heard_from()    a heartbeat: what the machine says of its assignments, and what it should be running
 //   answered()      a profile
 //
@@ -35,7 +35,7 @@ namespace plimsoll::scheduler {
 // Any thread may call. All times are wall clock of the server, and come from the caller.
 class Drawer {
  public:
-  // `now_ns`: from when on machines can be heard of, as LiveMachines::note_server_start() was told. Owns the two
+  // `now_ns`: when heartbeats can arrive first, as given to LiveMachines::note_server_start(). Owns the two
   // connections, of which draw_if_due() has the second for itself: reading an hour of draws must not make heartbeats
   // wait. Borrows the breaker, which must outlive it.
   static Result<std::unique_ptr<Drawer>> open(store::DrawStore store, store::DrawStore past,
@@ -47,18 +47,18 @@ class Drawer {
   int64_t next_due_ns() const;
   // Judges what became of earlier draws (CollectionBreaker), then makes the next. All that was heard by `now_ns` is to be written
   // by now. Reads `machines`, a connection of the caller's, and takes its time (seconds for a million): heartbeats are
-  // answered meanwhile. One thread at a time. Where it fails, or nobody is there to be drawn, it is due again a
+  // answered meanwhile. One thread at a time. Where it fails, or no machine is live, it is due again a
   // heartbeat later.
   Status draw_if_due(int64_t now_ns, store::LiveMachines& machines);
 
-  // Draws some of the machines that are meant, once, for the next time at which no other draw measures; what safety limits permit may be
-  // done limits this too, so that not all of them may measure. Returns the draw's ID. As draw_if_due() reads
+  // Draws some of the matching machines, once, for the next time at which no other draw measures; the safety limits apply, so that not
+  // all of them may be profiled. Returns the draw's ID. As draw_if_due() reads
   // `machines`, and takes its time. kInvalid for orders that make no sense, kNotFound where none that is meant is live
   // and can count these events, kUnavailable where everything is stopped or there is no time for it soon.
   Result<std::string> draw_by_order(const MeasuringOrder& order, int64_t now_ns,
                                     store::LiveMachines& machines);
 
-  // Whoever is not drawn costs one look-up for each open draw.
+  // A machine that is not drawn costs one look-up per open draw.
   Result<std::vector<wire::Assignment>> heard_from(std::string_view machine_id,
                                                    std::span<const wire::AssignmentReport> reports,
                                                    int64_t now_ns);
@@ -69,7 +69,7 @@ class Drawer {
   }
 
   // Whether what a profile says of its draw is what was drawn, and it was measured within the interval that the draw
-  // speaks for; of no draw, always. kInvalid otherwise: nobody weighs himself, or files what he saw under another time.
+  // speaks for; of no draw, always. kInvalid otherwise: clients cannot set their own weight or time.
   Status check(const wire::RawProfile& profile);
   // A profile of a draw is safe, with a window of this length. `is_known`: it came before, so that it counts only where
   // that was not noted. Draws and machines that are not known are ignored.
@@ -91,7 +91,7 @@ class Drawer {
   Status keep(std::string_view draw, const store::DrawnMachine& machine);
   // Whether it can still be made: for an interval that no draw speaks for, in time for its machines to hear of it.
   bool is_possible(const ScheduledDraw& draw, int64_t now_ns) const;
-  // Null: there is nobody to draw from.
+  // Null: no machine is live.
   Result<std::unique_ptr<MadeDraw>> make(const ScheduledDraw& draw, int64_t now_ns,
                                          store::LiveMachines& machines) const;
   // When those of a draw may measure: in all of its turns, but for those of which they cannot hear in time and those
@@ -102,7 +102,7 @@ class Drawer {
                                     std::vector<size_t> places, MadeDraw& made) const;
   // When machines of open draws measure: from when to when, by their beginning. Of orders, or of all draws.
   std::vector<std::pair<int64_t, int64_t>> windows(bool of_orders_alone) const;
-  // The next time from then on in which nobody measures for so long.
+  // The next time from then on at which no draw profiles for so long.
   Result<int64_t> free_time_ns(int64_t from_ns, int64_t length_ns) const;
   // Of a draw of some of the fleet.
   Result<std::string> keep_order(MadeDraw made, std::span<const Candidate> fleet, int64_t now_ns);
@@ -117,7 +117,7 @@ class Drawer {
 
   const DrawPolicy policy_;
   CollectionBreaker& breaker_;
-  store::DrawStore past_;  // of whoever draws
+  store::DrawStore past_;  // of the drawing thread
   OverheadBudget budget_;
 
   std::mutex making_mutex_;  // held from when a draw's windows are chosen until it is kept, before mutex_

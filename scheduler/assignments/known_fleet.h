@@ -1,4 +1,4 @@
-// The machines that draws are made from, as heartbeats and the inventory have told of them.
+// The machines that draws are made from, from heartbeats and the inventory.
 #pragma once
 
 #include <functional>

@@ -16,10 +16,10 @@
 namespace plimsoll::scheduler {
 
 struct MadeDraw {
-  store::DrawWithMachines kept;        // nobody measures before set_windows()
+  store::DrawWithMachines kept;        // no machine is profiled before set_windows()
   std::vector<uint32_t> numbers = {};  // of its machines, in their order, in the population
 
-  // Whoever is not to measure; the draw says why.
+  // Withheld machines; the draw has the reasons.
   void withhold(size_t place, std::string why) { kept.machines[place].detail = std::move(why); }
 };
 

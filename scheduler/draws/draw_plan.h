@@ -12,7 +12,7 @@
 
 namespace plimsoll::scheduler {
 
-// How many machines a draw takes, of whom.
+// How many machines a draw takes, and the minima.
 struct DrawSize {
   // Of each stratum. Or where `machines` is not 0, that many of the whole fleet: as large a part of every stratum as gives that number.
   double fraction = 0.1;

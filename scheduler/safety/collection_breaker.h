@@ -1,4 +1,4 @@
-// What is not measured for now: all of it by somebody's order (the kill switch), or the part that fails. docs/scheduling.md has the rules.
+// Stops collection: all of it by order (the kill switch), or the part that fails. docs/scheduling.md has the rules.
 #pragma once
 
 #include <cstdint>

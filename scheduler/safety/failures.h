@@ -1,4 +1,4 @@
-// Which part of the fleet fails when it is told to measure, so that it can be let alone.
+// Which part of the fleet fails when it is profiled, so that it can be stopped.
 //
 // Pure: no I/O, no clock; any thread.
 #pragma once
@@ -39,7 +39,7 @@ struct FailureLimits {
 // More parts that fail than these, and it has spread.
 inline constexpr size_t kMaxScopes = 3;
 
-// Whom to let alone. The event set, version or platform that fails at over twice the rate of all others, or the event set that is the only
+// What to stop. The event set, version or platform that fails at over twice the rate of all others, or the event set that is the only
 // one; of what is left, the next one; everything, where failures cannot be laid to any of them, or to more than kMaxScopes.
 std::vector<Scope> failing_scopes(std::span<const Attempt> attempts, const FailureLimits& limits);
 

@@ -12,14 +12,14 @@
 
 namespace plimsoll::scheduler {
 
-// Any thread. Holds some 100 bytes for each machine heard of within the hour; a heartbeat costs one look-up. What it knows does not survive
+// Any thread. Holds some 100 bytes per machine with a heartbeat within the hour; a heartbeat costs one look-up. What it knows does not survive
 // a restart.
 class OverheadMeter {
  public:
   static constexpr int64_t kMemoryNs = int64_t{3600} * 1'000'000'000;
 
   // A daemon's CPU time since its start; less than before: it was started anew. One that says that it took more than a whole CPU is taken
-  // at that, so that nobody's lie stops the others. Times are of one clock.
+  // at that, so that a false report cannot stop the others. Times are of one clock.
   void heard_from(std::string_view machine_id, int64_t cpu_time_ns, int64_t now_ns);
 
   // How many CPUs a daemon took on average within the last hour, over all machines. Nothing where no two reports of any machine came.

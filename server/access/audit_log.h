@@ -22,20 +22,20 @@ namespace plimsoll::server {
 
 // How much there may be of something.
 enum class Asker : uint8_t {
-  kStranger,  // anybody who reaches the server
-  kKnown,     // has shown who he is, or is not asked
+  kStranger,  // any client that reaches the server
+  kKnown,     // authenticated, or no authentication
   kOrderer,  // has given an order, or let a machine enrol: each is kept, and the caller sees to it that it is soon on disk
 };
 
-// Requests that differ in nothing but their time are counted together, and go to disk together, once a minute, by a thread of its own: whoever
-// asks in vain all the time fills neither memory nor disk, and takes nobody else's place. Any thread may call.
+// Requests that differ in nothing but their time are counted together, and go to disk together, once a minute, by a thread of its own: a flood of
+// refused requests fills neither memory nor disk, and displaces no entries of others. Any thread may call.
 class AuditLog {
  public:
   // So many different ones are told apart within a minute; all others that are new then are one entry for each status.
   static constexpr size_t kMaxOfStrangers = 300;
   static constexpr size_t kMaxOfKnown = 10'000;
 
-  // `interval`: between writing and writing; failures are logged, and tried again. `boot_now_ns`: a clock that nobody sets.
+  // `interval`: between writing and writing; failures are logged, and tried again. `boot_now_ns`: a clock that cannot be set.
   explicit AuditLog(store::AccessStore store, std::chrono::nanoseconds interval = std::chrono::minutes(1),
                     std::function<int64_t()> boot_now_ns = plimsoll::boot_now_ns);
   AuditLog(const AuditLog&) = delete;

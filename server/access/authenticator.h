@@ -1,4 +1,4 @@
-// Who asks, and whether he may: tokens of the configuration, tokens of machines that have enrolled, machines' certificates.
+// Authentication and authorization: tokens of the configuration, tokens of enrolled machines, machines' certificates.
 // docs/security.md has the rules.
 #pragma once
 
@@ -27,18 +27,18 @@ struct KnownToken {
   std::string name;
   std::string hash;  // http::token_hash(), in lower case
   http::Role role = http::Role::kStranger;
-  int64_t expires_ns = std::numeric_limits<int64_t>::max();  // wall clock; from then on it counts no more
+  int64_t expires_ns = std::numeric_limits<int64_t>::max();  // wall clock; its expiry
 };
 
 struct AccessSettings {
   std::vector<KnownToken> tokens;
   bool trusts_certificates = false;              // daemons' listener asks for them
-  double max_requests_per_minute = 0;            // of each machine that is known; 0: no limit
-  double max_requests_per_minute_per_token = 0;  // of each token of the configuration, likewise
+  double max_requests_per_minute = 0;            // per authenticated machine; 0: no limit
+  double max_requests_per_minute_per_token = 0;  // per token of the configuration; 0: no limit
   std::function<int64_t()> wall_now_ns = plimsoll::wall_now_ns;
   std::function<int64_t()> monotonic_now_ns = plimsoll::monotonic_now_ns;
 
-  // Whether anybody is asked who he is.
+  // Whether authentication is required.
   bool asks() const { return !tokens.empty() || trusts_certificates; }
 };
 
@@ -52,16 +52,16 @@ class Authenticator {
   static Result<std::unique_ptr<Authenticator>> open(AccessSettings settings, store::AccessStore accounts,
                                                      store::AccessStore log);
 
-  // From now on these count in the place of the tokens that were known. kUnsupported where nobody would be asked any more, or was asked so far.
+  // Replaces the known tokens. kUnsupported where that would turn authentication on or off.
   Status reload(std::vector<KnownToken> tokens);
 
   // For a listener; borrows the authenticator.
   std::unique_ptr<http::AccessControl> access_control(Notes notes);
 
-  // Makes a machine known that shows that it may enrol, or a certificate; where nobody is asked, all pass.
+  // Enrols a machine that has a token of role enrol, or a certificate; without authentication, every machine.
   Status enrol(const http::Caller& caller, const std::string& machine_id);
 
-  // Whether anybody is asked who he is.
+  // Whether authentication is required.
   bool asks() const { return settings_.asks(); }
   MachineAccounts& accounts() { return *accounts_; }
   AuditLog& log() { return log_; }

@@ -14,7 +14,7 @@
 namespace plimsoll::server {
 
 // A machine makes a token of its own and shows it with the one that permits it to enrol. From then on the first is the machine's, for
-// good: the second permits nobody to take its place. Any thread may call.
+// good: the second cannot replace it. Any thread may call.
 class MachineAccounts {
  public:
   static Result<std::unique_ptr<MachineAccounts>> open(store::AccessStore store);
@@ -43,10 +43,10 @@ class MachineAccounts {
   void publish(store::EnrolledMachine machine);
   void withdraw(const std::string& machine_id);
 
-  std::mutex store_mutex_;    // held by whoever changes something, while the disk takes its time
+  std::mutex store_mutex_;    // held by a thread that changes something, while the disk takes its time
   store::AccessStore store_;  // guarded by store_mutex_
   mutable std::mutex mutex_;  // held for moments: every request of a machine takes it
-  // Guarded by mutex_; changed by whoever holds store_mutex_ as well.
+  // Guarded by mutex_; changed only with store_mutex_ held too.
   std::map<std::string, store::EnrolledMachine, std::less<>> machines_;  // by ID
   std::map<std::string, std::string, std::less<>> by_token_hash_;        // to the ID
 };

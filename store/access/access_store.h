@@ -35,10 +35,10 @@ struct AskedFor {
   uint64_t count = 0;
 };
 
-// Stands for all whom there was no room to tell apart. Whom nobody knows is "unauthenticated".
+// Stands for callers beyond the limit of separate entries. Unknown callers are "unauthenticated".
 inline constexpr const char* kOtherCallers = "(others)";
 
-// When something is written. How much time has passed since the last time is by a clock that nobody sets.
+// When something is written. How much time has passed since the last time is by a clock that cannot be set.
 struct WrittenAt {
   int64_t now_ns = 0;  // wall clock
   int64_t passed_ns = 0;

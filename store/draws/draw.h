@@ -1,4 +1,4 @@
-// A draw as it is kept: who was drawn from whom, with which probability, and what became of it.
+// A draw as it is kept: the drawn machines, their strata and probabilities, and the outcomes.
 #pragma once
 
 #include <cstdint>

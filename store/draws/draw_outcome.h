@@ -16,10 +16,10 @@ enum class DrawOutcome : uint8_t {
   kLate,       // when it was due already
   kPending,    // it is not due yet
   kWithheld,   // it was not to measure: too many of its kind would have at once
-  kUnreached,  // it was not heard of from the draw to the end of its window
+  kUnreached,  // offline from the draw to the end of its window
   kRefused,    // by the machine's own limits
   kFailed,     // the machine says why
-  kVanished,   // it was told, and was not heard of after the end of the window
+  kVanished,   // it received the assignment, and was offline after the end of the window
   kLost,       // it is there, and no profile came
 };
 inline constexpr size_t kDrawOutcomes = 10;

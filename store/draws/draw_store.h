@@ -1,7 +1,7 @@
 // draws.db: the draws that were made, who was drawn, and what became of each.
 //
 // A database of its own, as live.db is, and for the same reasons: heartbeats and uploads write it, and must neither wait for rows that
-// are being built nor make readers of the catalogue load it anew. A draw itself is on disk before any machine hears of it; what became
+// are being built nor make readers of the catalogue load it anew. A draw itself is on disk before any machine receives it; what became
 // of it is written without waiting for the disk.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace plimsoll::store {
 
-// Those drawn of a stratum of a draw, for whom those that answered stand.
+// The drawn machines of a stratum, represented by those that answered.
 struct DrawnWeight {
   std::string draw;
   std::string stratum;
@@ -61,7 +61,7 @@ class DrawStore {
   Result<std::vector<DrawnWeight>> drawn_weights();  // by draw, then in the order of its strata
 
   Result<std::vector<Stop>> stops();
-  // In place of all that there were; on disk when it returns. `log` is kept, with its time: who did what, for whoever asks later.
+  // In place of all that there were; on disk when it returns. `log` is kept, with its time: who did what.
   Status replace_stops(const std::vector<Stop>& stops, int64_t now_ns, std::string_view log);
 
   // Machines of draws that were due before are forgotten; draws and strata are kept.

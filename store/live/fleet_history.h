@@ -30,7 +30,7 @@ struct PastFleet {
   int64_t server_started_ns = 0;
   int64_t last_heard_before_ns = 0;
 
-  // Whether the machine counts as alive: heard of within its last three heartbeats, or, for five minutes after the
+  // Whether the machine counts as live: with a heartbeat within the last three, or, for five minutes after the
   // server's start, alive when the one before went away, since daemons come back with growing pauses.
   bool is_there(const LiveMachine& machine) const;
 };
@@ -55,18 +55,18 @@ class FleetHistory {
   Status note_out_of_inventory(std::string_view machine_id, int64_t now_ns);
   // All that the machine has, by job, of which each is there once.
   Status note_jobs(std::string_view machine_id, const std::vector<JobPlacement>& jobs, int64_t now_ns);
-  // The machine is heard of, before its last_seen_ns says so.
+  // A heartbeat arrived, before last_seen_ns is updated.
   Status note_sign(std::string_view machine_id, int64_t now_ns);
-  // A server starts; `last_heard_ns`: when any machine was heard of before.
+  // A server starts; `last_heard_ns`: time of the last heartbeat of any machine before.
   Status note_server_start(int64_t now_ns, int64_t last_heard_ns);
 
   // Which events machines lacked then, to machines by ID.
   Status add_missing_events(int64_t time_ns, std::vector<LiveMachine>& machines);
-  // kNotFound where there is no history, or none any more. Belongs in a transaction for reading, where somebody writes.
+  // kNotFound where there is no history, or none any more. Belongs in a transaction for reading, while others write.
   // Costs some microseconds a machine.
   Result<PastFleet> at(int64_t time_ns);
 
-  // The machines that were not heard of since: their history, but for what ran on them, ends with them.
+  // Machines that are offline since then: their history, but for what ran on them, ends with them.
   Status forget_machines(int64_t unheard_since_ns);
   // What was over before then, or before a later time where more than so many changes of a kind have come since: what
   // ran where, silences, versions. In transactions of its own.

@@ -36,7 +36,7 @@ struct InventoryInstance {
   bool operator==(const InventoryInstance&) const = default;
 };
 
-// What the inventory says of place and platform holds; machines that nobody has heard of are added. Both are by ID.
+// What the inventory says of place and platform holds; machines without a heartbeat are added. Both are by ID.
 void merge_inventory(const std::vector<InventoryMachine>& inventory, std::vector<LiveMachine>& machines);
 
 // What the inventory says of an instance holds: its quota and weight are put in the place of those of the instance of

@@ -1,4 +1,4 @@
-// What is known of a machine: what it is, when it was heard of, and what runs on it.
+// What is known of a machine: its attributes, its last heartbeat, and what runs on it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct LiveMachine {
   int64_t last_seen_ns = 0;                      // likewise
   int64_t heartbeat_ns = 0;                      // how often it was told to let itself be heard
 
-  // Whether it was heard of within its last three heartbeats.
+  // Whether it sent one of its last three heartbeats.
   bool is_live(int64_t now_ns) const;
 };
 

@@ -1,4 +1,4 @@
-// live.db: the machines that have registered, when they were last heard of, what ran on them then, and what the fleet
+// live.db: the machines that have registered, their last heartbeats, what ran on them then, and what the fleet
 // was like before.
 //
 // A database of its own, since every heartbeat writes it: the catalogue's readers load their snapshot anew whenever the
@@ -52,7 +52,7 @@ class LiveMachines {
   // The same of what runs on machines, as it was read at `now_ns`.
   Status keep_inventory_instances(const std::vector<InventoryInstance>& instances, int64_t now_ns);
 
-  // Forgets the machines that were not heard of since, with all that is known of them but for the inventory's part;
+  // Removes the machines that are offline since then, with all that is known of them but for the inventory's part;
   // returns how many.
   Result<int64_t> forget_unheard_since(int64_t since_ns);
   // Forgets what the fleet was like before then; or before a later time, where more than so many changes of a kind (some

@@ -92,7 +92,7 @@ class CellSums {
   }
   double* sums() { return is_dense() ? dense_ : sparse_.data(); }
 
-  // Dense sums may be added to without place(), but then whoever does so says where: what is not touched counts as 0.
+  // Dense sums may be added to without place(), but then the caller says where: what is not touched counts as 0.
   void touch(uint64_t cell) { is_touched_[cell >> page_shift_] = 1; }
   void touch_all();
 

@@ -17,7 +17,7 @@ class KeyIndex {
   // 0 where the key is new.
   uint32_t find(const Key& key) const { return slots_.empty() ? 0 : slots_[slot_of(key)].id; }
 
-  // Where find() of the key begins to read: to be prefetched some look-ups ahead by whoever looks up many keys, so that their
+  // Where find() of the key begins to read: to be prefetched some look-ups ahead by callers that look up many keys, so that their
   // cache misses pass at the same time. (Prefetching here would be lost: gcc takes a function that does nothing else for one
   // without effect.)
   const void* place_of(const Key& key) const {

@@ -48,7 +48,7 @@ class WeighedGroups {
   // A column of the groups at hand: IDs where they differ.
   struct Column {
     Zone zone;
-    std::span<const uint32_t> ids;  // empty: the zone's only one throughout, or nobody asks
+    std::span<const uint32_t> ids;  // empty: the zone's only one throughout, or not requested
 
     static Column of(std::span<const uint32_t> ids, Zone zone);
 

@@ -1,4 +1,4 @@
-// Until when a question may take, and whether somebody still waits for the answer.
+// The time limit of a query, and whether its client is still there.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@ namespace plimsoll::sqlite {
 // One thread.
 class Deadline {
  public:
-  // `is_abandoned`: nobody waits any longer; asked a few times a second at most. Empty: somebody does.
+  // `is_abandoned`: whether the client is gone; called at most a few times a second. Empty: it is there.
   Deadline(std::chrono::milliseconds time, std::function<bool()> is_abandoned);
 
-  // kTooLarge past the time, kUnavailable where nobody waits; from then on always. Some 30 ns.
+  // kTooLarge past the time, kUnavailable where the client is gone; from then on always. Some 30 ns.
   Status check();
 
  private:

@@ -1,4 +1,4 @@
-// One SELECT over virtual tables, from somebody who is not trusted with more: nothing can be written, attached or loaded, and
+// One SELECT over virtual tables, from an untrusted user: nothing can be written, attached or loaded, and
 // what it may cost is bounded.
 #pragma once
 
@@ -25,8 +25,7 @@ struct QuestionLimits {
   size_t rows = 1'000'000;
   size_t answer_bytes = size_t{256} << 20;  // of text, and 32 for each value
   size_t memory_bytes = size_t{256} << 20;  // that SQLite takes for it, beside temporary files
-  std::function<bool()> is_abandoned =
-      {};  // nobody waits for the answer any longer; asked a few times a second at most
+  std::function<bool()> is_abandoned = {};  // whether the client is gone; called at most a few times a second
 };
 
 // Answers one SELECT (or EXPLAIN QUERY PLAN of one) over the tables, on a connection of its own. What is no such statement is

@@ -12,7 +12,7 @@
 namespace plimsoll::symbolizer {
 
 // By the unit's offset in .debug_info, without empty ranges. A damaged set is left out with those behind it, since
-// nobody knows where the next would begin; at most `budget` entries are read, and taken from it.
+// the start of the next is unknown; at most `budget` entries are read, and taken from it.
 std::unordered_map<uint64_t, std::vector<AddressRange>> read_aranges(Bytes section, uint64_t& budget);
 
 }  // namespace plimsoll::symbolizer

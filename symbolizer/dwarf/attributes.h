@@ -30,7 +30,7 @@ struct AttributeValue {
   Bytes text = {};  // kText: begins there, ends with a zero byte
 };
 
-// Reads the value, and leaves the reader behind it. An unknown form marks the reader as failed: nobody knows how long it is.
+// Reads the value, and leaves the reader behind it. An unknown form marks the reader as failed: its length is unknown.
 AttributeValue read_attribute(const AttributeSpec& spec, const Unit& unit, ByteReader& reader);
 
 // Reads over all values of an entry.

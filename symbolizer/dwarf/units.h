@@ -29,7 +29,7 @@ struct UnitHeader {
   uint8_t offset_bytes = 0;    // 4, or 8 in 64-bit DWARF
 };
 
-// All headers, in the section's order. A damaged one ends the list, as nobody knows where the next would begin: `damage` then
+// All headers, in the section's order. A damaged one ends the list, as the start of the next is unknown: `damage` then
 // says so, and is empty otherwise. Units whose version is unknown are left out.
 std::vector<UnitHeader> read_unit_headers(Bytes info, std::string& damage);
 

@@ -21,7 +21,7 @@ struct NameForm {
 // symbol version ("@@GLIBC_2.34"). Anything else has the name that it is linked by: Go's and C's are readable, and those of D
 // and Swift show the identifiers that they are made of.
 //
-// Names come from outside: those that are too long to demangle (4 KiB), nest too deeply, or stand for more text than anybody reads
+// Names come from outside: those that are too long to demangle (4 KiB), nest too deeply, or stand for too much text
 // (16 KiB) stay as they are. Any thread.
 std::string display_name(std::string_view linkage_name, const NameForm& form = {});
 

@@ -14,7 +14,7 @@
 
 namespace plimsoll::symbolizer {
 
-// Files that somebody names by hand, who answers for what they are; empty: to be searched for.
+// Files given by the user, which are not verified; empty: search for them.
 struct NamedFiles {
   std::string binary = {};      // or a separate debug file
   std::string debug = {};       // has the DWARF

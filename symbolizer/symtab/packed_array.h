@@ -28,7 +28,7 @@ struct PackedLayout {
   unsigned bits = 0;
 };
 
-// One column. Borrows the table's bytes, of which there are packed_bytes(): whoever makes one has checked that, and the layout.
+// One column. Borrows the table's bytes, of which there are packed_bytes(): the creator has checked that, and the layout.
 class PackedArray {
  public:
   PackedArray() = default;

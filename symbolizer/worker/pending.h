@@ -46,7 +46,7 @@ struct PendingBinary {
 Result<std::vector<PendingBinary>> find_pending(sqlite::Database& catalogue, int64_t& bound_up_to);
 
 // By turns of the machines that told of them, and of each machine those with the most new locations first: one that tells of thousands
-// of binaries keeps nobody else's waiting.
+// of binaries does not delay those of others.
 void order_by_turns(std::vector<PendingBinary>& pending);
 
 // Adds a binary's locations: all of them, or only those that were never looked up.

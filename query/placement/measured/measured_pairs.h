@@ -22,7 +22,7 @@ Result<MeasuredPairsRequest> parse_measured_pairs(const Parameters& parameters, 
 
 // A row for each job on each platform, by both: job, platform, cpi, margin, margin_kind (as ratio_table() has them; empty: unknown), load (instructions a second on all
 // machines of the platform: those that are live and that filters on machines let pass, or, where none has registered, those that were seen), machines. What has no samples of cycles or
-// instructions has no row; a note counts those. kNotFound where nobody counted both.
+// instructions has no row; a note counts those. kNotFound where no machine counted both.
 Result<Table> measured_pairs(const MeasuredPairsRequest& request, const Snapshot& snapshot,
                              const LiveFleet& fleet);
 

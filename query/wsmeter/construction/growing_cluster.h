@@ -1,5 +1,5 @@
 // A test cluster as one is put together in practice: random machines, one after the other, until what runs on them is enough (WSMeter, Lee et al., ASPLOS
-// 2018, section 4.3). Who must take whole machines takes more instances of some jobs than anybody needs.
+// 2018, section 4.3). Whole machines include more instances of some jobs than the test needs.
 //
 // Pure: no I/O; one thread.
 #pragma once

@@ -23,7 +23,7 @@ struct Arm {
   std::map<std::string, std::vector<std::string>, std::less<>> names;  // likewise: instance and machine
   int64_t from_ns = 0;  // wall clock; profiles of these machines lie within
   int64_t to_ns = 0;
-  // What of its load was done in the first half of the time; nothing: nobody asked.
+  // What of its load was done in the first half of the time; nothing: not requested.
   std::optional<double> early_share = {};
   std::vector<std::string> notes = {};  // of the observations: what they lack
 };
@@ -34,7 +34,7 @@ Result<Arm> arm_of(const Table& observations);
 
 size_t instances_of(const Arm& arm);
 double load_of(const Arm& arm);  // of all instances
-// That are there on both sides: somebody changed sides in the meantime, or the filters do not tell them apart.
+// That are there on both sides: an instance changed arms during the test, or the filters overlap.
 size_t instances_of_both(const Arm& control, const Arm& test);
 
 }  // namespace plimsoll::query
