@@ -46,7 +46,7 @@ Status EventRows::sum(size_t ranking, size_t limit) {
   resolved_.coverage.samples = std::llround(samples);
   const SummedRows all = sum_rows(*cells, events_, grouping_, snapshot_);
   if (all.size() == 0) {
-    resolved_.notes.push_back("nothing: " + why_empty(selection_, snapshot_));
+    resolved_.notes.push_back("no results: " + why_empty(selection_, snapshot_));
   }
   std::vector<uint32_t> places;  // those of callers alone are no rows
   for (uint32_t row = 0; row < all.size(); ++row) {

@@ -27,7 +27,7 @@ std::string_view answer_of(unsigned status) {
     case 405:
       return "not found";
     case 409:
-      return "contradicts what is known";
+      return "conflict";
     case 413:
       return "too large";
     case 429:
@@ -76,7 +76,7 @@ Result<Table> audit(const AuditRequest& request, const std::string& data_dir) {
                           std::to_string(one.status), std::string(answer_of(one.status))});
   }
   if (table.rows.empty()) {
-    table.notes.emplace_back("nothing is written down for that time");
+    table.notes.emplace_back("no entries for that time");
   }
   return table;
 }

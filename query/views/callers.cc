@@ -24,7 +24,7 @@ Result<Predicate> predicate_of_function(const std::string& text) {
 Parameter function_parameter(std::string_view name, std::optional<Predicate>& of) {
   return {name, [name, &of](const std::string& text) -> Status {
             if (of) {
-              return with_field(fail(ErrorCode::kInvalid, "one function, or one filter, can be asked for"),
+              return with_field(fail(ErrorCode::kInvalid, "give either one function or one filter"),
                                 std::string(name));
             }
             const auto predicate = name == "function" ? predicate_of_function(text) : Predicate::parse(text);
@@ -32,8 +32,7 @@ Parameter function_parameter(std::string_view name, std::optional<Predicate>& of
               return with_field(propagate(predicate), std::string(name));
             }
             if (predicate->dimension().source != DimensionSource::kFrame || predicate->is_negated()) {
-              return with_field(fail(ErrorCode::kInvalid,
-                                     "{} is \"{}\", which says of no frame that it is meant", name, text),
+              return with_field(fail(ErrorCode::kInvalid, "{} is \"{}\", which selects no frame", name, text),
                                 std::string(name));
             }
             of = *predicate;
@@ -53,7 +52,8 @@ Result<CallersRequest> parse(Neighbour neighbour, const Parameters& parameters, 
   }
   if (!of) {
     return with_field(
-        fail(ErrorCode::kInvalid, "say of which function: its name, or a filter on frames (of)"), "function");
+        fail(ErrorCode::kInvalid, "a function is required: its name, or a filter on frames (of)"),
+        "function");
   }
   request.of = *of;
   const bool is_of_function = std::ranges::find(parameters, "function", [](const auto& parameter) {
@@ -68,8 +68,8 @@ std::unexpected<Error> not_found(const CallersRequest& request, const Snapshot& 
   const auto why = why_no_match(request.of, snapshot);
   return with_hint(
       with_field(fail(ErrorCode::kNotFound, "no selected stack has {}", request.of.text()), "function"),
-      why ? *why + "; \"plimsoll top\" shows which there are, ~NAME finds a part of a name"
-          : "other stacks do: look at the filters (where) and times (since, until)");
+      why ? *why + "; \"plimsoll top\" lists functions, ~NAME matches a part of a name"
+          : "other stacks do: check the filters (where) and times (since, until)");
 }
 
 // What the linker chose, or the compiler made of a function, goes by another name.
@@ -113,7 +113,7 @@ void note_namesakes(const CallersRequest& request, const Snapshot& snapshot, Tab
     shown += fmt::format("{}{} ({:.2f} %)", shown.empty() ? "" : ", ", other.name, 100 * other.share);
   }
   const size_t more = others.size() - std::min(others.size(), kShown);
-  table.notes.push_back(fmt::format("{} has {:.2f} % of all; more have {}{}: \"~{}\" means them together",
+  table.notes.push_back(fmt::format("{} has {:.2f} % of all; {}{} have more: \"~{}\" selects them all",
                                     request.name, 100 * own_share, shown,
                                     more > 0 ? fmt::format(" and {} others", more) : "", request.name));
 }

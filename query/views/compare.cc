@@ -98,7 +98,7 @@ class CompareQuery {
     const auto summed = sum_selection(halves_[number].resolved.request, events_.groups(),
                                       events_.denominator_group(), grouping_, snapshot_, symbols_);
     if (!summed) {
-      return propagate(summed, "summing up the {} side", kNames[number]);
+      return propagate(summed, "summing the {} side", kNames[number]);
     }
     const SummedRows& rows = summed->rows;
     double all = 0;
@@ -157,7 +157,7 @@ class CompareQuery {
     for (const size_t half : {kBase, kOther}) {
       auto sampled = splitter.split(halves_[half].resolved.request, sample.sampling_units_of_origins());
       if (!sampled) {
-        return with_hint(propagate(sampled), "look at less at once: fewer jobs (where), or a shorter time");
+        return with_hint(propagate(sampled), "select less: fewer jobs (where), or a shorter time");
       }
       halves_[half].sampled = std::move(*sampled);
       halves_[half].domain = std::make_unique<const Domain>(
@@ -357,8 +357,8 @@ class CompareQuery {
                            100 * job->change.value.value_or(0));
     }
     table.notes.push_back(
-        fmt::format("with {} jobs that have no margin for want of machines the change would be {:+.1f} %; "
-                    "measure first: {}{}",
+        fmt::format("including {} jobs without a margin (too few machines) the change would be {:+.1f} %; "
+                    "profile more machines of: {}{}",
                     left_out.size(), 100 * with_all, shown, left_out.size() > kShown ? ", ..." : ""));
   }
 
@@ -367,14 +367,14 @@ class CompareQuery {
     for (const ComparedSide& half : halves_) {
       table.notes.insert(table.notes.end(), half.resolved.notes.begin(), half.resolved.notes.end());
     }
-    table.notes.push_back(fmt::format("{} of {} jobs are compared, with {:.1f} % of the weight",
-                                      common_jobs(), jobs_.size(), 100 * weights(true) / weights(false)));
+    table.notes.push_back(fmt::format("compared {} of {} jobs, with {:.1f} % of the weight", common_jobs(),
+                                      jobs_.size(), 100 * weights(true) / weights(false)));
     note_left_out(table);
-    table.notes.emplace_back(
-        is_by_quota_ ? "weights are CPU quotas, by the newest census of each machine"
-                     : "weights are what each has of the denominator on the base side: no quota is known");
+    table.notes.emplace_back(is_by_quota_
+                                 ? "weights are CPU quotas from the newest census per machine"
+                                 : "no quotas known: weights are shares of the denominator on the base side");
     table.notes.push_back(fmt::format(
-        "machines_needed: for margins of {:.2f} %; [actual mix] moves with the mix of jobs as well",
+        "machines_needed is for margins of {:.2f} %; [actual mix] also changes with the mix of jobs",
         100 * request_.margin));
   }
 
@@ -399,8 +399,7 @@ Parameter margin_parameter(double& margin) {
             if (auto read = share_parameter("margin", margin).read(text); !read || margin > 0) {
               return read;
             }
-            return with_field(fail(ErrorCode::kInvalid, "margin is 0: no number of machines gives that"),
-                              "margin");
+            return with_field(fail(ErrorCode::kInvalid, "margin is 0, must be above 0"), "margin");
           }};
 }
 

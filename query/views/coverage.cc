@@ -155,11 +155,11 @@ class CoverageQuery {
   void add_notes(Table& table) const {
     table.notes = resolved_.notes;
     if (resolved_.coverage.machines_drawn == 0) {
-      table.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+      table.notes.push_back("no results: " + why_empty(request_.selection, snapshot_));
     }
     if (const auto share = all_.cpus_seen_share()) {
       table.notes.push_back(
-          fmt::format("{} of {} machines were seen, with {} of the CPU time that the newest censuses tell of",
+          fmt::format("{} of {} machines have profiles; they have {} of the CPU time in the newest censuses",
                       all_.machines_seen, all_.machines, readable(*share, "share")));
     }
   }
@@ -238,7 +238,7 @@ Result<CoverageRequest> parse_coverage(const Parameters& parameters, int64_t now
     if (!is_machine_attribute(dimension.name)) {
       return with_field(
           fail(ErrorCode::kInvalid,
-               "{} is no attribute of machines: by takes platform, cluster, kernel, machine and the like",
+               "{} is not an attribute of machines: by takes platform, cluster, kernel, machine and similar",
                dimension.name),
           "by");
     }

@@ -84,7 +84,7 @@ class DiffQuery {
     for (const size_t half : {kBase, kOther}) {
       symbols_.add(symbols[half]);
       if (!summed[half]) {
-        return propagate(summed[half], "summing up the {} side", kNames[half]);
+        return propagate(summed[half], "summing the {} side", kNames[half]);
       }
       if (auto taken = take(half, *summed[half]); !taken) {
         return taken;
@@ -291,9 +291,8 @@ class DiffQuery {
     }
     if (request_.margins) {
       table.notes.push_back(
-          fmt::format("p is the chance of any of the {} largest of {} rows changing so much without a cause; "
-                      "under {} they are said "
-                      "to have changed",
+          fmt::format("p: probability that at least one of the {} largest of {} rows would change this much "
+                      "by chance. Rows with p < {} are marked 'more' or 'less'",
                       rows_.size(), rows, kChangeLevel));
     }
   }

@@ -86,8 +86,7 @@ Table list_draws(const DrawsRequest& request, const KnownDraws& known) {
     cover(draw, table.coverage);
   }
   if (table.rows.empty()) {
-    table.notes.emplace_back(
-        "nothing: no machines have been drawn; with draw.interval in the server's configuration they are");
+    table.notes.emplace_back("no results: no draws; set draw.interval in the server's configuration");
   } else if (known.count > static_cast<int64_t>(known.draws.size())) {
     table.notes.push_back(fmt::format("the newest {} of {} draws", known.draws.size(), known.count));
   }
@@ -98,15 +97,15 @@ void describe(const store::Draw& draw, bool is_verified, Table& table) {
   const auto end = [](int64_t start_ns, int64_t length_ns) { return format_time(start_ns + length_ns); };
   table.notes.push_back(fmt::format("policy: {}", draw.policy));
   table.notes.push_back(
-      fmt::format("for {} to {}, measured from {} to {}; collects {}", format_time(draw.interval_start_ns),
+      fmt::format("for {} to {}, profiled from {} to {}; collects {}", format_time(draw.interval_start_ns),
                   end(draw.interval_start_ns, draw.interval_ns), format_time(draw.window_start_ns),
                   end(draw.window_start_ns, draw.window_ns), store::event_set_of(draw.collects)));
   table.notes.push_back(fmt::format("made {} from {} machines with seed {}", format_time(draw.made_ns),
                                     draw.machines(), draw.seed));
   if (is_verified) {
     table.notes.emplace_back(
-        "verified: made again from the fleet of then, by this seed, the same machines are drawn with the "
-        "same probabilities");
+        "verified: with this seed and the fleet at that time, the same machines are drawn with the same "
+        "probabilities");
   }
   cover(draw, table.coverage);
 }
@@ -128,7 +127,7 @@ Table draw_by_stratum(const DrawsRequest& request, const KnownDraws& known) {
     outcomes[number].add_values(row);
   }
   if (outcomes.size() > request.limit) {
-    table.notes.push_back(fmt::format("{} of {} strata are shown", request.limit, outcomes.size()));
+    table.notes.push_back(fmt::format("showing {} of {} strata", request.limit, outcomes.size()));
   }
   return table;
 }
@@ -150,10 +149,10 @@ Table draw_by_machine(const DrawsRequest& request, const KnownDraws& known) {
                           static_cast<double>(machine.observed_ns)});
   }
   if (shown < explained.machines.size()) {
-    table.notes.push_back(fmt::format("{} of {} machines are shown", shown, explained.machines.size()));
+    table.notes.push_back(fmt::format("showing {} of {} machines", shown, explained.machines.size()));
   }
   if (explained.machines.empty() && drawn(explained.draw) > 0) {
-    table.notes.emplace_back("who was drawn is not kept any more, of draws that are so old");
+    table.notes.emplace_back("the machines of this draw are past retention");
   }
   return table;
 }
@@ -165,14 +164,14 @@ std::unexpected<Error> no_such_draw(const std::string& id,
     ids.push_back(draw.draw.id);
   }
   const auto nearest = nearest_word(id, ids);
-  return with_hint(with_field(fail(ErrorCode::kNotFound, "there is no draw \"{}\"", id), "draw"),
-                   nearest ? fmt::format("did you mean {}?", *nearest) : "draws without an ID lists them");
+  return with_hint(with_field(fail(ErrorCode::kNotFound, "no such draw: \"{}\"", id), "draw"),
+                   nearest ? fmt::format("did you mean {}?", *nearest) : "plimsoll draws lists them");
 }
 
 Status verify(const store::DrawWithMachines& draw, const std::string& data_dir,
               const KnownDraws::DrawAgain& again) {
   if (!again) {
-    return fail(ErrorCode::kUnsupported, "draws are not verified here");
+    return fail(ErrorCode::kUnsupported, "draws cannot be verified here");
   }
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
   auto opened = directory ? store::LiveMachines::open_if_there(directory->live_path()) : propagate(directory);
@@ -180,9 +179,8 @@ Status verify(const store::DrawWithMachines& draw, const std::string& data_dir,
     return propagate(opened);
   }
   std::optional<store::LiveMachines>& machines = *opened;
-  return machines
-             ? again(draw, *machines)
-             : fail(ErrorCode::kNotFound, "there is no live.db in {}, which tells of the fleet", data_dir);
+  return machines ? again(draw, *machines)
+                  : fail(ErrorCode::kNotFound, "{} has no live.db with the history of the fleet", data_dir);
 }
 
 }  // namespace
@@ -205,12 +203,12 @@ Result<DrawsRequest> parse_draws(const Parameters& parameters, int64_t now_ns) {
     return propagate(read);
   }
   if (has_by && request.id.empty()) {
-    return with_hint(with_field(fail(ErrorCode::kInvalid, "a list of draws has a row for each draw"), "by"),
-                     "name a draw to see its machines or strata");
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "by requires a draw"), "by"),
+                     "give a draw to see its machines or strata");
   }
   if (request.verify && request.id.empty()) {
-    return with_hint(with_field(fail(ErrorCode::kInvalid, "one draw at a time is verified"), "verify"),
-                     "name it: draws without an ID lists them");
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "verify requires a draw"), "verify"),
+                     "give one: plimsoll draws lists them");
   }
   return request;
 }

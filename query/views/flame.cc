@@ -41,7 +41,7 @@ class FlameQuery {
     flame_.unit = unit_name(event.unit);
     flame_.notes = std::move(resolved->notes);
     if (cells->size() == 0) {
-      flame_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+      flame_.notes.push_back("no results: " + why_empty(request_.selection, snapshot_));
     }
     flame_.coverage = resolved->coverage;
     set_coverage(*cells);
@@ -76,7 +76,7 @@ class FlameQuery {
                                                std::mem_fn(&MergedTree::Node::self));
     const double cut = std::max(0.0, 1 - shown / nodes.front().total);
     flame_.notes.push_back(
-        fmt::format("the {} largest nodes are shown; {:.3g} % of the total falls to others, which are cut",
+        fmt::format("showing the {} largest nodes; {:.3g} % of the total is in nodes that are cut",
                     nodes.size(), 100 * cut));
   }
 
@@ -88,7 +88,7 @@ class FlameQuery {
     const size_t count =
         std::min(nodes.size(), 1 + std::clamp(affordable, kFewestFlameMargins, kMaxFlameMargins));
     if (count < nodes.size()) {
-      flame_.notes.push_back(fmt::format("margins are of the {} largest nodes", count - 1));
+      flame_.notes.push_back(fmt::format("margins are for the {} largest nodes", count - 1));
     }
     std::vector<uint32_t> parents;
     for (size_t node = 0; node < count; ++node) {
@@ -97,7 +97,7 @@ class FlameQuery {
     const auto sampled = split_tree(parents, tree.deepest_nodes(count), request,
                                     sample.sampling_units_of_origins(), snapshot_);
     if (!sampled) {
-      return with_hint(propagate(sampled), "ask for none of the margins (margins=no)");
+      return with_hint(propagate(sampled), "give margins=no");
     }
     constexpr std::array<double RowValues::*, 1> kParts{&RowValues::total};
     flame_.shares = estimate_shares(*sampled, kParts, whole_domain(sample));

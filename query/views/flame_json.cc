@@ -50,7 +50,7 @@ class TreeReader {
       const auto [json, depth] = pending.back();
       pending.pop_back();
       if (!has_shape(*json) || flame_.nodes.size() >= kMaxFlameNodes) {
-        return fail(ErrorCode::kCorrupt, "the answer's node {} is not one of a tree", flame_.nodes.size());
+        return fail(ErrorCode::kCorrupt, "node {} of the response is not in a tree", flame_.nodes.size());
       }
       flame_.nodes.push_back({number((*json)["name"].get<std::string>()), (*json)["self"].get<double>(),
                               (*json)["total"].get<double>(), depth, read_share(*json)});
@@ -125,7 +125,7 @@ Result<Flame> flame_from_json(std::string_view text) {
                          document.contains("notes") && document["notes"].is_array() &&
                          document.contains("coverage") && document.contains("tree");
   if (!has_shape) {
-    return fail(ErrorCode::kCorrupt, "the answer is not a tree's JSON document");
+    return fail(ErrorCode::kCorrupt, "the response is not a JSON tree");
   }
   Flame flame;
   flame.event = document["event"].get<std::string>();

@@ -57,7 +57,7 @@ class JobsQuery {
 
   Table run() {
     if (jobs_.empty()) {
-      table_.notes.push_back("nothing: " + why_empty());
+      table_.notes.push_back("no results: " + why_empty());
     }
     using Entry = std::pair<std::string_view, const Job*>;
     std::vector<Entry> order;
@@ -72,7 +72,7 @@ class JobsQuery {
       return x != y ? x > y : a.first < b.first;
     });
     if (order.size() > request_.limit) {
-      table_.notes.push_back(fmt::format("{} of {} jobs are shown", request_.limit, order.size()));
+      table_.notes.push_back(fmt::format("showing {} of {} jobs", request_.limit, order.size()));
       order.resize(request_.limit);
     }
     table_.columns = {{"job", ""},
@@ -96,14 +96,14 @@ class JobsQuery {
  private:
   std::string why_empty() const {
     if (registered_ == 0) {
-      return "no machine has registered";
+      return "no registered machines";
     }
     if (table_.coverage.machines_live == 0) {
       return fmt::format("none of the {} machines that have registered {} live", registered_,
                          request_.is_past ? "was" : "is");
     }
     return fmt::format("none of the {} live machines {} what runs on it", table_.coverage.machines_live,
-                       request_.is_past ? "had told by then" : "has told");
+                       request_.is_past ? "had reported" : "has reported");
   }
 
   // A machine of which it is known what it has, as of that time.

@@ -234,9 +234,8 @@ Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now
   }
   if (request.by_instance && request.is_past) {
     return with_hint(
-        with_field(fail(ErrorCode::kInvalid, "which instances ran in the past is known of profiles alone"),
-                   "at"),
-        "how many of each job ran, and with which quotas, is kept: plimsoll jobs --at, machines --at");
+        with_field(fail(ErrorCode::kInvalid, "instances in the past are in profiles only"), "at"),
+        "the history has numbers and quotas per job: plimsoll jobs --at, machines --at");
   }
   return request;
 }
@@ -245,7 +244,7 @@ Parameter at_parameter(int64_t& now_ns, bool& is_past) {
   return {"at", [&now_ns, &is_past](const std::string& text) -> Status {
             const auto time_ns = parse_time_ns(text, now_ns);
             if (!time_ns || *time_ns > now_ns) {
-              return invalid_parameter("at", text, "a time of the past: RFC 3339, or relative (1h)");
+              return invalid_parameter("at", text, "a time in the past: RFC 3339, or relative (1h)");
             }
             now_ns = *time_ns;
             is_past = true;
@@ -323,7 +322,7 @@ Table machines(const MachinesRequest& request, const Snapshot& snapshot, const L
   }
   if (liars > 0) {
     table.notes.push_back(fmt::format(
-        "{} machines sent profiles that say what cannot be, and were refused (refused, refused_why)", liars));
+        "{} machines sent implausible profiles, which were refused (refused, refused_why)", liars));
   }
   return table;
 }

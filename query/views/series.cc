@@ -55,10 +55,10 @@ class SeriesQuery {
     }
     find_buckets();
     if (origins_of_bucket_.size() > kMaxBuckets) {
-      return with_hint(with_field(fail(ErrorCode::kTooLarge, "{} buckets of time, more than {}",
+      return with_hint(with_field(fail(ErrorCode::kTooLarge, "{} buckets, more than {}",
                                        origins_of_bucket_.size(), kMaxBuckets),
                                   "bucket"),
-                       "ask for longer buckets, or a shorter time (since, until)");
+                       "give a longer bucket, or a shorter time (since, until)");
     }
     if (request_.measure == Measure::kRate) {
       exposures_ = rate_exposures(resolved_, snapshot_);
@@ -124,7 +124,7 @@ class SeriesQuery {
     table_.notes.push_back(fmt::format("each time is the start of {}", format_duration(bucket_ns_)));
     if (longest_window_ns_ > bucket_ns_) {
       table_.notes.push_back(
-          fmt::format("profiles of up to {} are longer than that: each counts where its middle is",
+          fmt::format("profiles of up to {} are longer than a bucket: each counts where its middle is",
                       readable(static_cast<double>(longest_window_ns_), "ns")));
     }
     table_.columns = {{"time", ""}, {"machines", "count"}};
@@ -148,7 +148,7 @@ class SeriesQuery {
     const MachineSample sample(snapshot_, resolved_.request.filter);
     const auto sampled = splitter.split(resolved_.request, sample.sampling_units_of_origins());
     if (!sampled) {
-      return with_hint(propagate(sampled), "ask for fewer rows (limit)");
+      return with_hint(propagate(sampled), "select fewer rows (limit)");
     }
     const Domain all = whole_domain(sample);
     UnitColumn whole;

@@ -99,8 +99,7 @@ class SharedQuery {
     }
     const auto cells = snapshot_.rows->aggregate(request);
     if (!cells) {
-      return with_hint(propagate(cells),
-                       "look at less at once: with a filter (where), a shorter time, or across fewer");
+      return with_hint(propagate(cells), "select less: a filter (where), a shorter time, or across fewer");
     }
     boost::unordered_flat_map<RowKey, Runner> runners;
     for (size_t i = 0; i < cells->size(); ++i) {
@@ -174,8 +173,7 @@ class SharedQuery {
     const auto sampled =
         RowSplitter(keys_, 1, code_, snapshot_).split(request, sample.sampling_units_of_origins());
     if (!sampled) {
-      return with_hint(propagate(sampled),
-                       "ask for fewer rows (limit), or for none of their margins (margins=no)");
+      return with_hint(propagate(sampled), "select fewer rows (limit), or give margins=no");
     }
     estimates_ = estimate_shares(*sampled, std::span(&part_, 1), whole_domain(sample));
     return {};
@@ -193,19 +191,19 @@ class SharedQuery {
     table.notes = resolved_.notes;
     const std::string_view across = request_.across.name;
     if (sum_ == 0) {
-      table.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+      table.notes.push_back("no results: " + why_empty(request_.selection, snapshot_));
       return;
     }
     if (runners_ == 1) {
-      table.notes.push_back(fmt::format("all of it is of one {}, and nothing is shared", across));
+      table.notes.push_back(fmt::format("all samples are of one {}: no shared code", across));
       return;
     }
     if (important_.rows > 0) {
-      table.notes.push_back(fmt::format("left out, for taking more than {} of a {}: {}",
+      table.notes.push_back(fmt::format("excluded, more than {} of a {}: {}",
                                         readable(request_.below, "share"), across, rows_text(important_)));
     }
     if (of_one_.rows > 0) {
-      table.notes.push_back(fmt::format("left out, as one {} alone runs it: {}", across, rows_text(of_one_)));
+      table.notes.push_back(fmt::format("excluded, run by one {} only: {}", across, rows_text(of_one_)));
     }
   }
 
@@ -296,14 +294,14 @@ Status check_dimensions(const SharedRequest& request) {
   for (const Dimension& dimension : request.by) {
     if (!is_of_code(dimension)) {
       return with_field(
-          fail(ErrorCode::kInvalid, "{} says nothing of code: by takes function, file, binary and the like",
-               dimension.name),
+          fail(ErrorCode::kInvalid,
+               "{} is not an attribute of code: by takes function, file, binary and similar", dimension.name),
           "by");
     }
   }
   if (is_of_code(request.across) || request.across.source == DimensionSource::kStack) {
     return with_field(
-        fail(ErrorCode::kInvalid, "{} runs no code: across takes job, app, machine and the like",
+        fail(ErrorCode::kInvalid, "{} does not run code: across takes job, app, machine and similar",
              request.across.name),
         "across");
   }

@@ -127,12 +127,12 @@ Result<std::vector<uint32_t>> find_events(const SideBySideRequest& request, cons
   for (const std::string& name : names) {
     const auto event = find_event(name, snapshot);
     if (!event) {
-      return events.empty() ? propagate(event) : with_field(propagate(event), "beside");
+      return events.empty() ? propagate(event) : with_field(propagate(event), "compare_event");
     }
     if (std::ranges::find(events, event->id) != events.end()) {
       return with_field(
-          fail(ErrorCode::kInvalid, "{} stands beside itself", snapshot.dictionaries.events[event->id].name),
-          "beside");
+          fail(ErrorCode::kInvalid, "event {} is listed twice", snapshot.dictionaries.events[event->id].name),
+          "compare_event");
     }
     events.push_back(event->id);
   }

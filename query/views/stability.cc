@@ -109,7 +109,7 @@ class StabilityQuery {
 
   template <typename Failure>
   static std::unexpected<Error> too_large(const Failure& failure) {
-    return with_hint(propagate(failure), "look at less at once: fewer dimensions, or a shorter time");
+    return with_hint(propagate(failure), "select less: fewer dimensions, or a shorter time");
   }
 
   std::array<store::AggregateRequest, 2> halves_of_time() {
@@ -209,15 +209,13 @@ class StabilityQuery {
   void add_notes(Table& table) const {
     table.notes = resolved_.notes;
     table.notes.push_back(
-        fmt::format("stable: two draws of as many machines are at most {} apart by chance, in Manhattan "
-                    "distance over the "
-                    "{} largest (half of it is the part of the time that was spent elsewhere); the halves of "
-                    "the time meet "
-                    "at {}",
+        fmt::format("definition of 'stable': two random draws of this size would differ by at most {}, in "
+                    "Manhattan distance over the {} largest rows (half of it is the share of time spent in "
+                    "other code); the halves of the time meet at {}",
                     request_.tolerance.distance, request_.top, format_time(middle_ns_)));
     if (rows_with_samples_ > rows_.size()) {
-      table.notes.push_back(fmt::format("the largest {} of {} rows; all others count as one", rows_.size(),
-                                        rows_with_samples_));
+      table.notes.push_back(fmt::format("uses the largest {} of {} rows; all others count as one",
+                                        rows_.size(), rows_with_samples_));
     }
   }
 

@@ -67,7 +67,7 @@ class TopQuery {
     sum_ = summed->value;
     rows_ = std::move(summed->rows);
     if (rows_.size() == 0) {
-      resolved_.notes.push_back("nothing: " + why_empty(request_.selection, snapshot_));
+      resolved_.notes.push_back("no results: " + why_empty(request_.selection, snapshot_));
     }
     return {};
   }
@@ -91,8 +91,7 @@ class TopQuery {
     const auto sampled = RowSplitter(rows_.keys, 1, grouping_, snapshot_)
                              .split(resolved_.request, sample.sampling_units_of_origins());
     if (!sampled) {
-      return with_hint(propagate(sampled),
-                       "ask for fewer rows (limit), or for none of their margins (margins=no)");
+      return with_hint(propagate(sampled), "select fewer rows (limit), or give margins=no");
     }
     std::vector<double RowValues::*> parts;
     for (const RowPart& part : parts_) {
@@ -172,7 +171,8 @@ Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns) {
     request.by.push_back(*find_dimension("function"));
   }
   if (!request.ratio.empty() && !request.selection.event.empty()) {
-    return with_field(fail(ErrorCode::kInvalid, "a ratio names its events: leave event out"), "event");
+    return with_field(fail(ErrorCode::kInvalid, "ratio cannot be combined with event: it names both"),
+                      "event");
   }
   if (!request.ratio.empty() && !request.beside.empty()) {
     return with_field(

@@ -15,7 +15,7 @@ Status check(const MeasuringOrder& order) {
                       "for");
   }
   if (order.max_machines == 0) {
-    return with_field(fail(ErrorCode::kInvalid, "must be at least 1 machine"), "most");
+    return with_field(fail(ErrorCode::kInvalid, "must be at least 1 machine"), "max_machines");
   }
   return {};
 }

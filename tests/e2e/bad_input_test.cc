@@ -204,7 +204,7 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                      {{"top", "--data", data, "--by", "fucntion"}, "did you mean function?"},
                      {{"diff", "--data", data}, "the two sides of the comparison are the same"},
                      {{"diff", "--data", data, "--new-where", "jib=a"}, "did you mean job?"},
-                     {{"callers", "--data", data}, "say of which function"},
+                     {{"callers", "--data", data}, "a function is required"},
                      {{"top", "--data", data, "--by", "app,"}, "no such dimension: \"\""},
                      {{"top", "--data", data, "--where", "app"}, "write dim=value"},
                      {{"top", "--data", data, "--where", "ap=x"}, "did you mean app?"},

@@ -108,7 +108,8 @@ TEST_F(Draws, WhoIsDrawnMeasuresWhenAllOthersDo) {
     const auto verified =
         run({"plimsoll", "draws", "--server", server.address(), text(draw.at("draw")), "--verify"});
     EXPECT_EQ(verified.status, 0) << verified.err;
-    EXPECT_THAT(verified.out + verified.err, HasSubstr("verified: made again from the fleet of then"));
+    EXPECT_THAT(verified.out + verified.err,
+                HasSubstr("verified: with this seed and the fleet at that time"));
   }
 }
 

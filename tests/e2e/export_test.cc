@@ -228,7 +228,7 @@ TEST_F(Export, ServerAndDataDirectoryGiveTheSameBytes) {
   EXPECT_EQ(folded.out, folded_from_directory.out);
   EXPECT_THAT(folded.out, HasSubstr("main;scan;scan;scan "));
   const Finished text = run({"plimsoll", "flame", "--server", server.address()});
-  EXPECT_THAT(text.out, HasSubstr("nodes are shown"));
+  EXPECT_THAT(text.out, HasSubstr("largest nodes"));
   const Finished refused = run({"plimsoll", "flame", "--server", server.address(), "--event", "waits"});
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr("events with samples: "));

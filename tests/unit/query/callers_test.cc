@@ -93,10 +93,10 @@ TEST(Namesakes, WithMoreThanTheFunctionAreNamed) {
   ASSERT_TRUE(table);
   EXPECT_EQ(brief(*table), "load 1\n");
   EXPECT_THAT(table->notes,
-              ::testing::Contains("memcpy has 1.00 % of all; more have __memcpy_avx_unaligned (30.00 %), "
-                                  "__memcpy_ssse3 (3.00 %): \"~memcpy\" means them together"));
+              ::testing::Contains("memcpy has 1.00 % of all; __memcpy_avx_unaligned (30.00 %), "
+                                  "__memcpy_ssse3 (3.00 %) have more: \"~memcpy\" selects them all"));
   const auto largest = callers(*parse_callers({{"function", "__memcpy_avx_unaligned"}}, 0), **snapshot);
-  EXPECT_THAT(largest->notes, ::testing::Not(::testing::Contains(HasSubstr("means them together"))));
+  EXPECT_THAT(largest->notes, ::testing::Not(::testing::Contains(HasSubstr("selects them all"))));
 }
 
 TEST_F(CallersTest, OfNoStackIsItself) {
@@ -142,7 +142,7 @@ TEST_F(CallersTest, AFunctionThatIsNowhereHasItsNearestNamed) {
   const auto table = ask(parse_callers, {{"function", "copi"}});
   ASSERT_FALSE(table);
   EXPECT_EQ(table.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(table.error().text(), AllOf(HasSubstr("function=copi"), HasSubstr("did you mean copy?")));
+  EXPECT_THAT(table.error().text(), AllOf(HasSubstr("function=copi"), HasSubstr("Did you mean copy?")));
   EXPECT_THAT(ask(parse_callers, {{"function", "print"}, {"where", "machine=m2"}}).error().text(),
               HasSubstr("other stacks do"));
 }
@@ -152,10 +152,11 @@ TEST_F(CallersTest, WhatIsNoFunctionIsRefused) {
     const auto request = parse_callers(parameters, 0);
     return request ? "" : request.error().field + ": " + request.error().text();
   };
-  EXPECT_THAT(refusal({}), HasSubstr("function: say of which function"));
-  EXPECT_THAT(refusal({{"function", "a"}, {"of", "binary=b"}}), HasSubstr("one function, or one filter"));
-  EXPECT_THAT(refusal({{"of", "job=a"}}), HasSubstr("says of no frame"));
-  EXPECT_THAT(refusal({{"of", "function!=a"}}), HasSubstr("says of no frame"));
+  EXPECT_THAT(refusal({}), HasSubstr("function: a function is required"));
+  EXPECT_THAT(refusal({{"function", "a"}, {"of", "binary=b"}}),
+              HasSubstr("either one function or one filter"));
+  EXPECT_THAT(refusal({{"of", "job=a"}}), HasSubstr("selects no frame"));
+  EXPECT_THAT(refusal({{"of", "function!=a"}}), HasSubstr("selects no frame"));
   EXPECT_THAT(refusal({{"functoin", "a"}}), HasSubstr("did you mean function"));
   EXPECT_EQ(refusal({{"function", "operator==(A, B)"}}), "");
 }

@@ -105,7 +105,7 @@ TEST_F(CompareTest, JobsWeighTheirQuotas) {
             "[actual mix]: weight -; 1.2 -> 1.32: 0.1; higher\n"
             "mail: weight 0.75; 2 -> 1.8: -0.1; lower\n"
             "search: weight 0.25; 1 -> 1.2: 0.2; higher\n");
-  EXPECT_THAT(table->notes, Contains("2 of 2 jobs are compared, with 100.0 % of the weight"));
+  EXPECT_THAT(table->notes, Contains("compared 2 of 2 jobs, with 100.0 % of the weight"));
 }
 
 TEST_F(CompareTest, JobsThatCannotBeComparedAreLeftOutAndSaidWhy) {
@@ -129,7 +129,7 @@ TEST_F(CompareTest, JobsThatCannotBeComparedAreLeftOutAndSaidWhy) {
             "rare: weight 0.2; 1 -> 2.985: 1.985; left out: too few machines\n"
             "came: weight 0.1; - -> 1: -; left out: no samples on the base side\n"
             "free: weight 0; 1 -> 2: 1; left out: no quota\n");
-  EXPECT_THAT(table->notes, Contains("1 of 5 jobs are compared, with 50.0 % of the weight"));
+  EXPECT_THAT(table->notes, Contains("compared 1 of 5 jobs, with 50.0 % of the weight"));
   // Twelve on either side make a margin.
   EXPECT_EQ(std::get<int64_t>(table->rows[4][column_of(*table, "machines_needed")]), 8);
 }

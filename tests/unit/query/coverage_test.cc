@@ -76,7 +76,7 @@ TEST_F(CoverageTest, CountsMachinesAndTheirCpuTimeByPlatform) {
 TEST_F(CoverageTest, SaysWhichPartOfAllCpuTimeTheMachinesSeenTake) {
   EXPECT_THAT(
       ask({}, fleet_, live_)->notes,
-      Contains("4 of 7 machines were seen, with 40.00 % of the CPU time that the newest censuses tell of"));
+      Contains("4 of 7 machines have profiles; they have 40.00 % of the CPU time in the newest censuses"));
   EXPECT_THAT(ask({}, fleet_, {})->notes, ::testing::IsEmpty()) << "nobody has told of CPU time";
 }
 
@@ -97,14 +97,14 @@ TEST_F(CoverageTest, OfATimeWithoutProfilesNobodyIsSeen) {
   ASSERT_EQ(table->rows.size(), 1U);
   EXPECT_EQ(table->rows[0][column_of(*table, "machines")], Value(int64_t{4}));
   EXPECT_EQ(table->rows[0][column_of(*table, "machines_seen")], Value(int64_t{0}));
-  EXPECT_THAT(table->notes.at(0), HasSubstr("nothing: "));
+  EXPECT_THAT(table->notes.at(0), HasSubstr("no results: "));
 }
 
 TEST_F(CoverageTest, RefusesWhatIsNoAttributeOfMachines) {
   EXPECT_THAT(ask({{"by", "job"}}, fleet_, live_).error().text(),
-              HasSubstr("job is no attribute of machines"));
+              HasSubstr("job is not an attribute of machines"));
   EXPECT_THAT(ask({{"by", "draw"}}, fleet_, live_).error().text(),
-              HasSubstr("draw is no attribute of machines"));
+              HasSubstr("draw is not an attribute of machines"));
   EXPECT_THAT(ask({{"limits", "1"}}, fleet_, live_).error().text(), HasSubstr("did you mean limit?"));
 }
 

@@ -109,13 +109,12 @@ TEST_F(DrawsViewTest, OneIsExplainedMachineByMachine) {
       "15T08:01:51Z,10000000000\n"
       "m5,platform=a,0.3333333333333333,2027-01-15T08:01:40Z,failed,no PMU,2027-01-15T08:00:00Z,,0\n"
       "m7,platform=b,0.5,2027-01-15T08:02:00Z,unreached,,,,0\n");
-  EXPECT_THAT(
-      table->notes,
-      ElementsAre("policy: every 10m",
-                  "for 2027-01-15T08:00:00Z to 2027-01-15T08:10:00Z, measured from 2027-01-15T08:01:40Z "
-                  "to 2027-01-15T08:01:50Z; collects cycles instructions",
-                  "made 2027-01-15T07:59:45Z from 9 machines with seed 7"));
-  EXPECT_THAT(ask({{"draw", "fleet-1"}, {"limit", "2"}})->notes, Contains("2 of 3 machines are shown"));
+  EXPECT_THAT(table->notes,
+              ElementsAre("policy: every 10m",
+                          "for 2027-01-15T08:00:00Z to 2027-01-15T08:10:00Z, profiled from "
+                          "2027-01-15T08:01:40Z to 2027-01-15T08:01:50Z; collects cycles instructions",
+                          "made 2027-01-15T07:59:45Z from 9 machines with seed 7"));
+  EXPECT_THAT(ask({{"draw", "fleet-1"}, {"limit", "2"}})->notes, Contains("showing 2 of 3 machines"));
 }
 
 TEST_F(DrawsViewTest, OrStratumByStratum) {
@@ -144,7 +143,8 @@ TEST_F(DrawsViewTest, OneIsVerifiedByMakingItAgain) {
                });
   };
   for (const char* const by : {"machine", "stratum"}) {
-    EXPECT_THAT(verify({}, by)->notes, Contains(HasSubstr("verified: made again from the fleet of then")));
+    EXPECT_THAT(verify({}, by)->notes,
+                Contains(HasSubstr("verified: with this seed and the fleet at that time")));
     EXPECT_EQ(verify(fail(ErrorCode::kConflict, "cannot be reproduced"), by).error().message,
               "cannot be reproduced");
   }
@@ -165,7 +165,7 @@ TEST_F(DrawsViewTest, NothingIsCalledVerifiedThatWasNot) {
 }
 
 TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {
-  EXPECT_THAT(ask({})->notes, ElementsAre(HasSubstr("no machines have been drawn")));
+  EXPECT_THAT(ask({})->notes, ElementsAre(HasSubstr("no draws")));
   EXPECT_EQ(ask({{"draw", "fleet-1"}}).error().code, ErrorCode::kNotFound);
   keep(draw("fleet-1", kStartNs));
   const auto misspelt = ask({{"draw", "fleet-2"}});

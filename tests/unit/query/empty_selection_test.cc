@@ -32,38 +32,39 @@ class EmptyAnswer : public ::testing::Test {
 };
 
 TEST_F(EmptyAnswer, NamesTheFilterThatNothingMeetsAndTheNearestValue) {
-  EXPECT_EQ(why({{"where", "job=serach"}}), "nothing: nothing matches job=serach. Did you mean search?");
+  EXPECT_EQ(why({{"where", "job=serach"}}), "no results: nothing matches job=serach. Did you mean search?");
   EXPECT_EQ(why({{"where", "machine=rome-71"}, {"where", "job=mail"}}),
-            "nothing: nothing matches machine=rome-71. Did you mean rome-17?");
-  EXPECT_EQ(why({{"where", "thread=i0"}}), "nothing: nothing matches thread=i0. Did you mean io?");
-  EXPECT_EQ(why({{"where", "thread=worker"}}), "nothing: nothing matches thread=worker");
+            "no results: nothing matches machine=rome-71. Did you mean rome-17?");
+  EXPECT_EQ(why({{"where", "thread=i0"}}), "no results: nothing matches thread=i0. Did you mean io?");
+  EXPECT_EQ(why({{"where", "thread=worker"}}), "no results: nothing matches thread=worker");
   EXPECT_EQ(why({{"where", "function=rendr"}}),
-            "nothing: nothing matches function=rendr. Did you mean render?");
+            "no results: nothing matches function=rendr. Did you mean render?");
   EXPECT_EQ(why({{"where", "job in serach,mial"}}),
-            "nothing: nothing matches job in serach,mial. Did you mean search?");
-  EXPECT_EQ(why({{"where", "job=~^web"}}), "nothing: nothing matches job=~^web");
-  EXPECT_EQ(why({{"where", "job!~."}}), "nothing: nothing matches job!~.");
+            "no results: nothing matches job in serach,mial. Did you mean search?");
+  EXPECT_EQ(why({{"where", "job=~^web"}}), "no results: nothing matches job=~^web");
+  EXPECT_EQ(why({{"where", "job!~."}}), "no results: nothing matches job!~.");
 }
 
 TEST_F(EmptyAnswer, SaysThatFiltersExcludeEachOther) {
   EXPECT_EQ(why({{"where", "job=search"}, {"where", "function=render"}}),
-            "nothing: no sample in this time range matches all filters");
-  EXPECT_EQ(why({{"where", "stack=main;lex"}}), "nothing: no sample in this time range matches all filters");
+            "no results: no sample in this time range matches all filters");
+  EXPECT_EQ(why({{"where", "stack=main;lex"}}),
+            "no results: no sample in this time range matches all filters");
 }
 
 TEST_F(EmptyAnswer, SaysWhenThereAreProfiles) {
   EXPECT_EQ(why({{"since", "2027-01-16T00:00:00Z"}, {"where", "job=serach"}}),
-            "nothing: no profiles in this time range; there are profiles from 2027-01-15T08:00:00Z to "
+            "no results: no profiles in this time range; there are profiles from 2027-01-15T08:00:00Z to "
             "2027-01-15T08:00:01Z");
 }
 
 TEST_F(EmptyAnswer, SaysThatTheEventWasNotSeen) {
-  EXPECT_EQ(why({{"event", "faults"}}), "nothing: no usable profile in this time range has samples of it");
+  EXPECT_EQ(why({{"event", "faults"}}), "no results: no usable profile in this time range has samples of it");
 }
 
 TEST_F(EmptyAnswer, OfRatiosSaysSoToo) {
   EXPECT_THAT(why({{"ratio", "faults/cycles"}, {"where", "job=serach"}}),
-              ::testing::HasSubstr("did you mean search?"));
+              ::testing::HasSubstr("Did you mean search?"));
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(Flame, WhatIsCutStaysInTheTotals) {
   const auto cut = ask(fleet, {{"min_share", "5%"}});
   EXPECT_EQ(brief(cut), "all 100/0\n main 100/0\n  hot 90/90\n  warm 8/0\n   deep 8/8\n");
   EXPECT_THAT(cut->notes,
-              ElementsAre("the 5 largest nodes are shown; 2 % of the total falls to others, which are cut"));
+              ElementsAre("showing the 5 largest nodes; 2 % of the total is in nodes that are cut"));
   EXPECT_EQ(folded(cut), "main 2\nmain;hot 90\nmain;warm;deep 8\n");
   EXPECT_EQ(brief(ask(fleet, {{"limit", "3"}})), "all 100/0\n main 100/0\n  hot 90/90\n");
   EXPECT_EQ(folded(ask(fleet, {{"limit", "1"}})), "[cut off] 100\n");
@@ -241,7 +241,7 @@ TEST(Flame, OnlyTheLargestNodesHaveMargins) {
       kMaxFlameMargins);
   EXPECT_EQ(answer->names[answer->nodes[1].name], "f7");
   EXPECT_TRUE(answer->nodes[1].share);
-  EXPECT_THAT(answer->notes, ElementsAre("margins are of the 500 largest nodes"));
+  EXPECT_THAT(answer->notes, ElementsAre("margins are for the 500 largest nodes"));
 }
 
 TEST(Flame, StacksOfAnyDepthNeedNoDeepRecursion) {

@@ -65,14 +65,14 @@ TEST(Jobs, OfThePastRanOnWhoWasLiveThen) {
             "web,2,4,4.5,1,,\n");
   EXPECT_EQ(table->coverage.machines_drawn, 2);
   EXPECT_EQ(table->coverage.to_ns, kNowNs - 1000);
-  EXPECT_THAT(ask({{"at", "tomorrow"}}, {}).error().text(), HasSubstr("not a time of the past"));
+  EXPECT_THAT(ask({{"at", "tomorrow"}}, {}).error().text(), HasSubstr("not a time in the past"));
 }
 
 TEST(Jobs, TheLargestAreShownAndANoteCountsTheOthers) {
   const auto table = ask({{"limit", "1"}}, three_machines());
   EXPECT_THAT(csv(table), HasSubstr("\nweb,"));
   EXPECT_EQ(table->rows.size(), 1);
-  EXPECT_THAT(table->notes, ElementsAre("1 of 3 jobs are shown"));
+  EXPECT_THAT(table->notes, ElementsAre("showing 1 of 3 jobs"));
 }
 
 TEST(Jobs, TheCoverageCountsMachinesWithACensus) {
@@ -84,11 +84,11 @@ TEST(Jobs, TheCoverageCountsMachinesWithACensus) {
 }
 
 TEST(Jobs, NoneHasItsReason) {
-  EXPECT_THAT(ask({}, {})->notes, ElementsAre("nothing: no machine has registered"));
+  EXPECT_THAT(ask({}, {})->notes, ElementsAre("no results: no registered machines"));
   EXPECT_THAT(ask({}, {{machine("m1", 1)}, {}})->notes,
-              ElementsAre("nothing: none of the 1 machines that have registered is live"));
+              ElementsAre("no results: none of the 1 machines that have registered is live"));
   EXPECT_THAT(ask({}, {{machine("m1")}, {}})->notes,
-              ElementsAre("nothing: none of the 1 live machines has told what runs on it"));
+              ElementsAre("no results: none of the 1 live machines has told what runs on it"));
 }
 
 TEST(Jobs, ParametersAreChecked) {

@@ -87,28 +87,29 @@ TEST_P(ParseTopErrors, NameTheFieldAndTheReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Parameters, ParseTopErrors,
-    ::testing::Values(
-        ErrorCase{"by", "fuction", "by", "did you mean function?"},
-        ErrorCase{"by", "machine,", "by", "there is no dimension \"\""},
-        ErrorCase{"by", "", "by", "there is no dimension \"\""},
-        ErrorCase{"by", "machine, app", "by", "no such dimension: \" app\""},
-        ErrorCase{"where", "app", "where", "\"app\" is not a filter"},
-        ErrorCase{"where", "ap=db", "where", "did you mean app?"},
-        ErrorCase{"where", "app=~(", "where", "is not a regular expression"},
-        ErrorCase{"focus", "(", "focus", "is not a regular expression"},
-        ErrorCase{"ignore", "[", "ignore", "is not a regular expression"},
-        ErrorCase{"hide", "*", "hide", "is not a regular expression"},
-        ErrorCase{"since", "yesterday", "since", "since is \"yesterday\", not a time"},
-        ErrorCase{"until", "2023-02-30T00:00:00Z", "until", "not a time"},
-        ErrorCase{"limit", "0", "limit", "limit is \"0\", not a number from 1 to 1000000"},
-        ErrorCase{"limit", "1000001", "limit", "not a number from 1 to 1000000"},
-        ErrorCase{"limit", "-1", "limit", "not a number"}, ErrorCase{"limit", "ten", "limit", "not a number"},
-        ErrorCase{"limit", "10x", "limit", "not a number"}, ErrorCase{"limit", "", "limit", "not a number"},
-        ErrorCase{"limit", "99999999999999999999999", "limit", "not a number"},
-        ErrorCase{"limits", "10", "limits", "did you mean limit?"},
-        ErrorCase{"colour", "red", "colour",
-                  "the parameters are event, where, focus, ignore, hide, since, until, ratio, beside, "
-                  "by, limit, margins"}));
+    ::testing::Values(ErrorCase{"by", "fuction", "by", "did you mean function?"},
+                      ErrorCase{"by", "machine,", "by", "no such dimension: \"\""},
+                      ErrorCase{"by", "", "by", "no such dimension: \"\""},
+                      ErrorCase{"by", "machine, app", "by", "no such dimension: \" app\""},
+                      ErrorCase{"where", "app", "where", "\"app\" is not a filter"},
+                      ErrorCase{"where", "ap=db", "where", "did you mean app?"},
+                      ErrorCase{"where", "app=~(", "where", "is not a regular expression"},
+                      ErrorCase{"focus", "(", "focus", "is not a regular expression"},
+                      ErrorCase{"ignore", "[", "ignore", "is not a regular expression"},
+                      ErrorCase{"hide", "*", "hide", "is not a regular expression"},
+                      ErrorCase{"since", "yesterday", "since", "since is \"yesterday\", not a time"},
+                      ErrorCase{"until", "2023-02-30T00:00:00Z", "until", "not a time"},
+                      ErrorCase{"limit", "0", "limit", "limit is \"0\", not a number from 1 to 1000000"},
+                      ErrorCase{"limit", "1000001", "limit", "not a number from 1 to 1000000"},
+                      ErrorCase{"limit", "-1", "limit", "not a number"},
+                      ErrorCase{"limit", "ten", "limit", "not a number"},
+                      ErrorCase{"limit", "10x", "limit", "not a number"},
+                      ErrorCase{"limit", "", "limit", "not a number"},
+                      ErrorCase{"limit", "99999999999999999999999", "limit", "not a number"},
+                      ErrorCase{"limits", "10", "limits", "did you mean limit?"},
+                      ErrorCase{"colour", "red", "colour",
+                                "the parameters are event, where, focus, ignore, hide, since, until, ratio, "
+                                "compare_event, by, limit, margins"}));
 
 TEST(ParseTop, ARangeThatEndsBeforeItBeginsIsAnError) {
   for (const char* until : {"2h", "3h"}) {

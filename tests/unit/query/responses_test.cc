@@ -89,7 +89,7 @@ TEST_F(ResponsesTest, ASilentStratumIsStoodForByItsNeighbourInTheSameDraw) {
   answer("d2", "a2", a, 1);
   answer("d2", "b1", b, 1);
   EXPECT_DOUBLE_EQ(total(), 40 + 40) << "each draw speaks for all machines of its time";
-  EXPECT_THAT(fleet_.top({})->notes, Contains(HasSubstr("5 of 10 times")));
+  EXPECT_THAT(fleet_.top({})->notes, Contains(HasSubstr("5 of 10 drawn machines")));
 }
 
 TEST_F(ResponsesTest, WhatIsOfNoKnownDrawAnswersForItself) {

@@ -94,7 +94,7 @@ TEST_F(Series, ProfilesThatAreLongerThanABucketAreSaid) {
   add(kMidnightNs, "lex 1\n", 30 * kNsPerSecond);
   const auto table = ask(fleet_, {{"bucket", "10s"}});
   ASSERT_TRUE(table) << table.error().text();
-  EXPECT_THAT(table->notes, Contains(HasSubstr("profiles of up to 30 s are longer than that")));
+  EXPECT_THAT(table->notes, Contains(HasSubstr("profiles of up to 30 s are longer than a bucket")));
   EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "2026-11-22T00:00:10Z");
 }
 
@@ -117,9 +117,9 @@ TEST_F(Series, RefusesMoreBucketsThanItCanTell) {
   }
   const auto refused = ask(fleet_, {{"bucket", "1s"}});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text(),
-            "2001 buckets of time, more than 2000 (field: bucket); ask for longer buckets, or a shorter time "
-            "(since, until)");
+  EXPECT_EQ(
+      refused.error().text(),
+      "2001 buckets, more than 2000 (field: bucket); give a longer bucket, or a shorter time (since, until)");
   EXPECT_TRUE(ask(fleet_, {{"bucket", "2s"}}));
 }
 

@@ -53,10 +53,10 @@ TEST_F(SharedTest, IsWhatNoJobWouldNotice) {
 
 TEST_F(SharedTest, SaysWhatItLeavesOut) {
   EXPECT_THAT(ask(fleet_, {})->notes,
-              ElementsAre("left out, as one job alone runs it: 3 rows with 95.50 % of all"));
+              ElementsAre("excluded, run by one job only: 3 rows with 95.50 % of all"));
   EXPECT_THAT(ask(fleet_, {{"max_share", "3%"}})->notes,
-              ElementsAre("left out, for taking more than 3.00 % of a job: 1 row with 3.95 % of all",
-                          "left out, as one job alone runs it: 3 rows with 95.50 % of all"));
+              ElementsAre("excluded, more than 3.00 % of a job: 1 row with 3.95 % of all",
+                          "excluded, run by one job only: 3 rows with 95.50 % of all"));
 }
 
 TEST_F(SharedTest, MarginsAreThoseOfTop) {
@@ -86,7 +86,7 @@ TEST_F(SharedTest, AcrossOtherThanJobs) {
   const auto table = ask(fleet_, {{"across", "machine"}, {"margins", "no"}});
   EXPECT_EQ(std::get<std::string>(table->rows[0][column_of(*table, "highest_share_in")]), "m2");
   EXPECT_THAT(ask(fleet_, {{"across", "app"}})->notes,
-              ElementsAre("all of it is of one app, and nothing is shared"));
+              ElementsAre("all samples are of one app: no shared code"));
 }
 
 TEST_F(SharedTest, AFewSamplesMakeNothingImportant) {
@@ -103,7 +103,8 @@ TEST_F(SharedTest, NothingSaysWhy) {
 }
 
 TEST_F(SharedTest, RefusesWhatIsNotCodeOrDoesNotRunIt) {
-  EXPECT_THAT(ask(fleet_, {{"by", "function,job"}}).error().text(), HasSubstr("job says nothing of code"));
+  EXPECT_THAT(ask(fleet_, {{"by", "function,job"}}).error().text(),
+              HasSubstr("job is not an attribute of code"));
   EXPECT_THAT(ask(fleet_, {{"across", "binary"}}).error().text(), HasSubstr("binary runs no code"));
   EXPECT_THAT(ask(fleet_, {{"across", "stack"}}).error().text(), HasSubstr("stack runs no code"));
   EXPECT_THAT(ask(fleet_, {{"part", "both"}}).error().text(), HasSubstr("not self or total"));

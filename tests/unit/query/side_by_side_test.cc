@@ -105,7 +105,7 @@ TEST_F(SideBySide, RefusesWhatCannotStandThere) {
   EXPECT_THAT(error({{"compare_event", "instrutions"}}),
               HasSubstr("events with samples: cycles, instructions, misses"));
   EXPECT_THAT(error({{"event", "misses"}, {"compare_event", "misses"}}),
-              HasSubstr("misses stands beside itself"));
+              HasSubstr("event misses is listed twice"));
   EXPECT_THAT(error({{"compare_event", ""}}), HasSubstr("compare_event names no event"));
   EXPECT_THAT(error({{"ratio", "ipc"}, {"compare_event", "misses"}}),
               HasSubstr("compare_event cannot be combined with ratio"));

@@ -154,7 +154,7 @@ TEST_F(StabilityView, TheSmallestOfManyRowsCountAsOne) {
   }
   const auto table = ask({});
   ASSERT_TRUE(table) << table.error().text();
-  EXPECT_THAT(table->notes, Contains("the largest 1000 of 1010 rows; all others count as one"));
+  EXPECT_THAT(table->notes, Contains("uses the largest 1000 of 1010 rows; all others count as one"));
   // One of 100,000, 999 of 1, and one of 10.
   const double of = 100'000 + 1009;
   const double entropy = std::log2(of) - (100'000 * std::log2(100'000.0) + 10 * std::log2(10.0)) / of;

@@ -25,20 +25,20 @@ TEST_F(DrawMethodTest, ADrawThatIsNotByChanceIsFound) {
     return again ? "" : again.error().text();
   };
   EXPECT_THAT(complaint([](auto& d) { d.machines[0].machine_id = "m99"; }),
-              HasSubstr("comes out otherwise when it is made again, in 2 places: machine m"));
+              HasSubstr("cannot be reproduced: 2 differences: machine m"));
   EXPECT_THAT(complaint([](auto& d) { d.machines[0].inclusion_probability = 0.5; }),
               HasSubstr("drawn with probability 0.5, from platform=a, now drawn with probability 0.25"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.strata[1].machines = 5; }),
               HasSubstr("stratum platform=b: 1 of 5 machines (1 expected), now 1 of 4 machines"));
-  EXPECT_THAT(complaint([](auto& d) { d.draw.seed += 1; }), HasSubstr("not there"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.seed += 1; }), HasSubstr("missing"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStartNs; }), HasSubstr("now 1 of 1 machines"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.made_ns = kStartNs + 10 * kNsPerMinute; }),
-              HasSubstr("expected), now not there"))
+              HasSubstr("expected), now missing"))
       << "nobody is alive by then";
-  EXPECT_THAT(complaint([](auto& d) { d.draw.method.reset(); }), HasSubstr("did not keep how"));
-  EXPECT_THAT(complaint([](auto& d) { d.draw.method->set_turn(1); }), HasSubstr("no turn 1 of 1"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method.reset(); }), HasSubstr("did not store its method"));
+  EXPECT_THAT(complaint([](auto& d) { d.draw.method->set_turn(1); }), HasSubstr("no such turn: 1 of 1"));
   EXPECT_THAT(complaint([](auto& d) { d.draw.method->add_strata("color"); }), HasSubstr("color"));
-  EXPECT_THAT(complaint([](auto& d) { d.machines.clear(); }), HasSubstr("is not kept any more"));
+  EXPECT_THAT(complaint([](auto& d) { d.machines.clear(); }), HasSubstr("are past retention"));
 }
 
 TEST_F(DrawMethodTest, WhoRestsFollowsFromTheSeedOfTurns) {

@@ -45,11 +45,11 @@ TEST(InventoryText, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(read(""), ElementsAre(HasSubstr("no such column: \"machine\"")));
   EXPECT_THAT(read("machine,rack\n,r1\n"), ElementsAre(HasSubstr("entry 1: machine is missing")));
   EXPECT_THAT(read("machine\nm1\nm1\n"), ElementsAre(HasSubstr("machine m1 is listed twice")));
-  EXPECT_THAT(read("machine,rack\nm1,\x01\n"), ElementsAre(HasSubstr("entry 1 (m1): rack is to be")));
+  EXPECT_THAT(read("machine,rack\nm1,\x01\n"), ElementsAre(HasSubstr("entry 1 (m1): rack must be")));
   EXPECT_THAT(read(R"([{"machine": 7}])"), ElementsAre(HasSubstr("entry 1: machine is not a text")));
-  EXPECT_THAT(read(R"([7])"), ElementsAre(HasSubstr("entry 1: it does not name its machine")));
-  EXPECT_THAT(read("[{"), ElementsAre(HasSubstr("no JSON list")));
-  EXPECT_THAT(read("{\"machine\": \"m1\"}"), ElementsAre(HasSubstr("no JSON list")));
+  EXPECT_THAT(read(R"([7])"), ElementsAre(HasSubstr("entry 1: machine is missing")));
+  EXPECT_THAT(read("[{"), ElementsAre(HasSubstr("not a JSON list")));
+  EXPECT_THAT(read("{\"machine\": \"m1\"}"), ElementsAre(HasSubstr("not a JSON list")));
 }
 
 // "machine job instance quota weight" of each.
@@ -75,10 +75,10 @@ TEST(InventoryOfInstances, IsCsvOrAJsonList) {
 TEST(InventoryOfInstances, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(read_instances("machine\nm1\n"), ElementsAre(HasSubstr("no such column: \"job\"")));
   EXPECT_THAT(read_instances("machine,job\nm1,\n"), ElementsAre(HasSubstr("entry 1 (m1): job is missing")));
-  EXPECT_THAT(read_instances("machine,job\nm1,a\nm1,a\n"), ElementsAre(HasSubstr("is there twice")));
+  EXPECT_THAT(read_instances("machine,job\nm1,a\nm1,a\n"), ElementsAre(HasSubstr("is listed twice")));
   for (const std::string wrong : {"-1", "nan", "inf", "2 CPUs", "1e99"}) {
     EXPECT_THAT(read_instances("machine,job,quota_cpus\nm1,a,1\nm1,b," + wrong + "\n"),
-                ElementsAre(HasSubstr("entry 2 (b of m1): quota_cpus is to be a number")));
+                ElementsAre(HasSubstr("entry 2 (b of m1): quota_cpus must be a number")));
   }
   EXPECT_THAT(read_instances(R"([{"machine": "m1", "job": "db", "quota_cpus": [2]}])"),
               ElementsAre(HasSubstr("entry 1: quota_cpus is not a number")));

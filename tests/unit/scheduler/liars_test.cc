@@ -138,7 +138,7 @@ TEST_F(Liars, ClaimsThatCannotBeLeaveTheAnswersAsTheyWere) {
   const auto machines =
       query::machines({.now_ns = kNowNs}, **query::Snapshot::load(ingest_->directory().path()),
                       *query::LiveFleet::load(ingest_->directory().path()));
-  EXPECT_THAT(machines.notes, Contains(StartsWith("25 machines sent profiles that say what cannot be")));
+  EXPECT_THAT(machines.notes, Contains(StartsWith("25 machines sent implausible profiles")));
   for (const auto& row : machines.rows) {
     const bool is_honest = std::get<std::string>(row[0]).starts_with("honest");
     EXPECT_EQ(std::get<std::string>(row.back()).empty(), is_honest) << std::get<std::string>(row[0]);

@@ -38,7 +38,7 @@ TEST_F(OrderTest, WhoIsMeantByAnOrderMeasuresSoon) {
   ASSERT_TRUE(id) << id.error().text();
   const auto draw = kept()[0];
   EXPECT_EQ(draw.draw.id, "order-" + format_time(kStartNs + 2 * kHeartbeatNs));
-  EXPECT_EQ(draw.draw.policy, "ordered by alice: 2 machines at most that run web, for 30s");
+  EXPECT_EQ(draw.draw.policy, "ordered by alice: max 2 machines that run web, for 30s");
   EXPECT_EQ(draw.draw.machines(), 3) << "one of those that run it has no cycles";
   ASSERT_THAT(draw.machines, SizeIs(2));
   const std::string& chosen = draw.machines[0].machine_id;
@@ -52,7 +52,7 @@ TEST_F(OrderTest, WhoIsMeantByAnOrderMeasuresSoon) {
   EXPECT_THAT(heard_from("m00", kStartNs + kHeartbeatNs), IsEmpty());
 }
 
-TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
+TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndSafetyLimitsHoldForBoth) {
   DrawSettings wanted = settings();
   wanted.interval_ns = 2 * kNsPerMinute;
   wanted.safety.share_of_platform = 0.25;
@@ -74,7 +74,7 @@ TEST_F(OrderTest, OrdersAndDrawsNeverMeetAndHarmLimitsHoldForBoth) {
         ++changes[machine.window_start_ns];
         --changes[store::window_end_ns(draw.draw, machine)];
       } else {
-        EXPECT_THAT(machine.detail, HasSubstr("too many of its kind"));
+        EXPECT_THAT(machine.detail, HasSubstr("over the limit of machines profiled at once"));
       }
     }
   }
@@ -127,7 +127,7 @@ TEST_F(OrderTest, InstancesOfNoKnownJobAreNoJob) {
                                   [](const auto& machine) { return machine.window_start_ns > 0; }),
             4);
   EXPECT_THAT(drawer_->draw_by_order(order({}, {""}), kStartNs, machines_).error().text(),
-              HasSubstr("none of 16 live machines is meant"));
+              HasSubstr("none of 16 live machines matches"));
   add_machine("any0", "a", kStartNs, {"", "web"});
   ASSERT_TRUE(drawer_->draw_by_order(order({}, {"web"}), kStartNs, machines_));
   EXPECT_EQ(open_store().newest(1)->front().machines.size(), 1);
@@ -146,8 +146,8 @@ TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   wrong = order({}, {});
   wrong.max_machines = 0;
   EXPECT_THAT(why(wrong), HasSubstr("most: "));
-  EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines is meant"));
-  EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines is meant"));
+  EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines matches"));
+  EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines matches"));
   ASSERT_TRUE(breaker_->stop_everything("a test", "somebody", kStartNs));
   EXPECT_THAT(why(order({"m01"}, {})), HasSubstr("collection is stopped"));
 }

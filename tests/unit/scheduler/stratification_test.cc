@@ -35,7 +35,7 @@ TEST(Stratification, RefusesWhatIsNoAttributeOrThereTwice) {
   EXPECT_EQ(misspelt.error().field, "strata");
   EXPECT_THAT(misspelt.error().text(), HasSubstr("did you mean platform?"));
   EXPECT_THAT(Stratification::make({"colour"}).error().text(), HasSubstr("they can by platform, datacenter"));
-  EXPECT_THAT(Stratification::make({"os", "os"}).error().text(), HasSubstr("by os twice"));
+  EXPECT_THAT(Stratification::make({"os", "os"}).error().text(), HasSubstr("os is listed twice"));
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ TEST_F(CompactionTest, ASegmentOfMoreRowsThanTheCatalogueSaysIsDamaged) {
   const CompactionReport report = merge_all();
   ASSERT_THAT(report.damaged, SizeIs(1));
   EXPECT_THAT(report.damaged[0],
-              HasSubstr("000000000004.rows has 3 rows, more than the 2 that the catalogue says"));
+              HasSubstr("000000000004.rows has 3 rows, more than the 2 in the catalogue"));
 }
 
 TEST_F(CompactionTest, OnceItIsStoppedItMergesNothingMore) {

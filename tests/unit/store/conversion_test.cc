@@ -166,7 +166,7 @@ TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
 
   write_bytes(folder_of_segments_ + "/000000000001.rows", encode_segment_of_version_1(kFewRows));
   write_bytes(folder_of_segments_ + "/000000000003.rows", encode_segment_of_version_1(kFewRows));
-  EXPECT_TRUE(DataDirectory::open_for_writing(path_)) << "from a copy";
+  EXPECT_TRUE(DataDirectory::open_for_writing(path_)) << "from a backup";
   EXPECT_EQ(format(), "6\n");
 }
 

@@ -134,7 +134,7 @@ TEST_F(DataDirectoryTest, ReadingWhatIsNoDataDirectorySaysSo) {
     const auto refused = DataDirectory::open_for_reading(path);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
-    EXPECT_THAT(refused.error().message, HasSubstr(path + " is not a data directory"));
+    EXPECT_THAT(refused.error().message, HasSubstr(path + " is not a Plimsoll data directory"));
     EXPECT_FALSE(std::filesystem::exists(path + "/FORMAT"));
   }
 }

@@ -133,8 +133,7 @@ TEST(PlacementTable, NanosecondsCountInCpus) {
   Input short_of = input;
   short_of.platforms = "platform,capacity\nold,1e9\n";
   EXPECT_THAT(csv(short_of),
-              HasSubstr("1 job (web) need at least 2 CPUs even where each of them costs least, and "
-                        "all platforms together have 1 CPUs; at least 1 CPUs is missing"));
+              HasSubstr("1 job (web) need at least 2 CPUs even at each job's minimum cost, and all platforms together have 1 CPUs; at least 1 CPUs is missing"));
 }
 
 TEST(PlacementTable, UnknownPairsAreLeftOutOrBounded) {
@@ -148,12 +147,12 @@ TEST(PlacementTable, UnknownPairsAreLeftOutOrBounded) {
   input.platforms = kFull;
   EXPECT_THAT(csv(input), HasSubstr("db,old,100,1,1.2,,at most,120,new,"));
   EXPECT_THAT(notes(input), AllOf(Contains(HasSubstr("it saves at least 80 cycles/s (margin unknown)")),
-                                  Contains(HasSubstr("the plan rests on some of them"))));
+                                  Contains(HasSubstr("the plan uses some of them"))));
 }
 
 TEST(PlacementTable, ASavingNeedsMeasuredCostsOfToday) {
   const std::string_view costs = "job,platform,cpi\nweb,new,1\ndb,old,1\ndb,new,1\n";
-  EXPECT_THAT(notes({.costs = costs, .today = kToday}), Contains(HasSubstr("what it saves is not known")));
+  EXPECT_THAT(notes({.costs = costs, .today = kToday}), Contains(HasSubstr("the saving is unknown")));
 }
 
 TEST(PlacementTable, JobsWithoutLoadAreNotPlaced) {
@@ -177,7 +176,7 @@ TEST(PlacementTable, WhatDoesNotFitIsLaidToJobsAndPlatforms) {
                     HasSubstr("--max-unknown-cost")));
   EXPECT_THAT(why("platform,capacity\nold,85\nnew,120\n"), HasSubstr("only 200 cycles/s even where"));
   EXPECT_THAT(why(kRoomy, "job,platform,cpi\nweb,old,2\n"),
-              HasSubstr("no cost is known, on any platform, of this job: db"));
+              HasSubstr("no known cost on any platform for this job: db"));
 }
 
 TEST(PlacementTable, ThatMakesNoSenseSaysWhere) {

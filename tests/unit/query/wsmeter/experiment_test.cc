@@ -256,8 +256,8 @@ None.
 | web | 80 % | +10 % ± 22 % | 4 | 4 | 66.7 % | 66.7 % | cannot tell |
 | db | 20 % | +0 % ± 0 % | 2 | 2 | 33.3 % | 33.3 % | cannot tell |
 
-Each job's change has a 95 % interval of its own: of twenty jobs without a change, one looks changed. Load is what a job's
-instances did of all, with as many of each job as the control has.
+Each job's change has its own 95 % interval: of twenty jobs without a change, one appears changed. Load is the share of
+the total load of a job's instances, for as many instances per job as in the control arm.
 )");
 }
 

@@ -89,7 +89,7 @@ TEST(ObservationPlan, NumbersThatMakeNoSenseAreNamed) {
   EXPECT_THAT(why({0.5, 0.1, 0, 1}), HasSubstr("job 2: 0 instances, must be at least 1"));
   EXPECT_THAT(why({0.5, 0.1, 10, 0}), HasSubstr("job 2: cost is 0"));
   EXPECT_THAT(why(good, {.deviation = 0}), HasSubstr("the standard deviation is 0"));
-  EXPECT_THAT(why(good, {.deviation = 1, .min_instances = 0}), HasSubstr("at least one"));
+  EXPECT_THAT(why(good, {.deviation = 1, .min_instances = 0}), HasSubstr("must be at least 1"));
   EXPECT_FALSE(plan_observations({}, {.deviation = 1}));
 }
 

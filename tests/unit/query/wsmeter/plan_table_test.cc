@@ -65,12 +65,12 @@ TEST(PlanTable, ThatMakesNoSenseSaysWhere) {
   EXPECT_THAT(why("b,1,1,-0.1,5,1"), HasSubstr("stddev is -0.1, must not be negative"));
   EXPECT_THAT(why("b,1,1,0.1,0,1"), HasSubstr("line 3: instances must be a whole number"));
   EXPECT_THAT(why("b,1,1,0.1,2.5,1"), HasSubstr("line 3: instances must be a whole number"));
-  EXPECT_THAT(why("b,1,1,0.1,5,0"), HasSubstr("line 3: observing an instance costs 0"));
+  EXPECT_THAT(why("b,1,1,0.1,5,0"), HasSubstr("line 3: cost is 0"));
   EXPECT_THAT(why("b,0,1,0.1,5,"), HasSubstr("line 3: a job without quota has no cost"));
   EXPECT_THAT(why("a,1,1,0.1,5,1"), HasSubstr("line 3: job a is listed twice"));
   EXPECT_THAT(why("b,1,1,0.1,5"), HasSubstr("line 3: 5 fields"));
   EXPECT_THAT(csv("job,quota\na,1\n", {.margin = 0.03}), HasSubstr("no such column: \"mean\""));
-  EXPECT_THAT(csv("job,quota,mean,stddev\na,1,1,1\n", {.margin = 0.03}), HasSubstr("give the column cost"));
+  EXPECT_THAT(csv("job,quota,mean,stddev\na,1,1,1\n", {.margin = 0.03}), HasSubstr("add a column cost"));
   EXPECT_THAT(csv("job,quota,mean,stddev,cost\n", {.margin = 0.03}), HasSubstr("no job has a quota"));
   EXPECT_THAT(csv("job,quota,mean,stddev,instances\na,1,1,1,10\n", {.margin = 0.03}),
               HasSubstr("even observing all instances gives a margin of"));
@@ -100,11 +100,11 @@ TEST(PlanTable, NumbersThatAreNoneAreNotPlannedFor) {
   const double nan = std::nan("");
   for (const PlanRequest& request : {PlanRequest{.margin = nan}, PlanRequest{.margin = 0.1, .z = nan},
                                      PlanRequest{.detect = HUGE_VAL}, PlanRequest{.budget = nan}}) {
-    EXPECT_THAT(csv(kCustomer, request), HasSubstr("cannot be planned for"));
+    EXPECT_THAT(csv(kCustomer, request), HasSubstr("is not a finite number"));
     EXPECT_FALSE(curve_table(kCustomer, request));
   }
   EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1e308,1,1,1\nb,1e308,1,1,1\n", {.margin = 0.1}),
-              HasSubstr("more than a number can be"));
+              HasSubstr("is too large"));
   EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1,1e-300,1,1\n", {.margin = 0.1}), HasSubstr("1e100 times"));
 }
 

@@ -79,20 +79,20 @@ TEST(Validation, ThatMakesNoSenseSaysWhy) {
     return validation_table(performance(), jobs, wrong).error().text();
   };
   ValidationRequest wrong = request(0);
-  EXPECT_THAT(why(wrong), HasSubstr("an effect or margin of 0"));
+  EXPECT_THAT(why(wrong), HasSubstr("the effect or margin is 0"));
   wrong = request(0.01);
   wrong.trials = 0;
-  EXPECT_THAT(why(wrong), HasSubstr("at least one test cluster"));
+  EXPECT_THAT(why(wrong), HasSubstr("the number of trials"));
   wrong = request(0.01);
   wrong.scale = std::nan("");
-  EXPECT_THAT(why(wrong), HasSubstr("cannot be multiplied by nan"));
+  EXPECT_THAT(why(wrong), HasSubstr("the scale is nan"));
   wrong.scale = 1.1;
   wrong.share = 2;
-  EXPECT_THAT(why(wrong), HasSubstr("2 is no share"));
+  EXPECT_THAT(why(wrong), HasSubstr("the share of the quota is 2"));
   wrong = request(0.01);
   wrong.other = "C";
   EXPECT_THAT(why(wrong), HasSubstr("platforms with observations: A, B"));
-  EXPECT_THAT(why(request(0.01), "job,quota\nz,1\n"), HasSubstr("no job can be compared; z"));
+  EXPECT_THAT(why(request(0.01), "job,quota\nz,1\n"), HasSubstr("no comparable job; z"));
 }
 
 std::vector<ComparedJob> jobs_of(size_t jobs, size_t instances) {

@@ -144,8 +144,8 @@ TEST_F(AuthenticatorTest, KnowsPeopleByTheirTokens) {
 
 TEST_F(AuthenticatorTest, RefusesStrangersAndSaysWhatToShow) {
   open();
-  EXPECT_THAT(ask(*people_, kTop, {}), AllOf(HasSubstr("401"), HasSubstr("asks who you are")));
-  EXPECT_THAT(ask(*people_, kTop, {"token of eve"}), AllOf(HasSubstr("401"), HasSubstr("not known here")));
+  EXPECT_THAT(ask(*people_, kTop, {}), AllOf(HasSubstr("401"), HasSubstr("authentication is required")));
+  EXPECT_THAT(ask(*people_, kTop, {"token of eve"}), AllOf(HasSubstr("401"), HasSubstr("unknown token")));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token of eve", "token of rack"}), HasSubstr("401"))
       << "a permit to enrol permits to register, and no more";
 }
@@ -170,7 +170,7 @@ TEST_F(AuthenticatorTest, NobodyTakesAMachinesPlace) {
   open();
   enrol("m1", "own-token-of-machine-m1");
   EXPECT_THAT(enrol("m1", "another-token-of-its-own"),
-              HasSubstr("is known already, by another token or a certificate"));
+              HasSubstr("is enrolled already, with another token or a certificate"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"another-token-of-its-own"}), HasSubstr("401"));
   EXPECT_EQ(enrol("m2", "own-token-of-machine-m1"), "not its own") << "a cloned image";
   EXPECT_THAT(ask(*daemons_, kRegister, {"own-token-of-machine-m3", "token of alice"}), HasSubstr("401"))
@@ -218,7 +218,7 @@ TEST_F(AuthenticatorTest, NoTokenTakesThePlaceOfAMachineWithACertificate) {
   ask(*daemons_, kRegister, {.certified_name = "m1"});
   ASSERT_TRUE(authenticator_->enrol(caller_, "m1"));
   open();
-  EXPECT_THAT(enrol("m1", "a-token-of-its-own"), HasSubstr("is known already"));
+  EXPECT_THAT(enrol("m1", "a-token-of-its-own"), HasSubstr("is enrolled already"));
   EXPECT_EQ(enrol("m2", "a-token-of-its-own"), "rack");
   ASSERT_TRUE(authenticator_->accounts().readmit("m1"));
   EXPECT_EQ(enrol("m1", "another-token-of-its-own"), "rack") << "it has its certificate no more";
@@ -263,7 +263,7 @@ TEST_F(AuthenticatorTest, AMachineThatAsksTooOftenWaitsAndNobodyElseDoes) {
     EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
   }
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}),
-              AllOf(HasSubstr("429"), HasSubstr("too often")));
+              AllOf(HasSubstr("429"), HasSubstr("over its request limit")));
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m2"}), "machine m2");
   now_ns_ += 10 * kNsPerSecond;
   EXPECT_EQ(ask(*daemons_, kHeartbeat, {"own-token-of-machine-m1"}), "machine m1");
