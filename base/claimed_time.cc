@@ -34,8 +34,8 @@ ChosenTime choose_end_time(const ClaimedTimes& claimed) {
   ChosenTime chosen{is_modified_used ? claimed.modified_ns : now_ns};
   const bool is_wrong = claimed.told_ns != 0 || (!is_modified_used && claimed.modified_ns != 0);
   chosen.note = is_wrong ? kWrongTime : kNoTime;
-  chosen.note += claimed.told_ns != 0 ? "the time that it tells, " + why_not(claimed.told_ns)
-                                      : std::string("it does not tell when it was made");
+  chosen.note += claimed.told_ns != 0 ? "its time, " + why_not(claimed.told_ns)
+                                      : std::string("it has no time of its own");
   if (!is_modified_used && claimed.modified_ns != 0) {
     chosen.note += fmt::format("; when the file was last written, {}", why_not(claimed.modified_ns));
   }

@@ -253,7 +253,7 @@ soak_all_symbols() {
   soak_symbols "$seed" ceph-osd --debug "$debug" --ask "$debug" "$packages/usr/bin/ceph-osd"
 }
 
-# A server that may have 2 GiB, for whoever can reach it.
+# A server that may have 2 GiB, for any client that can reach it.
 soak_hostile_day() {
   local log=$LOG_DIR/soak-hostile-day.log seed
   seed=$(date +%s)

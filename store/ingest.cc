@@ -159,8 +159,7 @@ std::optional<std::string> Ingest::why_it_ends_processes(DataDirectory& director
   };
   const auto killed = dies_alone(load, build, {options.trial_memory_bytes, kTrialCpuSeconds});
   if (!killed) {
-    log_warning("it is not known whether profile number {} was to blame: {}", sequence,
-                killed.error().text());
+    log_warning("cannot check whether profile number {} was the cause: {}", sequence, killed.error().text());
     return std::nullopt;
   }
   return *killed

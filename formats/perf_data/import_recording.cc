@@ -136,8 +136,7 @@ class Importer {
   Status check(Bytes record, bool is_guess) {
     const auto header = ByteReader(record).read<perf_event_header>();
     if (layouts_.time_ns(record) >= static_cast<uint64_t>(kLatestNs)) {
-      return fail(ErrorCode::kCorrupt, "it tells a time that no machine has, {} ns",
-                  layouts_.time_ns(record));
+      return fail(ErrorCode::kCorrupt, "it has an impossible time, {} ns", layouts_.time_ns(record));
     }
     if (header.type != PERF_RECORD_SAMPLE) {
       const auto decoded = decode_side_record(record, layouts_);

@@ -267,8 +267,7 @@ TEST_F(CompactionTest, ASegmentOfMoreRowsThanTheCatalogueSaysIsDamaged) {
               encode_segment({{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 2, 1}, {1, 1, 1, 1, 3, 1}}));
   const CompactionReport report = merge_all();
   ASSERT_THAT(report.damaged, SizeIs(1));
-  EXPECT_THAT(report.damaged[0],
-              HasSubstr("000000000004.rows has 3 rows, more than the 2 in the catalogue"));
+  EXPECT_THAT(report.damaged[0], HasSubstr("000000000004.rows has 3 rows, more than the 2 in the catalogue"));
 }
 
 TEST_F(CompactionTest, OnceItIsStoppedItMergesNothingMore) {

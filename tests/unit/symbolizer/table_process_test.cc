@@ -101,8 +101,7 @@ TEST(TableProcess, ATableThatWasNotWrittenIsMissed) {
 TEST(TableProcess, AChildThatHangsIsEnded) {
   EXPECT_THAT(failure_of("exec sleep 1000", {.cpu_seconds = 0}).text(), HasSubstr("did not end"));
   // Nor does it help to say nothing.
-  EXPECT_THAT(failure_of("exec sleep 1000 >&-", {.cpu_seconds = 0}).text(),
-              HasSubstr("did not end"));
+  EXPECT_THAT(failure_of("exec sleep 1000 >&-", {.cpu_seconds = 0}).text(), HasSubstr("did not end"));
 }
 
 TEST(TableProcess, AChildIsEndedWhenItsParentIsToldToStop) {

@@ -193,8 +193,7 @@ TEST(DamagedRecordings, SayWhatIsWrongWithARecord) {
                             "sample of cycles do",
                             at)));
   EXPECT_THAT(damage(sample({}, "too much")), HasSubstr("8 bytes follow the fields of a sample of cycles"));
-  EXPECT_THAT(damage(sample({.time_ns = uint64_t{1} << 63U})),
-              HasSubstr("it tells a time that no machine has"));
+  EXPECT_THAT(damage(sample({.time_ns = uint64_t{1} << 63U})), HasSubstr("it has an impossible time"));
   EXPECT_THAT(damage(RecordBytes(71, 0).u64(99).bytes()), HasSubstr("is followed by 99 bytes"));
 }
 

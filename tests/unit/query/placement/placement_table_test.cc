@@ -132,8 +132,8 @@ TEST(PlacementTable, NanosecondsCountInCpus) {
   EXPECT_THAT(notes(input), Contains(HasSubstr("the plan costs 2 CPUs")));
   Input short_of = input;
   short_of.platforms = "platform,capacity\nold,1e9\n";
-  EXPECT_THAT(csv(short_of),
-              HasSubstr("1 job (web) need at least 2 CPUs even at each job's minimum cost, and all platforms together have 1 CPUs; at least 1 CPUs is missing"));
+  EXPECT_THAT(csv(short_of), HasSubstr("1 job (web) need at least 2 CPUs even at each job's minimum cost, "
+                                       "and all platforms together have 1 CPUs; at least 1 CPUs is missing"));
 }
 
 TEST(PlacementTable, UnknownPairsAreLeftOutOrBounded) {
