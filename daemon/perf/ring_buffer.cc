@@ -91,6 +91,8 @@ RingBuffer::~RingBuffer() {
 void RingBuffer::peek(const std::function<void(Bytes record, uint64_t end)>& consume) {
   const auto* base = reinterpret_cast<const std::byte*>(control_);
   const Bytes data(base + control_->data_offset, control_->data_size);
+  // Pairs with the kernel's write barrier before it advances data_head: records below `head` are complete (perf_event_open(2),
+  // "data_head"). The tail is written by this thread only, so that it needs no ordering.
   const uint64_t head = std::atomic_ref(control_->data_head).load(std::memory_order_acquire);
   uint64_t last_end = control_->data_tail;
   const RingRead read = read_ring(data, last_end, head, wrapped_, [&](Bytes record, uint64_t end) {
@@ -102,14 +104,14 @@ void RingBuffer::peek(const std::function<void(Bytes record, uint64_t end)>& con
     dropped_bytes_ += read.tail - std::max(read.tail - read.dropped_bytes, dropped_to_);
     dropped_to_ = read.tail;
   }
-  // Nobody can release what no record tells the end of.
+  // Dropped bytes have no record whose end a caller could release.
   if (last_end == control_->data_tail && read.tail != last_end) {
     release(read.tail);
   }
 }
 
 void RingBuffer::release(uint64_t end) {
-  // The kernel publishes data_head with a release; our tail tells it, likewise, that we have read.
+  // Our reads of the records must be over before the kernel sees the new tail, since it then overwrites them.
   std::atomic_ref(control_->data_tail).store(end, std::memory_order_release);
 }
 

@@ -29,6 +29,7 @@ uint32_t ring_pages(std::span<const SampledEvent> events, uint32_t stack_bytes, 
   for (const SampledEvent& event : events) {
     bytes += kSeconds * bytes_a_second(event, stack_bytes);
   }
+  // perf_event_mmap() accepts powers of two only; rounding the share down keeps all rings together within max_bytes.
   const uint64_t share = std::bit_floor(max_bytes / kPageBytes / std::max<size_t>(cpus, 1));
   const uint64_t most = std::clamp(share, kFewestPages, kMaxPages);
   const double wanted = std::min(std::ceil(bytes / kPageBytes), static_cast<double>(most));

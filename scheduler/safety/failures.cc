@@ -55,6 +55,8 @@ Scope most_failing(std::span<const Attempt> attempts, const FailureLimits& limit
   for (const auto& [scope, count] : counts) {
     const Count rest = all.without(count);
     const double gap = count.share() - rest.share();
+    // A cause is a part that fails at twice the rate of the rest; else the parts only share a cause elsewhere. Where all machines
+    // are alike there is no rest to compare with, and the event set is what changes from draw to draw.
     const bool stands_out =
         rest.attempts > 0 ? count.share() > 2 * rest.share() : scope.first == StopScope::kEventSet;
     if (count.is_over(limits) && stands_out && gap > widest_gap) {

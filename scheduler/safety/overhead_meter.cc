@@ -29,6 +29,7 @@ void OverheadMeter::heard_from(std::string_view machine_id, int64_t cpu_time_ns,
   }
   const bool is_same_run = cpu_time_ns >= before.cpu_time_ns;
   const int64_t taken_ns = is_same_run ? cpu_time_ns - before.cpu_time_ns : cpu_time_ns;
+  // At most one CPU: a false report must not stop the whole fleet.
   slot.cpu_ns += static_cast<double>(std::clamp<int64_t>(taken_ns, 0, elapsed_ns));
   slot.machine_ns += static_cast<double>(elapsed_ns);
 }
@@ -52,6 +53,8 @@ double affordable(size_t drawn, double measured_each, double share, double max_s
   if (drawn == 0 || measured_each == 0 || share == 0) {
     return all;
   }
+  // The overhead is proportional to the machines that are profiled: this many would have been within the limit. At least one, so
+  // that there is a measurement by which the number can rise again.
   return std::clamp(measured_each * max_share / share, 1.0, all);
 }
 

@@ -140,6 +140,7 @@ std::unexpected<Error> Segment::damaged(size_t block, std::string_view what) con
 }
 
 bool Segment::needs_check(size_t block, bool is_matrix) const {
+  // Relaxed: the flag orders nothing, since the bytes are immutable. Two threads may check the same block, which costs time only.
   return !checked_[block * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
 }
 

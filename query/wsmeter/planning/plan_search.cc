@@ -60,7 +60,8 @@ double left_by(const PlanTerm& term, int64_t count) {
   return term.variance / static_cast<double>(count);
 }
 
-// Of what N is proportional to.
+// Neyman's allocation: minimizing sum c N with sum v / N fixed, the Lagrange condition v / N^2 = c / t^2 gives N = t sqrt(v / c)
+// (Cochran, Sampling Techniques, 3rd ed. 1977, 5.5).
 double scale_of(const PlanTerm& term) {
   return std::sqrt(term.variance / term.cost);
 }
@@ -69,14 +70,15 @@ double parted_count(const PlanTerm& term, double scale, double t) {
   return std::clamp(t * scale, static_cast<double>(term.min), static_cast<double>(term.max));
 }
 
-// The t that leaves 1 of the variance where no count meets a bound.
+// The t that leaves a variance of 1 where no count meets a bound: sum v / (t sqrt(v / c)) = 1.
 double unbounded_t(std::span<const PlanTerm> terms) {
   const double t =
       sum_of(terms.size(), [&](size_t i) { return std::sqrt(terms[i].variance * terms[i].cost); });
   return std::clamp(t, std::sqrt(kMinPrice), std::sqrt(kMaxPrice));
 }
 
-// The last step that is worth its cost when a unit of variance is worth `price`: variance / (N (N - 1)) x price >= cost.
+// The last step that is worth its cost when a unit of variance is worth `price`: variance / (N (N - 1)) x price >= cost, since
+// the step from N - 1 to N takes variance (1 / (N - 1) - 1 / N) off. Solved for N.
 int64_t whole_count(const PlanTerm& term, double price) {
   const double worth = term.variance * price / term.cost;
   const double wanted = std::floor((1 + std::sqrt(1 + 4 * worth)) / 2);
