@@ -284,7 +284,7 @@ TEST(BadCommandLines, AreExplainedByPlimsolld) {
           {{"prob"}, "prob"},
           {{"--frobnicate"}, "--frobnicate"},
           {{"--once"}, "--once"},
-          {{"--once", "1"}, "--once needs --output FILE"},
+          {{"--once", "1"}, "--once requires --output FILE"},
           {{"--output", output}, "one of --server ADDR, --once SECONDS --output FILE"},
           {{"--once", "0", "--output", output}, "(field: --once)"},
           {{"--once", "-1", "--output", output}, "(field: --once)"},

@@ -96,7 +96,7 @@ TEST(Compaction, ByHandIsRefusedBesideAWriterAndWhereNoDirectoryIs) {
   EXPECT_THAT(refused.err, HasSubstr("is being written by"));
   const Finished missing = run({"plimsoll", "store", "compact", "--data", folder / "nothing"});
   EXPECT_EQ(missing.status, 1);
-  EXPECT_THAT(missing.err, HasSubstr("is not a data directory"));
+  EXPECT_THAT(missing.err, HasSubstr("is not a Plimsoll data directory"));
   EXPECT_FALSE(std::filesystem::exists(folder / "nothing"));
 }
 

@@ -77,7 +77,7 @@ TEST_F(ImportFiles, OfArchivesThatAreNoProfilesAreNamedAndTheOthersTaken) {
   const Finished imported = import({archive});
   EXPECT_EQ(imported.status, 1);
   EXPECT_THAT(imported.out, HasSubstr("all.tar:a\",\"event\":\"heap-inuse-bytes\""));
-  EXPECT_THAT(imported.err, AllOf(HasSubstr("all.tar:README: the format of the profile is not known"),
+  EXPECT_THAT(imported.err, AllOf(HasSubstr("all.tar:README: unknown profile format"),
                                   HasSubstr("all.tar:inner.tar: it is an archive within an archive"),
                                   HasSubstr("2 of 3 files were not imported")));
 }

@@ -233,7 +233,7 @@ TEST_F(ServerUnit, PermitsAllThatTheServerDoes) {
   // Reloading, and the end.
   ASSERT_EQ(::kill(server(), SIGHUP), 0);
   EXPECT_TRUE(eventually([&] {
-    return traced.err().find("tokens and certificates are those") != std::string::npos;
+    return traced.err().find("reloaded tokens and certificates") != std::string::npos;
   })) << traced.err();
   ASSERT_EQ(::kill(server(), SIGTERM), 0);
   const Finished ended = traced.wait();

@@ -277,7 +277,7 @@ TEST_F(Wsmeter, AnExperimentWithoutATestSaysSo) {
   EXPECT_THAT(
       refused({"experiment", "report",
                file("none.toml", "[arms]\ncontrol = [\"a=b\"]\n[time]\nsince = \"7d\"\n"), "--data", data_}),
-      HasSubstr("who is tested"));
+      HasSubstr("no filter for the test arm"));
 }
 
 TEST_F(Wsmeter, WhatMakesNoSenseIsNamed) {
