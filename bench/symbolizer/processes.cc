@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "bench/harness/child.h"
 #include "bench/harness/program.h"
 #include "bench/harness/statistics.h"
 #include "bench/symbolizer/parts.h"

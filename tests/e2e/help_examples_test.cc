@@ -125,13 +125,13 @@ struct Ran {
 
 wire::RawProfile profile_of(const Ran& ran) {
   std::string stacks;
-  for (const auto& [event, factor] : std::map<std::string, int>{{"cycles", 100},
-                                                                {"instructions", 150},
-                                                                {"cpu-clock", 50},
-                                                                {"cache-misses", 20},
-                                                                {"branch-misses", 10},
-                                                                {"LLC-load-misses", 5}}) {
-    const auto hits = [&, factor = factor](int share) {
+  for (const auto& [event, per_share] : std::map<std::string, int>{{"cycles", 100},
+                                                                   {"instructions", 150},
+                                                                   {"cpu-clock", 50},
+                                                                   {"cache-misses", 20},
+                                                                   {"branch-misses", 10},
+                                                                   {"LLC-load-misses", 5}}) {
+    const auto hits = [&, factor = per_share](int share) {
       return std::to_string(factor * share + static_cast<int>(ran.seed % 7));
     };
     stacks += "process=gzip event=" + event + " main;parse;lex " + hits(3) + "\n";

@@ -155,7 +155,7 @@ TEST(EventPlan, IsBoundedInEventsAndPeriods) {
   EXPECT_EQ(plan->missing.size(), 6);
   wire::Assignment endless = assignment_of({"cycles"});
   endless.mutable_events(0)->set_period(UINT64_MAX);
-  EXPECT_THAT(plan_events(endless, {}, FakeEvents(machine)).error().message, HasSubstr("too long"));
+  EXPECT_THAT(plan_events(endless, {}, FakeEvents(machine)).error().message, HasSubstr("over the maximum"));
 }
 
 TEST(EventPlan, TakesFewerSamplesWhereStacksCannotBeLeftOut) {

@@ -128,7 +128,7 @@ TEST(ScrapingThread, OtherAnswersAreErrors) {
   while (thread.problem().empty()) {
     std::this_thread::yield();
   }
-  EXPECT_THAT(thread.problem(), HasSubstr("answers 503"));
+  EXPECT_THAT(thread.problem(), HasSubstr("returned 503"));
 }
 
 TEST(ScrapingThread, WithoutEndpointsThereIsNothingToDo) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "formats/decompress.h"
 #include "formats/pprof_reader.h"
 #include "formats/read_profile.h"
 #include "tests/temporary_directory.h"
@@ -70,7 +71,8 @@ class PprofCorpus : public ::testing::TestWithParam<const char*> {
                                 " go tool pprof -symbolize=none -proto -output=" + output + " " + path_ +
                                 " >" + (folder_ / "log") + " 2>&1";
     EXPECT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "log", 1 << 16).value_or("");
-    const auto content = read_file(output, 1 << 20);
+    const auto compressed = read_file(output, 1 << 20);
+    const auto content = compressed ? decompress(as_bytes(*compressed), 1 << 26) : propagate(compressed);
     return content ? read_pprof(as_bytes(*content)) : propagate(content);
   }
 

@@ -88,7 +88,7 @@ TEST(Jobs, NoneHasItsReason) {
   EXPECT_THAT(ask({}, {{machine("m1", 1)}, {}})->notes,
               ElementsAre("no results: none of the 1 machines that have registered is live"));
   EXPECT_THAT(ask({}, {{machine("m1")}, {}})->notes,
-              ElementsAre("no results: none of the 1 live machines has told what runs on it"));
+              ElementsAre("no results: none of the 1 live machines has reported what runs on it"));
 }
 
 TEST(Jobs, ParametersAreChecked) {

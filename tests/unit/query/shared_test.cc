@@ -105,8 +105,8 @@ TEST_F(SharedTest, NothingSaysWhy) {
 TEST_F(SharedTest, RefusesWhatIsNotCodeOrDoesNotRunIt) {
   EXPECT_THAT(ask(fleet_, {{"by", "function,job"}}).error().text(),
               HasSubstr("job is not an attribute of code"));
-  EXPECT_THAT(ask(fleet_, {{"across", "binary"}}).error().text(), HasSubstr("binary runs no code"));
-  EXPECT_THAT(ask(fleet_, {{"across", "stack"}}).error().text(), HasSubstr("stack runs no code"));
+  EXPECT_THAT(ask(fleet_, {{"across", "binary"}}).error().text(), HasSubstr("binary does not run code"));
+  EXPECT_THAT(ask(fleet_, {{"across", "stack"}}).error().text(), HasSubstr("stack does not run code"));
   EXPECT_THAT(ask(fleet_, {{"part", "both"}}).error().text(), HasSubstr("not self or total"));
   EXPECT_THAT(ask(fleet_, {{"max_shar", "1%"}}).error().text(), HasSubstr("max_share"));
 }

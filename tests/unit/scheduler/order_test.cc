@@ -145,7 +145,7 @@ TEST_F(OrderTest, OrdersThatCannotBeAreRefused) {
   EXPECT_THAT(why(wrong), HasSubstr("for: "));
   wrong = order({}, {});
   wrong.max_machines = 0;
-  EXPECT_THAT(why(wrong), HasSubstr("most: "));
+  EXPECT_THAT(why(wrong), HasSubstr("max_machines: "));
   EXPECT_THAT(why(order({"m99"}, {})), HasSubstr("none of 12 live machines matches"));
   EXPECT_THAT(why(order({"m00"}, {"web"})), HasSubstr("none of 12 live machines matches"));
   ASSERT_TRUE(breaker_->stop_everything("a test", "somebody", kStartNs));

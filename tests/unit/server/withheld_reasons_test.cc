@@ -38,7 +38,7 @@ class ReasonsOverHttp : public BindingTest {
 
   query::SnapshotCache snapshots_{folder_ / "data"};
   std::vector<http::Route> routes_ = server::query_routes(snapshots_, [] { return Status(); });
-  const std::string full_ = "outside the folders";
+  const std::string full_ = "outside symbols.roots";
 };
 
 TEST_F(ReasonsOverHttp, OfMissingSymbolsTellThoseWhoOnlyReadNothingOfFiles) {

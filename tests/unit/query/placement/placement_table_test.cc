@@ -146,7 +146,7 @@ TEST(PlacementTable, UnknownPairsAreLeftOutOrBounded) {
       << "the old platform may be cheaper: nobody measured it";
   input.platforms = kFull;
   EXPECT_THAT(csv(input), HasSubstr("db,old,100,1,1.2,,at most,120,new,"));
-  EXPECT_THAT(notes(input), AllOf(Contains(HasSubstr("it saves at least 80 cycles/s (margin unknown)")),
+  EXPECT_THAT(notes(input), AllOf(Contains(HasSubstr("the plan saves at least 80 cycles/s (margin unknown)")),
                                   Contains(HasSubstr("the plan uses some of them"))));
 }
 
@@ -174,7 +174,7 @@ TEST(PlacementTable, WhatDoesNotFitIsLaidToJobsAndPlatforms) {
               AllOf(HasSubstr("1 job (db) without a cost on other platforms need at least 150 cycles/s"),
                     HasSubstr("and new have 100 cycles/s; at least 50 cycles/s is missing"),
                     HasSubstr("--max-unknown-cost")));
-  EXPECT_THAT(why("platform,capacity\nold,85\nnew,120\n"), HasSubstr("only 200 cycles/s even where"));
+  EXPECT_THAT(why("platform,capacity\nold,85\nnew,120\n"), HasSubstr("only 200 cycles/s even at each job"));
   EXPECT_THAT(why(kRoomy, "job,platform,cpi\nweb,old,2\n"),
               HasSubstr("no known cost on any platform for this job: db"));
 }

@@ -89,10 +89,10 @@ TEST(Placement, NumbersThatMakeNoSenseAreNamed) {
     EXPECT_THAT(why([&](auto& problem) { problem.loads[1] = wrong; }), HasSubstr("the load of job 1"));
     EXPECT_THAT(why([&](auto& problem) { problem.capacities[0] = wrong; }),
                 HasSubstr("the capacity of platform 0"));
-    EXPECT_THAT(why([&](auto& problem) { problem.pairs[2].cost = wrong; }), HasSubstr("pair 2: its cost"));
+    EXPECT_THAT(why([&](auto& problem) { problem.pairs[2].cost = wrong; }), HasSubstr("pair 2: the cost"));
   }
-  EXPECT_THAT(why([](auto& problem) { problem.pairs[3].margin = -1; }), HasSubstr("pair 3: its margin"));
-  EXPECT_THAT(why([](auto& problem) { problem.pairs[3].platform = 2; }), HasSubstr("no platform 2"));
+  EXPECT_THAT(why([](auto& problem) { problem.pairs[3].margin = -1; }), HasSubstr("pair 3: the margin"));
+  EXPECT_THAT(why([](auto& problem) { problem.pairs[3].platform = 2; }), HasSubstr("or platform 2"));
   EXPECT_THAT(why([](auto& problem) { problem.pairs[1].platform = 0; }), HasSubstr("pair 1 is out of order"));
   EXPECT_THAT(why([](auto& problem) { problem.pairs.resize(2); }), HasSubstr("job 1 can run on no platform"));
   EXPECT_THAT(why([](auto& problem) { problem = {}; }), HasSubstr("no jobs"));

@@ -68,7 +68,7 @@ TEST(Evaluation, SaysHowManyToObserveWhereTheMarginIsTooWide) {
       kTest, {.current = "old", .other = "new", .method = {.is_current_sample = true}, .margin = 0.01});
   ASSERT_TRUE(sampled);
   EXPECT_THAT(sampled->notes,
-              ::testing::Contains(HasSubstr("a margin of 1 % cannot be reached: the current fleet")));
+              ::testing::Contains(HasSubstr("a margin of 1 % cannot be reached: the sample of the current fleet")));
 }
 
 TEST(Evaluation, SaysWorseAndCannotTell) {

@@ -93,7 +93,7 @@ TEST(PlanTable, LeavesOutWhatHasNoStddev) {
   EXPECT_DOUBLE_EQ(std::get<double>(table->rows[0][1]), 0.8);
   EXPECT_THAT(table->notes, Contains("left out, stddev is unknown: b (25 % of the quota)"));
   EXPECT_THAT(csv("job,quota,mean,stddev,cost\na,1,1,,1\n", {.margin = 0.1}),
-              HasSubstr("no job with a quota and a stddev"));
+              HasSubstr("no job has a quota and a stddev"));
 }
 
 TEST(PlanTable, NumbersThatAreNoneAreNotPlannedFor) {

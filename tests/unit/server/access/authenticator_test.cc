@@ -152,7 +152,7 @@ TEST_F(AuthenticatorTest, RefusesStrangersAndSaysWhatToShow) {
 
 TEST_F(AuthenticatorTest, RefusesWhatARoleDoesNotPermit) {
   open();
-  EXPECT_THAT(ask(*people_, kStop, {"token of alice"}), AllOf(HasSubstr("403"), HasSubstr("role is read")));
+  EXPECT_THAT(ask(*people_, kStop, {"token of alice"}), AllOf(HasSubstr("403"), HasSubstr("alice (role read) may not")));
   EXPECT_THAT(ask(*people_, kTop, {"token of rack"}), HasSubstr("403"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token of root"}), HasSubstr("403"));
 }
@@ -350,7 +350,7 @@ TEST_F(AuthenticatorTest, CountsWhatItRefuses) {
   }
   now_ns_ += kNsPerSecond;
   ask(*daemons_, kHeartbeat, {"token of alice"});
-  EXPECT_THAT(log(), ElementsAre("5x nobody 10.0.0.7 PUT /fleet/v1/profiles/ 401",
+  EXPECT_THAT(log(), ElementsAre("5x unauthenticated 10.0.0.7 PUT /fleet/v1/profiles/ 401",
                                  "1x alice 10.0.0.7 POST /fleet/v1/heartbeat 403"));
 }
 
@@ -367,7 +367,7 @@ TEST_F(AuthenticatorTest, StrangersWriteNothingOfTheirOwnDown) {
   request.path = kTop.path;
   EXPECT_TRUE(people_->admit(request, kTop));
   people_->answered(request, &kTop, 401);
-  EXPECT_THAT(log(), ElementsAre("3x nobody  (no such route) 404", "1x nobody  GET /api/v1/top 401"));
+  EXPECT_THAT(log(), ElementsAre("3x unauthenticated  (no such route) 404", "1x unauthenticated  GET /api/v1/top 401"));
 }
 
 TEST_F(AuthenticatorTest, MachinesAreKnownWhileTheDiskIsBusy) {
