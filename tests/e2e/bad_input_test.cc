@@ -99,7 +99,7 @@ TEST(BadProfiles, AreNotImported) {
   expect_refused(folder.path(), "a folder", "directory");
   write(folder / "large", "PLIMPROF");
   std::filesystem::resize_file(folder / "large", (64U << 20) + 1);
-  expect_refused(folder / "large", "a file that is too large", "its limit of");
+  expect_refused(folder / "large", "a file that is too large", "at most 67108864 are read");
   for (const BadProfile& bad : bad_profiles()) {
     write(folder / "bad", bad.bytes);
     expect_refused(folder / "bad", bad.what, bad.says);
@@ -280,7 +280,7 @@ TEST(BadCommandLines, AreExplainedByPlimsolld) {
   expect_refused(
       "plimsolld",
       {
-          {{}, "a command is required"},
+          {{}, "or probe is required"},
           {{"prob"}, "prob"},
           {{"--frobnicate"}, "--frobnicate"},
           {{"--once"}, "--once"},

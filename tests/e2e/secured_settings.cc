@@ -9,7 +9,7 @@ namespace plimsoll::testing {
 SecuredSettings::SecuredSettings(const std::string& extensions) {
   const IssuedCertificate server = authority_.issue("server", extensions);
   config_ = fmt::format(
-      "[server]\ncertificate = \"{}\"\nkey = \"{}\"\n[access]\nmachine_ca = \"{}\"\nmost_requests_per_minute "
+      "[server]\ncertificate = \"{}\"\nkey = \"{}\"\n[access]\nmachine_ca = \"{}\"\nmax_requests_per_minute "
       "= 0\n",
       server.certificate, server.key, machines_.ca());
   for (const std::string role : {"read", "admin", "upload", "enrol"}) {

@@ -107,7 +107,7 @@ TEST_F(Views, FlamesAreTheSameWithTheirMargins) {
 TEST_F(Views, AFunctionThatIsNowhereIsAnErrorThatNamesTheNearest) {
   const Finished asked = run({"plimsoll", "callers", "--data", data_, "coppy"});
   EXPECT_EQ(asked.status, 1);
-  EXPECT_THAT(asked.err, HasSubstr("did you mean copy?"));
+  EXPECT_THAT(asked.err, HasSubstr("Did you mean copy?"));
 }
 
 // script(1) gives the program a terminal, of as many columns as stty(1) says.

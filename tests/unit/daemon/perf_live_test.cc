@@ -101,7 +101,7 @@ TEST_F(LiveSampler, SaysWhyAnEventCannotBeCountedWithAnother) {
   const auto refused = open_event(attr, 0, "page-faults", member->get());  // which is no leader
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(refused.error().hint, ::testing::HasSubstr("together with"));
+  EXPECT_THAT(refused.error().hint, ::testing::HasSubstr("the event and its group"));
 }
 
 TEST_F(LiveSampler, SeesEveryPageFaultAndAccountsForAll) {

@@ -128,8 +128,9 @@ TEST_F(WorkerTest, MissingBinariesAreReportedWithTheReasonAndHinderNoOther) {
   EXPECT_EQ(report.named, 2);  // also the one of the path outside: its build was found elsewhere
   // Two builds under one path, and one build under two.
   EXPECT_THAT(report.missing,
-              UnorderedElementsAre(AllOf(StartsWith(gone), HasSubstr("No such file")),
-                                   AllOf(StartsWith(kFixturePath), HasSubstr("another build ID"))));
+              UnorderedElementsAre(
+                  AllOf(StartsWith("no symbols for " + gone), HasSubstr("No such file")),
+                  AllOf(StartsWith("no symbols for " + kFixturePath), HasSubstr("another build ID"))));
   EXPECT_THAT(names(), ElementsAre("main", "?", "exported_c", "?", "exported_c"));
   EXPECT_EQ(quality_of(gone), static_cast<int>(store::SymbolQuality::kNone));
 }
