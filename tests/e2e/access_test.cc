@@ -86,7 +86,7 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
 
   const auto log = audit();
   EXPECT_EQ(log.at("test-read GET /api/v1/machines 200"), 1);
-  EXPECT_EQ(log.at("nobody GET /api/v1/machines 401"), 1);
+  EXPECT_EQ(log.at("unauthenticated GET /api/v1/machines 401"), 1);
   EXPECT_EQ(log.at("test-read POST /api/v1/collection/stop?reason=mischief 403"), 1);
   EXPECT_EQ(log.at("test-admin POST /api/v1/collection/stop?reason=latency%20of%20search 200"), 1);
   EXPECT_EQ(server_.stop().status, 0);
@@ -214,7 +214,7 @@ TEST_F(Access, AMachineActsAsItselfAloneAndWhatIsRefusedIsCounted) {
   EXPECT_EQ(log.at("machine m1 POST /fleet/v1/register 403"), 1);
   EXPECT_EQ(log.at("machine m1 POST /fleet/v1/heartbeat 403"), 1);
   EXPECT_EQ(log.at("machine m1 POST /fleet/v1/heartbeat 400"), 1);
-  EXPECT_EQ(log.at("nobody POST /fleet/v1/heartbeat 401"), 1);
+  EXPECT_EQ(log.at("unauthenticated POST /fleet/v1/heartbeat 401"), 1);
   EXPECT_EQ(stored_in(data_dir_).accepted, 1);
 }
 

@@ -325,7 +325,7 @@ TEST_F(Storm, IsNotSampledWithAnotherNamespacesProc) {
     GTEST_SKIP() << "this user may not make PID namespaces: " << finished.err;
   }
   EXPECT_EQ(finished.status, 1);
-  EXPECT_NE(finished.err.find("/proc is of another PID namespace"), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("/proc belongs to another PID namespace"), std::string::npos) << finished.err;
 }
 
 }  // namespace
