@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "base/file.h"
 
@@ -22,12 +23,21 @@ constexpr int kDone = 0;
 constexpr int kOutOfMemory = 71;
 constexpr int kThrew = 72;
 
-// What RLIMIT_DATA counts of this process. 0 where /proc is missing: then the limit counts from nothing.
+// What RLIMIT_DATA counts of this process: "data", the sixth number of proc(5)'s statm. 0 where /proc is missing: then the limit
+// counts from nothing.
 uint64_t data_bytes() {
-  const auto text = read_file("/proc/self/statm", 256);
-  unsigned long long pages = 0;
-  const bool is_read = text && std::sscanf(text->c_str(), "%*u %*u %*u %*u %*u %llu", &pages) == 1;
-  return is_read ? pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+  const auto statm = read_file("/proc/self/statm", 256);
+  if (!statm) {
+    return 0;
+  }
+  std::string_view rest = *statm;
+  for (int before = 0; before < 5; ++before) {
+    const size_t space = rest.find(' ');
+    rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
+  }
+  uint64_t pages = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), pages);
+  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 void lower(__rlimit_resource resource, uint64_t value) {

@@ -48,7 +48,7 @@ class TarReader {
 
   Status refill();
   Result<std::optional<Header>> read_header();
-  Result<Header> parse_header(Bytes block) const;
+  Result<Header> parse_header(Bytes bytes) const;
   Result<std::string> read_text();
   Status read_pax(Overrides& overrides);
   Status pass(uint64_t size_bytes);

@@ -120,7 +120,9 @@ Result<pid_t> Zygote::make_child(const ChildDescriptors& descriptors) {
   DescriptorMessage message;
   message.put({descriptors.request.get(), descriptors.said.get(), descriptors.table.get()});
   pid_t child = -1;
+  // Whoever calls holds a lock meanwhile: the answer belongs to this request, and takes as long as a clone().
   if (::sendmsg(socket_.get(), message.header(), MSG_NOSIGNAL) != 1 ||
+      // NOLINTNEXTLINE(clang-analyzer-unix.BlockInCriticalSection)
       ::recv(socket_.get(), &child, sizeof(child), 0) != sizeof(child)) {
     return fail(ErrorCode::kUnavailable, "the process that makes those that parse is gone");
   }
@@ -133,16 +135,20 @@ Result<pid_t> Zygote::make_child(const ChildDescriptors& descriptors) {
 
 Status run_zygote() {
   while (true) {
-    const auto descriptors = take_descriptors();
-    if (!descriptors || !*descriptors) {
-      return descriptors ? Status() : propagate(descriptors);
+    const auto taken = take_descriptors();
+    if (!taken) {
+      return propagate(taken);
+    }
+    const std::optional<Descriptors>& descriptors = *taken;
+    if (!descriptors) {
+      return {};  // the end
     }
     const pid_t child = clone_as_sibling();
     if (child == 0) {
-      become_child(**descriptors);
+      become_child(*descriptors);
     }
     const pid_t answer = child < 0 ? -errno : child;
-    for (const int descriptor : **descriptors) {
+    for (const int descriptor : *descriptors) {
       ::close(descriptor);
     }
     if (::send(STDIN_FILENO, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer)) {
