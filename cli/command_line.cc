@@ -246,7 +246,7 @@ Status print_completion(const std::string& shell) {
 }
 
 // `plimsoll complete WORD...`, which shells call: words may look like flags, so that they are not parsed.
-int complete(const CLI::App& app, std::vector<std::string> words) {
+int complete(const CLI::App& app, const std::vector<std::string>& words) {
   for (const std::string& candidate : completions(app, words)) {
     std::cout << candidate << "\n";
   }
