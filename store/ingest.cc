@@ -179,15 +179,15 @@ Status Ingest::load_dictionaries() {
 
 // All that build_batch() does with it, but for the disk.
 void Ingest::build_without_keeping(int64_t sequence) {
-  const auto archived = accepted_->next_after(sequence - 1);
+  auto next = accepted_->next_after(sequence - 1);
   const auto transaction = sqlite::Transaction::begin(catalogue_.database());
-  if (sequence <= last_built_ || !archived || !*archived || (*archived)->sequence != sequence ||
-      !transaction) {
+  if (sequence <= last_built_ || !next || !transaction) {
     return;
   }
+  const std::optional<ArchivedProfile> archived = std::move(*next);
   std::vector<Row> rows;
   BuildReport report;
-  if (build_profile(**archived, rows, report)) {
+  if (archived && archived->sequence == sequence && build_profile(*archived, rows, report)) {
     encode_rows(std::move(rows));
   }
 }
@@ -254,12 +254,14 @@ Result<BuildReport> Ingest::build_pending() {
     }
   }
   const int64_t last_built_before = last_built_;
+  const DictionaryWriter::Mark dictionaries_before = dictionaries_->mark();
   std::string segment_path;
   auto report = build_without_exceptions(segment_path);
   mark_.set(0);
   if (!report) {
-    // Nothing was committed: memory must forget what the database has rolled back.
-    dictionaries_.reset();
+    // Nothing was committed: memory must forget what the database has rolled back. To load all of it again would take memory, for want
+    // of which most builds fail.
+    dictionaries_->roll_back(dictionaries_before);
     order_ = {};
     last_built_ = last_built_before;
     if (!segment_path.empty()) {

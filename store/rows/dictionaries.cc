@@ -127,6 +127,21 @@ Result<uint32_t> intern(EntryIndex<Entry>& index, std::vector<Entry>& entries, c
   return id;
 }
 
+// The last ones, down to `size`, which `forget` removes from their index.
+template <typename Entry, typename Forget>
+void remove_last(std::vector<Entry>& entries, size_t size, Forget forget) {
+  while (entries.size() > size) {
+    forget(entries.back(), static_cast<uint32_t>(entries.size() - 1));
+    entries.pop_back();
+  }
+}
+
+template <typename Entry>
+void remove_last(std::vector<Entry>& entries, size_t size, EntryIndex<Entry>& index) {
+  remove_last(entries, size,
+              [&](const Entry& entry, uint32_t id) { index.remove_last(hash_of_entry(entry), id); });
+}
+
 // All but the empty entry 0.
 template <typename Entry>
 void index_entries(const std::vector<Entry>& entries, EntryIndex<Entry>& index) {
@@ -213,11 +228,42 @@ Result<DictionaryWriter> DictionaryWriter::open(sqlite::Database& database) {
   index_entries(writer.entries_.workloads, writer.workloads_);
   index_entries(writer.entries_.threads, writer.threads_);
   index_entries(writer.entries_.binaries, writer.binaries_);
-  writer.index_locations();
+  for (uint32_t id = 1; id < writer.entries_.locations.size(); ++id) {
+    writer.add_to_index(writer.entries_.locations[id], id);
+  }
   for (size_t id = 1; id < writer.entries_.stacks.size(); ++id) {
     writer.stacks_.add(writer.entries_.stacks[id], static_cast<uint32_t>(id));
   }
   return writer;
+}
+
+DictionaryWriter::Mark DictionaryWriter::mark() const {
+  return {.machines = entries_.machines.size(),
+          .events = entries_.events.size(),
+          .origins = entries_.origins.size(),
+          .workloads = entries_.workloads.size(),
+          .threads = entries_.threads.size(),
+          .binaries = entries_.binaries.size(),
+          .locations = entries_.locations.size(),
+          .stacks = entries_.stacks.size()};
+}
+
+void DictionaryWriter::roll_back(const Mark& mark) {
+  remove_last(entries_.machines, mark.machines, machines_);
+  remove_last(entries_.workloads, mark.workloads, workloads_);
+  remove_last(entries_.threads, mark.threads, threads_);
+  remove_last(entries_.binaries, mark.binaries, binaries_);
+  remove_last(entries_.locations, mark.locations, [&](const LocationEntry& entry, uint32_t id) {
+    if (entry.name.empty()) {
+      locations_.remove({entry.address, entry.owner, entry.kind});
+    } else {
+      named_locations_.remove_last(hash_of_entry(entry), id);
+    }
+  });
+  remove_last(entries_.stacks, mark.stacks, [&](StackNode node, uint32_t /*id*/) { stacks_.remove(node); });
+  // These have no index.
+  entries_.events.resize(mark.events);
+  entries_.origins.resize(mark.origins);
 }
 
 Result<uint32_t> DictionaryWriter::machine(const MachineEntry& entry) {
@@ -268,14 +314,11 @@ Result<uint32_t> DictionaryWriter::binary(const BinaryEntry& entry) {
   });
 }
 
-void DictionaryWriter::index_locations() {
-  for (uint32_t id = 1; id < entries_.locations.size(); ++id) {
-    const LocationEntry& entry = entries_.locations[id];
-    if (entry.name.empty()) {
-      locations_.add({entry.address, entry.owner, entry.kind}, id);
-    } else {
-      named_locations_.add(hash_of_entry(entry), id);
-    }
+void DictionaryWriter::add_to_index(const LocationEntry& entry, uint32_t id) {
+  if (entry.name.empty()) {
+    locations_.add({entry.address, entry.owner, entry.kind}, id);
+  } else {
+    named_locations_.add(hash_of_entry(entry), id);
   }
 }
 

@@ -109,13 +109,21 @@ struct Dictionaries {
   static Result<std::vector<StackNode>> load_stacks(sqlite::Database& database, uint32_t last);
 };
 
-// Adds entries, to memory and to the database together, within the caller's transaction. If that is rolled back, this
-// object no longer agrees with the database and must be made anew.
+// Adds entries, to memory and to the database together, within the caller's transaction. If that is rolled back, roll_back() takes this
+// object to where it was at the transaction's beginning. An exception of an allocation leaves it fit for that.
 class DictionaryWriter {
  public:
   static Result<DictionaryWriter> open(sqlite::Database& database);
 
   const Dictionaries& entries() const { return entries_; }
+
+  // How many entries of each there are.
+  struct Mark {
+    size_t machines, events, origins, workloads, threads, binaries, locations, stacks;
+  };
+  Mark mark() const;
+  // Takes back what was added since. Allocates nothing; costs as much as adding did.
+  void roll_back(const Mark& mark);
 
   Result<uint32_t> machine(const MachineEntry& entry);
   // kConflict where an event of this name has another unit or kind.
@@ -149,7 +157,7 @@ class DictionaryWriter {
   };
 
   explicit DictionaryWriter(sqlite::Database& database) : database_(&database) {}
-  void index_locations();
+  void add_to_index(const LocationEntry& entry, uint32_t id);
 
   sqlite::Database* database_;
   Dictionaries entries_;

@@ -40,6 +40,17 @@ class EntryIndex {
     }
   }
 
+  // Of the entry that was added last. Does nothing where it is not there.
+  void remove_last(uint64_t hash, uint32_t id) {
+    auto known = ids_.find(hash);
+    while (known != ids_.end() && known->second != id) {
+      known = ids_.find(++hash);
+    }
+    if (known != ids_.end()) {
+      ids_.erase(known);
+    }
+  }
+
  private:
   boost::unordered_flat_map<uint64_t, uint32_t> ids_;
 };

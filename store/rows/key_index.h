@@ -24,13 +24,32 @@ class KeyIndex {
     return slots_.empty() ? nullptr : &slots_[key.hash() >> shift_];
   }
 
-  // `key` is one that find() did not find.
+  // `key` is one that find() did not find. Where there is no memory for it, nothing changes.
   void add(const Key& key, uint32_t id) {
     if ((used_ + 1) * 2 > slots_.size()) {
       grow();
     }
     slots_[slot_of(key)] = {key, id};
     ++used_;
+  }
+
+  // Does nothing for a key that is not there. Allocates nothing.
+  void remove(const Key& key) {
+    if (find(key) == 0) {
+      return;
+    }
+    size_t free = slot_of(key);
+    // A key further on that was placed beyond the slot which becomes free moves there, or find() would stop before it (Knuth, The Art of
+    // Computer Programming, vol. 3, 6.4, algorithm R).
+    for (size_t slot = next(free); slots_[slot].id != 0; slot = next(slot)) {
+      const size_t wanted = slots_[slot].key.hash() >> shift_;
+      if (distance(wanted, slot) >= distance(free, slot)) {
+        slots_[free] = slots_[slot];
+        free = slot;
+      }
+    }
+    slots_[free].id = 0;
+    --used_;
   }
 
  private:
@@ -47,14 +66,18 @@ class KeyIndex {
   size_t slot_of(const Key& key) const {
     size_t slot = key.hash() >> shift_;
     while (slots_[slot].id != 0 && !(slots_[slot].key == key)) {
-      slot = (slot + 1) & (slots_.size() - 1);
+      slot = next(slot);
     }
     return slot;
   }
 
+  size_t next(size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+  // Forward, around the end.
+  size_t distance(size_t from, size_t to) const { return (to - from) & (slots_.size() - 1); }
+
   void grow() {
-    const Slots before = std::move(slots_);
-    slots_ = Slots(before.empty() ? kFirstSlots : before.size() * 2);
+    Slots larger(slots_.empty() ? kFirstSlots : slots_.size() * 2);
+    const Slots before = std::exchange(slots_, std::move(larger));
     shift_ = std::countl_zero(slots_.size()) + 1;
     for (const Slot& slot : before) {
       if (slot.id != 0) {

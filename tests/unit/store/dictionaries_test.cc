@@ -135,6 +135,59 @@ TEST_F(DictionariesTest, AnotherConnectionHasTheStacksOfAnOlderState) {
   EXPECT_THAT(missing.error().message, HasSubstr("the stacks end with 3, not 4"));
 }
 
+// Entry `number` of each dictionary; an origin is new in each round.
+void add_entries(DictionaryWriter& writer, uint32_t number, char round) {
+  const std::string text = std::to_string(number);
+  ASSERT_TRUE(writer.machine({.machine_id = text,
+                              .hostname = {},
+                              .datacenter = {},
+                              .cluster = {},
+                              .platform = {},
+                              .architecture = {},
+                              .kernel = {}}));
+  ASSERT_TRUE(writer.event({text, wire::COUNT, wire::DELTA}));
+  ASSERT_TRUE(writer.workload({text, {}, {}, {}, {}, {}, {}, {}}));
+  ASSERT_TRUE(writer.thread(text));
+  ASSERT_TRUE(writer.binary({wire::GNU_BUILD_ID, text, {}}));
+  ASSERT_TRUE(writer.location({wire::ELF, 1, number, {}}));
+  ASSERT_TRUE(writer.location({wire::NAMED, 0, 0, text}));
+  ASSERT_TRUE(writer.stack({0, number}));
+  ASSERT_TRUE(
+      writer.origin({.machine = 1, .from_ns = number, .to_ns = number, .draw = {}}, text + round, number));
+}
+
+TEST_F(DictionariesTest, WhatIsRolledBackWasNeverThere) {
+  Catalogue catalogue = open();
+  auto writer = *DictionaryWriter::open(catalogue.database());
+  const auto add = [&](uint32_t from, uint32_t to, char round) {
+    for (uint32_t number = from; number < to; ++number) {
+      add_entries(writer, number, round);
+    }
+  };
+  add(0, 10, 'a');
+  const auto mark = writer.mark();
+  {
+    const auto transaction = sqlite::Transaction::begin(catalogue.database());
+    ASSERT_TRUE(transaction);
+    add(5, 300, 'b');
+  }
+  writer.roll_back(mark);
+  EXPECT_EQ(writer.entries().threads.size(), 11);
+  EXPECT_EQ(writer.find_stack({0, 200}), 0);
+  EXPECT_NE(writer.find_stack({0, 5}), 0);
+  add(5, 20, 'c');
+  const Dictionaries loaded = *Dictionaries::load(catalogue.database());
+  EXPECT_EQ(loaded.machines, writer.entries().machines);
+  EXPECT_EQ(loaded.workloads, writer.entries().workloads);
+  EXPECT_EQ(loaded.threads, writer.entries().threads);
+  EXPECT_EQ(loaded.binaries, writer.entries().binaries);
+  EXPECT_EQ(loaded.locations, writer.entries().locations);
+  EXPECT_EQ(loaded.stacks, writer.entries().stacks);
+  EXPECT_EQ(loaded.events.size(), 21);
+  EXPECT_EQ(loaded.threads.size(), 21);
+  EXPECT_EQ(loaded.origins.size(), 26) << "each origin is new";
+}
+
 TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {
   Catalogue catalogue = open();
   auto writer = *DictionaryWriter::open(catalogue.database());
