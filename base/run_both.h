@@ -24,14 +24,17 @@ void run_all(size_t count, const Work& work) {
   };
   {
     std::vector<std::jthread> others;
-    size_t next = 1;
-    try {
-      others.reserve(count);
-      for (; next < count; ++next) {
-        others.emplace_back(run, next);
+    const auto start = [&](size_t i) {
+      try {
+        others.emplace_back(run, i);
+        return true;
+      } catch (const std::exception&) {
+        return false;  // no thread, or no memory for one
       }
-    } catch (const std::exception&) {
-      // No thread, or no memory for one: from `next` on it is done below.
+    };
+    size_t next = 1;
+    while (next < count && start(next)) {
+      ++next;
     }
     for (size_t i = 0; i < count; i = i == 0 ? next : i + 1) {
       run(i);
