@@ -26,9 +26,44 @@ Status write_format(const std::string& path) {
   return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
 }
 
+// Fine where there is nothing yet, or what a process leaves that ends before it has written FORMAT. The root of a file system that was
+// made for it has lost+found.
+Status expect_no_other_files(const std::string& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name != "lock" && name != "segments" && name != "lost+found") {
+      return with_hint(fail(ErrorCode::kInvalid,
+                            "{} is not a Plimsoll data directory: it has {} and no file FORMAT", path, name),
+                       "give an empty folder or a new name with --data");
+    }
+  }
+  return error && error != std::errc::no_such_file_or_directory
+             ? Status(with_hint(fail_errno(error.value(), "listing {}", path),
+                                "give a writable folder with --data"))
+             : Status();
+}
+
 }  // namespace
 
+Status DataDirectory::check(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path + "/FORMAT", error)) {
+    return expect_no_other_files(path);
+  }
+  const DataDirectory directory(path);
+  const auto format = directory.read_format();
+  if (!format) {
+    return propagate(format);
+  }
+  return *format >= kOldestConvertible && *format <= kFormat ? Status() : directory.unsupported(*format);
+}
+
 Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
+  if (auto checked = check(path); !checked) {
+    return propagate(checked);
+  }
   DataDirectory directory(path);
   std::error_code error;
   // Profiles are nobody else's business. A folder that is there keeps the mode that somebody gave it.
@@ -51,6 +86,7 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
       return propagate(written);
     }
   }
+  // Nobody else converts it meanwhile; another format than check() saw is none that it would have refused.
   const auto format = directory.read_format();
   const auto opened = format ? directory.convert_from(*format) : propagate(format);
   return opened ? Result<DataDirectory>(std::move(directory)) : propagate(opened);
@@ -81,9 +117,6 @@ std::unexpected<Error> DataDirectory::unsupported(int format) const {
 Status DataDirectory::convert_from(int format) const {
   if (format == kFormat) {
     return {};
-  }
-  if (format < kOldestConvertible || format > kFormat) {
-    return unsupported(format);
   }
   log_info("converting {} from format {} to {}", path_, format, kFormat);
   const auto converted = format >= kOldestWithRows ? convert_rows() : remove_catalogue();

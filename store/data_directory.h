@@ -23,12 +23,16 @@ namespace plimsoll::store {
 
 class DataDirectory {
  public:
-  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. One of an older format is
+  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. A folder of other files is kInvalid:
+  // it was not meant. One of an older format is
   // converted: formats 3 and 4 in place, a second for each million rows; format 2 loses its catalogue, which is derived, and whoever has opened it builds rows anew from
   // the archive.
   static Result<DataDirectory> open_for_writing(const std::string& path);
   // Needs no lock; may run beside the writer. kUnsupported for any other format.
   static Result<DataDirectory> open_for_reading(const std::string& path);
+
+  // Whether open_for_writing() would take it if nobody else held it. Writes nothing.
+  static Status check(const std::string& path);
 
   const std::string& path() const { return path_; }
   std::string archive_path() const { return path_ + "/archive.db"; }

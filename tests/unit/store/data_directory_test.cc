@@ -40,6 +40,31 @@ TEST_F(DataDirectoryTest, IsForNobodyElse) {
       << "somebody meant it";
 }
 
+TEST_F(DataDirectoryTest, AFolderOfOtherFilesIsRefusedAndLeftAlone) {
+  const std::string path = folder_ / "home";
+  std::filesystem::create_directories(path + "/lost+found");
+  EXPECT_TRUE(DataDirectory::check(path));
+  write_bytes(path + "/letter.txt", "of mine");
+  for (const Status& refused : {DataDirectory::check(path), [&]() -> Status {
+                                  const auto opened = DataDirectory::open_for_writing(path);
+                                  return opened ? Status() : propagate(opened);
+                                }()}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+    EXPECT_THAT(refused.error().text(), AllOf(HasSubstr(path), HasSubstr("letter.txt"), HasSubstr("--data")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + "/segments"));
+  EXPECT_FALSE(std::filesystem::exists(path + "/lock"));
+}
+
+TEST_F(DataDirectoryTest, OneThatNobodyFinishedMakingIsFinished) {
+  ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  std::filesystem::remove(path_ + "/FORMAT");
+  EXPECT_TRUE(DataDirectory::check(path_));
+  EXPECT_TRUE(DataDirectory::open_for_writing(path_));
+  EXPECT_TRUE(std::filesystem::exists(path_ + "/FORMAT"));
+}
+
 TEST_F(DataDirectoryTest, ASecondWriterIsToldWhoWrites) {
   const auto first = DataDirectory::open_for_writing(path_);
   const auto second = DataDirectory::open_for_writing(path_);
