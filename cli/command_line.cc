@@ -13,6 +13,7 @@
 #include "cli/assign_command_line.h"
 #include "cli/calibrate.h"
 #include "cli/commands.h"
+#include "cli/config_command_line.h"
 #include "cli/experiment_command_line.h"
 #include "cli/help/completion.h"
 #include "cli/help/formatter.h"
@@ -261,6 +262,7 @@ struct Options {
   TokenOptions token;
   DemoOptions demo;
   CalibrateOptions calibrate;
+  ConfigOptions config;
   StoreCompactOptions store_compact;
   WsmeterOptions wsmeter;
   ExperimentCommands experiment;
@@ -282,6 +284,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_server(options.server);
   } else if (app.got_subcommand("token")) {
     done = print_token(options.token);
+  } else if (app.got_subcommand("config")) {
+    done = run_config_command(app, options.config);
   } else if (app.got_subcommand("calibrate")) {
     done = run_calibrate(options.calibrate);
   } else if (app.got_subcommand("store")) {
@@ -335,6 +339,7 @@ int run(int argc, char** argv) {
   options.views.add_to(app);
   add_import(app, options.import);
   add_server(app, options.server);
+  add_config_commands(app, options.config);
   add_token(app, options.token);
   add_calibrate(app, options.calibrate);
   add_store_command(app, options.store_compact);

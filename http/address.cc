@@ -73,6 +73,19 @@ bool is_loopback(const sockaddr* address) {
   return IN6_IS_ADDR_LOOPBACK(&ip) || (IN6_IS_ADDR_V4MAPPED(&ip) && ip.s6_addr[12] == kLoopbackNet);
 }
 
+// To where listening is permitted.
+Result<AddressList> resolve_to_listen(const std::string& address, bool allow_beyond_loopback) {
+  auto target = resolve(address);
+  if (target && !allow_beyond_loopback && !is_loopback((*target)->ai_addr)) {
+    return with_hint(
+        fail(ErrorCode::kDenied,
+             "listening on {}: refused, other machines could reach it without authentication", address),
+        "bind to 127.0.0.1 or [::1], configure authentication ([[access.tokens]] or access.machine_ca), or "
+        "set access.allow_unauthenticated = true to run without it");
+  }
+  return target;
+}
+
 Status bind_and_listen(int fd, const addrinfo& target, const std::string& address) {
   const int on = 1;
   // Restarting must not wait for old connections in TIME_WAIT.
@@ -112,17 +125,15 @@ std::string text_of(const sockaddr* address) {
   return {};
 }
 
+Status check_listening(const std::string& address, bool allow_beyond_loopback) {
+  const auto target = resolve_to_listen(address, allow_beyond_loopback);
+  return target ? Status() : propagate(target);
+}
+
 Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_loopback) {
-  const auto target = resolve(address);
+  const auto target = resolve_to_listen(address, allow_beyond_loopback);
   if (!target) {
     return propagate(target);
-  }
-  if (!allow_beyond_loopback && !is_loopback((*target)->ai_addr)) {
-    return with_hint(
-        fail(ErrorCode::kDenied,
-             "listening on {}: refused, other machines could reach it without authentication", address),
-        "bind to 127.0.0.1 or [::1], configure authentication ([[access.tokens]] or access.machine_ca), or "
-        "set access.allow_unauthenticated = true to run without it");
   }
   UniqueFd fd(::socket((*target)->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {

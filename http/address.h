@@ -22,6 +22,9 @@ struct ListeningSocket {
 // loopback is refused with kDenied unless allowed.
 Result<ListeningSocket> listen_on(const std::string& address, bool allow_beyond_loopback);
 
+// Whether listen_on() would try: kInvalid for what is no address, kDenied as there. Takes no port.
+Status check_listening(const std::string& address, bool allow_beyond_loopback);
+
 // "127.0.0.1:7070", "[::1]:7070"; empty for other families.
 std::string text_of(const sockaddr* address);
 

@@ -66,6 +66,11 @@ Error of_key(Error error) {
   return error;
 }
 
+Result<scheduler::DrawPolicy> draw_policy(const config::ServerConfig& config, uint64_t seed) {
+  auto policy = scheduler::DrawPolicy::make(draw_settings(config), seed);
+  return policy ? std::move(policy) : Result<scheduler::DrawPolicy>(std::unexpected(of_key(policy.error())));
+}
+
 http::Role role_of(std::string_view name) {
   for (const http::Role role :
        {http::Role::kRead, http::Role::kUpload, http::Role::kEnrol, http::Role::kAdmin}) {
@@ -128,6 +133,14 @@ scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authen
   return options;
 }
 
+Status check_draws(const config::ServerConfig& config) {
+  if (config.draw_interval_ns == 0) {
+    return {};
+  }
+  const auto policy = draw_policy(config, 0);
+  return policy ? Status() : propagate(policy);
+}
+
 Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,
                                                                    const store::DataDirectory& directory) {
   auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
@@ -162,9 +175,9 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (!seed || !noted) {
     return !seed ? propagate(seed) : propagate(noted);
   }
-  auto policy = scheduler::DrawPolicy::make(draw_settings(config), *seed);
+  auto policy = draw_policy(config, *seed);
   if (!policy) {
-    return std::unexpected(of_key(policy.error()));
+    return propagate(policy);
   }
   return scheduler::Drawer::open(std::move(*store), std::move(*past), std::move(*policy), breaker, now_ns);
 }

@@ -24,6 +24,9 @@ Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerCo
 // Those of the configuration.
 std::vector<KnownToken> known_tokens(const config::ServerConfig& config);
 
+// kInvalid names the key of the draws that makes no sense; fine where machines are not drawn.
+Status check_draws(const config::ServerConfig& config);
+
 // What is stopped in this directory, whether machines are drawn or not.
 Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,
                                                                    const store::DataDirectory& directory);

@@ -1,0 +1,134 @@
+#include "server/config_check.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/file.h"
+#include "base/file_modes.h"
+#include "base/time.h"
+#include "http/address.h"
+#include "http/tls.h"
+#include "scheduler/inventory/inventory_text.h"
+#include "server/fleet_settings.h"
+#include "store/data_directory.h"
+
+namespace plimsoll::server {
+namespace {
+
+constexpr uint64_t kMaxInventoryBytes = uint64_t{256} << 20;
+constexpr int64_t kExpiresSoonNs = 14 * 24 * kNsPerHour;
+
+class Checker {
+ public:
+  Checker(const config::ServerConfig& config, int64_t now_ns) : config_(config), now_ns_(now_ns) {}
+
+  std::vector<ConfigFinding> run() {
+    check_data();
+    check_addresses();
+    check_tls();
+    check_tokens();
+    expect("draw", check_draws(config_));
+    check_inventory("inventory.machines", config_.inventory_machines, scheduler::parse_inventory);
+    check_inventory("inventory.jobs", config_.inventory_jobs, scheduler::parse_inventory_instances);
+    check_folders("symbols.roots", config_.symbol_roots, config::ServerConfig().symbol_roots);
+    check_folders("symbols.debug_roots", config_.symbol_debug_roots,
+                  config::ServerConfig().symbol_debug_roots);
+    return std::move(findings_);
+  }
+
+ private:
+  bool authenticates() const { return !config_.access_tokens.empty() || !config_.access_machine_ca.empty(); }
+
+  // `key`: where the error does not name a better one.
+  void expect(std::string key, const Status& status) {
+    if (!status) {
+      const Error& error = status.error();
+      findings_.push_back({error.field.empty() ? std::move(key) : error.field, true, error.text()});
+    }
+  }
+  void warn(std::string key, std::string what) {
+    findings_.push_back({std::move(key), false, std::move(what)});
+  }
+
+  void check_data() {
+    if (config_.data_dir.empty()) {
+      findings_.push_back({"server.data", true, "no data directory is set: set server.data or give --data"});
+      return;
+    }
+    expect("server.data", store::DataDirectory::check(config_.data_dir));
+  }
+
+  void check_addresses() {
+    const bool may_leave_loopback = config_.access_allow_unauthenticated || authenticates();
+    for (const auto& [key, address] : {std::pair("server.listen", config_.listen),
+                                       std::pair("server.fleet_listen", config_.fleet_listen)}) {
+      expect(key, http::check_listening(address, may_leave_loopback));
+      const bool is_local = http::check_listening(address, false).has_value();
+      if (may_leave_loopback && !is_local && config_.certificate.empty()) {
+        warn(key, fmt::format("{} can be reached from other machines without TLS: tokens and profiles can be "
+                              "read on the way. Set server.certificate and server.key",
+                              address));
+      }
+    }
+    if (config_.access_allow_unauthenticated && !authenticates()) {
+      warn("access.allow_unauthenticated", "every client that reaches the server may do everything");
+    }
+  }
+
+  void check_tls() {
+    const http::TlsFiles files{
+        .certificate = config_.certificate, .key = config_.key, .client_ca = config_.access_machine_ca};
+    if (!files.are_given()) {
+      return;
+    }
+    const auto texts = http::load_tls(files);
+    expect("server.certificate", texts ? Status() : propagate(texts));
+    if (!config_.key.empty() && others_may_read(config_.key)) {
+      warn("server.key", fmt::format("{0} is readable by other users: chmod 600 {0}", config_.key));
+    }
+  }
+
+  void check_tokens() {
+    for (const config::AccessToken& token : config_.access_tokens) {
+      const int64_t expires_ns = token.expires_ns().value_or(0);
+      if (expires_ns <= now_ns_) {
+        warn("access.tokens", fmt::format("the token of {} has expired ({})", token.name, token.expires));
+      } else if (expires_ns - now_ns_ < kExpiresSoonNs) {
+        warn("access.tokens", fmt::format("the token of {} expires on {}", token.name, token.expires));
+      }
+    }
+  }
+
+  template <typename Parse>
+  void check_inventory(std::string_view key, const std::string& place, Parse parse) {
+    if (place.empty() || place.starts_with("http://") || place.starts_with("https://")) {
+      return;
+    }
+    const auto text = read_file(place, kMaxInventoryBytes);
+    const auto entries = text ? parse(*text) : propagate(text);
+    expect(std::string(key), entries ? Status() : propagate(entries, "reading the inventory {}", place));
+  }
+
+  // Of the defaults only some are on every machine.
+  void check_folders(std::string_view key, const std::vector<std::string>& folders,
+                     const std::vector<std::string>& defaults) {
+    std::error_code error;
+    for (const std::string& folder : folders) {
+      if (folders != defaults && !std::filesystem::is_directory(folder, error)) {
+        warn(std::string(key), fmt::format("{} is not a folder: no symbols are read from it", folder));
+      }
+    }
+  }
+
+  const config::ServerConfig& config_;
+  const int64_t now_ns_;
+  std::vector<ConfigFinding> findings_;
+};
+
+}  // namespace
+
+std::vector<ConfigFinding> check_config(const config::ServerConfig& config, int64_t now_ns) {
+  return Checker(config, now_ns).run();
+}
+
+}  // namespace plimsoll::server

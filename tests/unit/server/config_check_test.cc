@@ -1,0 +1,87 @@
+#include "server/config_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/time.h"
+#include "tests/temporary_directory.h"
+
+namespace plimsoll::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+const std::string kHash(64, 'a');
+
+// FOLDER stands for a temporary one.
+class ConfigCheck : public ::testing::Test {
+ protected:
+  // A line for each finding: "error KEY: WHAT".
+  std::vector<std::string> findings(std::string toml) {
+    for (size_t at = toml.find("FOLDER"); at != std::string::npos; at = toml.find("FOLDER")) {
+      toml.replace(at, std::string_view("FOLDER").size(), folder_.path());
+    }
+    write("server.toml", toml);
+    const auto config = config::load_server_config({.path = folder_ / "server.toml"});
+    EXPECT_TRUE(config) << config.error().text();
+    std::vector<std::string> lines;
+    for (const ConfigFinding& finding : check_config(*config, *parse_time_ns("2027-01-01T00:00:00Z", 0))) {
+      lines.push_back(
+          fmt::format("{} {}: {}", finding.is_error ? "error" : "warning", finding.key, finding.what));
+    }
+    return lines;
+  }
+  void write(const std::string& name, std::string_view text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  plimsoll::testing::TemporaryDirectory folder_;
+};
+
+TEST_F(ConfigCheck, FindsNothingWhereAllIsWell) {
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[draw]\ninterval = \"10min\"\n"), IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "data")) << "a check makes nothing";
+}
+
+TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
+  std::filesystem::create_directory(folder_ / "letters");
+  write("letters/to-mother.txt", "dear");
+  write("key.pem", "no key");
+  write("machines.csv", "machine,datacenter\nweb-1,eu\nweb-1,us\n");
+  std::filesystem::permissions(folder_ / "key.pem", std::filesystem::perms::owner_read);
+  EXPECT_THAT(
+      findings("[server]\ndata = \"FOLDER/letters\"\nlisten = \"0.0.0.0:7070\"\nfleet_listen = \"7071\"\n"
+               "certificate = \"FOLDER/none.pem\"\nkey = \"FOLDER/key.pem\"\n"
+               "[draw]\ninterval = \"1min\"\n[collect]\nwindow = \"2min\"\n"
+               "[inventory]\nmachines = \"FOLDER/machines.csv\"\njobs = \"https://inventory/jobs\"\n"),
+      ElementsAre(StartsWith("error server.data: " + folder_.path() + "/letters is not a Plimsoll"),
+                  AllOf(StartsWith("error server.listen: "), HasSubstr("without authentication")),
+                  StartsWith("error server.fleet_listen: listening on '7071': not an address"),
+                  AllOf(StartsWith("error server.certificate: "), HasSubstr("none.pem")),
+                  StartsWith("error collect.window: "),
+                  AllOf(StartsWith("error inventory.machines: "), HasSubstr("web-1"))));
+}
+
+TEST_F(ConfigCheck, WarnsOfWhatMayNotBeMeant) {
+  EXPECT_THAT(
+      findings("[server]\ndata = \"FOLDER/data\"\nlisten = \"0.0.0.0:7070\"\n"
+               "[[access.tokens]]\nname = \"old\"\nrole = \"read\"\nexpires = \"2026-12-31\"\nsha256 = \"" +
+               kHash + "\"\n[[access.tokens]]\nname = \"soon\"\nrole = \"read\"\nexpires = \"2027-01-10\"\n" +
+               "sha256 = \"" + std::string(64, 'b') + "\"\n[symbols]\nroots = [\"/usr\", \"FOLDER/gone\"]\n"),
+      ElementsAre(AllOf(StartsWith("warning server.listen: 0.0.0.0:7070"), HasSubstr("without TLS")),
+                  "warning access.tokens: the token of old has expired (2026-12-31)",
+                  "warning access.tokens: the token of soon expires on 2027-01-10",
+                  AllOf(StartsWith("warning symbols.roots: "), HasSubstr("/gone"))));
+  EXPECT_THAT(findings("[server]\ndata = \"FOLDER/data\"\n[access]\nallow_unauthenticated = true\n"),
+              ElementsAre(StartsWith("warning access.allow_unauthenticated: ")));
+}
+
+}  // namespace
+}  // namespace plimsoll::server
