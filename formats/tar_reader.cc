@@ -226,12 +226,16 @@ Result<std::optional<TarReader::Member>> TarReader::next() {
     if (auto passed = pass(left_bytes_ + std::exchange(padding_bytes_, 0)); !passed) {
       return propagate(passed);
     }
-    auto header = read_header();
-    if (!header || !*header) {
-      return header ? Result<std::optional<Member>>(std::nullopt) : propagate(header);
+    auto read = read_header();
+    if (!read) {
+      return propagate(read);
     }
-    const char type = (*header)->type;
-    Member& member = (*header)->member;
+    std::optional<Header>& header = *read;
+    if (!header) {
+      return std::nullopt;
+    }
+    const char type = header->type;
+    Member& member = header->member;
     const bool is_text = type == 'L' || type == 'x';
     if (!is_text) {
       member.name = overrides.name.empty() ? member.name : overrides.name;
@@ -245,8 +249,8 @@ Result<std::optional<TarReader::Member>> TarReader::next() {
     left_bytes_ = has_content ? member.size_bytes : 0;
     padding_bytes_ = (kTarBlockBytes - left_bytes_ % kTarBlockBytes) % kTarBlockBytes;
     if (type == 'x') {
-      if (auto read = read_pax(overrides); !read) {
-        return propagate(read);
+      if (auto taken = read_pax(overrides); !taken) {
+        return propagate(taken);
       }
     } else if (type == 'L') {
       const auto name = read_text();

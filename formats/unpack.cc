@@ -176,18 +176,19 @@ class Unpacker {
   Status unpack_archive(const std::string& archive, PullBytes source) const {
     TarReader reader(std::move(source));
     for (uint64_t members = 0;; ++members) {
-      const auto member = reader.next();
-      if (!member) {
-        return propagate(member);
+      const auto next = reader.next();
+      if (!next) {
+        return propagate(next);
       }
-      if (!*member) {
+      const std::optional<TarReader::Member>& member = *next;
+      if (!member) {
         return members > 0 ? Status() : fail(ErrorCode::kNotFound, "the archive holds no regular file");
       }
       if (members == limits_.max_members) {
         return fail(ErrorCode::kTooLarge, "the archive holds more than the {} files permitted", members);
       }
-      const std::string name = archive + ":" + (*member)->name;
-      auto input = unpack_member(name, **member, reader);
+      const std::string name = archive + ":" + member->name;
+      auto input = unpack_member(name, *member, reader);
       if (!input) {
         take_(name, propagate(input));
         continue;

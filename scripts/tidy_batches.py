@@ -87,7 +87,8 @@ class Checker:
         key = self.key(path, options)
         if key and os.path.exists(os.path.join(self.cache, key)):
             return ""
-        done = subprocess.run(["clang-tidy-19", "--quiet", path, "--", *options, *self.analyser],
+        # The options are gcc's, which clang knows most of.
+        done = subprocess.run(["clang-tidy-19", "--quiet", path, "--", *options, "-Wno-unknown-warning-option", *self.analyser],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0 and len(batch) > 1 and "[clang-diagnostic-" in done.stdout:
             return "".join(self.check([source]) for source in batch)

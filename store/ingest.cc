@@ -162,9 +162,9 @@ std::optional<std::string> Ingest::why_it_ends_processes(DataDirectory& director
     log_warning("cannot check whether profile number {} was the cause: {}", sequence, killed.error().text());
     return std::nullopt;
   }
-  return *killed
-             ? std::optional("a process ended while it was built, and so did one that did nothing else: " +
-                             **killed)
+  const std::optional<std::string>& why = *killed;
+  return why ? std::optional("a process ended while it was built, and so did one that did nothing else: " +
+                             *why)
              : std::nullopt;
 }
 
