@@ -17,8 +17,8 @@ Result<DiffRequest> parse_diff(const Parameters& parameters, int64_t now_ns) {
   auto sides = read_sides(
       parameters, now_ns,
       {text_parameter("event", event), by_parameter(request.by), measure_parameter(request.measure),
-       count_parameter("limit", kMaxRows, request.limit), count_parameter("candidates", kMaxAmong, request.among),
-       flag_parameter("margins", request.margins)});
+       count_parameter("limit", kMaxRows, request.limit),
+       count_parameter("candidates", kMaxAmong, request.among), flag_parameter("margins", request.margins)});
   if (!sides) {
     return propagate(sides);
   }

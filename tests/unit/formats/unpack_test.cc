@@ -120,8 +120,7 @@ TEST_F(Unpack, WhatIsCompressedTwiceIsRefused) {
 TEST_F(Unpack, ContentBeyondTheLimitIsRefusedWithTheLimitNamed) {
   limits_.max_content_bytes = 2000;
   EXPECT_THAT(inputs_of(write("a", testing::gzipped(std::string(2001, 'x')))),
-              ElementsAre(HasSubstr(
-                  "a: error the decompressed content is larger than the 2000 bytes")));
+              ElementsAre(HasSubstr("a: error the decompressed content is larger than the 2000 bytes")));
   const std::string bomb = tar_member("bomb", testing::bzip2_compressed(std::string(3000, 'x')));
   EXPECT_THAT(inputs_of(write("all", bomb + tar_member("a", "one") + tar_end())),
               ElementsAre(HasSubstr("all:bomb: error"), "all:a: one"));

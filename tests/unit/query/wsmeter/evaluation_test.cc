@@ -67,8 +67,9 @@ TEST(Evaluation, SaysHowManyToObserveWhereTheMarginIsTooWide) {
   const auto sampled = evaluated(
       kTest, {.current = "old", .other = "new", .method = {.is_current_sample = true}, .margin = 0.01});
   ASSERT_TRUE(sampled);
-  EXPECT_THAT(sampled->notes,
-              ::testing::Contains(HasSubstr("a margin of 1 % cannot be reached: the sample of the current fleet")));
+  EXPECT_THAT(
+      sampled->notes,
+      ::testing::Contains(HasSubstr("a margin of 1 % cannot be reached: the sample of the current fleet")));
 }
 
 TEST(Evaluation, SaysWorseAndCannotTell) {

@@ -152,7 +152,8 @@ TEST_F(AuthenticatorTest, RefusesStrangersAndSaysWhatToShow) {
 
 TEST_F(AuthenticatorTest, RefusesWhatARoleDoesNotPermit) {
   open();
-  EXPECT_THAT(ask(*people_, kStop, {"token of alice"}), AllOf(HasSubstr("403"), HasSubstr("alice (role read) may not")));
+  EXPECT_THAT(ask(*people_, kStop, {"token of alice"}),
+              AllOf(HasSubstr("403"), HasSubstr("alice (role read) may not")));
   EXPECT_THAT(ask(*people_, kTop, {"token of rack"}), HasSubstr("403"));
   EXPECT_THAT(ask(*daemons_, kHeartbeat, {"token of root"}), HasSubstr("403"));
 }
@@ -367,7 +368,8 @@ TEST_F(AuthenticatorTest, StrangersWriteNothingOfTheirOwnDown) {
   request.path = kTop.path;
   EXPECT_TRUE(people_->admit(request, kTop));
   people_->answered(request, &kTop, 401);
-  EXPECT_THAT(log(), ElementsAre("3x unauthenticated  (no such route) 404", "1x unauthenticated  GET /api/v1/top 401"));
+  EXPECT_THAT(log(), ElementsAre("3x unauthenticated  (no such route) 404",
+                                 "1x unauthenticated  GET /api/v1/top 401"));
 }
 
 TEST_F(AuthenticatorTest, MachinesAreKnownWhileTheDiskIsBusy) {
