@@ -55,7 +55,8 @@ void withhold_reasons(query::Answer& answer) {
           for (query::UnsymbolizedBinary& binary : given.coverage.unsymbolized_by) {
             if (!binary.reason.empty()) {
               binary.reason =
-                  "the server has no complete symbols of this build; a token of role admin shows why";
+                  "the server has no complete symbols of this build; the reason requires a token of role "
+                  "admin";
             }
           }
         }

@@ -72,7 +72,9 @@ Result<std::string> ask_server(const AnswerSource& source, std::string_view path
 Result<std::string> order_server(const AnswerSource& source, std::string_view path,
                                  const std::vector<std::pair<std::string, std::string>>& parameters) {
   if (source.server.empty()) {
-    return with_hint(fail(ErrorCode::kInvalid, "only a server takes orders"), "name it with --server");
+    return with_hint(
+        fail(ErrorCode::kInvalid, "this command changes the state of a server, and requires its address"),
+        "give --server ADDR");
   }
   // The server takes no orders of another type: those could come from a page of another site in somebody's browser.
   return body_of(send(source, "POST", with_query(path, parameters), "{}", "application/json"), source);

@@ -20,10 +20,9 @@ std::unexpected<Error> unknown_parameter(std::string_view name, std::span<const 
     names.push_back(parameter.name);
   }
   const auto nearest = nearest_word(name, names);
-  return with_hint(
-      with_field(fail(ErrorCode::kInvalid, "there is no parameter \"{}\"", name), std::string(name)),
-      nearest ? fmt::format("did you mean {}?", *nearest)
-              : fmt::format("the parameters are {}", fmt::join(names, ", ")));
+  return with_hint(with_field(fail(ErrorCode::kInvalid, "unknown parameter \"{}\"", name), std::string(name)),
+                   nearest ? fmt::format("did you mean {}?", *nearest)
+                           : fmt::format("the parameters are {}", fmt::join(names, ", ")));
 }
 
 Parameter time_parameter(std::string_view name, int64_t now_ns, int64_t& time_ns) {

@@ -18,11 +18,11 @@ std::string_view answer_of(unsigned status) {
   switch (status) {
     case 400:
     case 415:
-      return "makes no sense";
+      return "malformed";
     case 401:
-      return "nobody known";
+      return "unauthenticated";
     case 403:
-      return "not permitted";
+      return "forbidden";
     case 404:
     case 405:
       return "not found";
@@ -31,7 +31,7 @@ std::string_view answer_of(unsigned status) {
     case 413:
       return "too large";
     case 429:
-      return "too often";
+      return "rate limited";
     default:
       return status < 400 ? "granted" : "failed";
   }
@@ -76,7 +76,7 @@ Result<Table> audit(const AuditRequest& request, const std::string& data_dir) {
                           std::to_string(one.status), std::string(answer_of(one.status))});
   }
   if (table.rows.empty()) {
-    table.notes.emplace_back("no entries for that time");
+    table.notes.emplace_back("no results: no requests in the time range");
   }
   return table;
 }

@@ -24,7 +24,8 @@ Result<Predicate> predicate_of_function(const std::string& text) {
 Parameter function_parameter(std::string_view name, std::optional<Predicate>& of) {
   return {name, [name, &of](const std::string& text) -> Status {
             if (of) {
-              return with_field(fail(ErrorCode::kInvalid, "give either one function or one filter"),
+              return with_field(fail(ErrorCode::kInvalid,
+                                     "FUNCTION and --of are given more than once: give one of them, once"),
                                 std::string(name));
             }
             const auto predicate = name == "function" ? predicate_of_function(text) : Predicate::parse(text);
@@ -32,8 +33,10 @@ Parameter function_parameter(std::string_view name, std::optional<Predicate>& of
               return with_field(propagate(predicate), std::string(name));
             }
             if (predicate->dimension().source != DimensionSource::kFrame || predicate->is_negated()) {
-              return with_field(fail(ErrorCode::kInvalid, "{} is \"{}\", which selects no frame", name, text),
-                                std::string(name));
+              return with_field(
+                  fail(ErrorCode::kInvalid,
+                       "{} is \"{}\", which is not a filter on frames (function, file, binary)", name, text),
+                  std::string(name));
             }
             of = *predicate;
             return {};
@@ -69,7 +72,7 @@ std::unexpected<Error> not_found(const CallersRequest& request, const Snapshot& 
   return with_hint(
       with_field(fail(ErrorCode::kNotFound, "no selected stack has {}", request.of.text()), "function"),
       why ? *why + "; \"plimsoll top\" lists functions, ~NAME matches a part of a name"
-          : "other stacks do: check the filters (where) and times (since, until)");
+          : "stacks outside the selection have it: check the filters (where) and times (since, until)");
 }
 
 // What the linker chose, or the compiler made of a function, goes by another name.
@@ -113,9 +116,9 @@ void note_namesakes(const CallersRequest& request, const Snapshot& snapshot, Tab
     shown += fmt::format("{}{} ({:.2f} %)", shown.empty() ? "" : ", ", other.name, 100 * other.share);
   }
   const size_t more = others.size() - std::min(others.size(), kShown);
-  table.notes.push_back(fmt::format("{} has {:.2f} % of all; {}{} have more: \"~{}\" selects them all",
-                                    request.name, 100 * own_share, shown,
-                                    more > 0 ? fmt::format(" and {} others", more) : "", request.name));
+  table.notes.push_back(fmt::format(
+      "{} has {:.2f} % of all samples, but {}{} have more; give \"~{}\" to select all of them", request.name,
+      100 * own_share, shown, more > 0 ? fmt::format(" and {} others", more) : "", request.name));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Table collection(const std::vector<store::Stop>& stops) {
                           stop.by_hand ? Value() : Value(time_text(stop.next_ns)), stop.reason});
   }
   if (table.rows.empty()) {
-    table.notes.emplace_back("nothing is stopped");
+    table.notes.emplace_back("collection is running: nothing is stopped");
   }
   return table;
 }
@@ -57,8 +57,10 @@ std::vector<std::string> stop_notes(const std::vector<store::Stop>& stops) {
     if (stop.step == StopStep::kAll) {
       continue;
     }
-    notes.push_back(fmt::format("ALARM: of {} {} is measured since {}: {}", name_of(stop), name_of(stop.step),
-                                time_text(stop.since_ns), stop.reason));
+    notes.push_back(fmt::format(
+        "ALARM: collection of {} is {} since {}: {}", name_of(stop),
+        stop.step == StopStep::kNothing ? "stopped" : fmt::format("limited to {}", name_of(stop.step)),
+        time_text(stop.since_ns), stop.reason));
   }
   return notes;
 }

@@ -295,7 +295,7 @@ class CompareQuery {
 
   std::string why_left_out(const Compared& compared) const {
     if (&compared == &mean_) {
-      return "no job in common";
+      return "no common job";
     }
     for (const size_t half : {kBase, kOther}) {
       if (!compared.ratios[half].value) {

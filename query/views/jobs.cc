@@ -102,7 +102,7 @@ class JobsQuery {
       return fmt::format("none of the {} machines that have registered {} live", registered_,
                          request_.is_past ? "was" : "is");
     }
-    return fmt::format("none of the {} live machines {} what runs on it", table_.coverage.machines_live,
+    return fmt::format("none of the {} live machines {} its instances", table_.coverage.machines_live,
                        request_.is_past ? "had reported" : "has reported");
   }
 

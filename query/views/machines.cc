@@ -234,8 +234,10 @@ Result<MachinesRequest> parse_machines(const Parameters& parameters, int64_t now
   }
   if (request.by_instance && request.is_past) {
     return with_hint(
-        with_field(fail(ErrorCode::kInvalid, "instances in the past are in profiles only"), "at"),
-        "the history has numbers and quotas per job: plimsoll jobs --at, machines --at");
+        with_field(fail(ErrorCode::kInvalid,
+                        "--at cannot be combined with --by instance: past instances are not stored"),
+                   "at"),
+        "plimsoll jobs --at shows instances and quotas per job, plimsoll machines --at those per machine");
   }
   return request;
 }
@@ -315,14 +317,14 @@ Table machines(const MachinesRequest& request, const Snapshot& snapshot, const L
       {"cluster", ""},      {"rack", ""},           {"owner", ""},          {"version", ""},
       {"first_seen", ""},   {"last_seen", ""},      {"instances", "count"}, {"cpu_quota", "CPUs"},
       {"cpu_used", "CPUs"}, {"missing_events", ""}, {"refused", "count"},   {"refused_why", ""}};
-  int64_t liars = 0;
+  int64_t implausible = 0;
   for (const MachineRow& row : rows) {
     add_machine(row, table);
-    liars += row.refused > 0 ? 1 : 0;
+    implausible += row.refused > 0 ? 1 : 0;
   }
-  if (liars > 0) {
+  if (implausible > 0) {
     table.notes.push_back(fmt::format(
-        "{} machines sent implausible profiles, which were refused (refused, refused_why)", liars));
+        "{} machines sent implausible profiles, which were refused (refused, refused_why)", implausible));
   }
   return table;
 }

@@ -67,7 +67,7 @@ class SeriesQuery {
     const RowSplitter splitter(rows_.keys, 1, grouping_, snapshot_);
     for (const auto& [start_ns, origins] : origins_of_bucket_) {
       if (auto added = add_bucket(start_ns, origins, splitter); !added) {
-        return propagate(added, "the bucket of {}", format_time(start_ns));
+        return propagate(added, "summing the bucket of {}", format_time(start_ns));
       }
     }
     return std::move(table_);
@@ -121,11 +121,11 @@ class SeriesQuery {
     table_.event = event.name;
     table_.coverage = resolved_.coverage;
     table_.notes = resolved_.notes;
-    table_.notes.push_back(fmt::format("each time is the start of {}", format_duration(bucket_ns_)));
+    table_.notes.push_back(fmt::format("each row covers {} from its time on", format_duration(bucket_ns_)));
     if (longest_window_ns_ > bucket_ns_) {
-      table_.notes.push_back(
-          fmt::format("profiles of up to {} are longer than a bucket: each counts where its middle is",
-                      readable(static_cast<double>(longest_window_ns_), "ns")));
+      table_.notes.push_back(fmt::format(
+          "profiles of up to {} are longer than a bucket: each counts in the bucket of its middle",
+          readable(static_cast<double>(longest_window_ns_), "ns")));
     }
     table_.columns = {{"time", ""}, {"machines", "count"}};
     for (const TableColumn& column : grouping_.columns()) {

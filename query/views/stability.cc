@@ -211,7 +211,7 @@ class StabilityQuery {
     table.notes.push_back(
         fmt::format("definition of 'stable': two random draws of this size would differ by at most {}, in "
                     "Manhattan distance over the {} largest rows (half of it is the share of time spent in "
-                    "other code); the halves of the time meet at {}",
+                    "other code); the time range is split at {}",
                     request_.tolerance.distance, request_.top, format_time(middle_ns_)));
     if (rows_with_samples_ > rows_.size()) {
       table.notes.push_back(fmt::format("uses the largest {} of {} rows; all others count as one",

@@ -147,7 +147,7 @@ Parameter compare_event_parameter(std::vector<std::string>& beside) {
             if (text.empty() || beside.size() == kMaxBeside) {
               return with_field(
                   text.empty()
-                      ? fail(ErrorCode::kInvalid, "compare_event names no event")
+                      ? fail(ErrorCode::kInvalid, "compare_event is empty; give the name of an event")
                       : fail(ErrorCode::kInvalid, "compare_event can be given at most {} times", kMaxBeside),
                   "compare_event");
             }

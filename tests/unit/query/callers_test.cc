@@ -92,11 +92,11 @@ TEST(Namesakes, WithMoreThanTheFunctionAreNamed) {
   const auto table = callers(*parse_callers({{"function", "memcpy"}}, 0), **snapshot);
   ASSERT_TRUE(table);
   EXPECT_EQ(brief(*table), "load 1\n");
-  EXPECT_THAT(table->notes,
-              ::testing::Contains("memcpy has 1.00 % of all; __memcpy_avx_unaligned (30.00 %), "
-                                  "__memcpy_ssse3 (3.00 %) have more: \"~memcpy\" selects them all"));
+  EXPECT_THAT(table->notes, ::testing::Contains(
+                                "memcpy has 1.00 % of all samples, but __memcpy_avx_unaligned (30.00 %), "
+                                "__memcpy_ssse3 (3.00 %) have more; give \"~memcpy\" to select all of them"));
   const auto largest = callers(*parse_callers({{"function", "__memcpy_avx_unaligned"}}, 0), **snapshot);
-  EXPECT_THAT(largest->notes, ::testing::Not(::testing::Contains(HasSubstr("selects them all"))));
+  EXPECT_THAT(largest->notes, ::testing::Not(::testing::Contains(HasSubstr("to select all of them"))));
 }
 
 TEST_F(CallersTest, OfNoStackIsItself) {
@@ -144,7 +144,7 @@ TEST_F(CallersTest, AFunctionThatIsNowhereHasItsNearestNamed) {
   EXPECT_EQ(table.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(table.error().text(), AllOf(HasSubstr("function=copi"), HasSubstr("Did you mean copy?")));
   EXPECT_THAT(ask(parse_callers, {{"function", "print"}, {"where", "machine=m2"}}).error().text(),
-              HasSubstr("other stacks do"));
+              HasSubstr("stacks outside the selection have it"));
 }
 
 TEST_F(CallersTest, WhatIsNoFunctionIsRefused) {
@@ -154,9 +154,9 @@ TEST_F(CallersTest, WhatIsNoFunctionIsRefused) {
   };
   EXPECT_THAT(refusal({}), HasSubstr("function: a function is required"));
   EXPECT_THAT(refusal({{"function", "a"}, {"of", "binary=b"}}),
-              HasSubstr("either one function or one filter"));
-  EXPECT_THAT(refusal({{"of", "job=a"}}), HasSubstr("selects no frame"));
-  EXPECT_THAT(refusal({{"of", "function!=a"}}), HasSubstr("selects no frame"));
+              HasSubstr("FUNCTION and --of are given more than once"));
+  EXPECT_THAT(refusal({{"of", "job=a"}}), HasSubstr("is not a filter on frames"));
+  EXPECT_THAT(refusal({{"of", "function!=a"}}), HasSubstr("is not a filter on frames"));
   EXPECT_THAT(refusal({{"functoin", "a"}}), HasSubstr("did you mean function"));
   EXPECT_EQ(refusal({{"function", "operator==(A, B)"}}), "");
 }

@@ -33,12 +33,13 @@ TEST(Collection, ShowsWhatIsHeldBack) {
             "everything,,nothing,hand,2027-01-15T08:00:00Z,,latency\n"
             "platform,zen,one machine,failures,2027-01-15T08:00:00Z,2027-01-15T08:01:00Z,7 of 10 machines "
             "failed\n");
-  EXPECT_THAT(collection({}).notes, ElementsAre("nothing is stopped"));
+  EXPECT_THAT(collection({}).notes, ElementsAre("collection is running: nothing is stopped"));
   EXPECT_THAT(
       stop_notes(stops()),
-      ElementsAre("ALARM: of everything nothing is measured since 2027-01-15T08:00:00Z: latency",
-                  "ALARM: of platform zen one machine is measured since 2027-01-15T08:00:00Z: 7 of 10 "
-                  "machines failed"));
+      ElementsAre(
+          "ALARM: collection of everything is stopped since 2027-01-15T08:00:00Z: latency",
+          "ALARM: collection of platform zen is limited to one machine since 2027-01-15T08:00:00Z: 7 of 10 "
+          "machines failed"));
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST_F(CompareTest, ManyJobsAreOneFamily) {
 TEST_F(CompareTest, WhatDoesNotFitIsSaid) {
   add_on("old", 2, "job", 1000, 1.0);
   add_on("new", 2, "job", 1000, 1.0);
-  EXPECT_THAT(lines(ask({{"event", "cycles"}})), HasSubstr("there is no parameter \"event\""));
+  EXPECT_THAT(lines(ask({{"event", "cycles"}})), HasSubstr("unknown parameter \"event\""));
   EXPECT_THAT(lines(ask({{"ratio", "ipcc"}})), HasSubstr("ratio is \"ipcc\""));
   EXPECT_THAT(lines(ask({{"ratio", "instructions/cycels"}})), HasSubstr("cycels"));
   EXPECT_THAT(lines(ask({{"margin", "0"}})), HasSubstr("margin is 0"));

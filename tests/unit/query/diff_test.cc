@@ -176,7 +176,7 @@ TEST_F(DiffTest, WhatCannotBeComparedIsRefused) {
   EXPECT_THAT(refusal({{"since", "1h"}, {"earlier", "soon"}}), HasSubstr("earlier: "));
   EXPECT_THAT(refusal({{"since", "1h"}, {"earlier", "1d"}, {"base_since", "2h"}}),
               HasSubstr("cannot be combined with base_since"));
-  EXPECT_THAT(refusal({{"base_event", "cycles"}}), HasSubstr("no parameter \"base_event\""));
+  EXPECT_THAT(refusal({{"base_event", "cycles"}}), HasSubstr("unknown parameter \"base_event\""));
   EXPECT_THAT(refusal({{"base_wher", "job=a"}}), HasSubstr("did you mean base_where"));
   EXPECT_THAT(refusal({{"measure", "weight"}}), HasSubstr("not share or rate"));
   EXPECT_THAT(refusal({{"new_where", "jib=a"}}), HasSubstr("new_where: "));

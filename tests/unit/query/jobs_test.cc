@@ -88,12 +88,12 @@ TEST(Jobs, NoneHasItsReason) {
   EXPECT_THAT(ask({}, {{machine("m1", 1)}, {}})->notes,
               ElementsAre("no results: none of the 1 machines that have registered is live"));
   EXPECT_THAT(ask({}, {{machine("m1")}, {}})->notes,
-              ElementsAre("no results: none of the 1 live machines has reported what runs on it"));
+              ElementsAre("no results: none of the 1 live machines has reported its instances"));
 }
 
 TEST(Jobs, ParametersAreChecked) {
   EXPECT_THAT(ask({{"limit", "0"}}, {}).error().text(), HasSubstr("limit is \"0\""));
-  EXPECT_THAT(ask({{"by", "job"}}, {}).error().text(), HasSubstr("there is no parameter \"by\""));
+  EXPECT_THAT(ask({{"by", "job"}}, {}).error().text(), HasSubstr("unknown parameter \"by\""));
 }
 
 }  // namespace

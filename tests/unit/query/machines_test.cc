@@ -77,7 +77,8 @@ TEST(Machines, OfThePastAreAskedFor) {
   EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), HasSubstr("m1,host-m1,live,"));
   EXPECT_THAT(ask({{"at", "1970-01-01T00:00:05Z"}}, fleet, then), ::testing::Not(HasSubstr("later")));
   EXPECT_THAT(ask({{"at", "tomorrow"}}, fleet, then), HasSubstr("not a time in the past"));
-  EXPECT_THAT(ask({{"at", "1h"}, {"by", "instance"}}, fleet, then), HasSubstr("in profiles only"));
+  EXPECT_THAT(ask({{"at", "1h"}, {"by", "instance"}}, fleet, then),
+              HasSubstr("past instances are not stored"));
 }
 
 TEST(Machines, OfThePastHadTheirInstancesAndQuotas) {

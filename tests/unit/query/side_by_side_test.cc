@@ -106,7 +106,7 @@ TEST_F(SideBySide, RefusesWhatCannotStandThere) {
               HasSubstr("events with samples: cycles, instructions, misses"));
   EXPECT_THAT(error({{"event", "misses"}, {"compare_event", "misses"}}),
               HasSubstr("event misses is listed twice"));
-  EXPECT_THAT(error({{"compare_event", ""}}), HasSubstr("compare_event names no event"));
+  EXPECT_THAT(error({{"compare_event", ""}}), HasSubstr("compare_event is empty"));
   EXPECT_THAT(error({{"ratio", "ipc"}, {"compare_event", "misses"}}),
               HasSubstr("compare_event cannot be combined with ratio"));
   EXPECT_THAT(error(Parameters(16, {"compare_event", "misses"})), HasSubstr("at most 15"));
