@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
@@ -15,6 +16,14 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view() : value;
 }
 
+// In COLUMNS, a positive number of characters; 0: not set, or to something else.
+size_t wanted_width() {
+  const std::string_view text = environment("COLUMNS");
+  size_t width = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), width);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? width : 0;
+}
+
 size_t terminal_width() {
   constexpr size_t kUsualWidth = 80;
   winsize size{};
@@ -24,11 +33,12 @@ size_t terminal_width() {
 }  // namespace
 
 query::TextStyle style_of_output() {
+  const size_t wanted = wanted_width();
   if (::isatty(STDOUT_FILENO) != 1) {
-    return {};
+    return {.width = wanted};
   }
   const std::string_view terminal = environment("TERM");
-  return {.width = terminal_width(),
+  return {.width = wanted > 0 ? wanted : terminal_width(),
           .has_colors = environment("NO_COLOR").empty() && !terminal.empty() && terminal != "dumb"};
 }
 

@@ -10,8 +10,9 @@
 
 namespace plimsoll::cli {
 
-// As wide as the terminal that standard output is (80 characters where it does not say), in colour unless NO_COLOR is set
-// (https://no-color.org) or TERM is "dumb"; lines of any length without colour where it is no terminal.
+// As wide as the variable COLUMNS says, else as the terminal that standard output is (80 characters where that does not
+// say), in colour unless NO_COLOR is set (https://no-color.org) or TERM is "dumb". Where it is no terminal: without colour, and
+// without COLUMNS lines of any length.
 query::TextStyle style_of_output();
 
 // An answer on standard output; `notes` of what it was made from go below its own. Passes an error on.

@@ -136,10 +136,8 @@ Result<query::Table> give_order(const AnswerSource& source, const std::string& p
   return body ? query::from_json(*body) : propagate(body);
 }
 
-}  // namespace
-
-Result<query::Answer> ask_view(const query::View& view, const AnswerSource& source,
-                               const query::Parameters& parameters) {
+Result<query::Answer> plain_answer(const query::View& view, const AnswerSource& source,
+                                   const query::Parameters& parameters) {
   if (!view.answer) {
     auto table = give_order(source, path_of(view.name), parameters);
     return table ? Result<query::Answer>(*std::move(table)) : propagate(table);
@@ -150,6 +148,17 @@ Result<query::Answer> ask_view(const query::View& view, const AnswerSource& sour
   }
   auto body = ask_server(source, path_of(view.name), parameters);
   return body ? query::answer_from(view, *std::move(body)) : propagate(body);
+}
+
+}  // namespace
+
+Result<query::Answer> ask_view(const query::View& view, const AnswerSource& source,
+                               const query::Parameters& parameters) {
+  auto answer = plain_answer(view, source, parameters);
+  if (auto* table = answer ? std::get_if<query::Table>(&*answer) : nullptr) {
+    query::prioritize(view, *table);
+  }
+  return answer;
 }
 
 Result<query::Table> ask_table(std::string_view view, const TableOptions& options) {

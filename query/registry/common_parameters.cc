@@ -88,7 +88,7 @@ std::vector<ParameterSpec> joined(std::initializer_list<std::vector<ParameterSpe
 }
 
 ColumnSpec dimension_columns() {
-  return {"{dimension}", "", "The dimensions grouped by, one column each"};
+  return {"{dimension}", "", "The dimensions grouped by, one column each", kAlwaysShown};
 }
 
 std::vector<ColumnSpec> estimate_columns(const ColumnSpec& x, const std::string& kind_name) {
@@ -97,7 +97,7 @@ std::vector<ColumnSpec> estimate_columns(const ColumnSpec& x, const std::string&
           {x.name + "_low", x.unit, "Lower end of the 95 % confidence interval"},
           {x.name + "_high", x.unit, "Upper end of the 95 % confidence interval"},
           {kind_name.empty() ? x.name + "_margin_kind" : kind_name, "",
-           "What the margin covers, or why there is none"}};
+           "What the margin covers, or why there is none", kDetail}};
 }
 
 std::vector<ColumnSpec> joined_columns(std::initializer_list<std::vector<ColumnSpec>> lists) {

@@ -22,23 +22,29 @@ namespace plimsoll::query {
 namespace {
 
 // self or total, and its share of the selection's sum.
-std::vector<ColumnSpec> part_columns(const std::string& part, const std::string& meaning) {
-  const ColumnSpec share{part + "_share", "share", "The same as a share of the selection's sum"};
-  return joined_columns({{{part, "{unit}", meaning}}, estimate_columns(share, part + "_margin_kind")});
+std::vector<ColumnSpec> part_columns(const std::string& part, const std::string& meaning,
+                                     ColumnPriority share_priority = kAlwaysShown) {
+  const ColumnSpec share{part + "_share", "share", fmt::format("{} as a share of the selection's sum", part),
+                         share_priority};
+  return joined_columns({{{part, "{unit}", meaning, static_cast<ColumnPriority>(share_priority + 1)}},
+                         estimate_columns(share, part + "_margin_kind")});
 }
 
 std::vector<ColumnSpec> ratio_columns() {
-  const ColumnSpec ratio{"ratio", "{ratio}", "With --ratio: the one event over the other"};
-  return joined_columns({estimate_columns(ratio, "margin_kind"),
-                         {{"numerator", "{unit}", "With --ratio: self of the event above the line"},
-                          {"denominator", "{unit}", "With --ratio: self of the event below the line"},
-                          {"machines", "count", "With --ratio: machines with samples, each once per draw"}}});
+  const ColumnSpec ratio{"ratio", "{ratio}", "With --ratio: the first event divided by the second",
+                         kAlwaysShown};
+  return joined_columns(
+      {estimate_columns(ratio, "margin_kind"),
+       {{"numerator", "{unit}", "With --ratio: self of the first event (numerator)", kDetail},
+        {"denominator", "{unit}", "With --ratio: self of the second event (denominator)", kDetail},
+        {"machines", "count", "With --ratio: machines with samples, each once per draw"}}});
 }
 
 std::vector<ColumnSpec> side_by_side_columns() {
-  const ColumnSpec share{"{event}_share", "share",
-                         "With --compare-event: the same as a share of the event's sum"};
-  const ColumnSpec ratio{"{event}/{event}", "{ratio}", "With --compare-event: that event over the first"};
+  const ColumnSpec share{"{event}_share", "share", "With --compare-event: self as a share of the event's sum",
+                         kDetail};
+  const ColumnSpec ratio{"{event}/{event}", "{ratio}",
+                         "With --compare-event: the event divided by the first one", kAlwaysShown};
   return joined_columns({{{"{event}", "{unit}", "With --compare-event: self of each event"}},
                          estimate_columns(share, "{event}_margin_kind"),
                          estimate_columns(ratio)});
@@ -71,11 +77,12 @@ View top_view() {
             by_spec("function"),
             limit_spec("20"),
             margins_spec()}}),
-      .columns = joined_columns({{dimension_columns()},
-                                 part_columns("self", "Of samples taken in the row itself"),
-                                 part_columns("total", "Of samples taken in the row or in what it called"),
-                                 ratio_columns(),
-                                 side_by_side_columns()}),
+      .columns = joined_columns(
+          {{dimension_columns()},
+           part_columns("self", "Value of samples taken in the row itself"),
+           part_columns("total", "Value of samples taken in the row or in its callees", kUsualPriority),
+           ratio_columns(),
+           side_by_side_columns()}),
       .examples = {{"plimsoll top --data DIR", "the hot functions"},
                    {"plimsoll top --data DIR --by app", "by application"},
                    {"plimsoll top --data DIR --where app=gzip --by function,file", "of one application"},
@@ -101,25 +108,25 @@ std::vector<ParameterSpec> neighbour_specs() {
 }
 
 std::vector<ColumnSpec> neighbour_columns(const std::string& name, const std::string& meaning) {
-  return joined_columns(
-      {{{name, "", meaning}}, part_columns("total", "Time of the function through this neighbour")});
+  return joined_columns({{{name, "", meaning, kAlwaysShown}},
+                         part_columns("total", "Time of the function through this neighbour")});
 }
 
 constexpr const char* kNeighbourDetails =
-    R"(Shares are of the function's total (with all that it calls) and add up to 100 %. Of a recursive function, callers
-are those of its outermost frame and callees those of its innermost.
+    R"(Shares are of the function's total (with its callees) and add up to 100 %. For a recursive function, callers are the
+callers of its outermost frame, and callees are the callees of its innermost frame.
 )";
 
 View callers_view() {
   return {
       .name = "callers",
       .command = "callers",
-      .summary = "Show who calls a function, and how much of its time each caller causes",
+      .summary = "Show the callers of a function, and how much of its time each caller causes",
       .details = kNeighbourDetails,
       .parameters = neighbour_specs(),
       .columns = neighbour_columns("caller", "The calling function"),
-      .examples = {{"plimsoll callers --data DIR '~^__memcpy'", "who copies memory"},
-                   {"plimsoll callers --data DIR --of binary=libz.so.1", "who compresses"}},
+      .examples = {{"plimsoll callers --data DIR '~^__memcpy'", "callers of memcpy"},
+                   {"plimsoll callers --data DIR --of binary=libz.so.1", "callers of a library"}},
       .answer = ask_profiles<parse_callers, callers>,
   };
 }
@@ -137,14 +144,19 @@ View callees_view() {
   };
 }
 
-std::vector<ColumnSpec> diff_columns(const std::string& part, const std::string& measure) {
-  const ColumnSpec change{fmt::format("{}_{}_change", part, measure), "{measure}", "New minus base"};
+// `priority` of the change, and of whether it is more than chance. The sides explain it.
+std::vector<ColumnSpec> diff_columns(const std::string& part, const std::string& measure,
+                                     ColumnPriority priority) {
+  const ColumnSpec change{fmt::format("{}_{}_change", part, measure), "{measure}", "New minus base",
+                          priority};
+  const auto of_sides = static_cast<ColumnPriority>(kDetail + priority);
   return joined_columns(
-      {{{fmt::format("base_{}_{}", part, measure), "{measure}", "Of the base side"},
-        {fmt::format("new_{}_{}", part, measure), "{measure}", "Of the new side"}},
+      {{{fmt::format("base_{}_{}", part, measure), "{measure}", "Value on the base side", of_sides},
+        {fmt::format("new_{}_{}", part, measure), "{measure}", "Value on the new side", of_sides}},
        estimate_columns(change),
-       {{part + "_p", "p", "Probability that at least one row compared changes this much by chance"},
-        {part + "_verdict", "", "more, less, may be chance, or cannot tell"}}});
+       {{part + "_p", "p", "Probability that at least one row compared changes this much by chance",
+         priority},
+        {part + "_verdict", "", "more, less, may be chance, or cannot tell", priority}}});
 }
 
 View diff_view() {
@@ -164,10 +176,10 @@ View diff_view() {
              "100"},
             margins_spec()}}),
       .columns = joined_columns({{dimension_columns()},
-                                 diff_columns("self", "share"),
-                                 diff_columns("total", "share"),
-                                 diff_columns("self", "rate"),
-                                 diff_columns("total", "rate")}),
+                                 diff_columns("self", "share", kAlwaysShown),
+                                 diff_columns("total", "share", kUsualPriority),
+                                 diff_columns("self", "rate", kAlwaysShown),
+                                 diff_columns("total", "rate", kUsualPriority)}),
       .examples = {{"plimsoll diff --data DIR --since 1h --earlier 1d", "the last hour against a day before"},
                    {"plimsoll diff --data DIR --base-where revision=41 --new-where revision=42",
                     "two revisions"},
@@ -180,7 +192,8 @@ View diff_view() {
 
 View series_view() {
   const auto part = [](const std::string& name, const std::string& measure) {
-    return estimate_columns({fmt::format("{}_{}", name, measure), "{measure}", "In this step of time"});
+    return estimate_columns({fmt::format("{}_{}", name, measure), "{measure}", "Value in this step of time",
+                             name == "self" ? kAlwaysShown : kUsualPriority});
   };
   return {
       .name = "series",
@@ -192,16 +205,16 @@ View series_view() {
                              measure_spec("Show shares of the whole, or rates per machine and second"),
                              by_spec("function"),
                              limit_spec("5", "Rows to follow: the largest overall")}}),
-      .columns =
-          joined_columns({{{"time", "", "Start of the step"},
-                           {"machines", "count", "Machines with profiles in the step, each once per draw"},
-                           dimension_columns()},
-                          part("self", "share"),
-                          part("total", "share"),
-                          part("self", "rate"),
-                          part("total", "rate")}),
+      .columns = joined_columns(
+          {{{"time", "", "Start of the step", kAlwaysShown},
+            {"machines", "count", "Machines with profiles in the step, each once per draw", kDetail},
+            dimension_columns()},
+           part("self", "share"),
+           part("total", "share"),
+           part("self", "rate"),
+           part("total", "rate")}),
       .examples = {{"plimsoll series --data DIR --since 1d --bucket 1h", "the hottest functions by the hour"},
-                   {"plimsoll series --data DIR --by job --measure rate", "what each job takes of a machine"},
+                   {"plimsoll series --data DIR --by job --measure rate", "CPU time per machine and job"},
                    {"plimsoll series --data DIR --by platform --measure rate --csv", "for a plot"}},
       .answer = ask_profiles<parse_series, series>,
   };
@@ -226,20 +239,22 @@ says); moved: the halves differ by more than chance, and more machines will not 
             {"permutations", ValueKind::kCount, "Permutations of machines for the null distribution",
              "1000"}}}),
       .columns = joined_columns(
-          {{{"comparison", "", "Halves of the machines, or of the time"},
-            {"verdict", "", "stable, noisy, moved, too few machines, or one half is empty"},
-            {"distance", "distance", "Manhattan distance between the halves"},
+          {{{"comparison", "", "Halves of the machines, or of the time", kAlwaysShown},
+            {"verdict", "", "stable, noisy, moved, too few machines, or one half is empty", kAlwaysShown},
+            {"distance", "distance", "Manhattan distance between the halves", kAlwaysShown},
             {"distance_by_chance", "distance", "Mean distance of halves by random permutation of machines"},
             {"distance_p", "p", "Share of permutations at least as far apart"},
-            {"noise", "distance", "Distance that sampling alone explains"},
-            {"machines_needed", "count", "Machines needed for a stable profile"},
+            {"noise", "distance", "Distance that sampling alone explains", kDetail},
+            {"machines_needed", "count", "Machines needed for a stable profile", kAlwaysShown},
             {"times_longer", "times", "Or how many times longer to measure"},
-            {"entropy_change", "bits", "Difference of the halves' entropies"},
-            {"entropy_change_by_chance", "bits", "The same by random permutation of machines"},
-            {"entropy_change_p", "p", "Share of permutations with as large a difference"},
-            {"first_machines", "count", "Machines in the first half"},
-            {"second_machines", "count", "Machines in the second half"}},
-           estimate_columns({"entropy", "bits", "Entropy of the whole profile"}, "entropy_margin_kind")}),
+            {"entropy_change", "bits", "Difference of the halves' entropies", kMinorDetail},
+            {"entropy_change_by_chance", "bits", "Mean of that difference by random permutation of machines",
+             kMinorDetail},
+            {"entropy_change_p", "p", "Share of permutations with as large a difference", kMinorDetail},
+            {"first_machines", "count", "Machines in the first half", kDetail},
+            {"second_machines", "count", "Machines in the second half", kDetail}},
+           estimate_columns({"entropy", "bits", "Entropy of the whole profile", kMinorDetail},
+                            "entropy_margin_kind")}),
       .examples = {{"plimsoll stability --data DIR --since 1d", "of the last day"},
                    {"plimsoll stability --data DIR --where job=search --by function --tolerance 0.05",
                     "of one job, with a smaller tolerance"}},
@@ -252,28 +267,31 @@ View shared_view() {
       .name = "shared",
       .command = "shared",
       .summary = "Find code that is small in every job but large fleet-wide",
-      .details = "The owner of a single job would not look at this code; all jobs together pay for it.\n",
-      .parameters = joined({selection_specs(),
-                            {by_spec("function", "The code: function, file, binary, ..."),
-                             {"across", ValueKind::kDimension, "Who runs it: job, app, machine, ...", "job"},
-                             {.name = "part",
-                              .kind = ValueKind::kChoice,
-                              .help = "Count the code itself, or also what it calls",
-                              .default_value = "self",
-                              .choices = {"self", "total"}},
-                             {"max_share", ValueKind::kShare,
-                              "Leave out code that surely takes a larger share than this of one job", "5%"},
-                             limit_spec("20"),
-                             margins_spec()}}),
+      .details =
+          "Such code is too small to optimize for the owner of one job, but costs much over all jobs.\n",
+      .parameters = joined(
+          {selection_specs(),
+           {by_spec("function", "The code: function, file, binary, ..."),
+            {"across", ValueKind::kDimension, "Dimension to spread over: job, app, machine, ...", "job"},
+            {.name = "part",
+             .kind = ValueKind::kChoice,
+             .help = "Count the code itself, or also its callees",
+             .default_value = "self",
+             .choices = {"self", "total"}},
+            {"max_share", ValueKind::kShare,
+             "Exclude code that takes significantly more than this share of one job", "5%"},
+            limit_spec("20"),
+            margins_spec()}}),
       .columns =
           joined_columns({{dimension_columns()},
-                          part_columns("self", "Of samples taken in the code itself"),
-                          part_columns("total", "Of samples taken in the code or in what it called"),
-                          {{"spread_over", "count", "Jobs (or whatever --across says) that run the code"},
+                          part_columns("self", "Value of samples taken in the code itself"),
+                          part_columns("total", "Value of samples taken in the code or in its callees"),
+                          {{"spread_over", "count",
+                            "Jobs (or values of the dimension --across) that run the code", kAlwaysShown},
                            {"largest_part", "share", "Share of the code's cost that its largest user has"},
-                           {"largest_part_in", "", "Which job that is"},
+                           {"largest_part_in", "", "Job with the largest part", kDetail},
                            {"highest_share", "share", "Highest share of one job's own cost"},
-                           {"highest_share_in", "", "Which job that is"}}}),
+                           {"highest_share_in", "", "Job with the highest share", kDetail}}}),
       .examples = {{"plimsoll shared --data DIR", "functions"},
                    {"plimsoll shared --data DIR --by binary --max-share 20%", "libraries"},
                    {"plimsoll shared --data DIR --part total --where binary=libprotobuf.so.32",
@@ -318,6 +336,7 @@ View export_pprof_view() {
   return {
       .name = "export/pprof",
       .command = "",
+      .taken_by = "export --pprof",
       .summary = "Write samples in pprof's format, gzipped; one sample type for each event",
       .parameters = export_specs(),
       .answer_kind = AnswerKind::kFile,
@@ -329,6 +348,7 @@ View export_gperftools_view() {
   return {
       .name = "export/gperftools",
       .command = "",
+      .taken_by = "export --gperftools",
       .summary = "Write samples of one event as gperftools' symbolized CPU profile",
       .parameters = export_specs(),
       .answer_kind = AnswerKind::kFile,
@@ -343,8 +363,8 @@ std::string tables_text() {
     tables += fmt::format("  {}: {}\n    {}\n", table.name, table.row_is, fmt::join(table.columns, ", "));
   }
   return tables +
-         R"(function, linkage_name, file, line and binary are those of the leaf; value is in the event's unit, for the whole
-fleet. Comparisons of a column with constants (=, IN, <, >, LIKE, GLOB) make a statement fast.
+         R"(function, linkage_name, file, line and binary describe the leaf; value is in the event's unit, for the whole fleet.
+ Comparisons of a column with constants (=, IN, <, >, LIKE, GLOB) make a statement fast.
 )";
 }
 

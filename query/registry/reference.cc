@@ -18,7 +18,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string command_of(const View& view) {
-  return view.command.empty() ? "-" : fmt::format("`plimsoll {}`", view.command);
+  return fmt::format("`plimsoll {}`", view.command.empty() ? view.taken_by : view.command);
 }
 
 std::string method_of(const View& view) {

@@ -8,6 +8,7 @@
 
 #include "query/registry/fleet_views.h"
 #include "query/registry/profile_views.h"
+#include "query/snapshot/dimension.h"
 
 namespace plimsoll::query {
 namespace {
@@ -25,6 +26,47 @@ std::string upper(std::string text) {
   return text;
 }
 
+constexpr std::string_view kDimensionPlaceholder = "{dimension}";
+constexpr std::string_view kEventPlaceholder = "{event}";
+
+// Whether `name` is `pattern` with some text for each "{event}".
+bool stands_for(std::string_view pattern, std::string_view name) {
+  const size_t place = pattern.find(kEventPlaceholder);
+  if (place == std::string_view::npos) {
+    return pattern == name;
+  }
+  if (!name.starts_with(pattern.substr(0, place))) {
+    return false;
+  }
+  const std::string_view rest = pattern.substr(place + kEventPlaceholder.size());
+  for (size_t end = place + 1; end <= name.size(); ++end) {
+    if (stands_for(rest, name.substr(end))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool is_dimension(std::string_view name) {
+  return std::ranges::find(dimensions(), name, &Dimension::name) != dimensions().end();
+}
+
+// The longest that matches: "{event}_share" says more of cycles_share than "{event}". Null: none does.
+const ColumnSpec* spec_of(std::string_view column, const View& view) {
+  const ColumnSpec* found = nullptr;
+  for (const ColumnSpec& spec : view.columns) {
+    if (spec.name == column) {
+      return &spec;
+    }
+    const bool matches =
+        spec.name == kDimensionPlaceholder ? is_dimension(column) : stands_for(spec.name, column);
+    if (matches && (found == nullptr || spec.name.size() > found->name.size())) {
+      found = &spec;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::span<const View> views() {
@@ -35,6 +77,14 @@ std::span<const View> views() {
 const View* find_view(std::string_view name) {
   const auto view = std::ranges::find(views(), name, &View::name);
   return view == views().end() ? nullptr : &*view;
+}
+
+void prioritize(const View& view, Table& table) {
+  for (TableColumn& column : table.columns) {
+    if (const ColumnSpec* const spec = spec_of(column.name, view)) {
+      column.priority = spec->priority;
+    }
+  }
 }
 
 std::string flag_of(const ParameterSpec& parameter) {
@@ -129,7 +179,7 @@ Result<Answer> answer_from(const View& view, std::string body) {
     case AnswerKind::kFile:
       return FileAnswer{std::move(body)};
   }
-  return fail(ErrorCode::kInvalid, "{} answers with something unknown", view.name);
+  return fail(ErrorCode::kInvalid, "the view {} has an unknown kind of answer", view.name);
 }
 
 }  // namespace plimsoll::query

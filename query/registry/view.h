@@ -69,6 +69,8 @@ struct ColumnSpec {
       name;  // "{dimension}" stands for a column of each dimension asked for, "{event}" for an event's name
   std::string unit;  // as Table has it; "{unit}": the event's, "{ratio}": the ratio's; empty: text
   std::string meaning;
+  ColumnPriority priority =
+      kUsualPriority;  // 0: what the view is about; more: left out earlier on a narrow terminal
 };
 
 // Changes something: a POST, which a view's command has as a flag.
@@ -117,9 +119,10 @@ struct Example {
 };
 
 struct View {
-  std::string name;     // the path below /api/v1/: "top", "export/pprof"
-  std::string command;  // of plimsoll; empty: another command takes it (wsmeter, assign, export)
-  std::string summary;  // the question it answers, in one line
+  std::string name;           // the path below /api/v1/: "top", "export/pprof"
+  std::string command;        // of plimsoll; empty: another command takes it (wsmeter, assign, export)
+  std::string taken_by = {};  // where it has no command: the command line that takes its answer
+  std::string summary = {};   // the question it answers, in one line
   std::string details = {};
   std::vector<ParameterSpec> parameters = {};
   std::vector<ColumnSpec> columns = {};  // of a table
@@ -137,6 +140,10 @@ std::span<const View> views();
 
 // Null: there is none of that name.
 const View* find_view(std::string_view name);
+
+// Gives the columns of an answer to `view` the priorities that the view describes; those that it does not describe keep
+// theirs.
+void prioritize(const View& view, Table& table);
 
 // As the server sends it, and what its Content-Type is.
 std::string body_of(const Answer& answer);

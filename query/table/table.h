@@ -20,6 +20,7 @@ struct TableColumn {
   std::string name;
   std::string
       unit;  // "ns", "count", "bytes", or one of them per second ("ns/s"); "share" for fractions of 1; empty for text
+  ColumnPriority priority = kUsualPriority;  // in text; not in JSON: who prints sets it (prioritize())
 };
 
 // A binary whose samples lack function names.
@@ -71,7 +72,8 @@ std::string coverage_text(std::string_view event, const Coverage& coverage);
 // For people: aligned, shares as percentages, values with readable units, and, where the table is about an event, a line
 // about the coverage. A column X_margin stands behind its X ("12.30 % ±0.41"), X_low and X_high are left out, and columns
 // ..._margin_kind are summed up in a line below. Columns X_change have a sign. On a terminal the first share has bars, unless
-// the table compares, and a line below names the columns that did not fit.
+// the table compares, and a line below names the columns that did not fit: of those, the least important were left out first.
+// Columns that are empty in every row are left out.
 std::string to_text(const Table& table, const TextStyle& style = {});
 // RFC 4180, with a header line; values unrounded, texts as they are. to_form() makes them fit for spreadsheets first
 // (spreadsheet_text()).

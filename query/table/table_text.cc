@@ -39,10 +39,14 @@ std::string cell_text(const Value& value, std::string_view unit) {
   return "-";
 }
 
+bool is_empty(const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return std::holds_alternative<std::monostate>(value) || (text != nullptr && text->empty());
+}
+
 bool is_absent(const Table& table, size_t column) {
-  return !table.rows.empty() && std::ranges::all_of(table.rows, [&](const auto& row) {
-    return std::holds_alternative<std::monostate>(row[column]);
-  });
+  return !table.rows.empty() &&
+         std::ranges::all_of(table.rows, [column](const auto& row) { return is_empty(row[column]); });
 }
 
 bool has_column(const Table& table, std::string_view name) {
@@ -93,7 +97,7 @@ std::map<std::string, size_t> margin_kinds(const Table& table) {
   return kinds;
 }
 
-// Columns in which every row is absent say nothing to people. Text comes last, so that long names need no padding.
+// Columns that are empty in every row say nothing to people. Text comes last, so that long names need no padding.
 std::vector<size_t> shown_columns(const Table& table) {
   std::vector<size_t> numbers;
   std::vector<size_t> texts;
@@ -174,7 +178,8 @@ GridColumn grid_column(const Table& table, size_t column) {
   GridColumn made{.header = {margin ? "±" : printable(table.columns[column].name), Emphasis::kBold},
                   .cells = {},
                   .is_text = table.columns[column].unit.empty(),
-                  .is_margin = margin};
+                  .is_margin = margin,
+                  .priority = table.columns[column].priority};
   for (const auto& row : table.rows) {
     made.cells.push_back(grid_cell(table, column, row[column]));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -27,6 +28,8 @@ class Layout {
  public:
   Layout(std::vector<GridColumn>& columns, size_t line_width, GridFit fit)
       : columns_(columns), line_width_(line_width) {
+    places_.resize(columns_.size());
+    std::iota(places_.begin(), places_.end(), size_t{0});
     for (size_t i = 0; i < columns_.size(); ++i) {
       const bool is_inner_text = columns_[i].is_text && i + 1 < columns_.size();
       const size_t natural = natural_width(columns_[i]);
@@ -43,15 +46,21 @@ class Layout {
     for (auto column = last_ornament(); excess() > 0 && column; column = last_ornament()) {
       leave_out(*column);
     }
-    for (auto column = last_number_but_the_first(); excess() > 0 && column;
-         column = last_number_but_the_first()) {
+    for (auto column = least_important(); excess() > 0 && column; column = least_important()) {
       leave_out(*column);
     }
     shrink_texts(kNarrowestText);
   }
 
   size_t width(size_t column) const { return widths_[column]; }
-  std::vector<std::string> take_left_out() { return std::move(left_out_); }
+  // Headers, in the order of the columns.
+  std::vector<std::string> left_out() const {
+    std::vector<std::string> headers;
+    for (const auto& [place, header] : left_out_) {
+      headers.push_back(header);
+    }
+    return headers;
+  }
 
  private:
   static size_t natural_width(const GridColumn& column) {
@@ -103,33 +112,48 @@ class Layout {
     return std::nullopt;
   }
 
-  std::optional<size_t> last_number_but_the_first() const {
-    std::optional<size_t> last;
-    bool has_first = false;
+  bool is_number(size_t column) const { return !columns_[column].is_text && !columns_[column].is_margin; }
+
+  std::optional<size_t> most_important_number() const {
+    std::optional<size_t> found;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].is_text || columns_[i].is_margin) {
-        continue;
+      if (is_number(i) && (!found || columns_[i].priority < columns_[*found].priority)) {
+        found = i;
       }
-      last = has_first ? i : last;
-      has_first = true;
     }
-    return last;
+    return found;
+  }
+
+  std::optional<size_t> least_important() const {
+    const std::optional<size_t> kept = most_important_number();
+    std::optional<size_t> found;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const ColumnPriority priority = columns_[i].priority;
+      const bool may_go = columns_[i].is_text ? priority > kUsualPriority
+                                              : is_number(i) && priority > kAlwaysShown && i != kept;
+      if (may_go && (!found || priority >= columns_[*found].priority)) {
+        found = i;
+      }
+    }
+    return found;
   }
 
   void leave_out(size_t column) {
     if (!columns_[column].is_ornament) {
-      left_out_.insert(left_out_.begin(), columns_[column].header.text);
+      left_out_.emplace(places_[column], columns_[column].header.text);
     }
     const bool has_margin = column + 1 < columns_.size() && columns_[column + 1].is_margin;
     const auto at = [&](auto& items) { return items.begin() + static_cast<std::ptrdiff_t>(column); };
     columns_.erase(at(columns_), at(columns_) + (has_margin ? 2 : 1));
     widths_.erase(at(widths_), at(widths_) + (has_margin ? 2 : 1));
+    places_.erase(at(places_), at(places_) + (has_margin ? 2 : 1));
   }
 
   std::vector<GridColumn>& columns_;
   size_t line_width_;
   std::vector<size_t> widths_;
-  std::vector<std::string> left_out_;
+  std::vector<size_t> places_;  // of the columns that are left, among all
+  std::map<size_t, std::string> left_out_;
 };
 
 }  // namespace
@@ -163,7 +187,7 @@ std::string clipped(std::string text, size_t width) {
 
 Grid to_grid(std::vector<GridColumn> columns, const TextStyle& style, GridFit fit) {
   Layout layout(columns, style.width, fit);
-  Grid grid{.text = "", .left_out = layout.take_left_out()};
+  Grid grid{.text = "", .left_out = layout.left_out()};
   const size_t rows = columns.empty() ? 0 : columns[0].cells.size();
   const auto append_line = [&](const auto& cell_of) {
     for (size_t i = 0; i < columns.size(); ++i) {

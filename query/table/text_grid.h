@@ -30,12 +30,20 @@ struct GridCell {
   Emphasis emphasis = Emphasis::kNone;
 };
 
+// Which columns a narrow terminal keeps: of 0 all, of the others first those with the smallest number.
+using ColumnPriority = uint8_t;
+inline constexpr ColumnPriority kAlwaysShown = 0;
+inline constexpr ColumnPriority kUsualPriority = 1;
+inline constexpr ColumnPriority kDetail = 2;
+inline constexpr ColumnPriority kMinorDetail = 3;
+
 struct GridColumn {
   GridCell header;
   std::vector<GridCell> cells;  // as many in each column
   bool is_text = false;         // flush left, and cut short where it is too wide; else a number
   bool is_margin = false;       // stands close to the column before it, and goes where that goes
   bool is_ornament = false;     // the first to go where the terminal is narrow, without a word
+  ColumnPriority priority = kUsualPriority;
 };
 
 struct Grid {
@@ -45,7 +53,8 @@ struct Grid {
 
 enum class GridFit : uint8_t {
   // Text that more columns follow is cut at 60 characters. On a terminal, text is cut short while 24 characters of each column
-  // are left, then numbers are left out from the right, all but the first, then text is cut down to 8 characters.
+  // are left. Then columns are left out: those with the largest `priority` first, of equal ones from the right. What is
+  // kAlwaysShown stays, text of the usual priority stays, and one number stays. Then text is cut down to 8 characters.
   kBest,
   // Every column stays; text is cut on a terminal only, down to 24 characters. Lines may be longer than the terminal is wide.
   kEveryColumn,

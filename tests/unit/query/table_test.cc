@@ -119,6 +119,49 @@ TEST(TableText, SaysWhichColumnsANarrowTerminalHasNoRoomFor) {
                        "narrow): self_share; --csv and --json have all columns\n"));
 }
 
+TEST(TableText, OnANarrowTerminalTheMostImportantColumnsStay) {
+  const Table table{.event = "",
+                    .notes = {},
+                    .columns = {{"function", "", kAlwaysShown},
+                                {"base_share", "share", kDetail},
+                                {"new_share", "share", kDetail},
+                                {"change", "share", kAlwaysShown},
+                                {"change_margin", "share"},
+                                {"remark", "", kMinorDetail},
+                                {"machines", "count"}},
+                    .rows = {{"main", 0.25, 0.5, 0.25, 0.01, "recompiled", int64_t{7}},
+                             {"lex", 0.75, 0.5, -0.25, 0.02, std::monostate(), int64_t{7}}},
+                    .coverage = {}};
+  EXPECT_EQ(to_text(table),
+            "base_share  new_share    change     ±  machines  function  remark\n"
+            "   25.00 %    50.00 %   25.00 % ±1.00         7  main      recompiled\n"
+            "   75.00 %    50.00 %  -25.00 % ±2.00         7  lex       -\n");
+  EXPECT_EQ(to_text(table, {.width = 46}),
+            "base_share    change     ±  machines  function\n"
+            "   25.00 %   25.00 % ±1.00         7  main\n"
+            "   75.00 %  -25.00 % ±2.00         7  lex\n"
+            "hidden columns (terminal too narrow): new_share, remark; --csv and --json have all columns\n");
+  EXPECT_EQ(to_text(table, {.width = 10}),
+            "  change     ±  function\n"
+            " 25.00 % ±1.00  main\n"
+            "-25.00 % ±2.00  lex\n"
+            "hidden columns (terminal too narrow): base_share, new_share, machines, remark; --csv and --json "
+            "have all columns\n");
+}
+
+TEST(TableText, ColumnsThatAreEmptyInEveryRowAreLeftOut) {
+  const Table table{
+      .event = "",
+      .notes = {},
+      .columns = {{"machine", ""}, {"rack", ""}, {"owner", ""}, {"cores", "CPUs"}},
+      .rows = {{"m1", "", "web", std::monostate()}, {"m2", std::monostate(), "", std::monostate()}},
+      .coverage = {}};
+  EXPECT_EQ(to_text(table),
+            "machine  owner\n"
+            "m1       web\n"
+            "m2       \n");
+}
+
 TEST(TableText, ColoursSetVerdictsApart) {
   Table table = small_table();
   table.columns = {{"self_verdict", ""}, {"function", ""}};

@@ -64,6 +64,27 @@ TEST(TextGrid, KeepsTheFirstNumberAndSomeOfTheText) {
             " 2 ms  main\n");
 }
 
+TEST(TextGrid, LessImportantColumnsGoBeforeThoseOnTheRight) {
+  std::vector<GridColumn> columns = small_columns();
+  columns[0].priority = kDetail;
+  const Grid grid = to_grid(columns, {.width = 40});
+  EXPECT_EQ(grid.text,
+            " share    ±  function\n"
+            "12.5 % ±0.4  std::vector<int>::push_…\n"
+            " 3.0 %       main\n");
+  EXPECT_EQ(grid.left_out, (std::vector<std::string>{"self"}));
+}
+
+TEST(TextGrid, WhatIsLeftOutIsNamedInTheOrderOfTheColumns) {
+  std::vector<GridColumn> columns{number("a", {"1"}), number("b", {"2"}), number("c", {"3"}),
+                                  number("d", {"4"})};
+  columns[0].priority = kMinorDetail;
+  columns[2].priority = kDetail;
+  columns[3].priority = kAlwaysShown;
+  EXPECT_EQ(to_grid(columns, {.width = 4}).left_out, (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(to_grid(columns, {.width = 1}).left_out, (std::vector<std::string>{"a", "b", "c"}));
+}
+
 TEST(TextGrid, OrnamentsGoFirstAndWithoutAWord) {
   std::vector<GridColumn> columns = small_columns();
   columns.insert(columns.begin() + 3, text("", {"████", "█"}));

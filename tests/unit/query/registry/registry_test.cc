@@ -205,6 +205,58 @@ TEST_F(Registry, AnswersComeBackFromTheirBodies) {
   }
 }
 
+// What a terminal of 110 columns shows of `view`.
+std::string lines_at_110(const View& view, Answer answer) {
+  auto& table = std::get<Table>(answer);
+  prioritize(view, table);
+  table.notes.clear();
+  table.event.clear();
+  return to_text(table, {.width = 110});
+}
+
+TEST_F(Registry, ANarrowDiffKeepsTheChangeAndWhetherItIsMoreThanChance) {
+  const View& diff = *find_view("diff");
+  const auto answer = ask(diff, questions_to(diff).front());
+  ASSERT_TRUE(answer) << answer.error().text();
+  // Four machines are too few for a probability.
+  Table judged = std::get<Table>(*answer);
+  for (auto& row : judged.rows) {
+    row[column_of(judged, "self_p")] = 0.01;
+    row[column_of(judged, "total_p")] = 0.5;
+  }
+  const std::string text = lines_at_110(diff, judged);
+  EXPECT_THAT(text, HasSubstr("self_share_change"));
+  EXPECT_THAT(text, HasSubstr("self_p"));
+  EXPECT_THAT(text, HasSubstr("self_verdict"));
+  EXPECT_THAT(text, HasSubstr("total_share_change"));
+  EXPECT_THAT(text, HasSubstr("hidden columns (terminal too narrow): base_self_share, new_self_share, "
+                              "base_total_share, new_total_share; --csv and --json have all columns\n"));
+}
+
+TEST_F(Registry, AColumnThatAViewDoesNotDescribeKeepsItsPriority) {
+  Table table{
+      .event = "", .notes = {}, .columns = {{"job", ""}, {"no such column", ""}}, .rows = {}, .coverage = {}};
+  prioritize(*find_view("machines"), table);
+  EXPECT_EQ(table.columns[0].priority, kAlwaysShown);
+  EXPECT_EQ(table.columns[1].priority, kUsualPriority);
+}
+
+TEST_F(Registry, TheRatioOfTwoEventsIsWhatStaysOfThem) {
+  Table table{.event = "",
+              .notes = {},
+              .columns = {{"function", ""},
+                          {"cycles", "count"},
+                          {"cycles_share", "share"},
+                          {"instructions/cycles", "instructions/cycles"}},
+              .rows = {},
+              .coverage = {}};
+  prioritize(*find_view("top"), table);
+  EXPECT_EQ(table.columns[0].priority, kAlwaysShown);
+  EXPECT_EQ(table.columns[1].priority, kUsualPriority);
+  EXPECT_EQ(table.columns[2].priority, kDetail);
+  EXPECT_EQ(table.columns[3].priority, kAlwaysShown);
+}
+
 TEST(Parameters, HaveTheirFlagsAndPlaceholders) {
   EXPECT_EQ(flag_of({.name = "base_where"}), "--base-where");
   EXPECT_EQ(flag_of({.name = "margins", .kind = ValueKind::kFlag, .default_value = "yes"}), "--no-margins");
