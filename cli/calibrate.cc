@@ -11,7 +11,6 @@
 #include <random>
 
 #include "base/time.h"
-#include "cli/json_text.h"
 #include "cli/profiled_runs.h"
 #include "cli/views/terminal.h"
 #include "scheduler/calibration/slowdown.h"
@@ -146,31 +145,32 @@ void print_text(const CalibrateOptions& options, const Findings& findings) {
   }
 }
 
-void append_slowdown(const Slowdown& slowdown, std::string& out) {
-  out += fmt::format("\"slowdown\": {}, \"upper_limit\": {}, \"log_deviation\": {}}}", slowdown.mean,
-                     slowdown.upper_limit, slowdown.log_deviation);
-}
-
 void print_json(const CalibrateOptions& options, const Findings& findings) {
-  std::string out = "{\"command\": [";
-  for (size_t i = 0; i < options.command.size(); ++i) {
-    out += i == 0 ? "" : ", ";
-    append_json_string(options.command[i], out);
-  }
-  out += fmt::format(
-      "], \"measure\": \"{}\", \"rounds\": {}, \"overhead\": {}, \"confidence\": {}, \"control\": {{",
-      options.measures_cpu_time ? "cpu" : "wall", options.rounds, options.overhead_percent / 100,
-      options.confidence_percent / 100);
-  append_slowdown(findings.control, out);
-  out += ", \"rates\": [";
+  query::Table table;
+  table.notes = {
+      fmt::format("command: {}", fmt::join(options.command, " ")),
+      fmt::format("slowdown in {} time relative to runs without a profiler, {} rounds; upper limits with a "
+                  "confidence of {:g} %; permitted: upper limit of at most {:g} %",
+                  options.measures_cpu_time ? "CPU" : "elapsed", options.rounds, options.confidence_percent,
+                  options.overhead_percent)};
+  table.columns = {{"rate_hz", "Hz"},
+                   {"slowdown", "share"},
+                   {"upper_limit", "share"},
+                   {"log_deviation", "log"},
+                   {"verdict", ""}};
+  const auto add = [&](query::Value rate_hz, const Slowdown& slowdown, const char* verdict) {
+    table.rows.push_back({std::move(rate_hz), slowdown.mean, slowdown.upper_limit, slowdown.log_deviation,
+                          std::string(verdict)});
+  };
+  add(int64_t{0}, findings.control, "without profiler");
   for (size_t i = 0; i < findings.by_rate.size(); ++i) {
-    out += fmt::format("{}{{\"rate_hz\": {}, ", i == 0 ? "" : ", ", options.rates_hz[i]);
-    append_slowdown(findings.by_rate[i], out);
+    const bool is_permitted = findings.by_rate[i].upper_limit <= options.overhead_percent / 100;
+    add(int64_t{options.rates_hz[i]}, findings.by_rate[i],
+        findings.permitted == i ? "highest permitted"
+        : is_permitted          ? "permitted"
+                                : "over the limit");
   }
-  const std::optional<size_t>& permitted = findings.permitted;
-  out += fmt::format("], \"permitted_rate_hz\": {}}}\n",
-                     permitted ? std::to_string(options.rates_hz[*permitted]) : "null");
-  fmt::print("{}", out);
+  fmt::print("{}", query::to_json(table));
 }
 
 Status none_is_permitted(const CalibrateOptions& options, const Slowdown& lowest) {

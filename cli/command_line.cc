@@ -64,15 +64,30 @@ void add_import(CLI::App& app, ImportOptions& options) {
           "When the profiles and recordings in the files ended: RFC 3339, or a duration before now (2h). "
           "Default: the time in the file, else its modification time")
       ->type_name("TIME");
-  command->add_flag(
-      "--json", options.reports_json,
-      "Print one line of JSON per file and event: file, event, samples, lost, hits, value, unit");
+  command
+      ->add_option("--platform", options.platform,
+                   "Hardware generation of files that do not name one, such as \"AMD Zen 4\"")
+      ->type_name("NAME");
+  command->add_flag("--json", options.reports_json,
+                    "Print one JSON document: a row per file and event, and per file that failed");
   command
       ->add_option("files", options.files,
                    "Raw profiles (plimsolld --once, --scrape), perf.data, pprof, or heap, growth and "
                    "contention profiles as text; plain, compressed (gzip, xz, zstd, bzip2) or in a tar "
                    "archive. None: only look for better symbols")
       ->type_name("FILE");
+  command->footer(
+      R"(Examples:
+  # a recording of perf, and what is hot in it
+  plimsoll import --data DIR perf.data
+  plimsoll top --data DIR
+  # heap profiles of one job, from an archive
+  plimsoll import --data DIR --job search --machine m17 --platform "AMD Zen 4" heaps.tar.gz
+  # look again for symbols, in debug files installed since
+  plimsoll import --data DIR --debug-root /usr/lib/debug
+  # for a script
+  plimsoll import --data DIR --json heap.pb.gz
+)");
 }
 
 void add_server(CLI::App& app, ServerOptions& options) {
@@ -88,6 +103,13 @@ void add_server(CLI::App& app, ServerOptions& options) {
       ->type_name("ADDR");
   command->add_option("--config", options.config_path, "Configuration file (see config/server.example.toml)")
       ->type_name("FILE");
+  command->footer(
+      R"(Examples:
+  # on this machine only, without authentication
+  plimsoll server --data ./profiles
+  # as a service, with its configuration
+  plimsoll server --config /etc/plimsoll/server.toml
+)");
 }
 
 void add_token(CLI::App& app, TokenOptions& options) {
@@ -99,7 +121,7 @@ void add_token(CLI::App& app, TokenOptions& options) {
       ->check(CLI::IsMember({"read", "admin", "upload", "enrol"}));
   command->add_option("--expires", options.expires, "Expiry, such as 2027-12-31 (default: never)")
       ->type_name("DAY");
-  command->add_flag("--json", options.json, "As a JSON document");
+  command->add_flag("--json", options.json, "Print one JSON document");
   command->footer(
       R"(The first line is the token. Users set PLIMSOLL_TOKEN or give --token-file; machines that enrol have it in
 daemon.enrolment_file. Add the rest to the server's configuration (docs/security.md).
@@ -120,6 +142,13 @@ void add_demo(CLI::App& app, DemoOptions& options) {
   command->add_option("--rate", options.rate_hz, "Samples per second and CPU (default 199)")
       ->type_name("HZ")
       ->check(CLI::Range(1, 1000));
+  command->footer(
+      R"(Examples:
+  # everything in a new folder under /tmp, for 20 seconds
+  plimsoll demo
+  # longer, and in a folder of yours
+  plimsoll demo --seconds 60 --data ./demo
+)");
 }
 
 void add_calibrate(CLI::App& app, CalibrateOptions& options) {
@@ -158,7 +187,7 @@ void add_calibrate(CLI::App& app, CalibrateOptions& options) {
                    "Bytes of the user stack captured with a sample (default 16384)")
       ->type_name("BYTES")
       ->check(CLI::Range(8, 65'536));
-  command->add_flag("--json", options.is_json, "Print a JSON document");
+  command->add_flag("--json", options.is_json, "Print one JSON document");
   command
       ->add_option("command", options.command,
                    "Command to run, after \"--\"; it must do the same work each time")

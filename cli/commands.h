@@ -17,10 +17,11 @@ struct ImportOptions {
   std::vector<std::string> debug_roots;   // likewise
   // For files that do not say whose they are: all but raw profiles, and recordings of perf that name their machine.
   std::string machine = "import";
-  std::string job;  // empty: the main binary's name, or, in recordings, each process's own
+  std::string job;       // empty: the main binary's name, or, in recordings, each process's own
+  std::string platform;  // empty: unknown
   std::string
       time;  // when the profiles ended, as parse_time_ns() reads it; empty: what they or their files tell
-  bool reports_json = false;  // a line of JSON for each event of each file, in place of text
+  bool reports_json = false;  // one document (ImportTable) instead of text
 };
 // Raw profiles, recordings of perf, and every format of formats/, told apart by content. Commits each file before the next is read; symbolizes
 // at the end, also what was imported before and lacked symbols. Takes what

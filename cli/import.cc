@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/import_report.h"
 #include "cli/symbol_tables.h"
+#include "cli/views/terminal.h"
 #include "config/server_config.h"
 #include "formats/import_profile.h"
 #include "formats/perf_data/file_header.h"
@@ -68,10 +69,14 @@ std::vector<std::string> remarks_on(const perf_data::ImportedRecording& imported
 
 class Importer {
  public:
-  // `given_end_ns`: of all files; 0: what they tell.
+  // `given_end_ns`: of all files; 0: what they tell. `document`: what --json prints; null: lines of text are printed.
   Importer(store::Ingest& ingest, const ImportOptions& options, perf_data::RecordedImages::Folders folders,
-           int64_t given_end_ns)
-      : ingest_(ingest), options_(options), folders_(std::move(folders)), given_end_ns_(given_end_ns) {}
+           int64_t given_end_ns, ImportTable* document)
+      : ingest_(ingest),
+        options_(options),
+        folders_(std::move(folders)),
+        given_end_ns_(given_end_ns),
+        document_(document) {}
 
   Status import(const formats::InputFile& input) {
     const std::string& path = input.name;
@@ -87,16 +92,15 @@ class Importer {
       return propagate(accepted, "importing {}", path);
     }
     for (const std::string& remark : content->remarks) {
-      fmt::print(stderr, "{}: {}\n", printable(path), printable(remark));
+      add_remark(path, remark);
     }
     if (is_same_content) {
-      fmt::print(stderr,
-                 "{}: imported before with a different result, which is kept (import into another --data to "
-                 "replace it)\n",
-                 path);
+      add_remark(path,
+                 "imported before with a different result, which is kept (import into another --data to "
+                 "replace it)");
     }
-    if (options_.reports_json) {
-      return print_json(path, *content);
+    if (document_ != nullptr) {
+      return add_to_document(path, *content);
     }
     if (is_same_content) {
       fmt::print("{}: imported before\n", path);
@@ -114,6 +118,7 @@ class Importer {
   formats::ImportLabels labels_of(const formats::InputFile& input) const {
     return {.machine = options_.machine,
             .job = options_.job,
+            .platform = options_.platform,
             .file_name = input.file_name,
             .modified_ns = input.modified_ns,
             .given_end_ns = given_end_ns_,
@@ -161,6 +166,7 @@ class Importer {
         perf_data::import_recording(file->reader, {.content_id = file->content_id,
                                                    .machine = options_.machine,
                                                    .job = options_.job,
+                                                   .platform = options_.platform,
                                                    .modified_ns = input.modified_ns,
                                                    .given_end_ns = given_end_ns_,
                                                    .now_ns = now_ns_,
@@ -202,16 +208,23 @@ class Importer {
     return kernel_.get();
   }
 
-  Status print_json(const std::string& path, const ToAccept& content) const {
+  void add_remark(const std::string& path, const std::string& remark) const {
+    fmt::print(stderr, "{}: {}\n", printable(path), printable(remark));
+    if (document_ != nullptr) {
+      document_->add_note(fmt::format("{}: {}", path, remark));
+    }
+  }
+
+  Status add_to_document(const std::string& path, const ToAccept& content) const {
     if (!content.events.empty()) {
-      fmt::print("{}", json_lines(path, content.events));
+      document_->add(path, content.events);
       return {};
     }
     const auto profile = wire::decode(as_bytes(content.encoded), limits_);
     if (!profile) {
       return propagate(profile);
     }
-    fmt::print("{}", json_lines(path, event_reports(*profile)));
+    document_->add(path, event_reports(*profile));
     return {};
   }
 
@@ -219,20 +232,21 @@ class Importer {
   const ImportOptions& options_;
   const perf_data::RecordedImages::Folders folders_;
   const int64_t given_end_ns_;
+  ImportTable* const document_;
   const int64_t now_ns_ = wall_now_ns();
   const wire::ProfileLimits limits_;
   std::unique_ptr<identity::KernelMap> kernel_;
 };
 
-void print_report(const server::PipelineReport& report) {
-  fmt::print("stored {} profiles ({} rows); symbolized {} of {} new addresses\n", report.rows.profiles,
-             report.rows.rows, report.names.named, report.names.locations);
+std::vector<std::string> lines_of(const server::PipelineReport& report) {
+  std::vector<std::string> lines{
+      fmt::format("stored {} profiles ({} rows); symbolized {} of {} new addresses", report.rows.profiles,
+                  report.rows.rows, report.names.named, report.names.locations)};
   for (const std::string& improved : report.names.improved) {
-    fmt::print("better symbols: {}\n", improved);
+    lines.push_back("better symbols: " + improved);
   }
-  for (const std::string& missing : report.names.missing) {
-    fmt::print("{}\n", missing);
-  }
+  lines.insert(lines.end(), report.names.missing.begin(), report.names.missing.end());
+  return lines;
 }
 
 Status merge_segments(store::Ingest& ingest) {
@@ -245,7 +259,7 @@ Status merge_segments(store::Ingest& ingest) {
 }
 
 // What can be imported is, whatever else cannot.
-Status import_files(Importer& importer, const std::vector<std::string>& files) {
+Status import_files(Importer& importer, const std::vector<std::string>& files, ImportTable& document) {
   std::vector<Error> failed;
   uint64_t inputs = 0;
   for (const std::string& file : files) {
@@ -256,6 +270,7 @@ Status import_files(Importer& importer, const std::vector<std::string>& files) {
         return;
       }
       failed.push_back(imported.error());
+      document.add_failure(name, imported.error());
       if (failed.size() > 1 || files.size() > 1 || name != file) {
         fmt::print(stderr, "{}\n", printable(imported.error().text()));
       }
@@ -287,8 +302,10 @@ Status run_import(const ImportOptions& options) {
   };
   const auto symbol_roots = given_or(options.symbol_roots, defaults.symbol_roots);
   const auto debug_roots = given_or(options.debug_roots, defaults.symbol_debug_roots);
-  Importer importer(**ingest, options, {symbol_roots, debug_roots}, *given_end_ns);
-  const Status imported = import_files(importer, options.files);
+  ImportTable document;
+  Importer importer(**ingest, options, {symbol_roots, debug_roots}, *given_end_ns,
+                    options.reports_json ? &document : nullptr);
+  const Status imported = import_files(importer, options.files, document);
   auto symbolizer =
       symbolizer::Symbolizer::open(options.data_dir, {symbol_roots, debug_roots}, table_worker());
   if (!symbolizer) {
@@ -299,8 +316,16 @@ Status run_import(const ImportOptions& options) {
   if (!report) {
     return propagate(report);
   }
-  if (!options.reports_json) {
-    print_report(*report);
+  for (const std::string& line : lines_of(*report)) {
+    if (options.reports_json) {
+      document.add_note(line);
+    } else {
+      fmt::print("{}\n", line);
+    }
+  }
+  if (auto printed = options.reports_json ? print(document.table(), query::TableForm::kJson) : Status();
+      !printed) {
+    return printed;
   }
   const Status merged = merge_segments(**ingest);
   return imported ? merged : imported;

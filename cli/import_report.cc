@@ -1,14 +1,11 @@
 #include "cli/import_report.h"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
-#include "base/printable.h"
 #include "proto/profile_codec.h"
 #include "query/selection/selection.h"
 #include "query/table/table.h"
 
 namespace plimsoll::cli {
+
 std::vector<EventReport> event_reports(const wire::RawProfile& profile) {
   std::vector<EventReport> reports;
   for (const wire::Event& event : profile.events()) {
@@ -32,20 +29,24 @@ std::string summary_line(const std::vector<EventReport>& events) {
   return line.empty() ? "no events" : line;
 }
 
-std::string json_lines(const std::string& file, const std::vector<EventReport>& events) {
-  std::string lines;
+ImportTable::ImportTable() {
+  table_.columns = {{"file", ""},      {"event", ""}, {"samples", "count"}, {"lost", "count"},
+                    {"hits", "count"}, {"value", ""}, {"unit", ""},         {"error", ""}};
+}
+
+void ImportTable::add(const std::string& file, const std::vector<EventReport>& events) {
   for (const EventReport& event : events) {
-    nlohmann::ordered_json row;
-    row["file"] = printable(file);
-    row["event"] = event.name;
-    row["samples"] = event.samples;
-    row["lost"] = event.lost;
-    row["hits"] = event.hits;
-    row["value"] = event.value;
-    row["unit"] = query::unit_name(event.unit);
-    lines += row.dump() + "\n";
+    table_.rows.push_back({file, event.name, static_cast<int64_t>(event.samples),
+                           static_cast<int64_t>(event.lost), static_cast<int64_t>(event.hits), event.value,
+                           std::string(query::unit_name(event.unit)), query::Value()});
   }
-  return lines;
+}
+
+void ImportTable::add_failure(const std::string& file, const Error& error) {
+  std::vector<query::Value>& row = table_.rows.emplace_back();
+  row.emplace_back(file);
+  row.resize(table_.columns.size() - 1);
+  row.emplace_back(error.text());
 }
 
 }  // namespace plimsoll::cli

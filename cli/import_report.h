@@ -1,12 +1,15 @@
-// What `plimsoll import` says of each file that it took.
+// What `plimsoll import` reports of each file.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "formats/perf_data/event_tally.h"
 #include "proto/profile.pb.h"
+#include "query/table/table.h"
 
 namespace plimsoll::cli {
 
@@ -19,8 +22,18 @@ std::vector<EventReport> event_reports(const wire::RawProfile& profile);
 // "300 MB of heap-inuse-bytes in 570 samples, ..."
 std::string summary_line(const std::vector<EventReport>& events);
 
-// A line for each event: {"file", "event", "samples", "lost", "hits", "value", "unit"}, where unit is "count", "ns" or
-// "bytes".
-std::string json_lines(const std::string& file, const std::vector<EventReport>& events);
+// What `--json` prints: a table with a row for each event of each file, and one for each file that could not be imported, which has
+// `error` and no event.
+class ImportTable {
+ public:
+  ImportTable();
+  void add(const std::string& file, const std::vector<EventReport>& events);
+  void add_failure(const std::string& file, const Error& error);
+  void add_note(std::string note) { table_.notes.push_back(std::move(note)); }
+  const query::Table& table() const { return table_; }
+
+ private:
+  query::Table table_;
+};
 
 }  // namespace plimsoll::cli

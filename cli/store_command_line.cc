@@ -17,10 +17,13 @@ void add_store_command(CLI::App& app, StoreCompactOptions& options) {
           "Maximum rows of a segment; merging needs 1 to 3 bytes of memory per row (default 67108864)")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1} << 16, uint64_t{1} << 30));
-  compact->add_flag("--json", options.is_json, "Print a JSON document");
+  compact->add_flag("--json", options.is_json, "Print one JSON document");
   compact->footer(
-      "A running server merges by itself. Use this for data directories without a server, such as "
-      "archives.\n");
+      R"(A running server merges by itself. Use this for data directories without a server, such as archives.
+
+Examples:
+  plimsoll store compact --data DIR
+)");
 }
 
 }  // namespace plimsoll::cli

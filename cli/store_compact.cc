@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "query/table/table.h"
 #include "store/compaction.h"
 #include "store/ingest.h"
 
@@ -45,10 +46,15 @@ Result<store::CompactionReport> merge_all(store::Compactor& compactor, bool show
 
 void print_summary(const store::CompactionReport& report, uint64_t segments, bool is_json) {
   if (is_json) {
-    fmt::print(
-        "{{\"merged\": {}, \"made\": {}, \"rows\": {}, \"bytes_before\": {}, \"bytes\": {}, \"segments\": "
-        "{}}}\n",
-        report.merged, report.made, report.rows, report.bytes_before, report.bytes, segments);
+    query::Table table;
+    table.columns = {{"merged", "count"},       {"made", "count"},  {"rows", "count"},
+                     {"bytes_before", "bytes"}, {"bytes", "bytes"}, {"segments", "count"}};
+    auto& row = table.rows.emplace_back();
+    for (const uint64_t number :
+         {report.merged, report.made, report.rows, report.bytes_before, report.bytes, segments}) {
+      row.emplace_back(static_cast<int64_t>(number));
+    }
+    fmt::print("{}", query::to_json(table));
   } else if (report.merged == 0) {
     fmt::print("nothing to merge; segments: {}\n", segments);
   } else {

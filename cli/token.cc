@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "config/server_config.h"
+#include "query/table/table.h"
 
 namespace plimsoll::cli {
 
@@ -18,12 +19,11 @@ Status print_token(const TokenOptions& options) {
   const std::string token = http::make_token();
   const std::string hash = http::token_hash(token);
   if (options.json) {
-    nlohmann::ordered_json document{
-        {"token", token}, {"name", options.name}, {"sha256", hash}, {"role", options.role}};
-    if (!options.expires.empty()) {
-      document["expires"] = options.expires;
-    }
-    fmt::print("{}\n", document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    query::Table table;
+    table.columns = {{"token", ""}, {"name", ""}, {"sha256", ""}, {"role", ""}, {"expires", ""}};
+    table.rows.push_back({token, options.name, hash, options.role,
+                          options.expires.empty() ? query::Value() : query::Value(options.expires)});
+    fmt::print("{}", query::to_json(table));
     return {};
   }
   fmt::print(

@@ -22,7 +22,8 @@ std::string_view base_name(std::string_view path) {
 
 // 16 bytes.
 std::string id_of(Bytes content, const ImportLabels& labels) {
-  const std::string named = labels.machine + '\0' + labels.job + '\0' + content_hash(content);
+  const std::string platform = labels.platform.empty() ? "" : labels.platform + '\0';
+  const std::string named = labels.machine + '\0' + labels.job + '\0' + platform + content_hash(content);
   return content_hash(as_bytes(named));
 }
 
@@ -70,8 +71,9 @@ Status check_labels(const ImportLabels& labels) {
     }
     return {};
   };
-  auto machine = check(labels.machine, false, "--machine");
-  return machine ? check(labels.job, true, "--job") : machine;
+  auto checked = check(labels.machine, false, "--machine");
+  checked = checked ? check(labels.job, true, "--job") : checked;
+  return checked ? check(labels.platform, true, "--platform") : checked;
 }
 
 Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& labels, const Limits& limits) {
@@ -94,6 +96,7 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   raw.set_profile_id(id_of(content, labels));
   raw.mutable_machine()->set_id(labels.machine);
   raw.mutable_machine()->set_hostname(labels.machine);
+  raw.mutable_machine()->set_platform(labels.platform);
   set_window(*application, labels, raw);
   set_process(*application, labels, raw);
   // Snapshots of one job are one series: a view shows their mean.

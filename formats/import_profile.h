@@ -14,13 +14,15 @@ namespace plimsoll::formats {
 struct ImportLabels {
   std::string machine = "import";  // ID of the machine that the profile is filed under
   std::string job = {};            // empty: the main binary's name, else the file's
+  std::string platform = {};       // hardware generation of the machine; empty: unknown
   std::string file_name = {};
   int64_t modified_ns = 0;   // wall clock, of the file: when the profile ended, where it does not tell
   int64_t given_end_ns = 0;  // when the profile ended, whatever else says; 0: not given
   int64_t now_ns = 0;        // by which times are checked; 0: they are not
 };
 
-// Whether machine and job are names that profiles may have: kInvalid, with "--machine" or "--job" as its field, if not.
+// Whether machine, job and platform are names that profiles may have: kInvalid, with "--machine", "--job" or "--platform" as its
+// field, if not.
 Status check_labels(const ImportLabels& labels);
 
 // Reads the content by its format and makes the profile of a machine that ran one process. The same content under the

@@ -80,9 +80,13 @@ class Importer {
     }
     wire::RawProfile profile;
     profile.set_format_version(wire::kFormatVersion);
-    profile.set_profile_id(
-        content_hash(as_bytes(options_.machine + '\0' + options_.job + '\0' + options_.content_id)));
+    profile.set_profile_id(content_hash(as_bytes(options_.machine + '\0' + options_.job + '\0' +
+                                                 (options_.platform.empty() ? "" : options_.platform + '\0') +
+                                                 options_.content_id)));
     describe_machine(metadata_, options_.machine, kernel_.build_id(), *profile.mutable_machine());
+    if (profile.machine().platform().empty()) {
+      profile.mutable_machine()->set_platform(options_.platform);
+    }
     if (auto set = set_window(metadata_, times_,
                               {options_.given_end_ns, 0, options_.modified_ns, options_.now_ns}, profile);
         !set) {

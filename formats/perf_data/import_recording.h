@@ -27,6 +27,7 @@ struct RecordingOptions {
       {};  // tells the file's content: the profile's ID is made from it and from the labels below
   std::string machine = "import";  // for a recording that does not name its machine
   std::string job = {};            // of all its processes; empty: each one's own
+  std::string platform = {};       // for a recording that does not name its processor
   int64_t modified_ns = 0;   // wall clock, of the file: when the recording ended, where it does not tell
   int64_t given_end_ns = 0;  // when the recording ended, whatever else says; 0: not given
   int64_t now_ns = 0;        // by which times are checked; 0: they are not

@@ -44,15 +44,18 @@ TEST_F(Calibrate, ProposesTheHighestPermittedRate) {
                 {"/bin/sh", "-c", kWork});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto document = nlohmann::json::parse(finished.out);
-  EXPECT_EQ(document["command"], (nlohmann::json{"/bin/sh", "-c", kWork}));
-  EXPECT_EQ(document["measure"], "cpu");
-  EXPECT_EQ(document["rounds"], 5);
-  EXPECT_EQ(document["overhead"], 1.0);
-  EXPECT_EQ(document["permitted_rate_hz"], 99);
-  ASSERT_EQ(document["rates"].size(), 2);
-  EXPECT_EQ(document["rates"][0]["rate_hz"], 19);
-  EXPECT_EQ(document["rates"][1]["rate_hz"], 99);
-  for (const auto& measured : {document["control"], document["rates"][0], document["rates"][1]}) {
+  EXPECT_EQ(document["notes"][0], "command: /bin/sh -c " + std::string(kWork));
+  EXPECT_EQ(
+      document["notes"][1],
+      "slowdown in CPU time relative to runs without a profiler, 5 rounds; upper limits with a confidence of "
+      "95 %; permitted: upper limit of at most 100 %");
+  const auto& rows = document["rows"];
+  ASSERT_EQ(rows.size(), 3);
+  EXPECT_EQ(rows[0]["verdict"], "without profiler");
+  EXPECT_EQ(rows[1]["rate_hz"], 19);
+  EXPECT_EQ(rows[2]["rate_hz"], 99);
+  EXPECT_EQ(rows[2]["verdict"], "highest permitted");
+  for (const auto& measured : rows) {
     EXPECT_LT(measured["slowdown"], measured["upper_limit"]);
     EXPECT_GT(measured["log_deviation"], 0);
   }

@@ -24,6 +24,8 @@ constexpr std::string_view kProtobuf = "application/x-protobuf";
 // Of these the help shows examples that cannot run here.
 const std::map<std::string, std::string> kNotRun = {
     {"plimsoll calibrate", "samples the whole machine for minutes; calibrate_test runs it"},
+    {"plimsoll demo", "samples the whole machine"},
+    {"plimsoll server", "goes on until it is stopped; server_test runs it"},
     {"plimsoll experiment report", "compares what came in after the definition"},
     {"plimsoll experiment watch", "goes on until all was observed"},
     {"plimsoll symbolize --build-id", "names a build that the reader has; symbolize_test runs it"},
@@ -275,11 +277,14 @@ class HelpExamples : public ::testing::Test {
     write("test.csv", fleet);
     write("p.csv", fleet);
     write("addresses", "0x1136\n");
+    write("heap.pb.gz", "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x11\n");
+    write("perf.data", wire::encode(make_profile({.seed = 9'001, .stacks = "main;parse 1\n"})));
     write("a.c", "int main(void) { return 0; }\n");
     std::filesystem::create_directories(folder_ / "home/.local/share/bash-completion/completions");
     std::filesystem::create_directories(folder_ / "home/.config/fish/completions");
     const Finished made = shell(
-        "gzip -k p.csv && gcc -g -o a.out a.c && cp a.out stripped && objcopy --only-keep-debug stripped "
+        "gzip -k p.csv && tar -czf heaps.tar.gz heap.pb.gz && gcc -g -o a.out a.c && cp a.out stripped && "
+        "objcopy --only-keep-debug stripped "
         "stripped.debug && "
         "strip stripped && gcc -gdwarf-4 -gsplit-dwarf -o split a.c && dwp -e split -o split.dwp && "
         "plimsoll symtab build ./a.out -o a.symtab");

@@ -4,6 +4,8 @@
 
 #include <fstream>
 
+#include "query/table/values.h"
+#include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
 #include "tests/unit/formats/compressed.h"
 #include "tests/unit/formats/perf_data/recording_bytes.h"
@@ -12,8 +14,11 @@ namespace plimsoll::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string heap(int bytes) {
   return fmt::format("heap profile: 1: {0} [1: {0}] @ heapprofile\n1: {0} [1: {0}] @ 0x11\n", bytes);
@@ -45,6 +50,26 @@ class ImportFiles : public ::testing::Test {
     return run(argv);
   }
 
+  // Rows of the document that --json prints.
+  static std::vector<Row> rows(const Finished& imported) {
+    const auto table = query::from_json(imported.out);
+    EXPECT_TRUE(table) << imported.out;
+    return table ? rows_of(*table) : std::vector<Row>();
+  }
+  // "FILE EVENT SAMPLES LOST HITS" of each row without an error; the file's name without its folder.
+  static std::vector<std::string> events(const Finished& imported) {
+    std::vector<std::string> lines;
+    for (const Row& row : rows(imported)) {
+      if (query::text_in(row.at("error")).empty()) {
+        const std::string file = text(row.at("file"));
+        lines.push_back(fmt::format("{} {} {} {} {}", file.substr(file.find_last_of('/', file.find(':')) + 1),
+                                    text(row.at("event")), number(row.at("samples")), number(row.at("lost")),
+                                    number(row.at("hits"))));
+      }
+    }
+    return lines;
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -52,7 +77,7 @@ TEST_F(ImportFiles, ThatAreCompressedCountLikeTheirContent) {
   for (const auto& compress : {gzipped, xz_compressed, zstd_compressed, bzip2_compressed}) {
     const Finished imported = import({write("any.name", compress(recording()))});
     EXPECT_EQ(imported.status, 0) << imported.err;
-    EXPECT_THAT(imported.out, HasSubstr(R"("event":"cycles","samples":20,"lost":0,"hits":20)"));
+    EXPECT_THAT(events(imported), ElementsAre("any.name cycles 20 0 20"));
   }
   const Finished coverage =
       run({"plimsoll", "top", "--data", folder_ / "data", "--event", "cycles", "--csv"});
@@ -66,8 +91,8 @@ TEST_F(ImportFiles, OfArchivesAreNamedAfterBoth) {
                                         tar_member("heaps/a.gz", gzipped(heap(7))) + tar_end()));
   const Finished imported = import({archive});
   EXPECT_EQ(imported.status, 0) << imported.err;
-  EXPECT_THAT(imported.out, AllOf(HasSubstr("all.tar.xz:perf.data\",\"event\":\"cycles\",\"samples\":20"),
-                                  HasSubstr("all.tar.xz:heaps/a.gz\",\"event\":\"heap-inuse-bytes\"")));
+  EXPECT_THAT(events(imported), AllOf(Contains("all.tar.xz:perf.data cycles 20 0 20"),
+                                      Contains(StartsWith("all.tar.xz:heaps/a.gz heap-inuse-bytes "))));
 }
 
 TEST_F(ImportFiles, OfArchivesThatAreNoProfilesAreNamedAndTheOthersTaken) {
@@ -76,10 +101,35 @@ TEST_F(ImportFiles, OfArchivesThatAreNoProfilesAreNamedAndTheOthersTaken) {
                            tar_member("inner.tar", tar_member("b", heap(8))) + tar_end());
   const Finished imported = import({archive});
   EXPECT_EQ(imported.status, 1);
-  EXPECT_THAT(imported.out, HasSubstr("all.tar:a\",\"event\":\"heap-inuse-bytes\""));
+  EXPECT_THAT(events(imported), Contains(StartsWith("all.tar:a heap-inuse-bytes ")));
+  std::vector<std::string> failures;
+  for (const Row& row : rows(imported)) {
+    if (!query::text_in(row.at("error")).empty()) {
+      failures.push_back(text(row.at("file")).substr(folder_.path().size() + 1) + ": " +
+                         text(row.at("error")));
+    }
+  }
+  EXPECT_THAT(failures,
+              ElementsAre(AllOf(StartsWith("all.tar:README: "), HasSubstr("unknown profile format")),
+                          AllOf(StartsWith("all.tar:inner.tar: "), HasSubstr("archive within an archive"))));
   EXPECT_THAT(imported.err, AllOf(HasSubstr("all.tar:README: unknown profile format"),
                                   HasSubstr("all.tar:inner.tar: it is an archive within an archive"),
                                   HasSubstr("2 of 3 files were not imported")));
+}
+
+TEST_F(ImportFiles, AreOfThePlatformThatIsGivenWhereTheyNameNone) {
+  const Finished imported =
+      run({"plimsoll", "import", "--data", folder_ / "data", "--machine", "m1", "--platform", "AMD Zen 4",
+           write("heap", heap(7)), write("perf.data", recording())});
+  EXPECT_EQ(imported.status, 0) << imported.err;
+  for (const char* event : {"heap-inuse-bytes", "cycles"}) {
+    const auto platforms = rows_of(top({"--data", folder_ / "data", "--event", event, "--by", "platform"}));
+    ASSERT_EQ(platforms.size(), 1);
+    EXPECT_EQ(text(platforms[0].at("platform")), "AMD Zen 4");
+  }
+  const Finished refused = import({"--platform", "two\nlines", folder_ / "heap"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--platform"));
 }
 
 TEST_F(ImportFiles, ThatWouldFillTheDiskAreRefusedWithTheLimit) {
@@ -94,7 +144,10 @@ TEST_F(ImportFiles, CutOffGiveWhatIsThereAndSayWhatIsNot) {
   ASSERT_NE(cut_at, std::string::npos);
   const Finished imported = import({write("cut", whole.substr(0, cut_at + 3))});
   EXPECT_EQ(imported.status, 0);
-  EXPECT_THAT(imported.out, HasSubstr("\"samples\":15"));
+  EXPECT_THAT(events(imported), ElementsAre("cut cycles 15 0 15"));
+  EXPECT_THAT(query::from_json(imported.out)->notes,
+              Contains(HasSubstr("cut: damaged: the recording was cut off")))
+      << "remarks are in the document too";
   EXPECT_THAT(imported.err,
               AllOf(HasSubstr("damaged: the recording was cut off"),
                     HasSubstr(fmt::format("damaged: 3 bytes at offset {} were left out", cut_at))));

@@ -54,12 +54,8 @@ class PerfData : public ::testing::Test {
                                    built_file(), "--symbol-root", "/usr", "--json", path});
     EXPECT_EQ(imported.status, 0) << imported.err;
     EXPECT_EQ(imported.err, "") << "nothing to remark on";
-    std::vector<nlohmann::json> rows;
-    std::istringstream lines(imported.out);
-    for (std::string line; std::getline(lines, line);) {
-      rows.push_back(nlohmann::json::parse(line));
-    }
-    return rows;
+    const auto document = nlohmann::json::parse(imported.out);
+    return {document["rows"].begin(), document["rows"].end()};
   }
 
   query::Table top(const std::string& event) const {
