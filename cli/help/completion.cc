@@ -7,6 +7,7 @@
 
 #include "cli/help/suggestions.h"
 #include "cli/views/commands.h"
+#include "cli/views/user_config.h"
 #include "query/snapshot/dimension.h"
 
 namespace plimsoll::cli {
@@ -78,9 +79,9 @@ Position position_of(const CLI::App& app, const std::vector<std::string>& words)
       position.command = sub;
     }
   }
-  const char* const usual = std::getenv("PLIMSOLL_SERVER");
-  if (!is_named(position.source) && usual != nullptr) {
-    position.source.server = usual;
+  // A faulty configuration is reported by the command; while it is typed, names are just not completed.
+  if (const Status completed = complete_source(position.source); !completed) {
+    position.source = {};
   }
   return position;
 }

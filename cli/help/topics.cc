@@ -63,11 +63,19 @@ machines has no margin; the line below a table says how many, and the column mar
 
 constexpr std::string_view kSources = R"(Where answers come from
 
-  --server ADDR   a server, such as 127.0.0.1:7070 (default: PLIMSOLL_SERVER)
+  --server ADDR   a server, such as 127.0.0.1:7070
   --data DIR      a data directory on this machine; a server may use it at the same time
 
-A server that requires authentication takes a token: in PLIMSOLL_TOKEN, or in the file that --token-file names.
---server-ca names the certificate authority of the server (PEM), if this machine does not trust it already.
+A server that requires authentication takes a token. --server-ca names the certificate authority of the server (PEM),
+if this machine does not trust it already. Without --data, each comes from the first of these that gives it:
+
+  flag           environment          ~/.config/plimsoll/config.toml
+  --server       PLIMSOLL_SERVER      server = "profiles.example:7070"
+  --token-file   PLIMSOLL_TOKEN       token_file = "token"
+  --server-ca    PLIMSOLL_SERVER_CA   server_ca = "ca.pem"
+
+PLIMSOLL_TOKEN is the token itself. Paths in the file are relative to its folder, absolute, or begin with ~/. The file
+must not be writable, and the token file not readable, by other users. XDG_CONFIG_HOME replaces ~/.config.
 "plimsoll token --help" creates tokens; docs/security.md explains roles.
 )";
 

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdlib>
 
 #include "base/share.h"
+#include "cli/views/user_config.h"
 #include "query/registry/common_parameters.h"
 
 namespace plimsoll::cli {
@@ -23,9 +23,10 @@ CLI::Option* add_share(CLI::App& command, const std::string& flag, const std::st
           flag, [set, share_within](const std::string& text) { set(share_within(text).value_or(0)); }, help)
       ->type_name("SHARE")
       ->check([range, share_within](const std::string& text) {
-        return share_within(text) ? std::string()
-                                  : fmt::format("\"{}\" is no share from {:g}% to {:g}%, such as 3% or 0.03",
-                                                text, 100 * range.low, 100 * range.high);
+        return share_within(text)
+                   ? std::string()
+                   : fmt::format("\"{}\" is not a share from {:g}% to {:g}%, such as 3% or 0.03", text,
+                                 100 * range.low, 100 * range.high);
       });
 }
 
@@ -59,36 +60,41 @@ CLI::Option* add_share(CLI::App& command, const std::string& flag, std::optional
 }
 
 void add_source(CLI::App& command, AnswerSource& source, const std::function<bool()>& needs_source) {
-  auto* server = command
-                     .add_option("--server", source.server,
-                                 "Ask this server (default: the one in PLIMSOLL_SERVER, without --data)")
-                     ->type_name("ADDR");
-  auto* data = command.add_option("--data", source.data_dir, "Read this data directory")->type_name("DIR");
+  auto* server =
+      command
+          .add_option("--server", source.server,
+                      "Address of the server to ask (default without --data: PLIMSOLL_SERVER, then "
+                      "~/.config/plimsoll/config.toml)")
+          ->type_name("ADDR");
+  auto* data = command.add_option("--data", source.data_dir, "Data directory to read, without a server")
+                   ->type_name("DIR");
   server->excludes(data);
   command
-      .add_option("--token-file", source.token_file,
-                  "File of the token that the server knows you by (default: the token in PLIMSOLL_TOKEN)")
+      .add_option(
+          "--token-file", source.token_file,
+          "File with your token for the server (default: the token in PLIMSOLL_TOKEN, then token_file in "
+          "~/.config/plimsoll/config.toml)")
       ->type_name("FILE")
       ->excludes(data);
   command
-      .add_option(
-          "--server-ca", source.server_ca,
-          "File of those who sign the server's certificate, in PEM (default: whom this machine trusts)")
+      .add_option("--server-ca", source.server_ca,
+                  "PEM file of the authority that signs the server's certificate (default: this machine's "
+                  "authorities)")
       ->envname("PLIMSOLL_SERVER_CA")
       ->type_name("FILE");
   // CLI11's own way with variables would take it for a --server that excludes --data.
   command.parse_complete_callback([&source, needs_source] {
-    const char* const usual = std::getenv("PLIMSOLL_SERVER");
-    if (usual != nullptr && !is_named(source) && (!needs_source || needs_source())) {
-      source.server = usual;
+    const bool asks = is_named(source) || !needs_source || needs_source();
+    if (const Status completed = asks ? complete_source(source) : Status(); !completed) {
+      throw CLI::ValidationError(completed.error().text());  // which ends parsing, as a wrong flag does
     }
   });
 }
 
 void add_forms(CLI::App& command, query::TableForm& form) {
-  auto* json =
-      command.add_flag_callback("--json", [&form] { form = query::TableForm::kJson; }, "As a JSON document");
-  auto* csv = command.add_flag_callback("--csv", [&form] { form = query::TableForm::kCsv; }, "As CSV");
+  auto* json = command.add_flag_callback(
+      "--json", [&form] { form = query::TableForm::kJson; }, "Print one JSON document");
+  auto* csv = command.add_flag_callback("--csv", [&form] { form = query::TableForm::kCsv; }, "Print CSV");
   json->excludes(csv);
 }
 
