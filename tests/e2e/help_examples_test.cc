@@ -279,6 +279,8 @@ class HelpExamples : public ::testing::Test {
     write("addresses", "0x1136\n");
     write("heap.pb.gz", "heap profile: 1: 8 [1: 8] @ heapprofile\n1: 8 [1: 8] @ 0x11\n");
     write("perf.data", wire::encode(make_profile({.seed = 9'001, .stacks = "main;parse 1\n"})));
+    write("server.toml", "[server]\ndata = \"data-of-server\"\n");
+    write("daemon.toml", "[daemon]\nstate_dir = \"state\"\n");
     write("a.c", "int main(void) { return 0; }\n");
     std::filesystem::create_directories(folder_ / "home/.local/share/bash-completion/completions");
     std::filesystem::create_directories(folder_ / "home/.config/fish/completions");
@@ -313,6 +315,7 @@ class HelpExamples : public ::testing::Test {
     replace_all(example, "DIR", is_served ? folder_ / "served" : dir_);
     replace_all(example, "127.0.0.1:7070", server_.address());
     replace_all(example, "ADDR", server_.address());
+    replace_all(example, "/etc/plimsoll", folder_.path());
     replace_all(example, "fleet-2026-11-23T06:00:00Z", draw_);
     return example;
   }
