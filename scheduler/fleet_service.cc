@@ -1,5 +1,7 @@
 #include "scheduler/fleet_service.h"
 
+#include <algorithm>
+
 #include "base/hex.h"
 #include "base/log.h"
 #include "scheduler/heartbeat_check.h"
@@ -64,11 +66,33 @@ struct SentProfile {
   std::string draw;  // empty: none
   std::string machine;
   int64_t window_ns = 0;
+  int64_t samples = 0;  // of all events
+  int64_t lost_samples = 0;
 };
 
+// The sums of a server's life fit into 63 bits, whatever a profile says.
+int64_t bounded_count(uint64_t count) {
+  return static_cast<int64_t>(std::min(count, uint64_t{1} << 42));
+}
+
 SentProfile sent_profile(const wire::RawProfile& profile) {
-  return {profile.assignment().draw().id(), profile.machine().id(),
-          profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns()};
+  SentProfile sent{
+      .draw = profile.assignment().draw().id(),
+      .machine = profile.machine().id(),
+      .window_ns = profile.window().end().monotonic_ns() - profile.window().start().monotonic_ns()};
+  for (const wire::Event& event : profile.events()) {
+    // Squares are not samples of their own.
+    if (event.kind() != wire::SQUARES) {
+      sent.samples += bounded_count(event.samples() == 0 ? event.hits() : event.samples());
+      sent.lost_samples += bounded_count(event.lost());
+    }
+  }
+  return sent;
+}
+
+// Whether sending the profile again can succeed.
+bool may_pass_later(ErrorCode code) {
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kIo;
 }
 
 Status check_profile_id(const wire::RawProfile& profile, std::string_view expected_id) {
@@ -92,7 +116,17 @@ FleetService::FleetService(store::Ingest& ingest, FleetOptions options, const Co
       options_(std::move(options)),
       breaker_(breaker),
       drawer_(drawer),
-      accepted_(std::move(accepted)) {}
+      accepted_(std::move(accepted)),
+      daemons_(options_.machine_ttl_ns) {}
+
+ReceivedProfiles FleetService::received() const {
+  return {.accepted = received_.accepted,
+          .duplicate = received_.duplicate,
+          .refused = received_.refused,
+          .failed = received_.failed,
+          .samples = received_.samples,
+          .lost_samples = received_.lost_samples};
+}
 
 std::vector<http::Route> FleetService::routes() {
   std::vector<http::Route> routes;
@@ -192,8 +226,11 @@ Result<wire::HeartbeatReply> FleetService::heartbeat(const wire::HeartbeatReques
   reply.set_server_time_ns(options_.now_ns());  // now: the database may have been busy
   reply.set_heartbeat_interval_ns(options_.heartbeat_interval_ns);
   reply.set_register_again(!*seen);
-  if (*seen && drawer_ != nullptr && request.has_status()) {
-    drawer_->note_cost(request.machine_id(), request.status().cpu_time_ns(), now_ns);
+  if (*seen && request.has_status()) {
+    daemons_.note(request.machine_id(), request.status(), now_ns, options_.heartbeat_interval_ns);
+    if (drawer_ != nullptr) {
+      drawer_->note_cost(request.machine_id(), request.status().cpu_time_ns(), now_ns);
+    }
   }
   const Status assigned = *seen ? assign(request, now_ns, reply) : Status();
   return assigned ? Result<wire::HeartbeatReply>(std::move(reply)) : propagate(assigned);
@@ -237,6 +274,15 @@ Status FleetService::check_claims(const wire::RawProfile& profile) {
 
 Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Bytes encoded,
                                                const http::Caller& caller) {
+  auto reply = take_profile(profile_id, encoded, caller);
+  if (!reply) {
+    ++(may_pass_later(reply.error().code) ? received_.failed : received_.refused);
+  }
+  return reply;
+}
+
+Result<wire::UploadReply> FleetService::take_profile(std::string_view profile_id, Bytes encoded,
+                                                     const http::Caller& caller) {
   const auto id = from_hex(profile_id);
   if (!id || id->size() != 16) {
     return with_field(
@@ -257,7 +303,12 @@ Result<wire::UploadReply> FleetService::upload(std::string_view profile_id, Byte
     return propagate(accepted);
   }
   const bool is_known = accepted->acceptance == store::Acceptance::kKnown;
-  if (!is_known) {
+  if (is_known) {
+    ++received_.duplicate;
+  } else {
+    ++received_.accepted;
+    received_.samples += sent.samples;
+    received_.lost_samples += sent.lost_samples;
     accepted_();
   }
   if (drawer_ != nullptr && !sent.draw.empty()) {

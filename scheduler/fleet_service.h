@@ -1,6 +1,7 @@
 // The endpoints that daemons call: register, heartbeat, upload. docs/wire.md describes them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "proto/fleet.pb.h"
 #include "proto/profile_codec.h"
 #include "scheduler/assignments/drawer.h"
+#include "scheduler/daemon_statuses.h"
 #include "store/ingest.h"
 
 namespace plimsoll::scheduler {
@@ -24,6 +26,18 @@ struct FleetOptions {
   std::function<int64_t()> now_ns = wall_now_ns;  // the clock of the server
   // Authorizes the registration of a machine, and enrols it. Absent: no authentication.
   std::function<Status(const http::Caller& caller, const std::string& machine_id)> enrol = {};
+  int64_t machine_ttl_ns = 24 * kNsPerHour;  // retention of what offline machines reported last
+};
+
+// Uploads since the start, by how they ended.
+struct ReceivedProfiles {
+  int64_t accepted = 0;
+  int64_t duplicate = 0;  // accepted before
+  int64_t refused = 0;    // for good
+  int64_t failed = 0;     // by this server's trouble: daemons send them again
+  // Of those accepted, over all their events.
+  int64_t samples = 0;
+  int64_t lost_samples = 0;  // taken, and not handed over by the kernel
 };
 
 // Any thread may call. Borrows the ingest, the breaker and the drawer, which must outlive it.
@@ -43,7 +57,13 @@ class FleetService {
   // again. What says that it is of a draw must say of it what this server has drawn.
   Result<wire::UploadReply> upload(std::string_view profile_id, Bytes encoded, const http::Caller& caller);
 
+  // For monitoring.
+  ReceivedProfiles received() const;
+  DaemonTotals daemons() { return daemons_.totals(options_.now_ns()); }
+
  private:
+  Result<wire::UploadReply> take_profile(std::string_view profile_id, Bytes encoded,
+                                         const http::Caller& caller);
   // What cannot be is counted for its machine.
   Status check_claims(const wire::RawProfile& profile);
   Status assign(const wire::HeartbeatRequest& request, int64_t now_ns, wire::HeartbeatReply& reply);
@@ -53,6 +73,10 @@ class FleetService {
   const CollectionBreaker& breaker_;
   Drawer* const drawer_;  // null: nothing is drawn
   const std::function<void()> accepted_;
+  DaemonStatuses daemons_;
+  struct {
+    std::atomic<int64_t> accepted, duplicate, refused, failed, samples, lost_samples;
+  } received_{};
 };
 
 }  // namespace plimsoll::scheduler

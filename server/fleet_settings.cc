@@ -119,6 +119,7 @@ Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerCo
 scheduler::FleetOptions fleet_options(const config::ServerConfig& config, Authenticator& authenticator) {
   scheduler::FleetOptions options;
   options.heartbeat_interval_ns = config.heartbeat_ns;
+  options.machine_ttl_ns = config.fleet_machine_ttl_ns;
   options.limits.max_encoded_bytes = static_cast<uint64_t>(config.max_profile_bytes);
   options.continuous = collected(config);
   options.continuous.set_id("continuous");

@@ -118,6 +118,34 @@ TEST_F(FleetServiceTest, ACloneDoesNotTakeTheAccountOfItsMachine) {
   EXPECT_EQ(enrolled_.size(), 1);
 }
 
+TEST_F(FleetServiceTest, CountsUploadsByTheirResult) {
+  start(false);
+  register_machine("m1");
+  wire::RawProfile profile = make_profile({.seed = 1, .stacks = "main 3\nmain;work 4\n"});
+  profile.mutable_events(0)->set_lost(2);
+  ASSERT_TRUE(upload(profile));
+  ASSERT_TRUE(upload(profile));
+  ASSERT_FALSE(service_->upload("00", {}, http::Caller()));
+  const ReceivedProfiles received = service_->received();
+  EXPECT_EQ(received.accepted, 1);
+  EXPECT_EQ(received.duplicate, 1);
+  EXPECT_EQ(received.refused, 1);
+  EXPECT_EQ(received.failed, 0);
+  EXPECT_EQ(received.samples, 7);
+  EXPECT_EQ(received.lost_samples, 2);
+}
+
+TEST_F(FleetServiceTest, KeepsTheStatusOfRegisteredMachines) {
+  start(false);
+  register_machine("m1");
+  for (const char* machine : {"m1", "stranger"}) {
+    heartbeat(machine, {}, /*daemon_cpu_time_ns=*/1);
+  }
+  EXPECT_EQ(service_->daemons().reporting, 1);
+  now_ns_ += 3 * kHeartbeatNs;
+  EXPECT_EQ(service_->daemons().reporting, 0);
+}
+
 TEST_F(FleetServiceTest, MissingEventsAreNames) {
   start(false);
   wire::RegisterRequest request;
