@@ -3,6 +3,8 @@
 #include <microhttpd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
@@ -10,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <tuple>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -242,6 +245,8 @@ struct Listener::Server {
   ByteBudget unread;  // of answers
   ConnectionWatch watch;
   std::once_flag stopped;
+  std::atomic<unsigned> connections = 0;
+  std::array<std::atomic<uint64_t>, std::tuple_size_v<decltype(ListenerCounts::answers)>> answers{};
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -273,8 +278,10 @@ void Listener::Server::enter(MHD_Connection* connection, ConnectionWatch::State 
 
 void Listener::Server::on_connection(void* server, MHD_Connection* connection, void** kept,
                                      MHD_ConnectionNotificationCode event) noexcept {
-  keep_with_connection(connection, kept, event == MHD_CONNECTION_NOTIFY_STARTED,
-                       static_cast<Server*>(server)->watch, static_cast<Server*>(server)->certificate);
+  Server& self = *static_cast<Server*>(server);
+  const bool has_started = event == MHD_CONNECTION_NOTIFY_STARTED;
+  self.connections += has_started ? 1U : -1U;
+  keep_with_connection(connection, kept, has_started, self.watch, self.certificate);
 }
 
 MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* version, Exchange& exchange) {
@@ -330,6 +337,7 @@ MHD_Result Listener::Server::answer(MHD_Connection* connection, Exchange& exchan
   if (options.access_control != nullptr) {
     options.access_control->answered(exchange.request, exchange.route, response.status);
   }
+  ++answers[std::clamp(response.status / 100, 1U, 5U) - 1];
   enter(connection, ConnectionWatch::State::kReply, response.body.size());
   return send_response(connection, std::move(response), closes) ? MHD_YES : MHD_NO;
 }
@@ -603,6 +611,12 @@ size_t Listener::buffered_bytes() const {
 
 size_t Listener::unread_bytes() const {
   return server_->unread.used_bytes();
+}
+
+ListenerCounts Listener::counts() const {
+  ListenerCounts counts{.connections = server_->connections};
+  std::ranges::copy(server_->answers, counts.answers.begin());
+  return counts;
 }
 
 Status Listener::reload_certificate() {

@@ -2,6 +2,7 @@
 // behind it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,6 +51,12 @@ struct ListenerOptions {
   size_t max_unread_bytes = 256UL << 20;
 };
 
+// For monitoring.
+struct ListenerCounts {
+  unsigned connections = 0;
+  std::array<uint64_t, 5> answers{};  // since the start, by the class of their status: 1xx to 5xx
+};
+
 // Answers from start() until stop(). Handlers are called from several threads at once; what they throw
 // becomes status 500. A body over its route's limit, or past what may be buffered, is refused before it is
 // read where its length is declared. What is not HTTP at all is answered by libmicrohttpd, without our error
@@ -68,6 +75,7 @@ class Listener {
   std::string address() const;    // as bound: "127.0.0.1:40123"
   size_t buffered_bytes() const;  // of bodies held now, by any thread
   size_t unread_bytes() const;    // of answers, likewise
+  ListenerCounts counts() const;  // any thread
 
   // Reads the files of the certificate and its key again: connections from now on are shown what they hold by now. Where they are
   // wrong, the old ones stay. Who signs clients' certificates stays as it was. Any thread.
