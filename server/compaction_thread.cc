@@ -1,21 +1,22 @@
 #include "server/compaction_thread.h"
 
 #include "base/log.h"
-#include "base/no_exceptions.h"
 
 namespace plimsoll::server {
 
-Result<std::unique_ptr<CompactionThread>> CompactionThread::start(store::Ingest& ingest,
+Result<std::unique_ptr<CompactionThread>> CompactionThread::start(store::Ingest& ingest, BackgroundWork& work,
                                                                   const store::CompactionLimits& limits) {
   auto compactor = store::Compactor::open(ingest, limits);
   if (!compactor) {
     return propagate(compactor);
   }
-  return std::unique_ptr<CompactionThread>(new CompactionThread(std::move(*compactor)));
+  return std::unique_ptr<CompactionThread>(new CompactionThread(std::move(*compactor), work));
 }
 
-CompactionThread::CompactionThread(std::unique_ptr<store::Compactor> compactor)
-    : compactor_(std::move(compactor)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+CompactionThread::CompactionThread(std::unique_ptr<store::Compactor> compactor, BackgroundWork& work)
+    : compactor_(std::move(compactor)),
+      work_(work),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void CompactionThread::wake() {
   const std::lock_guard lock(mutex_);
@@ -43,7 +44,8 @@ bool CompactionThread::wait(const std::stop_token& stop) {
 }
 
 void CompactionThread::merge(const std::stop_token& stop) {
-  const auto report = no_exceptions("merging segments", [&] { return compactor_->merge_all(stop); });
+  const auto report =
+      work_.run(Work::kCompaction, "merging segments", [&] { return compactor_->merge_all(stop); });
   if (!report) {
     log_error("{}", report.error().text());
   } else if (report->merged > 0) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "server/health/background_work.h"
 #include "store/compaction.h"
 #include "store/ingest.h"
 
@@ -16,8 +17,8 @@ namespace plimsoll::server {
 // and questions answered, meanwhile. What failed is logged, and tried again when woken.
 class CompactionThread {
  public:
-  // `ingest` must outlive it.
-  static Result<std::unique_ptr<CompactionThread>> start(store::Ingest& ingest,
+  // `ingest` and `work` must outlive it.
+  static Result<std::unique_ptr<CompactionThread>> start(store::Ingest& ingest, BackgroundWork& work,
                                                          const store::CompactionLimits& limits);
 
   CompactionThread(const CompactionThread&) = delete;
@@ -29,13 +30,14 @@ class CompactionThread {
   void wake();
 
  private:
-  explicit CompactionThread(std::unique_ptr<store::Compactor> compactor);
+  CompactionThread(std::unique_ptr<store::Compactor> compactor, BackgroundWork& work);
   void run(const std::stop_token& stop);
   // Until it is woken, which it returns, or stopped; removes replaced files meanwhile.
   bool wait(const std::stop_token& stop);
   void merge(const std::stop_token& stop);
 
   const std::unique_ptr<store::Compactor> compactor_;
+  BackgroundWork& work_;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool pending_ = true;  // protected by mutex_

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "base/log.h"
-#include "base/no_exceptions.h"
 #include "base/time.h"
 
 namespace plimsoll::server {
@@ -15,17 +14,20 @@ constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
 
 }  // namespace
 
-Result<std::unique_ptr<DrawThread>> DrawThread::start(scheduler::Drawer& drawer, store::Ingest& ingest) {
+Result<std::unique_ptr<DrawThread>> DrawThread::start(scheduler::Drawer& drawer, store::Ingest& ingest,
+                                                      BackgroundWork& work) {
   auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
-  return machines ? Result<std::unique_ptr<DrawThread>>(
-                        std::unique_ptr<DrawThread>(new DrawThread(drawer, ingest, std::move(*machines))))
+  return machines ? Result<std::unique_ptr<DrawThread>>(std::unique_ptr<DrawThread>(
+                        new DrawThread(drawer, ingest, std::move(*machines), work)))
                   : propagate(machines);
 }
 
-DrawThread::DrawThread(scheduler::Drawer& drawer, store::Ingest& ingest, store::LiveMachines machines)
+DrawThread::DrawThread(scheduler::Drawer& drawer, store::Ingest& ingest, store::LiveMachines machines,
+                       BackgroundWork& work)
     : drawer_(drawer),
       ingest_(ingest),
       machines_(std::move(machines)),
+      work_(work),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 bool DrawThread::wait(const std::stop_token& stop) {
@@ -43,8 +45,8 @@ bool DrawThread::wait(const std::stop_token& stop) {
 
 void DrawThread::run(const std::stop_token& stop) {
   while (wait(stop)) {
-    const Status drawn =
-        no_exceptions("drawing", [this] { return drawer_.draw_if_due(ingest_.settled_now_ns(), machines_); });
+    const Status drawn = work_.run(
+        Work::kDraws, "drawing", [this] { return drawer_.draw_if_due(ingest_.settled_now_ns(), machines_); });
     if (!drawn) {
       log_error("{}", drawn.error().text());
     }

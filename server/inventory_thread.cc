@@ -45,8 +45,9 @@ void log_news(const Status& done, std::string_view consequence, std::string& pro
 }  // namespace
 
 Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventorySettings& settings,
-                                                                store::LiveMachines machines) {
-  std::unique_ptr<InventoryThread> made(new InventoryThread(settings, std::move(machines)));
+                                                                store::LiveMachines machines,
+                                                                BackgroundWork& work) {
+  std::unique_ptr<InventoryThread> made(new InventoryThread(settings, std::move(machines), work));
   for (Source& source : made->sources_) {
     const Status first = read(source);
     if (!first && first.error().code != ErrorCode::kUnavailable) {
@@ -60,8 +61,9 @@ Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventoryS
   return made;
 }
 
-InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveMachines machines)
-    : settings_(settings), machines_(std::move(machines)) {
+InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveMachines machines,
+                                 BackgroundWork& work)
+    : settings_(settings), machines_(std::move(machines)), work_(work) {
   const auto add = [this](std::string_view name, const std::string& place, auto parse, auto keep) {
     if (!place.empty()) {
       const auto count = [parse](std::string_view text) {
@@ -108,42 +110,56 @@ Status InventoryThread::read(Source& source) {
   return {};
 }
 
-void InventoryThread::read_all() {
+Status InventoryThread::read_all() {
+  Status done;
   for (Source& source : sources_) {
-    log_news(read(source), "keeping the previous inventory", source.problem);
+    const Status is_read = read(source);
+    log_news(is_read, "keeping the previous inventory", source.problem);
+    done = done ? is_read : done;
   }
+  return done;
 }
 
-void InventoryThread::forget_vanished() {
+Status InventoryThread::forget_vanished() {
   const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.machine_ttl_ns);
-  log_news(forgotten ? Status() : propagate(forgotten, "removing offline machines"), "it will be retried",
-           problem_);
+  const Status done = forgotten ? Status() : propagate(forgotten, "removing offline machines");
+  log_news(done, "it will be retried", problem_);
   if (forgotten && *forgotten > 0) {
     log_info("removed {} machines that were offline for {} (fleet.machine_ttl)", *forgotten,
              format_duration(settings_.machine_ttl_ns));
   }
+  return done;
 }
 
-void InventoryThread::forget_history() {
+Status InventoryThread::forget_history() {
   constexpr auto kBetween = std::chrono::hours(1);
   const auto now = std::chrono::steady_clock::now();
   if (now < next_forgetting_) {
-    return;
+    return {};
   }
   next_forgetting_ = now + kBetween;
-  log_news(machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns),
-           "it will be retried in an hour", history_problem_);
+  const Status done = machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns);
+  log_news(done, "it will be retried in an hour", history_problem_);
+  return done;
+}
+
+Status InventoryThread::forget() {
+  const Status vanished = forget_vanished();
+  const Status history = forget_history();
+  return vanished ? history : vanished;
 }
 
 void InventoryThread::run(const std::stop_token& stop) {
+  constexpr std::string_view kWhat = "keeping up the inventory";
+  static_cast<void>(work_.run(Work::kInventory, kWhat, [this] { return forget(); }));
   std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    forget_vanished();
-    forget_history();
-    wake_.wait_for(lock, stop, std::chrono::nanoseconds(settings_.interval_ns), [] { return false; });
-    if (!stop.stop_requested()) {
-      read_all();
-    }
+  while (!wake_.wait_for(lock, stop, std::chrono::nanoseconds(settings_.interval_ns), [] { return false; }) &&
+         !stop.stop_requested()) {
+    static_cast<void>(work_.run(Work::kInventory, kWhat, [this] {
+      const Status is_read = read_all();
+      const Status forgotten = forget();
+      return is_read ? forgotten : is_read;
+    }));
   }
 }
 

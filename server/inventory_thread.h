@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "server/health/background_work.h"
 #include "store/live/live_machines.h"
 
 namespace plimsoll::server {
@@ -34,7 +35,7 @@ class InventoryThread {
   // Reads all once before it returns, and fails where that makes no sense: a server must not start with a wrong inventory. Where
   // whoever serves it is away, that of the last run stays.
   static Result<std::unique_ptr<InventoryThread>> start(const InventorySettings& settings,
-                                                        store::LiveMachines machines);
+                                                        store::LiveMachines machines, BackgroundWork& work);
 
   InventoryThread(const InventoryThread&) = delete;
   InventoryThread& operator=(const InventoryThread&) = delete;
@@ -52,15 +53,18 @@ class InventoryThread {
     std::string problem = {};         // that was logged last
   };
 
-  InventoryThread(const InventorySettings& settings, store::LiveMachines machines);
+  InventoryThread(const InventorySettings& settings, store::LiveMachines machines, BackgroundWork& work);
   static Status read(Source& source);
   void run(const std::stop_token& stop);
-  void read_all();
-  void forget_vanished();
-  void forget_history();
+  // Each logs what fails; the first failure.
+  Status read_all();
+  Status forget_vanished();
+  Status forget_history();
+  Status forget();
 
   const InventorySettings settings_;
   store::LiveMachines machines_;  // the thread's, once it runs, as are the others
+  BackgroundWork& work_;
   std::vector<Source> sources_;
   std::string problem_;                                    // with forgetting machines, that was logged last
   std::string history_problem_;                            // likewise, with their past

@@ -1,6 +1,7 @@
 #include "server/query_api.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,17 +17,22 @@ namespace {
 // The server's newest snapshot, and its data directory.
 class ServerSources : public query::ViewSources {
  public:
-  ServerSources(query::SnapshotCache& snapshots, std::function<Status()> write_audit_log)
-      : snapshots_(snapshots), write_audit_log_(std::move(write_audit_log)) {}
+  ServerSources(query::SnapshotCache& snapshots, QueryHooks hooks)
+      : snapshots_(snapshots), hooks_(std::move(hooks)) {}
 
   Result<std::shared_ptr<const query::Snapshot>> snapshot() override { return snapshots_.newest(); }
   const std::string& data_dir() const override { return snapshots_.data_dir(); }
   query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
-  Status write_audit_log() override { return write_audit_log_(); }
+  Status write_audit_log() override { return hooks_.write_audit_log(); }
+  std::optional<query::RunningServer> running_server() override { return hooks_.running_server(); }
+
+  void answered(const query::View& view, int64_t duration_ns) const {
+    hooks_.answered(view.name, duration_ns);
+  }
 
  private:
   query::SnapshotCache& snapshots_;
-  const std::function<Status()> write_audit_log_;
+  const QueryHooks hooks_;
 };
 
 http::Right right_of(query::Audience audience) {
@@ -71,9 +77,11 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
   route.right = right_of(view.audience);
   route.threads = threads_for(view.effort);
   route.handle = [&view, sources = std::move(sources)](const http::Request& request) {
+    const int64_t start_ns = monotonic_now_ns();
     auto answer = view.answer(
         {.parameters = request.query, .now_ns = wall_now_ns(), .is_abandoned = request.client_has_gone},
         *sources);
+    sources->answered(view, monotonic_now_ns() - start_ns);
     if (!answer) {
       return http::error_response(answer.error());
     }
@@ -90,9 +98,8 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
 
 }  // namespace
 
-std::vector<http::Route> query_routes(query::SnapshotCache& snapshots,
-                                      std::function<Status()> write_audit_log) {
-  const auto sources = std::make_shared<ServerSources>(snapshots, std::move(write_audit_log));
+std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks) {
+  const auto sources = std::make_shared<ServerSources>(snapshots, hooks);
   std::vector<http::Route> routes;
   for (const query::View& view : query::views()) {
     if (view.answer) {

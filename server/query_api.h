@@ -1,18 +1,28 @@
 // The read API: the views of the registry (query/registry) over HTTP.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "http/routes.h"
 #include "query/snapshot/snapshot.h"
+#include "query/views/running_server.h"
 
 namespace plimsoll::server {
 
+// What views need of the server. Any thread may call.
+struct QueryHooks {
+  std::function<Status()> write_audit_log;  // brings the log to its file before it is shown
+  std::function<query::RunningServer()> running_server;
+  // How long the answer of a view took, or its refusal.
+  std::function<void(std::string_view view, int64_t duration_ns)> answered;
+};
+
 // GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json, which describes
-// them. `write_audit_log` brings the log to its file before it is shown. Borrows the cache.
-std::vector<http::Route> query_routes(query::SnapshotCache& snapshots,
-                                      std::function<Status()> write_audit_log);
+// them. Borrows the cache.
+std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks);
 
 }  // namespace plimsoll::server

@@ -6,12 +6,12 @@
 #include <chrono>
 
 #include "base/log.h"
-#include "base/no_exceptions.h"
 #include "base/resource_limit.h"
 #include "base/time.h"
 #include "server/access_api.h"
 #include "server/collection_api.h"
 #include "server/fleet_settings.h"
+#include "server/health_api.h"
 #include "server/query_api.h"
 #include "server/row_pipeline.h"
 
@@ -65,14 +65,6 @@ std::vector<std::string> names_of_server(const config::ServerConfig& config) {
   return names;
 }
 
-http::Response plain_text(unsigned status, std::string text) {
-  http::Response response;
-  response.status = status;
-  response.content_type = "text/plain; charset=utf-8";
-  response.body = std::move(text);
-  return response;
-}
-
 }  // namespace
 
 Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authenticator> authenticator,
@@ -86,11 +78,13 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authentica
       daemons_access_(authenticator_->access_control(Authenticator::Notes::kRefusals)),
       breaker_(std::move(breaker)),
       drawer_(std::move(drawer)),
-      fleet_(*ingest_, fleet_options(config, *authenticator_), *breaker_, drawer_.get(), [this] {
-        const std::lock_guard lock(mutex_);
-        pending_ = true;
-        wake_.notify_one();
-      }) {}
+      fleet_(*ingest_, fleet_options(config, *authenticator_), *breaker_, drawer_.get(),
+             [this] {
+               const std::lock_guard lock(mutex_);
+               pending_ = true;
+               wake_.notify_one();
+             }),
+      health_(ingest_->directory().path(), fleet_, work_, [this] { return listeners(); }) {}
 
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
                                               symbolizer::TableWorker table_worker) {
@@ -135,8 +129,8 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
   if (!symbolizer) {
     return propagate(symbolizer);
   }
-  auto compaction =
-      CompactionThread::start(*ingest_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
+  auto compaction = CompactionThread::start(
+      *ingest_, work_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
   if (!compaction) {
     return propagate(compaction);
   }
@@ -146,21 +140,21 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
                                                       .jobs = config.inventory_jobs,
                                                       .interval_ns = config.inventory_interval_ns,
                                                       .machine_ttl_ns = config.fleet_machine_ttl_ns},
-                                                     std::move(*machines))
+                                                     std::move(*machines), work_)
                             : propagate(machines);
   if (!inventory) {
     return propagate(inventory);
   }
   inventory_ = std::move(*inventory);
   if (drawer_ != nullptr) {
-    auto draws = DrawThread::start(*drawer_, *ingest_);
+    auto draws = DrawThread::start(*drawer_, *ingest_, work_);
     if (!draws) {
       return propagate(draws);
     }
     draws_ = std::move(*draws);
   }
   auto symbolizer_loop =
-      std::make_unique<SymbolizerLoop>(*ingest_, std::move(*symbolizer), std::move(searches),
+      std::make_unique<SymbolizerLoop>(*ingest_, work_, std::move(*symbolizer), std::move(searches),
                                        std::chrono::nanoseconds(config.symbol_retry_ns));
   {
     const std::lock_guard lock(mutex_);
@@ -198,7 +192,10 @@ Status Server::listen(const config::ServerConfig& config) {
   if (!daemons) {
     return propagate(daemons, "listening for daemons");
   }
-  daemons_ = std::move(*daemons);
+  {
+    const std::lock_guard lock(mutex_);
+    daemons_ = std::move(*daemons);
+  }
   options.address = config.listen;
   options.long_threads = question_threads();
   options.serves_callers_in_turn = true;
@@ -206,29 +203,34 @@ Status Server::listen(const config::ServerConfig& config) {
   if (!people) {
     return propagate(people, "listening for clients");
   }
+  const std::lock_guard lock(mutex_);
   people_ = std::move(*people);
   return {};
 }
 
 std::vector<http::Route> Server::people_routes() {
-  std::vector<http::Route> routes =
-      query_routes(snapshots_, [this] { return authenticator_->log().write(); });
+  std::vector<http::Route> routes = query_routes(
+      snapshots_, {.write_audit_log = [this] { return authenticator_->log().write(); },
+                   .running_server = [this] { return running_server(health_.collect()); },
+                   .answered = [this](std::string_view view,
+                                      int64_t duration_ns) { health_.questions().note(view, duration_ns); }});
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
                     std::back_inserter(routes));
-  const auto add_unauthenticated = [&routes](std::string path, std::function<http::Response()> answer) {
-    routes.push_back({.method = "GET",
-                      .path = std::move(path),
-                      .handle = [answer = std::move(answer)](const http::Request&) { return answer(); },
-                      .right = http::Right::kNone});
-  };
-  add_unauthenticated("/healthz", [] { return plain_text(200, "ok\n"); });
-  add_unauthenticated("/readyz", [this] {
-    const Status works = status();
-    return works ? plain_text(200, "ready\n") : http::error_response(works.error());
-  });
+  std::ranges::move(health_routes(health_, [this] { return status(); }), std::back_inserter(routes));
   return routes;
+}
+
+std::vector<ListenerHealth> Server::listeners() {
+  std::vector<ListenerHealth> listeners;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, listener] : {std::pair("clients", people_.get()), {"daemons", daemons_.get()}}) {
+    if (listener != nullptr) {
+      listeners.push_back({name, listener->address(), listener->counts()});
+    }
+  }
+  return listeners;
 }
 
 Status Server::reload(const config::ServerConfig& config) {
@@ -295,7 +297,8 @@ bool Server::wait_for_work() {
 
 void Server::build_rows() {
   while (wait_for_work()) {
-    const auto built = no_exceptions("building rows", [this] { return server::build_rows(*ingest_); });
+    const auto built =
+        work_.run(Work::kRows, "building rows", [this] { return server::build_rows(*ingest_); });
     if (!built) {
       log_error("{}", built.error().text());
     } else if (built->profiles + built->unbuildable > 0) {

@@ -17,6 +17,8 @@
 #include "server/access/authenticator.h"
 #include "server/compaction_thread.h"
 #include "server/draw_thread.h"
+#include "server/health/background_work.h"
+#include "server/health/health.h"
 #include "server/inventory_thread.h"
 #include "server/symbolizer_loop.h"
 #include "store/disk_reserve.h"
@@ -55,6 +57,7 @@ class Server {
   Status listen(const config::ServerConfig& config);
   Status start_threads(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   std::vector<http::Route> people_routes();
+  std::vector<ListenerHealth> listeners();
   // Whether rows and names came about lately.
   Status status();
   // False: the server stops, and nothing is left to do.
@@ -70,6 +73,9 @@ class Server {
   const std::unique_ptr<scheduler::CollectionBreaker> breaker_;
   const std::unique_ptr<scheduler::Drawer> drawer_;  // null: every machine collects continuously
   scheduler::FleetService fleet_;
+  BackgroundWork work_;
+  HealthCollector health_;
+  // Set once, under mutex_: the first requests come before start() returns.
   std::unique_ptr<http::Listener> people_;
   std::unique_ptr<http::Listener> daemons_;
 

@@ -1,7 +1,6 @@
 #include "server/symbolizer_loop.h"
 
 #include "base/log.h"
-#include "base/no_exceptions.h"
 
 namespace plimsoll::server {
 namespace {
@@ -11,9 +10,10 @@ constexpr std::chrono::nanoseconds kMaxRetryPause = std::chrono::seconds(2);
 
 }  // namespace
 
-SymbolizerLoop::SymbolizerLoop(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
+SymbolizerLoop::SymbolizerLoop(store::Ingest& ingest, BackgroundWork& work, symbolizer::Symbolizer symbolizer,
                                std::stop_source searches, std::chrono::nanoseconds retry)
     : ingest_(ingest),
+      work_(work),
       symbolizer_(std::move(symbolizer)),
       searches_(std::move(searches)),
       retry_(retry),
@@ -45,7 +45,8 @@ bool SymbolizerLoop::wait_for_work(const std::stop_token& stop) {
 
 void SymbolizerLoop::run(const std::stop_token& stop) {
   while (wait_for_work(stop)) {
-    const Status done = no_exceptions("symbolizing addresses", [this] { return symbolize_pending(); });
+    const Status done =
+        work_.run(Work::kSymbols, "symbolizing addresses", [this] { return symbolize_pending(); });
     if (!done) {
       log_error("{}", done.error().text());
     }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "server/health/background_work.h"
 #include "store/ingest.h"
 #include "symbolizer/worker/worker.h"
 
@@ -17,9 +18,9 @@ namespace plimsoll::server {
 // appeared. A large binary takes minutes; its rows are visible meanwhile, without names. A failed pass is logged and repeated.
 class SymbolizerLoop {
  public:
-  // `ingest` must outlive it. `searches` stops what the symbolizer searches; `retry`: how often better symbols are looked for.
-  SymbolizerLoop(store::Ingest& ingest, symbolizer::Symbolizer symbolizer, std::stop_source searches,
-                 std::chrono::nanoseconds retry);
+  // `ingest` and `work` must outlive it. `searches` stops what the symbolizer searches; `retry`: how often better symbols are looked for.
+  SymbolizerLoop(store::Ingest& ingest, BackgroundWork& work, symbolizer::Symbolizer symbolizer,
+                 std::stop_source searches, std::chrono::nanoseconds retry);
 
   SymbolizerLoop(const SymbolizerLoop&) = delete;
   SymbolizerLoop& operator=(const SymbolizerLoop&) = delete;
@@ -40,6 +41,7 @@ class SymbolizerLoop {
   Status symbolize_pending();
 
   store::Ingest& ingest_;
+  BackgroundWork& work_;
   symbolizer::Symbolizer symbolizer_;
   std::stop_source searches_;
   const std::chrono::nanoseconds retry_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "query/table/table.h"
 #include "query/views/draws.h"
 #include "query/views/flame.h"
+#include "query/views/running_server.h"
 
 namespace plimsoll::query {
 
@@ -111,11 +113,19 @@ class ViewSources {
   virtual KnownDraws::DrawAgain draw_again() const = 0;
   // Brings what the audit log has in memory to its file.
   virtual Status write_audit_log() { return {}; }
+  // What only a running server knows of itself; nothing: the source is a data directory.
+  virtual std::optional<RunningServer> running_server() { return std::nullopt; }
 };
 
 struct Example {
   std::string command;  // after "plimsoll top --data DIR", or after "plimsoll top"
   std::string meaning;
+};
+
+// An answer that has such a cell reports a failure.
+struct FailureRule {
+  std::string column;
+  std::string value;
 };
 
 struct View {
@@ -131,6 +141,8 @@ struct View {
   Effort effort = Effort::kLong;
   AnswerKind answer_kind = AnswerKind::kTable;
   std::vector<OrderSpec> orders = {};
+  // Of a table: the command's exit status is 1 where it holds, for scripts and probes. Nothing: an answer is a success.
+  std::optional<FailureRule> fails_where = {};
   // Empty: the view is an order itself, which a server alone takes, by POST to its path.
   std::function<Result<Answer>(const Question& question, ViewSources& sources)> answer = nullptr;
 };
@@ -144,6 +156,9 @@ const View* find_view(std::string_view name);
 // Gives the columns of an answer to `view` the priorities that the view describes; those that it does not describe keep
 // theirs.
 void prioritize(const View& view, Table& table);
+
+// Whether the answer meets the view's failure rule: how many rows do.
+size_t failed_rows(const View& view, const Answer& answer);
 
 // As the server sends it, and what its Content-Type is.
 std::string body_of(const Answer& answer);

@@ -133,7 +133,9 @@ TEST(StoreStorm, EverySnapshotHoldsEachProfileWholeAndOnceAndNoneIsLost) {
   const TemporaryDirectory folder;
   const std::string data_dir = folder / "data";
   const auto ingest = *store::Ingest::open(data_dir);
-  auto compaction = *server::CompactionThread::start(*ingest, {.max_rows = 10'000, .min_inputs = 3});
+  server::BackgroundWork background;
+  auto compaction =
+      *server::CompactionThread::start(*ingest, background, {.max_rows = 10'000, .min_inputs = 3});
   query::SnapshotCache cache(data_dir);
   const Deadline end = deadline();
   Counts counts;

@@ -22,10 +22,17 @@ using ::testing::HasSubstr;
 class QueryApi : public ::testing::Test {
  protected:
   QueryApi() : made_(*store::Ingest::open(folder_ / "data")), snapshots_(folder_ / "data") {
-    routes_ = query_routes(snapshots_, [this] {
-      ++log_writes_;
-      return Status();
-    });
+    routes_ = query_routes(snapshots_, {.write_audit_log =
+                                            [this] {
+                                              ++log_writes_;
+                                              return Status();
+                                            },
+                                        .running_server = [] { return query::RunningServer(); },
+                                        .answered =
+                                            [this](std::string_view view, int64_t duration_ns) {
+                                              answered_.emplace_back(view);
+                                              EXPECT_GE(duration_ns, 0);
+                                            }});
   }
   const http::Route* route_of(const std::string& path) const {
     const auto route = std::ranges::find(routes_, path, &http::Route::path);
@@ -37,6 +44,7 @@ class QueryApi : public ::testing::Test {
   query::SnapshotCache snapshots_;
   std::vector<http::Route> routes_;
   int log_writes_ = 0;
+  std::vector<std::string> answered_;
 };
 
 TEST_F(QueryApi, HasARouteForEachViewThatAnswers) {
@@ -69,6 +77,11 @@ TEST_F(QueryApi, AnswersStatementsInTheBackground) {
 TEST_F(QueryApi, WritesTheAuditLogBeforeItIsShown) {
   static_cast<void>(route_of("/api/v1/audit")->handle(http::Request()));
   EXPECT_EQ(log_writes_, 1);
+}
+
+TEST_F(QueryApi, TimesTheAnswersOfViews) {
+  static_cast<void>(route_of("/api/v1/collection")->handle(http::Request()));
+  EXPECT_EQ(answered_, std::vector<std::string>{"collection"});
 }
 
 TEST_F(QueryApi, ServesItsDescription) {

@@ -37,7 +37,10 @@ class ReasonsOverHttp : public BindingTest {
   }
 
   query::SnapshotCache snapshots_{folder_ / "data"};
-  std::vector<http::Route> routes_ = server::query_routes(snapshots_, [] { return Status(); });
+  std::vector<http::Route> routes_ =
+      server::query_routes(snapshots_, {.write_audit_log = [] { return Status(); },
+                                        .running_server = [] { return query::RunningServer(); },
+                                        .answered = [](std::string_view, int64_t) {}});
   const std::string full_ = "outside symbols.roots";
 };
 
