@@ -136,6 +136,12 @@ Result<query::Table> give_order(const AnswerSource& source, const std::string& p
   return body ? query::from_json(*body) : propagate(body);
 }
 
+// The exit status is 1.
+Status failure_of(const query::View& view, size_t failed) {
+  return fail(ErrorCode::kUnavailable, "{}: {} {} {} {}", view.command, failed,
+              failed == 1 ? "row has" : "rows have", view.fails_where->column, view.fails_where->value);
+}
+
 Result<query::Answer> plain_answer(const query::View& view, const AnswerSource& source,
                                    const query::Parameters& parameters) {
   if (!view.answer) {
@@ -174,8 +180,13 @@ Status run_view(const ViewOptions& options) {
   const auto parameters = completed(options);
   const auto answer =
       parameters ? ask_view(*options.view, options.source, *parameters) : propagate(parameters);
-  return answer ? std::visit([&](const auto& given) { return print_answer(given, options.form); }, *answer)
-                : propagate(answer);
+  if (!answer) {
+    return propagate(answer);
+  }
+  const Status printed =
+      std::visit([&](const auto& given) { return print_answer(given, options.form); }, *answer);
+  const size_t failed = query::failed_rows(*options.view, *answer);
+  return printed && failed > 0 ? failure_of(*options.view, failed) : printed;
 }
 
 Status run_export(const ExportOptions& options) {

@@ -10,6 +10,7 @@
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
 #include "query/views/jobs.h"
+#include "query/views/status.h"
 #include "query/wsmeter/observations.h"
 #include "store/draws/draw_outcome.h"
 
@@ -264,6 +265,34 @@ View collection_view() {
   };
 }
 
+View status_view() {
+  return {
+      .name = "status",
+      .command = "status",
+      .summary = "Show the health of the server and its fleet, and what needs attention",
+      .details =
+          R"(With --data it shows what the files of the data directory say: without a server there are no problems of daemons and
+no background work to report. docs/monitoring.md has the same as metrics for Prometheus.
+)",
+      .parameters = {},
+      .columns = {{"subject", "", "Part of the server or its fleet"},
+                  {std::string(kStatusColumn), "", "ok, warning or failed"},
+                  {"value", "", "What it is now"},
+                  {"detail", "", "Why, or what to do"}},
+      .examples = {{"plimsoll status --server ADDR",
+                    "before a shift, or in a probe: exit status 1 on failure"},
+                   {"plimsoll status --data DIR", "without a server"}},
+      .effort = Effort::kShort,
+      .fails_where = FailureRule{std::string(kStatusColumn), std::string(kFailedState)},
+      .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
+        const auto request = parse_status(question.parameters, question.now_ns);
+        const auto facts =
+            request ? StatusFacts::load(sources.data_dir(), sources.running_server()) : propagate(request);
+        return facts ? Result<Answer>(status(*request, *facts)) : propagate(facts);
+      },
+  };
+}
+
 View measure_view() {
   return {
       .name = "collection/measure",
@@ -361,8 +390,9 @@ View measured_pairs_view() {
 }  // namespace
 
 std::vector<View> fleet_views() {
-  return {compare_view(),    coverage_view(), machines_view(), jobs_view(),         draws_view(),
-          collection_view(), measure_view(),  audit_view(),    observations_view(), measured_pairs_view()};
+  return {compare_view(), coverage_view(),     machines_view(),      jobs_view(),
+          draws_view(),   collection_view(),   status_view(),        measure_view(),
+          audit_view(),   observations_view(), measured_pairs_view()};
 }
 
 }  // namespace plimsoll::query

@@ -62,6 +62,12 @@ bool is_of_margin(const ColumnSpec& column, const View& view) {
   });
 }
 
+std::string failure_of(const View& view) {
+  return view.fails_where ? fmt::format("\nThe exit status is 1 where a row has `{}` `{}`.\n",
+                                        view.fails_where->column, view.fails_where->value)
+                          : std::string();
+}
+
 std::string columns_of(const View& view) {
   if (view.columns.empty()) {
     return {};
@@ -92,6 +98,7 @@ Every view takes `--server ADDR` or `--data DIR`; every table takes `--json` and
     text += fmt::format("\n## {} ({})\n{}.\n", view.name, command_of(view), view.summary);
     text += parameters_of(view);
     text += columns_of(view);
+    text += failure_of(view);
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include "query/registry/fleet_views.h"
 #include "query/registry/profile_views.h"
 #include "query/snapshot/dimension.h"
+#include "query/table/values.h"
 
 namespace plimsoll::query {
 namespace {
@@ -147,6 +148,19 @@ std::string help_of(const ParameterSpec& parameter) {
   help += parameter.is_repeatable ? "; may be repeated" : "";
   const bool says_default = !parameter.default_value.empty() && parameter.kind != ValueKind::kFlag;
   return says_default ? fmt::format("{} (default: {})", help, parameter.default_value) : help;
+}
+
+size_t failed_rows(const View& view, const Answer& answer) {
+  const Table* const table = std::get_if<Table>(&answer);
+  if (!view.fails_where || table == nullptr) {
+    return 0;
+  }
+  const auto column = find_column(*table, view.fails_where->column);  // a server may be of another version
+  if (!column) {
+    return 0;
+  }
+  return static_cast<size_t>(std::ranges::count_if(
+      table->rows, [&](const auto& row) { return text_in(row[*column]) == view.fails_where->value; }));
 }
 
 std::string body_of(const Answer& answer) {

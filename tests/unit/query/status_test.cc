@@ -1,0 +1,187 @@
+#include "query/views/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "tests/start.h"
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query::status_test {
+namespace {
+
+using plimsoll::testing::kStartNs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kHeartbeatNs = 10 * kNsPerSecond;
+
+store::LiveMachine machine(const std::string& id, int64_t last_seen_ns,
+                           const std::string& version = "1.0.0") {
+  store::LiveMachine made;
+  made.attributes.set_id(id);
+  made.attributes.set_daemon_version(version);
+  made.first_seen_ns = kStartNs - kNsPerHour;
+  made.last_seen_ns = last_seen_ns;
+  made.heartbeat_ns = kHeartbeatNs;
+  return made;
+}
+
+StatusFacts healthy() {
+  StatusFacts facts;
+  facts.server = RunningServer{.version = "1.0.0",
+                               .address = "127.0.0.1:7070",
+                               .fleet_address = "127.0.0.1:7071",
+                               .started_ns = kStartNs - 3 * kNsPerHour,
+                               .work = {{.name = "rows", .newest_success_ns = kStartNs - 5 * kNsPerSecond}}};
+  facts.store = store::StoreHealth{.profiles_accepted = 10,
+                                   .locations = 100,
+                                   .locations_without_symbols = 10,
+                                   .binaries_found = 3,
+                                   .disk_bytes = 1 << 20,
+                                   .disk_free_bytes = int64_t{10} << 30};
+  facts.machines = {machine("m1", kStartNs), machine("m2", kStartNs)};
+  return facts;
+}
+
+// "STATE VALUE; DETAIL" of a subject's row.
+std::string row_of(const StatusFacts& facts, const std::string& subject) {
+  const Table table = status({kStartNs}, facts);
+  const auto row =
+      std::ranges::find_if(table.rows, [&](const auto& cells) { return cells[0] == Value(subject); });
+  if (row == table.rows.end()) {
+    return "no row";
+  }
+  const std::string detail = std::get<std::string>((*row)[3]);
+  return std::get<std::string>((*row)[1]) + " " + std::get<std::string>((*row)[2]) +
+         (detail.empty() ? "" : "; " + detail);
+}
+
+TEST(Status, OfAHealthyServerIsOk) {
+  EXPECT_EQ(csv(status({kStartNs}, healthy())),
+            "subject,state,value,detail\n"
+            "server,ok,\"1.0.0, up 3h\",\"clients: 127.0.0.1:7070, daemons: 127.0.0.1:7071\"\n"
+            "daemons,ok,\"2 live, 0 offline\",\n"
+            "daemon versions,ok,1.0.0: 2,\n"
+            "daemons with problems,ok,0,\n"
+            "daemons slowed down,ok,0,\n"
+            "spools of daemons,ok,\"0 profiles, 0 bytes\",\n"
+            "draws,ok,none,\n"
+            "stops,ok,none,\n"
+            "disk,ok,\"1.00 MiB used, 10.0 GiB free\",\n"
+            "profiles pending,ok,0 of 10,\n"
+            "profiles set aside,ok,0,\n"
+            "symbols,ok,\"10.00 % of 100 addresses without; binaries: 3 found, 0 pending, 0 missing\",\n"
+            "background: rows,ok,last success 5s ago,\n");
+}
+
+TEST(Status, NamesFailingBackgroundWork) {
+  StatusFacts facts = healthy();
+  facts.server->work[0].error = "building rows: disk full";
+  facts.server->work[0].errors = 3;
+  EXPECT_EQ(row_of(facts, "background: rows"),
+            "failed last success 5s ago; building rows: disk full (errors since the start: 3)");
+  facts.server->work = {{.name = "symbols", .running_since_ns = kStartNs - 3 * kNsPerHour}};
+  EXPECT_EQ(row_of(facts, "background: symbols"),
+            "warning no success yet, running for 3h; one pass takes unusually long");
+}
+
+TEST(Status, TellsOfMachinesThatAreOffline) {
+  StatusFacts facts = healthy();
+  facts.machines[1].last_seen_ns = kStartNs - kNsPerHour;
+  EXPECT_THAT(row_of(facts, "daemons"), HasSubstr("warning 1 live, 1 offline; no heartbeat"));
+  facts.machines[0].last_seen_ns = kStartNs - kNsPerHour;
+  EXPECT_THAT(row_of(facts, "daemons"), HasSubstr("failed 0 live, 2 offline; no heartbeat"));
+  facts.server.reset();
+  EXPECT_THAT(row_of(facts, "daemons"), HasSubstr("warning")) << "no server, no heartbeats";
+  facts.machines.clear();
+  EXPECT_THAT(row_of(facts, "daemons"), HasSubstr("warning none registered; start plimsolld"));
+}
+
+TEST(Status, TellsOfMixedVersionsAndProblems) {
+  StatusFacts facts = healthy();
+  facts.machines.push_back(machine("m3", kStartNs, "0.9.0"));
+  facts.server->daemons_with_problem = 1;
+  facts.server->problem = "m3: no perf events";
+  facts.server->daemons_slowed_down = 2;
+  EXPECT_THAT(row_of(facts, "daemon versions"), HasSubstr("warning 1.0.0: 2, 0.9.0: 1; "));
+  EXPECT_EQ(row_of(facts, "daemons with problems"), "warning 1; m3: no perf events");
+  EXPECT_THAT(row_of(facts, "daemons slowed down"), HasSubstr("warning 2; "));
+}
+
+TEST(Status, TellsOfStops) {
+  StatusFacts facts = healthy();
+  facts.stops = {{.reason = "latency", .by_hand = true, .since_ns = kStartNs},
+                 {.scope = store::StopScope::kPlatform, .value = "zen", .step = store::StopStep::kAll}};
+  EXPECT_EQ(row_of(facts, "stops"), "no row");
+  EXPECT_EQ(
+      row_of(facts, "stop"),
+      "warning everything: nothing is measured; by hand since 2027-01-15T08:00:00Z: latency; end it with "
+      "plimsoll collection --resume");
+}
+
+store::DrawWithMachines drawn(const std::string& id, int64_t due_ns, int answered, int machines) {
+  store::DrawWithMachines draw;
+  draw.draw.id = id;
+  draw.draw.window_start_ns = due_ns - 2 * kNsPerSecond;
+  draw.draw.window_ns = kNsPerSecond;
+  draw.draw.due_ns = due_ns;
+  for (int i = 0; i < machines; ++i) {
+    const bool has_answer = i < answered;
+    draw.machines.push_back({.machine_id = "m" + std::to_string(i),
+                             .window_start_ns = draw.draw.window_start_ns,
+                             .answered_ns = has_answer ? due_ns - 1 : 0,
+                             .observed_ns = has_answer ? kNsPerSecond : 0});
+  }
+  return draw;
+}
+
+TEST(Status, JudgesTheNewestDrawThatIsDue) {
+  StatusFacts facts = healthy();
+  facts.draws = {drawn("new", kStartNs + kNsPerSecond, 0, 10)};
+  EXPECT_EQ(row_of(facts, "draws"), "ok new: 0 of 10 answered; its results are not due yet");
+  facts.draws.push_back(drawn("due", kStartNs - kNsPerSecond, 9, 10));
+  EXPECT_EQ(row_of(facts, "draws"), "ok due: 9 of 10 answered");
+  facts.draws[1] = drawn("due", kStartNs - kNsPerSecond, 8, 10);
+  EXPECT_EQ(row_of(facts, "draws"),
+            "warning due: 8 of 10 answered; plimsoll draws due shows the outcome of each machine");
+  facts.draws[1] = drawn("due", kStartNs - kNsPerSecond, 0, 10);
+  EXPECT_THAT(row_of(facts, "draws"), HasSubstr("failed due: 0 of 10 answered"));
+}
+
+TEST(Status, JudgesWhatTheDataDirectoryHolds) {
+  StatusFacts facts = healthy();
+  facts.store->disk_free_bytes = 1000;
+  facts.store->profiles_pending = 5000;
+  facts.store->profiles_set_aside = 1;
+  facts.store->locations_without_symbols = 60;
+  EXPECT_THAT(row_of(facts, "disk"), HasSubstr("failed 1.00 MiB used, 1000 bytes free"));
+  EXPECT_THAT(row_of(facts, "profiles pending"), HasSubstr("warning 5000 of 10"));
+  EXPECT_THAT(row_of(facts, "profiles set aside"), HasSubstr("warning 1; "));
+  EXPECT_THAT(row_of(facts, "symbols"), HasSubstr("warning 60.00 %"));
+  facts.store->disk_free_bytes = 500 << 20;
+  EXPECT_THAT(row_of(facts, "disk"), HasSubstr("warning"));
+  facts.store.reset();
+  facts.store_error = "no such directory";
+  EXPECT_EQ(row_of(facts, "data directory"), "failed cannot be measured; no such directory");
+  EXPECT_EQ(row_of(facts, "disk"), "no row");
+}
+
+TEST(Status, OfADataDirectoryIsWhatItsFilesSay) {
+  Fleet fleet;
+  fleet.add({.seed = 1});
+  fleet.register_machine("m1");
+  const auto facts = StatusFacts::load(fleet.path(), std::nullopt);
+  ASSERT_TRUE(facts) << facts.error().text();
+  EXPECT_THAT(row_of(*facts, "server"), HasSubstr("ok not asked; "));
+  EXPECT_EQ(row_of(*facts, "profiles pending"), "ok 0 of 1");
+  EXPECT_THAT(row_of(*facts, "daemons"), HasSubstr("0 live, 1 offline"));
+  EXPECT_EQ(row_of(*facts, "daemons with problems"), "no row");
+}
+
+}  // namespace
+}  // namespace plimsoll::query::status_test
