@@ -30,7 +30,7 @@ using ::testing::IsSupersetOf;
 
 constexpr std::string_view kProtobuf = "application/x-protobuf";
 // Machines stay live without a daemon that reports again.
-const std::string kConfig = "[fleet]\nheartbeat = \"1h\"\n";
+const std::string kConfig = "[fleet]\nheartbeat = \"10m\"\n";
 
 // Its path; empty: not installed.
 std::string installed(const std::string& name) {
@@ -95,6 +95,10 @@ class Monitoring : public ::testing::Test {
     report(server_, "m1");
     upload(server_, 1);
     upload(server_, 1);
+    // The first rows come a second after the start.
+    ASSERT_TRUE(eventually(
+        [this] { return metrics().find("success_age_seconds{work=\"rows\"}") != std::string::npos; },
+        std::chrono::milliseconds(50)));
   }
   std::string metrics() { return get(server_.address(), "/metrics").body; }
 
@@ -176,7 +180,8 @@ class Prometheus {
     const http::Response response = get(address_, "/api/v1/query?query=" + http::url_encode(query));
     std::vector<std::string> values;
     if (response.ok()) {
-      for (const auto& series : nlohmann::json::parse(response.body)["data"]["result"]) {
+      const nlohmann::json answer = nlohmann::json::parse(response.body);
+      for (const auto& series : answer["data"]["result"]) {
         values.push_back(series["value"][1]);
       }
     }
@@ -204,6 +209,24 @@ TEST_F(Monitoring, IsScrapedByPrometheus) {
       std::chrono::milliseconds(200)))
       << prometheus.err();
   EXPECT_EQ(prometheus.ask("plimsoll_build_info").size(), 1);
+}
+
+TEST(MonitoringOfDaemons, ReachesThemThroughTheServer) {
+  if (!may_sample_machine()) {
+    GTEST_SKIP() << "this user may not sample the machine";
+  }
+  const TemporaryFolder folder;
+  TestServer server(folder / "data", "[fleet]\nheartbeat = \"200ms\"\n[collect]\nwindow = \"200ms\"\n");
+  ASSERT_TRUE(server.becomes_ready());
+  const Background daemon({"plimsolld", "--server", server.fleet_address(), "--machine-id", "m1"});
+  EXPECT_TRUE(eventually(
+      [&] {
+        const std::string metrics = get(server.address(), "/metrics").body;
+        return metrics.find("\nplimsoll_daemons_reporting 1\n") != std::string::npos &&
+               metrics.find("\nplimsoll_samples_received_total 0\n") == std::string::npos;
+      },
+      std::chrono::milliseconds(100)))
+      << daemon.err();
 }
 
 TEST(MonitoringWithAuthentication, RequiresTheRightToRead) {

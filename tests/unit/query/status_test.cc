@@ -69,10 +69,10 @@ TEST(Status, OfAHealthyServerIsOk) {
             "daemon versions,ok,1.0.0: 2,\n"
             "daemons with problems,ok,0,\n"
             "daemons slowed down,ok,0,\n"
-            "spools of daemons,ok,\"0 profiles, 0 bytes\",\n"
+            "spools of daemons,ok,\"0 profiles, 0 B\",\n"
             "draws,ok,none,\n"
             "stops,ok,none,\n"
-            "disk,ok,\"1.00 MiB used, 10.0 GiB free\",\n"
+            "disk,ok,\"1 MiB used, 10 GiB free\",\n"
             "profiles pending,ok,0 of 10,\n"
             "profiles set aside,ok,0,\n"
             "symbols,ok,\"10.00 % of 100 addresses without; binaries: 3 found, 0 pending, 0 missing\",\n"
@@ -159,7 +159,7 @@ TEST(Status, JudgesWhatTheDataDirectoryHolds) {
   facts.store->profiles_pending = 5000;
   facts.store->profiles_set_aside = 1;
   facts.store->locations_without_symbols = 60;
-  EXPECT_THAT(row_of(facts, "disk"), HasSubstr("failed 1.00 MiB used, 1000 bytes free"));
+  EXPECT_THAT(row_of(facts, "disk"), HasSubstr("failed 1 MiB used, 1000 B free"));
   EXPECT_THAT(row_of(facts, "profiles pending"), HasSubstr("warning 5000 of 10"));
   EXPECT_THAT(row_of(facts, "profiles set aside"), HasSubstr("warning 1; "));
   EXPECT_THAT(row_of(facts, "symbols"), HasSubstr("warning 60.00 %"));
