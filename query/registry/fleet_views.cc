@@ -275,9 +275,9 @@ View status_view() {
 no background work to report. docs/monitoring.md has the same as metrics for Prometheus.
 )",
       .parameters = {},
-      .columns = {{"subject", "", "Part of the server or its fleet"},
-                  {std::string(kStatusColumn), "", "ok, warning or failed"},
-                  {"value", "", "What it is now"},
+      .columns = {{"subject", "", "Part of the server or its fleet", kAlwaysShown},
+                  {std::string(kStatusColumn), "", "ok, warning or failed", kAlwaysShown},
+                  {"value", "", "What it is now", kAlwaysShown},
                   {"detail", "", "Why, or what to do"}},
       .examples = {{"plimsoll status --server ADDR",
                     "before a shift, or in a probe: exit status 1 on failure"},
