@@ -326,7 +326,12 @@ View audit_view() {
       .details =
           "Lists requests of users, orders, enrolments, and refused requests of daemons of the last 90 "
           "days.\n",
-      .parameters = {{"since", ValueKind::kTime, "Start: RFC 3339, or an age such as 1h", ""},
+      .parameters = {{.name = "by",
+                      .kind = ValueKind::kChoice,
+                      .help = "A row per request, or per caller (token, machine) with its last use",
+                      .default_value = "request",
+                      .choices = {"request", "caller"}},
+                     {"since", ValueKind::kTime, "Start: RFC 3339, or an age such as 1h", ""},
                      limit_spec("50")},
       .columns = {{"time", "", "Time of the last of these requests", kAlwaysShown},
                   {"count", "requests", "Identical requests within a minute", kDetail},
@@ -335,7 +340,8 @@ View audit_view() {
                   {"request", "", "Method, path and parameters", kAlwaysShown},
                   {"status", "", "HTTP status"},
                   {"answer", "", "granted, or the reason of the refusal", kAlwaysShown}},
-      .examples = {{"plimsoll audit --server ADDR --since 1h", "the last hour"}},
+      .examples = {{"plimsoll audit --server ADDR --since 1h", "the last hour"},
+                   {"plimsoll audit --server ADDR --by caller", "when each token was last used"}},
       .audience = Audience::kOperators,
       .effort = Effort::kShort,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {

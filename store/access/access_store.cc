@@ -135,4 +135,19 @@ Result<std::vector<AskedFor>> AccessStore::newest(size_t limit, int64_t since_ns
   return read ? Result<std::vector<AskedFor>>(std::move(asked)) : propagate(read);
 }
 
+Result<std::vector<CallerUse>> AccessStore::callers(size_t limit, int64_t since_ns) {
+  std::vector<CallerUse> callers;
+  const Status read = sqlite::for_each_row(
+      database_.query(
+          "SELECT caller, min(first_ns), max(last_ns) AS last, sum(count), "
+          "sum(CASE WHEN status BETWEEN 400 AND 499 THEN count ELSE 0 END) FROM asked_for WHERE last_ns >= ? "
+          "GROUP BY caller ORDER BY last DESC, caller LIMIT ?",
+          since_ns, limit),
+      [&](const sqlite::Statement& row) {
+        callers.push_back({std::string(row.text(0)), row.integer(1), row.integer(2),
+                           static_cast<uint64_t>(row.integer(3)), static_cast<uint64_t>(row.integer(4))});
+      });
+  return read ? Result<std::vector<CallerUse>>(std::move(callers)) : propagate(read);
+}
+
 }  // namespace plimsoll::store

@@ -35,6 +35,15 @@ struct AskedFor {
   uint64_t count = 0;
 };
 
+// All that one caller has asked for, as far as it is kept.
+struct CallerUse {
+  std::string caller;
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  uint64_t count = 0;
+  uint64_t refused = 0;  // of those: status 400 to 499
+};
+
 // Stands for callers beyond the limit of separate entries. Unknown callers are "unauthenticated".
 inline constexpr const char* kOtherCallers = "(others)";
 
@@ -68,6 +77,8 @@ class AccessStore {
   Status add(const std::vector<AskedFor>& asked, WrittenAt written, const KeptRequests& kept);
   // The newest first, `limit` at most, those that last came at `since_ns` or later.
   Result<std::vector<AskedFor>> newest(size_t limit, int64_t since_ns);
+  // Those that asked last first, of requests that last came at `since_ns` or later. Reads all of these.
+  Result<std::vector<CallerUse>> callers(size_t limit, int64_t since_ns);
 
  private:
   explicit AccessStore(sqlite::Database database) : database_(std::move(database)) {}

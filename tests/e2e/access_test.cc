@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 class Access : public ::testing::Test {
@@ -89,6 +90,10 @@ TEST_F(Access, PeopleAskAndOrderByTheirTokens) {
   EXPECT_EQ(log.at("unauthenticated GET /api/v1/machines 401"), 1);
   EXPECT_EQ(log.at("test-read POST /api/v1/collection/stop?reason=mischief 403"), 1);
   EXPECT_EQ(log.at("test-admin POST /api/v1/collection/stop?reason=latency%20of%20search 200"), 1);
+  const Finished callers = plimsoll({"audit", "--by", "caller", "--csv"}, "admin");
+  EXPECT_THAT(callers.out,
+              AllOf(HasSubstr("who,first_time,last_time,count,refused\r\ntest-admin,"),
+                    ContainsRegex("\ntest-read,.*,3,2\r\n"), ContainsRegex("\nunauthenticated,.*,1,1\r\n")));
   EXPECT_EQ(server_.stop().status, 0);
   EXPECT_THAT(run({"plimsoll", "audit", "--data", data_dir_}).out, HasSubstr("latency%20of%20search"));
 }

@@ -355,6 +355,33 @@ TEST_F(AuthenticatorTest, CountsWhatItRefuses) {
                                  "1x alice 10.0.0.7 POST /fleet/v1/heartbeat 403"));
 }
 
+TEST_F(AuthenticatorTest, TellsWhenEachCallerAskedLast) {
+  open();
+  ask(*people_, kTop, {"token of alice"});
+  EXPECT_TRUE(authenticator_->log().write());
+  now_ns_ += kNsPerHour;
+  ask(*people_, kTop, {"token of alice"});
+  ask(*people_, kStop, {"token of alice"});
+  now_ns_ += kNsPerHour;
+  ask(*people_, kTop, {"token of root"});
+  EXPECT_TRUE(authenticator_->log().write());
+  const auto callers = [this](size_t limit, int64_t since_ns) {
+    std::vector<std::string> lines;
+    const auto found = access_store().callers(limit, since_ns);
+    for (const store::CallerUse& one : found.value()) {
+      lines.push_back(fmt::format("{} from {} h to {} h: {}, refused {}", one.caller,
+                                  (one.first_ns - kStart) / kNsPerHour, (one.last_ns - kStart) / kNsPerHour,
+                                  one.count, one.refused));
+    }
+    return lines;
+  };
+  EXPECT_THAT(callers(10, INT64_MIN),
+              ElementsAre("root from 2 h to 2 h: 1, refused 0", "alice from 0 h to 1 h: 3, refused 1"));
+  EXPECT_THAT(callers(1, INT64_MIN), ElementsAre(HasSubstr("root")));
+  EXPECT_THAT(callers(10, kStart + kNsPerHour),
+              ElementsAre(HasSubstr("root"), HasSubstr("from 1 h to 1 h: 2")));
+}
+
 TEST_F(AuthenticatorTest, StrangersWriteNothingOfTheirOwnDown) {
   open();
   http::Request request;
