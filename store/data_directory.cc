@@ -26,14 +26,14 @@ Status write_format(const std::string& path) {
   return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
 }
 
-// Fine where there is nothing yet, or what a process leaves that ends before it has written FORMAT. The root of a file system that was
+// Fine where there is nothing yet, or what a process leaves that ends before FORMAT has its name (write_file_durably()). The root of a file system that was
 // made for it has lost+found.
 Status expect_no_other_files(const std::string& path) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name != "lock" && name != "segments" && name != "lost+found") {
+    if (name != "lock" && name != "segments" && name != "lost+found" && !name.starts_with("FORMAT.")) {
       return with_hint(fail(ErrorCode::kInvalid,
                             "{} is not a Plimsoll data directory: it has {} and no file FORMAT", path, name),
                        "give an empty folder or a new name with --data");

@@ -59,7 +59,7 @@ TEST_F(DataDirectoryTest, AFolderOfOtherFilesIsRefusedAndLeftAlone) {
 
 TEST_F(DataDirectoryTest, OneThatNobodyFinishedMakingIsFinished) {
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-  std::filesystem::remove(path_ + "/FORMAT");
+  std::filesystem::rename(path_ + "/FORMAT", path_ + "/FORMAT.4711.tmp");
   EXPECT_TRUE(DataDirectory::check(path_));
   EXPECT_TRUE(DataDirectory::open_for_writing(path_));
   EXPECT_TRUE(std::filesystem::exists(path_ + "/FORMAT"));
