@@ -323,9 +323,8 @@ Status run_import(const ImportOptions& options) {
       fmt::print("{}\n", line);
     }
   }
-  if (auto printed = options.reports_json ? print(document.table(), query::TableForm::kJson) : Status();
-      !printed) {
-    return printed;
+  if (options.reports_json) {
+    fmt::print("{}", document.json_by_line());
   }
   const Status merged = merge_segments(**ingest);
   return imported ? merged : imported;

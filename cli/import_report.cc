@@ -1,5 +1,9 @@
 #include "cli/import_report.h"
 
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/printable.h"
 #include "proto/profile_codec.h"
 #include "query/selection/selection.h"
 #include "query/table/table.h"
@@ -47,6 +51,22 @@ void ImportTable::add_failure(const std::string& file, const Error& error) {
   row.emplace_back(file);
   row.resize(table_.columns.size() - 1);
   row.emplace_back(error.text());
+}
+
+std::string ImportTable::json_by_line() const {
+  auto document = nlohmann::ordered_json::parse(query::to_json(table_));
+  const nlohmann::ordered_json rows = document["rows"];
+  document.erase("rows");
+  std::string text = " " + document.dump();
+  text.pop_back();  // the closing brace
+  text += ", \"rows\": [\n";
+  std::string_view separator;
+  for (const auto& row : rows) {
+    text += separator;
+    text += row.dump() + "\n";
+    separator = ",\n";
+  }
+  return visible_json(text + "]}\n");
 }
 
 }  // namespace plimsoll::cli

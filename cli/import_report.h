@@ -31,6 +31,9 @@ class ImportTable {
   void add_failure(const std::string& file, const Error& error);
   void add_note(std::string note) { table_.notes.push_back(std::move(note)); }
   const query::Table& table() const { return table_; }
+  // As query::to_json() has it, but with each row on a line of its own that is an object, for tools that read lines: no other line begins
+  // with a brace.
+  std::string json_by_line() const;
 
  private:
   query::Table table_;
