@@ -182,8 +182,8 @@ TEST(BadCommandLines, AreExplainedByPlimsoll) {
                  {
                      {{},
                       "missing command: demo, top, callers, callees, diff, series, stability, shared, flame, "
-                      "sql, compare, coverage, machines, jobs, draws, collection, measure, audit, export, "
-                      "import, server"},
+                      "sql, compare, coverage, machines, jobs, draws, collection, status, measure, audit, "
+                      "export, import, server"},
                      {{"wsmeter", "pln"}, "no such command: pln; did you mean plan?"},
                      {{"top", "--limt", "3"}, "plimsoll top: no such flag: --limt; did you mean --limit?"},
                      {{"help", "fliters"}, "did you mean filters?"},
