@@ -152,15 +152,17 @@ std::string help_of(const ParameterSpec& parameter) {
 
 size_t failed_rows(const View& view, const Answer& answer) {
   const Table* const table = std::get_if<Table>(&answer);
-  if (!view.fails_where || table == nullptr) {
+  const std::optional<FailureRule>& fails_where = view.fails_where;
+  if (!fails_where || table == nullptr) {
     return 0;
   }
-  const auto column = find_column(*table, view.fails_where->column);  // a server may be of another version
+  const FailureRule& rule = *fails_where;
+  const auto column = find_column(*table, rule.column);  // a server may be of another version
   if (!column) {
     return 0;
   }
   return static_cast<size_t>(std::ranges::count_if(
-      table->rows, [&](const auto& row) { return text_in(row[*column]) == view.fails_where->value; }));
+      table->rows, [&, place = *column](const auto& row) { return text_in(row[place]) == rule.value; }));
 }
 
 std::string body_of(const Answer& answer) {
