@@ -16,7 +16,7 @@ namespace plimsoll::server {
 namespace {
 
 constexpr uint64_t kMaxInventoryBytes = uint64_t{256} << 20;
-constexpr int64_t kExpiresSoonNs = 14 * 24 * kNsPerHour;
+constexpr int64_t kExpiresSoonNs = int64_t{14} * 24 * kNsPerHour;
 
 class Checker {
  public:
@@ -40,10 +40,10 @@ class Checker {
   bool authenticates() const { return !config_.access_tokens.empty() || !config_.access_machine_ca.empty(); }
 
   // `key`: where the error does not name a better one.
-  void expect(std::string key, const Status& status) {
+  void expect(const std::string& key, const Status& status) {
     if (!status) {
       const Error& error = status.error();
-      findings_.push_back({error.field.empty() ? std::move(key) : error.field, true, error.text()});
+      findings_.push_back({error.field.empty() ? key : error.field, true, error.text()});
     }
   }
   void warn(std::string key, std::string what) {

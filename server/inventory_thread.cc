@@ -151,15 +151,16 @@ Status InventoryThread::forget() {
 
 void InventoryThread::run(const std::stop_token& stop) {
   constexpr std::string_view kWhat = "keeping up the inventory";
-  static_cast<void>(work_.run(Work::kInventory, kWhat, [this] { return forget(); }));
+  // What fails is in the log, and reported by `work_`.
+  Status done = work_.run(Work::kInventory, kWhat, [this] { return forget(); });
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, stop, std::chrono::nanoseconds(settings_.interval_ns), [] { return false; }) &&
          !stop.stop_requested()) {
-    static_cast<void>(work_.run(Work::kInventory, kWhat, [this] {
+    done = work_.run(Work::kInventory, kWhat, [this] {
       const Status is_read = read_all();
       const Status forgotten = forget();
       return is_read ? forgotten : is_read;
-    }));
+    });
   }
 }
 

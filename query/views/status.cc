@@ -261,10 +261,12 @@ Result<StatusFacts> StatusFacts::load(const std::string& data_dir, std::optional
   }
   facts.server = std::move(server);
   const auto directory = store::DataDirectory::open_for_reading(data_dir);
-  auto live = directory ? store::LiveMachines::open_if_there(directory->live_path()) : propagate(directory);
-  auto machines = !live   ? propagate(live)
-                  : *live ? (*live)->machines()
-                          : Result<std::vector<store::LiveMachine>>();
+  auto opened = directory ? store::LiveMachines::open_if_there(directory->live_path()) : propagate(directory);
+  if (!opened) {
+    return propagate(opened);
+  }
+  std::optional<store::LiveMachines>& live = *opened;
+  auto machines = live ? live->machines() : Result<std::vector<store::LiveMachine>>();
   if (!machines) {
     return propagate(machines);
   }

@@ -22,10 +22,11 @@ Status count_machines(const store::DataDirectory& directory, int64_t now_ns, Mea
   if (!opened) {
     return propagate(opened);
   }
-  if (!*opened) {
+  std::optional<store::LiveMachines>& store = *opened;
+  if (!store) {
     return {};
   }
-  const auto machines = (*opened)->machines();
+  const auto machines = store->machines();
   if (!machines) {
     return propagate(machines);
   }
@@ -45,10 +46,11 @@ Status count_stops(const store::DataDirectory& directory, MeasuredFacts& facts) 
   if (!opened) {
     return propagate(opened);
   }
-  if (!*opened) {
+  std::optional<store::DrawStore>& store = *opened;
+  if (!store) {
     return {};
   }
-  const auto stops = (*opened)->stops();
+  const auto stops = store->stops();
   if (!stops) {
     return propagate(stops);
   }
