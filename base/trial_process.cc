@@ -49,7 +49,7 @@ void lower(__rlimit_resource resource, uint64_t value) {
 
 [[noreturn]] void try_it(const std::function<void()>& prepare, const std::function<void()>& work,
                          const TrialLimits& limits, pid_t parent) {
-  // The end of the process is the answer: no core file, nothing that runs on after whoever asked.
+  // The end of the process is the answer: no core file, and the trial ends with its parent.
   lower(RLIMIT_CORE, 0);
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) {
     ::_exit(kThrew);
