@@ -24,6 +24,8 @@ std::string_view name_of(ErrorCode code) {
       return "denied";
     case ErrorCode::kUnavailable:
       return "unavailable";
+    case ErrorCode::kExhausted:
+      return "exhausted";
     case ErrorCode::kIo:
       return "io";
   }
@@ -49,6 +51,8 @@ std::unexpected<Error> fail_errno_text(int error_number, std::string what) {
     code = ErrorCode::kDenied;
   } else if (error_number == ENOSPC || error_number == EDQUOT) {
     code = ErrorCode::kUnavailable;
+  } else if (error_number == ENOMEM || error_number == EMFILE || error_number == ENFILE) {
+    code = ErrorCode::kExhausted;
   }
   what += ": " + std::generic_category().message(error_number);
   return std::unexpected(Error{code, std::move(what), {}, {}});

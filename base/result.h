@@ -28,7 +28,8 @@ enum class ErrorCode {
   kConflict,     // the same name with other content, or the lock is held
   kDenied,       // a privilege or permission is missing
   kUnavailable,  // may work later: network, server starting, disk full
-  kIo,           // the operating system failed a call
+  kExhausted,  // may work later: this process or the machine has no memory or no file descriptor left for it
+  kIo,         // the operating system failed a call
 };
 
 std::string_view name_of(ErrorCode code);

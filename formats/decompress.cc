@@ -51,7 +51,7 @@ class GzipCodec final : public Codec {
 
   Result<CodecStep> step(Bytes input, std::span<char> output, bool /*is_last*/) override {
     if (!ready_) {
-      return fail(ErrorCode::kUnavailable, "decompressing: no memory");
+      return fail(ErrorCode::kExhausted, "decompressing: no memory");
     }
     if (ended_ && input.empty()) {
       return CodecStep{0, 0, true};
@@ -87,7 +87,7 @@ class XzCodec final : public Codec {
 
   Result<CodecStep> step(Bytes input, std::span<char> output, bool is_last) override {
     if (!ready_) {
-      return fail(ErrorCode::kUnavailable, "decompressing: no memory");
+      return fail(ErrorCode::kExhausted, "decompressing: no memory");
     }
     if (ended_) {
       return CodecStep{0, 0, true};
@@ -125,7 +125,7 @@ class ZstdCodec final : public Codec {
 
   Result<CodecStep> step(Bytes input, std::span<char> output, bool /*is_last*/) override {
     if (context_ == nullptr) {
-      return fail(ErrorCode::kUnavailable, "decompressing: no memory");
+      return fail(ErrorCode::kExhausted, "decompressing: no memory");
     }
     if (ended_ && input.empty()) {
       return CodecStep{0, 0, true};
@@ -160,7 +160,7 @@ class Bzip2Codec final : public Codec {
       ready_ = ::BZ2_bzDecompressInit(&stream_, 0, 0) == BZ_OK;
     }
     if (!ready_) {
-      return fail(ErrorCode::kUnavailable, "decompressing: no memory");
+      return fail(ErrorCode::kExhausted, "decompressing: no memory");
     }
     stream_.next_in = reinterpret_cast<char*>(const_cast<std::byte*>(input.data()));
     stream_.avail_in = static_cast<unsigned>(input.size());

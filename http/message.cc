@@ -23,7 +23,7 @@ constexpr std::array kStatuses{
     CodeStatus{ErrorCode::kUnsupported, 415}, CodeStatus{ErrorCode::kTooLarge, 413},
     CodeStatus{ErrorCode::kNotFound, 404},    CodeStatus{ErrorCode::kConflict, 409},
     CodeStatus{ErrorCode::kDenied, 403},      CodeStatus{ErrorCode::kUnavailable, 503},
-    CodeStatus{ErrorCode::kIo, 500},
+    CodeStatus{ErrorCode::kExhausted, 503},   CodeStatus{ErrorCode::kIo, 500},
 };
 
 unsigned status_of(ErrorCode code) {

@@ -47,7 +47,7 @@ Result<std::string> read_pem(const std::string& path, std::string_view what) {
 Status check(TlsTexts& texts, const TlsFiles& files) {
   gnutls_certificate_credentials_t made = nullptr;
   if (gnutls_certificate_allocate_credentials(&made) < 0) {
-    return fail(ErrorCode::kIo, "no memory for TLS credentials");
+    return fail(ErrorCode::kExhausted, "no memory for TLS credentials");
   }
   const std::unique_ptr<gnutls_certificate_credentials_t,
                         Freeing<gnutls_certificate_credentials_t, gnutls_certificate_free_credentials>>

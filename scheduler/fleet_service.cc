@@ -92,7 +92,7 @@ SentProfile sent_profile(const wire::RawProfile& profile) {
 
 // Whether sending the profile again can succeed.
 bool may_pass_later(ErrorCode code) {
-  return code == ErrorCode::kUnavailable || code == ErrorCode::kIo;
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kExhausted || code == ErrorCode::kIo;
 }
 
 Status check_profile_id(const wire::RawProfile& profile, std::string_view expected_id) {

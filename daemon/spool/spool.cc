@@ -227,7 +227,8 @@ Result<std::string> Spool::read_checked(const SpooledProfile& profile) {
 
 // An error: it may be readable later, and stays.
 Status Spool::drop_unreadable(const Error& error) {
-  const bool may_pass = error.code == ErrorCode::kIo || error.code == ErrorCode::kDenied;
+  const bool may_pass =
+      error.code == ErrorCode::kIo || error.code == ErrorCode::kExhausted || error.code == ErrorCode::kDenied;
   if (may_pass && ++failed_reads_ < kMaxFailedReads) {
     return std::unexpected(error);
   }

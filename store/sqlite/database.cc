@@ -23,6 +23,8 @@ ErrorCode code_of(int sqlite_code) {
     case SQLITE_LOCKED:
     case SQLITE_FULL:
       return ErrorCode::kUnavailable;
+    case SQLITE_NOMEM:
+      return ErrorCode::kExhausted;
     case SQLITE_CANTOPEN:
       return ErrorCode::kNotFound;
     case SQLITE_PERM:

