@@ -375,7 +375,7 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
 }
 
 std::string Ingest::encode_rows(std::vector<Row> rows) {
-  const std::vector<WorkloadEntry>& workloads = dictionaries_->entries().workloads;
+  const AppendOnlyList<WorkloadEntry>& workloads = dictionaries_->entries().workloads;
   for (size_t id = order_.workloads(); id < workloads.size(); ++id) {
     order_.add_workload(workloads[id].job);
   }

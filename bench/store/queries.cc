@@ -129,7 +129,7 @@ store::AggregateRequest Asker::request(const Query& query, const Counting& count
       request.workload_group = identity(workloads_ + 1);
       break;
     case Grouping::kFunctionSelf:
-      request.stack_group = projection_.self_keys();
+      request.stack_group.assign(projection_.self_keys().begin(), projection_.self_keys().end());
       break;
     case Grouping::kStack:
     case Grouping::kFunctionTotal:

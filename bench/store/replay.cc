@@ -36,7 +36,7 @@ Status import_all(const std::string& corpus, const std::string& data) {
 
 StackTree stacks_of(const store::Dictionaries& dictionaries) {
   StackTree tree;
-  tree.nodes = dictionaries.stacks;
+  tree.nodes.assign(dictionaries.stacks.begin(), dictionaries.stacks.end());
   tree.first_stack = 1;
   for (uint32_t location = 0; location < dictionaries.locations.size(); ++location) {
     tree.functions.push_back(location);

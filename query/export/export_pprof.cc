@@ -176,7 +176,7 @@ class PprofExport {
   const ExportSamples& samples_;
   const Snapshot& snapshot_;
   const store::Dictionaries& dictionaries_;
-  const std::vector<store::StackNode>& stacks_;  // without what is hidden
+  std::span<const store::StackNode> stacks_;  // without what is hidden
   formats::PprofWriter writer_;
   std::map<std::pair<std::string, uint32_t>, uint64_t>
       mappings_;  // by owner, and a name where that is no binary

@@ -28,8 +28,9 @@ std::vector<uint32_t> number_entries(size_t entries, std::vector<Value>& values,
 
 }  // namespace
 
-const std::vector<store::StackNode>& stacks_of(const ExportSamples& samples, const Snapshot& snapshot) {
-  return samples.hidden == nullptr ? snapshot.dictionaries.stacks : samples.hidden->stacks();
+std::span<const store::StackNode> stacks_of(const ExportSamples& samples, const Snapshot& snapshot) {
+  return samples.hidden == nullptr ? snapshot.dictionaries.stacks.span()
+                                   : std::span(samples.hidden->stacks());
 }
 
 bool is_shown(const ExportSamples& samples, FramePlace place) {

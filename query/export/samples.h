@@ -43,7 +43,7 @@ struct ExportSamples {
 };
 
 // The stacks by ID, without what is hidden.
-const std::vector<store::StackNode>& stacks_of(const ExportSamples& samples, const Snapshot& snapshot);
+std::span<const store::StackNode> stacks_of(const ExportSamples& samples, const Snapshot& snapshot);
 bool is_shown(const ExportSamples& samples, FramePlace place);
 
 // kTooLarge past 5 million (event, machine, program, thread, stack); one takes about 100 bytes.

@@ -5,7 +5,7 @@
 
 namespace plimsoll::query {
 
-StackTree::StackTree(const std::vector<store::StackNode>& stacks, std::vector<double> values)
+StackTree::StackTree(std::span<const store::StackNode> stacks, std::vector<double> values)
     : values_(std::move(values)), totals_(values_), first_(stacks.size() + 1) {
   for (size_t stack = stacks.size(); stack-- > 1;) {
     if (totals_[stack] != 0) {

@@ -16,7 +16,7 @@ namespace plimsoll::query {
 class StackTree {
  public:
   // `values` by stack. Parents have smaller IDs than their children; 0 is the root, and also stands for no stack.
-  StackTree(const std::vector<store::StackNode>& stacks, std::vector<double> values);
+  StackTree(std::span<const store::StackNode> stacks, std::vector<double> values);
 
   double value(uint32_t stack) const { return values_[stack]; }
   // Its own, and those of all below it; of stack 0 its own.
@@ -82,7 +82,7 @@ class MergedTree {
   void add_children(uint32_t parent, double least);
 
   const FrameKeys& frames_;
-  const std::vector<store::StackNode>& stacks_;
+  std::span<const store::StackNode> stacks_;
   const StackTree tree_;
   std::vector<Node> nodes_;
   std::vector<size_t> found_as_;  // by node, into found_; of the root: nothing

@@ -94,7 +94,7 @@ class Labelling {
 
   const Neighbour neighbour_;
   const std::shared_ptr<const FrameKeys> functions_;
-  const std::vector<store::StackNode>& stacks_;
+  std::span<const store::StackNode> stacks_;
   StackLabels labels_;
   std::vector<LocationNeighbours> locations_;
 };

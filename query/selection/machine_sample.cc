@@ -38,7 +38,8 @@ MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& f
     uint32_t& place = place_of_unit[index.unit_of_origin[id]];
     if (place == kNone) {
       place = static_cast<uint32_t>(machines_.size());
-      machines_.push_back({.stratum = unit.stratum, .inclusion_probability = probability});
+      machines_.push_back(
+          {.stratum = index.place_of_stratum[unit.stratum], .inclusion_probability = probability});
       machine_of_unit_.push_back(unit.machine);
       uint32_t& part = part_of_machine_[unit.machine];
       part = part == kNone ? unit.part : part;

@@ -210,7 +210,8 @@ std::string frame_value(const Snapshot& snapshot, std::string_view dimension, Fr
 }
 
 std::string stack_value(const Snapshot& snapshot, uint32_t stack, const HiddenFrames* hidden) {
-  const auto& stacks = hidden == nullptr ? snapshot.dictionaries.stacks : hidden->stacks();
+  const std::span<const store::StackNode> stacks =
+      hidden == nullptr ? snapshot.dictionaries.stacks.span() : std::span(hidden->stacks());
   std::vector<std::string> names;
   for (uint32_t node = stack; node != 0; node = stacks[node].parent) {
     const uint32_t location = stacks[node].location;

@@ -128,7 +128,7 @@ class Lookup {
   }
 
   const store::Dictionaries& dictionaries_;
-  const std::vector<store::EventEntry>& events_;
+  const AppendOnlyList<store::EventEntry>& events_;
   std::vector<uint64_t> samples_;  // by event
 };
 

@@ -10,7 +10,7 @@ namespace plimsoll::query {
 HiddenFrames::HiddenFrames(std::string text, const std::function<bool(FramePlace)>& is_hidden,
                            const Snapshot& snapshot)
     : text_(std::move(text)),
-      stacks_(snapshot.dictionaries.stacks),
+      stacks_(snapshot.dictionaries.stacks.begin(), snapshot.dictionaries.stacks.end()),
       is_gone_(snapshot.dictionaries.stacks.size()) {
   const size_t locations = snapshot.dictionaries.locations.size();
   std::vector<bool> has_frames(locations);

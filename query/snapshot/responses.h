@@ -1,7 +1,12 @@
 // How many of the machines that were drawn have sent something, and what that makes of the weights of those that did.
 #pragma once
 
-#include <span>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "query/snapshot/origin_index.h"
@@ -11,11 +16,35 @@
 
 namespace plimsoll::query {
 
-// By stratum, as the index numbers them. A machine has answered a draw with any profile of it. Strata of a draw without profiles are
-// handed to their neighbours by name. What was not drawn, or in a draw that `drawn` does not know, has answered for itself: all that is
-// there, and nothing else.
-std::vector<statistics::StratumResponse> responses(const OriginIndex& origins,
-                                                   const store::Dictionaries& dictionaries,
-                                                   std::span<const store::DrawnWeight> drawn);
+// A machine has answered a draw with any profile of it. Strata of a draw without profiles are handed to their neighbours by name. What
+// was not drawn, or in a draw that is not known, has answered for itself: all that is there, and nothing else. One thread.
+class ResponseIndex {
+ public:
+  // The strata of a draw, in their order; none: it is not known.
+  using StrataOfDraw = std::function<Result<std::vector<store::DrawnWeight>>(std::string_view draw)>;
+
+  // Counts the origins that it has not seen. `strata_of` is asked about each draw once, when its first profile has come: every draw is
+  // kept before that. After an error it is of no use.
+  Status extend(const OriginIndex& origins, const store::Dictionaries& dictionaries,
+                const StrataOfDraw& strata_of);
+
+  // By stratum, as the index numbers them.
+  const std::vector<statistics::StratumResponse>& by_stratum() const { return by_stratum_; }
+
+ private:
+  struct Draw {
+    std::vector<store::DrawnWeight> drawn;
+    std::map<std::string, uint32_t> numbers;  // of the strata that have answered, by name
+  };
+
+  void count(uint32_t stratum, const store::OriginEntry& first_of_unit);
+  void weigh(const Draw& draw);
+
+  size_t origins_seen_ = 1;
+  std::vector<bool> is_counted_;                         // by sampling unit
+  std::vector<statistics::StratumResponse> answered_;    // by stratum, as if nothing else had been drawn
+  std::vector<statistics::StratumResponse> by_stratum_;  // what silent machines make of that
+  std::map<std::string, Draw> draws_;
+};
 
 }  // namespace plimsoll::query

@@ -21,110 +21,53 @@ Result<int64_t> data_version(sqlite::Database& catalogue) {
   return catalogue.integer("PRAGMA data_version", 0);
 }
 
-struct OpenDirectory {
-  store::DataDirectory directory;
-  store::Catalogue catalogue;
-  store::Catalogue beside;  // the same, for a second thread
-  std::optional<store::LiveMachines> machines;
-  std::optional<store::DrawStore> draws;
-  store::LocalRows::Segments segments = {};  // of the newest snapshot
+}  // namespace
 
-  Result<int64_t> registered() { return machines ? machines->count() : 0; }
-  Result<std::vector<store::DrawnWeight>> drawn_weights() {
-    return draws ? draws->drawn_weights() : Result<std::vector<store::DrawnWeight>>();
-  }
+// What is open of a directory, and what was read of it so far. One thread at a time.
+class SnapshotLoader {
+ public:
+  static Result<std::unique_ptr<SnapshotLoader>> open(const std::string& data_dir);
+
+  // Of the catalogue, and of the machines that have registered: another snapshot is needed where one of them is another.
+  Result<int64_t> version() { return data_version(catalogue_.database()); }
+  Result<int64_t> machines_registered() { return machines_ ? machines_->count() : 0; }
+
+  // `before`: the newest that this loader has made; none: its first.
+  Result<std::shared_ptr<const Snapshot>> load(const Snapshot* before,
+                                               const BeforeOpening& before_opening = {});
+
+ private:
+  // All of it as of the newest snapshot. Only ever extended, so that copies are cheap.
+  struct Contents {
+    store::Dictionaries dictionaries;
+    store::Bindings bindings;
+    OriginIndexer origins;
+    ResponseIndex responses;
+  };
+
+  SnapshotLoader(store::DataDirectory directory, store::Catalogue catalogue, store::Catalogue beside,
+                 std::optional<store::LiveMachines> machines, std::optional<store::DrawStore> draws)
+      : directory_(std::move(directory)),
+        catalogue_(std::move(catalogue)),
+        beside_(std::move(beside)),
+        machines_(std::move(machines)),
+        draws_(std::move(draws)) {}
+
+  Result<std::shared_ptr<Snapshot>> load_once(const Snapshot* before, const BeforeOpening& before_opening);
+  Result<store::LocalRows> open_rows(const BeforeOpening& before_opening);
+  Status extend_contents();
+  Status read_contents();
+
+  store::DataDirectory directory_;
+  store::Catalogue catalogue_;
+  store::Catalogue beside_;  // the same, for a second thread
+  std::optional<store::LiveMachines> machines_;
+  std::optional<store::DrawStore> draws_;
+  store::LocalRows::Segments segments_ = {};  // of the newest snapshot
+  std::unique_ptr<Contents> contents_;        // none: nothing has been read yet
 };
 
-Result<store::LocalRows> open_rows(OpenDirectory& open, const BeforeOpening& before_opening) {
-  const auto segments = store::visible_segments(open.catalogue.database());
-  if (!segments) {
-    return propagate(segments);
-  }
-  std::vector<std::string> paths;
-  for (const store::SegmentEntry& segment : *segments) {
-    paths.push_back(open.directory.segments_path() + "/" + segment.file);
-  }
-  if (before_opening) {
-    before_opening(paths);
-  }
-  auto rows = store::LocalRows::open(paths, open.segments);
-  if (rows) {
-    open.segments = rows->segments();
-  }
-  return rows;
-}
-
-// Within a transaction of the catalogue's.
-Status load_dictionaries(OpenDirectory& open, Snapshot& snapshot) {
-  sqlite::Database& catalogue = open.catalogue.database();
-  const auto last_stack = store::Dictionaries::last_stack(catalogue);
-  if (!last_stack) {
-    return propagate(last_stack);
-  }
-  Result<store::Dictionaries> dictionaries;
-  Result<store::Bindings> bindings;
-  Result<std::vector<store::StackNode>> stacks;
-  run_both(
-      [&] {
-        dictionaries = store::Dictionaries::load_without_stacks(catalogue);
-        bindings = store::Bindings::load(catalogue);
-      },
-      [&] { stacks = store::Dictionaries::load_stacks(open.beside.database(), *last_stack); });
-  if (!dictionaries || !bindings || !stacks) {
-    return !dictionaries ? propagate(dictionaries) : !bindings ? propagate(bindings) : propagate(stacks);
-  }
-  snapshot.dictionaries = std::move(*dictionaries);
-  snapshot.dictionaries.stacks = std::move(*stacks);
-  snapshot.bindings = std::move(*bindings);
-  return {};
-}
-
-// One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
-Result<std::shared_ptr<Snapshot>> load_once(OpenDirectory& open, const BeforeOpening& before_opening) {
-  sqlite::Database& catalogue = open.catalogue.database();
-  auto snapshot = std::make_shared<Snapshot>();
-  const auto version = data_version(catalogue);
-  const auto transaction = sqlite::Transaction::begin_read(catalogue);
-  if (!version || !transaction) {
-    return !version ? propagate(version) : propagate(transaction);
-  }
-  // First the files: what is open stays readable however long the rest takes.
-  auto rows = open_rows(open, before_opening);
-  if (!rows) {
-    return propagate(rows);
-  }
-  if (const Status loaded = load_dictionaries(open, *snapshot); !loaded) {
-    return propagate(loaded);
-  }
-  // After the profiles: every draw is kept before its first profile comes.
-  const auto drawn = open.drawn_weights();
-  if (!drawn) {
-    return propagate(drawn);
-  }
-  snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
-  snapshot->origins = OriginIndex(snapshot->dictionaries);
-  snapshot->responses = responses(snapshot->origins, snapshot->dictionaries, *drawn);
-  snapshot->version = *version;
-  return snapshot;
-}
-
-Result<std::shared_ptr<const Snapshot>> load_from(OpenDirectory& open, int64_t machines_registered,
-                                                  const BeforeOpening& before_opening = {}) {
-  auto snapshot = load_once(open, before_opening);
-  for (int attempt = 1; attempt < kMaxAttempts && !snapshot; ++attempt) {
-    if (snapshot.error().code != ErrorCode::kNotFound) {
-      break;
-    }
-    snapshot = load_once(open, before_opening);
-  }
-  if (!snapshot) {
-    return propagate(snapshot);
-  }
-  (*snapshot)->machines_registered = machines_registered;
-  return *snapshot;
-}
-
-Result<OpenDirectory> open_directory(const std::string& data_dir) {
+Result<std::unique_ptr<SnapshotLoader>> SnapshotLoader::open(const std::string& data_dir) {
   auto directory = store::DataDirectory::open_for_reading(data_dir);
   if (!directory) {
     return propagate(directory);
@@ -145,41 +88,146 @@ Result<OpenDirectory> open_directory(const std::string& data_dir) {
   if (!draws) {
     return propagate(draws);
   }
-  return OpenDirectory{std::move(*directory), std::move(*catalogue), std::move(*beside), std::move(*machines),
-                       std::move(*draws)};
+  return std::unique_ptr<SnapshotLoader>(new SnapshotLoader(std::move(*directory), std::move(*catalogue),
+                                                            std::move(*beside), std::move(*machines),
+                                                            std::move(*draws)));
 }
 
-}  // namespace
+Result<store::LocalRows> SnapshotLoader::open_rows(const BeforeOpening& before_opening) {
+  const auto segments = store::visible_segments(catalogue_.database());
+  if (!segments) {
+    return propagate(segments);
+  }
+  std::vector<std::string> paths;
+  for (const store::SegmentEntry& segment : *segments) {
+    paths.push_back(directory_.segments_path() + "/" + segment.file);
+  }
+  if (before_opening) {
+    before_opening(paths);
+  }
+  auto rows = store::LocalRows::open(paths, segments_);
+  if (rows) {
+    segments_ = rows->segments();
+  }
+  return rows;
+}
 
-struct SnapshotCache::Watch {
-  OpenDirectory open;
-};
+// The first time. The stacks are often the larger half.
+Status SnapshotLoader::read_contents() {
+  const auto last_stack = store::Dictionaries::last_stack(catalogue_.database());
+  if (!last_stack) {
+    return propagate(last_stack);
+  }
+  store::Dictionaries stacks;
+  Status others_read;
+  Status stacks_read;
+  Result<store::Bindings> bindings;
+  run_both(
+      [&] {
+        others_read = contents_->dictionaries.extend_without_stacks(catalogue_.database());
+        bindings = store::Bindings::load(catalogue_.database());
+      },
+      [&] { stacks_read = stacks.extend_stacks(beside_.database(), *last_stack); });
+  for (const Status& status : {others_read, stacks_read, bindings ? Status() : propagate(bindings)}) {
+    if (!status) {
+      return status;
+    }
+  }
+  contents_->dictionaries.stacks = std::move(stacks.stacks);
+  contents_->bindings = std::move(*bindings);
+  return {};
+}
+
+// Within a transaction of the catalogue's.
+Status SnapshotLoader::extend_contents() {
+  Status read;
+  if (contents_ == nullptr) {
+    contents_ = std::make_unique<Contents>();
+    read = read_contents();
+  } else {
+    read = contents_->dictionaries.extend(catalogue_.database());
+    read = read ? contents_->bindings.extend(catalogue_.database()) : read;
+  }
+  if (!read) {
+    return read;
+  }
+  contents_->origins.extend(contents_->dictionaries);
+  // After the profiles: every draw is kept before its first profile comes.
+  return contents_->responses.extend(
+      contents_->origins.index(), contents_->dictionaries, [this](std::string_view draw) {
+        return draws_ ? draws_->drawn_weights(draw) : Result<std::vector<store::DrawnWeight>>();
+      });
+}
+
+// One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
+Result<std::shared_ptr<Snapshot>> SnapshotLoader::load_once(const Snapshot* before,
+                                                            const BeforeOpening& before_opening) {
+  auto snapshot = std::make_shared<Snapshot>();
+  const auto at_version = version();
+  const auto transaction = sqlite::Transaction::begin_read(catalogue_.database());
+  if (!at_version || !transaction) {
+    return !at_version ? propagate(at_version) : propagate(transaction);
+  }
+  // First the files: what is open stays readable however long the rest takes.
+  auto rows = open_rows(before_opening);
+  if (!rows) {
+    return propagate(rows);
+  }
+  if (const Status extended = extend_contents(); !extended) {
+    contents_ = nullptr;  // some of it may be newer than the rest
+    return propagate(extended);
+  }
+  snapshot->rows = std::make_unique<store::LocalRows>(std::move(*rows));
+  snapshot->dictionaries = contents_->dictionaries;
+  snapshot->bindings = contents_->bindings;
+  snapshot->origins = contents_->origins.index();
+  snapshot->responses = contents_->responses.by_stratum();
+  snapshot->frame_keys =
+      before == nullptr ? std::make_unique<FrameKeysCache>() : FrameKeysCache::after(*before->frame_keys);
+  snapshot->version = *at_version;
+  return snapshot;
+}
+
+Result<std::shared_ptr<const Snapshot>> SnapshotLoader::load(const Snapshot* before,
+                                                             const BeforeOpening& before_opening) {
+  const auto registered = machines_registered();
+  if (!registered) {
+    return propagate(registered);
+  }
+  for (int attempt = 1;; ++attempt) {
+    // Names that were read anew have nothing in common with those of before.
+    auto snapshot = load_once(contents_ == nullptr ? nullptr : before, before_opening);
+    if (snapshot) {
+      (*snapshot)->machines_registered = *registered;
+      return *snapshot;
+    }
+    if (attempt == kMaxAttempts || snapshot.error().code != ErrorCode::kNotFound) {
+      return propagate(snapshot);
+    }
+  }
+}
+
+Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir,
+                                                       const BeforeOpening& before_opening) {
+  const auto loader = SnapshotLoader::open(data_dir);
+  return loader ? (*loader)->load(nullptr, before_opening) : propagate(loader);
+}
 
 SnapshotCache::SnapshotCache(std::string data_dir) : data_dir_(std::move(data_dir)) {}
 
 SnapshotCache::~SnapshotCache() = default;
 
-Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir,
-                                                       const BeforeOpening& before_opening) {
-  auto open = open_directory(data_dir);
-  if (!open) {
-    return propagate(open);
-  }
-  const auto registered = open->registered();
-  return registered ? load_from(*open, *registered, before_opening) : propagate(registered);
-}
-
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest() {
   const std::lock_guard lock(mutex_);
-  if (watch_ == nullptr) {
-    auto open = open_directory(data_dir_);
-    if (!open) {
-      return propagate(open);
+  if (loader_ == nullptr) {
+    auto loader = SnapshotLoader::open(data_dir_);
+    if (!loader) {
+      return propagate(loader);
     }
-    watch_ = std::make_unique<Watch>(std::move(*open));
+    loader_ = std::move(*loader);
   }
-  const auto version = data_version(watch_->open.catalogue.database());
-  const auto registered = watch_->open.registered();
+  const auto version = loader_->version();
+  const auto registered = loader_->machines_registered();
   if (!version || !registered) {
     return !version ? propagate(version) : propagate(registered);
   }
@@ -187,12 +235,11 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest() {
       snapshot_->machines_registered == *registered) {
     return snapshot_;
   }
-  auto loaded = load_from(watch_->open, *registered);
-  if (!loaded) {
-    return loaded;
+  auto loaded = loader_->load(snapshot_.get());
+  if (loaded) {
+    snapshot_ = *loaded;
   }
-  snapshot_ = *loaded;
-  return snapshot_;
+  return loaded;
 }
 
 }  // namespace plimsoll::query

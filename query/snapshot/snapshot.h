@@ -21,8 +21,11 @@ namespace plimsoll::query {
 // A seam for tests: called with the files of segments after their list was read, and before they are opened.
 using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
 
-// Immutable: any number of threads may query it. Costs the dictionaries' size in memory and the time to load them;
-// with the first questions by function and the like, about 50 bytes for each node of the stacks besides.
+class SnapshotLoader;
+
+// Immutable: any number of threads may query it. Costs the dictionaries' size in memory and the time to load them; with the first
+// questions by function and the like, about 50 bytes for each node of the stacks besides. Snapshots that follow one another share all
+// that is the same in them.
 struct Snapshot {
   store::Dictionaries dictionaries;
   store::Bindings bindings;
@@ -47,7 +50,8 @@ struct Snapshot {
                                                       const BeforeOpening& before_opening = {});
 };
 
-// Keeps the newest snapshot, and loads it anew once the catalogue has changed or a machine has registered. Any thread.
+// Keeps the newest snapshot, and makes another once the catalogue has changed or a machine has registered. Reads what is new alone: that
+// costs as much as the profiles that came since, whatever the history. Any thread.
 class SnapshotCache {
  public:
   explicit SnapshotCache(std::string data_dir);
@@ -58,10 +62,9 @@ class SnapshotCache {
   const std::string& data_dir() const { return data_dir_; }
 
  private:
-  struct Watch;
   std::string data_dir_;
   std::mutex mutex_;
-  std::unique_ptr<Watch> watch_;              // protected by mutex_
+  std::unique_ptr<SnapshotLoader> loader_;    // protected by mutex_
   std::shared_ptr<const Snapshot> snapshot_;  // likewise
 };
 

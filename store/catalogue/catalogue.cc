@@ -82,6 +82,10 @@ CREATE TABLE IF NOT EXISTS function (
 );
 CREATE TABLE IF NOT EXISTS source_file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS binding (location INTEGER PRIMARY KEY REFERENCES location(id), generation INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS binding_change (  -- what was bound, in that order, for readers that know what was before
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  location INTEGER NOT NULL  -- 0: what is known of the symbols of a binary
+);
 CREATE TABLE IF NOT EXISTS frame (
   location INTEGER NOT NULL REFERENCES location(id), depth INTEGER NOT NULL,
   function INTEGER NOT NULL, file INTEGER NOT NULL, line INTEGER NOT NULL,

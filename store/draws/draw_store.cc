@@ -290,13 +290,13 @@ Result<int64_t> DrawStore::drawn_until_ns() {
       kOrderPrefix.size(), kOrderPrefix);
 }
 
-Result<std::vector<DrawnWeight>> DrawStore::drawn_weights() {
+Result<std::vector<DrawnWeight>> DrawStore::drawn_weights(std::string_view draw) {
   std::vector<DrawnWeight> weights;
   const auto read = sqlite::for_each_row(
-      database_.query("SELECT draw, name, drawn, drawn_weight FROM draw_stratum ORDER BY draw, stratum"),
+      database_.query("SELECT name, drawn, drawn_weight FROM draw_stratum WHERE draw = ? ORDER BY stratum",
+                      draw),
       [&](const sqlite::Statement& row) {
-        weights.push_back({std::string(row.text(0)), std::string(row.text(1)),
-                           static_cast<size_t>(row.integer(2)), row.real(3)});
+        weights.push_back({std::string(row.text(0)), static_cast<size_t>(row.integer(1)), row.real(2)});
       });
   return read ? Result<std::vector<DrawnWeight>>(std::move(weights)) : propagate(read);
 }

@@ -21,7 +21,6 @@ namespace plimsoll::store {
 
 // The drawn machines of a stratum, represented by those that answered.
 struct DrawnWeight {
-  std::string draw;
   std::string stratum;
   size_t machines = 0;
   double weight = 0;  // the sum of 1 / inclusion probability
@@ -58,7 +57,8 @@ class DrawStore {
   // The end of the latest interval that a draw of the policy speaks for; 0: there is none.
   Result<int64_t> drawn_until_ns();
 
-  Result<std::vector<DrawnWeight>> drawn_weights();  // by draw, then in the order of its strata
+  // Of a draw's strata, in their order; none where there is no such draw.
+  Result<std::vector<DrawnWeight>> drawn_weights(std::string_view draw);
 
   Result<std::vector<Stop>> stops();
   // In place of all that there were; on disk when it returns. `log` is kept, with its time: who did what.

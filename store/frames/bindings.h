@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/append_only_list.h"
 #include "base/result.h"
 #include "store/sqlite/database.h"
 
@@ -40,6 +42,14 @@ struct Binding {
   std::vector<Frame> frames;  // innermost first; none: no name was found
 };
 
+// What the last search for a binary's symbols came to.
+struct BinaryAccount {
+  SymbolQuality quality = SymbolQuality::kNone;  // of what its locations are bound to
+  int64_t generation = 0;                        // of the bindings
+  std::string reasons = {};                      // why there are no better symbols
+  std::string looked_at = {};                    // what the search depended on
+};
+
 // Writes bindings. Used within the caller's transaction.
 class BindingWriter {
  public:
@@ -47,6 +57,9 @@ class BindingWriter {
 
   // Replaces what the locations were bound to before.
   Status bind(std::span<const Binding> bindings, int64_t generation);
+
+  // Keeps what a search for a binary's symbols came to.
+  Status describe(int64_t binary, const BinaryAccount& account);
 
  private:
   Status bind(const Binding& binding, int64_t generation);
@@ -58,36 +71,62 @@ class BindingWriter {
   std::unordered_map<std::string, int64_t> files_;
 };
 
-// All bindings, for a query: dense arrays by dictionary ID. Immutable once loaded.
+// All bindings, for a query: dense arrays by dictionary ID. Copies share what they hold: a reader's stays as it is while another is
+// extended.
 struct Bindings {
   struct BoundFrame {
     uint32_t function;  // index into functions
     uint32_t file;      // index into files; 0 is ""
     uint32_t line;
   };
-  std::vector<std::string> functions;      // names as people read them, which several may share; 0 is ""
-  std::vector<std::string> linkage_names;  // of the same functions; "": unknown
-  std::vector<std::string> files;
-  std::vector<BoundFrame> frames;
-  std::vector<std::string> reasons;  // by binary: why it has no better symbols; empty: it has the best
+  AppendOnlyList<std::string> functions{1};  // names as people read them, which several may share; 0 is ""
+  AppendOnlyList<std::string> linkage_names{1};  // of the same functions; "": unknown
+  AppendOnlyList<std::string> files{1};
 
-  // Of a binary's dictionary ID.
+  // The locations that were bound since load(), in that order: some again and again. What was made of the names of the others still holds.
+  AppendOnlyList<uint32_t> rebound;
+
+  // Why a binary has no better symbols, by its dictionary ID; empty: it has the best.
   std::string_view reasons_of(uint32_t binary) const {
-    return binary < reasons.size() ? std::string_view(reasons[binary]) : std::string_view();
+    return reasons_ != nullptr && binary < reasons_->size() ? std::string_view((*reasons_)[binary])
+                                                            : std::string_view();
   }
 
   // The frames of a location, innermost first; empty where it has no name.
   std::span<const BoundFrame> of(uint32_t location) const {
-    if (location + 1 >= first_frame.size()) {
+    if (places_ == nullptr || location >= places_->size()) {
       return {};
     }
-    return std::span(frames).subspan(first_frame[location],
-                                     first_frame[location + 1] - first_frame[location]);
+    const Place place = (*places_)[location];
+    return frames_.span().subspan(place.first, place.count);
   }
 
-  std::vector<uint32_t> first_frame;  // by location; one more than there are locations
+  // 1 more than the last location that has frames.
+  size_t locations() const { return places_ == nullptr ? 0 : places_->size(); }
 
   static Result<Bindings> load(sqlite::Database& database);
+
+  // Reads what was bound since. Costs as much as that, and a copy of 8 bytes for each location where there is any. After an error it
+  // is of no use.
+  Status extend(sqlite::Database& database);
+
+ private:
+  // Of a location's frames.
+  struct Place {
+    uint32_t first = 0;
+    uint32_t count = 0;
+  };
+
+  Status extend_names(sqlite::Database& database);
+  // Of rows of frames, by location and depth.
+  Status add_frames(Result<sqlite::Statement> rows, std::vector<Place>& places);
+  void drop_unused_frames(std::vector<Place>& places);
+
+  AppendOnlyList<BoundFrame> frames_;  // those of locations that were bound again stay behind
+  std::shared_ptr<const std::vector<Place>> places_;
+  std::shared_ptr<const std::vector<std::string>> reasons_;
+  size_t frames_in_use_ = 0;
+  int64_t last_change_ = 0;  // in the catalogue's list of changes
 };
 
 }  // namespace plimsoll::store

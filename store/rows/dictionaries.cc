@@ -5,34 +5,19 @@
 namespace plimsoll::store {
 namespace {
 
-// Runs a query whose first column is a dense ID, and hands each row to `read`.
+// Runs a query of the entries beyond the last one that is there, whose first column is a dense ID, and hands each row to `read`.
 template <typename Entry, typename Read, typename... Values>
-Status load_dense(sqlite::Database& database, std::string_view sql, std::vector<Entry>& entries, Read read,
-                  const Values&... values) {
-  return sqlite::for_each_row(database.query(sql, values...), [&](const sqlite::Statement& row) -> Status {
-    if (row.integer(0) != static_cast<int64_t>(entries.size())) {
-      return fail(ErrorCode::kCorrupt, "{}: the dictionary behind \"{}\" has no entry {}", database.path(),
-                  sql, entries.size());
-    }
-    entries.push_back(read(row));
-    return {};
-  });
-}
-
-// Behind the events.
-Status load_origin_events(sqlite::Database& database, Dictionaries& loaded) {
+Status extend_dense(sqlite::Database& database, std::string_view sql, AppendOnlyList<Entry>& entries,
+                    Read read, const Values&... values) {
+  const size_t last = entries.size() - 1;
   return sqlite::for_each_row(
-      database.query("SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR "
-                     "time_running_ns > 0 "
-                     "FROM origin_event ORDER BY origin, event"),
-      [&](const sqlite::Statement& row) {
-        const auto event = static_cast<uint32_t>(row.integer(1));
-        const bool is_shown = event >= loaded.events.size() || loaded.events[event].is_shown();
-        (is_shown ? loaded.origin_events : loaded.origin_squares)
-            .push_back({static_cast<uint32_t>(row.integer(0)), event, row.real(2),
-                        static_cast<uint64_t>(row.integer(3)), static_cast<uint64_t>(row.integer(4)),
-                        std::string(row.text(5)), static_cast<uint64_t>(row.integer(6)),
-                        row.integer(7) != 0});
+      database.query(sql, last, values...), [&](const sqlite::Statement& row) -> Status {
+        if (row.integer(0) != static_cast<int64_t>(entries.size())) {
+          return fail(ErrorCode::kCorrupt, "{}: the dictionary behind \"{}\" has no entry {}",
+                      database.path(), sql, entries.size());
+        }
+        entries.push_back(read(row));
+        return {};
       });
 }
 
@@ -103,7 +88,7 @@ uint64_t hash_of_entry(const LocationEntry& entry) {
 
 // A new entry, for which `insert` writes the database's row.
 template <typename Entry, typename Insert>
-Result<uint32_t> append(std::vector<Entry>& entries, const Entry& entry, Insert insert) {
+Result<uint32_t> append(AppendOnlyList<Entry>& entries, const Entry& entry, Insert insert) {
   const auto id = static_cast<uint32_t>(entries.size());
   if (const Status inserted = insert(id); !inserted) {
     return propagate(inserted);
@@ -114,10 +99,10 @@ Result<uint32_t> append(std::vector<Entry>& entries, const Entry& entry, Insert 
 
 // The ID of an entry, which is appended where it is new.
 template <typename Entry, typename Insert>
-Result<uint32_t> intern(EntryIndex<Entry>& index, std::vector<Entry>& entries, const Entry& entry,
+Result<uint32_t> intern(EntryIndex<Entry>& index, AppendOnlyList<Entry>& entries, const Entry& entry,
                         Insert insert) {
   const uint64_t hash = hash_of_entry(entry);
-  if (const uint32_t known = index.find(hash, entry, entries); known != 0) {
+  if (const uint32_t known = index.find(hash, entry, entries.span()); known != 0) {
     return known;
   }
   const auto id = append(entries, entry, insert);
@@ -129,22 +114,22 @@ Result<uint32_t> intern(EntryIndex<Entry>& index, std::vector<Entry>& entries, c
 
 // The last ones, down to `size`, which `forget` removes from their index.
 template <typename Entry, typename Forget>
-void remove_last(std::vector<Entry>& entries, size_t size, Forget forget) {
-  while (entries.size() > size) {
-    forget(entries.back(), static_cast<uint32_t>(entries.size() - 1));
-    entries.pop_back();
+void remove_last(AppendOnlyList<Entry>& entries, size_t size, Forget forget) {
+  for (size_t id = entries.size(); id-- > size;) {
+    forget(entries[id], static_cast<uint32_t>(id));
   }
+  entries.truncate(size);
 }
 
 template <typename Entry>
-void remove_last(std::vector<Entry>& entries, size_t size, EntryIndex<Entry>& index) {
+void remove_last(AppendOnlyList<Entry>& entries, size_t size, EntryIndex<Entry>& index) {
   remove_last(entries, size,
               [&](const Entry& entry, uint32_t id) { index.remove_last(hash_of_entry(entry), id); });
 }
 
 // All but the empty entry 0.
 template <typename Entry>
-void index_entries(const std::vector<Entry>& entries, EntryIndex<Entry>& index) {
+void index_entries(const AppendOnlyList<Entry>& entries, EntryIndex<Entry>& index) {
   for (size_t id = 1; id < entries.size(); ++id) {
     index.add(hash_of_entry(entries[id]), static_cast<uint32_t>(id));
   }
@@ -153,48 +138,71 @@ void index_entries(const std::vector<Entry>& entries, EntryIndex<Entry>& index) 
 }  // namespace
 
 Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
-  const auto last = last_stack(database);
-  auto loaded = last ? load_without_stacks(database) : propagate(last);
-  auto stacks = loaded ? load_stacks(database, *last) : propagate(loaded);
-  if (!stacks) {
-    return propagate(stacks);
-  }
-  loaded->stacks = std::move(*stacks);
-  return loaded;
+  Dictionaries loaded;
+  const Status extended = loaded.extend(database);
+  return extended ? Result<Dictionaries>(std::move(loaded)) : propagate(extended);
 }
 
-Result<Dictionaries> Dictionaries::load_without_stacks(sqlite::Database& database) {
-  Dictionaries loaded;
-  for (const Status& status : {
-           load_dense(
-               database,
-               "SELECT id, machine_id, hostname, datacenter, cluster, platform, architecture, kernel, cores, "
-               "cpu_model, kernel_build_id, os, daemon_version FROM machine ORDER BY id",
-               loaded.machines, read_machine),
-           load_dense(database, "SELECT id, name, unit, kind FROM event ORDER BY id", loaded.events,
-                      read_event),
-           load_dense(database,
-                      "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series, "
-                      "stratum FROM origin ORDER BY id",
-                      loaded.origins, read_origin),
-           load_origin_events(database, loaded),
-           load_dense(
-               database,
-               "SELECT id, job, instance, app, image, build_id, revision, compiler, builder FROM workload "
-               "ORDER BY id",
-               loaded.workloads, read_workload),
-           load_dense(database, "SELECT id, name FROM thread ORDER BY id", loaded.threads,
-                      [](const sqlite::Statement& row) { return text(row, 1); }),
-           load_dense(database, "SELECT id, identity_kind, identity, path FROM binary ORDER BY id",
-                      loaded.binaries, read_binary),
-           load_dense(database, "SELECT id, kind, owner, address, name FROM location ORDER BY id",
-                      loaded.locations, read_location),
-       }) {
+Status Dictionaries::extend(sqlite::Database& database) {
+  const auto last = last_stack(database);
+  if (!last) {
+    return propagate(last);
+  }
+  const Status extended = extend_without_stacks(database);
+  return extended ? extend_stacks(database, *last) : extended;
+}
+
+Status Dictionaries::extend_without_stacks(sqlite::Database& database) {
+  for (const Status& status :
+       {extend_dense(
+            database,
+            "SELECT id, machine_id, hostname, datacenter, cluster, platform, architecture, kernel, "
+            "cores, cpu_model, kernel_build_id, os, daemon_version FROM machine WHERE id > ? ORDER BY "
+            "id",
+            machines, read_machine),
+        extend_dense(database, "SELECT id, name, unit, kind FROM event WHERE id > ? ORDER BY id", events,
+                     read_event),
+        extend_dense(database,
+                     "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series, "
+                     "stratum FROM origin WHERE id > ? ORDER BY id",
+                     origins, read_origin),
+        extend_origin_events(database),
+        extend_dense(
+            database,
+            "SELECT id, job, instance, app, image, build_id, revision, compiler, builder FROM workload "
+            "WHERE id > ? ORDER BY id",
+            workloads, read_workload),
+        extend_dense(database, "SELECT id, name FROM thread WHERE id > ? ORDER BY id", threads,
+                     [](const sqlite::Statement& row) { return text(row, 1); }),
+        extend_dense(database,
+                     "SELECT id, identity_kind, identity, path FROM binary WHERE id > ? ORDER BY id",
+                     binaries, read_binary),
+        extend_dense(database, "SELECT id, kind, owner, address, name FROM location WHERE id > ? ORDER BY id",
+                     locations, read_location)}) {
     if (!status) {
       return propagate(status, "loading dictionaries");
     }
   }
-  return loaded;
+  return {};
+}
+
+// Behind the events and the origins.
+Status Dictionaries::extend_origin_events(sqlite::Database& database) {
+  const Status read = sqlite::for_each_row(
+      database.query("SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR "
+                     "time_running_ns > 0 FROM origin_event WHERE origin >= ? ORDER BY origin, event",
+                     origins_with_events_),
+      [&](const sqlite::Statement& row) {
+        const auto event = static_cast<uint32_t>(row.integer(1));
+        const bool is_shown = event >= events.size() || events[event].is_shown();
+        (is_shown ? origin_events : origin_squares)
+            .push_back({static_cast<uint32_t>(row.integer(0)), event, row.real(2),
+                        static_cast<uint64_t>(row.integer(3)), static_cast<uint64_t>(row.integer(4)),
+                        std::string(row.text(5)), static_cast<uint64_t>(row.integer(6)),
+                        row.integer(7) != 0});
+      });
+  origins_with_events_ = origins.size();
+  return read;
 }
 
 Result<uint32_t> Dictionaries::last_stack(sqlite::Database& database) {
@@ -202,19 +210,19 @@ Result<uint32_t> Dictionaries::last_stack(sqlite::Database& database) {
   return last ? Result<uint32_t>(static_cast<uint32_t>(*last)) : propagate(last, "loading dictionaries");
 }
 
-Result<std::vector<StackNode>> Dictionaries::load_stacks(sqlite::Database& database, uint32_t last) {
-  std::vector<StackNode> stacks(1);
+Status Dictionaries::extend_stacks(sqlite::Database& database, uint32_t last) {
   stacks.reserve(size_t{last} + 1);
-  const Status loaded = load_dense(
-      database, "SELECT id, parent, location FROM stack WHERE id <= ? ORDER BY id", stacks, read_stack, last);
-  if (!loaded) {
-    return propagate(loaded, "loading dictionaries");
+  const Status extended =
+      extend_dense(database, "SELECT id, parent, location FROM stack WHERE id > ? AND id <= ? ORDER BY id",
+                   stacks, read_stack, last);
+  if (!extended) {
+    return propagate(extended, "loading dictionaries");
   }
   if (stacks.size() != size_t{last} + 1) {
     return fail(ErrorCode::kCorrupt, "{}: the stacks end with {}, not {}", database.path(), stacks.size() - 1,
                 last);
   }
-  return stacks;
+  return {};
 }
 
 Result<DictionaryWriter> DictionaryWriter::open(sqlite::Database& database) {
@@ -262,8 +270,8 @@ void DictionaryWriter::roll_back(const Mark& mark) {
   });
   remove_last(entries_.stacks, mark.stacks, [&](StackNode node, uint32_t /*id*/) { stacks_.remove(node); });
   // These have no index.
-  entries_.events.resize(mark.events);
-  entries_.origins.resize(mark.origins);
+  entries_.events.truncate(mark.events);
+  entries_.origins.truncate(mark.origins);
 }
 
 Result<uint32_t> DictionaryWriter::machine(const MachineEntry& entry) {

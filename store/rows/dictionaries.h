@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/append_only_list.h"
 #include "base/result.h"
 #include "proto/profile.pb.h"
 #include "store/rows/entry_index.h"
@@ -87,26 +88,35 @@ struct StackNode {
   uint64_t hash() const { return hash_of(uint64_t{parent} << 32U | location); }
 };
 
-// Everything in memory, as of one moment.
+// Everything in memory, as of one moment. Copies cost nothing: a reader's stays as it is while another is extended.
 struct Dictionaries {
-  std::vector<MachineEntry> machines{1};
-  std::vector<EventEntry> events{1};
-  std::vector<OriginEntry> origins{1};
-  std::vector<OriginEventEntry> origin_events;   // of events that are shown
-  std::vector<OriginEventEntry> origin_squares;  // of the others
-  std::vector<WorkloadEntry> workloads{1};
-  std::vector<std::string> threads{1};
-  std::vector<BinaryEntry> binaries{1};
-  std::vector<LocationEntry> locations{1};
-  std::vector<StackNode> stacks{1};
+  AppendOnlyList<MachineEntry> machines{1};
+  AppendOnlyList<EventEntry> events{1};
+  AppendOnlyList<OriginEntry> origins{1};
+  AppendOnlyList<OriginEventEntry> origin_events;   // of events that are shown
+  AppendOnlyList<OriginEventEntry> origin_squares;  // of the others
+  AppendOnlyList<WorkloadEntry> workloads{1};
+  AppendOnlyList<std::string> threads{1};
+  AppendOnlyList<BinaryEntry> binaries{1};
+  AppendOnlyList<LocationEntry> locations{1};
+  AppendOnlyList<StackNode> stacks{1};
 
   static Result<Dictionaries> load(sqlite::Database& database);
 
-  // The same in two parts, of which the larger is often the stacks. Entries are only ever added: another connection, whose state may be
-  // newer, has those up to `last` as they were.
-  static Result<Dictionaries> load_without_stacks(sqlite::Database& database);
+  // Adds what has been committed since: entries are only ever added, and reading costs as much as what is new. After an error it is of
+  // no use.
+  Status extend(sqlite::Database& database);
+
+  // The same in two parts, of which the larger is often the stacks. Another connection, whose state may be newer, has those up to `last`
+  // as they were.
+  Status extend_without_stacks(sqlite::Database& database);
   static Result<uint32_t> last_stack(sqlite::Database& database);
-  static Result<std::vector<StackNode>> load_stacks(sqlite::Database& database, uint32_t last);
+  Status extend_stacks(sqlite::Database& database, uint32_t last);
+
+ private:
+  Status extend_origin_events(sqlite::Database& database);
+
+  size_t origins_with_events_ = 1;  // whose events are there
 };
 
 // Adds entries, to memory and to the database together, within the caller's transaction. If that is rolled back, roll_back() takes this

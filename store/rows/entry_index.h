@@ -4,8 +4,8 @@
 #include <boost/container_hash/hash.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace plimsoll::store {
 
@@ -17,13 +17,13 @@ uint64_t hash_of(const Parts&... parts) {
   return hash;
 }
 
-// Holds hashes and IDs alone: the entries stay where they are, in the vector that each call is given. An entry is found with
+// Holds hashes and IDs alone: the entries stay where they are, in the list that each call is given. An entry is found with
 // two cache misses, however long its texts are.
 template <typename Entry>
 class EntryIndex {
  public:
   // The ID of the entry, which has that hash; 0 where it is new.
-  uint32_t find(uint64_t hash, const Entry& entry, const std::vector<Entry>& entries) const {
+  uint32_t find(uint64_t hash, const Entry& entry, std::span<const Entry> entries) const {
     // An entry whose hash another one had got before it is found under the next free number.
     for (auto known = ids_.find(hash); known != ids_.end(); known = ids_.find(++hash)) {
       if (entries[known->second] == entry) {

@@ -87,26 +87,87 @@ class NewKeys {
   std::vector<Found> found_;        // by node
 };
 
+// Where keys have changed on more than one stack of so many, going down all of them is cheaper than up from each.
+constexpr size_t kFewOf = 8;
+
+size_t count_of(const LocationKeys& keys) {
+  return keys.keys.empty() ? 0 : std::ranges::max(keys.keys) + size_t{1};
+}
+
 }  // namespace
 
 StackProjection::StackProjection(std::span<const StackNode> stacks, const LocationKeys& keys)
-    : key_count_(keys.keys.empty() ? 0 : std::ranges::max(keys.keys) + 1) {
+    : key_count_(count_of(keys)) {
   NewKeys found(stacks, keys, key_count_);
   found.find();
   new_keys_.reserve(found.size());
   first_new_.reserve(stacks.size() + 1);
-  first_new_.push_back(0);
-  for (uint32_t node = 0; node < stacks.size(); ++node) {
-    const auto of_node = found.of(node);
-    new_keys_.insert(new_keys_.end(), of_node.begin(), of_node.end());
-    first_new_.push_back(static_cast<uint32_t>(new_keys_.size()));
-  }
   parents_.reserve(stacks.size());
   self_keys_.reserve(stacks.size());
-  for (const StackNode& node : stacks) {
-    parents_.push_back(node.parent);
-    self_keys_.push_back(keys.of(parents_.size() == 1 ? 0 : node.location).front());
+  for (uint32_t node = 0; node < stacks.size(); ++node) {
+    add(node, stacks, keys, found.of(node));
   }
+}
+
+StackProjection::StackProjection(const StackProjection& before, std::span<const StackNode> stacks,
+                                 const LocationKeys& keys, const std::vector<bool>& changed)
+    : key_count_(std::max(before.key_count_, count_of(keys))) {
+  const auto known = static_cast<uint32_t>(before.parents_.size());
+  // Of the stacks that were there: on which a key has changed. Parents come first.
+  std::vector<bool> is_affected(known);
+  size_t affected = 0;
+  for (uint32_t node = 1; !changed.empty() && node < known; ++node) {
+    const uint32_t location = stacks[node].location;
+    is_affected[node] = (location < changed.size() && changed[location]) || is_affected[stacks[node].parent];
+    affected += is_affected[node] ? 1 : 0;
+  }
+  if (affected > known / kFewOf) {
+    *this = StackProjection(stacks, keys);
+    return;
+  }
+  if (affected == 0) {
+    parents_ = before.parents_;
+    self_keys_ = before.self_keys_;
+    first_new_ = before.first_new_;
+    new_keys_ = before.new_keys_;
+  }
+  for (auto node = static_cast<uint32_t>(parents_.size()); node < stacks.size(); ++node) {
+    const bool is_known = node < known && !is_affected[node];
+    add(node, stacks, keys, is_known ? std::optional(before.new_keys(node)) : std::nullopt);
+  }
+}
+
+void StackProjection::add(uint32_t node, std::span<const StackNode> stacks, const LocationKeys& keys,
+                          std::optional<std::span<const uint32_t>> known) {
+  const uint32_t location = node == 0 ? 0 : stacks[node].location;
+  parents_.push_back(stacks[node].parent);
+  self_keys_.push_back(keys.of(location).front());
+  if (known) {
+    new_keys_.append(*known);
+  } else {
+    add_new_keys(node, keys, location);
+  }
+  first_new_.push_back(static_cast<uint32_t>(new_keys_.size()));
+}
+
+void StackProjection::add_new_keys(uint32_t node, const LocationKeys& keys, uint32_t location) {
+  const size_t first = new_keys_.size();
+  for (const uint32_t key : keys.of(location)) {
+    const auto own = new_keys_.span().subspan(first);
+    if (std::ranges::find(own, key) == own.end() && !has_key_above(node, key)) {
+      new_keys_.push_back(key);
+    }
+  }
+}
+
+bool StackProjection::has_key_above(uint32_t node, uint32_t key) const {
+  for (uint32_t above = parents_[node]; above != 0; above = parents_[above]) {
+    const auto of_above = new_keys(above);
+    if (std::ranges::find(of_above, key) != of_above.end()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<double> StackProjection::self(std::span<const double> by_stack) const {

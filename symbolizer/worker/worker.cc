@@ -118,11 +118,12 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
     const bool keeps_quality = looked_up.bindings.empty();
     const auto quality = keeps_quality ? binary.quality : looked_up.quality;
     for (const int64_t id : binary.ids) {
-      const auto marked = catalogue.execute(
-          "UPDATE binary SET quality = ?, generation = ?, reasons = ?, looked_at = ? WHERE id = ?",
-          static_cast<int>(quality), generation, looked_up.reasons, looked_up.looked_at, id);
-      if (!marked) {
-        return marked;
+      const auto described = writer.describe(id, {.quality = quality,
+                                                  .generation = generation,
+                                                  .reasons = looked_up.reasons,
+                                                  .looked_at = looked_up.looked_at});
+      if (!described) {
+        return described;
       }
     }
   }

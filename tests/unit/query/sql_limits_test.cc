@@ -66,7 +66,9 @@ TEST_F(SqlLimits, AScanEndsBetweenTwoRowsThatArePassedOver) {
 TEST_F(SqlLimits, LookingThroughADictionaryEndsInTime) {
   add_profiles();
   auto& stacks = snapshot_.dictionaries.stacks;
-  stacks.resize(stacks.size() + 1'000'000, stacks.back());
+  for (int i = 0; i < 1'000'000; ++i) {
+    stacks.push_back({stacks.back()});
+  }
   const auto stopped =
       ask("SELECT count(*) FROM samples WHERE stack LIKE '%lex%'", {.time = std::chrono::milliseconds(1)});
   ASSERT_FALSE(stopped);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "store/catalogue/catalogue.h"
 #include "tests/temporary_directory.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class BindingsTest : public ::testing::Test {
  protected:
@@ -26,15 +29,17 @@ class BindingsTest : public ::testing::Test {
   }
 
   // "name linkage_name file:line", innermost first.
-  std::vector<std::string> frames_of(uint32_t location) {
-    const auto bindings = Bindings::load(database_);
+  static std::vector<std::string> frames_of(uint32_t location, const Bindings& bindings) {
     std::vector<std::string> frames;
-    for (const auto& frame : bindings->of(location)) {
-      frames.push_back(fmt::format("{} {} {}:{}", bindings->functions[frame.function],
-                                   bindings->linkage_names[frame.function], bindings->files[frame.file],
+    for (const auto& frame : bindings.of(location)) {
+      frames.push_back(fmt::format("{} {} {}:{}", bindings.functions[frame.function],
+                                   bindings.linkage_names[frame.function], bindings.files[frame.file],
                                    frame.line));
     }
     return frames;
+  }
+  std::vector<std::string> frames_of(uint32_t location) {
+    return frames_of(location, *Bindings::load(database_));
   }
 
   int64_t number(const std::string& sql) { return *database_.integer(sql, -1); }
@@ -90,6 +95,71 @@ TEST_F(BindingsTest, ANewGenerationReplacesAllFrames) {
   bind({{1, {{.function = "c()", .linkage_name = "_Z1cv"}}}}, 2);
   EXPECT_THAT(frames_of(1), ElementsAre("c() _Z1cv :0"));
   EXPECT_EQ(number("SELECT generation FROM binding WHERE location = 1"), 2);
+}
+
+TEST_F(BindingsTest, AReaderAddsWhatWasBoundSince) {
+  bind({{1, {{.function = "a"}}}, {2, {{.function = "b"}}}});
+  Bindings read = *Bindings::load(database_);
+  EXPECT_THAT(read.rebound, IsEmpty());
+  const Bindings before = read;
+  ASSERT_TRUE(read.extend(database_));
+  EXPECT_THAT(read.rebound, IsEmpty());
+
+  bind({{2, {{.function = "better", .file = "b.cc", .line = 3}}}, {3, {}}, {4, {{.function = "a"}}}}, 2);
+  ASSERT_TRUE(read.extend(database_));
+  EXPECT_THAT(read.rebound, UnorderedElementsAre(2, 3, 4));
+  EXPECT_THAT(frames_of(1, read), ElementsAre("a  :0"));
+  EXPECT_THAT(frames_of(2, read), ElementsAre("better  b.cc:3"));
+  EXPECT_THAT(frames_of(3, read), IsEmpty());
+  EXPECT_THAT(frames_of(4, read), ElementsAre("a  :0"));
+  EXPECT_THAT(frames_of(2, before), ElementsAre("b  :0")) << "a copy stays as it is";
+}
+
+TEST_F(BindingsTest, AReaderLearnsWhyABinaryHasNoBetterSymbols) {
+  ASSERT_TRUE(database_.run("INSERT INTO binary (id, identity_kind, identity, path) VALUES (1, 1, 'x', '')"));
+  Bindings read = *Bindings::load(database_);
+  EXPECT_EQ(read.reasons_of(1), "");
+  const auto describe = [&](const std::string& reasons) {
+    ASSERT_TRUE(BindingWriter(database_).describe(1, {.reasons = reasons}));
+  };
+  describe("no such file");
+  ASSERT_TRUE(read.extend(database_));
+  EXPECT_EQ(read.reasons_of(1), "no such file");
+  const int64_t changes = number("SELECT count(*) FROM binding_change");
+  describe("no such file");
+  EXPECT_EQ(number("SELECT count(*) FROM binding_change"), changes) << "nothing that readers do not know";
+}
+
+// Bound again and again, so that frames that are no longer in use are dropped on the way.
+TEST_F(BindingsTest, AReaderThatFollowsHasWhatOneThatReadsAllHas) {
+  std::mt19937_64 random(3);
+  Bindings read = *Bindings::load(database_);
+  for (int step = 0; step < 300; ++step) {
+    std::vector<Binding> bindings;
+    for (uint32_t location = 1; location <= 4; ++location) {
+      bindings.push_back(
+          {location, std::vector<Frame>(random() % 40, {.function = std::to_string(random() % 9)})});
+    }
+    bind(bindings, step);
+    ASSERT_TRUE(read.extend(database_));
+    if (step % 20 == 0) {
+      for (uint32_t location = 1; location <= 4; ++location) {
+        ASSERT_EQ(frames_of(location, read), frames_of(location)) << "step " << step;
+      }
+    }
+  }
+}
+
+TEST_F(BindingsTest, ACatalogueOfAnOlderVersionIsFollowedOnceItsWriterHasOpenedIt) {
+  bind({{1, {{.function = "a"}}}});
+  ASSERT_TRUE(database_.run("DROP TABLE binding_change"));
+  Bindings read = *Bindings::load(database_);
+  ASSERT_TRUE(read.extend(database_));
+  EXPECT_THAT(frames_of(1, read), ElementsAre("a  :0"));
+  ASSERT_TRUE(Catalogue::open(folder_ / "catalogue.db", sqlite::OpenMode::kReadWrite));
+  bind({{1, {{.function = "b"}}}}, 2);
+  ASSERT_TRUE(read.extend(database_));
+  EXPECT_THAT(frames_of(1, read), ElementsAre("b  :0"));
 }
 
 }  // namespace

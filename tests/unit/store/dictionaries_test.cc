@@ -127,10 +127,11 @@ TEST_F(DictionariesTest, AnotherConnectionHasTheStacksOfAnOlderState) {
   ASSERT_TRUE(last);
   ASSERT_TRUE(writer.stack({2, 9}));
   Catalogue other = open();
-  const auto stacks = Dictionaries::load_stacks(other.database(), *last);
-  ASSERT_TRUE(stacks) << stacks.error().text();
-  EXPECT_EQ(*stacks, (std::vector<StackNode>{{0, 0}, {0, 7}, {1, 8}}));
-  const auto missing = Dictionaries::load_stacks(other.database(), 4);
+  Dictionaries loaded;
+  const Status extended = loaded.extend_stacks(other.database(), *last);
+  ASSERT_TRUE(extended) << extended.error().text();
+  EXPECT_EQ(loaded.stacks, (AppendOnlyList<StackNode>{{0, 0}, {0, 7}, {1, 8}}));
+  const Status missing = loaded.extend_stacks(other.database(), 4);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("the stacks end with 3, not 4"));
 }
@@ -156,6 +157,17 @@ void add_entries(DictionaryWriter& writer, uint32_t number, char round) {
       writer.origin({.machine = 1, .from_ns = number, .to_ns = number, .draw = {}}, text + round, number));
 }
 
+void expect_same(const Dictionaries& actual, const Dictionaries& expected) {
+  EXPECT_EQ(actual.machines, expected.machines);
+  EXPECT_EQ(actual.workloads, expected.workloads);
+  EXPECT_EQ(actual.threads, expected.threads);
+  EXPECT_EQ(actual.binaries, expected.binaries);
+  EXPECT_EQ(actual.locations, expected.locations);
+  EXPECT_EQ(actual.stacks, expected.stacks);
+  EXPECT_EQ(actual.events.size(), expected.events.size());
+  EXPECT_EQ(actual.origins.size(), expected.origins.size());
+}
+
 TEST_F(DictionariesTest, WhatIsRolledBackWasNeverThere) {
   Catalogue catalogue = open();
   auto writer = *DictionaryWriter::open(catalogue.database());
@@ -177,15 +189,26 @@ TEST_F(DictionariesTest, WhatIsRolledBackWasNeverThere) {
   EXPECT_NE(writer.find_stack({0, 5}), 0);
   add(5, 20, 'c');
   const Dictionaries loaded = *Dictionaries::load(catalogue.database());
-  EXPECT_EQ(loaded.machines, writer.entries().machines);
-  EXPECT_EQ(loaded.workloads, writer.entries().workloads);
-  EXPECT_EQ(loaded.threads, writer.entries().threads);
-  EXPECT_EQ(loaded.binaries, writer.entries().binaries);
-  EXPECT_EQ(loaded.locations, writer.entries().locations);
-  EXPECT_EQ(loaded.stacks, writer.entries().stacks);
+  expect_same(loaded, writer.entries());
   EXPECT_EQ(loaded.events.size(), 21);
   EXPECT_EQ(loaded.threads.size(), 21);
   EXPECT_EQ(loaded.origins.size(), 26) << "each origin is new";
+}
+
+TEST_F(DictionariesTest, AReaderAddsWhatWasWrittenSince) {
+  Catalogue catalogue = open();
+  auto writer = *DictionaryWriter::open(catalogue.database());
+  Dictionaries read;
+  for (uint32_t round = 0; round < 5; ++round) {
+    const Dictionaries before = read;
+    for (uint32_t number = round * 5; number < round * 10; ++number) {
+      add_entries(writer, number, static_cast<char>('a' + round));
+    }
+    ASSERT_TRUE(read.extend(catalogue.database()));
+    expect_same(read, *Dictionaries::load(catalogue.database()));
+    EXPECT_EQ(before.threads.size(), before.machines.size()) << "a copy stays as it is";
+  }
+  EXPECT_EQ(read.threads.size(), 36) << "of the numbers 5 to 39";
 }
 
 TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {

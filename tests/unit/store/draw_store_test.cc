@@ -181,12 +181,12 @@ TEST_F(DrawStoreTest, WhoStandsForHowManyOutlivesTheListOfMachines) {
   EXPECT_EQ((*store.draw("d1"))->machines.size(), 2);
   ASSERT_TRUE(store.forget_machines(1401));
   EXPECT_THAT((*store.draw("d1"))->machines, IsEmpty());
-  const auto weights = *store.drawn_weights();
+  const auto weights = *store.drawn_weights("d1");
   ASSERT_EQ(weights.size(), 2);
-  EXPECT_EQ(weights[0].draw, "d1");
   EXPECT_EQ(weights[0].stratum, "platform=a");
   EXPECT_EQ(weights[0].machines, 1);
   EXPECT_EQ(weights[0].weight, 4);
+  EXPECT_THAT(*store.drawn_weights("d2"), IsEmpty());
 }
 
 TEST_F(DrawStoreTest, TheSeedIsMadeUpOnce) {

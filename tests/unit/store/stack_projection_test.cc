@@ -16,7 +16,9 @@ using ::testing::ElementsAre;
 struct Tree {
   std::vector<StackNode> stacks{{0, 0}, {0, 1}, {1, 2}, {2, 2}, {1, 3}};
   enum Key : uint32_t { kNoStack, kMain, kParse, kBlend, kRender };
-  LocationKeys keys{{0, 1, 2, 3, 5}, {kNoStack, kMain, kParse, kBlend, kRender}};
+  std::vector<uint32_t> first_key{0, 1, 2, 3, 5};
+  std::vector<uint32_t> key{kNoStack, kMain, kParse, kBlend, kRender};
+  LocationKeys keys{first_key, key};
 };
 
 TEST(StackProjectionTest, SelfBelongsToTheInnermostFrameOfTheLeaf) {
@@ -52,18 +54,85 @@ TEST(StackProjectionTest, AKeyTreeTellsApartOnlyWhatItsKeysDo) {
   EXPECT_THAT(keys.total({{7, 1 + 2 + 4, 8}}, 2), ElementsAre(1 + 2 + 4 + 8, 8));
 }
 
+// One to three keys of eight for each location.
+struct KeyLists {
+  std::vector<std::vector<uint32_t>> of_location;
+  mutable std::vector<uint32_t> first;
+  mutable std::vector<uint32_t> keys;
+
+  KeyLists(uint32_t locations, std::mt19937_64& random) { add(locations, random); }
+  void add(uint32_t locations, std::mt19937_64& random) {
+    for (uint32_t i = 0; i < locations; ++i) {
+      of_location.emplace_back();
+      change(static_cast<uint32_t>(of_location.size() - 1), random);
+    }
+  }
+  void change(uint32_t location, std::mt19937_64& random) {
+    of_location[location].resize(1 + random() % 3);
+    for (uint32_t& key : of_location[location]) {
+      key = static_cast<uint32_t>(random() % 8);
+    }
+  }
+  // Valid until the next call.
+  LocationKeys view() const {
+    first.assign(1, 0);
+    keys.clear();
+    for (const auto& of : of_location) {
+      keys.insert(keys.end(), of.begin(), of.end());
+      first.push_back(static_cast<uint32_t>(keys.size()));
+    }
+    return {first, keys};
+  }
+};
+
+void add_stacks(size_t count, uint32_t locations, std::vector<StackNode>& stacks, std::mt19937_64& random) {
+  for (size_t i = 0; i < count; ++i) {
+    stacks.push_back(
+        {static_cast<uint32_t>(random() % stacks.size()), static_cast<uint32_t>(random() % locations)});
+  }
+}
+
+// Stacks and locations come, and keys of some locations change: few of them, or so many that all is made anew.
+TEST(StackProjectionTest, OneThatIsMadeFromAnotherIsTheSameAsOneThatIsMadeAnew) {
+  std::mt19937_64 random(6);
+  for (int round = 0; round < 100; ++round) {
+    KeyLists lists(20, random);
+    std::vector<StackNode> stacks{{0, 0}};
+    add_stacks(200, 20, stacks, random);
+    auto projection = std::make_unique<StackProjection>(stacks, lists.view());
+    for (int step = 0; step < 10; ++step) {
+      std::vector<bool> changed;
+      for (uint64_t changes = random() % 3; changes > 0; --changes) {
+        changed.resize(lists.of_location.size());
+        const auto location = static_cast<uint32_t>(1 + random() % (changed.size() - 1));
+        lists.change(location, random);
+        changed[location] = true;
+      }
+      lists.add(static_cast<uint32_t>(random() % 3), random);
+      add_stacks(random() % 50, static_cast<uint32_t>(lists.of_location.size()), stacks, random);
+      const LocationKeys keys = lists.view();
+      projection = std::make_unique<StackProjection>(*projection, stacks, keys, changed);
+      const StackProjection fresh(stacks, keys);
+      std::vector<double> values(stacks.size());
+      std::ranges::generate(values, [&] { return static_cast<double>(random() % 100); });
+      // Of keys that are gone there may be some left.
+      auto total = fresh.total(values);
+      auto self = fresh.self(values);
+      total.resize(projection->keys());
+      self.resize(projection->keys());
+      ASSERT_EQ(projection->total(values), total) << "round " << round << ", step " << step;
+      ASSERT_EQ(projection->self(values), self) << "round " << round << ", step " << step;
+      ASSERT_EQ(projection->subtrees(values), fresh.subtrees(values));
+    }
+  }
+}
+
 TEST(StackProjectionTest, AgreesWithTheDefinitionOnRandomTrees) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 200; ++round) {
     const auto locations = static_cast<uint32_t>(1 + random() % 12);
-    LocationKeys keys;
-    for (uint32_t location = 0; location < locations; ++location) {
-      keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
-      for (uint64_t frames = 1 + random() % 3; frames > 0; --frames) {
-        keys.keys.push_back(static_cast<uint32_t>(random() % 8));
-      }
-    }
-    keys.first.push_back(static_cast<uint32_t>(keys.keys.size()));
+    const KeyLists lists(locations, random);
+    const LocationKeys keys = lists.view();
     std::vector<StackNode> stacks{{0, 0}};
     std::vector<double> values{static_cast<double>(random() % 100)};
     for (uint32_t id = 1; id < 60; ++id) {

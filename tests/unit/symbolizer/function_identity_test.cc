@@ -21,7 +21,7 @@ class FunctionIdentity : public BindingTest {
     auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
     const auto bindings = *store::Bindings::load(catalogue.database());
     std::vector<std::string> identities;
-    for (uint32_t location = 1; location + 1 < bindings.first_frame.size(); ++location) {
+    for (uint32_t location = 1; location < bindings.locations(); ++location) {
       const auto& frame = bindings.of(location).front();
       identities.push_back(
           fmt::format("{} = {}", bindings.functions[frame.function], bindings.linkage_names[frame.function]));
