@@ -30,7 +30,7 @@ class SnapshotLoader {
 
   // Of the catalogue, and of the machines that have registered: another snapshot is needed where one of them is another.
   Result<int64_t> version() { return data_version(catalogue_.database()); }
-  Result<int64_t> machines_registered() { return machines_ ? machines_->count() : 0; }
+  Result<int64_t> machines_registered();
 
   // `before`: the newest that this loader has made; none: its first.
   Result<std::shared_ptr<const Snapshot>> load(const Snapshot* before,
@@ -45,22 +45,19 @@ class SnapshotLoader {
     ResponseIndex responses;
   };
 
-  SnapshotLoader(store::DataDirectory directory, store::Catalogue catalogue, store::Catalogue beside,
-                 std::optional<store::LiveMachines> machines, std::optional<store::DrawStore> draws)
-      : directory_(std::move(directory)),
-        catalogue_(std::move(catalogue)),
-        beside_(std::move(beside)),
-        machines_(std::move(machines)),
-        draws_(std::move(draws)) {}
+  SnapshotLoader(store::DataDirectory directory, store::Catalogue catalogue, store::Catalogue beside)
+      : directory_(std::move(directory)), catalogue_(std::move(catalogue)), beside_(std::move(beside)) {}
 
   Result<std::shared_ptr<Snapshot>> load_once(const Snapshot* before, const BeforeOpening& before_opening);
   Result<store::LocalRows> open_rows(const BeforeOpening& before_opening);
+  Result<std::vector<store::DrawnWeight>> drawn_weights(std::string_view draw);
   Status extend_contents();
   Status read_contents();
 
   store::DataDirectory directory_;
   store::Catalogue catalogue_;
   store::Catalogue beside_;  // the same, for a second thread
+  // Written by servers alone: none until there has been one.
   std::optional<store::LiveMachines> machines_;
   std::optional<store::DrawStore> draws_;
   store::LocalRows::Segments segments_ = {};  // of the newest snapshot
@@ -80,17 +77,30 @@ Result<std::unique_ptr<SnapshotLoader>> SnapshotLoader::open(const std::string& 
   if (!beside) {
     return propagate(beside);
   }
-  auto machines = store::LiveMachines::open_if_there(directory->live_path());
-  if (!machines) {
-    return propagate(machines);
+  return std::unique_ptr<SnapshotLoader>(
+      new SnapshotLoader(std::move(*directory), std::move(*catalogue), std::move(*beside)));
+}
+
+Result<int64_t> SnapshotLoader::machines_registered() {
+  if (!machines_) {
+    auto machines = store::LiveMachines::open_if_there(directory_.live_path());
+    if (!machines) {
+      return propagate(machines);
+    }
+    machines_ = std::move(*machines);
   }
-  auto draws = store::DrawStore::open_if_there(directory->draws_path());
-  if (!draws) {
-    return propagate(draws);
+  return machines_ ? machines_->count() : 0;
+}
+
+Result<std::vector<store::DrawnWeight>> SnapshotLoader::drawn_weights(std::string_view draw) {
+  if (!draws_) {
+    auto draws = store::DrawStore::open_if_there(directory_.draws_path());
+    if (!draws) {
+      return propagate(draws);
+    }
+    draws_ = std::move(*draws);
   }
-  return std::unique_ptr<SnapshotLoader>(new SnapshotLoader(std::move(*directory), std::move(*catalogue),
-                                                            std::move(*beside), std::move(*machines),
-                                                            std::move(*draws)));
+  return draws_ ? draws_->drawn_weights(draw) : Result<std::vector<store::DrawnWeight>>();
 }
 
 Result<store::LocalRows> SnapshotLoader::open_rows(const BeforeOpening& before_opening) {
@@ -153,10 +163,8 @@ Status SnapshotLoader::extend_contents() {
   }
   contents_->origins.extend(contents_->dictionaries);
   // After the profiles: every draw is kept before its first profile comes.
-  return contents_->responses.extend(
-      contents_->origins.index(), contents_->dictionaries, [this](std::string_view draw) {
-        return draws_ ? draws_->drawn_weights(draw) : Result<std::vector<store::DrawnWeight>>();
-      });
+  return contents_->responses.extend(contents_->origins.index(), contents_->dictionaries,
+                                     [this](std::string_view draw) { return drawn_weights(draw); });
 }
 
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.

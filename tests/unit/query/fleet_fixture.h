@@ -58,11 +58,20 @@ class Fleet {
     if (!request) {
       return propagate(request);
     }
-    const auto snapshot = Snapshot::load(path_);
-    if (!snapshot) {
-      return propagate(snapshot);
+    // What has followed the directory all along answers as what reads all of it now.
+    const auto followed = snapshots_->newest();
+    const auto read = Snapshot::load(path_);
+    if (!followed || !read) {
+      return !followed ? propagate(followed) : propagate(read);
     }
-    return query::top(*request, **snapshot);
+    const auto table = query::top(*request, **read);
+    const auto same = query::top(*request, **followed);
+    EXPECT_EQ(table.has_value(), same.has_value());
+    if (table && same) {
+      EXPECT_EQ(table->rows, same->rows);
+      EXPECT_EQ(table->notes, same->notes);
+    }
+    return table;
   }
 
   const std::string& path() const { return path_; }
@@ -72,6 +81,7 @@ class Fleet {
   testing::TemporaryDirectory folder_;
   std::string path_ = folder_ / "data";
   std::unique_ptr<store::Ingest> ingest_;
+  std::unique_ptr<SnapshotCache> snapshots_ = std::make_unique<SnapshotCache>(path_);
 };
 
 // A line for each row: its dimensions' texts, self and total, between spaces, "-" for an empty one: "m1 main 3 10".
