@@ -19,6 +19,8 @@ Status measure_agreement(const Flags& flags, Report& report);
 Status measure_changes(const Flags& flags, Report& report);
 // The time of views with their margins, over many rows.
 Status measure_views(const Flags& flags, Report& report);
+// The time of questions about the last hour while profiles come in, with little history and with much.
+Status measure_live(const Flags& flags, Report& report);
 // The time of a verdict on stability.
 Status measure_stability(const Flags& flags, Report& report);
 

@@ -6,13 +6,15 @@
 namespace plimsoll::bench {
 namespace {
 
-const std::array<Part, 5> kParts{{
+const std::array<Part, 6> kParts{{
     {"margins", "how often 95 % margins hold the truth, and how wide they are; beside who knows it",
      measure_margins},
     {"agreement", "whether a tenth of the machines says the same as all of them", measure_agreement},
     {"changes", "how often diff takes chance for a change, and finds the change that there is",
      measure_changes},
     {"views", "top with its margins, over tens of millions of rows", measure_views},
+    {"live", "questions about the last hour while profiles come in, by how much history there is",
+     measure_live},
     {"stability", "permutations of machines, for a verdict on stability", measure_stability},
 }};
 

@@ -6,6 +6,7 @@
 
 #include "bench/harness/scratch_folder.h"
 #include "bench/harness/statistics.h"
+#include "bench/query/names.h"
 #include "bench/query/parts.h"
 #include "bench/query/views_peer.h"
 #include "bench/store/clock.h"
@@ -19,7 +20,6 @@
 #include "query/views/stability.h"
 #include "query/views/top.h"
 #include "store/compaction.h"
-#include "store/frames/bindings.h"
 #include "store/ingest.h"
 
 namespace plimsoll::bench {
@@ -36,28 +36,6 @@ void add_draw(uint32_t window, wire::RawProfile& profile) {
   wire::Draw& draw = *profile.mutable_assignment()->mutable_draw();
   draw.set_id(fmt::format("draw-{}", window));
   draw.set_inclusion_probability(0.1);
-}
-
-// What the tree calls the locations that the profiles brought.
-Result<std::vector<store::Binding>> bindings_of(const StackTree& tree, const std::string& data_dir) {
-  const auto snapshot = query::Snapshot::load(data_dir);
-  if (!snapshot) {
-    return propagate(snapshot);
-  }
-  const store::Dictionaries& dictionaries = (*snapshot)->dictionaries;
-  std::vector<store::Binding> bindings;
-  for (uint32_t id = 1; id < dictionaries.locations.size(); ++id) {
-    const store::LocationEntry& location = dictionaries.locations[id];
-    store::Binding& binding = bindings.emplace_back(store::Binding{.location = id, .frames = {}});
-    const uint32_t in_tree =
-        RawProfiles::location_of(dictionaries.binaries[location.owner].identity, location.address);
-    for (const uint32_t function : tree.functions_of(in_tree)) {
-      binding.frames.push_back(
-          {.function = fmt::format("library{}::function_{}", function % 97, function), .is_inlined = true});
-    }
-    binding.frames.back().is_inlined = false;
-  }
-  return bindings;
 }
 
 Status fill(const std::string& data_dir, uint32_t machines, uint32_t windows) {
@@ -85,11 +63,8 @@ Status fill(const std::string& data_dir, uint32_t machines, uint32_t windows) {
       }
     }
   }
-  const auto bindings = bindings_of(tree, data_dir);
-  const Status bound = bindings ? (*ingest)->write_catalogue([&](sqlite::Database& catalogue) {
-    return store::BindingWriter(catalogue).bind(*bindings, 1);
-  })
-                                : propagate(bindings);
+  const auto named = query::Snapshot::load(data_dir);
+  const Status bound = named ? bind_from(1, tree, (*named)->dictionaries, **ingest) : propagate(named);
   if (!bound) {
     return bound;
   }

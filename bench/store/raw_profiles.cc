@@ -23,8 +23,12 @@ constexpr int64_t kWindowNs = 600'000'000'000;
 
 class ProfileMaker {
  public:
-  ProfileMaker(const StackTree& tree, uint32_t machine, uint32_t window)
-      : tree_(tree), machine_(machine), window_(window), random_(uint64_t{machine} << 32U | window) {}
+  ProfileMaker(const StackTree& tree, uint32_t machine, uint32_t window, uint32_t samples)
+      : tree_(tree),
+        machine_(machine),
+        window_(window),
+        sample_count_(samples),
+        random_(uint64_t{machine} << 32U | window) {}
 
   wire::RawProfile write() {
     profile_.set_format_version(1);
@@ -34,7 +38,7 @@ class ProfileMaker {
     for (uint32_t process = 0; process < kProcesses; ++process) {
       add_process(process);
     }
-    for (uint32_t sample = 0; sample < kProfileSamples; ++sample) {
+    for (uint32_t sample = 0; sample < sample_count_; ++sample) {
       draw_sample();
     }
     add_samples();
@@ -150,8 +154,8 @@ class ProfileMaker {
     event.set_name("cycles");
     event.set_unit(wire::COUNT);
     event.set_kind(wire::DELTA);
-    event.set_hits(kProfileSamples);
-    event.set_counter_total(kProfileSamples * 1e6);
+    event.set_hits(sample_count_);
+    event.set_counter_total(sample_count_ * 1e6);
     event.set_time_enabled_ns(kWindowNs);
     event.set_time_running_ns(kWindowNs);
   }
@@ -159,6 +163,7 @@ class ProfileMaker {
   const StackTree& tree_;
   uint32_t machine_;
   uint32_t window_;
+  uint32_t sample_count_;
   std::mt19937_64 random_;
   std::vector<uint32_t> jobs_;  // by process
   std::unordered_map<uint32_t, uint32_t> binaries_, locations_, stacks_;
@@ -174,8 +179,8 @@ uint32_t RawProfiles::location_of(std::string_view build_id, uint64_t address) {
   return binary * kLocationsOfBinary + static_cast<uint32_t>((address - kFirstAddress) / kBytesOfLocation);
 }
 
-wire::RawProfile RawProfiles::generate(uint32_t machine, uint32_t window) const {
-  return ProfileMaker(tree_, machine, window).write();
+wire::RawProfile RawProfiles::generate(uint32_t machine, uint32_t window, uint32_t samples) const {
+  return ProfileMaker(tree_, machine, window, samples).write();
 }
 
 }  // namespace plimsoll::bench

@@ -11,7 +11,7 @@ namespace plimsoll::bench {
 
 inline constexpr uint32_t kProfileSamples = 2000;
 
-// Profiles of 2,000 samples of cycles on stacks of a StackTree with kJobs jobs, from 8 processes of 4 threads each a machine:
+// Profiles of so many samples of cycles on stacks of a StackTree with kJobs jobs, from 8 processes of 4 threads each a machine:
 // the job of each process, the stacks of a job and its threads skewed as in ProfileRows. Every process is an instance of its own,
 // every location code of one of 500 binaries.
 class RawProfiles {
@@ -19,7 +19,7 @@ class RawProfiles {
   explicit RawProfiles(const StackTree& tree) : tree_(tree) {}
 
   // Of one machine in one window of time; what runs on a machine stays the same.
-  wire::RawProfile generate(uint32_t machine, uint32_t window) const;
+  wire::RawProfile generate(uint32_t machine, uint32_t window, uint32_t samples = kProfileSamples) const;
 
   // The tree's location that is at an address of one of those binaries.
   static uint32_t location_of(std::string_view build_id, uint64_t address);
