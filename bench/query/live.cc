@@ -102,7 +102,8 @@ class Directory {
   ScratchFolder folder_;
   std::unique_ptr<store::Ingest> ingest_;
   query::SnapshotCache snapshots_{folder_ / "data"};
-  query::SnapshotCache of_symbolizer_{folder_ / "data"};  // so that those who ask read all that is new themselves
+  query::SnapshotCache of_symbolizer_{folder_ /
+                                      "data"};  // so that those who ask read all that is new themselves
   StackTree tree_ = generate_stacks(kJobs, kStacksOfJob);
   RawProfiles profiles_{tree_};
   std::vector<wire::RawProfile> samples_;  // by machine

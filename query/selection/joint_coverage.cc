@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "query/selection/selected_events.h"
+
 namespace plimsoll::query {
-namespace {
-
-bool selects(const ResolvedSelection& selection, const store::OriginEventEntry& entry) {
-  const store::RowFilter& filter = selection.request.filter;
-  return filter.events[entry.event] && filter.origins[entry.origin];
-}
-
-}  // namespace
-
 Coverage joint_coverage(const ResolvedSelection& base, const ResolvedSelection& other,
                         const Snapshot& snapshot) {
   std::vector<bool> is_there(snapshot.origins.machines);
-  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
-    if (selects(base, entry) || selects(other, entry)) {
+  for (const ResolvedSelection* const selection : {&base, &other}) {
+    for_each_selected(snapshot, selection->request.filter, [&](const store::OriginEventEntry& entry) {
       is_there[snapshot.origins.machine_of(entry.origin)] = true;
-    }
+    });
   }
   Coverage coverage = other.coverage;
   coverage.from_ns = std::min(coverage.from_ns, base.coverage.from_ns);

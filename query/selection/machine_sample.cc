@@ -1,17 +1,17 @@
 #include "query/selection/machine_sample.h"
 
+#include "query/selection/selected_events.h"
+
 namespace plimsoll::query {
 namespace {
 
-std::vector<bool> origins_with_events(const store::Dictionaries& dictionaries,
-                                      const store::RowFilter& filter) {
-  std::vector<bool> origins(dictionaries.origins.size());
-  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-    if (entry.ran && store::RowFilter::selects(filter.events, entry.event) &&
-        store::RowFilter::selects(filter.origins, entry.origin)) {
+std::vector<bool> origins_with_events(const Snapshot& snapshot, const store::RowFilter& filter) {
+  std::vector<bool> origins(snapshot.dictionaries.origins.size());
+  for_each_selected(snapshot, filter, [&](const store::OriginEventEntry& entry) {
+    if (entry.ran) {
       origins[entry.origin] = true;
     }
-  }
+  });
   return origins;
 }
 
@@ -19,7 +19,7 @@ std::vector<bool> origins_with_events(const store::Dictionaries& dictionaries,
 
 MachineSample::MachineSample(const Snapshot& snapshot, const store::RowFilter& filter) {
   const OriginIndex& index = snapshot.origins;
-  const std::vector<bool> selected = origins_with_events(snapshot.dictionaries, filter);
+  const std::vector<bool> selected = origins_with_events(snapshot, filter);
   std::vector<uint32_t>& unit_of_origin = sampling_units_of_origins_.of_origin;
   unit_of_origin.assign(selected.size(), kNone);
   part_of_machine_.assign(index.machines, kNone);

@@ -9,6 +9,7 @@
 
 #include "query/selection/coverage_notes.h"
 #include "query/selection/frame_matches.h"
+#include "query/selection/selected_events.h"
 #include "query/snapshot/event_lookup.h"
 #include "store/draws/draw.h"
 
@@ -105,13 +106,13 @@ class ByEvent {
 // Snapshots of the same things do not add up over time: a view shows their mean. Counts the selected ones.
 class SnapshotCounts {
  public:
-  SnapshotCounts(const Snapshot& snapshot, const std::vector<bool>& selected)
+  SnapshotCounts(const Snapshot& snapshot, const store::RowFilter& filter)
       : snapshot_(snapshot), counts_(snapshot.origins.series) {
-    for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
-      if (is_snapshot(entry) && selected[entry.origin]) {
+    for_each_selected(snapshot, filter, [this](const store::OriginEventEntry& entry) {
+      if (is_snapshot(entry)) {
         ++count_of(entry);
       }
-    }
+    });
   }
 
   bool is_snapshot(const store::OriginEventEntry& entry) const {
@@ -131,14 +132,22 @@ class SnapshotCounts {
   ByEvent<uint64_t> counts_;  // by event and series
 };
 
-// How long each machine was observed for a draw, for each event: in windows in which its counter ran.
+// How long each machine that is selected was observed for a draw, for each event: in windows in which its counter ran, whether they are
+// selected or not.
 class ObservedTimes {
  public:
-  explicit ObservedTimes(const Snapshot& snapshot)
+  ObservedTimes(const Snapshot& snapshot, const store::RowFilter& filter)
       : snapshot_(snapshot), times_ns_(snapshot.origins.sampling_units.size()) {
-    for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
-      if (entry.ran && !origin_of(entry).draw.empty()) {
-        time_of(entry) += length_ns(entry);
+    const std::vector<bool> is_wanted = drawn_units(filter);
+    const AppendOnlyList<uint32_t>& units = snapshot.origins.unit_of_origin;
+    for (uint32_t origin = 1; origin < units.size(); ++origin) {
+      if (!is_wanted[units[origin]]) {
+        continue;
+      }
+      for (const store::OriginEventEntry& entry : snapshot.events_of(origin)) {
+        if (entry.ran && filter.events[entry.event]) {
+          time_of(entry) += length_ns(entry);
+        }
       }
     }
   }
@@ -152,6 +161,16 @@ class ObservedTimes {
   const store::OriginEntry& origin_of(const store::OriginEventEntry& entry) const {
     return snapshot_.dictionaries.origins[entry.origin];
   }
+  // Of origins that are selected.
+  std::vector<bool> drawn_units(const store::RowFilter& filter) const {
+    std::vector<bool> units(snapshot_.origins.sampling_units.size());
+    for_each_selected(snapshot_, filter, [&](const store::OriginEventEntry& entry) {
+      if (!origin_of(entry).draw.empty()) {
+        units[snapshot_.origins.unit_of_origin[entry.origin]] = true;
+      }
+    });
+    return units;
+  }
   int64_t length_ns(const store::OriginEventEntry& entry) const {
     return origin_of(entry).to_ns - origin_of(entry).from_ns;
   }
@@ -163,11 +182,11 @@ class ObservedTimes {
   ByEvent<int64_t> times_ns_;  // by event and unit
 };
 
-// What a hit in a profile stands for in the fleet.
+// What a hit in a profile that is selected stands for in the fleet.
 class Weights {
  public:
-  Weights(const Snapshot& snapshot, const std::vector<bool>& selected)
-      : snapshot_(snapshot), snapshots_(snapshot, selected), observed_(snapshot) {}
+  Weights(const Snapshot& snapshot, const store::RowFilter& filter)
+      : snapshot_(snapshot), snapshots_(snapshot, filter), observed_(snapshot, filter) {}
 
   double of(const store::OriginEventEntry& entry) {
     const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
@@ -193,7 +212,7 @@ class Weights {
 
 void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   const store::Dictionaries& dictionaries = snapshot.dictionaries;
-  Weights weights(snapshot, request.filter.origins);
+  Weights weights(snapshot, request.filter);
   request.measures.assign(2, store::Factors(dictionaries.events.size()));
   for (size_t event = 0; event < dictionaries.events.size(); ++event) {
     if (request.filter.events[event]) {
@@ -201,16 +220,13 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
       request.measures[kSamples][event].assign(dictionaries.origins.size(), 1);
     }
   }
-  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-    if (!request.filter.events[entry.event]) {
-      continue;
-    }
+  for_each_selected(snapshot, request.filter, [&](const store::OriginEventEntry& entry) {
     request.measures[kValue][entry.event][entry.origin] = weights.of(entry) * entry.scale;
     if (entry.hits != 0) {
       request.measures[kSamples][entry.event][entry.origin] =
           static_cast<double>(entry.samples) / static_cast<double>(entry.hits);
     }
-  }
+  });
 }
 
 // Of the parts of draws that a selection stands on.
@@ -253,10 +269,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   ProfilesByTime profiles;
   SamplingGaps gaps(snapshot.origins.machines);
   MachineValues values(snapshot.origins.machines);
-  for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-    if (!resolved.request.filter.events[entry.event] || !resolved.request.filter.origins[entry.origin]) {
-      continue;
-    }
+  for_each_selected(snapshot, resolved.request.filter, [&](const store::OriginEventEntry& entry) {
     const store::OriginEntry& origin = dictionaries.origins[entry.origin];
     coverage.from_ns =
         coverage.machines_drawn == 0 ? origin.from_ns : std::min(coverage.from_ns, origin.from_ns);
@@ -275,7 +288,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
     if (!entry.note.empty()) {
       notes.insert(entry.note);
     }
-  }
+  });
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);
   note_ends(profiles, resolved);
   gaps.describe(dictionaries.events[resolved.event], resolved.notes);
@@ -295,8 +308,8 @@ store::AggregateRequest filters_of(const Selection& selection, const Snapshot& s
   });
   request.filter.origins.assign(origins.size(), false);
   for (size_t id = 1; id < origins.size(); ++id) {
-    request.filter.origins[id] =
-        selection.is_about(origins[id]) && (wants_orders || !store::is_by_order(origins[id].draw));
+    request.filter.origins[id] = selection.is_about(snapshot.origins.middle_ns[id]) &&
+                                 (wants_orders || !store::is_by_order(origins[id].draw));
   }
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);
@@ -312,11 +325,11 @@ store::AggregateRequest filters_of(const Selection& selection, const Snapshot& s
 void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, ResolvedSelection& resolved) {
   const std::set<uint32_t> wanted(events.begin(), events.end());
   std::map<uint32_t, size_t> counted;  // by origin: how many of them
-  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
-    if (resolved.request.filter.origins[entry.origin] && entry.ran && wanted.contains(entry.event)) {
+  for_each_selected(snapshot, resolved.request.filter, [&](const store::OriginEventEntry& entry) {
+    if (entry.ran && wanted.contains(entry.event)) {
       ++counted[entry.origin];
     }
-  }
+  });
   resolved.request.filter.origins.assign(resolved.request.filter.origins.size(), false);
   size_t complete = 0;
   for (const auto& [origin, count] : counted) {
@@ -352,7 +365,10 @@ std::vector<Predicate> hidden_by_default(const Selection& selection, const Snaps
 }  // namespace
 
 bool Selection::is_about(const store::OriginEntry& profile) const {
-  const int64_t middle_ns = std::midpoint(profile.from_ns, profile.to_ns);
+  return is_about(std::midpoint(profile.from_ns, profile.to_ns));
+}
+
+bool Selection::is_about(int64_t middle_ns) const {
   return middle_ns >= since_ns && middle_ns < until_ns;
 }
 
@@ -378,13 +394,13 @@ std::shared_ptr<const HiddenFrames> hidden_frames(const Selection& selection, co
 
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot) {
   const store::RowFilter& filter = selection.request.filter;
-  Weights weights(snapshot, filter.origins);
+  Weights weights(snapshot, filter);
   std::vector<double> exposures(snapshot.dictionaries.origins.size());
-  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
-    if (entry.event == selection.event && entry.ran && filter.origins[entry.origin]) {
+  for_each_selected(snapshot, filter, [&](const store::OriginEventEntry& entry) {
+    if (entry.event == selection.event && entry.ran) {
       exposures[entry.origin] = weights.exposure(entry);
     }
-  }
+  });
   return exposures;
 }
 

@@ -32,6 +32,7 @@ struct Selection {
   bool hides_only_named = false;
 
   bool is_about(const store::OriginEntry& profile) const;
+  bool is_about(int64_t middle_ns) const;  // of a profile's window
 };
 
 // What `hide` leaves out. Where it is empty, and the event is one of a heap: the frames of the allocator, as pprof has it, which

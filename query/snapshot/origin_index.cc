@@ -20,6 +20,15 @@ void OriginIndexer::extend(const store::Dictionaries& dictionaries) {
   for (size_t origin = index_.unit_of_origin.size(); origin < dictionaries.origins.size(); ++origin) {
     add(dictionaries.origins[origin]);
   }
+  // Events are in the order of their origins.
+  const auto& events = dictionaries.origin_events;
+  for (size_t event = index_.first_event.back(); index_.first_event.size() <= dictionaries.origins.size();) {
+    const auto origin = static_cast<uint32_t>(index_.first_event.size() - 1);
+    while (event < events.size() && events[event].origin == origin) {
+      ++event;
+    }
+    index_.first_event.push_back(static_cast<uint32_t>(event));
+  }
   index_.machines = machine_numbers_.size();
   index_.series = series_numbers_.size();
   if (must_order_) {
@@ -47,6 +56,7 @@ void OriginIndexer::add(const store::OriginEntry& origin) {
     index_.sampling_units.push_back({.machine = machine, .stratum = stratum, .part = part});
   }
   index_.unit_of_origin.push_back(unit);
+  index_.middle_ns.push_back(std::midpoint(origin.from_ns, origin.to_ns));
   index_.series_of_origin.push_back(series_numbers_.of(pair_of(machine, names_of_series_.of(origin.series))));
 }
 

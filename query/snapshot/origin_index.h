@@ -25,6 +25,9 @@ struct OriginIndex {
 
   AppendOnlyList<Unit> sampling_units;
   AppendOnlyList<uint32_t> unit_of_origin;
+  // Where its events begin among Dictionaries::origin_events; one more than there are origins.
+  AppendOnlyList<uint32_t> first_event{0};
+  AppendOnlyList<int64_t> middle_ns;  // of its window: what decides whether it is in a range of time
   // A series of snapshots on a machine; dense from 0.
   AppendOnlyList<uint32_t> series_of_origin;
   // Where a stratum stands among all, which are ordered by name, then by when the draw began: the same part in successive draws stands

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,12 @@ struct Snapshot {
   // Of the part of a draw that the origin belongs to.
   const statistics::StratumResponse& response_of(uint32_t origin) const {
     return responses[origins.stratum_of(origin)];
+  }
+
+  // The events of an origin, of those that are shown.
+  std::span<const store::OriginEventEntry> events_of(uint32_t origin) const {
+    const uint32_t first = origins.first_event[origin];
+    return dictionaries.origin_events.span().subspan(first, origins.first_event[origin + 1] - first);
   }
 
   // Opens beside a writer, in another process or this one. Where segments were merged and removed between reading their list

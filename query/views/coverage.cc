@@ -10,6 +10,7 @@
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/machine_filter.h"
+#include "query/selection/selected_events.h"
 #include "query/snapshot/machine_attributes.h"
 #include "query/views/estimate_columns.h"
 #include "store/rows/row_builder.h"
@@ -90,9 +91,9 @@ class CoverageQuery {
     const store::Dictionaries& dictionaries = snapshot_.dictionaries;
     const store::RowFilter& filter = resolved_.request.filter;
     std::vector<bool> is_counted(dictionaries.origins.size());
-    for (const store::OriginEventEntry& entry : dictionaries.origin_events) {
-      if (!filter.events[entry.event] || !filter.origins[entry.origin] || is_counted[entry.origin]) {
-        continue;
+    for_each_selected(snapshot_, filter, [&](const store::OriginEventEntry& entry) {
+      if (is_counted[entry.origin]) {
+        return;
       }
       is_counted[entry.origin] = true;
       const store::OriginEntry& origin = dictionaries.origins[entry.origin];
@@ -104,7 +105,7 @@ class CoverageQuery {
         machine.attributes = attributes;
         machine.attributes_from_ns = origin.to_ns;
       }
-    }
+    });
   }
 
   void count_machines() {

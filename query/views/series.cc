@@ -13,6 +13,7 @@
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
+#include "query/selection/selected_events.h"
 #include "query/statistics/linearization.h"
 #include "query/views/estimate_columns.h"
 
@@ -104,16 +105,16 @@ class SeriesQuery {
     const Coverage& coverage = resolved_.coverage;
     bucket_ns_ =
         request_.bucket_ns != 0 ? request_.bucket_ns : fitting_bucket_ns(coverage.to_ns - coverage.from_ns);
-    for (const store::OriginEventEntry& entry : snapshot_.dictionaries.origin_events) {
-      if (entry.event != resolved_.event || !entry.ran || !resolved_.request.filter.origins[entry.origin]) {
-        continue;
+    for_each_selected(snapshot_, resolved_.request.filter, [this](const store::OriginEventEntry& entry) {
+      if (entry.event != resolved_.event || !entry.ran) {
+        return;
       }
       const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
       const int64_t middle_ns = std::midpoint(origin.from_ns, origin.to_ns);
       const int64_t into_bucket_ns = (middle_ns % bucket_ns_ + bucket_ns_) % bucket_ns_;
       origins_of_bucket_[middle_ns - into_bucket_ns].push_back(entry.origin);
       longest_window_ns_ = std::max(longest_window_ns_, origin.to_ns - origin.from_ns);
-    }
+    });
   }
 
   void start_table() {
