@@ -39,6 +39,7 @@ struct ViewOptions {
   const query::View* view = nullptr;  // of the registry
   AnswerSource source;
   AnswerForm form = AnswerForm::kText;
+  bool is_long = false;          // the table itself as text, of a view that has a summary
   query::Parameters parameters;  // in the order of the flags
   std::optional<GivenOrder> order;
 };

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -30,16 +32,28 @@ size_t terminal_width() {
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualWidth;
 }
 
+// By the locale's variables: of those that are set the first one counts (POSIX, 8.2).
+bool encodes_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (std::string locale(environment(name)); !locale.empty()) {
+      std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return std::tolower(c); });
+      return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 query::TextStyle style_of_output() {
   const size_t wanted = wanted_width();
   if (::isatty(STDOUT_FILENO) != 1) {
-    return {.width = wanted};
+    return {.width = wanted, .has_blocks = wanted > 0 && encodes_utf8()};
   }
   const std::string_view terminal = environment("TERM");
   return {.width = wanted > 0 ? wanted : terminal_width(),
-          .has_colors = environment("NO_COLOR").empty() && !terminal.empty() && terminal != "dumb"};
+          .has_colors = environment("NO_COLOR").empty() && !terminal.empty() && terminal != "dumb",
+          .has_blocks = encodes_utf8()};
 }
 
 Status print(Result<query::Table> table, query::TableForm form, const std::vector<std::string>& notes) {

@@ -109,6 +109,9 @@ void ViewCommands::add_view(CLI::App& app, const query::View& view) {
   auto* command = app.add_subcommand(view.command, view.summary);
   add_source(*command, options.source);
   add_answer_forms(*command, view.answer_kind, options.form);
+  if (view.text_summary) {
+    command->add_flag("--long", options.is_long, "Print every row of the answer instead of a summary");
+  }
   add_parameters(*command, view.parameters, options.parameters);
   add_orders(*command, view, options.order);
   command->footer(footer_of(view));

@@ -92,8 +92,12 @@ Result<query::Parameters> completed(const ViewOptions& options) {
   return parameters;
 }
 
-Status print_answer(const query::Table& table, AnswerForm form) {
-  return print(table, table_form(form));
+Status print_answer(const query::Table& table, const ViewOptions& options) {
+  const auto& summary = options.view->text_summary;
+  return print(summary && options.form == AnswerForm::kText && !options.is_long
+                   ? summary(table, style_of_output())
+                   : table,
+               table_form(options.form));
 }
 
 Result<std::string> in_form(const query::Flame& flame, AnswerForm form) {
@@ -113,19 +117,19 @@ Result<std::string> in_form(const query::Flame& flame, AnswerForm form) {
   return query::to_text(flame, style_of_output());
 }
 
-Status print_answer(const query::Flame& flame, AnswerForm form) {
-  const auto text = in_form(flame, form);
+Status print_answer(const query::Flame& flame, const ViewOptions& options) {
+  const auto text = in_form(flame, options.form);
   return text ? write_output("-", *text) : propagate(text);
 }
 
-Status print_answer(const query::SqlAnswer& answer, AnswerForm form) {
+Status print_answer(const query::SqlAnswer& answer, const ViewOptions& options) {
   for (const std::string& note : answer.notes) {
     fmt::print(stderr, "note: {}\n", printable(note));
   }
-  return write_output("-", query::to_form(answer, table_form(form), style_of_output()));
+  return write_output("-", query::to_form(answer, table_form(options.form), style_of_output()));
 }
 
-Status print_answer(const query::FileAnswer& file, AnswerForm /*form*/) {
+Status print_answer(const query::FileAnswer& file, const ViewOptions& /*options*/) {
   return write_output("-", file.bytes);
 }
 
@@ -191,8 +195,7 @@ Status run_view(const ViewOptions& options) {
   if (!answer) {
     return propagate(answer);
   }
-  const Status printed =
-      std::visit([&](const auto& given) { return print_answer(given, options.form); }, *answer);
+  const Status printed = std::visit([&](const auto& given) { return print_answer(given, options); }, *answer);
   return printed ? judge(*options.view, *answer) : printed;
 }
 

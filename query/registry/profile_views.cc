@@ -14,6 +14,7 @@
 #include "query/views/diff.h"
 #include "query/views/flame.h"
 #include "query/views/series.h"
+#include "query/views/series_summary.h"
 #include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
@@ -199,6 +200,10 @@ View series_view() {
       .name = "series",
       .command = "series",
       .summary = "Show how the largest rows change over time",
+      .details =
+          R"(As text: a line per row, with mean, min, max and last value of the steps and, on a terminal with UTF-8, a sparkline.
+--long, --csv and --json list every step, with margins.
+)",
       .parameters = joined({selection_specs(),
                             {{"bucket", ValueKind::kDuration,
                               "Length of a step of time (default: a few dozen steps in all)", ""},
@@ -215,7 +220,9 @@ View series_view() {
            part("total", "rate")}),
       .examples = {{"plimsoll series --data DIR --since 1d --bucket 1h", "the hottest functions by the hour"},
                    {"plimsoll series --data DIR --by job --measure rate", "CPU time per machine and job"},
+                   {"plimsoll series --data DIR --by job --long", "every step, with margins"},
                    {"plimsoll series --data DIR --by platform --measure rate --csv", "for a plot"}},
+      .text_summary = series_summary,
       .answer = ask_profiles<parse_series, series>,
   };
 }

@@ -68,6 +68,12 @@ std::string failure_of(const View& view) {
                           : std::string();
 }
 
+std::string summary_of(const View& view) {
+  return view.text_summary
+             ? "\nAs text, the command prints a summary of these rows; `--long` prints the rows.\n"
+             : "";
+}
+
 std::string columns_of(const View& view) {
   if (view.columns.empty()) {
     return {};
@@ -99,6 +105,7 @@ Every view takes `--server ADDR` or `--data DIR`; every table takes `--json` and
     text += parameters_of(view);
     text += columns_of(view);
     text += failure_of(view);
+    text += summary_of(view);
   }
   return text;
 }

@@ -143,6 +143,8 @@ struct View {
   std::vector<OrderSpec> orders = {};
   // Of a table: the command's exit status is 1 where it holds, for scripts and probes. Nothing: an answer is a success.
   std::optional<FailureRule> fails_where = {};
+  // Of a table: what its command prints as text in place of it, unless --long is given. Empty: the table.
+  std::function<Result<Table>(const Table& table, const TextStyle& style)> text_summary = nullptr;
   // Empty: the view is an order itself, which a server alone takes, by POST to its path.
   std::function<Result<Answer>(const Question& question, ViewSources& sources)> answer = nullptr;
 };

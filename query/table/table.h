@@ -23,6 +23,9 @@ struct TableColumn {
   ColumnPriority priority = kUsualPriority;  // in text; not in JSON: who prints sets it (prioritize())
 };
 
+// The unit of a column of sparklines (query/table/sparkline.h), in tables that are made for text only: never cut short.
+inline constexpr std::string_view kSparklineUnit = "sparkline";
+
 // A binary whose samples lack function names.
 struct UnsymbolizedBinary {
   std::string binary;    // its file's name; "[jit]" and the like for code of none
@@ -51,6 +54,7 @@ struct Table {
   std::vector<TableColumn> columns;
   std::vector<std::vector<Value>> rows;
   Coverage coverage;
+  bool is_for_text_only = false;  // a summary: --csv and --json have other columns
 };
 
 // The place of the column of that name, which there must be.
@@ -72,7 +76,7 @@ std::string coverage_text(std::string_view event, const Coverage& coverage);
 // For people: aligned, shares as percentages, values with readable units, and, where the table is about an event, a line
 // about the coverage. A column X_margin stands behind its X ("12.30 % ±0.41"), X_low and X_high are left out, and columns
 // ..._margin_kind are summed up in a line below. Columns X_change have a sign. On a terminal the first share has bars, unless
-// the table compares, and a line below names the columns that did not fit: of those, the least important were left out first.
+// the table compares or has sparklines, and a line below names the columns that did not fit: of those, the least important were left out first.
 // Columns that are empty in every row are left out.
 std::string to_text(const Table& table, const TextStyle& style = {});
 // RFC 4180, with a header line; values unrounded, texts as they are. to_form() makes them fit for spreadsheets first

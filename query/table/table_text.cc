@@ -200,13 +200,15 @@ std::string bar(double share, double whole) {
 }
 
 // Of the first column of shares, where the table ranks by it: the longest is the largest share. Comparisons have none, as
-// the share of one side says nothing about the change.
+// the share of one side says nothing about the change; beside a sparkline a bar would read as a part of it.
 std::optional<GridColumn> bars(const Table& table, const std::vector<size_t>& shown) {
-  const bool compares = std::ranges::any_of(shown, [&](size_t column) { return is_change(table, column); });
+  const bool has_another_picture = std::ranges::any_of(shown, [&](size_t column) {
+    return is_change(table, column) || table.columns[column].unit == kSparklineUnit;
+  });
   const auto first = std::ranges::find_if(shown, [&](size_t column) {
     return table.columns[column].unit == "share" && !is_margin(table, column);
   });
-  if (compares || first == shown.end()) {
+  if (has_another_picture || first == shown.end()) {
     return std::nullopt;
   }
   const auto share_of = [&](const std::vector<Value>& row) {
@@ -295,8 +297,8 @@ std::string to_text(const Table& table, const TextStyle& style) {
   text += table.event.empty() ? "" : coverage_text(table.event, table.coverage);
   text += grid.text;
   if (!grid.left_out.empty()) {
-    text += fmt::format("hidden columns (terminal too narrow): {}; --csv and --json have all columns\n",
-                        fmt::join(grid.left_out, ", "));
+    text += fmt::format("hidden columns (terminal too narrow): {}{}\n", fmt::join(grid.left_out, ", "),
+                        table.is_for_text_only ? "" : "; --csv and --json have all columns");
   }
   return text + margins_text(margin_kinds(table));
 }

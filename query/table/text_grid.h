@@ -12,6 +12,7 @@ namespace plimsoll::query {
 struct TextStyle {
   size_t width = 0;  // of the terminal, in characters; 0: no terminal, lines are as long as they need to be
   bool has_colors = false;  // understands ECMA-48's SGR sequences
+  bool has_blocks = false;  // a terminal whose character encoding is UTF-8: sparklines can be shown
 };
 
 enum class Emphasis : uint8_t { kNone, kBold, kFaint, kGood, kWary, kBad };

@@ -122,7 +122,8 @@ class SeriesQuery {
     table_.event = event.name;
     table_.coverage = resolved_.coverage;
     table_.notes = resolved_.notes;
-    table_.notes.push_back(fmt::format("each row covers {} from its time on", format_duration(bucket_ns_)));
+    table_.notes.push_back(
+        fmt::format("steps of {}; a row's time is the start of its step", format_duration(bucket_ns_)));
     if (longest_window_ns_ > bucket_ns_) {
       table_.notes.push_back(fmt::format(
           "profiles of up to {} are longer than a bucket: each counts in the bucket of its middle",

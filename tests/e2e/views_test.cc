@@ -12,6 +12,7 @@
 namespace plimsoll::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -138,6 +139,23 @@ TEST_F(Views, AreWithoutColourWhereNoColorIsSet) {
   EXPECT_EQ(seen.status, 0) << seen.err;
   EXPECT_THAT(seen.out, HasSubstr("█"));
   EXPECT_THAT(seen.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(Views, SeriesHaveSparklinesWhereTheTerminalShowsUtf8) {
+  const auto series = [&](const char* locale, const std::string& flags) {
+    const Finished seen = run(
+        {"/usr/bin/env", "TERM=xterm", "LC_ALL=", "LC_CTYPE=", fmt::format("LANG={}", locale), "script",
+         "-qec", fmt::format("stty cols 120; '{}' series --data {}{}", built_file("plimsoll"), data_, flags),
+         "/dev/null"});
+    EXPECT_EQ(seen.status, 0) << seen.err;
+    return seen.out;
+  };
+  EXPECT_THAT(series("C.UTF-8", ""), AllOf(HasSubstr("over_time"), HasSubstr("█")));
+  EXPECT_THAT(series("C", ""), AllOf(HasSubstr("mean"), Not(HasSubstr("over_time"))));
+  EXPECT_THAT(series("C.UTF-8", " --long"), AllOf(HasSubstr("2023-11-14T"), Not(HasSubstr("over_time"))));
+  EXPECT_THAT(series("C.UTF-8", " --json"), AllOf(HasSubstr("\"time\""), Not(HasSubstr("over_time"))));
+  const Finished piped = run({"plimsoll", "series", "--data", data_});
+  EXPECT_THAT(piped.out, AllOf(HasSubstr("mean"), Not(HasSubstr("over_time"))));
 }
 
 }  // namespace

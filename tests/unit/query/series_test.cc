@@ -104,7 +104,7 @@ TEST_F(Series, UnlessSaidThereAreAFewDozenBucketsOfALengthThatPeopleCountIn) {
   }
   const auto table = ask(fleet_, {});
   ASSERT_TRUE(table) << table.error().text();
-  EXPECT_THAT(table->notes, Contains("each row covers 3h from its time on"));
+  EXPECT_THAT(table->notes, Contains("steps of 3h; a row's time is the start of its step"));
   EXPECT_EQ(table->rows.size(), 16);
 }
 
