@@ -40,10 +40,11 @@ struct ViewOptions {
   AnswerSource source;
   AnswerForm form = AnswerForm::kText;
   bool is_long = false;          // the table itself as text, of a view that has a summary
+  double watch_interval_s = 0;   // 0: the answer is printed once
   query::Parameters parameters;  // in the order of the flags
   std::optional<GivenOrder> order;
 };
-// Prints the answer on standard output. A statement in SQL that is not given is read from standard input; notes on its answer go to
+// Prints the answer on standard output, with an interval until a signal ends the process (cli/views/watch.h). A statement in SQL that is not given is read from standard input; notes on its answer go to
 // standard error.
 Status run_view(const ViewOptions& options);
 

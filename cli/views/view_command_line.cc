@@ -56,17 +56,49 @@ constexpr std::array kFlameForms{
     FormFlag{"--svg", AnswerForm::kSvg, "Print a picture (SVG) for a report or a ticket"},
     FormFlag{"--html", AnswerForm::kHtml, "Print a page (HTML) to zoom and search in; it loads nothing"}};
 
+std::span<const FormFlag> forms_of(query::AnswerKind kind) {
+  return kind == query::AnswerKind::kFlame ? std::span<const FormFlag>(kFlameForms)
+                                           : std::span<const FormFlag>(kTableForms);
+}
+
 void add_answer_forms(CLI::App& command, query::AnswerKind kind, AnswerForm& form) {
-  const std::span<const FormFlag> forms = kind == query::AnswerKind::kFlame
-                                              ? std::span<const FormFlag>(kFlameForms)
-                                              : std::span<const FormFlag>(kTableForms);
   std::vector<CLI::Option*> flags;
-  for (const FormFlag& one : forms) {
+  for (const FormFlag& one : forms_of(kind)) {
     flags.push_back(
         command.add_flag_callback(one.flag, [&form, of_flag = one.form] { form = of_flag; }, one.help));
     for (size_t before = 0; before + 1 < flags.size(); ++before) {
       flags.back()->excludes(flags[before]);
     }
+  }
+}
+
+// Of an answer that a terminal can show: printed again and again, so that no other form goes with it, and no order.
+void add_watch(CLI::App& command, const query::View& view, double& interval_s) {
+  const bool is_shown =
+      view.answer_kind == query::AnswerKind::kTable || view.answer_kind == query::AnswerKind::kFlame;
+  if (!view.answer || !is_shown) {
+    return;
+  }
+  const std::vector<CLI::Option*> others = command.get_options([&](const CLI::Option* option) {
+    const bool is_form = std::ranges::any_of(
+        forms_of(view.answer_kind), [&](const FormFlag& form) { return option->check_name(form.flag); });
+    const bool is_order = std::ranges::any_of(
+        view.orders, [&](const query::OrderSpec& order) { return option->check_name(order.flag); });
+    return is_form || is_order;
+  });
+  auto* const watch =
+      command.add_option("--watch", interval_s, "Ask again every SECONDS (default 2) and redraw, until ^C")
+          ->expected(0, 1)
+          ->default_str("2")
+          ->type_name("[SECONDS]")
+          ->check([](const std::string& text) {
+            double seconds = 0;
+            return CLI::detail::lexical_cast(text, seconds) && seconds >= 0.1 && seconds <= 86'400
+                       ? std::string()
+                       : fmt::format("{} is no number of seconds from 0.1 to 86400", text);
+          });
+  for (CLI::Option* other : others) {
+    watch->excludes(other);
   }
 }
 
@@ -114,6 +146,7 @@ void ViewCommands::add_view(CLI::App& app, const query::View& view) {
   }
   add_parameters(*command, view.parameters, options.parameters);
   add_orders(*command, view, options.order);
+  add_watch(*command, view, options.watch_interval_s);
   command->footer(footer_of(view));
   commands_.push_back({command, &options.source, [&options] { return run_view(options); }});
 }

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "cli/views/commands.h"
 #include "cli/views/terminal.h"
+#include "cli/views/watch.h"
 #include "query/views/flame_picture.h"
 #include "scheduler/assignments/draw_method.h"
 
@@ -92,16 +93,18 @@ Result<query::Parameters> completed(const ViewOptions& options) {
   return parameters;
 }
 
-Status print_answer(const query::Table& table, const ViewOptions& options) {
-  const auto& summary = options.view->text_summary;
-  return print(summary && options.form == AnswerForm::kText && !options.is_long
-                   ? summary(table, style_of_output())
-                   : table,
-               table_form(options.form));
+Result<std::string> in_form(const query::Table& table, const ViewOptions& options) {
+  const query::TextStyle style = style_of_output();
+  const query::TableForm form = table_form(options.form);
+  if (!options.view->text_summary || form != query::TableForm::kText || options.is_long) {
+    return query::to_form(table, form, style);
+  }
+  const auto summary = options.view->text_summary(table, style);
+  return summary ? Result<std::string>(query::to_form(*summary, form, style)) : propagate(summary);
 }
 
-Result<std::string> in_form(const query::Flame& flame, AnswerForm form) {
-  switch (form) {
+Result<std::string> in_form(const query::Flame& flame, const ViewOptions& options) {
+  switch (options.form) {
     case AnswerForm::kFolded:
       return query::to_folded(flame);
     case AnswerForm::kJson:
@@ -117,20 +120,19 @@ Result<std::string> in_form(const query::Flame& flame, AnswerForm form) {
   return query::to_text(flame, style_of_output());
 }
 
-Status print_answer(const query::Flame& flame, const ViewOptions& options) {
-  const auto text = in_form(flame, options.form);
-  return text ? write_output("-", *text) : propagate(text);
-}
-
-Status print_answer(const query::SqlAnswer& answer, const ViewOptions& options) {
+Result<std::string> in_form(const query::SqlAnswer& answer, const ViewOptions& options) {
   for (const std::string& note : answer.notes) {
     fmt::print(stderr, "note: {}\n", printable(note));
   }
-  return write_output("-", query::to_form(answer, table_form(options.form), style_of_output()));
+  return query::to_form(answer, table_form(options.form), style_of_output());
 }
 
-Status print_answer(const query::FileAnswer& file, const ViewOptions& /*options*/) {
-  return write_output("-", file.bytes);
+Result<std::string> in_form(const query::FileAnswer& file, const ViewOptions& /*options*/) {
+  return file.bytes;
+}
+
+Result<std::string> in_form(const query::Answer& answer, const ViewOptions& options) {
+  return std::visit([&](const auto& given) { return in_form(given, options); }, answer);
 }
 
 // The server answers an order with a table.
@@ -184,18 +186,36 @@ Result<query::Table> ask_table(std::string_view view, const TableOptions& option
   return answer ? Result<query::Table>(std::get<query::Table>(*std::move(answer))) : propagate(answer);
 }
 
+namespace {
+
+Status watch_view(const ViewOptions& options, const query::Parameters& parameters) {
+  const AnswerSource& source = options.source;
+  return watch({.title = fmt::format("plimsoll {}  {}", options.view->command,
+                                     printable(source.server.empty() ? source.data_dir : source.server)),
+                .interval_s = options.watch_interval_s},
+               [&]() -> Result<std::string> {
+                 const auto answer = ask_view(*options.view, source, parameters);
+                 return answer ? in_form(*answer, options) : propagate(answer);
+               });
+}
+
+}  // namespace
+
 Status run_view(const ViewOptions& options) {
   if (options.order) {
     return print(give_order(options.source, path_of(options.order->spec->path), options.order->parameters),
                  table_form(options.form));
   }
   const auto parameters = completed(options);
-  const auto answer =
-      parameters ? ask_view(*options.view, options.source, *parameters) : propagate(parameters);
-  if (!answer) {
-    return propagate(answer);
+  if (!parameters) {
+    return propagate(parameters);
   }
-  const Status printed = std::visit([&](const auto& given) { return print_answer(given, options); }, *answer);
+  if (options.watch_interval_s > 0) {
+    return watch_view(options, *parameters);
+  }
+  const auto answer = ask_view(*options.view, options.source, *parameters);
+  const auto text = answer ? in_form(*answer, options) : propagate(answer);
+  const Status printed = text ? write_output("-", *text) : propagate(text);
   return printed ? judge(*options.view, *answer) : printed;
 }
 

@@ -90,6 +90,8 @@ View top_view() {
                    {"plimsoll top --data DIR --ratio ipc --by job", "instructions per cycle, with margins"},
                    {"plimsoll top --data DIR --event instructions --compare-event cache-misses",
                     "two events next to each other"},
+                   {"plimsoll top --watch --server ADDR --since 5m",
+                    "the last five minutes, refreshed until ^C"},
                    {"plimsoll top --server ADDR --since 1h --where 'function=~^sqlite3' --by binary --json",
                     "from a server, for a script"}},
       .answer = ask_profiles<parse_top, top>,

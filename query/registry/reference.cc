@@ -95,7 +95,8 @@ std::string view_reference() {
 
 This page is generated from the registry of views (`query/registry`); a test compares it with what the programs take.
 `plimsoll help COMMAND` shows the same with examples, `GET /api/v1/openapi.json` gives it to programs.
-Every view takes `--server ADDR` or `--data DIR`; every table takes `--json` and `--csv`. Behind a column X with a
+Every view takes `--server ADDR` or `--data DIR`; every table takes `--json` and `--csv`, and every table and tree that
+is asked for with GET takes `--watch [SECONDS]`, except that of `sql`. Behind a column X with a
 `margin_kind`, JSON and CSV also have `X_margin`, `X_low` and `X_high`: its 95 % confidence interval.
 
 )";
