@@ -1,8 +1,25 @@
 #include "cli/wsmeter.h"
 
+#include <vector>
+
+#include "cli/views/answer_source.h"
 #include "cli/views/terminal.h"
+#include "query/plot/line_plot.h"
+#include "query/wsmeter/baseline/coverage_plot.h"
+#include "query/wsmeter/planning/curve_plot.h"
 
 namespace plimsoll::cli {
+
+namespace {
+
+// The plot goes to a file beside the table, or is the whole output.
+Status print_with_plot(const query::Table& table, const query::LinePlot& plot, const std::string& svg,
+                       query::TableForm form, const std::vector<std::string>& notes = {}) {
+  const Status written = write_output(svg, query::to_svg(plot));
+  return written && svg != "-" ? cli::print(table, form, notes) : written;
+}
+
+}  // namespace
 
 Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
   const query::PlanRequest& request = options.request;
@@ -16,14 +33,20 @@ Status run_wsmeter_plan(const WsmeterPlanOptions& options) {
   }
   const auto table =
       options.is_curve ? query::curve_table(*text, request) : query::plan_table(*text, request);
-  return table ? print(table, options.form) : propagate(table, "{}", options.table);
+  if (!table) {
+    return propagate(table, "{}", options.table);
+  }
+  return options.svg.empty() ? print(table, options.form)
+                             : print_with_plot(*table, query::curve_plot(*table), options.svg, options.form);
 }
 
 Status run_wsmeter_baseline(const WsmeterBaselineOptions& options) {
   const auto texts = read_fleet_tables(options.tables);
-  return texts ? print(query::baseline_table(texts->performance, texts->jobs, options.request), options.form,
-                       texts->notes)
-               : propagate(texts);
+  const auto table =
+      texts ? query::baseline_table(texts->performance, texts->jobs, options.request) : propagate(texts);
+  return !table || options.svg.empty()
+             ? print(table, options.form, texts ? texts->notes : std::vector<std::string>())
+             : print_with_plot(*table, query::coverage_plot(*table), options.svg, options.form, texts->notes);
 }
 
 Status run_wsmeter_evaluate(const WsmeterEvaluateOptions& options) {

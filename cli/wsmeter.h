@@ -18,12 +18,15 @@ struct WsmeterPlanOptions {
   std::string table;  // a CSV file, "-" for standard input
   query::PlanRequest request;
   bool is_curve = false;  // what margins cost, in place of a plan
+  std::string
+      svg;  // a file for a plot of the curve, "-" for standard output in place of the table; empty: none
   query::TableForm form = query::TableForm::kText;
 };
 
 struct WsmeterBaselineOptions {
   FleetTables tables;
   query::BaselineRequest request;
+  std::string svg;  // a file for a plot of the coverage, as above
   query::TableForm form = query::TableForm::kText;
 };
 

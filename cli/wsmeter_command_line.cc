@@ -21,6 +21,11 @@ void add_detect(CLI::App& command, double& effect, double& power) {
       ->needs(detect);
 }
 
+CLI::Option* add_plot(CLI::App& command, std::string& svg, const std::string& help) {
+  return command.add_option("--svg", svg, help + " (SVG; -: to standard output, instead of the table)")
+      ->type_name("FILE");
+}
+
 void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
   auto* command =
       wsmeter.add_subcommand("plan", "Plan how many instances per job to observe, at minimum cost");
@@ -40,10 +45,13 @@ void add_plan(CLI::App& wsmeter, WsmeterPlanOptions& plan) {
       ->check(CLI::PositiveNumber)
       ->excludes("--margin")
       ->excludes("--detect");
-  command->add_flag("--curve", plan.is_curve, "Instead of a plan: the cost of margins, from the widest on")
-      ->excludes("--margin")
-      ->excludes("--detect")
-      ->excludes("--budget");
+  auto* curve =
+      command
+          ->add_flag("--curve", plan.is_curve, "Instead of a plan: the cost of margins, from the widest on")
+          ->excludes("--margin")
+          ->excludes("--detect")
+          ->excludes("--budget");
+  add_plot(*command, plan.svg, "Also write a plot of the curve: margin against cost")->needs(curve);
   command->add_option("--z", plan.request.z, "Standard deviations in a margin (default 1.96, for 95 %)")
       ->type_name("Z")
       ->check(CLI::Range(1e-3, 100.0));
@@ -68,6 +76,7 @@ Examples:
   plimsoll wsmeter plan --table jobs.csv --margin 1% --finite --json
   plimsoll wsmeter plan --table jobs.csv --budget 200                     the margin for a budget
   plimsoll wsmeter plan --table jobs.csv --curve --csv                    for a plot
+  plimsoll wsmeter plan --table jobs.csv --curve --svg curve.svg          as a plot
   plimsoll wsmeter baseline --data DIR --csv | plimsoll wsmeter plan --table - --margin 2%
 )");
 }
@@ -89,10 +98,12 @@ void add_baseline(CLI::App& wsmeter, WsmeterBaselineOptions& options) {
       ->type_name("PLATFORM");
   command->add_option("--new", options.request.other, "Another platform: adds the common jobs and its metric")
       ->type_name("PLATFORM");
+  add_plot(*command, options.svg, "Also write a plot: quota covered by the heaviest N jobs");
   add_forms(*command, options.form);
   command->footer(
       R"(Examples:
   plimsoll wsmeter baseline --performance fleet.csv --jobs jobs.csv --current old --new new
+  plimsoll wsmeter baseline --performance fleet.csv --jobs jobs.csv --current old --svg coverage.svg
   plimsoll wsmeter baseline --server 127.0.0.1:7070 --since 1d --where cluster=eu-1
 )");
 }

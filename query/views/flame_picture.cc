@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/printable.h"
+#include "query/plot/markup.h"
 
 namespace plimsoll::query {
 namespace {
@@ -27,29 +28,6 @@ struct Frame {
   double start = 0;  // share of the root to its left
   double share = 0;
 };
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 // A frame begins where its parent does, or where its sibling before it ends.
 std::vector<Frame> frames_of(const Flame& flame) {
@@ -100,7 +78,7 @@ std::string label_of(const std::string& name, double width_px) {
 std::string tooltip_of(const Flame& flame, const Frame& frame) {
   const FlameNode& node = flame.nodes[frame.node];
   const std::optional<double> margin = node.share ? flame.shares[*node.share].margin : std::nullopt;
-  return fmt::format("{}\n{}, {}{}", escaped(flame.names[node.name]), readable(node.total, flame.unit),
+  return fmt::format("{}\n{}, {}{}", escaped_markup(flame.names[node.name]), readable(node.total, flame.unit),
                      readable(frame.share, "share"), margin ? " " + margin_text(*margin, "share") : "");
 }
 
@@ -136,7 +114,7 @@ Drawn draw(const Flame& flame, double base_px) {
         frame.start, frame.share, tooltip_of(flame, frame), x_px, y_px, width_px, kRowPx - 1, color_of(name));
     if (const std::string label = label_of(name, width_px); !label.empty()) {
       drawn.frames +=
-          fmt::format("<text x=\"{:.2f}\" y=\"{:g}\">{}</text>", x_px + 3, y_px + 12, escaped(label));
+          fmt::format("<text x=\"{:.2f}\" y=\"{:g}\">{}</text>", x_px + 3, y_px + 12, escaped_markup(label));
     }
     drawn.frames += "</g>\n";
   }
@@ -157,8 +135,8 @@ std::string picture(const Flame& flame, std::string_view attributes) {
       "<style>{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
       "<text class=\"t\" x=\"4\" y=\"18\">{}: flame graph</text>\n"
       "{}<text class=\"n\" x=\"4\" y=\"{:g}\">{}</text>\n</svg>\n",
-      kWidthPx, height_px, kWidthPx, height_px, attributes, kStyle, escaped(flame.event), drawn.frames,
-      base_px + 16, escaped(note));
+      kWidthPx, height_px, kWidthPx, height_px, attributes, kStyle, escaped_markup(flame.event), drawn.frames,
+      base_px + 16, escaped_markup(note));
 }
 
 // Frames keep their place and share of the root in data-x and data-w; zooming maps a frame's range to the whole width.
@@ -233,7 +211,7 @@ std::string to_html(const Flame& flame) {
       "<body><p><label>Search <input id=\"search\" placeholder=\"regular expression\"></label> "
       "<button id=\"back\">Zoom out</button> <output "
       "id=\"matched\"></output></p>\n{1}<script>{2}</script></body></html>\n",
-      escaped(flame.event), picture(flame, " role=\"img\" aria-label=\"Flame graph\""), kScript);
+      escaped_markup(flame.event), picture(flame, " role=\"img\" aria-label=\"Flame graph\""), kScript);
 }
 
 }  // namespace plimsoll::query

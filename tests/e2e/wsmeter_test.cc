@@ -13,6 +13,7 @@
 #include "tests/e2e/fleet.h"
 #include "tests/e2e/program.h"
 #include "tests/profile_fixture.h"
+#include "tests/well_formed_xml.h"
 
 namespace plimsoll::testing {
 namespace {
@@ -153,6 +154,32 @@ TEST_F(Wsmeter, ABaselineIsWhatPlansAreMadeFrom) {
   EXPECT_THAT(curve, StartsWith("margin,instances,cost,min_cost\r\n"));
   EXPECT_GE(std::ranges::count(curve, '\n'), 4);
   EXPECT_THAT(refused({"wsmeter", "plan", "--table", baseline}), HasSubstr("one of --margin"));
+}
+
+TEST_F(Wsmeter, CurvesAndCoverageAreDrawnAsSvg) {
+  const std::vector<std::string> baseline{"wsmeter", "baseline", "--data",    data_,
+                                          "--jobs",  jobs_,      "--current", "old"};
+  const auto with = [](std::vector<std::string> command, const std::vector<std::string>& more) {
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  const std::string coverage = said(with(baseline, {"--svg", "-"}));
+  EXPECT_EQ(xml_error(coverage), "");
+  EXPECT_THAT(coverage,
+              AllOf(HasSubstr("<title>1 job: 60 % of the quota; the last is web (weight 60 %)</title>"),
+                    HasSubstr("<title>2 jobs: 100 % of the quota; the last is db (weight 40 %)</title>")));
+  const std::string table = said(with(baseline, {"--csv"}));
+  EXPECT_EQ(said(with(baseline, {"--csv", "--svg", folder_ / "coverage.svg"})), table) << "beside the table";
+  std::ifstream written(folder_ / "coverage.svg", std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), coverage);
+
+  const std::vector<std::string> plan{"wsmeter", "plan", "--table", file("baseline.csv", table)};
+  const std::string curve = said(with(plan, {"--curve", "--svg", "-"}));
+  EXPECT_EQ(xml_error(curve), "");
+  EXPECT_THAT(curve, AllOf(HasSubstr(">margin (% of the metric)</text>"),
+                           HasSubstr(">lower bound of any plan</text>"),
+                           HasSubstr("8 instances, cost 0.25</title>")));
+  EXPECT_THAT(refused(with(plan, {"--margin", "1%", "--svg", "-"})), HasSubstr("--svg requires --curve"));
 }
 
 TEST_F(Wsmeter, AClusterIsMadeOfMachines) {

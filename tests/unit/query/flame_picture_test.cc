@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/well_formed_xml.h"
 
 namespace plimsoll::query::flame_picture_test {
 namespace {
@@ -46,6 +47,7 @@ TEST_F(FlamePicture, NamesAreTextWhateverTheyHold) {
     hostile.nodes = {{.name = 0, .total = 2}, {.name = 1, .total = 2, .depth = 1}};
     const std::string text = picture(hostile);
     EXPECT_THAT(text, Not(HasSubstr("<script>alert")));
+    EXPECT_EQ(plimsoll::testing::xml_error(to_svg(hostile)), "");
     EXPECT_THAT(text, HasSubstr("&lt;/title&gt;&lt;x y=&quot;&amp;&quot;&gt;"));
   }
 }
