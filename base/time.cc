@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <ctime>
@@ -218,7 +219,9 @@ std::optional<int64_t> parse_time_ns(std::string_view text, int64_t now_ns) {
   if (!text.empty() && text.front() == '-') {
     text.remove_prefix(1);
   }
-  const auto before_ns = parse_duration_ns(text);
+  // 5 may be meant for minutes, hours or days.
+  const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
+  const auto before_ns = has_unit ? parse_duration_ns(text) : std::nullopt;
   return before_ns ? std::optional(now_ns - *before_ns) : std::nullopt;
 }
 

@@ -29,7 +29,7 @@ std::optional<int64_t> parse_duration_ns(std::string_view text);
 // What parse_duration_ns() reads as that, in the longest unit that it is a whole number of: "90m", "1d".
 std::string format_duration(int64_t duration_ns);
 
-// RFC 3339 ("2026-11-21T02:38:16Z", a "+01:00" offset, a fraction), "now", or a duration before now with or
+// RFC 3339 ("2026-11-21T02:38:16Z", a "+01:00" offset, a fraction), "now", or a duration before now, with its unit, with or
 // without its minus sign ("-2h", "1h").
 std::optional<int64_t> parse_time_ns(std::string_view text, int64_t now_ns);
 

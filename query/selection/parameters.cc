@@ -29,7 +29,9 @@ Parameter time_parameter(std::string_view name, int64_t now_ns, int64_t& time_ns
   return {name, [name, now_ns, &time_ns](const std::string& text) -> Status {
             const auto parsed_ns = parse_time_ns(text, now_ns);
             if (!parsed_ns) {
-              return invalid_parameter(name, text, "a time (RFC 3339, or relative such as 2h)");
+              return invalid_parameter(name, text,
+                                       "a time: RFC 3339 (2026-11-21T07:00:00Z), or a duration before now "
+                                       "with its unit (30m, 2h, 1d)");
             }
             time_ns = *parsed_ns;
             return {};
