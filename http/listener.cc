@@ -644,7 +644,7 @@ Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::
                   options.address, route.path, route.max_body_bytes, options.max_buffered_bytes);
     }
   }
-  auto table = RouteTable::create(std::move(routes));
+  auto table = RouteTable::create(std::move(routes), std::move(options.path_hints));
   if (!table) {
     return propagate(table, "listening on {}", options.address);
   }

@@ -23,6 +23,7 @@ struct ListenerOptions {
   TlsFiles tls = {};
   AccessControl* access_control = nullptr;  // borrowed; null: everything is permitted
   HeadRules head_rules = {};
+  std::vector<PathHint> path_hints = {};  // for paths that no route has
 
   // Each serves its share of the connections; a handler holds up those of its thread.
   unsigned threads = 2;

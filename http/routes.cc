@@ -24,10 +24,6 @@ Status check_route(const Route& route) {
   return {};
 }
 
-Response not_found(std::string_view path) {
-  return error_response(fail(ErrorCode::kNotFound, "no such path: {}", path).error());
-}
-
 Response method_not_allowed(std::string_view method, std::string_view path, std::string allowed) {
   Response response = error_response(
       with_hint(fail(ErrorCode::kInvalid, "method {} is not allowed on {}", method, path), "use " + allowed)
@@ -39,7 +35,7 @@ Response method_not_allowed(std::string_view method, std::string_view path, std:
 
 }  // namespace
 
-Result<RouteTable> RouteTable::create(std::vector<Route> routes) {
+Result<RouteTable> RouteTable::create(std::vector<Route> routes, std::vector<PathHint> hints) {
   std::ranges::sort(routes, [](const Route& a, const Route& b) {
     return std::tuple(a.is_prefix, b.path.size(), std::string_view(a.path), std::string_view(a.method)) <
            std::tuple(b.is_prefix, a.path.size(), std::string_view(b.path), std::string_view(b.method));
@@ -54,11 +50,18 @@ Result<RouteTable> RouteTable::create(std::vector<Route> routes) {
   if (twice != routes.end()) {
     return fail(ErrorCode::kInvalid, "route {} {} is defined twice", twice->method, twice->path);
   }
-  return RouteTable(std::move(routes));
+  return RouteTable(std::move(routes), std::move(hints));
 }
 
 bool RouteTable::has_any_for(Threads threads) const {
   return std::ranges::find(routes_, threads, &Route::threads) != routes_.end();
+}
+
+Response RouteTable::not_found(std::string_view path) const {
+  const auto missing = fail(ErrorCode::kNotFound, "no such path: {}", path);
+  const auto known = std::ranges::find_if(
+      hints_, [path](const PathHint& candidate) { return path.starts_with(candidate.prefix); });
+  return error_response((known == hints_.end() ? missing : with_hint(missing, known->hint)).error());
 }
 
 RouteMatch RouteTable::match(std::string_view method, std::string_view path) const {

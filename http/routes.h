@@ -36,10 +36,16 @@ struct RouteMatch {
   Response refusal;
 };
 
+// What a client is told whose path no route has: that it asks the wrong address, for instance.
+struct PathHint {
+  std::string prefix;  // "/fleet/"
+  std::string hint;
+};
+
 class RouteTable {
  public:
   // Refuses paths that are not absolute, prefixes without their '/', routes given twice and absent handlers.
-  static Result<RouteTable> create(std::vector<Route> routes);
+  static Result<RouteTable> create(std::vector<Route> routes, std::vector<PathHint> hints = {});
 
   // The exact path before any prefix, a longer prefix before a shorter one. The route lives as long as the
   // table.
@@ -48,9 +54,12 @@ class RouteTable {
   bool has_any_for(Threads threads) const;
 
  private:
-  explicit RouteTable(std::vector<Route> routes) : routes_(std::move(routes)) {}
+  RouteTable(std::vector<Route> routes, std::vector<PathHint> hints)
+      : routes_(std::move(routes)), hints_(std::move(hints)) {}
+  Response not_found(std::string_view path) const;
 
   std::vector<Route> routes_;  // exact before prefix, long before short
+  std::vector<PathHint> hints_;
 };
 
 }  // namespace plimsoll::http

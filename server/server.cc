@@ -188,6 +188,8 @@ Status Server::listen(const config::ServerConfig& config) {
   fleet_options.connection_bytes = kFleetConnectionBytes;
   fleet_options.access_control = daemons_access_.get();
   fleet_options.tls.client_ca = config.access_machine_ca;
+  fleet_options.path_hints = {
+      {"/api/", "this address is for daemons; users take that of server.listen (default port 7070)"}};
   auto daemons = http::Listener::start(fleet_options, fleet_.routes());
   if (!daemons) {
     return propagate(daemons, "listening for daemons");
@@ -197,6 +199,8 @@ Status Server::listen(const config::ServerConfig& config) {
     daemons_ = std::move(*daemons);
   }
   options.address = config.listen;
+  options.path_hints = {
+      {"/fleet/", "this address is for users; daemons take that of server.fleet_listen (default port 7071)"}};
   options.long_threads = question_threads();
   options.serves_callers_in_turn = true;
   auto people = http::Listener::start(options, people_routes());

@@ -272,6 +272,15 @@ TEST(Http, PrefersExactPathsAndLongerPrefixes) {
   EXPECT_EQ(client.send("GET", "/b")->status, 404);
 }
 
+TEST(Http, SaysWhoseAddressAnUnknownPathIsMeantFor) {
+  const auto listener =
+      started({route("GET", "/a", echo)}, {.path_hints = {{"/fleet/", "daemons take the other address"}}});
+  Client client = client_of(*listener);
+  EXPECT_EQ(error_of(*client.send("PUT", "/fleet/v1/register"), "asking").hint,
+            "daemons take the other address");
+  EXPECT_EQ(error_of(*client.send("GET", "/fleets"), "asking").hint, "");
+}
+
 TEST(Http, AnswersUnknownPathsAndMethodsWithOurErrorDocument) {
   const auto listener = started({route("GET", "/a", echo), route("PUT", "/a", echo, 10)});
   Client client = client_of(*listener);
