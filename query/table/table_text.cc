@@ -270,6 +270,9 @@ std::string margins_text(const std::map<std::string, size_t>& kinds) {
 }
 
 std::string coverage_text(std::string_view event, const Coverage& coverage) {
+  if (coverage.to_ns == 0) {  // no profile: there is no time either
+    return fmt::format("{}: no samples\n", printable(event));
+  }
   return fmt::format("{}: {} samples, {} lost, of {} of {} machine{}, {} to {}; {:.1f} % without symbols{}\n",
                      printable(event), coverage.samples, coverage.lost, coverage.machines_drawn,
                      coverage.machines_live, coverage.machines_live == 1 ? "" : "s",

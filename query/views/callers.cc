@@ -71,7 +71,7 @@ std::unexpected<Error> not_found(const CallersRequest& request, const Snapshot& 
   const auto why = why_no_match(request.of, snapshot);
   return with_hint(
       with_field(fail(ErrorCode::kNotFound, "no selected stack has {}", request.of.text()), "function"),
-      why ? *why + "; \"plimsoll top\" lists functions, ~NAME matches a part of a name"
+      why ? "\"plimsoll top\" lists functions, ~NAME matches a part of a name; " + *why
           : "stacks outside the selection have it: check the filters (where) and times (since, until)");
 }
 

@@ -98,10 +98,11 @@ class DiffQuery {
     half.whole = summed.value;
     half.samples = summed.samples;
     if (half.whole <= 0) {
-      return with_hint(with_field(fail(ErrorCode::kNotFound, "the {} side has no samples: {}", kNames[number],
-                                       description(number)),
-                                  fmt::format("{}_where", kNames[number])),
-                       why_empty(*half.selection, snapshot_));
+      return with_hint(
+          with_field(fail(ErrorCode::kNotFound, "the {} side has no samples of {}: {}", kNames[number],
+                          snapshot_.dictionaries.events[half.resolved.event].name, description(number)),
+                     fmt::format("{}_where", kNames[number])),
+          why_empty(*half.selection, snapshot_));
     }
     if (request_.measure == Measure::kRate) {
       half.exposures = rate_exposures(half.resolved, snapshot_);
@@ -277,6 +278,9 @@ class DiffQuery {
       filters.push_back(predicate.text());
     }
     const Coverage& coverage = half.resolved.coverage;
+    if (coverage.machines_drawn == 0) {
+      return fmt::format("{}{}no machine", fmt::join(filters, ", "), filters.empty() ? "" : "; ");
+    }
     return fmt::format("{}{}{} machine{}, {} to {}", fmt::join(filters, ", "), filters.empty() ? "" : "; ",
                        coverage.machines_drawn, coverage.machines_drawn == 1 ? "" : "s",
                        format_time(coverage.from_ns / kNsPerSecond * kNsPerSecond),
