@@ -18,10 +18,11 @@
 #include "cli/help/completion.h"
 #include "cli/help/formatter.h"
 #include "cli/help/man_page.h"
-#include "cli/help/suggestions.h"
 #include "cli/help/topics.h"
 #include "cli/store_command_line.h"
 #include "cli/symbol_command_line.h"
+#include "cli/usage/suggestions.h"
+#include "cli/usage/usage_text.h"
 #include "cli/views/flags.h"
 #include "cli/views/view_command_line.h"
 #include "cli/wsmeter_command_line.h"
@@ -341,12 +342,8 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error, const std::v
   if (error.get_exit_code() == 0) {
     return app.exit(error);
   }
-  // A misspelt subcommand of wsmeter is a missing one to CLI11.
-  const bool may_be_misspelt = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
-                               dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  const std::string unknown = may_be_misspelt ? unknown_word_text(app, words) : std::string();
   const std::string name = full_name(innermost(app));
-  std::cerr << printable(fmt::format("{}: {}", name, unknown.empty() ? error.what() : unknown)) << "\n"
+  std::cerr << printable(fmt::format("{}: {}", name, usage_text(app, error, words))) << "\n"
             << "See " << name << " --help.\n";
   return kExitUsage;
 }
@@ -387,8 +384,8 @@ int run(int argc, char** argv) {
     return report_usage(app, error, words);
   }
   if (app.get_subcommands().empty()) {
-    std::cerr << "plimsoll: missing command: " << fmt::format("{}", fmt::join(command_names(app), ", "))
-              << " (see --help)\n";
+    std::cerr << "plimsoll: missing command, such as demo, server, import, top or diff\n"
+                 "\"plimsoll help\" lists all commands.\n";
     return kExitUsage;
   }
   return run_parsed(app, options);

@@ -2,8 +2,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
+#include "base/printable.h"
+#include "cli/usage/usage_text.h"
 #include "config/daemon_config.h"
 #include "config/variables.h"
 #include "daemon/memory.h"
@@ -240,7 +243,7 @@ Status write_profile(CommandLine& line) {
 }
 
 int usage(std::string_view what) {
-  std::cerr << "plimsolld: " << what << "\n";
+  std::cerr << "plimsolld: " << printable_lines(what) << "\n";
   return kExitUsage;
 }
 
@@ -276,7 +279,11 @@ int run(int argc, char** argv) {
   try {
     line.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return line.app.exit(error) == 0 ? 0 : kExitUsage;
+    if (error.get_exit_code() == 0) {
+      return line.app.exit(error);
+    }
+    return usage(cli::usage_text(line.app, error, {argv + std::min(argc, 1), argv + argc}) +
+                 "\nSee plimsolld --help.");
   }
   return dispatch(line);
 }

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "cli/help/suggestions.h"
+#include "cli/usage/suggestions.h"
 #include "cli/views/commands.h"
 #include "cli/views/user_config.h"
 #include "query/snapshot/dimension.h"

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/version.h"
-#include "cli/help/suggestions.h"
+#include "cli/usage/suggestions.h"
 
 namespace plimsoll::cli {
 namespace {

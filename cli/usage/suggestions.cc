@@ -1,4 +1,4 @@
-#include "cli/help/suggestions.h"
+#include "cli/usage/suggestions.h"
 
 #include <fmt/format.h>
 

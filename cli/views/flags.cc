@@ -12,6 +12,24 @@
 namespace plimsoll::cli {
 namespace {
 
+// 1e-9 as "0.0000001%".
+std::string percent_text(double share) {
+  std::string digits = fmt::format("{:.9f}", 100 * share);
+  digits.resize(digits.find_last_not_of('0') + 1);
+  return digits.substr(0, digits.size() - (digits.ends_with('.') ? 1 : 0)) + "%";
+}
+
+// What is wrong with a share that `range` does not have.
+std::string share_error(const std::string& text, ShareRange range) {
+  const auto as_percentage = parse_share(text + "%");  // nothing: it has a percent sign, or is no number
+  if (parse_share(text)) {
+    return fmt::format("{} is not between {} and {}", text, percent_text(range.low),
+                       percent_text(range.high));
+  }
+  return as_percentage ? fmt::format("{0} has no unit: write {0}%, or a fraction up to 1 such as 0.03", text)
+                       : fmt::format("\"{}\" is not a share, such as 3% or 0.03", text);
+}
+
 CLI::Option* add_share(CLI::App& command, const std::string& flag, const std::string& help, ShareRange range,
                        const std::function<void(double)>& set) {
   const auto share_within = [range](const std::string& text) {
@@ -23,10 +41,7 @@ CLI::Option* add_share(CLI::App& command, const std::string& flag, const std::st
           flag, [set, share_within](const std::string& text) { set(share_within(text).value_or(0)); }, help)
       ->type_name("SHARE")
       ->check([range, share_within](const std::string& text) {
-        return share_within(text)
-                   ? std::string()
-                   : fmt::format("\"{}\" is not a share from {:g}% to {:g}%, such as 3% or 0.03", text,
-                                 100 * range.low, 100 * range.high);
+        return share_within(text) ? std::string() : share_error(text, range);
       });
 }
 

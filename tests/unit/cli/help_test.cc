@@ -9,8 +9,8 @@
 #include "cli/help/completion.h"
 #include "cli/help/formatter.h"
 #include "cli/help/man_page.h"
-#include "cli/help/suggestions.h"
 #include "cli/help/topics.h"
+#include "cli/usage/suggestions.h"
 #include "cli/views/view_command_line.h"
 
 namespace plimsoll::cli::help_test {
