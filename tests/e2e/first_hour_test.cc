@@ -1,18 +1,15 @@
 // docs/first-hour.md: every command that it shows is run, and must print what it shows.
-//
-// A command stands behind "$ " in a block of code, its output below it. A line "..." stands for any lines that the document leaves out.
+// See tests/e2e/shown_commands.h.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "proto/profile_codec.h"
 #include "tests/e2e/program.h"
-#include "tests/places.h"
+#include "tests/e2e/shown_commands.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::testing {
@@ -22,61 +19,7 @@ constexpr int64_t kStartNs = 1'795'600'800'000'000'000;  // 2026-11-25T10:00:00Z
 constexpr int64_t kMinuteNs = 60'000'000'000;
 constexpr int kMachines = 24;
 
-struct Shown {
-  std::string command;
-  std::vector<std::string> lines;
-};
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-std::vector<Shown> shown_in(const std::string& document) {
-  std::vector<Shown> all;
-  bool is_code = false;
-  for (const std::string& line : lines_of(document)) {
-    if (line.starts_with("```")) {
-      is_code = !is_code;
-    } else if (is_code && line.starts_with("$ ")) {
-      all.push_back({line.substr(2), {}});
-    } else if (is_code && !all.empty()) {
-      all.back().lines.push_back(line);
-    }
-  }
-  return all;
-}
-
-// Whether `real` is what is shown, with any lines for each "...".
-bool matches(const std::vector<std::string>& shown, const std::vector<std::string>& real) {
-  size_t at = 0;
-  for (size_t i = 0; i < shown.size(); ++i) {
-    if (shown[i] != "...") {
-      if (at == real.size() || real[at] != shown[i]) {
-        return false;
-      }
-      ++at;
-      continue;
-    }
-    // The lines up to the next "..." follow somewhere: at their first occurrence, or at the end where none follows.
-    const auto from = shown.begin() + static_cast<ptrdiff_t>(i) + 1;
-    const auto to = std::find(from, shown.end(), "...");
-    const auto found = to == shown.end()
-                           ? std::find_end(real.begin() + static_cast<ptrdiff_t>(at), real.end(), from, to)
-                           : std::search(real.begin() + static_cast<ptrdiff_t>(at), real.end(), from, to);
-    if (found == real.end() && from != to) {
-      return false;
-    }
-    at = from == to ? real.size() : static_cast<size_t>(found - real.begin());
-  }
-  return at == real.size();
-}
-
-TEST(FirstHourDocument, IsComparedLineByLine) {
+TEST(ShownCommands, AreComparedLineByLine) {
   const std::vector<std::string> real{"a", "b", "c", "b", "d"};
   EXPECT_TRUE(matches({"a", "b", "c", "b", "d"}, real));
   EXPECT_TRUE(matches({"a", "...", "b", "d"}, real));
@@ -162,24 +105,14 @@ class FirstHour : public ::testing::Test {
     ASSERT_EQ(imported.status, 0) << imported.err;
   }
 
-  // On a terminal of 110 columns, as the document shows it.
-  Finished shell(const std::string& command) const {
-    const std::string programs = program("plimsoll").substr(0, program("plimsoll").rfind('/'));
-    return run({"/bin/bash", "-c",
-                fmt::format("export PATH={}:$PATH COLUMNS=110; unset PLIMSOLL_SERVER; cd {} && {}", programs,
-                            folder_.path(), command)});
-  }
-
   TemporaryFolder folder_;
 };
 
 TEST_F(FirstHour, PrintsWhatItsDocumentShows) {
-  std::ifstream file(source_file("docs/first-hour.md"));
-  const std::string document{std::istreambuf_iterator<char>(file), {}};
-  const std::vector<Shown> all = shown_in(document);
+  const std::vector<Shown> all = shown_in(read_document("docs/first-hour.md"));
   EXPECT_GE(all.size(), 7U) << "a command for each task";
   for (const Shown& shown : all) {
-    const Finished finished = shell(shown.command);
+    const Finished finished = run_as_shown(shown.command, folder_.path());
     EXPECT_EQ(finished.status, 0) << shown.command << "\n" << finished.err;
     EXPECT_TRUE(matches(shown.lines, lines_of(finished.out)))
         << "docs/first-hour.md shows another output of\n$ " << shown.command << "\n"
