@@ -2,9 +2,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <variant>
+#include <vector>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -94,37 +97,97 @@ Status wait_with_progress(uint32_t seconds, ChildProcess& daemon, const std::str
   return {};
 }
 
-Status print_top(const std::string& data_dir, std::string_view title,
-                 const std::vector<std::pair<std::string, std::string>>& parameters) {
+Result<query::Table> print_top(const query::Snapshot& snapshot, std::string_view title,
+                               const query::Parameters& parameters) {
   const auto request = query::parse_top(parameters, wall_now_ns());
-  const auto snapshot = query::Snapshot::load(data_dir);
-  if (!request || !snapshot) {
-    return !request ? propagate(request) : propagate(snapshot);
+  if (!request) {
+    return propagate(request);
   }
-  const auto table = query::top(*request, **snapshot);
-  if (!table) {
-    return propagate(table);
+  auto table = query::top(*request, snapshot);
+  if (table) {
+    fmt::print("\n{}\n{}", title, query::to_text(*table, style_of_output()));
   }
-  fmt::print("\n{}\n{}", title, query::to_text(*table, style_of_output()));
+  return table;
+}
+
+// The first row that is a function with a name; empty: there is none. Those in brackets stand for code without names.
+std::string hottest_function(const query::Table& by_function) {
+  for (const std::vector<query::Value>& row : by_function.rows) {
+    for (size_t column = 0; column < row.size(); ++column) {
+      const auto* const name = std::get_if<std::string>(&row[column]);
+      if (by_function.columns[column].name == "function" && name != nullptr &&
+          name->find_first_of("['~!") != 0 && !name->empty()) {
+        return *name;
+      }
+    }
+  }
   return {};
 }
 
+// A time with as many profiles before it as after it, to a profile; empty where there are fewer than two. A profile counts where
+// its middle is.
+std::string middle_of(const query::Snapshot& snapshot) {
+  std::vector<int64_t> middles_ns;
+  for (size_t id = 1; id < snapshot.dictionaries.origins.size(); ++id) {
+    const store::OriginEntry& origin = snapshot.dictionaries.origins[id];
+    middles_ns.push_back(origin.from_ns + (origin.to_ns - origin.from_ns) / 2);
+  }
+  std::ranges::sort(middles_ns);
+  const size_t half = middles_ns.size() / 2;
+  return half == 0 ? "" : format_time(middles_ns[half - 1] + (middles_ns[half] - middles_ns[half - 1]) / 2);
+}
+
+// A word of a command for a shell.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char character : word) {
+    text += character == '\'' ? std::string("'\\''") : std::string(1, character);
+  }
+  return text + "'";
+}
+
+// Commands that can be run as they are printed.
+void print_next(const std::string& data_dir, const std::string& function, const std::string& middle) {
+  fmt::print("\nThe data is in {0}. Five questions to ask of it:\n", data_dir);
+  const std::string data =
+      data_dir.find_first_of(" '\"$&;()<>|*?\\`") == std::string::npos ? data_dir : quoted(data_dir);
+  fmt::print("Which functions of one program are hot?\n  plimsoll top --data {} --where app=known_split\n",
+             data);
+  fmt::print("On which call paths? As a flame graph:\n  plimsoll flame --data {} --svg > flame.svg\n", data);
+  if (!middle.empty()) {
+    fmt::print(
+        "What changed between the two halves of the time?\n  plimsoll diff --data {} --base-until {} "
+        "--new-since {}\n",
+        data, middle, middle);
+  }
+  if (!function.empty()) {
+    fmt::print("What calls the hottest function?\n  plimsoll callers --data {} {}\n", data, quoted(function));
+  }
+  fmt::print("Which programs and threads cause it?\n  plimsoll top --data {} --by app,thread\n", data);
+  fmt::print(
+      "With a server on this data, give --server 127.0.0.1:7070 instead of --data: plimsoll server --data "
+      "{}\n",
+      data);
+}
+
 Status print_answers(const std::string& data_dir) {
-  for (const auto& [title, parameters] :
-       std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>>{
+  const auto snapshot = query::Snapshot::load(data_dir);
+  if (!snapshot) {
+    return propagate(snapshot);
+  }
+  std::string hottest;
+  for (const auto& [title, parameters] : std::vector<std::pair<std::string, query::Parameters>>{
            {"Applications", {{"by", "app"}, {"limit", "10"}}},
            {"Hot functions of the machine", {{"by", "function,binary"}, {"limit", "20"}}},
            {"The program with the known split (70, 20 and 10 %)",
             {{"by", "function"}, {"where", "app=known_split"}, {"limit", "4"}}}}) {
-    if (auto printed = print_top(data_dir, title, parameters); !printed) {
-      return printed;
+    const auto table = print_top(**snapshot, title, parameters);
+    if (!table) {
+      return propagate(table);
     }
+    hottest = hottest.empty() ? hottest_function(*table) : hottest;
   }
-  fmt::print(
-      "\nThe data is in {0}. Next:\n  plimsoll top --data {0} --where app=sqlite3\n  plimsoll top --data {0} "
-      "--by app,thread --json\n  plimsoll server --data {0}        then: plimsoll top --server "
-      "127.0.0.1:7070\n",
-      data_dir);
+  print_next(data_dir, hottest, middle_of(**snapshot));
   return {};
 }
 
