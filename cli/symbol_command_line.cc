@@ -110,10 +110,13 @@ void add_symtab(CLI::App& app, SymbolOptions& options) {
   symtab->require_subcommand(1);
   add_build(*symtab, options.build);
   add_dump(*symtab, options.dump);
-  symtab->add_subcommand("verify", "Check that a symbol table is intact")
-      ->add_option("table", options.verify, "Symbol table")
-      ->type_name("TABLE")
-      ->required();
+  auto* verify = symtab->add_subcommand("verify", "Check that a symbol table is intact");
+  verify->add_option("table", options.verify, "Symbol table")->type_name("TABLE")->required();
+  verify->footer(
+      R"(Exit status 1, with the reason, where the file is damaged or no symbol table.
+Examples:
+  plimsoll symtab verify a.symtab
+)");
   // Started by this program itself, and by tests: what parses binaries for it.
   symtab->add_subcommand("worker", "Make a symbol table as standard input says")
       ->group("")

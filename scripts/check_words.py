@@ -72,7 +72,8 @@ PATTERNS = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead i
 # Exact text of others' formats and names that only looks like a finding.
 EXEMPT = re.compile(r"https?://\S+|`[^`]*`")
 
-VIEWS_DOC = "docs/querying.md"
+# Documents with a heading for each view, which names its command.
+VIEWS_DOCS = ("docs/querying.md", "docs/views.md")
 
 
 def tracked_files():
@@ -188,7 +189,13 @@ def check_view_headings(path, text, commands):
     missing = sorted(commands - named)
     for command in missing:
         report(path, 1, command, f'write a heading that ends in "(`{command}`)"')
-    return len(missing)
+    unnamed = []
+    if path == "docs/views.md":  # a heading per view, and nothing else
+        unnamed = [(number, line) for number, line, _ in doc_lines(text)
+                   if line.startswith("## ") and not re.search(r"\(`plimsoll [^`]+`\)$", line)]
+    for number, line in unnamed:
+        report(path, number, line, 'end the heading with "(`plimsoll COMMAND`)"')
+    return len(missing) + len(unnamed)
 
 
 def view_commands():
@@ -209,7 +216,7 @@ def main():
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             found += check_doc(path, text)
-            if path == VIEWS_DOC:
+            if path in VIEWS_DOCS:
                 found += check_view_headings(path, text, view_commands())
         elif path.endswith((".cc", ".h")) and folder in SOURCES:
             with open(path, encoding="utf-8") as file:
