@@ -7,9 +7,11 @@
 #include <set>
 #include <string_view>
 
+#include "base/time.h"
 #include "query/selection/coverage_notes.h"
 #include "query/selection/frame_matches.h"
 #include "query/selection/selected_events.h"
+#include "query/selection/unanswered.h"
 #include "query/snapshot/event_lookup.h"
 #include "store/draws/draw.h"
 
@@ -229,19 +231,24 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   });
 }
 
-// Of the parts of draws that a selection stands on.
-void note_missing(const Snapshot& snapshot, const std::set<uint32_t>& strata, ResolvedSelection& resolved) {
+// Of the parts of draws that a selection stands on, by their numbers.
+void note_missing(const Snapshot& snapshot, const std::map<uint32_t, DrawnPart>& strata,
+                  ResolvedSelection& resolved) {
   size_t drawn = 0;
   size_t answered = 0;
-  for (const uint32_t stratum : strata) {
+  std::set<DrawnPart> parts;
+  for (const auto& [stratum, part] : strata) {
     drawn += snapshot.responses[stratum].drawn;
     answered += snapshot.responses[stratum].answered;
+    parts.insert(part);
   }
-  if (answered < drawn) {
-    resolved.notes.push_back(
-        fmt::format("{} of {} drawn machines sent no profile (see plimsoll draws); other machines of their "
-                    "strata are weighted up for them",
-                    drawn - answered, drawn));
+  if (answered == drawn) {
+    return;
+  }
+  const auto cause = read_commonest_cause(snapshot.draws_path, parts, wall_now_ns());
+  resolved.notes.push_back(unanswered_text(drawn - answered, drawn, cause.value_or(CommonestCause())));
+  if (!cause) {
+    resolved.notes.push_back("why machines sent no profile is unknown: " + cause.error().text());
   }
 }
 
@@ -265,7 +272,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
   Coverage& coverage = resolved.coverage;
   std::vector<bool> is_drawn(snapshot.origins.machines);
   std::set<std::string> notes;
-  std::set<uint32_t> strata;
+  std::map<uint32_t, DrawnPart> strata;
   ProfilesByTime profiles;
   SamplingGaps gaps(snapshot.origins.machines);
   MachineValues values(snapshot.origins.machines);
@@ -278,7 +285,7 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
     const uint32_t machine = snapshot.origins.machine_of(entry.origin);
     coverage.machines_drawn += is_drawn[machine] ? 0 : 1;
     is_drawn[machine] = true;
-    strata.insert(snapshot.origins.stratum_of(entry.origin));
+    strata.emplace(snapshot.origins.stratum_of(entry.origin), DrawnPart{origin.draw, origin.stratum});
     if (entry.event == resolved.event) {
       gaps.add(machine, origin, entry);
       values.add(machine, origin, entry);

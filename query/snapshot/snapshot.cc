@@ -193,6 +193,7 @@ Result<std::shared_ptr<Snapshot>> SnapshotLoader::load_once(const Snapshot* befo
   snapshot->frame_keys =
       before == nullptr ? std::make_unique<FrameKeysCache>() : FrameKeysCache::after(*before->frame_keys);
   snapshot->version = *at_version;
+  snapshot->draws_path = directory_.draws_path();
   return snapshot;
 }
 

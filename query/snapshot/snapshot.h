@@ -36,6 +36,8 @@ struct Snapshot {
   // What was worked out about the stacks for one question, for the next one.
   std::unique_ptr<FrameKeysCache> frame_keys = std::make_unique<FrameKeysCache>();
   int64_t machines_registered = 0;
+  std::string draws_path =
+      {};  // draws.db, for what became of drawn machines; where it is missing, none were drawn
   // Of the catalogue when the snapshot was taken; another value means that something has been committed since. So does
   // another number of machines: those are in a database of their own, which every heartbeat writes.
   int64_t version = 0;

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "query/selection/unanswered.h"
 #include "store/draws/draw_store.h"
 #include "tests/unit/query/fleet_fixture.h"
 
@@ -97,6 +98,81 @@ TEST_F(ResponsesTest, WhatIsOfNoKnownDrawAnswersForItself) {
   answer("unknown", "m1", {"a", 4, 2}, 10);
   fleet_.add({.seed = 77, .machine = "continuous", .stacks = "main;always 5\n"});
   EXPECT_DOUBLE_EQ(total(), 2 * 10 + 5);
+}
+
+store::DrawnMachine withheld(const std::string& id, const std::string& why) {
+  return {.machine_id = id, .detail = why};
+}
+
+// A draw of one stratum whose results are due.
+store::DrawWithMachines draw_of(const std::vector<store::DrawnMachine>& machines) {
+  return {.draw = {.id = "d1", .window_ns = 1000, .due_ns = 5000, .strata = {{.name = "a"}}},
+          .machines = machines};
+}
+
+constexpr const char* kOverBudget =
+    "over the overhead budget: daemons use 0.02 % of the fleet's CPU time, max 0.01 % "
+    "(draw.max_overhead_percent)";
+constexpr const char* kOverBudgetLater =
+    "over the overhead budget: daemons use 0.013 % of the fleet's CPU time, max 0.01 % "
+    "(draw.max_overhead_percent)";
+const store::DrawnMachine kAnswered{.machine_id = "m0", .window_start_ns = 1000, .answered_ns = 2500};
+const store::DrawnMachine kOffline{.machine_id = "m9", .window_start_ns = 1000};
+
+TEST(CommonestCause, IsNamedWithItsSettingWhereCausesAreMixed) {
+  const store::DrawWithMachines draw =
+      draw_of({kAnswered, withheld("m1", kOverBudget), withheld("m2", kOverBudgetLater), kOffline});
+  const CommonestCause cause = commonest_cause({&draw, 1}, {{"d1", "a"}}, 6000);
+  EXPECT_EQ(
+      unanswered_text(3, 8, cause),
+      "3 of 8 drawn machines sent no profile: most (2) were withheld: over the overhead budget "
+      "(draw.max_overhead_percent) (see plimsoll draws); other machines of their strata are weighted up for "
+      "them");
+}
+
+TEST(CommonestCause, IsOfAllWhereItIsTheOnlyOne) {
+  const store::DrawWithMachines draw = draw_of({kAnswered, kOffline});
+  const CommonestCause cause = commonest_cause({&draw, 1}, {{"d1", "a"}}, 6000);
+  EXPECT_THAT(
+      unanswered_text(1, 2, cause),
+      HasSubstr("1 of 2 drawn machines sent no profile: all (1) were offline until their window had ended"));
+  EXPECT_THAT(commonest_cause({&draw, 1}, {{"d1", "a"}}, 4000).text, "may still answer")
+      << "it is not due yet";
+}
+
+TEST(CommonestCause, IsLeftOutWhereNoneIsKnown) {
+  const store::DrawWithMachines forgotten = draw_of({});
+  const CommonestCause cause = commonest_cause({&forgotten, 1}, {{"d1", "a"}}, 6000);
+  EXPECT_THAT(unanswered_text(3, 8, cause),
+              ::testing::StartsWith("3 of 8 drawn machines sent no profile (see"));
+}
+
+TEST(CommonestCause, IsOfTheStrataThatAreAskedAboutAndOfSilentOnes) {
+  store::DrawWithMachines draw = draw_of({withheld("m1", kOverBudget), kOffline, kAnswered});
+  draw.draw.strata = {{.name = "silent"}, {.name = "other"}, {.name = "asked about"}};
+  draw.machines[1].stratum = 1;
+  draw.machines[2].stratum = 1;
+  const CommonestCause cause = commonest_cause({&draw, 1}, {{"d1", "asked about"}}, 6000);
+  EXPECT_EQ(cause.unanswered, 1U)
+      << "other machines stand for the silent stratum; the other one answers for itself";
+  EXPECT_THAT(cause.text, HasSubstr("(draw.max_overhead_percent)"));
+}
+
+TEST_F(ResponsesTest, TheNoteOfAViewHasTheCause) {
+  const Stratum a{"a", 12, 4};
+  store::DrawWithMachines made =
+      draw_of({withheld("a2", kOverBudget), withheld("a3", kOverBudget), kOffline});
+  made.draw.strata = {{.name = "a", .machines = 12, .expected = 4, .drawn = 4, .drawn_weight = 12}};
+  auto store = store::DrawStore::open(fleet_.path() + "/draws.db", sqlite::OpenMode::kReadWrite);
+  ASSERT_TRUE(store->add(made));
+  for (const store::DrawnMachine& machine : made.machines) {
+    ASSERT_TRUE(store->update("d1", machine));
+  }
+  answer("d1", "a1", a, 10);
+  EXPECT_THAT(
+      fleet_.top({})->notes,
+      Contains(HasSubstr("3 of 4 drawn machines sent no profile: most (2) were withheld: over the overhead "
+                         "budget (draw.max_overhead_percent)")));
 }
 
 // By a simple model: every total is the sum of the strata's machines times the mean of what answered.
