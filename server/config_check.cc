@@ -28,6 +28,9 @@ class Checker {
     check_tls();
     check_tokens();
     expect("draw", check_draws(config_));
+    if (auto warning = overhead_warning(config_)) {
+      warn("draw.max_overhead_percent", *std::move(warning));
+    }
     check_inventory("inventory.machines", config_.inventory_machines, scheduler::parse_inventory);
     check_inventory("inventory.jobs", config_.inventory_jobs, scheduler::parse_inventory_instances);
     check_folders("symbols.roots", config_.symbol_roots, config::ServerConfig().symbol_roots);

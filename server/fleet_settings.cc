@@ -1,10 +1,15 @@
 #include "server/fleet_settings.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/time.h"
+#include "scheduler/safety/overhead_budget.h"
 
 namespace plimsoll::server {
 namespace {
@@ -100,6 +105,32 @@ std::vector<KnownToken> known_tokens(const config::ServerConfig& config) {
     tokens.push_back({token.name, token.sha256, role_of(token.role), token.expires_ns().value_or(0)});
   }
   return tokens;
+}
+
+std::optional<std::string> overhead_warning(const config::ServerConfig& config) {
+  if (config.draw_interval_ns == 0 || config.draw_machines > 0) {
+    return std::nullopt;
+  }
+  const int64_t stack_rate_hz =
+      config.collect_stack_rate_hz > 0 ? config.collect_stack_rate_hz : config.collect_rate_hz;
+  const double expected_percent =
+      100 * scheduler::expected_overhead({.share_drawn = config.draw_percent / 100,
+                                          .window_ns = config.collect_window_ns,
+                                          .interval_ns = config.draw_interval_ns,
+                                          .stacks_per_s = static_cast<double>(stack_rate_hz)});
+  if (expected_percent <= config.draw_max_overhead_percent) {
+    return std::nullopt;
+  }
+  // Proportional to the percentage that is drawn.
+  const double affordable_percent = config.draw_percent * config.draw_max_overhead_percent / expected_percent;
+  return fmt::format(
+      "drawing {:g} % of the machines every {} for {} is expected to take {:.2g} % of the fleet's CPU time, "
+      "more "
+      "than {:g} %: drawn machines will be withheld regularly. Set draw.percent to at most {:.2g}, or "
+      "lengthen draw.interval, shorten collect.window, or raise draw.max_overhead_percent",
+      config.draw_percent, format_duration(config.draw_interval_ns),
+      format_duration(config.collect_window_ns), expected_percent, config.draw_max_overhead_percent,
+      affordable_percent);
 }
 
 Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,

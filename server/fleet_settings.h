@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +28,10 @@ std::vector<KnownToken> known_tokens(const config::ServerConfig& config);
 
 // kInvalid names the key of the draws that makes no sense; fine where machines are not drawn.
 Status check_draws(const config::ServerConfig& config);
+
+// That the draws are expected to cost more than draw.max_overhead_percent, so that drawn machines would be withheld regularly, with
+// what to change; nothing where they are not, or where the share of machines that is drawn depends on the fleet's size.
+std::optional<std::string> overhead_warning(const config::ServerConfig& config);
 
 // What is stopped in this directory, whether machines are drawn or not.
 Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,

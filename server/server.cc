@@ -108,6 +108,9 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (!drawer) {
     return propagate(drawer, "reading the draws");
   }
+  if (const auto warning = overhead_warning(config)) {
+    log_warning("draw.max_overhead_percent: {}", *warning);
+  }
   std::unique_ptr<Server> server(new Server(std::move(*ingest), std::move(*authenticator),
                                             std::move(*breaker), std::move(*drawer), config));
   if (auto listening = server->listen(config); !listening) {

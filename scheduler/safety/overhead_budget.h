@@ -15,6 +15,18 @@
 
 namespace plimsoll::scheduler {
 
+// What is known of draws before the first one.
+struct PlannedDraws {
+  double share_drawn = 0;  // of the machines, per draw
+  int64_t window_ns = 0;
+  int64_t interval_ns = 0;
+  double stacks_per_s = 0;  // samples with a stack, per CPU
+};
+
+// The share of the fleet's CPU time that daemons are expected to take for samples of such draws. A lower bound: what they take
+// without samples depends on the number of CPUs, which is not known yet.
+double expected_overhead(const PlannedDraws& draws);
+
 // Any thread.
 class OverheadBudget {
  public:

@@ -69,6 +69,27 @@ TEST_F(ConfigCheck, NamesWhatWouldKeepAServerFromStarting) {
                   AllOf(StartsWith("error inventory.machines: "), HasSubstr("web-1"))));
 }
 
+// At 99 stacks per second a CPU has 0.185 % less: of 8 % of the machines, for 10 s of 15 s, 0.00987 % of all.
+TEST_F(ConfigCheck, WarnsOfDrawsThatCostMoreThanTheirBudget) {
+  const auto drawing = [this](const std::string& draw, const std::string& collect = "") {
+    return findings("[server]\ndata = \"FOLDER/data\"\n[draw]\n" + draw + "\n[collect]\n" + collect + "\n");
+  };
+  EXPECT_THAT(drawing("interval = \"15s\"\npercent = 8"), IsEmpty());
+  EXPECT_THAT(
+      drawing("interval = \"15s\"\npercent = 9"),
+      ElementsAre(AllOf(StartsWith("warning draw.max_overhead_percent: drawing 9 % of the machines every "
+                                   "15s for 10s is expected to take 0.011 % of the fleet's CPU time, more "
+                                   "than 0.01 %"),
+                        HasSubstr("Set draw.percent to at most 8.1"))));
+  // Half as many stacks, a longer interval or a shorter window cost less.
+  EXPECT_THAT(drawing("interval = \"15s\"\npercent = 9", "stack_rate_hz = 49"), IsEmpty());
+  EXPECT_THAT(drawing("interval = \"20s\"\npercent = 9"), IsEmpty());
+  EXPECT_THAT(drawing("interval = \"15s\"\npercent = 9", "window = \"5s\""), IsEmpty());
+  EXPECT_THAT(drawing("interval = \"15s\"\npercent = 9\nmax_overhead_percent = 0.02"), IsEmpty());
+  EXPECT_THAT(drawing("interval = \"15s\"\nmachines = 1000"), IsEmpty()) << "of how many, is not known";
+  EXPECT_THAT(drawing("percent = 100"), IsEmpty()) << "nothing is drawn";
+}
+
 TEST_F(ConfigCheck, WarnsOfWhatMayNotBeMeant) {
   EXPECT_THAT(
       findings("[server]\ndata = \"FOLDER/data\"\nlisten = \"0.0.0.0:7070\"\n"
