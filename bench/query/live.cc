@@ -26,6 +26,7 @@ constexpr uint32_t kMachinesOfHistory = 400;
 constexpr uint32_t kProfilesOfLastHour = 2000;
 constexpr uint32_t kProfilesPerS = 100;
 constexpr int64_t kHourNs = 3'600'000'000'000;
+constexpr int64_t kHistoryNs = int64_t{30} * 24 * kHourNs;
 constexpr int64_t kWindowNs = 1'000'000'000;
 constexpr int64_t kNowNs = 1'790'000'000'000'000'000;
 
@@ -189,8 +190,7 @@ Status measure_with(uint32_t history, const Flags& flags, Report& report, std::v
   }
   Directory& directory = **created;
   const int64_t last_hour_ns = kNowNs - kHourNs + 2 * kWindowNs;
-  Status filled =
-      directory.add(history, 0, kMachinesOfHistory, kNowNs - 30 * 24 * kHourNs, last_hour_ns - kHourNs);
+  Status filled = directory.add(history, 0, kMachinesOfHistory, kNowNs - kHistoryNs, last_hour_ns - kHourNs);
   filled = filled ? directory.add(kProfilesOfLastHour, 0, kMachinesOfHistory, last_hour_ns, kNowNs) : filled;
   filled = filled ? directory.bind_new() : filled;
   filled = filled ? directory.merge() : filled;

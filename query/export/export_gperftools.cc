@@ -9,7 +9,7 @@ namespace {
 
 // Leaf first, each inlined frame before the one that it was inlined into.
 std::vector<std::string> names_of(const ExportSamples& samples, const Snapshot& snapshot, uint32_t stack) {
-  std::span<const store::StackNode> stacks = stacks_of(samples, snapshot);
+  const std::span<const store::StackNode> stacks = stacks_of(samples, snapshot);
   std::vector<std::string> names;
   for (uint32_t node = stack; node != 0; node = stacks[node].parent) {
     const uint32_t location = stacks[node].location;

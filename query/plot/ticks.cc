@@ -38,8 +38,9 @@ std::vector<double> linear_ticks(double low, double high, size_t max_steps) {
   const double first = std::floor(low / step + kTickTolerance);
   const double last = std::ceil(high / step - kTickTolerance);
   std::vector<double> ticks;
-  for (double i = first; i <= last; ++i) {
-    ticks.push_back(i * step);
+  const auto steps = static_cast<size_t>(last - first);  // not many more than max_steps
+  for (size_t i = 0; i <= steps; ++i) {
+    ticks.push_back((first + static_cast<double>(i)) * step);
   }
   return ticks;
 }
