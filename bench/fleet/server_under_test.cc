@@ -79,8 +79,8 @@ Status ServerUnderTest::start_child() {
       if (const auto port = number_after<uint16_t>(log(), name)) {
         fleet_port_ = *port;
         const auto people = number_after<uint16_t>(log(), name.find("https") == std::string_view::npos
-                                                              ? "people on http://127.0.0.1:"
-                                                              : "people on https://127.0.0.1:");
+                                                              ? "API on http://127.0.0.1:"
+                                                              : "API on https://127.0.0.1:");
         people_port_ = people.value_or(0);
         return people ? Status() : propagate(people);
       }
