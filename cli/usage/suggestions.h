@@ -6,7 +6,6 @@
 
 namespace CLI {
 class App;
-class ParseError;
 }  // namespace CLI
 
 namespace plimsoll::cli {

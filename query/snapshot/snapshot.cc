@@ -204,7 +204,7 @@ Result<std::shared_ptr<const Snapshot>> SnapshotLoader::load(const Snapshot* bef
     return propagate(registered);
   }
   for (int attempt = 1;; ++attempt) {
-    // Names that were read anew have nothing in common with those of before.
+    // Where everything is read again, the numbers of names have nothing in common with those of `before`.
     auto snapshot = load_once(contents_ == nullptr ? nullptr : before, before_opening);
     if (snapshot) {
       (*snapshot)->machines_registered = *registered;

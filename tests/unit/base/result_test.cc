@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Whoever asks is told whether asking again can help, whichever call it was that failed.
+// A caller learns whether a retry can help, whatever call failed.
 TEST(FailErrno, SaysWhatKindOfFailureItIs) {
   const std::vector<std::pair<int, ErrorCode>> expected{
       {ENOENT, ErrorCode::kNotFound},    {EACCES, ErrorCode::kDenied},      {EPERM, ErrorCode::kDenied},

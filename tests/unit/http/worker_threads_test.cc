@@ -70,7 +70,7 @@ TEST(WorkerThreads, NoCallerWaitsBehindHundredsOfJobsOfAnother) {
   EXPECT_THAT(first, ElementsAre("many", "one", "other", "many"));
 }
 
-TEST(WorkerThreads, ACallerOfWhomAJobIsUnderWayComesAfterTheOthers) {
+TEST(WorkerThreads, CallersWithARunningJobComeAfterOthers) {
   std::latch are_added(1);
   std::latch may_end(1);
   std::vector<std::string> done;  // by the one thread that is free

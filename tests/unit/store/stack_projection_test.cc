@@ -92,8 +92,9 @@ void add_stacks(size_t count, uint32_t locations, std::vector<StackNode>& stacks
   }
 }
 
-// Stacks and locations come, and keys of some locations change: few of them, or so many that all is made anew.
-TEST(StackProjectionTest, OneThatIsMadeFromAnotherIsTheSameAsOneThatIsMadeAnew) {
+// Stacks and locations are added, and the keys of some locations change: of so few that only stacks with these are projected again, or
+// of so many that all are.
+TEST(StackProjectionTest, AnExtendedProjectionEqualsAFreshOne) {
   std::mt19937_64 random(6);
   for (int round = 0; round < 100; ++round) {
     KeyLists lists(20, random);
