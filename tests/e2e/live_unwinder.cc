@@ -47,6 +47,7 @@ Result<SampledRun> sample_program(const std::vector<std::string>& argv, const pe
                                       .cpus = *cpus,
                                       .sample_pages = 2048,
                                       .stack_bytes = stack_bytes,
+                                      .side_band_pages = 1024,
                                       .max_backlog_bytes = size_t{256} << 20,
                                       .seed = 1});
   if (!sampler) {
@@ -85,6 +86,11 @@ Result<SampledRun> sample_program(const std::vector<std::string>& argv, const pe
     return propagate(counts);
   }
   run.lost = counts->at(0).lost;
+  const auto side_band_lost = sampler->side_band_lost();
+  if (!side_band_lost) {
+    return propagate(side_band_lost);
+  }
+  run.side_band_lost = *side_band_lost;
   run.status = program.wait().status;
   return run;
 }

@@ -47,7 +47,9 @@ class LiveUnwinder {
 struct SampledRun {
   uint64_t samples = 0;  // of the program
   uint64_t lost = 0;     // by the kernel, of the whole machine
-  int status = -1;       // the program's exit status
+  // Of the whole machine too. Above 0, what the program mapped may be unknown, and its stacks say nothing.
+  uint64_t side_band_lost = 0;
+  int status = -1;  // the program's exit status
 };
 
 // Runs a program to its end, and hands over each sample in it, or in a child that has not started another program.
