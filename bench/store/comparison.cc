@@ -177,8 +177,8 @@ class Comparison {
   uint64_t stored_bytes(const Query& query) const {
     uint64_t bytes = 0;
     for (const auto& segment : rows_.segments()) {
-      for (size_t block = 0; block < segment->blocks(); ++block) {
-        bytes += reads_stacks(query) ? segment->block_bytes(block) : segment->group_bytes(block);
+      for (size_t chunk = 0; chunk < segment->chunks(); ++chunk) {
+        bytes += reads_stacks(query) ? segment->chunk_bytes(chunk) : segment->group_bytes(chunk);
       }
     }
     return bytes;

@@ -21,7 +21,7 @@ namespace plimsoll::query {
 //   from_time, to_time       the profile's window, RFC 3339 in UTC, down to the second
 //   from_ns, to_ns           the same in nanoseconds since 1970
 //   hits, value, samples     value: in the event's unit, weighted as the views weight it; samples: behind the hits
-// Comparisons with any but the last three are decided once for each dictionary entry, and blocks without a row that passes are not
+// Comparisons with any but the last three are decided once for each dictionary entry, and chunks without a row that passes are not
 // read. A text is made once for each dictionary entry that the statement gets to see; whole stacks are made row by row.
 // Borrows both. One thread.
 class SamplesTable : public sqlite::VirtualTable {

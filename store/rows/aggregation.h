@@ -123,7 +123,7 @@ class RowCursor {
   // The next rows, in no particular order; none: the end. Valid until the next call.
   virtual Result<std::span<const Row>> next() = 0;
 
-  // next() may pass over any number of rows: it asks `check` for each block of them, and fails with what that fails with.
+  // next() may pass over any number of rows: it asks `check` for each chunk of them, and fails with what that fails with.
   void stop_when(StopCheck check) { check_ = std::move(check); }
 
  protected:

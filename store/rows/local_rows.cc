@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/run_both.h"
-#include "store/rows/block_aggregator.h"
+#include "store/rows/chunk_aggregator.h"
 #include "store/rows/segment_cursor.h"
 #include "store/rows/zone_filter.h"
 
@@ -13,53 +13,53 @@ namespace {
 // Starting a thread takes as long as aggregating this many rows.
 constexpr uint64_t kRowsPerThread = 500'000;
 
-struct BlockPlace {
+struct ChunkPlace {
   const Segment* segment;
-  size_t block;
+  size_t chunk;
 
-  uint64_t rows() const { return segment->rows_in_block(block); }
+  uint64_t rows() const { return segment->rows_in_chunk(chunk); }
 };
 
-// Blocks that may hold selected rows.
+// Chunks that may hold selected rows.
 struct Work {
-  std::vector<BlockPlace> blocks;
+  std::vector<ChunkPlace> chunks;
   uint64_t rows = 0;
   uint32_t max_stack = 0;
 };
 
-Work select_blocks(const std::vector<std::shared_ptr<const Segment>>& segments, const RowFilter& filter) {
+Work select_chunks(const std::vector<std::shared_ptr<const Segment>>& segments, const RowFilter& filter) {
   const ZoneFilter zone_filter(filter);
   Work work;
   for (const auto& segment : segments) {
-    for (size_t block = 0; block < segment->blocks(); ++block) {
-      if (zone_filter.may_hold(segment->zones(block))) {
-        work.blocks.push_back({segment.get(), block});
-        work.rows += segment->rows_in_block(block);
-        work.max_stack = std::max(work.max_stack, segment->zones(block).stack.max);
+    for (size_t chunk = 0; chunk < segment->chunks(); ++chunk) {
+      if (zone_filter.may_hold(segment->zones(chunk))) {
+        work.chunks.push_back({segment.get(), chunk});
+        work.rows += segment->rows_in_chunk(chunk);
+        work.max_stack = std::max(work.max_stack, segment->zones(chunk).stack.max);
       }
     }
   }
   return work;
 }
 
-// Parts of about as many rows each, in order: the same blocks for the same number of threads, so that sums come out the same.
-std::vector<std::span<const BlockPlace>> split(const Work& work, size_t parts) {
-  std::vector<std::span<const BlockPlace>> split;
+// Parts of about as many rows each, in order: the same chunks for the same number of threads, so that sums come out the same.
+std::vector<std::span<const ChunkPlace>> split(const Work& work, size_t parts) {
+  std::vector<std::span<const ChunkPlace>> split;
   size_t from = 0;
   uint64_t rows = 0;
-  for (size_t i = 0; i < work.blocks.size(); ++i) {
-    rows += work.blocks[i].rows();
+  for (size_t i = 0; i < work.chunks.size(); ++i) {
+    rows += work.chunks[i].rows();
     if (rows * parts >= work.rows * (split.size() + 1)) {
-      split.push_back(std::span(work.blocks).subspan(from, i + 1 - from));
+      split.push_back(std::span(work.chunks).subspan(from, i + 1 - from));
       from = i + 1;
     }
   }
   return split;
 }
 
-Status add_all(std::span<const BlockPlace> blocks, BlockAggregator& aggregator) {
-  for (const BlockPlace& place : blocks) {
-    if (Status added = aggregator.add(*place.segment, place.block); !added) {
+Status add_all(std::span<const ChunkPlace> chunks, ChunkAggregator& aggregator) {
+  for (const ChunkPlace& place : chunks) {
+    if (Status added = aggregator.add(*place.segment, place.chunk); !added) {
       return added;
     }
   }
@@ -87,7 +87,7 @@ Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths,
 }
 
 Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
-  const Work work = select_blocks(segments_, request.filter);
+  const Work work = select_chunks(segments_, request.filter);
   const auto space = CellSpace::of(request, work.max_stack);
   if (!space) {
     return propagate(space);
@@ -95,7 +95,7 @@ Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
   const unsigned cpus = threads_ != 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
   const auto threads = std::clamp<uint64_t>(work.rows / kRowsPerThread, 1, cpus);
   const auto parts = split(work, threads);
-  std::vector<BlockAggregator> aggregators;
+  std::vector<ChunkAggregator> aggregators;
   for (size_t i = 0; i < parts.size(); ++i) {
     aggregators.emplace_back(request, *space, work.rows);
   }

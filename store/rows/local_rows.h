@@ -19,7 +19,7 @@ class LocalRows : public RowSource {
   static Result<LocalRows> open(const std::vector<std::string>& segment_paths, const Segments& open = {});
 
   // On as many threads as there are CPUs, where there are rows for them; with the same number of threads sums are the same
-  // to the last bit. Memory for each: a decoded block (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums
+  // to the last bit. Memory for each: a decoded chunk (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums
   // with 35 bytes for each cell; the answer comes on top.
   Result<Cells> aggregate(const AggregateRequest& request) const override;
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;

@@ -1,6 +1,6 @@
 // Which rows stand together in a segment.
 //
-// Instances of a job run the same code: where its rows follow each other, however many machines they come from, a block has few stacks
+// Instances of a job run the same code: where its rows follow each other, however many machines they come from, a chunk has few stacks
 // with many hits each, takes fewer bytes and less time, and is passed over as a whole by questions about other jobs.
 #pragma once
 

@@ -45,7 +45,7 @@ class Columns {
 
 // Whether the runs of a matrix are those that its counts tell of, and stay within `groups`.
 template <typename Hits>
-bool runs_fit(const BlockMatrix<Hits>& matrix, size_t rows, size_t groups, size_t multiples, size_t runs) {
+bool runs_fit(const ChunkMatrix<Hits>& matrix, size_t rows, size_t groups, size_t multiples, size_t runs) {
   size_t run = 0;
   size_t gap = 0;
   size_t with_hits = 0;
@@ -105,7 +105,7 @@ Result<Segment> Segment::open(const std::string& path, uint32_t version) {
   if (header.header_checksum != checksum_of(header)) {
     return damaged("the checksum of its header does not match");
   }
-  const Bytes directory = reader.bytes(uint64_t{header.blocks} * sizeof(BlockEntry));
+  const Bytes directory = reader.bytes(uint64_t{header.chunks} * sizeof(ChunkEntry));
   if (!reader.ok() || checksum64(directory) != header.directory_checksum) {
     return damaged("the checksum of its directory does not match");
   }
@@ -115,9 +115,9 @@ Result<Segment> Segment::open(const std::string& path, uint32_t version) {
   ByteReader entries(directory);
   uint64_t end = reader.offset();
   uint64_t rows = 0;
-  for (uint32_t i = 0; i < header.blocks; ++i) {
-    const auto entry = entries.read<BlockEntry>();
-    const bool fits = entry.offset == end && entry.rows > 0 && entry.rows <= kBlockRows && entry.groups > 0 &&
+  for (uint32_t i = 0; i < header.chunks; ++i) {
+    const auto entry = entries.read<ChunkEntry>();
+    const bool fits = entry.offset == end && entry.rows > 0 && entry.rows <= kChunkRows && entry.groups > 0 &&
                       entry.groups <= entry.rows && entry.stacks <= entry.rows && entry.runs <= entry.rows &&
                       entry.multiples <= entry.rows;
     if (!fits) {
@@ -130,40 +130,40 @@ Result<Segment> Segment::open(const std::string& path, uint32_t version) {
   if (end != file->bytes().size() || rows != header.rows) {
     return damaged("its directory does not describe the whole file");
   }
-  segment.checked_ = std::make_unique<std::atomic<bool>[]>(segment.blocks() * 2);
+  segment.checked_ = std::make_unique<std::atomic<bool>[]>(segment.chunks() * 2);
   segment.file_ = std::move(*file);
   return segment;
 }
 
-std::unexpected<Error> Segment::damaged(size_t block, std::string_view what) const {
-  return fail(ErrorCode::kCorrupt, "segment {} is damaged: block {}: {}", path_, block, what);
+std::unexpected<Error> Segment::damaged(size_t chunk, std::string_view what) const {
+  return fail(ErrorCode::kCorrupt, "segment {} is damaged: chunk {}: {}", path_, chunk, what);
 }
 
-bool Segment::needs_check(size_t block, bool is_matrix) const {
-  // Relaxed: the flag orders nothing, since the bytes are immutable. Two threads may check the same block, which costs time only.
-  return !checked_[block * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
+bool Segment::needs_check(size_t chunk, bool is_matrix) const {
+  // Relaxed: the flag orders nothing, since the bytes are immutable. Two threads may check the same chunk, which costs time only.
+  return !checked_[chunk * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
 }
 
-void Segment::set_checked(size_t block, bool is_matrix) const {
-  checked_[block * 2 + (is_matrix ? 1 : 0)].store(true, std::memory_order_relaxed);
+void Segment::set_checked(size_t chunk, bool is_matrix) const {
+  checked_[chunk * 2 + (is_matrix ? 1 : 0)].store(true, std::memory_order_relaxed);
 }
 
-Result<Bytes> Segment::part(size_t block, bool is_matrix) const {
-  const BlockEntry& entry = directory_[block];
+Result<Bytes> Segment::part(size_t chunk, bool is_matrix) const {
+  const ChunkEntry& entry = directory_[chunk];
   const Bytes bytes = is_matrix ? file_.bytes().subspan(entry.offset + entry.group_bytes, entry.matrix_bytes)
                                 : file_.bytes().subspan(entry.offset, entry.group_bytes);
-  if (needs_check(block, is_matrix) &&
+  if (needs_check(chunk, is_matrix) &&
       checksum64(bytes) != (is_matrix ? entry.matrix_checksum : entry.group_checksum)) {
-    return damaged(block, is_matrix ? "its matrix does not match its checksum"
+    return damaged(chunk, is_matrix ? "its matrix does not match its checksum"
                                     : "its groups do not match their checksum");
   }
   return bytes;
 }
 
-Status Segment::read_groups(size_t block, BlockGroups& groups, GroupColumns wanted) const {
-  const BlockEntry& entry = directory_[block];
-  const bool is_check = needs_check(block, false);
-  const auto bytes = part(block, false);
+Status Segment::read_groups(size_t chunk, ChunkGroups& groups, GroupColumns wanted) const {
+  const ChunkEntry& entry = directory_[chunk];
+  const bool is_check = needs_check(chunk, false);
+  const auto bytes = part(chunk, false);
   if (!bytes) {
     return propagate(bytes);
   }
@@ -175,27 +175,27 @@ Status Segment::read_groups(size_t block, BlockGroups& groups, GroupColumns want
   columns.read(entry.groups, groups.thread, is_check || wanted.thread);
   columns.read(entry.groups, groups.hits);
   if (const Status read = columns.finish(); !read) {
-    return damaged(block, read.error().message);
+    return damaged(chunk, read.error().message);
   }
   if (is_check) {
-    const BlockZones& zones = entry.zones;
+    const ChunkZones& zones = entry.zones;
     const auto fits = [&](const std::vector<uint32_t>& ids, Zone zone) {
       return all_within(std::span(ids).first(entry.groups), zone);
     };
     if (!fits(groups.event, zones.event) || !fits(groups.workload, zones.workload) ||
         !fits(groups.origin, zones.origin) || !fits(groups.thread, zones.thread)) {
-      return damaged(block, "an ID of its groups lies outside of its zones");
+      return damaged(chunk, "an ID of its groups lies outside of its zones");
     }
-    set_checked(block, false);
+    set_checked(chunk, false);
   }
   return {};
 }
 
 template <typename Hits>
-Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix, MatrixParts parts) const {
-  const BlockEntry& entry = directory_[block];
-  const bool are_groups_wanted = parts == MatrixParts::kAll || needs_check(block, true);
-  const auto bytes = part(block, true);
+Status Segment::read_any_matrix(size_t chunk, ChunkMatrix<Hits>& matrix, MatrixParts parts) const {
+  const ChunkEntry& entry = directory_[chunk];
+  const bool are_groups_wanted = parts == MatrixParts::kAll || needs_check(chunk, true);
+  const auto bytes = part(chunk, true);
   if (!bytes) {
     return propagate(bytes);
   }
@@ -214,26 +214,26 @@ Status Segment::read_any_matrix(size_t block, BlockMatrix<Hits>& matrix, MatrixP
     columns.read(entry.rows, matrix.hits);
   }
   if (const Status read = columns.finish(); !read) {
-    return damaged(block, read.error().message);
+    return damaged(chunk, read.error().message);
   }
-  if (needs_check(block, true)) {
+  if (needs_check(chunk, true)) {
     const bool fits = matrix.is_by_stack
                           ? runs_fit(matrix, entry.rows, entry.groups, entry.multiples, entry.runs)
                           : all_within(std::span(matrix.group).first(entry.rows), {0, entry.groups - 1});
     if (!fits || !all_within(std::span(matrix.stack).first(matrix.size), entry.zones.stack)) {
-      return damaged(block, "its matrix does not fit its groups and zones");
+      return damaged(chunk, "its matrix does not fit its groups and zones");
     }
-    set_checked(block, true);
+    set_checked(chunk, true);
   }
   return {};
 }
 
-Status Segment::read_matrix(size_t block, BlockMatrix<double>& matrix) const {
-  return read_any_matrix(block, matrix, MatrixParts::kAll);
+Status Segment::read_matrix(size_t chunk, ChunkMatrix<double>& matrix) const {
+  return read_any_matrix(chunk, matrix, MatrixParts::kAll);
 }
 
-Status Segment::read_matrix(size_t block, BlockMatrix<uint64_t>& matrix, MatrixParts parts) const {
-  return read_any_matrix(block, matrix, parts);
+Status Segment::read_matrix(size_t chunk, ChunkMatrix<uint64_t>& matrix, MatrixParts parts) const {
+  return read_any_matrix(chunk, matrix, parts);
 }
 
 }  // namespace plimsoll::store

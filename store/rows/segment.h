@@ -1,6 +1,6 @@
 // A segment: an immutable, sorted, column-wise file of rows. docs/store-format.md describes its bytes.
 //
-// A block of rows is a sparse matrix: its groups (event, workload, origin, thread) by its stacks, with hits where a group was
+// A chunk of rows is a sparse matrix: its groups (event, workload, origin, thread) by its stacks, with hits where a group was
 // seen on a stack. The groups and their sums of hits stand before the matrix, so that a question without stacks reads a tenth of
 // the bytes; the matrix is stored stack by stack, because one stack's hits in all groups resemble each other more than one
 // group's on all stacks, and because their sum stays in a register.
@@ -22,7 +22,7 @@
 
 namespace plimsoll::store {
 
-inline constexpr size_t kBlockRows = 65'536;
+inline constexpr size_t kChunkRows = 65'536;
 inline constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 40;
 
 // The bytes of a segment file. Sorts the rows, and sums the hits of rows with equal keys; without hits there is no row. Takes about
@@ -32,7 +32,7 @@ std::string encode_segment(std::vector<Row> rows, const RowOrder& order = {});
 // The file itself is at fault, and will be the next time.
 bool is_damage(const Error& error);
 
-// Smallest and largest ID of a column in a block.
+// Smallest and largest ID of a column in a chunk.
 struct Zone {
   uint32_t min = 0;
   uint32_t max = 0;
@@ -40,7 +40,7 @@ struct Zone {
   bool contains(uint32_t id) const { return min <= id && id <= max; }
 };
 
-struct BlockZones {
+struct ChunkZones {
   Zone event;
   Zone workload;
   Zone origin;
@@ -48,14 +48,14 @@ struct BlockZones {
   Zone stack;
 };
 
-// The groups of a block, in the order of their rows. Vectors may be longer than `size`.
-struct BlockGroups {
+// The groups of a chunk, in the order of their rows. Vectors may be longer than `size`.
+struct ChunkGroups {
   size_t size = 0;
   std::vector<uint32_t> event, workload, origin, thread;
   std::vector<double> hits;  // of all of a group's rows here
 };
 
-// Which columns of a block's groups are wanted, beside the hits.
+// Which columns of a chunk's groups are wanted, beside the hits.
 struct GroupColumns {
   bool event = true;
   bool workload = true;
@@ -63,10 +63,10 @@ struct GroupColumns {
   bool thread = true;
 };
 
-// The matrix of a block. Where rows are few for the stacks they are on, each stands for itself; otherwise they stand stack by
+// The matrix of a chunk. Where rows are few for the stacks they are on, each stands for itself; otherwise they stand stack by
 // stack: first the groups that were seen there once, then the others with their hits, each by ascending number.
 template <typename Hits>
-struct BlockMatrix {
+struct ChunkMatrix {
   bool is_by_stack = false;
   size_t size = 0;              // stacks, or rows
   std::vector<uint32_t> stack;  // by stack, or by row
@@ -86,7 +86,7 @@ enum class MatrixParts {
   kHits,  // but which groups: `first` and `gap`, or `group`, are left as they are
 };
 
-// A mapped segment file. Its directory is checked when it is opened, a part of a block when it is first read (checksum, and
+// A mapped segment file. Its directory is checked when it is opened, a part of a chunk when it is first read (checksum, and
 // that its numbers fit together), so that damage is found where it matters and named. Any thread may read.
 class Segment {
  public:
@@ -98,27 +98,27 @@ class Segment {
   const std::string& path() const { return path_; }
   uint64_t rows() const { return rows_; }
   uint64_t size_bytes() const { return file_.bytes().size(); }
-  size_t blocks() const { return directory_.size(); }
-  size_t rows_in_block(size_t block) const { return directory_[block].rows; }
-  const BlockZones& zones(size_t block) const { return directory_[block].zones; }
+  size_t chunks() const { return directory_.size(); }
+  size_t rows_in_chunk(size_t chunk) const { return directory_[chunk].rows; }
+  const ChunkZones& zones(size_t chunk) const { return directory_[chunk].zones; }
   // Of the groups, and of groups and matrix.
-  size_t group_bytes(size_t block) const { return directory_[block].group_bytes; }
-  size_t block_bytes(size_t block) const {
-    return directory_[block].group_bytes + directory_[block].matrix_bytes;
+  size_t group_bytes(size_t chunk) const { return directory_[chunk].group_bytes; }
+  size_t chunk_bytes(size_t chunk) const {
+    return directory_[chunk].group_bytes + directory_[chunk].matrix_bytes;
   }
 
-  // All IDs lie within the block's zones, all groups of the matrix within the groups. What the vectors held is replaced, or, of
+  // All IDs lie within the chunk's zones, all groups of the matrix within the groups. What the vectors held is replaced, or, of
   // columns that are not wanted, left to be anything.
-  Status read_groups(size_t block, BlockGroups& groups, GroupColumns wanted = {}) const;
-  Status read_matrix(size_t block, BlockMatrix<double>& matrix) const;
-  Status read_matrix(size_t block, BlockMatrix<uint64_t>& matrix,
+  Status read_groups(size_t chunk, ChunkGroups& groups, GroupColumns wanted = {}) const;
+  Status read_matrix(size_t chunk, ChunkMatrix<double>& matrix) const;
+  Status read_matrix(size_t chunk, ChunkMatrix<uint64_t>& matrix,
                      MatrixParts parts = MatrixParts::kAll) const;
 
  private:
   friend class SegmentWriter;
   static Result<Segment> open(const std::string& path, uint32_t version);
 
-  struct BlockEntry {
+  struct ChunkEntry {
     uint64_t offset;  // of the groups; the matrix follows
     uint32_t group_bytes;
     uint32_t matrix_bytes;
@@ -130,22 +130,22 @@ class Segment {
     uint32_t runs;       // of singles and of multiples, that are not empty
     uint32_t multiples;  // rows
     uint32_t reserved;   // 0
-    BlockZones zones;
+    ChunkZones zones;
   };
-  static_assert(sizeof(BlockEntry) == 96, "as docs/store-format.md has it");
+  static_assert(sizeof(ChunkEntry) == 96, "as docs/store-format.md has it");
 
   template <typename Hits>
-  Status read_any_matrix(size_t block, BlockMatrix<Hits>& matrix, MatrixParts parts) const;
-  Result<Bytes> part(size_t block, bool is_matrix) const;
-  std::unexpected<Error> damaged(size_t block, std::string_view what) const;
-  bool needs_check(size_t block, bool is_matrix) const;
-  void set_checked(size_t block, bool is_matrix) const;
+  Status read_any_matrix(size_t chunk, ChunkMatrix<Hits>& matrix, MatrixParts parts) const;
+  Result<Bytes> part(size_t chunk, bool is_matrix) const;
+  std::unexpected<Error> damaged(size_t chunk, std::string_view what) const;
+  bool needs_check(size_t chunk, bool is_matrix) const;
+  void set_checked(size_t chunk, bool is_matrix) const;
 
   std::string path_;
   MappedFile file_;
   uint64_t rows_ = 0;
-  std::vector<BlockEntry> directory_;
-  std::unique_ptr<std::atomic<bool>[]> checked_;  // by block: groups, matrix
+  std::vector<ChunkEntry> directory_;
+  std::unique_ptr<std::atomic<bool>[]> checked_;  // by chunk: groups, matrix
 };
 
 }  // namespace plimsoll::store

@@ -8,26 +8,26 @@ Result<std::span<const Row>> SegmentCursor::next() {
       return propagate(goes_on);
     }
     const Segment& segment = *segments_[segment_];
-    if (block_ == segment.blocks()) {
+    if (chunk_ == segment.chunks()) {
       ++segment_;
-      block_ = 0;
+      chunk_ = 0;
       continue;
     }
-    if (zone_filter_.may_hold(segment.zones(block_))) {
-      if (auto read = read_block(segment); !read) {
+    if (zone_filter_.may_hold(segment.zones(chunk_))) {
+      if (auto read = read_chunk(segment); !read) {
         return propagate(read);
       }
     }
-    ++block_;
+    ++chunk_;
   }
   return std::span<const Row>(rows_);
 }
 
-Status SegmentCursor::read_block(const Segment& segment) {
-  if (auto read = segment.read_groups(block_, groups_); !read) {
+Status SegmentCursor::read_chunk(const Segment& segment) {
+  if (auto read = segment.read_groups(chunk_, groups_); !read) {
     return read;
   }
-  if (auto read = segment.read_matrix(block_, matrix_); !read) {
+  if (auto read = segment.read_matrix(chunk_, matrix_); !read) {
     return read;
   }
   select_groups();

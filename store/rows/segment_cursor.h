@@ -1,4 +1,4 @@
-// The rows of segments, block by block: those of each segment are in the order of a RowOrder, if it keeps its promise.
+// The rows of segments, chunk by chunk: those of each segment are in the order of a RowOrder, if it keeps its promise.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace plimsoll::store {
 
-// Shares the segments. Memory: a block (5 MiB).
+// Shares the segments. Memory: a chunk (5 MiB).
 class SegmentCursor : public RowCursor {
  public:
   SegmentCursor(std::vector<std::shared_ptr<const Segment>> segments, RowFilter filter)
@@ -25,7 +25,7 @@ class SegmentCursor : public RowCursor {
     uint64_t hits;
   };
 
-  Status read_block(const Segment& segment);
+  Status read_chunk(const Segment& segment);
   void select_groups();
   void add(const Entry& entry);
   void collect_by_row();
@@ -36,11 +36,11 @@ class SegmentCursor : public RowCursor {
   RowFilter filter_;
   ZoneFilter zone_filter_;
   size_t segment_ = 0;
-  size_t block_ = 0;
-  BlockGroups groups_;
-  BlockMatrix<uint64_t> matrix_;
+  size_t chunk_ = 0;
+  ChunkGroups groups_;
+  ChunkMatrix<uint64_t> matrix_;
   std::vector<uint8_t> is_selected_;  // by group
-  std::vector<Entry> entries_;        // of the block, as it has them
+  std::vector<Entry> entries_;        // of the chunk, as it has them
   std::vector<uint32_t> next_;        // by group: where its next row goes
   std::vector<Row> rows_;
 };

@@ -15,7 +15,7 @@ inline constexpr uint32_t kSegmentVersion = 3;
 struct SegmentHeader {
   std::array<char, 8> magic;
   uint32_t version;
-  uint32_t blocks;
+  uint32_t chunks;
   uint64_t rows;
   uint64_t directory_checksum;
   uint64_t header_checksum;  // of the bytes before it

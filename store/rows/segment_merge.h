@@ -19,7 +19,7 @@ struct MergedSegment {
 };
 
 // Rows of equal keys become one, with the sum of their hits. Borrows the order, which knows all workloads of the inputs. Memory: a
-// block of each input (5 MiB) and what is made. About 100 ns a row. One thread.
+// chunk of each input (5 MiB) and what is made. About 100 ns a row. One thread.
 class SegmentMerge {
  public:
   SegmentMerge(const std::vector<std::shared_ptr<const Segment>>& inputs, const RowOrder& order);

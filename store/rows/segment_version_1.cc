@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "PLIMSEGM";
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kBlockRowsOfVersion1 = 65'536;
+constexpr uint64_t kChunkRowsOfVersion1 = 65'536;
 constexpr size_t kCheckedHeaderBytes = 8 + 4 + 4 + 8;  // magic, version, columns, rows
 
 // In the order of the file; the last one is `hits`.
@@ -50,9 +50,9 @@ class Reader {
       return propagate(opened);
     }
     std::vector<Row> rows;
-    for (uint64_t first = 0; first < expected_rows; first += kBlockRowsOfVersion1) {
-      rows.resize(rows.size() + std::min(kBlockRowsOfVersion1, expected_rows - first));
-      if (auto added = read_block(std::span(rows).subspan(first)); !added) {
+    for (uint64_t first = 0; first < expected_rows; first += kChunkRowsOfVersion1) {
+      rows.resize(rows.size() + std::min(kChunkRowsOfVersion1, expected_rows - first));
+      if (auto added = read_chunk(std::span(rows).subspan(first)); !added) {
         return propagate(added);
       }
     }
@@ -78,11 +78,11 @@ class Reader {
       return fail(ErrorCode::kUnsupported, "segment {} has version {} with {} columns, and is not converted",
                   path_, version, columns);
     }
-    const uint64_t blocks = rows / kBlockRowsOfVersion1 + (rows % kBlockRowsOfVersion1 == 0 ? 0 : 1);
-    if (rows != expected_rows || blocks > reader.remaining() / (kColumns * sizeof(ColumnEntry))) {
+    const uint64_t chunks = rows / kChunkRowsOfVersion1 + (rows % kChunkRowsOfVersion1 == 0 ? 0 : 1);
+    if (rows != expected_rows || chunks > reader.remaining() / (kColumns * sizeof(ColumnEntry))) {
       return damaged(fmt::format("it says that it has {} rows, of {}", rows, expected_rows));
     }
-    const Bytes directory = reader.bytes(blocks * kColumns * sizeof(ColumnEntry));
+    const Bytes directory = reader.bytes(chunks * kColumns * sizeof(ColumnEntry));
     const std::string checked =
         std::string(as_text(file_.first(kCheckedHeaderBytes))) + std::string(as_text(directory));
     if (checksum64(as_bytes(checked)) != checksum) {
@@ -92,7 +92,7 @@ class Reader {
     return {};
   }
 
-  Status read_block(std::span<Row> rows) {
+  Status read_chunk(std::span<Row> rows) {
     for (uint32_t Row::* const column : kIdColumns) {
       const auto read =
           read_column(rows.size(), std::numeric_limits<uint32_t>::max(),

@@ -5,7 +5,7 @@
 //   4    columns (6: event, workload, stack, thread, origin, hits)
 //   8    rows
 //   8    XXH3-64 of the 24 bytes above and the directory
-//   for each block of 65,536 rows, for each column: smallest value, largest value, offset of the packed values in the file,
+//   for each chunk of 65,536 rows, for each column: smallest value, largest value, offset of the packed values in the file,
 //        their size in bytes, XXH3-64 of them (8 bytes each)
 //   packed values: value - smallest, in bit_width(largest - smallest) bits each, from the lowest bit of 64-bit words upwards
 #pragma once

@@ -9,7 +9,7 @@
 namespace plimsoll::store {
 namespace {
 
-// A row of the matrix, as it is sorted within a block.
+// A row of the matrix, as it is sorted within a chunk.
 struct Entry {
   uint32_t stack;
   bool is_multiple;
@@ -27,9 +27,9 @@ Zone zone_of(std::span<const uint64_t> ids) {
   return {static_cast<uint32_t>(min), static_cast<uint32_t>(max)};
 }
 
-class BlockEncoder {
+class ChunkEncoder {
  public:
-  explicit BlockEncoder(std::span<const Row> rows) {
+  explicit ChunkEncoder(std::span<const Row> rows) {
     const Row* before = nullptr;
     for (const Row& row : rows) {
       if (before == nullptr || !row.same_group(*before)) {
@@ -50,7 +50,7 @@ class BlockEncoder {
   size_t stacks() const { return stack_.size(); }
   size_t runs() const { return first_.size(); }
   size_t multiples() const { return is_by_stack_ ? hits_.size() : 0; }
-  BlockZones zones() const {
+  ChunkZones zones() const {
     const auto [lowest, highest] = std::ranges::minmax(entries_, {}, &Entry::stack);
     return {zone_of(event_), zone_of(workload_), zone_of(origin_), zone_of(thread_),
             Zone{lowest.stack, highest.stack}};
@@ -131,27 +131,27 @@ class BlockEncoder {
 
 void SegmentWriter::add(const Row& row) {
   rows_.push_back(row);
-  if (rows_.size() == kBlockRows) {
-    encode_block();
+  if (rows_.size() == kChunkRows) {
+    encode_chunk();
   }
 }
 
-void SegmentWriter::encode_block() {
-  BlockEncoder block(rows_);
-  const std::string groups = block.encode_groups();
-  const std::string matrix = block.encode_matrix();
+void SegmentWriter::encode_chunk() {
+  ChunkEncoder chunk(rows_);
+  const std::string groups = chunk.encode_groups();
+  const std::string matrix = chunk.encode_matrix();
   directory_.push_back({.offset = data_.size(),  // until finish() knows where the data starts
                         .group_bytes = static_cast<uint32_t>(groups.size()),
                         .matrix_bytes = static_cast<uint32_t>(matrix.size()),
                         .group_checksum = checksum64(as_bytes(groups)),
                         .matrix_checksum = checksum64(as_bytes(matrix)),
                         .rows = static_cast<uint32_t>(rows_.size()),
-                        .groups = static_cast<uint32_t>(block.groups()),
-                        .stacks = static_cast<uint32_t>(block.stacks()),
-                        .runs = static_cast<uint32_t>(block.runs()),
-                        .multiples = static_cast<uint32_t>(block.multiples()),
+                        .groups = static_cast<uint32_t>(chunk.groups()),
+                        .stacks = static_cast<uint32_t>(chunk.stacks()),
+                        .runs = static_cast<uint32_t>(chunk.runs()),
+                        .multiples = static_cast<uint32_t>(chunk.multiples()),
                         .reserved = 0,
-                        .zones = block.zones()});
+                        .zones = chunk.zones()});
   data_ += groups;
   data_ += matrix;
   row_count_ += rows_.size();
@@ -160,16 +160,16 @@ void SegmentWriter::encode_block() {
 
 std::string SegmentWriter::finish() {
   if (!rows_.empty()) {
-    encode_block();
+    encode_chunk();
   }
-  for (Segment::BlockEntry& entry : directory_) {
-    entry.offset += sizeof(SegmentHeader) + directory_.size() * sizeof(Segment::BlockEntry);
+  for (Segment::ChunkEntry& entry : directory_) {
+    entry.offset += sizeof(SegmentHeader) + directory_.size() * sizeof(Segment::ChunkEntry);
   }
   const std::string_view directory(reinterpret_cast<const char*>(directory_.data()),
-                                   directory_.size() * sizeof(Segment::BlockEntry));
+                                   directory_.size() * sizeof(Segment::ChunkEntry));
   SegmentHeader header{.magic = kSegmentMagic,
                        .version = kSegmentVersion,
-                       .blocks = static_cast<uint32_t>(directory_.size()),
+                       .chunks = static_cast<uint32_t>(directory_.size()),
                        .rows = row_count_,
                        .directory_checksum = checksum64(as_bytes(directory)),
                        .header_checksum = 0};

@@ -1,4 +1,4 @@
-// The bytes of a segment file, block by block.
+// The bytes of a segment file, chunk by chunk.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace plimsoll::store {
 
-// Takes rows in the order of a RowOrder and without two of the same key; keeps the encoded blocks and one block of rows in memory.
+// Takes rows in the order of a RowOrder and without two of the same key; keeps the encoded chunks and one chunk of rows in memory.
 class SegmentWriter {
  public:
   void add(const Row& row);
@@ -20,11 +20,11 @@ class SegmentWriter {
   std::string finish();
 
  private:
-  void encode_block();
+  void encode_chunk();
 
-  std::vector<Row> rows_;  // of the block that is being filled
+  std::vector<Row> rows_;  // of the chunk that is being filled
   uint64_t row_count_ = 0;
-  std::vector<Segment::BlockEntry> directory_;
+  std::vector<Segment::ChunkEntry> directory_;
   std::string data_;
 };
 

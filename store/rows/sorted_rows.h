@@ -11,7 +11,7 @@
 namespace plimsoll::store {
 
 // For merging: as a segment promises that its rows are in order, and what comes out of a merge promises it again, each step is
-// checked. Shares the segment, borrows the order. Memory: a block of rows (5 MiB). One thread.
+// checked. Shares the segment, borrows the order. Memory: a chunk of rows (5 MiB). One thread.
 class SortedRows {
  public:
   SortedRows(const std::shared_ptr<const Segment>& segment, const RowOrder& order)

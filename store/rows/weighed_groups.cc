@@ -30,7 +30,7 @@ WeighedGroups::WeighedGroups(const AggregateRequest& request, const CellSpace& s
   }
 }
 
-std::optional<double> WeighedGroups::common_factor(size_t measure, const BlockZones& zones) const {
+std::optional<double> WeighedGroups::common_factor(size_t measure, const ChunkZones& zones) const {
   const Factors& factors = request_.measures[measure];
   const uint32_t event = zones.event.min;
   const bool is_covered = event == zones.event.max && event < factors.size() && zones.origin.min > 0 &&
@@ -42,7 +42,7 @@ std::optional<double> WeighedGroups::common_factor(size_t measure, const BlockZo
                                               : common_factors_[measure][event];
 }
 
-GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
+GroupColumns WeighedGroups::wanted(const ChunkZones& zones) const {
   const auto differs = [](Zone zone) { return zone.min != zone.max; };
   const RowFilter& filter = request_.filter;
   bool has_common_factors = true;
@@ -59,7 +59,7 @@ GroupColumns WeighedGroups::wanted(const BlockZones& zones) const {
           .thread = differs(zones.thread) && asks_for_threads};
 }
 
-bool WeighedGroups::weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count) {
+bool WeighedGroups::weigh(const ChunkGroups& groups, const ChunkZones& zones, size_t first, size_t count) {
   const GroupColumns are_there = wanted(zones);
   const auto column = [&](const std::vector<uint32_t>& ids, Zone zone, bool is_there) {
     return is_there ? Column::of(std::span(ids).subspan(first, count), zone) : Column{zone, {}};
@@ -90,7 +90,7 @@ WeighedGroups::Column WeighedGroups::Column::of(std::span<const uint32_t> ids, Z
   return differences == 0 ? Column{{ids[0], ids[0]}, {}} : Column{zone, ids};
 }
 
-void WeighedGroups::weigh(const Columns& columns, const BlockZones& zones) {
+void WeighedGroups::weigh(const Columns& columns, const ChunkZones& zones) {
   has_every_factor_ = true;
   is_one_weight_ = is_one_cell_ && is_every_selected_;
   for (size_t m = 0; m < weights_.size(); ++m) {

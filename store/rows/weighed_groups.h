@@ -1,4 +1,4 @@
-// The groups of a block as a request sees them: which are selected, by what their hits count, which cells they fall into.
+// The groups of a chunk as a request sees them: which are selected, by what their hits count, which cells they fall into.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace plimsoll::store {
 
-// Works column by column, and only on those that a filter or a grouping asks for: a block has the same event throughout, often
+// Works column by column, and only on those that a filter or a grouping asks for: a chunk has the same event throughout, often
 // the same workload. About 1 ns a group and column, where they are few enough to stay in the cache. Borrows request and space. One
 // thread.
 class WeighedGroups {
@@ -21,12 +21,12 @@ class WeighedGroups {
   // the factors, up to the first that differs.
   WeighedGroups(const AggregateRequest& request, const CellSpace& space);
 
-  // What of a block's groups there is to be known, by its zones.
-  GroupColumns wanted(const BlockZones& zones) const;
+  // What of a chunk's groups there is to be known, by its zones.
+  GroupColumns wanted(const ChunkZones& zones) const;
 
-  // `count` of the block's groups, from `first` on, which are numbered from 0 below. Replaces what was there. False where none is
+  // `count` of the chunk's groups, from `first` on, which are numbered from 0 below. Replaces what was there. False where none is
   // selected: then there is nothing else to ask for.
-  bool weigh(const BlockGroups& groups, const BlockZones& zones, size_t first, size_t count);
+  bool weigh(const ChunkGroups& groups, const ChunkZones& zones, size_t first, size_t count);
 
   size_t size() const { return size_; }
   bool has_every_factor() const { return has_every_factor_; }
@@ -59,10 +59,10 @@ class WeighedGroups {
   };
 
   // The factor of every origin in the zones, where they are of one event, and it is the same.
-  std::optional<double> common_factor(size_t measure, const BlockZones& zones) const;
+  std::optional<double> common_factor(size_t measure, const ChunkZones& zones) const;
   void select(const Columns& columns);
   void select(const std::vector<bool>& flags, const Column& column);
-  void weigh(const Columns& columns, const BlockZones& zones);
+  void weigh(const Columns& columns, const ChunkZones& zones);
   void weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights);
   void place(const Columns& columns);
   void place(const std::vector<uint32_t>& table, const Column& column, uint64_t stride);

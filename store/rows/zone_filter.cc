@@ -33,7 +33,7 @@ ZoneFilter::ZoneFilter(const RowFilter& filter)
       threads_(filter.threads),
       stacks_(filter.stacks) {}
 
-bool ZoneFilter::may_hold(const BlockZones& zones) const {
+bool ZoneFilter::may_hold(const ChunkZones& zones) const {
   return events_.may_hold(zones.event) && workloads_.may_hold(zones.workload) &&
          origins_.may_hold(zones.origin) && threads_.may_hold(zones.thread) && stacks_.may_hold(zones.stack);
 }

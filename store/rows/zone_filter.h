@@ -1,4 +1,4 @@
-// A filter as blocks are passed over by it.
+// A filter as chunks are passed over by it.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace plimsoll::store {
 
-// Making one costs a pass over the filter's flags, and 4 bytes for each; a block then costs the same however wide its zones are.
+// Making one costs a pass over the filter's flags, and 4 bytes for each; a chunk then costs the same however wide its zones are.
 class ZoneFilter {
  public:
   explicit ZoneFilter(const RowFilter& filter);
 
-  // Whether any row of a block may be selected.
-  bool may_hold(const BlockZones& zones) const;
+  // Whether any row of a chunk may be selected.
+  bool may_hold(const ChunkZones& zones) const;
 
  private:
   class Column {

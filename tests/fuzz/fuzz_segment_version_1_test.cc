@@ -40,7 +40,7 @@ void put(uint64_t number, size_t at, std::string& bytes) {
 
 // Gives every column that lies within the file the checksum of its bytes, and the directory its own.
 void repair_checksums(std::string& bytes) {
-  const size_t directory_bytes = kColumns * kEntryBytes;  // of one block
+  const size_t directory_bytes = kColumns * kEntryBytes;  // of one chunk
   if (bytes.size() < kHeaderBytes + directory_bytes) {
     return;
   }

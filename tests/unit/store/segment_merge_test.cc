@@ -70,7 +70,7 @@ TEST_F(SegmentMergeTest, RowsOfAJobStayTogetherWhateverIsKnownWhen) {
                                                     {1, 4, 2, 1, 1, 1}}));
 }
 
-// Segments of several blocks whose keys lie apart, between each other, or meet.
+// Segments of several chunks whose keys lie apart, between each other, or meet.
 TEST_F(SegmentMergeTest, HoldsTheSumOfItsInputs) {
   std::mt19937 random(1);
   const auto below = [&](uint32_t count) { return static_cast<uint32_t>(random() % count); };
@@ -102,15 +102,15 @@ TEST_F(SegmentMergeTest, HoldsTheSumOfItsInputs) {
 }
 
 TEST_F(SegmentMergeTest, AnInputThatIsNotInOrderIsNamed) {
-  SegmentWriter within_a_block;
-  within_a_block.add({1, 2, 1, 1, 1, 1});
-  within_a_block.add({1, 1, 1, 1, 1, 1});
-  SegmentWriter between_blocks;
-  for (uint32_t stack = 0; stack <= kBlockRows; ++stack) {
-    between_blocks.add({1, 1, 1, 1, stack < kBlockRows ? stack : 0, 1});
+  SegmentWriter within_a_chunk;
+  within_a_chunk.add({1, 2, 1, 1, 1, 1});
+  within_a_chunk.add({1, 1, 1, 1, 1, 1});
+  SegmentWriter between_chunks;
+  for (uint32_t stack = 0; stack <= kChunkRows; ++stack) {
+    between_chunks.add({1, 1, 1, 1, stack < kChunkRows ? stack : 0, 1});
   }
   const auto good = segment(encode_segment({{1, 1, 1, 1, 1, 1}}));
-  for (const std::string& content : {within_a_block.finish(), between_blocks.finish()}) {
+  for (const std::string& content : {within_a_chunk.finish(), between_chunks.finish()}) {
     const auto bad = segment(content);
     const RowOrder order;
     SegmentMerge merge({good, bad}, order);

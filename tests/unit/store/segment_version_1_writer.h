@@ -19,15 +19,15 @@ void append_object(std::string& out, const T& value) {
 
 // Rows in any order, each key once.
 inline std::string encode_segment_of_version_1(const std::vector<Row>& rows) {
-  constexpr size_t kBlock = 65'536;
-  const size_t blocks = (rows.size() + kBlock - 1) / kBlock;
+  constexpr size_t kChunk = 65'536;
+  const size_t chunks = (rows.size() + kChunk - 1) / kChunk;
   std::string directory;
   std::string data;
-  for (size_t first = 0; first < rows.size(); first += kBlock) {
-    const auto block = std::span(rows).subspan(first, std::min(kBlock, rows.size() - first));
+  for (size_t first = 0; first < rows.size(); first += kChunk) {
+    const auto chunk = std::span(rows).subspan(first, std::min(kChunk, rows.size() - first));
     for (size_t column = 0; column < 6; ++column) {
       std::vector<uint64_t> values;
-      for (const Row& row : block) {
+      for (const Row& row : chunk) {
         values.push_back(std::array<uint64_t, 6>{row.event, row.workload, row.stack, row.thread, row.origin,
                                                  row.hits}[column]);
       }
@@ -38,7 +38,7 @@ inline std::string encode_segment_of_version_1(const std::vector<Row>& rows) {
         const uint64_t bit = (values[i / bits] - min) >> (i % bits) & 1U;
         packed[i / 8] = static_cast<char>(static_cast<uint64_t>(packed[i / 8]) | bit << (i % 8));
       }
-      for (const uint64_t number : {min, max, uint64_t{32 + blocks * 6 * 40 + data.size()},
+      for (const uint64_t number : {min, max, uint64_t{32 + chunks * 6 * 40 + data.size()},
                                     uint64_t{packed.size()}, checksum64(as_bytes(packed))}) {
         append_object(directory, number);
       }

@@ -7,11 +7,11 @@
 namespace plimsoll::store {
 namespace {
 
-BlockZones stacks(uint32_t min, uint32_t max) {
+ChunkZones stacks(uint32_t min, uint32_t max) {
   return {.event = {1, 1}, .workload = {1, 1}, .origin = {1, 1}, .thread = {1, 1}, .stack = {min, max}};
 }
 
-TEST(ZoneFilterTest, PassesOverBlocksOfWhichNoIdIsSelected) {
+TEST(ZoneFilterTest, PassesOverChunksOfWhichNoIdIsSelected) {
   const ZoneFilter filter({.stacks = {false, false, true, false, true}});
   EXPECT_FALSE(filter.may_hold(stacks(0, 1)));
   EXPECT_TRUE(filter.may_hold(stacks(0, 2)));
@@ -21,7 +21,7 @@ TEST(ZoneFilterTest, PassesOverBlocksOfWhichNoIdIsSelected) {
 }
 
 TEST(ZoneFilterTest, EveryColumnMustHoldSome) {
-  const BlockZones zones{{1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
+  const ChunkZones zones{{1, 2}, {1, 2}, {1, 2}, {1, 2}, {1, 2}};
   EXPECT_TRUE(ZoneFilter({}).may_hold(zones));
   for (std::vector<bool> RowFilter::* column :
        {&RowFilter::events, &RowFilter::workloads, &RowFilter::origins, &RowFilter::threads,

@@ -1,4 +1,4 @@
-#include "store/rows/block_aggregator.h"
+#include "store/rows/chunk_aggregator.h"
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ double dot_product(std::span<const double> a, std::span<const double> b) {
 // Goes through a matrix: start(place), add(group, hits) for each of its entries, end(place); those of a place whose start says false
 // are passed over. The loop that most of the time goes to: everything that it needs stays in registers.
 template <typename Start, typename Add, typename End>
-void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End end) {
+void for_each_entry(const ChunkMatrix<double>& matrix, Start start, Add add, End end) {
   const double* hits = matrix.hits.data();
   if (!matrix.is_by_stack) {
     for (size_t i = 0; i < matrix.size; ++i) {
@@ -83,9 +83,9 @@ void for_each_entry(const BlockMatrix<double>& matrix, Start start, Add add, End
 
 }  // namespace
 
-Status BlockAggregator::add(const Segment& segment, size_t block) {
-  const BlockZones& zones = segment.zones(block);
-  if (const Status read = segment.read_groups(block, groups_, weighed_.wanted(zones)); !read) {
+Status ChunkAggregator::add(const Segment& segment, size_t chunk) {
+  const ChunkZones& zones = segment.zones(chunk);
+  if (const Status read = segment.read_groups(chunk, groups_, weighed_.wanted(zones)); !read) {
     return read;
   }
   if (!needs_matrix()) {
@@ -95,9 +95,9 @@ Status BlockAggregator::add(const Segment& segment, size_t block) {
     return {};
   }
   if (weighed_.is_one_cell()) {
-    return add_to_one_cell(segment, block);
+    return add_to_one_cell(segment, chunk);
   }
-  if (const Status read = segment.read_matrix(block, matrix_); !read) {
+  if (const Status read = segment.read_matrix(chunk, matrix_); !read) {
     return read;
   }
   number_stacks(std::span(matrix_.stack).first(matrix_.size));
@@ -112,7 +112,7 @@ Status BlockAggregator::add(const Segment& segment, size_t block) {
   return {};
 }
 
-Status BlockAggregator::add_value(uint64_t possible_cell, size_t measure, uint32_t machine_group,
+Status ChunkAggregator::add_value(uint64_t possible_cell, size_t measure, uint32_t machine_group,
                                   double value) {
   const uint64_t cell = space_.wanted(possible_cell);
   if (value == 0 || cell == CellSpace::kUnwanted) {
@@ -129,7 +129,7 @@ Status BlockAggregator::add_value(uint64_t possible_cell, size_t measure, uint32
   return {};
 }
 
-Status BlockAggregator::add_to(uint64_t cell, size_t group, double hits) {
+Status ChunkAggregator::add_to(uint64_t cell, size_t group, double hits) {
   for (size_t m = 0; m < space_.measures(); ++m) {
     const double value = weighed_.weights(m)[group] * hits;
     if (Status added = add_value(cell, m, weighed_.machine()[group], value); !added) {
@@ -140,7 +140,7 @@ Status BlockAggregator::add_to(uint64_t cell, size_t group, double hits) {
 }
 
 // Some groups at a time, so that what is worked out about them stays in the nearest cache.
-Status BlockAggregator::add_groups(const BlockZones& zones) {
+Status ChunkAggregator::add_groups(const ChunkZones& zones) {
   constexpr size_t kGroups = 1024;
   for (size_t first = 0; first < groups_.size; first += kGroups) {
     const size_t count = std::min(kGroups, groups_.size - first);
@@ -161,7 +161,7 @@ Status BlockAggregator::add_groups(const BlockZones& zones) {
 }
 
 // Whether neighbours mostly fall into the same cell.
-bool BlockAggregator::has_long_runs() const {
+bool ChunkAggregator::has_long_runs() const {
   constexpr size_t kLong = 4;
   const std::vector<uint64_t>& cell = weighed_.first_cell();
   const std::vector<uint32_t>& machine = weighed_.machine();
@@ -173,7 +173,7 @@ bool BlockAggregator::has_long_runs() const {
 }
 
 // An addition to memory waits for the one before it to the same place: runs of them are added up in registers.
-Status BlockAggregator::add_groups(std::span<const double> hits) {
+Status ChunkAggregator::add_groups(std::span<const double> hits) {
   const std::vector<uint64_t>& cell = weighed_.first_cell();
   const std::vector<uint32_t>& machine = weighed_.machine();
   for (size_t from = 0; from < hits.size();) {
@@ -193,7 +193,7 @@ Status BlockAggregator::add_groups(std::span<const double> hits) {
   return {};
 }
 
-Status BlockAggregator::add_to_one_cell(std::span<const double> hits) {
+Status ChunkAggregator::add_to_one_cell(std::span<const double> hits) {
   for (size_t m = 0; m < space_.measures(); ++m) {
     const std::vector<double>& weights = weighed_.weights(m);
     const double sum = weighed_.is_one_weight() ? weights[0] * sum_of(hits) : dot_product(weights, hits);
@@ -205,7 +205,7 @@ Status BlockAggregator::add_to_one_cell(std::span<const double> hits) {
 }
 
 // Of other places no addition waits, and many of them are under way at once, however far away the sums are.
-void BlockAggregator::add_groups_densely(std::span<const double> hits) {
+void ChunkAggregator::add_groups_densely(std::span<const double> hits) {
   const size_t width = space_.width();
   const uint64_t* const cell = weighed_.first_cell().data();
   const uint32_t* const machine = weighed_.machine().data();
@@ -222,10 +222,10 @@ void BlockAggregator::add_groups_densely(std::span<const double> hits) {
 }
 
 // Where all groups count alike, which of them a stack was seen in need not be read.
-Status BlockAggregator::add_to_one_cell(const Segment& segment, size_t block) {
+Status ChunkAggregator::add_to_one_cell(const Segment& segment, size_t chunk) {
   const bool is_one_weight = weighed_.is_one_weight();
-  const Status read = is_one_weight ? segment.read_matrix(block, counts_, MatrixParts::kHits)
-                                    : segment.read_matrix(block, matrix_);
+  const Status read = is_one_weight ? segment.read_matrix(chunk, counts_, MatrixParts::kHits)
+                                    : segment.read_matrix(chunk, matrix_);
   if (!read) {
     return read;
   }
@@ -246,7 +246,7 @@ Status BlockAggregator::add_to_one_cell(const Segment& segment, size_t block) {
   return {};
 }
 
-void BlockAggregator::number_stacks(std::span<const uint32_t> stacks) {
+void ChunkAggregator::number_stacks(std::span<const uint32_t> stacks) {
   const std::vector<bool>& selected = request_.filter.stacks;
   is_stack_selected_.clear();
   for (size_t i = 0; !selected.empty() && i < stacks.size(); ++i) {
@@ -265,7 +265,7 @@ void BlockAggregator::number_stacks(std::span<const uint32_t> stacks) {
 
 // A stack's multiples are few: a loop over them ends before the processor has learnt when. Differences of running sums need no
 // loop for each stack.
-void BlockAggregator::sum_hits_by_place() {
+void ChunkAggregator::sum_hits_by_place() {
   values_.resize(counts_.size);
   if (!counts_.is_by_stack) {
     for (size_t i = 0; i < counts_.size; ++i) {
@@ -287,7 +287,7 @@ void BlockAggregator::sum_hits_by_place() {
   }
 }
 
-void BlockAggregator::sum_values_by_place(size_t measure) {
+void ChunkAggregator::sum_values_by_place(size_t measure) {
   values_.resize(matrix_.size);
   const double* weights = weighed_.weights(measure).data();
   double* values = values_.data();
@@ -302,7 +302,7 @@ void BlockAggregator::sum_values_by_place(size_t measure) {
 }
 
 // The values, each times `factor`, to the one cell of all groups.
-Status BlockAggregator::add_values(size_t measure, double factor) {
+Status ChunkAggregator::add_values(size_t measure, double factor) {
   const uint64_t first_cell = weighed_.first_cell()[0];
   const uint32_t machine = weighed_.machine()[0];
   if (!sums_.is_dense() || !weighed_.has_every_factor()) {
@@ -337,7 +337,7 @@ Status BlockAggregator::add_values(size_t measure, double factor) {
   return {};
 }
 
-void BlockAggregator::add_densely() {
+void ChunkAggregator::add_densely() {
   const size_t width = space_.width();
   first_sum_.resize(weighed_.size());
   for (size_t group = 0; group < weighed_.size(); ++group) {
@@ -360,7 +360,7 @@ void BlockAggregator::add_densely() {
 }
 
 // What the entries of a stack come to is worked out once, for all of its groups.
-void BlockAggregator::add_lists_densely() {
+void ChunkAggregator::add_lists_densely() {
   const size_t groups = weighed_.size();
   first_sum_.resize(groups);
   within_part_.resize(groups);
@@ -388,7 +388,7 @@ void BlockAggregator::add_lists_densely() {
       [&](size_t i) { add_entries(entries, numbers_of(i)); });
 }
 
-void BlockAggregator::add_entries(size_t entries, std::span<const uint32_t> numbers) {
+void ChunkAggregator::add_entries(size_t entries, std::span<const uint32_t> numbers) {
   const size_t width = space_.width();
   const uint32_t* const group = entry_group_.data();
   for (size_t m = 0; m < space_.measures(); ++m) {
@@ -415,7 +415,7 @@ void BlockAggregator::add_entries(size_t entries, std::span<const uint32_t> numb
   }
 }
 
-Status BlockAggregator::add_one_by_one() {
+Status ChunkAggregator::add_one_by_one() {
   Status status;
   std::span<const uint32_t> numbers;
   for_each_entry(

@@ -1,4 +1,4 @@
-// One thread's part of an aggregation: adds up blocks.
+// One thread's part of an aggregation: adds up chunks.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace plimsoll::store {
 
-// Borrows the request and the space. Memory: the decoded columns of one block (3 MiB at most), and the sums.
-class BlockAggregator {
+// Borrows the request and the space. Memory: the decoded columns of one chunk (3 MiB at most), and the sums.
+class ChunkAggregator {
  public:
-  BlockAggregator(const AggregateRequest& request, const CellSpace& space, uint64_t expected_rows)
+  ChunkAggregator(const AggregateRequest& request, const CellSpace& space, uint64_t expected_rows)
       : request_(request),
         space_(space),
         sums_(space, request.max_sums, expected_rows),
         weighed_(request, space) {}
 
-  Status add(const Segment& segment, size_t block);
+  Status add(const Segment& segment, size_t chunk);
 
   CellSums& sums() { return sums_; }
 
@@ -31,12 +31,12 @@ class BlockAggregator {
     return request_.by_stack || !request_.stack_group.empty() || !request_.stack_groups.empty() ||
            !request_.filter.stacks.empty();
   }
-  Status add_groups(const BlockZones& zones);
+  Status add_groups(const ChunkZones& zones);
   Status add_groups(std::span<const double> hits);
   Status add_to_one_cell(std::span<const double> hits);
   bool has_long_runs() const;
   void add_groups_densely(std::span<const double> hits);
-  Status add_to_one_cell(const Segment& segment, size_t block);
+  Status add_to_one_cell(const Segment& segment, size_t chunk);
   bool is_stack_selected(size_t place) const {
     return is_stack_selected_.empty() || is_stack_selected_[place] != 0;
   }
@@ -60,11 +60,11 @@ class BlockAggregator {
   const CellSpace& space_;
   CellSums sums_;
 
-  // Of the block at hand. A place of the matrix is a stack, or a row where rows stand for themselves.
-  BlockGroups groups_;
+  // Of the chunk at hand. A place of the matrix is a stack, or a row where rows stand for themselves.
+  ChunkGroups groups_;
   WeighedGroups weighed_;
-  BlockMatrix<double> matrix_;
-  BlockMatrix<uint64_t> counts_;   // in its place, where the groups of its entries are not needed
+  ChunkMatrix<double> matrix_;
+  ChunkMatrix<uint64_t> counts_;   // in its place, where the groups of its entries are not needed
   std::vector<uint32_t> numbers_;  // by place, unless they are its stacks' IDs
   std::span<const uint32_t>
       stack_number_;  // by place: the group of its stack; or the stack, where it has several
