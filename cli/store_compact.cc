@@ -64,12 +64,20 @@ void print_summary(const store::CompactionReport& report, uint64_t segments, boo
 }
 
 Result<uint64_t> count_segments(const store::Ingest& ingest) {
-  auto catalogue = store::Catalogue::open(ingest.directory().catalogue_path(), sqlite::OpenMode::kRead);
-  if (!catalogue) {
-    return propagate(catalogue);
+  const auto blocks = ingest.blocks();
+  if (!blocks) {
+    return propagate(blocks);
   }
-  const auto segments = store::visible_segments(catalogue->database());
-  return segments ? Result<uint64_t>(segments->size()) : propagate(segments);
+  uint64_t count = 0;
+  for (const store::BlockFolder& block : *blocks) {
+    auto catalogue = store::Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+    const auto segments = catalogue ? store::visible_segments(catalogue->database()) : propagate(catalogue);
+    if (!segments) {
+      return propagate(segments);
+    }
+    count += segments->size();
+  }
+  return count;
 }
 
 }  // namespace

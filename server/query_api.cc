@@ -20,7 +20,9 @@ class ServerSources : public query::ViewSources {
   ServerSources(query::SnapshotCache& snapshots, QueryHooks hooks)
       : snapshots_(snapshots), hooks_(std::move(hooks)) {}
 
-  Result<std::shared_ptr<const query::Snapshot>> snapshot() override { return snapshots_.newest(); }
+  Result<std::shared_ptr<const query::Snapshot>> snapshot(const query::TimeSpans& times) override {
+    return snapshots_.newest(times);
+  }
   const std::string& data_dir() const override { return snapshots_.data_dir(); }
   query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }
   Status write_audit_log() override { return hooks_.write_audit_log(); }

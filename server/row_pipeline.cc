@@ -18,15 +18,14 @@ Result<store::BuildReport> build_rows(store::Ingest& ingest) {
   }
 }
 
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer) {
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, SymbolPasses& passes) {
   const auto rows = build_rows(ingest);
   if (!rows) {
     return propagate(rows);
   }
-  auto names = symbolizer.run(
-      [&](const symbolizer::CatalogueWork& work) { return ingest.write_catalogue(work); }, true);
+  auto names = passes.run(true);
   if (!names) {
-    return propagate(names, "symbolizing addresses");
+    return propagate(names);
   }
   return PipelineReport{*rows, std::move(*names)};
 }

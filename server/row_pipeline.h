@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "server/symbol_passes.h"
 #include "store/ingest.h"
-#include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
 
@@ -17,6 +17,6 @@ struct PipelineReport {
 
 // Builds what is pending, then looks up the names of new locations, and of old ones for which better symbols have appeared. One
 // thread at a time.
-Result<PipelineReport> run_pipeline(store::Ingest& ingest, symbolizer::Symbolizer& symbolizer);
+Result<PipelineReport> run_pipeline(store::Ingest& ingest, SymbolPasses& passes);
 
 }  // namespace plimsoll::server

@@ -12,9 +12,8 @@ constexpr std::chrono::nanoseconds kMaxRetryPause = std::chrono::seconds(2);
 
 SymbolizerLoop::SymbolizerLoop(store::Ingest& ingest, BackgroundWork& work, symbolizer::Symbolizer symbolizer,
                                std::stop_source searches, std::chrono::nanoseconds retry)
-    : ingest_(ingest),
-      work_(work),
-      symbolizer_(std::move(symbolizer)),
+    : work_(work),
+      passes_(ingest, std::move(symbolizer)),
       searches_(std::move(searches)),
       retry_(retry),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -58,10 +57,9 @@ void SymbolizerLoop::run(const std::stop_token& stop) {
 Status SymbolizerLoop::symbolize_pending() {
   const auto now = std::chrono::steady_clock::now();
   const bool is_retry = now >= next_retry_;
-  const auto report = symbolizer_.run(
-      [&](const symbolizer::CatalogueWork& work) { return ingest_.write_catalogue(work); }, is_retry);
+  const auto report = passes_.run(is_retry);
   if (!report) {
-    return propagate(report, "symbolizing addresses");
+    return propagate(report);
   }
   if (is_retry) {
     next_retry_ = now + retry_;

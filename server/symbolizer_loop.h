@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "server/health/background_work.h"
+#include "server/symbol_passes.h"
 #include "store/ingest.h"
 #include "symbolizer/worker/worker.h"
 
@@ -40,9 +41,8 @@ class SymbolizerLoop {
   void run(const std::stop_token& stop);
   Status symbolize_pending();
 
-  store::Ingest& ingest_;
   BackgroundWork& work_;
-  symbolizer::Symbolizer symbolizer_;
+  SymbolPasses passes_;
   std::stop_source searches_;
   const std::chrono::nanoseconds retry_;
   std::chrono::steady_clock::time_point next_retry_;

@@ -10,6 +10,7 @@
 
 #include "base/durable_file.h"
 #include "base/log.h"
+#include "store/catalogue/block_table.h"
 #include "store/rows/segment.h"
 #include "store/rows/segment_merge.h"
 
@@ -67,42 +68,71 @@ CompactionReport& CompactionReport::operator+=(const CompactionReport& other) {
 }
 
 Result<std::unique_ptr<Compactor>> Compactor::open(Ingest& ingest, const CompactionLimits& limits) {
-  auto catalogue = Catalogue::open(ingest.directory().catalogue_path(), sqlite::OpenMode::kRead);
-  if (!catalogue) {
-    return propagate(catalogue);
-  }
-  return std::unique_ptr<Compactor>(new Compactor(ingest, std::move(*catalogue), limits));
+  return std::unique_ptr<Compactor>(new Compactor(ingest, limits));
 }
 
 Compactor::~Compactor() {
   remove_due_by(Clock::time_point::max());
 }
 
-std::string Compactor::path_of(const SegmentEntry& segment) const {
-  return ingest_.directory().segments_path() + "/" + segment.file;
+Result<Compactor::Block*> Compactor::open_block(const BlockFolder& folder) {
+  std::unique_ptr<Block>& block = blocks_[folder.number];
+  if (block == nullptr) {
+    auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue);
+    }
+    block = std::make_unique<Block>(folder, std::move(*catalogue));
+  }
+  return block.get();
 }
 
-Result<std::vector<SegmentEntry>> Compactor::plan() {
-  auto segments = visible_segments(catalogue_.database());
-  if (!segments) {
-    return segments;
+Result<Compactor::Plan> Compactor::plan() {
+  const auto folders = ingest_.blocks();
+  if (!folders) {
+    return propagate(folders);
   }
-  std::erase_if(*segments, [&](const SegmentEntry& segment) { return damaged_.contains(segment.id); });
-  return next_merge(*segments, limits_);
+  for (auto folder = folders->rbegin(); folder != folders->rend(); ++folder) {
+    if (finished_.contains(folder->number)) {
+      continue;
+    }
+    const auto block = open_block(*folder);
+    if (!block) {
+      return propagate(block);
+    }
+    // Before the segments: no more come to a block that is sealed by now.
+    const auto state = read_block_state((*block)->catalogue.database());
+    auto segments = state ? visible_segments((*block)->catalogue.database()) : propagate(state);
+    if (!segments) {
+      return propagate(segments);
+    }
+    std::erase_if(*segments,
+                  [&](const SegmentEntry& segment) { return (*block)->damaged.contains(segment.id); });
+    auto inputs = next_merge(*segments, limits_);
+    if (!inputs.empty()) {
+      return Plan{*block, std::move(inputs)};
+    }
+    if (state->is_sealed) {
+      finished_.insert(folder->number);
+      blocks_.erase(folder->number);
+    }
+  }
+  return Plan();
 }
 
 Result<std::vector<SegmentEntry>> Compactor::pending() {
   const std::lock_guard lock(mutex_);
-  return plan();
+  auto planned = plan();
+  return planned ? Result<std::vector<SegmentEntry>>(std::move(planned->inputs)) : propagate(planned);
 }
 
 Result<CompactionReport> Compactor::merge_once(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
-  const auto inputs = plan();
-  if (!inputs) {
-    return propagate(inputs);
+  const auto planned = plan();
+  if (!planned) {
+    return propagate(planned);
   }
-  return inputs->empty() ? CompactionReport() : merge(*inputs, stop);
+  return planned->inputs.empty() ? CompactionReport() : merge(*planned->block, planned->inputs, stop);
 }
 
 Result<CompactionReport> Compactor::merge_all(const std::stop_token& stop) {
@@ -120,16 +150,16 @@ Result<CompactionReport> Compactor::merge_all(const std::stop_token& stop) {
   return all;
 }
 
-Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& inputs,
+Result<CompactionReport> Compactor::merge(Block& block, const std::vector<SegmentEntry>& inputs,
                                           const std::stop_token& stop) {
   CompactionReport report;
   std::vector<std::shared_ptr<const Segment>> segments;
   for (const SegmentEntry& input : inputs) {
-    auto segment = open_segment(path_of(input), input.rows);
+    auto segment = open_segment(block.path_of(input), input.rows);
     if (segment) {
       segments.push_back(std::move(*segment));
     } else if (is_damage(segment.error())) {
-      leave(input, segment.error(), report);
+      leave(block, input, segment.error(), report);
     } else {
       return propagate(segment, "merging segments");
     }
@@ -137,16 +167,16 @@ Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& input
   if (!report.damaged.empty()) {
     return report;
   }
-  if (auto added = order_.add_workloads_of(catalogue_.database()); !added) {
+  if (auto added = block.order.add_workloads_of(block.catalogue.database()); !added) {
     return propagate(added, "merging segments");
   }
-  SegmentMerge merge(segments, order_);
+  SegmentMerge merge(segments, block.order);
   const auto merged = merge.run(stop);
   if (!merged && !is_damage(merged.error())) {
     return propagate(merged, "merging segments");
   }
   if (!merged) {
-    leave(inputs[merge.failed_input()], merged.error(), report);
+    leave(block, inputs[merge.failed_input()], merged.error(), report);
   }
   if (!merged || stop.stop_requested()) {
     return report;
@@ -155,10 +185,10 @@ Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& input
   output.from_ns = std::ranges::min(inputs, {}, &SegmentEntry::from_ns).from_ns;
   output.to_ns = std::ranges::max(inputs, {}, &SegmentEntry::to_ns).to_ns;
   output.bytes = merged->content.size();
-  if (auto written = write_file_durably(path_of(output), as_bytes(merged->content)); !written) {
+  if (auto written = write_file_durably(block.path_of(output), as_bytes(merged->content)); !written) {
     return propagate(written);
   }
-  if (auto swapped = swap(inputs, output); !swapped) {
+  if (auto swapped = swap(block, inputs, output); !swapped) {
     return propagate(swapped, "merging {} segments into {}", inputs.size(), output.file);
   }
   report.merged = inputs.size();
@@ -172,22 +202,24 @@ Result<CompactionReport> Compactor::merge(const std::vector<SegmentEntry>& input
   return report;
 }
 
-void Compactor::leave(const SegmentEntry& damaged, const Error& error, CompactionReport& report) {
+void Compactor::leave(Block& block, const SegmentEntry& damaged, const Error& error,
+                      CompactionReport& report) {
   log_error("{} is not merged: {}", damaged.file, error.text());
   report.damaged.push_back(error.text());
-  damaged_.insert(damaged.id);
+  block.damaged.insert(damaged.id);
 }
 
-Status Compactor::swap(const std::vector<SegmentEntry>& inputs, const SegmentEntry& output) {
+Status Compactor::swap(const Block& block, const std::vector<SegmentEntry>& inputs,
+                       const SegmentEntry& output) {
   const Status swapped = ingest_.write_catalogue(
-      [&](sqlite::Database& catalogue) { return replace_segments(catalogue, inputs, output); });
+      block.folder, [&](sqlite::Database& catalogue) { return replace_segments(catalogue, inputs, output); });
   if (!swapped) {
-    ::unlink(path_of(output).c_str());
+    ::unlink(block.path_of(output).c_str());
     return swapped;
   }
   const Clock::time_point now = Clock::now();
   for (const SegmentEntry& input : inputs) {
-    replaced_.push_back({path_of(input), now + limits_.keep_replaced});
+    replaced_.push_back({block.path_of(input), now + limits_.keep_replaced});
   }
   remove_due_by(now);
   return {};

@@ -1,4 +1,4 @@
-// Merges small segments into larger ones, so that their number grows like the logarithm of the rows.
+// Merges small segments of a block into larger ones, so that their number grows like the logarithm of the rows.
 //
 // A merge reads, sorts and writes beside everything else: neither writers nor readers wait for it, except for the one
 // transaction of the catalogue that makes the new segment visible and its inputs invisible. The inputs' files are
@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -49,7 +51,7 @@ class Compactor {
   // Removes all files that were replaced, due or not.
   ~Compactor();
 
-  // What the next call to merge_once() would merge.
+  // What the next call to merge_once() would merge, all of one block. The newest blocks come first.
   Result<std::vector<SegmentEntry>> pending();
 
   // One merge. Nothing merged and nothing damaged: there is nothing to do. Once `stop` is requested it gives up, with
@@ -63,15 +65,31 @@ class Compactor {
   std::optional<Clock::time_point> remove_due();
 
  private:
-  Compactor(Ingest& ingest, Catalogue catalogue, const CompactionLimits& limits)
-      : ingest_(ingest), limits_(limits), catalogue_(std::move(catalogue)) {}
+  // A block whose segments may be merged.
+  struct Block {
+    BlockFolder folder;
+    Catalogue catalogue;  // for reading
+    RowOrder order = {};
+    std::set<int64_t> damaged = {};  // IDs of segments that could not be read
 
-  Result<std::vector<SegmentEntry>> plan();
-  Result<CompactionReport> merge(const std::vector<SegmentEntry>& inputs, const std::stop_token& stop);
-  void leave(const SegmentEntry& damaged, const Error& error, CompactionReport& report);
-  Status swap(const std::vector<SegmentEntry>& inputs, const SegmentEntry& output);
+    std::string path_of(const SegmentEntry& segment) const {
+      return folder.segments_path() + "/" + segment.file;
+    }
+  };
+  struct Plan {
+    Block* block = nullptr;
+    std::vector<SegmentEntry> inputs;  // none: there is nothing to do
+  };
+
+  Compactor(Ingest& ingest, const CompactionLimits& limits) : ingest_(ingest), limits_(limits) {}
+
+  Result<Plan> plan();
+  Result<Block*> open_block(const BlockFolder& folder);
+  Result<CompactionReport> merge(Block& block, const std::vector<SegmentEntry>& inputs,
+                                 const std::stop_token& stop);
+  static void leave(Block& block, const SegmentEntry& damaged, const Error& error, CompactionReport& report);
+  Status swap(const Block& block, const std::vector<SegmentEntry>& inputs, const SegmentEntry& output);
   void remove_due_by(Clock::time_point now);
-  std::string path_of(const SegmentEntry& segment) const;
 
   struct Replaced {
     std::string path;
@@ -81,9 +99,8 @@ class Compactor {
   Ingest& ingest_;
   const CompactionLimits limits_;
   std::mutex mutex_;
-  Catalogue catalogue_;            // protected by mutex_; for reading
-  RowOrder order_;                 // likewise
-  std::set<int64_t> damaged_;      // likewise; IDs of segments that could not be read
+  std::map<int64_t, std::unique_ptr<Block>> blocks_;  // protected by mutex_; by number
+  std::set<int64_t> finished_;     // likewise; sealed blocks without anything left to merge
   std::deque<Replaced> replaced_;  // likewise; by time
 };
 

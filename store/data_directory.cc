@@ -10,17 +10,19 @@
 #include "base/file.h"
 #include "base/lock_file.h"
 #include "base/log.h"
+#include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/conversion.h"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 6;
+constexpr int kFormat = 7;
 // Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
 constexpr int kOldestConvertible = 2;
-// Formats whose rows mean what today's do, in segments of an older version.
+// Formats whose rows mean what today's do, up to 5 in segments of an older version.
 constexpr int kOldestWithRows = 3;
+constexpr int kOldestWithSegmentsOfToday = 6;
 
 Status write_format(const std::string& path) {
   return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
@@ -33,7 +35,7 @@ Status expect_no_other_files(const std::string& path) {
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name != "lock" && name != "segments" && name != "lost+found" && !name.starts_with("FORMAT.")) {
+    if (name != "lock" && name != "blocks" && name != "lost+found" && !name.starts_with("FORMAT.")) {
       return with_hint(fail(ErrorCode::kInvalid,
                             "{} is not a Plimsoll data directory: it has {} and no file FORMAT", path, name),
                        "give an empty folder or a new name with --data");
@@ -72,7 +74,7 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
   const bool is_made = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
   error = is_made ? std::error_code() : std::error_code(errno, std::generic_category());
   if (is_made) {
-    std::filesystem::create_directories(directory.segments_path(), error);
+    std::filesystem::create_directories(directory.blocks_path(), error);
   }
   if (error) {
     return with_hint(fail_errno(error.value(), "creating the data directory {}", path),
@@ -82,7 +84,8 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
     return propagate(locked);
   }
   if (!std::filesystem::exists(path + "/FORMAT", error)) {
-    if (auto written = write_format(path); !written) {
+    const Status made = directory.make_first_block();
+    if (auto written = made ? write_format(path) : made; !written) {
       return propagate(written);
     }
   }
@@ -114,28 +117,47 @@ std::unexpected<Error> DataDirectory::unsupported(int format) const {
                     "FORMAT");
 }
 
+Status DataDirectory::make_first_block() const {
+  std::error_code error;
+  if (std::filesystem::exists(blocks_path() + "/000001", error)) {
+    return {};  // by a process that ended before it wrote FORMAT
+  }
+  const auto made = make_block(blocks_path(), 1, {});
+  return made ? Status() : propagate(made);
+}
+
 Status DataDirectory::convert_from(int format) const {
   if (format == kFormat) {
     return {};
   }
   log_info("converting {} from format {} to {}", path_, format, kFormat);
-  const auto converted = format >= kOldestWithRows ? convert_rows() : remove_catalogue();
+  // Where the rows have been moved already there is nothing else left to do.
+  Status converted = format >= kOldestWithSegmentsOfToday ? Status()
+                     : format >= kOldestWithRows          ? convert_rows()
+                                                          : remove_catalogue();
+  converted = converted ? move_into_first_block(path_, blocks_path()) : converted;
   // The format comes last: a crash in between finds the old one, and does the same again.
   return converted ? write_format(path_) : converted;
 }
 
 Status DataDirectory::convert_rows() const {
-  const auto tables = Catalogue::convert_from_format_3(catalogue_path());
-  return tables ? convert_segments(catalogue_path(), segments_path()) : tables;
+  std::error_code error;
+  const std::string catalogue = path_ + "/catalogue.db";
+  if (!std::filesystem::exists(catalogue, error)) {
+    return {};
+  }
+  const auto tables = Catalogue::convert_from_format_3(catalogue);
+  return tables ? convert_segments(catalogue, path_ + "/segments") : tables;
 }
 
 Status DataDirectory::remove_catalogue() const {
   // Segments that no catalogue knows are removed by who opens it (store/ingest).
   for (const char* suffix : {"-wal", "-shm", ""}) {
     std::error_code error;
-    std::filesystem::remove(catalogue_path() + suffix, error);
+    const std::string file = path_ + "/catalogue.db" + suffix;
+    std::filesystem::remove(file, error);
     if (error) {
-      return fail_errno(error.value(), "removing {}{} to build it again", catalogue_path(), suffix);
+      return fail_errno(error.value(), "removing {} to build it again", file);
     }
   }
   return {};

@@ -3,13 +3,12 @@
 //   FORMAT        version of the layout, a number
 //   lock          held by the one process that writes; says which
 //   archive.db    accepted raw profiles (store/archive)
-//   catalogue.db  dictionaries, segments, bindings (store/catalogue)
+//   blocks/       rows and what they refer to, in parts that cover a span of time each (store/blocks)
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
 //   building      the profile that is becoming rows (store/building_mark.h)
 //   reserve       room for orders on a full disk (store/disk_reserve.h)
-//   segments/     rows (store/rows)
 //   symtab/       symbol tables by build (symbolizer/worker)
 //   quarantine/   files that were found damaged
 #pragma once
@@ -23,10 +22,10 @@ namespace plimsoll::store {
 
 class DataDirectory {
  public:
-  // Creates it where it is missing, and takes the lock: kConflict names the process that holds it. A folder of other files is kInvalid:
-  // it was not meant. One of an older format is
-  // converted: formats 3 and 4 in place, a second for each million rows; format 2 loses its catalogue, which is derived, and whoever has opened it builds rows anew from
-  // the archive.
+  // Creates it where it is missing, with an empty block, and takes the lock: kConflict names the process that holds it. A folder of
+  // other files is kInvalid: it was not meant. One of an older format is converted: format 6 at once, since its rows become the first
+  // block; formats 3 to 5 take a second for each million rows besides; format 2 loses its catalogue, which is derived, and its rows are
+  // built again from the archive.
   static Result<DataDirectory> open_for_writing(const std::string& path);
   // Needs no lock; may run beside the writer. kUnsupported for any other format.
   static Result<DataDirectory> open_for_reading(const std::string& path);
@@ -36,17 +35,17 @@ class DataDirectory {
 
   const std::string& path() const { return path_; }
   std::string archive_path() const { return path_ + "/archive.db"; }
-  std::string catalogue_path() const { return path_ + "/catalogue.db"; }
+  std::string blocks_path() const { return path_ + "/blocks"; }
   std::string live_path() const { return path_ + "/live.db"; }
   std::string draws_path() const { return path_ + "/draws.db"; }
   std::string access_path() const { return path_ + "/access.db"; }
   std::string building_path() const { return path_ + "/building"; }
   std::string reserve_path() const { return path_ + "/reserve"; }
-  std::string segments_path() const { return path_ + "/segments"; }
 
  private:
   explicit DataDirectory(std::string path) : path_(std::move(path)) {}
   Result<int> read_format() const;
+  Status make_first_block() const;
   Status convert_from(int format) const;
   Status convert_rows() const;
   Status remove_catalogue() const;

@@ -98,19 +98,26 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const 
              ended_at.sequence);
     ended_at.why_set_aside = why_it_ends_processes(*directory, *mark, options);
   }
-  auto opened = open_files(std::move(*directory), std::move(*mark));
+  auto opened = open_files(std::move(*directory), std::move(*mark), options);
   if (!opened) {
     return propagate(opened);
   }
   (*opened)->mark_.set(0);
   (*opened)->ended_at_ = std::move(ended_at);
-  if (auto removed = (*opened)->remove_orphans(); !removed) {
-    return propagate(removed);
+  const auto blocks = (*opened)->blocks();
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  for (const BlockFolder& block : *blocks) {
+    if (auto removed = remove_orphans(block); !removed) {
+      return propagate(removed);
+    }
   }
   return opened;
 }
 
-Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, BuildingMark mark) {
+Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, BuildingMark mark,
+                                                   const IngestOptions& options) {
   auto archive = Archive::open(directory.archive_path(), sqlite::OpenMode::kReadWrite);
   if (!archive) {
     return propagate(archive);
@@ -119,26 +126,46 @@ Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, Buil
   if (!accepted) {
     return propagate(accepted);
   }
-  auto catalogue = Catalogue::open(directory.catalogue_path(), sqlite::OpenMode::kReadWrite);
-  if (!catalogue) {
-    return propagate(catalogue);
+  const auto blocks = list_blocks(directory.blocks_path());
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  auto newest = open_newest(blocks->back());
+  if (!newest) {
+    return propagate(newest);
   }
   auto machines = LiveMachines::open(directory.live_path(), sqlite::OpenMode::kReadWrite);
   if (!machines) {
     return propagate(machines);
   }
-  std::unique_ptr<Ingest> ingest(new Ingest(std::move(directory), std::move(mark), std::move(*archive),
-                                            std::move(*accepted), std::move(*catalogue),
+  std::unique_ptr<Ingest> ingest(new Ingest(std::move(directory), options.block_limits, std::move(mark),
+                                            std::move(*archive), std::move(*accepted), std::move(*newest),
                                             std::move(*machines)));
-  const auto last_built = ingest->catalogue_.database().integer(
-      "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
-      "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
-      0);
-  if (!last_built) {
-    return propagate(last_built);
+  const Status found = ingest->find_last_built(*blocks);
+  return found ? Result<std::unique_ptr<Ingest>>(std::move(ingest)) : propagate(found);
+}
+
+Result<Ingest::NewestBlock> Ingest::open_newest(const BlockFolder& folder) {
+  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kReadWrite);
+  if (!catalogue) {
+    return propagate(catalogue);
   }
-  ingest->last_built_ = *last_built;
-  return ingest;
+  const auto state = read_block_state(catalogue->database());
+  return state ? Result<NewestBlock>(NewestBlock{folder, std::move(*catalogue), *state, nullptr, {}})
+               : propagate(state);
+}
+
+// In the newest block, or where nothing has been built in that yet in the one before it.
+Status Ingest::find_last_built(const std::vector<BlockFolder>& blocks) {
+  for (auto block = blocks.rbegin(); block != blocks.rend() && last_built_ == 0; ++block) {
+    auto catalogue = Catalogue::open(block->catalogue_path(), sqlite::OpenMode::kRead);
+    const auto last_built = catalogue ? last_built_sequence(catalogue->database()) : propagate(catalogue);
+    if (!last_built) {
+      return propagate(last_built);
+    }
+    last_built_ = *last_built;
+  }
+  return {};
 }
 
 // In a fork of this process, which opens the files by itself: no connection is open yet. All that it takes is its own, and goes with it.
@@ -147,7 +174,7 @@ std::optional<std::string> Ingest::why_it_ends_processes(DataDirectory& director
   std::unique_ptr<Ingest> ingest;
   const int64_t sequence = mark.left();
   const auto load = [&] {
-    auto opened = open_files(std::move(directory), std::move(mark));
+    auto opened = open_files(std::move(directory), std::move(mark), options);
     if (opened && (*opened)->load_dictionaries()) {
       ingest = std::move(*opened);
     }
@@ -169,18 +196,83 @@ std::optional<std::string> Ingest::why_it_ends_processes(DataDirectory& director
 }
 
 Status Ingest::load_dictionaries() {
-  auto loaded = DictionaryWriter::open(catalogue_.database());
+  if (block_.dictionaries != nullptr) {
+    return {};
+  }
+  auto loaded = DictionaryWriter::open(block_.catalogue.database());
   if (!loaded) {
     return propagate(loaded);
   }
-  dictionaries_ = std::make_unique<DictionaryWriter>(std::move(*loaded));
+  block_.dictionaries = std::make_unique<DictionaryWriter>(std::move(*loaded));
   return {};
+}
+
+// Seals a block that is too old for what comes, and goes on with a new one where the newest is sealed.
+Status Ingest::make_room() {
+  const auto is_due = is_due_by_age();
+  if (!is_due) {
+    return propagate(is_due);
+  }
+  if (*is_due) {
+    BlockState sealed = block_.state;
+    sealed.is_sealed = true;
+    if (const Status written = write_block_state(block_.catalogue.database(), sealed); !written) {
+      return written;
+    }
+    block_.state = sealed;
+  }
+  if (!block_.state.is_sealed) {
+    return {};
+  }
+  if (const Status loaded = load_dictionaries(); !loaded) {
+    return loaded;
+  }
+  const auto next =
+      make_block(directory_.blocks_path(), block_.folder.number + 1, block_.dictionaries->entries().events);
+  auto opened = next ? open_newest(*next) : propagate(next);
+  if (!opened) {
+    return propagate(opened);
+  }
+  log_info("block {} is sealed; profiles go to block {} now", block_.folder.number, next->number);
+  block_ = std::move(*opened);
+  return {};
+}
+
+// A block goes on while nothing comes.
+Result<bool> Ingest::is_due_by_age() {
+  const bool is_old = block_.state.first_built_ns != 0 && !block_.state.is_sealed &&
+                      wall_now_ns() - block_.state.first_built_ns >= block_limits_.max_age_ns;
+  if (!is_old) {
+    return false;
+  }
+  const auto next = accepted_->next_after(last_built_);
+  return next ? Result<bool>(next->has_value()) : propagate(next);
+}
+
+Status Ingest::write_catalogue(const BlockFolder& block, const CatalogueWork& work) {
+  const auto write = [&](sqlite::Database& catalogue) -> Status {
+    auto transaction = sqlite::Transaction::begin(catalogue);
+    if (!transaction) {
+      return propagate(transaction);
+    }
+    const Status done = work(catalogue);
+    return done ? transaction->commit() : done;
+  };
+  {
+    const std::lock_guard lock(catalogue_mutex_);
+    if (block.number == block_.folder.number) {
+      return write(block_.catalogue.database());
+    }
+  }
+  const std::lock_guard lock(sealed_mutex_);
+  auto catalogue = Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kReadWrite);
+  return catalogue ? write(catalogue->database()) : propagate(catalogue);
 }
 
 // All that build_batch() does with it, but for the disk.
 void Ingest::build_without_keeping(int64_t sequence) {
   auto next = accepted_->next_after(sequence - 1);
-  const auto transaction = sqlite::Transaction::begin(catalogue_.database());
+  const auto transaction = sqlite::Transaction::begin(block_.catalogue.database());
   if (sequence <= last_built_ || !next || !transaction) {
     return;
   }
@@ -192,8 +284,9 @@ void Ingest::build_without_keeping(int64_t sequence) {
   }
 }
 
-Status Ingest::remove_orphans() {
-  const auto segments = visible_segments(catalogue_.database());
+Status Ingest::remove_orphans(const BlockFolder& block) {
+  auto catalogue = Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+  const auto segments = catalogue ? visible_segments(catalogue->database()) : propagate(catalogue);
   if (!segments) {
     return propagate(segments);
   }
@@ -203,8 +296,8 @@ Status Ingest::remove_orphans() {
   }
   Status removed;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(directory_.segments_path(), error), end;
-       !error && entry != end; entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(block.segments_path(), error), end; !error && entry != end;
+       entry.increment(error)) {
     const std::filesystem::path& path = entry->path();
     if (visible.contains(path.filename().string())) {
       continue;
@@ -217,7 +310,7 @@ Status Ingest::remove_orphans() {
           fail_errno(remove_error.value(), "removing {}, which is not a visible segment", path.string());
     }
   }
-  return error ? Status(fail_errno(error.value(), "listing {}", directory_.segments_path())) : removed;
+  return error ? Status(fail_errno(error.value(), "listing {}", block.segments_path())) : removed;
 }
 
 Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check) {
@@ -248,21 +341,21 @@ Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits
 
 Result<BuildReport> Ingest::build_pending() {
   const std::lock_guard lock(catalogue_mutex_);
-  if (dictionaries_ == nullptr) {
-    if (auto loaded = load_dictionaries(); !loaded) {
-      return propagate(loaded);
-    }
+  Status ready = make_room();
+  ready = ready ? load_dictionaries() : ready;
+  if (!ready) {
+    return propagate(ready);
   }
   const int64_t last_built_before = last_built_;
-  const DictionaryWriter::Mark dictionaries_before = dictionaries_->mark();
+  const DictionaryWriter::Mark dictionaries_before = block_.dictionaries->mark();
   std::string segment_path;
   auto report = build_without_exceptions(segment_path);
   mark_.set(0);
   if (!report) {
     // Nothing was committed: memory must forget what the database has rolled back. To load all of it again would take memory, for want
     // of which most builds fail.
-    dictionaries_->roll_back(dictionaries_before);
-    order_ = {};
+    block_.dictionaries->roll_back(dictionaries_before);
+    block_.order = {};
     last_built_ = last_built_before;
     if (!segment_path.empty()) {
       ::unlink(segment_path.c_str());
@@ -289,14 +382,18 @@ Result<BuildReport> Ingest::build_without_exceptions(std::string& segment_path) 
 Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
   BuildReport report;
   std::vector<Row> rows;
-  auto transaction = sqlite::Transaction::begin(catalogue_.database());
+  auto transaction = sqlite::Transaction::begin(block_.catalogue.database());
   if (!transaction) {
     return propagate(transaction);
   }
+  const size_t first_new_origin = block_.dictionaries->entries().origins.size();
   // Where one made trouble the others before it may have taken the memory: they go first, by themselves.
   // Where a process ended, one by one shows which it was if it comes to that again.
   const int64_t one_by_one = std::max(trouble_.sequence, ended_at_.sequence);
-  const uint64_t max_profiles = last_built_ < one_by_one ? 1 : kMaxBatchProfiles;
+  const uint64_t room =
+      block_limits_.max_profiles - std::min(block_limits_.max_profiles, first_new_origin - 1);
+  const uint64_t max_profiles =
+      last_built_ < one_by_one ? 1 : std::clamp<uint64_t>(room, 1, kMaxBatchProfiles);
   while (report.profiles + report.unbuildable < max_profiles && rows.size() < kMaxBatchRows) {
     auto next = accepted_->next_after(last_built_);
     if (!next) {
@@ -315,17 +412,50 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
     return report;
   }
   report.rows = rows.size();
-  if (auto written = write_segment(std::move(rows), segment_path); !written) {
+  BlockState state = block_.state;
+  Status written = write_segment(std::move(rows), segment_path);
+  written = written ? write_state(first_new_origin, state) : written;
+  written = written ? transaction->commit() : written;
+  if (!written) {
     return propagate(written);
   }
-  if (auto committed = transaction->commit(); !committed) {
-    return propagate(committed);
-  }
+  block_.state = state;
   return report;
 }
 
+// What the block covers with the origins that have come, and whether they were its last.
+Status Ingest::write_state(size_t first_new_origin, BlockState& state) {
+  const AppendOnlyList<OriginEntry>& origins = block_.dictionaries->entries().origins;
+  for (const OriginEntry& origin : origins.span().subspan(first_new_origin)) {
+    state.from_ns = std::min(state.from_ns, origin.from_ns);
+    state.to_ns = std::max(state.to_ns, origin.to_ns);
+    state.max_interval_ns = std::max(state.max_interval_ns, origin.interval_ns);
+  }
+  state.first_built_ns = state.first_built_ns == 0 ? wall_now_ns() : state.first_built_ns;
+  const auto bytes = bytes_of_block();
+  if (!bytes) {
+    return propagate(bytes);
+  }
+  state.is_sealed = *bytes >= block_limits_.max_bytes || origins.size() - 1 >= block_limits_.max_profiles;
+  return write_block_state(block_.catalogue.database(), state);
+}
+
+// Of its catalogue, and the segments in it.
+Result<uint64_t> Ingest::bytes_of_block() {
+  sqlite::Database& catalogue = block_.catalogue.database();
+  const auto pages = catalogue.integer("PRAGMA page_count", 0);
+  const auto page_bytes = catalogue.integer("PRAGMA page_size", 0);
+  const auto segment_bytes = catalogue.integer("SELECT coalesce(sum(bytes), 0) FROM segment", 0);
+  for (const auto* number : {&pages, &page_bytes, &segment_bytes}) {
+    if (!*number) {
+      return propagate(*number, "measuring a block");
+    }
+  }
+  return static_cast<uint64_t>(*pages * *page_bytes + *segment_bytes);
+}
+
 Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report) {
-  sqlite::Database& database = catalogue_.database();
+  sqlite::Database& database = block_.catalogue.database();
   const auto set_aside = [&](const Error& error) {
     log_warning("no rows can be built from profile {}: {}", to_hex(archived.id), error.text());
     ++report.unbuildable;
@@ -353,8 +483,8 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   if (!profile) {
     return set_aside(profile.error());
   }
-  const size_t binaries_before = dictionaries_->entries().binaries.size();
-  const auto built = build_rows(*profile, archived.sequence, database, *dictionaries_);
+  const size_t binaries_before = block_.dictionaries->entries().binaries.size();
+  const auto built = build_rows(*profile, archived.sequence, database, *block_.dictionaries);
   if (!built) {
     return built.error().code == ErrorCode::kConflict ? set_aside(built.error()) : propagate(built);
   }
@@ -365,7 +495,7 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     return kept;
   }
   if (auto kept = keep_machine(database, profile->machine().id(), binaries_before,
-                               dictionaries_->entries().binaries.size());
+                               block_.dictionaries->entries().binaries.size());
       !kept) {
     return kept;
   }
@@ -375,11 +505,11 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
 }
 
 std::string Ingest::encode_rows(std::vector<Row> rows) {
-  const AppendOnlyList<WorkloadEntry>& workloads = dictionaries_->entries().workloads;
-  for (size_t id = order_.workloads(); id < workloads.size(); ++id) {
-    order_.add_workload(workloads[id].job);
+  const AppendOnlyList<WorkloadEntry>& workloads = block_.dictionaries->entries().workloads;
+  for (size_t id = block_.order.workloads(); id < workloads.size(); ++id) {
+    block_.order.add_workload(workloads[id].job);
   }
-  return encode_segment(std::move(rows), order_);
+  return encode_segment(std::move(rows), block_.order);
 }
 
 Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
@@ -391,17 +521,17 @@ Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
                        .from_ns = INT64_MAX,
                        .to_ns = INT64_MIN};
   for (const Row& row : rows) {
-    const OriginEntry& origin = dictionaries_->entries().origins[row.origin];
+    const OriginEntry& origin = block_.dictionaries->entries().origins[row.origin];
     segment.from_ns = std::min(segment.from_ns, origin.from_ns);
     segment.to_ns = std::max(segment.to_ns, origin.to_ns);
   }
   const std::string content = encode_rows(std::move(rows));
   segment.bytes = content.size();
-  segment_path = directory_.segments_path() + "/" + segment.file;
+  segment_path = block_.folder.segments_path() + "/" + segment.file;
   if (auto written = write_file_durably(segment_path, as_bytes(content)); !written) {
     return written;
   }
-  return insert_segment(catalogue_.database(), segment);
+  return insert_segment(block_.catalogue.database(), segment);
 }
 
 }  // namespace plimsoll::store

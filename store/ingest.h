@@ -5,7 +5,7 @@
 //
 // A crash at any moment loses nothing that was accepted and shows nothing twice: what the catalogue does not know yet
 // is built again, and segment files without a catalogue row are removed when the directory is opened. The segments that
-// come of it are small; store/compaction.h merges them.
+// come of it are small; store/compaction.h merges them. Rows go to the newest block, until it is large or old enough (store/blocks).
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,13 @@
 #include "base/time.h"
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
+#include "store/blocks/block_folder.h"
 #include "store/building_mark.h"
+#include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
 #include "store/live/live_machines.h"
-#include "store/rows/dictionaries.h"
+#include "store/rows/dictionary_writer.h"
 #include "store/rows/row.h"
 #include "store/rows/row_order.h"
 
@@ -46,6 +48,7 @@ struct BuildReport {
 struct IngestOptions {
   // For the rows of one profile, where they are tried. As parsed it has 1 GiB at most (proto/parse_cost.h).
   uint64_t trial_memory_bytes = uint64_t{4} << 30;
+  BlockLimits block_limits = {};
 };
 
 class Ingest {
@@ -77,50 +80,62 @@ class Ingest {
     return with_machines([](const LiveMachines&) { return wall_now_ns(); });
   }
 
-  // Runs `work` in one write transaction of the catalogue, committed if it succeeds. Any thread; waits while a batch is being
-  // built.
-  template <typename Work>
-  Status write_catalogue(const Work& work) {
-    const std::lock_guard lock(catalogue_mutex_);
-    auto transaction = sqlite::Transaction::begin(catalogue_.database());
-    if (!transaction) {
-      return propagate(transaction);
-    }
-    if (Status done = work(catalogue_.database()); !done) {
-      return done;
-    }
-    return transaction->commit();
-  }
+  // Of all blocks, the newest last. Any thread.
+  Result<std::vector<BlockFolder>> blocks() const { return list_blocks(directory_.blocks_path()); }
+
+  // Runs `work` in one write transaction of a block's catalogue, committed if it succeeds. Any thread; waits for other work of this kind,
+  // and for the newest block while a batch is being built.
+  using CatalogueWork = std::function<Status(sqlite::Database& catalogue)>;
+  Status write_catalogue(const BlockFolder& block, const CatalogueWork& work);
 
   const DataDirectory& directory() const { return directory_; }
 
  private:
-  Ingest(DataDirectory directory, BuildingMark mark, std::unique_ptr<Archive> archive,
-         std::unique_ptr<Archive> accepted, Catalogue catalogue, LiveMachines machines)
-      : directory_(std::move(directory)),
+  // The one that takes rows.
+  struct NewestBlock {
+    BlockFolder folder;
+    Catalogue catalogue;
+    BlockState state;                                // as committed
+    std::unique_ptr<DictionaryWriter> dictionaries;  // absent: to be loaded
+    RowOrder order;                                  // of the workloads in them
+  };
+
+  Ingest(DataDirectory directory, const BlockLimits& limits, BuildingMark mark,
+         std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted, NewestBlock block,
+         LiveMachines machines)
+      : block_limits_(limits),
+        directory_(std::move(directory)),
         mark_(std::move(mark)),
         archive_(std::move(archive)),
         accepted_(std::move(accepted)),
         machines_(std::move(machines)),
-        catalogue_(std::move(catalogue)) {}
+        block_(std::move(block)) {}
 
-  static Result<std::unique_ptr<Ingest>> open_files(DataDirectory directory, BuildingMark mark);
+  static Result<std::unique_ptr<Ingest>> open_files(DataDirectory directory, BuildingMark mark,
+                                                    const IngestOptions& options);
+  static Result<NewestBlock> open_newest(const BlockFolder& folder);
   static std::optional<std::string> why_it_ends_processes(DataDirectory& directory, BuildingMark& mark,
                                                           const IngestOptions& options);
+  Status find_last_built(const std::vector<BlockFolder>& blocks);
   Status load_dictionaries();
+  Status make_room();
+  Result<bool> is_due_by_age();
+  Result<uint64_t> bytes_of_block();
   void build_without_keeping(int64_t sequence);
-  Status remove_orphans();
+  static Status remove_orphans(const BlockFolder& block);
   Result<BuildReport> build_without_exceptions(std::string& segment_path);
   Result<BuildReport> build_batch(std::string& segment_path);
   Status build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report);
   std::string encode_rows(std::vector<Row> rows);
   Status write_segment(std::vector<Row> rows, std::string& segment_path);
+  Status write_state(size_t first_new_origin, BlockState& state);
 
   // Of all profiles as they are decoded and built. Those of most machines take less than is counted, and never wait.
   static constexpr uint64_t kMaxDecodedBytes = uint64_t{512} << 20;
   static constexpr uint64_t kUncountedBytes = uint64_t{8} << 20;
   MemoryBudget memory_{kMaxDecodedBytes, kUncountedBytes};
 
+  const BlockLimits block_limits_;
   DataDirectory directory_;
   BuildingMark mark_;  // protected by catalogue_mutex_
   std::unique_ptr<Archive> archive_;
@@ -132,10 +147,9 @@ class Ingest {
 
   // A builder with much to do takes it again at once; merges and names have their turns in between.
   FairMutex catalogue_mutex_;
-  Catalogue catalogue_;                             // protected by catalogue_mutex_
-  std::unique_ptr<DictionaryWriter> dictionaries_;  // likewise; absent: to be loaded
-  RowOrder order_;                                  // likewise; of the workloads in them
-  int64_t last_built_ = 0;                          // likewise; archive sequence
+  std::mutex sealed_mutex_;  // of writing to blocks that take no more rows
+  NewestBlock block_;        // protected by catalogue_mutex_
+  int64_t last_built_ = 0;   // likewise; archive sequence
   // Of the profile that was being built when the newest exception came; likewise.
   struct Trouble {
     int64_t sequence = 0;

@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 
 #include "proto/profile.pb.h"
+#include "store/catalogue/block_table.h"
 
 namespace plimsoll::store {
 namespace {
@@ -35,57 +37,82 @@ Result<StoreHealthMeter> StoreHealthMeter::open(const std::string& data_dir) {
   if (!archive) {
     return propagate(archive);
   }
-  auto catalogue = Catalogue::open(directory->catalogue_path(), sqlite::OpenMode::kRead);
-  return catalogue ? Result<StoreHealthMeter>(
-                         StoreHealthMeter(std::move(*directory), std::move(*archive), std::move(*catalogue)))
-                   : propagate(catalogue);
+  return StoreHealthMeter(std::move(*directory), std::move(*archive));
 }
 
 Result<StoreHealth> StoreHealthMeter::measure() {
-  const auto version = catalogue_.database().integer("PRAGMA data_version", 0);
-  if (!version) {
-    return propagate(version, "reading the catalogue's version");
+  StoreHealth health;
+  const auto blocks = list_blocks(directory_.blocks_path());
+  if (!blocks) {
+    return propagate(blocks);
   }
-  if (catalogue_version_ != *version) {
-    if (auto measured = measure_symbols(counted_); !measured) {
-      return propagate(measured, "counting addresses without symbols");
+  int64_t last_built = 0;
+  for (const BlockFolder& block : *blocks) {
+    if (auto measured = measure_block(block, health, last_built); !measured) {
+      return propagate(measured, "measuring block {}", block.number);
     }
-    catalogue_version_ = *version;
   }
-  StoreHealth health = counted_;
-  if (auto measured = measure_profiles(health); !measured) {
-    return propagate(measured, "counting profiles");
+  // The blocks first: profiles accepted between the two reads count as pending. The other order could give a negative number.
+  const auto accepted = archive_.integer("SELECT coalesce(max(sequence), 0) FROM ledger", 0);
+  if (!accepted) {
+    return propagate(accepted, "counting profiles");
   }
+  health.profiles_accepted = *accepted;
+  health.profiles_pending = *accepted - last_built;
   const Status measured = measure_disk(health);
   return measured ? Result<StoreHealth>(health) : propagate(measured);
 }
 
-Status StoreHealthMeter::measure_profiles(StoreHealth& health) {
-  // The catalogue first: profiles accepted between the two reads count as pending. The other order could give a negative number.
-  const auto built = catalogue_.database().integer(
-      "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
-      "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
-      0);
-  const auto set_aside = catalogue_.database().integer("SELECT count(*) FROM unbuildable", 0);
-  const auto accepted = archive_.integer("SELECT coalesce(max(sequence), 0) FROM ledger", 0);
-  for (const auto* number : {&built, &set_aside, &accepted}) {
-    if (!*number) {
-      return propagate(*number);
+Status StoreHealthMeter::measure_block(const BlockFolder& folder, StoreHealth& health, int64_t& last_built) {
+  auto known = blocks_.find(folder.number);
+  if (known == blocks_.end()) {
+    auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue);
     }
+    known = blocks_.emplace(folder.number, Block{std::move(*catalogue)}).first;
   }
-  health.profiles_accepted = *accepted;
-  health.profiles_pending = *accepted - *built;
-  health.profiles_set_aside = *set_aside;
+  Block& block = known->second;
+  const auto version = block.catalogue.database().integer("PRAGMA data_version", 0);
+  if (!version) {
+    return propagate(version, "reading the catalogue's version");
+  }
+  if (block.version != *version) {
+    if (auto counted = count(block); !counted) {
+      return counted;
+    }
+    block.version = *version;
+  }
+  const StoreHealth& counted = block.counted;
+  health.profiles_set_aside += counted.profiles_set_aside;
+  health.locations += counted.locations;
+  health.locations_without_symbols += counted.locations_without_symbols;
+  health.binaries_found += counted.binaries_found;
+  health.binaries_pending += counted.binaries_pending;
+  health.binaries_missing += counted.binaries_missing;
+  last_built = std::max(last_built, block.last_built);
   return {};
 }
 
-Status StoreHealthMeter::measure_symbols(StoreHealth& health) {
-  sqlite::Database& catalogue = catalogue_.database();
+Status StoreHealthMeter::count(Block& block) {
+  const auto last_built = last_built_sequence(block.catalogue.database());
+  const auto set_aside = block.catalogue.database().integer("SELECT count(*) FROM unbuildable", 0);
+  if (!last_built || !set_aside) {
+    return !last_built ? propagate(last_built) : propagate(set_aside);
+  }
+  block.last_built = *last_built;
+  block.counted.profiles_set_aside = *set_aside;
+  const Status counted = count_symbols(block);
+  return counted ? counted : propagate(counted, "counting addresses without symbols");
+}
+
+Status StoreHealthMeter::count_symbols(Block& block) {
+  sqlite::Database& catalogue = block.catalogue.database();
   const Status locations = sqlite::for_each_row(
       catalogue.query(kLocationsSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
       [&](const sqlite::Statement& row) {
-        health.locations = row.integer(0);
-        health.locations_without_symbols = row.integer(1);
+        block.counted.locations = row.integer(0);
+        block.counted.locations_without_symbols = row.integer(1);
       });
   if (!locations) {
     return locations;
@@ -93,9 +120,9 @@ Status StoreHealthMeter::measure_symbols(StoreHealth& health) {
   return sqlite::for_each_row(
       catalogue.query(kBinarySymbolsSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
       [&](const sqlite::Statement& row) {
-        health.binaries_found = row.integer(0);
-        health.binaries_pending = row.integer(1);
-        health.binaries_missing = row.integer(2);
+        block.counted.binaries_found = row.integer(0);
+        block.counted.binaries_pending = row.integer(1);
+        block.counted.binaries_missing = row.integer(2);
       });
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "store/archive/archive.h"
+#include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
 
@@ -32,22 +34,29 @@ class StoreHealthMeter {
  public:
   static Result<StoreHealthMeter> open(const std::string& data_dir);
 
-  // Lists the directory's files, and, where the catalogue has changed since the last call, counts all its locations: about a second for
+  // Lists the directory's files, and counts all locations of blocks whose catalogue has changed since the last call: about a second for
   // each million. Not for every request.
   Result<StoreHealth> measure();
 
  private:
-  StoreHealthMeter(DataDirectory directory, sqlite::Database archive, Catalogue catalogue)
-      : directory_(std::move(directory)), archive_(std::move(archive)), catalogue_(std::move(catalogue)) {}
-  Status measure_profiles(StoreHealth& health);
-  Status measure_symbols(StoreHealth& health);
+  // What a block had when it was last looked at.
+  struct Block {
+    Catalogue catalogue;
+    std::optional<int64_t> version = {};  // SQLite's data_version; nothing: not counted yet
+    StoreHealth counted = {};             // of its symbols, and profiles set aside
+    int64_t last_built = 0;
+  };
+
+  StoreHealthMeter(DataDirectory directory, sqlite::Database archive)
+      : directory_(std::move(directory)), archive_(std::move(archive)) {}
+  Status measure_block(const BlockFolder& folder, StoreHealth& health, int64_t& last_built);
+  static Status count(Block& block);
+  static Status count_symbols(Block& block);
   Status measure_disk(StoreHealth& health) const;
 
   DataDirectory directory_;
   sqlite::Database archive_;
-  Catalogue catalogue_;
-  StoreHealth counted_;                       // its symbols, of catalogue_version_
-  std::optional<int64_t> catalogue_version_;  // SQLite's data_version; nothing: not counted yet
+  std::map<int64_t, Block> blocks_;  // by number
 };
 
 }  // namespace plimsoll::store

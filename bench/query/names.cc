@@ -26,8 +26,12 @@ Status bind_from(uint32_t first, const StackTree& tree, const store::Dictionarie
   if (bindings.empty()) {
     return {};
   }
-  return ingest.write_catalogue(
-      [&](sqlite::Database& catalogue) { return store::BindingWriter(catalogue).bind(bindings, 1); });
+  const auto blocks = ingest.blocks();
+  return blocks ? ingest.write_catalogue(blocks->back(),
+                                         [&](sqlite::Database& catalogue) {
+                                           return store::BindingWriter(catalogue).bind(bindings, 1);
+                                         })
+                : propagate(blocks);
 }
 
 }  // namespace plimsoll::bench

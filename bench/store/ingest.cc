@@ -115,7 +115,11 @@ Status measure_ingest(const Flags& flags, Report& report) {
     known.cpu_seconds += built->cpu_seconds;
   }
   add(known, "ingest_samples", "later windows, whose stacks are mostly known", report);
-  const std::string catalogue = (*ingest)->directory().catalogue_path();
+  const auto blocks = (*ingest)->blocks();
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  const std::string catalogue = blocks->back().catalogue_path();
   ingest->reset();  // writes its log into the file
   return add_dictionaries(catalogue, report);
 }

@@ -69,15 +69,17 @@ Result<Recorded> import_recordings(const std::string& corpus, const std::string&
     return propagate(imported);
   }
   auto directory = store::DataDirectory::open_for_reading(data);
-  auto catalogue = directory ? store::Catalogue::open(directory->catalogue_path(), sqlite::OpenMode::kRead)
-                             : propagate(directory);
+  // An import of this size is one block.
+  const auto blocks = directory ? store::list_blocks(directory->blocks_path()) : propagate(directory);
+  auto catalogue = blocks ? store::Catalogue::open(blocks->back().catalogue_path(), sqlite::OpenMode::kRead)
+                          : propagate(blocks);
   if (!catalogue) {
     return propagate(catalogue);
   }
   std::vector<std::string> paths;
   const Status listed = sqlite::for_each_row(
       catalogue->database().query("SELECT file FROM segment"), [&](const sqlite::Statement& row) {
-        paths.push_back(directory->segments_path() + "/" + std::string(row.text(0)));
+        paths.push_back(blocks->back().segments_path() + "/" + std::string(row.text(0)));
       });
   const auto dictionaries = listed ? store::Dictionaries::load(catalogue->database()) : propagate(listed);
   const auto source = dictionaries ? store::LocalRows::open(paths) : propagate(dictionaries);

@@ -69,7 +69,7 @@ Status watch(const std::string& data_dir, std::vector<Upload>& uploads) {
   for (Upload& upload : uploads) {
     awaited.emplace(upload.id, &upload);
   }
-  auto catalogue = store::Catalogue::open(data_dir + "/catalogue.db", sqlite::OpenMode::kRead);
+  auto catalogue = store::Catalogue::open(data_dir + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
   if (!catalogue) {
     return propagate(catalogue);
   }

@@ -23,8 +23,8 @@ class DirectorySources : public query::ViewSources {
  public:
   explicit DirectorySources(std::string data_dir) : data_dir_(std::move(data_dir)) {}
 
-  Result<std::shared_ptr<const query::Snapshot>> snapshot() override {
-    return query::Snapshot::load(data_dir_);
+  Result<std::shared_ptr<const query::Snapshot>> snapshot(const query::TimeSpans& times) override {
+    return query::Snapshot::load(data_dir_, times);
   }
   const std::string& data_dir() const override { return data_dir_; }
   query::KnownDraws::DrawAgain draw_again() const override { return scheduler::draw_again; }

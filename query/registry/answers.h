@@ -21,7 +21,7 @@ Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
   if (!request) {
     return propagate(request);
   }
-  const auto snapshot = sources.snapshot();
+  const auto snapshot = sources.snapshot(times_of(question.parameters, question.now_ns));
   return snapshot ? as_answer(view(*request, **snapshot)) : propagate(snapshot);
 }
 
@@ -32,7 +32,7 @@ Result<Answer> ask_profiles_and_fleet(const Question& question, ViewSources& sou
   if (!request) {
     return propagate(request);
   }
-  const auto snapshot = sources.snapshot();
+  const auto snapshot = sources.snapshot(times_of(question.parameters, question.now_ns));
   const auto fleet = snapshot ? LiveFleet::load(*request, sources.data_dir()) : propagate(snapshot);
   return fleet ? as_answer<Table>(view(*request, **snapshot, *fleet)) : propagate(fleet);
 }

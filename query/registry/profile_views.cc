@@ -404,7 +404,7 @@ View sql_view() {
           return propagate(request);
         }
         request->limits.is_abandoned = question.is_abandoned;
-        const auto snapshot = sources.snapshot();
+        const auto snapshot = sources.snapshot(all_times());
         return snapshot ? as_answer(sql(*request, **snapshot,
                                         [&sources] { return LiveFleet::load(sources.data_dir()); }))
                         : propagate(snapshot);

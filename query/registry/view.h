@@ -107,7 +107,8 @@ struct Question {
 class ViewSources {
  public:
   virtual ~ViewSources() = default;
-  virtual Result<std::shared_ptr<const Snapshot>> snapshot() = 0;
+  // With all profiles of these times; `all_times()` where the view looks at others too.
+  virtual Result<std::shared_ptr<const Snapshot>> snapshot(const TimeSpans& times) = 0;
   virtual const std::string& data_dir() const = 0;
   // Repeats a draw (scheduler::draw_again(), which query must not know).
   virtual KnownDraws::DrawAgain draw_again() const = 0;

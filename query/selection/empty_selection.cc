@@ -52,21 +52,16 @@ std::set<std::string> values_of(const Predicate& predicate, const Snapshot& snap
 
 // Nothing: there are profiles of these times.
 std::optional<std::string> why_no_profiles(const Selection& selection, const Snapshot& snapshot) {
-  const auto& origins = snapshot.dictionaries.origins;
-  if (origins.size() <= 1) {
+  if (snapshot.history_from_ns > snapshot.history_to_ns) {
     return "no profiles yet";
   }
-  int64_t from_ns = INT64_MAX;
-  int64_t to_ns = INT64_MIN;
-  for (size_t id = 1; id < origins.size(); ++id) {
-    if (selection.is_about(origins[id])) {
-      return std::nullopt;
-    }
-    from_ns = std::min(from_ns, origins[id].from_ns);
-    to_ns = std::max(to_ns, origins[id].to_ns);
+  const auto middles = snapshot.origins.middle_ns.span();
+  if (std::ranges::any_of(middles.subspan(1),
+                          [&](int64_t middle_ns) { return selection.is_about(middle_ns); })) {
+    return std::nullopt;
   }
-  return fmt::format("no profiles in this time range; there are profiles from {} to {}", format_time(from_ns),
-                     format_time(to_ns));
+  return fmt::format("no profiles in this time range; there are profiles from {} to {}",
+                     format_time(snapshot.history_from_ns), format_time(snapshot.history_to_ns));
 }
 
 }  // namespace

@@ -371,10 +371,6 @@ std::vector<Predicate> hidden_by_default(const Selection& selection, const Snaps
 
 }  // namespace
 
-bool Selection::is_about(const store::OriginEntry& profile) const {
-  return is_about(std::midpoint(profile.from_ns, profile.to_ns));
-}
-
 bool Selection::is_about(int64_t middle_ns) const {
   return middle_ns >= since_ns && middle_ns < until_ns;
 }

@@ -31,7 +31,6 @@ struct Selection {
   // Nothing is hidden that `hide` does not name (hidden_frames()): for `hide` none, and for other people's tools, which hide by themselves.
   bool hides_only_named = false;
 
-  bool is_about(const store::OriginEntry& profile) const;
   bool is_about(int64_t middle_ns) const;  // of a profile's window
 };
 

@@ -1,28 +1,25 @@
-// One consistent state of a data directory, in memory, for queries.
+// One consistent state of a data directory, or of the part of it that a question is about, in memory, for queries.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "query/snapshot/block_reader.h"
 #include "query/snapshot/frame_keys.h"
 #include "query/snapshot/origin_index.h"
+#include "query/snapshot/time_spans.h"
 #include "query/statistics/response.h"
 #include "store/frames/bindings.h"
+#include "store/rows/aggregation.h"
 #include "store/rows/dictionaries.h"
-#include "store/rows/local_rows.h"
 
 namespace plimsoll::query {
 
-// A seam for tests: called with the files of segments after their list was read, and before they are opened.
-using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
-
-class SnapshotLoader;
+class StoreFollower;
 
 // Immutable: any number of threads may query it. Costs the dictionaries' size in memory and the time to load them; with the first
 // questions by function and the like, about 50 bytes for each node of the stacks besides. Snapshots that follow one another share all
@@ -32,15 +29,15 @@ struct Snapshot {
   store::Bindings bindings;
   OriginIndex origins;
   std::vector<statistics::StratumResponse> responses;  // by stratum
-  std::unique_ptr<store::RowSource> rows;
+  std::shared_ptr<const store::RowSource> rows;
   // What was worked out about the stacks for one question, for the next one.
   std::unique_ptr<FrameKeysCache> frame_keys = std::make_unique<FrameKeysCache>();
   int64_t machines_registered = 0;
   std::string draws_path =
       {};  // draws.db, for what became of drawn machines; where it is missing, none were drawn
-  // Of the catalogue when the snapshot was taken; another value means that something has been committed since. So does
-  // another number of machines: those are in a database of their own, which every heartbeat writes.
-  int64_t version = 0;
+  // That the windows of all profiles in the directory cover, of other times than were asked for too; from > to: there are none.
+  int64_t history_from_ns = INT64_MAX;
+  int64_t history_to_ns = INT64_MIN;
 
   // Of the part of a draw that the origin belongs to.
   const statistics::StratumResponse& response_of(uint32_t origin) const {
@@ -53,28 +50,28 @@ struct Snapshot {
     return dictionaries.origin_events.span().subspan(first, origins.first_event[origin + 1] - first);
   }
 
-  // Opens beside a writer, in another process or this one. Where segments were merged and removed between reading their list
-  // and opening them, the list is read again, a bounded number of times.
+  // Opens beside a writer, in another process or this one. Has all profiles of `times`, those of the same draws around them, and others:
+  // blocks are taken as a whole.
   static Result<std::shared_ptr<const Snapshot>> load(const std::string& data_dir,
+                                                      const TimeSpans& times = all_times(),
                                                       const BeforeOpening& before_opening = {});
 };
 
-// Keeps the newest snapshot, and makes another once the catalogue has changed or a machine has registered. Reads what is new alone: that
-// costs as much as the profiles that came since, whatever the history. Any thread.
+// Keeps the newest snapshots of the times that were asked for last, and makes others once their blocks have changed or a machine has
+// registered. Reads what is new alone: that costs as much as the profiles that came since, whatever the history. Any thread; questions
+// about the same blocks wait for each other while something new is read.
 class SnapshotCache {
  public:
   explicit SnapshotCache(std::string data_dir);
   ~SnapshotCache();
 
-  Result<std::shared_ptr<const Snapshot>> newest();
+  Result<std::shared_ptr<const Snapshot>> newest(const TimeSpans& times = all_times());
 
   const std::string& data_dir() const { return data_dir_; }
 
  private:
   std::string data_dir_;
-  std::mutex mutex_;
-  std::unique_ptr<SnapshotLoader> loader_;    // protected by mutex_
-  std::shared_ptr<const Snapshot> snapshot_;  // likewise
+  std::unique_ptr<StoreFollower> follower_;
 };
 
 }  // namespace plimsoll::query

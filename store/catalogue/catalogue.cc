@@ -67,6 +67,13 @@ CREATE TABLE IF NOT EXISTS segment (
   file TEXT NOT NULL UNIQUE, rows INTEGER NOT NULL, bytes INTEGER NOT NULL,
   from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS block (  -- the one that this is the catalogue of; no row: nothing has been written yet
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  is_sealed INTEGER NOT NULL,
+  first_built_ns INTEGER NOT NULL,                        -- when its first profile became rows
+  from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,       -- that the windows of its profiles cover
+  max_interval_ns INTEGER NOT NULL                        -- of their draws
+);
 CREATE TABLE IF NOT EXISTS unbuildable (
   archive_sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL
 );

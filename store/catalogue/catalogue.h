@@ -1,5 +1,5 @@
-// catalogue.db: dictionaries of the rows, visible segments, binaries, bindings. The invariant kept here, in
-// one transaction: a segment is visible together with the profiles and the dictionary entries it holds.
+// catalogue.db of a block: its dictionaries, visible segments, binaries, bindings. The invariant kept here, in one transaction: a
+// segment is visible together with the profiles and the dictionary entries it holds.
 //
 // This class owns the schema and the connection. The dictionaries are read and written by store/rows, the bindings by
 // store/frames.

@@ -21,14 +21,6 @@ Status extend_texts(sqlite::Database& database, std::string_view sql, AppendOnly
   });
 }
 
-Result<int64_t> last_change(sqlite::Database& database) {
-  const auto has_changes = database.has_table(kChanges);
-  if (!has_changes) {
-    return propagate(has_changes);
-  }
-  return *has_changes ? database.integer("SELECT coalesce(max(sequence), 0) FROM binding_change", 0) : 0;
-}
-
 Result<std::vector<std::string>> load_reasons(sqlite::Database& database) {
   std::vector<std::string> reasons;
   const Status read = sqlite::for_each_row(database.query("SELECT id, reasons FROM binary ORDER BY id"),
@@ -40,6 +32,14 @@ Result<std::vector<std::string>> load_reasons(sqlite::Database& database) {
 }
 
 }  // namespace
+
+Result<int64_t> last_binding_change(sqlite::Database& database) {
+  const auto has_changes = database.has_table(kChanges);
+  if (!has_changes) {
+    return propagate(has_changes);
+  }
+  return *has_changes ? database.integer("SELECT coalesce(max(sequence), 0) FROM binding_change", 0) : 0;
+}
 
 std::string_view name_of(SymbolQuality quality) {
   switch (quality) {
@@ -145,7 +145,7 @@ Status BindingWriter::describe(int64_t binary, const BinaryAccount& account) {
 
 Result<Bindings> Bindings::load(sqlite::Database& database) {
   Bindings bindings;
-  const auto change = last_change(database);
+  const auto change = last_binding_change(database);
   auto reasons = load_reasons(database);
   const Status named = bindings.extend_names(database);
   if (!change || !reasons || !named) {
@@ -164,7 +164,7 @@ Result<Bindings> Bindings::load(sqlite::Database& database) {
 }
 
 Status Bindings::extend(sqlite::Database& database) {
-  const auto change = last_change(database);
+  const auto change = last_binding_change(database);
   if (!change || *change == last_change_) {
     return change ? Status() : propagate(change);
   }

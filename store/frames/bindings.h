@@ -71,13 +71,20 @@ class BindingWriter {
   std::unordered_map<std::string, int64_t> files_;
 };
 
-// All bindings, for a query: dense arrays by dictionary ID. Copies share what they hold: a reader's stays as it is while another is
+// Grows with each binding, and each change of why a binary has no better symbols.
+Result<int64_t> last_binding_change(sqlite::Database& database);
+
+class BindingUnion;
+
+// All bindings of a block or of several, for a query: dense arrays by dictionary ID. Copies share what they hold: a reader's stays as it is while another is
 // extended.
 struct Bindings {
   struct BoundFrame {
     uint32_t function;  // index into functions
     uint32_t file;      // index into files; 0 is ""
     uint32_t line;
+
+    bool operator==(const BoundFrame&) const = default;
   };
   AppendOnlyList<std::string> functions{1};  // names as people read them, which several may share; 0 is ""
   AppendOnlyList<std::string> linkage_names{1};  // of the same functions; "": unknown
@@ -111,6 +118,8 @@ struct Bindings {
   Status extend(sqlite::Database& database);
 
  private:
+  friend class BindingUnion;
+
   // Of a location's frames.
   struct Place {
     uint32_t first = 0;

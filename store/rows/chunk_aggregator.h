@@ -1,4 +1,4 @@
-// One thread's part of an aggregation: adds up chunks.
+// One thread's part of an aggregation: adds up chunks of a block.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,13 @@
 
 namespace plimsoll::store {
 
-// Borrows the request and the space. Memory: the decoded columns of one chunk (3 MiB at most), and the sums.
+// Borrows the request, the space, and the sums that it adds to. Memory: the decoded columns of one chunk (3 MiB at most).
 class ChunkAggregator {
  public:
-  ChunkAggregator(const AggregateRequest& request, const CellSpace& space, uint64_t expected_rows)
-      : request_(request),
-        space_(space),
-        sums_(space, request.max_sums, expected_rows),
-        weighed_(request, space) {}
+  ChunkAggregator(const AggregateRequest& request, const CellSpace& space, CellSums& sums)
+      : request_(request), space_(space), sums_(sums), weighed_(request, space) {}
 
   Status add(const Segment& segment, size_t chunk);
-
-  CellSums& sums() { return sums_; }
 
  private:
   bool needs_matrix() const {
@@ -58,7 +53,7 @@ class ChunkAggregator {
 
   const AggregateRequest& request_;
   const CellSpace& space_;
-  CellSums sums_;
+  CellSums& sums_;
 
   // Of the chunk at hand. A place of the matrix is a stack, or a row where rows stand for themselves.
   ChunkGroups groups_;

@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "proto/profile.pb.h"
 #include "store/rows/entry_index.h"
-#include "store/rows/key_index.h"
 #include "store/sqlite/database.h"
 
 namespace plimsoll::store {
@@ -117,67 +116,6 @@ struct Dictionaries {
   Status extend_origin_events(sqlite::Database& database);
 
   size_t origins_with_events_ = 1;  // whose events are there
-};
-
-// Adds entries, to memory and to the database together, within the caller's transaction. If that is rolled back, roll_back() takes this
-// object to where it was at the transaction's beginning. An exception of an allocation leaves it fit for that.
-class DictionaryWriter {
- public:
-  static Result<DictionaryWriter> open(sqlite::Database& database);
-
-  const Dictionaries& entries() const { return entries_; }
-
-  // How many entries of each there are.
-  struct Mark {
-    size_t machines, events, origins, workloads, threads, binaries, locations, stacks;
-  };
-  Mark mark() const;
-  // Takes back what was added since. Allocates nothing; costs as much as adding did.
-  void roll_back(const Mark& mark);
-
-  Result<uint32_t> machine(const MachineEntry& entry);
-  // kConflict where an event of this name has another unit or kind.
-  Result<uint32_t> event(const EventEntry& entry);
-  Result<uint32_t> workload(const WorkloadEntry& entry);
-  Result<uint32_t> thread(const std::string& name);
-  Result<uint32_t> binary(const BinaryEntry& entry);
-  Result<uint32_t> location(const LocationEntry& entry);
-  Result<uint32_t> stack(StackNode node);
-  // The ID of a node that is known; 0 where it is new.
-  uint32_t find_stack(StackNode node) const { return stacks_.find(node); }
-
-  // What to prefetch for a look-up that follows (KeyIndex::place_of). Not of locations with names.
-  const void* place_of(const LocationEntry& entry) const {
-    return locations_.place_of({entry.address, entry.owner, entry.kind});
-  }
-  const void* place_of(StackNode node) const { return stacks_.place_of(node); }
-
-  // Always new: an origin is one profile.
-  Result<uint32_t> origin(const OriginEntry& entry, const std::string& profile_id, int64_t archive_sequence);
-
- private:
-  // A location without a name.
-  struct LocationKey {
-    uint64_t address = 0;
-    uint32_t owner = 0;
-    wire::LocationKind kind = wire::LOCATION_UNSPECIFIED;
-
-    bool operator==(const LocationKey&) const = default;
-    uint64_t hash() const { return hash_of(address, owner, static_cast<int>(kind)); }
-  };
-
-  explicit DictionaryWriter(sqlite::Database& database) : database_(&database) {}
-  void add_to_index(const LocationEntry& entry, uint32_t id);
-
-  sqlite::Database* database_;
-  Dictionaries entries_;
-  EntryIndex<MachineEntry> machines_;
-  EntryIndex<WorkloadEntry> workloads_;
-  EntryIndex<std::string> threads_;
-  EntryIndex<BinaryEntry> binaries_;
-  EntryIndex<LocationEntry> named_locations_;
-  KeyIndex<LocationKey> locations_;  // the others
-  KeyIndex<StackNode> stacks_;
 };
 
 }  // namespace plimsoll::store

@@ -1,4 +1,4 @@
-// Rows in segment files of this machine.
+// Rows of a block, in segment files of this machine.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,7 @@ class LocalRows : public RowSource {
   // Segments that are `open` already are shared, and not checked again. kNotFound where a file is gone.
   static Result<LocalRows> open(const std::vector<std::string>& segment_paths, const Segments& open = {});
 
-  // On as many threads as there are CPUs, where there are rows for them; with the same number of threads sums are the same
-  // to the last bit. Memory for each: a decoded chunk (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums
-  // with 35 bytes for each cell; the answer comes on top.
+  // Time and memory: AggregationRun, and the answer.
   Result<Cells> aggregate(const AggregateRequest& request) const override;
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
 

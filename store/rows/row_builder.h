@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
-#include "store/rows/dictionaries.h"
+#include "store/rows/dictionary_writer.h"
 #include "store/rows/row.h"
 
 namespace plimsoll::store {

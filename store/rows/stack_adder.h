@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
-#include "store/rows/dictionaries.h"
+#include "store/rows/dictionary_writer.h"
 
 namespace plimsoll::store {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 
 #include "symbolizer/names/demangle.h"
@@ -132,6 +133,20 @@ Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
 
 }  // namespace
 
+SymbolizeReport& SymbolizeReport::operator+=(SymbolizeReport other) {
+  locations += other.locations;
+  named += other.named;
+  renamed += other.renamed;
+  std::ranges::move(other.improved, std::back_inserter(improved));
+  // Of a binary in several blocks it is said once.
+  for (std::string& line : other.missing) {
+    if (std::ranges::find(missing, line) == missing.end()) {
+      missing.push_back(std::move(line));
+    }
+  }
+  return *this;
+}
+
 Symbolizer::Symbolizer(SymbolLoader loader)
     : loader_(std::move(loader)), cache_(kMaxCachedBinaries, kMaxCachedBytes) {}
 
@@ -143,11 +158,11 @@ Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roo
                 : propagate(tables);
 }
 
-Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, bool look_for_better) {
+Result<SymbolizeReport> Symbolizer::run(const BlockCatalogue& block, bool look_for_better) {
   SymbolizeReport report;
   std::set<std::string> searched_again;
   while (true) {
-    const auto is_over = run_slice(with_catalogue, look_for_better, searched_again, report);
+    const auto is_over = run_slice(block, look_for_better, searched_again, report);
     if (!is_over) {
       return propagate(is_over);
     }
@@ -157,10 +172,11 @@ Result<SymbolizeReport> Symbolizer::run(const WithCatalogue& with_catalogue, boo
   }
 }
 
-Result<bool> Symbolizer::run_slice(const WithCatalogue& with_catalogue, bool look_for_better,
+Result<bool> Symbolizer::run_slice(const BlockCatalogue& block, bool look_for_better,
                                    std::set<std::string>& searched_again, SymbolizeReport& report) {
+  const WithCatalogue& with_catalogue = block.with_catalogue;
   std::vector<PendingBinary> pending;
-  int64_t bound_up_to = bound_up_to_;
+  int64_t bound_up_to = bound_up_to_[block.block];
   auto done = with_catalogue([&](sqlite::Database& catalogue) -> Status {
     auto found = find_pending(catalogue, bound_up_to);
     if (found) {
@@ -195,7 +211,7 @@ Result<bool> Symbolizer::run_slice(const WithCatalogue& with_catalogue, bool loo
     return propagate(done);
   }
   if (is_over && all.size() == asked) {
-    bound_up_to_ = bound_up_to;
+    bound_up_to_[block.block] = bound_up_to;
   }
   for (const LookedUp& looked_up : all) {
     add_to_report(looked_up, report);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,11 +26,19 @@ struct SymbolizeReport {
   std::vector<std::string>
       improved;  // "binary: 12 locations looked up again in better symbols (symtab, was none)"
   std::vector<std::string> missing;  // "no symbols for BINARY: reason", "partial symbols for ..."
+
+  SymbolizeReport& operator+=(SymbolizeReport other);
 };
 
-// Runs a piece of work in one write transaction of the catalogue, committed if the work succeeds.
+// Runs a piece of work in one write transaction of a catalogue, committed if the work succeeds.
 using CatalogueWork = std::function<Status(sqlite::Database&)>;
 using WithCatalogue = std::function<Status(const CatalogueWork&)>;
+
+// The catalogue of one block.
+struct BlockCatalogue {
+  int64_t block = 0;  // its number
+  WithCatalogue with_catalogue;
+};
 
 // One thread at a time. Keeps the symbols of binaries that it read lately open.
 class Symbolizer {
@@ -40,17 +49,17 @@ class Symbolizer {
   static Result<Symbolizer> open(const std::string& data_dir, SymbolRoots roots, TableWorker worker,
                                  LoadOptions options = {});
 
-  // One pass: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
+  // One pass over a block: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
   // of the files that a search depended on says that it may now end better, searches again, and then looks up all
   // locations of that build ID anew. The stats are of every binary without the best symbols: not for every pass. The
   // catalogue is held only to read and to write, not while files are read. Names are written every few seconds, and locations that have
   // come since then take their turns (order_by_turns()). Once it is told to stop, it leaves out what another
   // search would be needed for: the next pass finds it as it was.
-  Result<SymbolizeReport> run(const WithCatalogue& with_catalogue, bool look_for_better);
+  Result<SymbolizeReport> run(const BlockCatalogue& block, bool look_for_better);
 
  private:
   // Some seconds of a pass; whether that was the last of it.
-  Result<bool> run_slice(const WithCatalogue& with_catalogue, bool look_for_better,
+  Result<bool> run_slice(const BlockCatalogue& block, bool look_for_better,
                          std::set<std::string>& searched_again, SymbolizeReport& report);
   Status look_up(const WithCatalogue& with_catalogue, PendingBinary binary, std::vector<LookedUp>& all);
   // Null where it was told to stop.
@@ -59,7 +68,7 @@ class Symbolizer {
 
   SymbolLoader loader_;
   SymbolCache cache_;
-  int64_t bound_up_to_ = 0;  // every location up to this ID has been looked up
+  std::map<int64_t, int64_t> bound_up_to_;  // by block: every location up to this ID has been looked up
 };
 
 }  // namespace plimsoll::symbolizer

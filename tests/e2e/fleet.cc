@@ -152,12 +152,12 @@ std::map<std::string, double> self_of(const query::Table& table) {
 
 Stored stored_in(const std::string& data_dir) {
   sqlite::Database archive = open_database(data_dir + "/archive.db");
-  sqlite::Database catalogue = open_database(data_dir + "/catalogue.db");
+  sqlite::Database catalogue = open_database(data_dir + "/blocks/000001/catalogue.db");
   Stored stored{
       count(archive, "ledger"), count(catalogue, "origin"), count(catalogue, "unbuildable"), {}, {}};
   const auto visible = texts(catalogue, "SELECT file FROM segment");
   const std::set<std::string> segments(visible.begin(), visible.end());
-  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/segments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/blocks/000001/segments")) {
     if (!segments.contains(entry.path().filename().string())) {
       stored.invisible_files.push_back(entry.path().filename().string());
     }

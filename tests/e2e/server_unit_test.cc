@@ -243,7 +243,7 @@ TEST_F(ServerUnit, PermitsAllThatTheServerDoes) {
   // The trace is of what was meant: connections, SQLite's files, the process that parses.
   EXPECT_THAT(did.calls,
               IsSupersetOf({"accept4", "pwrite64", "fsync", "seccomp", "clone", "recvmsg", "wait4"}));
-  EXPECT_THAT(did.written, Contains(data_ + "/catalogue.db"));
+  EXPECT_THAT(did.written, Contains(data_ + "/blocks/000001/catalogue.db"));
   const Names permitted = permitted_calls();
   ASSERT_THAT(permitted, Not(Contains("mount"))) << "the unit was understood";
   if (::geteuid() == 0) {

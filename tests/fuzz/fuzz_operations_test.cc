@@ -169,9 +169,10 @@ class Life {
     for (uint32_t id = 1; id < locations.size(); ++id) {
       if (locations[id].kind == wire::ELF && locations[id].address == address) {
         const std::vector<store::Binding> bindings = {{id, {{.function = function}}}};
-        const auto bound = ingest_->write_catalogue([&](sqlite::Database& catalogue) {
-          return store::BindingWriter(catalogue).bind(bindings, ++generation_);
-        });
+        const auto bound =
+            ingest_->write_catalogue(ingest_->blocks()->back(), [&](sqlite::Database& catalogue) {
+              return store::BindingWriter(catalogue).bind(bindings, ++generation_);
+            });
         ASSERT_TRUE(bound) << bound.error().text();
         model_.bind(fmt::format("@{}", address), function);
         ++done_.bindings;

@@ -85,7 +85,7 @@ uint64_t crash(const std::string& data_dir, uint64_t first, std::mt19937_64& ran
 }
 
 std::set<std::string> visible_files(const std::string& data_dir) {
-  auto catalogue = *store::Catalogue::open(data_dir + "/catalogue.db", sqlite::OpenMode::kRead);
+  auto catalogue = *store::Catalogue::open(data_dir + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
   const auto segments = *store::visible_segments(catalogue.database());
   std::set<std::string> files;
   for (const store::SegmentEntry& segment : segments) {
@@ -126,11 +126,11 @@ TEST(CompactionCrash, LosesNothingAndShowsNothingTwice) {
   for (int i = 0; i < crashes_wanted() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("crash {}", i));
     last = crash(data_dir, last + 1, random);
-    left_files += files_in(data_dir + "/segments") != visible_files(data_dir) ? 1 : 0;
+    left_files += files_in(data_dir + "/blocks/000001/segments") != visible_files(data_dir) ? 1 : 0;
 
     const auto ingest = store::Ingest::open(data_dir);
     ASSERT_TRUE(ingest) << ingest.error().text();
-    EXPECT_EQ(files_in(data_dir + "/segments"), visible_files(data_dir));
+    EXPECT_EQ(files_in(data_dir + "/blocks/000001/segments"), visible_files(data_dir));
     // The next one may have been accepted, but not acknowledged any more: whoever sent it sends it again.
     ++last;
     ASSERT_TRUE((*ingest)->accept(as_bytes(wire::encode(profile_of(last))), {}));

@@ -125,7 +125,7 @@ void build(store::Ingest& ingest, server::CompactionThread& compaction, const st
 }
 
 int64_t merged_segments(const std::string& data_dir) {
-  auto catalogue = *store::Catalogue::open(data_dir + "/catalogue.db", sqlite::OpenMode::kRead);
+  auto catalogue = *store::Catalogue::open(data_dir + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
   return *catalogue.database().integer("SELECT count(*) FROM segment WHERE file LIKE '%.%.rows'", 0);
 }
 

@@ -49,8 +49,9 @@ class Fleet {
 
   // Names locations, by their dictionary IDs, anew.
   void bind(const std::vector<store::Binding>& bindings) {
-    ASSERT_TRUE(ingest_->write_catalogue(
-        [&](sqlite::Database& catalogue) { return store::BindingWriter(catalogue).bind(bindings, 2); }));
+    ASSERT_TRUE(ingest_->write_catalogue(ingest_->blocks()->back(), [&](sqlite::Database& catalogue) {
+      return store::BindingWriter(catalogue).bind(bindings, 2);
+    }));
   }
 
   Result<Table> top(const Parameters& parameters) const {

@@ -70,7 +70,7 @@ TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
   const auto compactor = *store::Compactor::open(
       fleet.ingest(), {.min_inputs = 2, .max_inputs = 2, .keep_replaced = std::chrono::seconds(0)});
   std::vector<size_t> lists;
-  const auto snapshot = Snapshot::load(fleet.path(), [&](const std::vector<std::string>& paths) {
+  const auto snapshot = Snapshot::load(fleet.path(), all_times(), [&](const std::vector<std::string>& paths) {
     lists.push_back(paths.size());
     if (lists.size() <= 3) {
       EXPECT_TRUE(compactor->merge_once());
@@ -84,7 +84,7 @@ TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
 TEST(Snapshot, ASegmentThatIsGoneForGoodIsNamed) {
   Fleet fleet;
   fleet.add({.seed = 1, .stacks = "work 1\n"});
-  std::filesystem::remove(fleet.path() + "/segments/000000000001.rows");
+  std::filesystem::remove(fleet.path() + "/blocks/000001/segments/000000000001.rows");
   const auto snapshot = Snapshot::load(fleet.path());
   ASSERT_FALSE(snapshot);
   EXPECT_EQ(snapshot.error().code, ErrorCode::kNotFound);

@@ -44,7 +44,7 @@ class CompactionTest : public ::testing::Test {
   }
 
   std::vector<SegmentEntry> segments() {
-    auto catalogue = *Catalogue::open(path_ + "/catalogue.db", sqlite::OpenMode::kRead);
+    auto catalogue = *Catalogue::open(path_ + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
     return *visible_segments(catalogue.database());
   }
 
@@ -59,7 +59,7 @@ class CompactionTest : public ::testing::Test {
 
   std::vector<std::string> files() {
     std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(path_ + "/segments")) {
+    for (const auto& entry : std::filesystem::directory_iterator(path_ + "/blocks/000001/segments")) {
       files.push_back(entry.path().filename().string());
     }
     std::ranges::sort(files);
@@ -70,7 +70,7 @@ class CompactionTest : public ::testing::Test {
   std::vector<Row> rows() {
     std::vector<std::string> paths;
     for (const std::string& file : visible_files()) {
-      paths.push_back(path_ + "/segments/" + file);
+      paths.push_back(path_ + "/blocks/000001/segments/" + file);
     }
     return *read_rows(*LocalRows::open(paths));
   }
@@ -78,7 +78,7 @@ class CompactionTest : public ::testing::Test {
   // In the order of the file.
   std::vector<uint32_t> workloads_in(const std::string& file) {
     std::vector<uint32_t> workloads;
-    const auto rows = *scan_rows(path_ + "/segments/" + file);
+    const auto rows = *scan_rows(path_ + "/blocks/000001/segments/" + file);
     for (const Row& row : rows) {
       if (workloads.empty() || workloads.back() != row.workload) {
         workloads.push_back(row.workload);
@@ -112,7 +112,7 @@ TEST_F(CompactionTest, EightSegmentsBecomeOneWithTheSameRows) {
   ASSERT_THAT(segments(), SizeIs(1));
   const SegmentEntry made = segments()[0];
   EXPECT_EQ(made.rows, before.size());
-  EXPECT_EQ(made.bytes, std::filesystem::file_size(path_ + "/segments/" + made.file));
+  EXPECT_EQ(made.bytes, std::filesystem::file_size(path_ + "/blocks/000001/segments/" + made.file));
   EXPECT_EQ(made.from_ns, 1'000'000'000);
   EXPECT_EQ(made.to_ns, 9'000'000'000);
   EXPECT_EQ(merge_all().merged, 0);
@@ -167,11 +167,12 @@ TEST_F(CompactionTest, ASegmentThatWasMergedBetweenReadingTheListAndOpeningItIsR
   const auto list_before = segments();
   const auto rows_before = rows();
   // Opened before the merge: stays readable after it.
-  const auto opened = LocalRows::open({path_ + "/segments/" + list_before[0].file});
+  const auto opened = LocalRows::open({path_ + "/blocks/000001/segments/" + list_before[0].file});
   merge_all();
   EXPECT_THAT(*read_rows(*opened), SizeIs(2));
   EXPECT_EQ(compactor_->remove_due(), std::nullopt);
-  EXPECT_EQ(LocalRows::open({path_ + "/segments/" + list_before[0].file}).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(LocalRows::open({path_ + "/blocks/000001/segments/" + list_before[0].file}).error().code,
+            ErrorCode::kNotFound);
 }
 
 TEST_F(CompactionTest, ReplacedFilesStayForReadersWhoHaveReadTheListUntilTheyAreDue) {
@@ -181,7 +182,7 @@ TEST_F(CompactionTest, ReplacedFilesStayForReadersWhoHaveReadTheListUntilTheyAre
   const auto rows_before = rows();
   std::vector<std::string> list_before;
   for (const std::string& file : visible_files()) {
-    list_before.push_back(path_ + "/segments/" + file);
+    list_before.push_back(path_ + "/blocks/000001/segments/" + file);
   }
   EXPECT_EQ(compactor_->remove_due(), std::nullopt) << "nothing was replaced yet";
   merge_all();
@@ -198,8 +199,8 @@ TEST_F(CompactionTest, ReplacedFilesStayForReadersWhoHaveReadTheListUntilTheyAre
 TEST_F(CompactionTest, ACrashBeforeTheCommitLeavesTheInputs) {
   add_segments(1, 8);
   const auto before = rows();
-  write_bytes(path_ + "/segments/000000000008.1.rows", encode_segment(before));
-  write_bytes(path_ + "/segments/000000000008.1.rows.77.tmp", "PLIM");
+  write_bytes(path_ + "/blocks/000001/segments/000000000008.1.rows", encode_segment(before));
+  write_bytes(path_ + "/blocks/000001/segments/000000000008.1.rows.77.tmp", "PLIM");
   open();
   EXPECT_EQ(files(), visible_files());
   EXPECT_THAT(files(), SizeIs(8));
@@ -211,9 +212,10 @@ TEST_F(CompactionTest, ACrashBeforeTheCommitLeavesTheInputs) {
 TEST_F(CompactionTest, ACrashAfterTheCommitLeavesTheOutput) {
   add_segments(1, 8);
   const auto before = rows();
-  std::filesystem::copy(path_ + "/segments", folder_ / "copy");
+  std::filesystem::copy(path_ + "/blocks/000001/segments", folder_ / "copy");
   merge_all();
-  std::filesystem::copy(folder_ / "copy", path_ + "/segments");  // as if the inputs had not been removed yet
+  std::filesystem::copy(folder_ / "copy",
+                        path_ + "/blocks/000001/segments");  // as if the inputs had not been removed yet
   ASSERT_THAT(files(), SizeIs(9));
   EXPECT_EQ(rows(), before);
   open();
@@ -224,12 +226,12 @@ TEST_F(CompactionTest, ACrashAfterTheCommitLeavesTheOutput) {
 TEST_F(CompactionTest, WhenTheOutputCannotBeWrittenTheInputsStay) {
   add_segments(1, 8);
   const auto before = rows();
-  std::filesystem::create_directories(path_ + "/segments/000000000008.1.rows/in-the-way");
+  std::filesystem::create_directories(path_ + "/blocks/000001/segments/000000000008.1.rows/in-the-way");
   const auto failed = compactor_->merge_all();
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message, HasSubstr("000000000008.1.rows"));
   EXPECT_EQ(rows(), before);
-  std::filesystem::remove_all(path_ + "/segments/000000000008.1.rows");
+  std::filesystem::remove_all(path_ + "/blocks/000001/segments/000000000008.1.rows");
   EXPECT_EQ(merge_all().merged, 8);
   EXPECT_EQ(rows(), before);
 }
@@ -237,7 +239,7 @@ TEST_F(CompactionTest, WhenTheOutputCannotBeWrittenTheInputsStay) {
 TEST_F(CompactionTest, WhenTheSwapFailsNothingHasChanged) {
   add_segments(1, 8);
   const auto before = rows();
-  ASSERT_TRUE(ingest_->write_catalogue([](sqlite::Database& catalogue) {
+  ASSERT_TRUE(ingest_->write_catalogue(ingest_->blocks()->back(), [](sqlite::Database& catalogue) {
     return catalogue.run(
         "CREATE TRIGGER refuse BEFORE DELETE ON segment WHEN old.id = 5 BEGIN SELECT RAISE(ABORT, 'no'); "
         "END");
@@ -250,7 +252,7 @@ TEST_F(CompactionTest, WhenTheSwapFailsNothingHasChanged) {
 
 TEST_F(CompactionTest, ADamagedSegmentIsNamedAndLeftAndTheOthersAreMerged) {
   add_segments(1, 9);
-  const std::string damaged = path_ + "/segments/000000000004.rows";
+  const std::string damaged = path_ + "/blocks/000001/segments/000000000004.rows";
   std::string bytes = encode_segment({{1, 1, 1, 1, 1, 1}});
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   write_bytes(damaged, bytes);
@@ -263,7 +265,7 @@ TEST_F(CompactionTest, ADamagedSegmentIsNamedAndLeftAndTheOthersAreMerged) {
 
 TEST_F(CompactionTest, ASegmentOfMoreRowsThanTheCatalogueSaysIsDamaged) {
   add_segments(1, 9);
-  write_bytes(path_ + "/segments/000000000004.rows",
+  write_bytes(path_ + "/blocks/000001/segments/000000000004.rows",
               encode_segment({{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 2, 1}, {1, 1, 1, 1, 3, 1}}));
   const CompactionReport report = merge_all();
   ASSERT_THAT(report.damaged, SizeIs(1));

@@ -13,6 +13,7 @@
 #include "store/rows/segment_layout.h"
 #include "store/rows/segment_version_1.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/store/format_6.h"
 #include "tests/unit/store/segment_fixture.h"
 #include "tests/unit/store/segment_version_1_writer.h"
 
@@ -57,6 +58,7 @@ class ConversionTest : public ::testing::Test {
   ConversionTest() {
     const auto created = DataDirectory::open_for_writing(path_);
     EXPECT_TRUE(created) << created.error().text();
+    plimsoll::testing::make_format_6(path_);
     write_bytes(path_ + "/FORMAT", "4\n");
   }
 
@@ -72,21 +74,26 @@ class ConversionTest : public ::testing::Test {
     add_segment(file, rows, encode_segment_of_version_1(rows));
   }
 
+  // Of the first block where the directory has been converted.
+  std::string folder() const {
+    return std::filesystem::exists(catalogue_) ? path_ : path_ + "/blocks/000001";
+  }
+
   std::vector<std::string> visible_files() {
-    auto catalogue = *Catalogue::open(catalogue_, sqlite::OpenMode::kRead);
+    auto catalogue = *Catalogue::open(folder() + "/catalogue.db", sqlite::OpenMode::kRead);
     std::vector<std::string> files;
     const auto segments = *visible_segments(catalogue.database());
     for (const SegmentEntry& segment : segments) {
       files.push_back(segment.file);
       EXPECT_EQ(segment.from_ns, 10);
       EXPECT_EQ(segment.to_ns, 20);
-      EXPECT_EQ(segment.bytes, std::filesystem::file_size(folder_of_segments_ + "/" + segment.file));
+      EXPECT_EQ(segment.bytes, std::filesystem::file_size(folder() + "/segments/" + segment.file));
     }
     return files;
   }
 
   std::string format() { return *read_file(path_ + "/FORMAT", 10); }
-  std::vector<Row> rows_of(const std::string& file) { return *read_rows(folder_of_segments_ + "/" + file); }
+  std::vector<Row> rows_of(const std::string& file) { return *read_rows(folder() + "/segments/" + file); }
 
   plimsoll::testing::TemporaryDirectory folder_;
   std::string path_ = folder_ / "data";
@@ -100,11 +107,11 @@ TEST_F(ConversionTest, AWriterFindsTheSameRowsInSegmentsOfToday) {
   add_segment("000000000009.2.rows", many_rows);
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "6\n");
+  EXPECT_EQ(format(), "7\n");
   EXPECT_THAT(visible_files(), ElementsAre("000000000001.format6.rows", "000000000009.2.format6.rows"));
   EXPECT_EQ(rows_of("000000000001.format6.rows"), kFewRows);
   EXPECT_EQ(rows_of("000000000009.2.format6.rows"), many_rows);
-  EXPECT_FALSE(std::filesystem::exists(folder_of_segments_ + "/000000000001.rows"));
+  EXPECT_FALSE(std::filesystem::exists(folder() + "/segments/000000000001.rows"));
 }
 
 TEST_F(ConversionTest, RowsOfAJobStandTogetherAfterwards) {
@@ -121,9 +128,9 @@ TEST_F(ConversionTest, RowsOfAJobStandTogetherAfterwards) {
   add_segment("000000000002.rows", by_id, encode_segment_of_version_1(by_id));
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "6\n");
+  EXPECT_EQ(format(), "7\n");
   for (const char* file : {"000000000001.format6.rows", "000000000002.format6.rows"}) {
-    const auto rows = scan_rows(folder_of_segments_ + "/" + file);
+    const auto rows = scan_rows(folder() + "/segments/" + file);
     ASSERT_TRUE(rows) << rows.error().text();
     EXPECT_EQ(*rows, (std::vector<Row>{by_id[0], by_id[2], by_id[1]})) << file;
   }
@@ -167,7 +174,7 @@ TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
   write_bytes(folder_of_segments_ + "/000000000001.rows", encode_segment_of_version_1(kFewRows));
   write_bytes(folder_of_segments_ + "/000000000003.rows", encode_segment_of_version_1(kFewRows));
   EXPECT_TRUE(DataDirectory::open_for_writing(path_)) << "from a backup";
-  EXPECT_EQ(format(), "6\n");
+  EXPECT_EQ(format(), "7\n");
 }
 
 TEST_F(ConversionTest, EveryFlippedBitIsFoundAndNamed) {

@@ -25,8 +25,8 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "6\n");
-  EXPECT_TRUE(std::filesystem::is_directory(directory->segments_path()));
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "7\n");
+  EXPECT_TRUE(std::filesystem::is_directory(directory->blocks_path() + "/000001/segments"));
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
 
@@ -53,7 +53,7 @@ TEST_F(DataDirectoryTest, AFolderOfOtherFilesIsRefusedAndLeftAlone) {
     EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
     EXPECT_THAT(refused.error().text(), AllOf(HasSubstr(path), HasSubstr("letter.txt"), HasSubstr("--data")));
   }
-  EXPECT_FALSE(std::filesystem::exists(path + "/segments"));
+  EXPECT_FALSE(std::filesystem::exists(path + "/blocks"));
   EXPECT_FALSE(std::filesystem::exists(path + "/lock"));
 }
 
@@ -97,27 +97,29 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 6")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 7")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
 
 TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) {
-  for (const std::string_view format : {"2\n", "3\n", "4\n", "5\n"}) {
+  for (const std::string_view format : {"2\n", "3\n", "4\n", "5\n", "6\n"}) {
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+    std::filesystem::remove_all(path_ + "/blocks");
     write_bytes(path_ + "/FORMAT", format);
     const auto refused = DataDirectory::open_for_reading(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
     EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "6\n");
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "7\n");
     EXPECT_TRUE(DataDirectory::open_for_reading(path_));
   }
 }
 
 TEST_F(DataDirectoryTest, OfFormat2OnlyTheArchiveIsKept) {
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  std::filesystem::remove_all(path_ + "/blocks");
   write_bytes(path_ + "/FORMAT", "2\n");
   for (const char* file : {"/catalogue.db", "/catalogue.db-wal", "/archive.db"}) {
     write_bytes(path_ + file, "of format 2");
@@ -130,6 +132,7 @@ TEST_F(DataDirectoryTest, OfFormat2OnlyTheArchiveIsKept) {
 
 TEST_F(DataDirectoryTest, ADamagedCatalogueIsNotCalledConverted) {
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  std::filesystem::remove_all(path_ + "/blocks");
   write_bytes(path_ + "/FORMAT", "3\n");
   write_bytes(path_ + "/catalogue.db", std::string(8192, 'x'));
   const auto refused = DataDirectory::open_for_writing(path_);

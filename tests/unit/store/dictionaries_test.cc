@@ -1,5 +1,3 @@
-#include "store/rows/dictionaries.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <random>
 
 #include "store/catalogue/catalogue.h"
+#include "store/rows/dictionary_writer.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 

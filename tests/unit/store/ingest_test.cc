@@ -16,6 +16,7 @@
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/format_3.h"
+#include "tests/unit/store/format_6.h"
 #include "tests/unit/store/segment_fixture.h"
 
 namespace plimsoll::store {
@@ -51,7 +52,7 @@ class IngestTest : public ::testing::Test {
   }
 
   Catalogue catalogue() {
-    auto catalogue = Catalogue::open(path_ + "/catalogue.db", sqlite::OpenMode::kRead);
+    auto catalogue = Catalogue::open(path_ + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
     EXPECT_TRUE(catalogue) << catalogue.error().text();
     return std::move(*catalogue);
   }
@@ -69,7 +70,7 @@ class IngestTest : public ::testing::Test {
 
   std::vector<std::string> segment_files() {
     std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(path_ + "/segments")) {
+    for (const auto& entry : std::filesystem::directory_iterator(path_ + "/blocks/000001/segments")) {
       files.push_back(entry.path().filename().string());
     }
     std::ranges::sort(files);
@@ -81,7 +82,7 @@ class IngestTest : public ::testing::Test {
     std::vector<Row> rows;
     auto file = reader.database().query("SELECT file FROM segment ORDER BY file");
     while (file && file->step().value_or(false)) {
-      const auto read = read_rows(path_ + "/segments/" + std::string(file->text(0)));
+      const auto read = read_rows(path_ + "/blocks/000001/segments/" + std::string(file->text(0)));
       EXPECT_TRUE(read) << read.error().text();
       rows.insert(rows.end(), read->begin(), read->end());
     }
@@ -366,8 +367,8 @@ TEST_F(IngestTest, ASegmentThatWasNeverCommittedIsRemovedAndBuiltAgain) {
     ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main 100\n"})));
   }
   // As after a crash between the segment's rename and the commit, and one in the midst of writing.
-  write_bytes(path_ + "/segments/000000000002.rows", encode_segment({{1, 1, 2, 1, 1, 100}}));
-  write_bytes(path_ + "/segments/000000000002.rows.tmp", "PLIM");
+  write_bytes(path_ + "/blocks/000001/segments/000000000002.rows", encode_segment({{1, 1, 2, 1, 1, 100}}));
+  write_bytes(path_ + "/blocks/000001/segments/000000000002.rows.tmp", "PLIM");
   ASSERT_THAT(segment_files(), SizeIs(3));
   const auto ingest = open();
   EXPECT_THAT(segment_files(), ElementsAre("000000000001.rows"));
@@ -378,9 +379,9 @@ TEST_F(IngestTest, ASegmentThatWasNeverCommittedIsRemovedAndBuiltAgain) {
 
 TEST_F(IngestTest, AnOrphanThatCannotBeRemovedIsReported) {
   ASSERT_TRUE(open());
-  std::filesystem::create_directories(path_ + "/segments/a-folder/with-content");
-  write_bytes(path_ + "/segments/orphan-1", "x");
-  write_bytes(path_ + "/segments/orphan-2", "x");
+  std::filesystem::create_directories(path_ + "/blocks/000001/segments/a-folder/with-content");
+  write_bytes(path_ + "/blocks/000001/segments/orphan-1", "x");
+  write_bytes(path_ + "/blocks/000001/segments/orphan-2", "x");
   const auto failed = Ingest::open(path_);
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message, HasSubstr("a-folder"));
@@ -395,7 +396,7 @@ TEST_F(IngestTest, AFailedBatchLeavesNothingAndIsBuiltOnceTheCauseIsGone) {
   ASSERT_TRUE(accept(*ingest, make_profile({.seed = 3, .machine = "m3", .stacks = "main;new 6\n"})));
 
   // The folder that stands where the segment must go.
-  const std::string in_the_way = path_ + "/segments/000000000003.rows";
+  const std::string in_the_way = path_ + "/blocks/000001/segments/000000000003.rows";
   std::filesystem::create_directories(in_the_way + "/full");
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto failed = ingest->build_pending();
@@ -468,6 +469,7 @@ TEST_F(IngestTest, ADirectoryOfAnOlderFormatShowsTheSameRowsOnceConverted) {
   }
   const View before = view();
   const auto segments = segment_files();
+  plimsoll::testing::make_format_6(path_);
   std::filesystem::remove(path_ + "/catalogue.db");
   {
     // Whatever format 2 had in its tables.
@@ -492,6 +494,7 @@ TEST_F(IngestTest, ADirectoryOfFormat3KeepsRowsAndNamesAndLooksForSymbolsAgain) 
   }
   const View before = view();
   const auto segments = segment_files();
+  plimsoll::testing::make_format_6(path_);
   {
     auto old = sqlite::Database::open(path_ + "/catalogue.db", sqlite::OpenMode::kReadWrite);
     ASSERT_TRUE(old);
@@ -589,13 +592,14 @@ TEST_F(IngestTest, CatalogueWorkThatFailsChangesNothing) {
   const auto insert = [](sqlite::Database& database) {
     return database.run("INSERT INTO thread VALUES (1, 'a')");
   };
-  const Status failed = ingest->write_catalogue([&](sqlite::Database& database) -> Status {
-    EXPECT_TRUE(insert(database));
-    return fail(ErrorCode::kInvalid, "no");
-  });
+  const Status failed =
+      ingest->write_catalogue(ingest->blocks()->back(), [&](sqlite::Database& database) -> Status {
+        EXPECT_TRUE(insert(database));
+        return fail(ErrorCode::kInvalid, "no");
+      });
   EXPECT_FALSE(failed);
   EXPECT_EQ(number("SELECT count(*) FROM thread"), 0);
-  EXPECT_TRUE(ingest->write_catalogue(insert));
+  EXPECT_TRUE(ingest->write_catalogue(ingest->blocks()->back(), insert));
   EXPECT_EQ(number("SELECT count(*) FROM thread"), 1);
 }
 

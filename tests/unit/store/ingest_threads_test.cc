@@ -63,14 +63,14 @@ TEST(IngestThreads, ProfilesFromManyThreadsCountOnceWhileABuilderRuns) {
   EXPECT_EQ(accepted, kProfiles);
   EXPECT_EQ(built, kProfiles);
 
-  auto catalogue = *Catalogue::open(folder / "data/catalogue.db", sqlite::OpenMode::kRead);
+  auto catalogue = *Catalogue::open(folder / "data/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
   const auto entries = *Dictionaries::load(catalogue.database());
   EXPECT_EQ(entries.origins.size(), kProfiles + 1);
   uint64_t hits = 0;
   uint64_t rows = 0;
   auto file = *catalogue.database().query("SELECT file FROM segment");
   while (*file.step()) {
-    const auto segment = read_rows(folder / ("data/segments/" + std::string(file.text(0))));
+    const auto segment = read_rows(folder / ("data/blocks/000001/segments/" + std::string(file.text(0))));
     ASSERT_TRUE(segment) << segment.error().text();
     for (const Row& row : *segment) {
       hits += row.hits;

@@ -35,7 +35,8 @@ class StoreHealthTest : public ::testing::Test {
   }
   void build() { ASSERT_TRUE(ingest_->build_pending()); }
   void change(const std::string& sql) {
-    ASSERT_TRUE(ingest_->write_catalogue([&](sqlite::Database& catalogue) { return catalogue.run(sql); }));
+    ASSERT_TRUE(ingest_->write_catalogue(ingest_->blocks()->back(),
+                                         [&](sqlite::Database& catalogue) { return catalogue.run(sql); }));
   }
   StoreHealth measured() {
     const auto health = meter_.measure();
@@ -86,7 +87,8 @@ TEST_F(StoreHealthTest, MeasuresTheDisk) {
   const StoreHealth before = measured();
   EXPECT_GT(before.disk_bytes, 0);
   EXPECT_GT(before.disk_free_bytes, 0);
-  ASSERT_TRUE(write_file_durably(folder_ / "data/segments/more", as_bytes(std::string(1 << 20, 'x'))));
+  ASSERT_TRUE(
+      write_file_durably(folder_ / "data/blocks/000001/segments/more", as_bytes(std::string(1 << 20, 'x'))));
   EXPECT_GE(measured().disk_bytes, before.disk_bytes + (1 << 20));
 }
 

@@ -59,14 +59,17 @@ class BindingTest : public ::testing::Test {
   }
 
   SymbolizeReport bind(Symbolizer& symbolizer, bool look_for_better = true) {
+    const store::BlockFolder block = ingest_->blocks()->back();
     const auto report = symbolizer.run(
-        [&](const CatalogueWork& work) { return ingest_->write_catalogue(work); }, look_for_better);
+        {.block = block.number,
+         .with_catalogue = [&](const CatalogueWork& work) { return ingest_->write_catalogue(block, work); }},
+        look_for_better);
     EXPECT_TRUE(report) << report.error().text();
     return report.value_or(SymbolizeReport());
   }
 
   plimsoll::testing::TemporaryDirectory folder_;
-  std::string catalogue_path_ = folder_ / "data/catalogue.db";
+  std::string catalogue_path_ = folder_ / "data/blocks/000001/catalogue.db";
   std::unique_ptr<store::Ingest> ingest_ = *store::Ingest::open(folder_ / "data");
 };
 

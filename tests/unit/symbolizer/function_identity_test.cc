@@ -4,6 +4,7 @@
 
 #include "base/durable_file.h"
 #include "tests/unit/store/format_3.h"
+#include "tests/unit/store/format_6.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 #include "tests/unit/symbolizer/symbol_fixture.h"
 
@@ -66,8 +67,9 @@ TEST_F(FunctionIdentity, OfADirectoryOfFormat3ComesWithTheNextSearch) {
   ingest(profile);
   bind();
   ingest_.reset();
-  ASSERT_TRUE(
-      sqlite::Database::open(catalogue_path_, sqlite::OpenMode::kReadWrite)->run(store::kTablesOfFormat3));
+  plimsoll::testing::make_format_6(folder_ / "data");
+  ASSERT_TRUE(sqlite::Database::open(folder_ / "data/catalogue.db", sqlite::OpenMode::kReadWrite)
+                  ->run(store::kTablesOfFormat3));
   ASSERT_TRUE(write_file_durably(folder_ / "data/FORMAT", as_bytes("3\n")));
 
   ingest_ = *store::Ingest::open(folder_ / "data");

@@ -216,7 +216,7 @@ class LateBinding : public WorkerTest {
 
   std::map<std::string, std::string> segments() const {
     std::map<std::string, std::string> contents;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data/segments")) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "data/blocks/000001/segments")) {
       contents[entry.path().filename()] = *read_file(entry.path(), 1 << 20);
     }
     return contents;

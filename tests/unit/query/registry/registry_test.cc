@@ -29,7 +29,9 @@ constexpr int64_t kNowNs = 1'700'000'100'000'000'000;
 class FleetSources : public ViewSources {
  public:
   explicit FleetSources(const Fleet& fleet) : fleet_(fleet) {}
-  Result<std::shared_ptr<const Snapshot>> snapshot() override { return Snapshot::load(fleet_.path()); }
+  Result<std::shared_ptr<const Snapshot>> snapshot(const TimeSpans& times) override {
+    return Snapshot::load(fleet_.path(), times);
+  }
   const std::string& data_dir() const override { return fleet_.path(); }
   KnownDraws::DrawAgain draw_again() const override { return {}; }
 

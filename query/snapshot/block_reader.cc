@@ -1,0 +1,159 @@
+#include "query/snapshot/block_reader.h"
+
+#include "base/run_both.h"
+#include "store/catalogue/segment_table.h"
+
+namespace plimsoll::query {
+namespace {
+
+// Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up.
+constexpr int kMaxAttempts = 20;
+
+}  // namespace
+
+Result<std::unique_ptr<BlockReader>> BlockReader::open(const store::BlockFolder& folder) {
+  auto catalogue = store::Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+  return catalogue ? Result<std::unique_ptr<BlockReader>>(
+                         std::unique_ptr<BlockReader>(new BlockReader(folder, std::move(*catalogue))))
+                   : propagate(catalogue);
+}
+
+Result<int64_t> BlockReader::version() {
+  const std::lock_guard lock(mutex_);
+  // Changes whenever another connection has committed; only comparable on the same connection.
+  return catalogue_.database().integer("PRAGMA data_version", 0);
+}
+
+Result<store::BlockState> BlockReader::state() {
+  const std::lock_guard lock(mutex_);
+  if (sealed_) {
+    return *sealed_;
+  }
+  const auto state = store::read_block_state(catalogue_.database());
+  if (state && state->is_sealed) {
+    sealed_ = *state;
+  }
+  return state;
+}
+
+void BlockReader::forget_entries() {
+  const std::lock_guard lock(mutex_);
+  entries_ = nullptr;
+}
+
+Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOpening& before_opening) {
+  const std::lock_guard lock(mutex_);
+  for (int attempt = 1;; ++attempt) {
+    auto contents = read_once(known, before_opening);
+    if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
+      return contents;
+    }
+  }
+}
+
+// One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
+Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const BeforeOpening& before_opening) {
+  BlockContents contents;
+  const auto at_version = catalogue_.database().integer("PRAGMA data_version", 0);
+  const auto transaction = sqlite::Transaction::begin_read(catalogue_.database());
+  if (!at_version || !transaction) {
+    return !at_version ? propagate(at_version) : propagate(transaction);
+  }
+  contents.version = *at_version;
+  // First the files: what is open stays readable however long the rest takes.
+  auto rows = open_rows(before_opening);
+  if (!rows) {
+    return propagate(rows);
+  }
+  contents.rows = std::move(*rows);
+  const auto newest = newest_entries();
+  if (!newest) {
+    return propagate(newest);
+  }
+  contents.mark = *newest;
+  if (*newest != known) {
+    if (const Status read = read_entries(*newest); !read) {
+      entries_ = nullptr;  // some of it may be newer than the rest
+      return propagate(read);
+    }
+    contents.entries = entries_;
+  }
+  contents.reading = reading_;
+  return contents;
+}
+
+Result<std::shared_ptr<const store::LocalRows>> BlockReader::open_rows(const BeforeOpening& before_opening) {
+  const auto segments = store::visible_segments(catalogue_.database());
+  if (!segments) {
+    return propagate(segments);
+  }
+  std::vector<std::string> paths;
+  for (const store::SegmentEntry& segment : *segments) {
+    paths.push_back(folder_.segments_path() + "/" + segment.file);
+  }
+  if (before_opening) {
+    before_opening(paths);
+  }
+  auto rows = store::LocalRows::open(paths, segments_);
+  if (!rows) {
+    return propagate(rows);
+  }
+  segments_ = rows->segments();
+  return std::make_shared<const store::LocalRows>(std::move(*rows));
+}
+
+// Entries come with origins; what they are called, with changes of bindings.
+Result<EntriesMark> BlockReader::newest_entries() {
+  const auto origin = catalogue_.database().integer("SELECT coalesce(max(id), 0) FROM origin", 0);
+  const auto change = store::last_binding_change(catalogue_.database());
+  if (!origin || !change) {
+    return !origin ? propagate(origin) : propagate(change);
+  }
+  return EntriesMark{*origin, *change};
+}
+
+Status BlockReader::read_entries(const EntriesMark& newest) {
+  Status read;
+  if (entries_ == nullptr) {
+    read = read_all_entries();
+  } else if (newest != mark_) {
+    auto extended = std::make_shared<BlockEntries>(*entries_);
+    read = extended->dictionaries.extend(catalogue_.database());
+    read = read ? extended->bindings.extend(catalogue_.database()) : read;
+    entries_ = std::move(extended);
+  }
+  mark_ = newest;
+  return read;
+}
+
+// The stacks are often the larger half.
+Status BlockReader::read_all_entries() {
+  auto all = std::make_shared<BlockEntries>();
+  const auto last_stack = store::Dictionaries::last_stack(catalogue_.database());
+  auto beside = store::Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
+  if (!last_stack || !beside) {
+    return !last_stack ? propagate(last_stack) : propagate(beside);
+  }
+  store::Dictionaries stacks;
+  Status others_read;
+  Status stacks_read;
+  Result<store::Bindings> bindings;
+  run_both(
+      [&] {
+        others_read = all->dictionaries.extend_without_stacks(catalogue_.database());
+        bindings = store::Bindings::load(catalogue_.database());
+      },
+      [&] { stacks_read = stacks.extend_stacks(beside->database(), *last_stack); });
+  for (const Status& status : {others_read, stacks_read, bindings ? Status() : propagate(bindings)}) {
+    if (!status) {
+      return status;
+    }
+  }
+  all->dictionaries.stacks = std::move(stacks.stacks);
+  all->bindings = std::move(*bindings);
+  entries_ = std::move(all);
+  ++reading_;
+  return {};
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,90 @@
+// A block of the store as a follower knows it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/blocks/block_folder.h"
+#include "store/catalogue/block_table.h"
+#include "store/catalogue/catalogue.h"
+#include "store/frames/bindings.h"
+#include "store/rows/dictionaries.h"
+#include "store/rows/local_rows.h"
+
+namespace plimsoll::query {
+
+// A seam for tests: called with the files of segments after their list was read, and before they are opened.
+using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
+
+// What rows of a block refer to. Immutable.
+struct BlockEntries {
+  store::Dictionaries dictionaries;
+  store::Bindings bindings;
+};
+
+// Which entries.
+struct EntriesMark {
+  int64_t last_origin = -1;
+  int64_t last_change = -1;  // of bindings
+
+  bool operator==(const EntriesMark&) const = default;
+};
+
+// A block as of one moment. Immutable.
+struct BlockContents {
+  int64_t version = 0;  // BlockReader::version() of then
+  std::shared_ptr<const store::LocalRows> rows;
+  EntriesMark mark;
+  // Null: the reader's caller knows them.
+  std::shared_ptr<const BlockEntries> entries;
+  // Another one: all entries were read again, and `Bindings::rebound` begins again.
+  int64_t reading = 0;
+};
+
+// Reads what is new alone. Any thread.
+class BlockReader {
+ public:
+  static Result<std::unique_ptr<BlockReader>> open(const store::BlockFolder& folder);
+
+  const store::BlockFolder& folder() const { return folder_; }
+
+  // Another value than that of the contents: something has been committed since. Costs microseconds.
+  Result<int64_t> version();
+
+  // As the newest commit has it. Costs the time of one commit in the newest block; the state of a sealed block is known.
+  Result<store::BlockState> state();
+
+  // All as of now, but for entries that the caller knows (BlockContents::mark). Where segments were merged and removed between reading their list and opening them, the list is read again, a bounded
+  // number of times.
+  Result<BlockContents> read(const EntriesMark& known = {}, const BeforeOpening& before_opening = {});
+
+  // Frees what is known of the entries. Whoever has been given them keeps them.
+  void forget_entries();
+
+ private:
+  BlockReader(store::BlockFolder folder, store::Catalogue catalogue)
+      : folder_(std::move(folder)), catalogue_(std::move(catalogue)) {}
+
+  Result<BlockContents> read_once(const EntriesMark& known, const BeforeOpening& before_opening);
+  Result<std::shared_ptr<const store::LocalRows>> open_rows(const BeforeOpening& before_opening);
+  Result<EntriesMark> newest_entries();
+  Status read_entries(const EntriesMark& newest);
+  Status read_all_entries();
+
+  const store::BlockFolder folder_;
+  std::mutex mutex_;
+  store::Catalogue catalogue_;  // protected by mutex_, like all below
+  std::optional<store::BlockState> sealed_;
+  store::LocalRows::Segments segments_ = {};     // that were opened last
+  std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
+  EntriesMark mark_;                             // of entries_
+  int64_t reading_ = 0;                          // likewise
+};
+
+}  // namespace plimsoll::query

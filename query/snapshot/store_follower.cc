@@ -1,0 +1,134 @@
+#include "query/snapshot/store_follower.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plimsoll::query {
+namespace {
+
+// The newest block, the last day, the last month, and another: each has entries of its own in memory.
+constexpr size_t kMaxSeries = 4;
+
+}  // namespace
+
+Result<std::shared_ptr<const Snapshot>> StoreFollower::newest(const TimeSpans& times,
+                                                              const BeforeOpening& before_opening) {
+  while (true) {
+    const auto chosen = choose(times);
+    if (!chosen) {
+      return propagate(chosen);
+    }
+    const std::lock_guard lock(chosen->series->mutex);
+    SnapshotSeries& snapshots = chosen->series->snapshots;
+    // Another question may have extended it meanwhile.
+    if (snapshots.blocks() == chosen->blocks.size()) {
+      return snapshots.newest(chosen->facts, before_opening);
+    }
+  }
+}
+
+Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times) {
+  const std::lock_guard lock(mutex_);
+  if (const Status opened = open_blocks(); !opened) {
+    return propagate(opened);
+  }
+  Chosen chosen;
+  for (const auto& [number, reader] : blocks_) {
+    const auto state = reader->state();
+    if (!state) {
+      return propagate(state);
+    }
+    chosen.facts.from_ns = std::min(chosen.facts.from_ns, state->from_ns);
+    chosen.facts.to_ns = std::max(chosen.facts.to_ns, state->to_ns);
+    if (touches(times, state->from_ns, state->to_ns, state->max_interval_ns)) {
+      chosen.blocks.push_back(reader);
+    }
+  }
+  if (chosen.blocks.empty()) {
+    chosen.blocks.push_back(blocks_.rbegin()->second);
+  }
+  const auto registered = machines_registered();
+  if (!registered) {
+    return propagate(registered);
+  }
+  chosen.facts.machines_registered = *registered;
+  chosen.facts.draws_path = directory_->draws_path();
+  chosen.facts.drawn_weights = [this](std::string_view draw) { return drawn_weights(draw); };
+  chosen.series = series_of(chosen.blocks);
+  return chosen;
+}
+
+Status StoreFollower::open_blocks() {
+  if (!directory_) {
+    auto directory = store::DataDirectory::open_for_reading(data_dir_);
+    if (!directory) {
+      return propagate(directory);
+    }
+    directory_ = std::move(*directory);
+  }
+  const auto folders = store::list_blocks(directory_->blocks_path());
+  if (!folders) {
+    return propagate(folders);
+  }
+  for (const store::BlockFolder& folder : *folders) {
+    if (blocks_.contains(folder.number)) {
+      continue;
+    }
+    auto reader = BlockReader::open(folder);
+    if (!reader) {
+      return propagate(reader, "opening block {}", folder.number);
+    }
+    blocks_.emplace(folder.number, std::move(*reader));
+  }
+  return {};
+}
+
+std::shared_ptr<StoreFollower::Series> StoreFollower::series_of(const SnapshotSeries::Readers& blocks) {
+  // Of those that are in use by another question nothing is known but that.
+  size_t most = 0;
+  auto best = series_.end();
+  for (auto series = series_.begin(); series != series_.end(); ++series) {
+    const std::unique_lock lock((*series)->mutex, std::try_to_lock);
+    const SnapshotSeries& snapshots = (*series)->snapshots;
+    if (lock && snapshots.blocks() > most && snapshots.begins(blocks)) {
+      most = snapshots.blocks();
+      best = series;
+    }
+  }
+  if (best != series_.end()) {
+    series_.splice(series_.begin(), series_, best);
+  } else {
+    series_.push_front(std::make_shared<Series>(blocks));
+    series_.resize(std::min(series_.size(), kMaxSeries));
+  }
+  if (const std::unique_lock lock(series_.front()->mutex, std::try_to_lock); lock) {
+    series_.front()->snapshots.extend_to(blocks);
+  }
+  return series_.front();
+}
+
+Result<int64_t> StoreFollower::machines_registered() {
+  if (!machines_) {
+    auto machines = store::LiveMachines::open_if_there(directory_->live_path());
+    if (!machines) {
+      return propagate(machines);
+    }
+    machines_ = std::move(*machines);
+  }
+  return machines_ ? machines_->count() : 0;
+}
+
+Result<std::vector<store::DrawnWeight>> StoreFollower::drawn_weights(std::string_view draw) {
+  const std::lock_guard lock(draws_mutex_);
+  if (!draws_) {
+    // Known since the first question; nobody changes it.
+    auto draws = store::DrawStore::open_if_there(directory_->draws_path());
+    if (!draws) {
+      return propagate(draws);
+    }
+    draws_ = std::move(*draws);
+  }
+  return draws_ ? draws_->drawn_weights(draw) : Result<std::vector<store::DrawnWeight>>();
+}
+
+}  // namespace plimsoll::query

@@ -1,0 +1,47 @@
+// Blocks: the self-contained parts of a data directory, each a folder below blocks/ with its own catalogue and segments.
+//
+//   blocks/000007/catalogue.db   its dictionaries, visible segments, bindings; what time it covers (store/catalogue)
+//   blocks/000007/segments/      its rows (store/rows)
+//
+// Profiles go to the newest block, in the order in which they were accepted: a late one needs no older block. A block that is large or old
+// enough is sealed in the transaction of its last profiles, and the next one is made before more are built.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/rows/dictionaries.h"
+
+namespace plimsoll::store {
+
+struct BlockFolder {
+  int64_t number = 0;  // from 1, without gaps; a later one has later profiles
+  std::string path;
+
+  std::string catalogue_path() const { return path + "/catalogue.db"; }
+  std::string segments_path() const { return path + "/segments"; }
+};
+
+// In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing.
+Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path);
+
+// Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes. Events
+// are known from the beginning, since they have one meaning in all blocks.
+Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number,
+                               const AppendOnlyList<EventEntry>& events);
+
+// Moves the catalogue and the segments of a format without blocks, which stand in the data directory itself, into its first block.
+// Goes on where a crash has interrupted it; does nothing where it is done. kUnavailable while somebody reads the catalogue.
+Status move_into_first_block(const std::string& data_dir, const std::string& blocks_path);
+
+// When a block takes no more.
+struct BlockLimits {
+  // Of its catalogue and its segments. Memory of the row builder and of questions grows with it.
+  uint64_t max_bytes = uint64_t{512} << 20;
+  uint64_t max_profiles = 500'000;
+  int64_t max_age_ns = int64_t{24} * 3600 * 1'000'000'000;  // since its first profile became rows
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,55 @@
+// What the locations of several blocks are called.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/append_only_list.h"
+#include "store/frames/bindings.h"
+
+namespace plimsoll::store {
+
+// Grows as the bindings do that it is made of. Blocks that have a location in common are looked up in the same symbols, one soon after
+// the other: what was bound last stands, names before none. The same holds for why a binary has no better symbols. One thread.
+class BindingUnion {
+ public:
+  // A block that is in it.
+  struct Member {
+    AppendOnlyList<uint32_t> functions{1}, files{1};  // IDs in the union, by the block's
+    size_t rebound = 0;                               // of its Bindings::rebound, that have been taken over
+    bool is_complete = false;                         // all that was bound before those has been, too
+    std::shared_ptr<const std::vector<std::string>> reasons = {};
+  };
+
+  // What one call of extend() adds of a block: its bindings, and the IDs of its locations and binaries in the union.
+  struct Addition {
+    const Bindings& bindings;
+    Member& member;
+    std::span<const uint32_t> locations;
+    std::span<const uint32_t> binaries;
+  };
+
+  // Blocks in their order. Costs as much as what is new, and a copy of 8 bytes for each location where there is any.
+  void extend(std::span<const Addition> blocks);
+
+  const Bindings& bindings() const { return bindings_; }
+
+ private:
+  using Places = std::vector<Bindings::Place>;
+
+  void add_names(const Addition& block);
+  void add_frames(const Addition& block, Places& places);
+  void bind(uint32_t location, std::span<const Bindings::BoundFrame> frames, const Member& member,
+            Places& places);
+  void add_reasons(std::span<const Addition> blocks);
+
+  Bindings bindings_;
+  boost::unordered_flat_map<std::string, uint32_t> functions_;  // by linkage name, zero byte, name
+  boost::unordered_flat_map<std::string, uint32_t> files_;
+};
+
+}  // namespace plimsoll::store
