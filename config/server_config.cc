@@ -212,6 +212,15 @@ std::vector<Key> ServerConfig::keys() {
       {"store.max_segment_rows",
        "Maximum rows of a merged segment. Merging needs 1 to 3 bytes of memory per row.",
        &store_max_segment_rows, Range{int64_t{1} << 16, int64_t{1} << 30}},
+      {"store.max_block_bytes",
+       "Maximum size of a block: the part of the store that takes rows until it is this large or "
+       "store.max_block_age old.\nBuilding rows and answering questions need memory for the blocks they "
+       "touch: "
+       "about as much as their catalogues take.",
+       SizeBytes{&store_max_block_bytes}, Range{int64_t{16} << 20, int64_t{1} << 40}},
+      {"store.max_block_age",
+       "Maximum time that a block takes rows. Questions read the blocks of their times only.",
+       DurationNs{&store_max_block_age_ns}, Range{kNsPerHour, 31 * 24 * kNsPerHour}},
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
        &symbol_roots},
       {"symbols.debug_roots",

@@ -74,6 +74,8 @@ struct ServerConfig {
                                            "/srv", "/tmp", "/bin", "/sbin"};
   std::vector<std::string> symbol_debug_roots = {"/usr/lib/debug"};
   int64_t store_max_segment_rows = int64_t{64} << 20;
+  int64_t store_max_block_bytes = int64_t{512} << 20;
+  int64_t store_max_block_age_ns = int64_t{24} * 3600 * 1'000'000'000;
   int64_t symbol_retry_ns = 10'000'000'000;
   int64_t symbol_max_memory_bytes = int64_t{1} << 30;
 

@@ -92,7 +92,9 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
     return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"),
                       "--data");
   }
-  auto ingest = store::Ingest::open(config.data_dir);
+  auto ingest = store::Ingest::open(
+      config.data_dir, {.block_limits = {.max_bytes = static_cast<uint64_t>(config.store_max_block_bytes),
+                                         .max_age_ns = config.store_max_block_age_ns}});
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }

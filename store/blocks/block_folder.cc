@@ -73,7 +73,10 @@ Status complete_catalogue(const std::string& path) {
   if (!written) {
     return written;
   }
-  const auto is_busy = catalogue->database().integer("PRAGMA wal_checkpoint(TRUNCATE)", 1);
+  // A question is over soon; what reads for longer has to be stopped.
+  const Status impatient = catalogue->database().run("PRAGMA busy_timeout = 1000");
+  const auto is_busy =
+      impatient ? catalogue->database().integer("PRAGMA wal_checkpoint(TRUNCATE)", 1) : propagate(impatient);
   if (!is_busy) {
     return propagate(is_busy, "completing {}", path);
   }

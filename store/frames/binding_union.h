@@ -19,7 +19,7 @@ class BindingUnion {
  public:
   // A block that is in it.
   struct Member {
-    AppendOnlyList<uint32_t> functions{1}, files{1};  // IDs in the union, by the block's
+    AppendOnlyList<uint32_t> functions{0}, files{0};  // IDs in the union, by the block's
     size_t rebound = 0;                               // of its Bindings::rebound, that have been taken over
     bool is_complete = false;                         // all that was bound before those has been, too
     std::shared_ptr<const std::vector<std::string>> reasons = {};

@@ -15,8 +15,8 @@ namespace plimsoll::store {
 // From the dictionary IDs of a block to those of a union of blocks. Copies cost nothing.
 struct Translation {
   // By the block's ID; entry 0 is 0.
-  AppendOnlyList<uint32_t> machines{1}, events{1}, origins{1}, workloads{1}, threads{1}, binaries{1},
-      locations{1}, stacks{1};
+  AppendOnlyList<uint32_t> machines{0}, events{0}, origins{0}, workloads{0}, threads{0}, binaries{0},
+      locations{0}, stacks{0};
 };
 
 // What is selected in the union, as a filter of the block's rows. Costs a flag for each entry of the block that is asked for.

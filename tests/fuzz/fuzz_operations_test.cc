@@ -1,5 +1,5 @@
-// Random operations on a data directory: profiles come, some of them twice; rows are built, merged, asked for; names
-// change; the directory is closed and opened again. Every answer is the model's.
+// Random operations on a data directory: profiles come, some of them late or twice; rows are built, merged, asked for, of all times or of
+// some; names change; blocks are sealed; the directory is closed and opened again. Every answer is the model's.
 //
 // PLIMSOLL_TEST_OPERATIONS   how many (20,000)
 #include <gmock/gmock.h>
@@ -28,6 +28,8 @@ using store::Ingest;
 constexpr uint64_t kOperationsOfLife = 4000;
 
 constexpr uint32_t kAddresses = 12;
+constexpr int64_t kFirstSecond = 1'700'000'000;
+constexpr int64_t kNsPerSecond = 1'000'000'000;
 
 uint64_t operations_wanted() {
   const char* const text = std::getenv("PLIMSOLL_TEST_OPERATIONS");
@@ -49,11 +51,15 @@ struct Done {
   uint64_t merges = 0;
   uint64_t bindings = 0;
   uint64_t reopened = 0;
+  uint64_t blocks = 0;  // of each life in the end
 };
 
 class Life {
  public:
   Life(uint64_t seed, Done& done) : random_(seed), seed_(seed), done_(done) { open(); }
+  Life(const Life&) = delete;
+  Life& operator=(const Life&) = delete;
+  ~Life() { done_.blocks += ingest_->blocks()->size(); }
 
   void operate() {
     const uint32_t choice = below(100);
@@ -80,7 +86,7 @@ class Life {
   void open() {
     compactor_.reset();
     ingest_.reset();
-    auto ingest = Ingest::open(path_);
+    auto ingest = Ingest::open(path_, {.block_limits = {.max_profiles = 20 + below(200)}});
     ASSERT_TRUE(ingest) << ingest.error().text();
     ingest_ = std::move(*ingest);
     const store::CompactionLimits limits{
@@ -90,9 +96,11 @@ class Life {
   }
 
   void send_new() {
+    // Now and then one was kept back.
+    const int64_t second = now_s() + below(20) - (below(10) == 0 ? below(1000) : 0);
     testing::ProfileSpec spec{.seed = seed_ * 1'000'000 + ++profiles_,
                               .machine = fmt::format("m{}", below(4)),
-                              .from_ns = 1'700'000'000'000'000'000 + below(1000) * 1'000'000'000LL,
+                              .from_ns = second * kNsPerSecond,
                               .events = {{.name = "cycles"}, {.name = "faults"}},
                               .stacks = ""};
     Samples samples;
@@ -107,7 +115,7 @@ class Life {
       const uint32_t address = below(kAddresses);
       const uint64_t hits = 1 + below(100);
       testing::add_sample(profile, tool(), wire::ELF, address, hits);
-      samples[{spec.machine, "cycles", app, thread, {fmt::format("@{}", address)}}] += hits;
+      samples[{spec.machine, "cycles", app, thread, {fmt::format("@{}", address)}, second}] += hits;
     }
     sent_.push_back(wire::encode(profile));
     const auto accepted = ingest_->accept(as_bytes(sent_.back()), {});
@@ -122,7 +130,8 @@ class Life {
                   .event = below(3) == 0 ? "faults" : "cycles",
                   .app = fmt::format("app{}", below(3)),
                   .thread = fmt::format("t{}", below(3)),
-                  .stack = {"main"}};
+                  .stack = {"main"},
+                  .second = spec.from_ns / kNsPerSecond};
     for (uint32_t depth = below(4); depth > 0; --depth) {
       key.stack.push_back(fmt::format("f{}", below(6)));
     }
@@ -150,6 +159,7 @@ class Life {
       built = report->profiles;
     } while (built > 0);
     model_.build();
+    bind_known();
   }
 
   void merge() {
@@ -161,24 +171,51 @@ class Life {
 
   // Code of the tool gets another name, now and then one that other code has too.
   void bind() {
-    const auto snapshot = snapshots_.newest();
-    ASSERT_TRUE(snapshot) << snapshot.error().text();
-    const auto& locations = (*snapshot)->dictionaries.locations;
-    const uint32_t address = below(kAddresses);
+    const std::string place = fmt::format("@{}", below(kAddresses));
     const std::string function = fmt::format("f{}", below(20));
-    for (uint32_t id = 1; id < locations.size(); ++id) {
-      if (locations[id].kind == wire::ELF && locations[id].address == address) {
-        const std::vector<store::Binding> bindings = {{id, {{.function = function}}}};
-        const auto bound =
-            ingest_->write_catalogue(ingest_->blocks()->back(), [&](sqlite::Database& catalogue) {
-              return store::BindingWriter(catalogue).bind(bindings, ++generation_);
-            });
-        ASSERT_TRUE(bound) << bound.error().text();
-        model_.bind(fmt::format("@{}", address), function);
-        ++done_.bindings;
-      }
+    const auto blocks = ingest_->blocks();
+    size_t bound = 0;
+    for (const store::BlockFolder& block : *blocks) {
+      bound += bind(block, {{place, function}}, "");
+    }
+    if (bound > 0) {
+      model_.bind(place, function);
+      ++done_.bindings;
     }
   }
+
+  // What has come lately is looked up in symbols that are known.
+  void bind_known() {
+    for (; last_bound_ <= ingest_->blocks()->size(); ++last_bound_) {
+      bind((*ingest_->blocks())[last_bound_ - 1], model_.functions(),
+           "AND id NOT IN (SELECT location FROM binding)");
+    }
+    --last_bound_;
+  }
+
+  // How many locations of the block.
+  size_t bind(const store::BlockFolder& block, const std::map<std::string, std::string>& functions,
+              const std::string& condition) {
+    std::vector<store::Binding> bindings;
+    const auto written = ingest_->write_catalogue(block, [&](sqlite::Database& catalogue) -> Status {
+      for (const auto& [place, function] : functions) {
+        const Status listed = sqlite::for_each_row(
+            catalogue.query("SELECT id FROM location WHERE kind = ? AND address = ? " + condition, wire::ELF,
+                            std::stoi(place.substr(1))),
+            [&](const sqlite::Statement& row) {
+              bindings.push_back({static_cast<uint32_t>(row.integer(0)), {{.function = function}}});
+            });
+        if (!listed) {
+          return listed;
+        }
+      }
+      return store::BindingWriter(catalogue).bind(bindings, ++generation_);
+    });
+    EXPECT_TRUE(written) << written.error().text();
+    return bindings.size();
+  }
+
+  int64_t now_s() const { return kFirstSecond + 2 * static_cast<int64_t>(profiles_); }
 
   Question random_question() {
     const std::vector<std::string> dimensions = {"machine", "app", "thread", "function"};
@@ -188,6 +225,10 @@ class Life {
       question.where_is = question.where == "machine" ? fmt::format("m{}", below(5))
                           : question.where == "app"   ? fmt::format("app{}", below(4))
                                                       : fmt::format("t{}", below(4));
+    }
+    if (below(2) == 0) {
+      question.since_s = now_s() - below(1 + 2 * static_cast<uint32_t>(profiles_));
+      question.until_s = below(2) == 0 ? INT64_MAX : question.since_s + 1 + below(500);
     }
     return question;
   }
@@ -201,8 +242,15 @@ class Life {
     if (!question.where.empty()) {
       parameters.emplace_back("where", question.where + "=" + question.where_is);
     }
+    if (question.since_s > 0) {
+      parameters.emplace_back("since", format_time(question.since_s * kNsPerSecond));
+    }
+    if (question.until_s < INT64_MAX) {
+      parameters.emplace_back("until", format_time(question.until_s * kNsPerSecond));
+    }
     // The cache's are of the same moment; loading afresh takes the other way.
-    const auto snapshot = below(4) == 0 ? query::Snapshot::load(path_) : snapshots_.newest();
+    const query::TimeSpans times = query::times_of(parameters, 0);
+    const auto snapshot = below(4) == 0 ? query::Snapshot::load(path_, times) : snapshots_.newest(times);
     ASSERT_TRUE(snapshot) << snapshot.error().text();
     const auto table = query::top(*query::parse_top(parameters, 0), **snapshot);
     ASSERT_TRUE(table) << table.error().text();
@@ -227,6 +275,7 @@ class Life {
   std::vector<std::string> sent_;
   uint64_t profiles_ = 0;
   int64_t generation_ = 1;
+  size_t last_bound_ = 1;  // block whose locations may lack names that are known
 };
 
 TEST(FuzzOperations, EveryAnswerIsTheModels) {
@@ -242,10 +291,13 @@ TEST(FuzzOperations, EveryAnswerIsTheModels) {
     }
   }
   std::printf(
-      "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times\n",
-      wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened);
+      "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times, %lu "
+      "blocks\n",
+      wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened,
+      done.blocks);
   EXPECT_GT(done.questions, wanted / 10);
   EXPECT_GT(done.merges, wanted / 100);
+  EXPECT_GT(done.blocks, wanted / 1000);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace plimsoll::fuzz {
 struct SampleKey {
   std::string machine, event, app, thread;
   std::vector<std::string> stack;  // outermost first; functions, or "@ADDRESS" of code that is bound late
+  int64_t second = 0;              // of the profile's window
 
   auto operator<=>(const SampleKey&) const = default;
 };
@@ -28,8 +29,14 @@ struct Question {
   std::string by;             // machine, app, thread or function
   std::string where = {};     // one of the first three; empty: no filter
   std::string where_is = {};  // its value
+  // Of the profiles' windows, without the last.
+  int64_t since_s = 0;
+  int64_t until_s = INT64_MAX;
 
-  std::string text() const { return "of " + event + " by " + by + " where " + where + "=" + where_is; }
+  std::string text() const {
+    return "of " + event + " by " + by + " where " + where + "=" + where_is + " from " +
+           std::to_string(since_s) + " to " + std::to_string(until_s);
+  }
 };
 
 class Model {
@@ -50,12 +57,15 @@ class Model {
 
   void bind(const std::string& place, const std::string& function) { functions_[place] = function; }
 
+  // Of places that have been bound.
+  const std::map<std::string, std::string>& functions() const { return functions_; }
+
   bool has(const std::string& event) const { return events_.contains(event); }
 
   Answer answer(const Question& question) const {
     Answer answer;
     for (const auto& [key, hits] : visible_) {
-      if (key.event != question.event ||
+      if (key.event != question.event || key.second < question.since_s || key.second >= question.until_s ||
           (!question.where.empty() && value_of(key, question.where) != question.where_is)) {
         continue;
       }

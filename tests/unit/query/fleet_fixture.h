@@ -27,7 +27,8 @@ inline const int64_t kProfileStartNs = ProfileSpec().from_ns;
 
 class Fleet {
  public:
-  Fleet() : ingest_(*store::Ingest::open(path_)) {}
+  explicit Fleet(const store::BlockLimits& limits = {})
+      : ingest_(*store::Ingest::open(path_, {.block_limits = limits})) {}
 
   void add(const wire::RawProfile& profile) {
     const auto accepted = ingest_->accept(as_bytes(wire::encode(profile)), {});
