@@ -138,7 +138,7 @@ Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, Buil
   if (!machines) {
     return propagate(machines);
   }
-  std::unique_ptr<Ingest> ingest(new Ingest(std::move(directory), options.block_limits, std::move(mark),
+  std::unique_ptr<Ingest> ingest(new Ingest(std::move(directory), options, std::move(mark),
                                             std::move(*archive), std::move(*accepted), std::move(*newest),
                                             std::move(*machines)));
   const Status found = ingest->find_last_built(*blocks);
@@ -241,7 +241,7 @@ Status Ingest::make_room() {
 // A block goes on while nothing comes.
 Result<bool> Ingest::is_due_by_age() {
   const bool is_old = block_.state.first_built_ns != 0 && !block_.state.is_sealed &&
-                      wall_now_ns() - block_.state.first_built_ns >= block_limits_.max_age_ns;
+                      now_ns_() - block_.state.first_built_ns >= block_limits_.max_age_ns;
   if (!is_old) {
     return false;
   }
@@ -431,7 +431,7 @@ Status Ingest::write_state(size_t first_new_origin, BlockState& state) {
     state.to_ns = std::max(state.to_ns, origin.to_ns);
     state.max_interval_ns = std::max(state.max_interval_ns, origin.interval_ns);
   }
-  state.first_built_ns = state.first_built_ns == 0 ? wall_now_ns() : state.first_built_ns;
+  state.first_built_ns = state.first_built_ns == 0 ? now_ns_() : state.first_built_ns;
   const auto bytes = bytes_of_block();
   if (!bytes) {
     return propagate(bytes);

@@ -49,6 +49,8 @@ struct IngestOptions {
   // For the rows of one profile, where they are tried. As parsed it has 1 GiB at most (proto/parse_cost.h).
   uint64_t trial_memory_bytes = uint64_t{4} << 30;
   BlockLimits block_limits = {};
+  // The wall clock, by which blocks grow old.
+  std::function<int64_t()> now_ns = wall_now_ns;
 };
 
 class Ingest {
@@ -100,10 +102,11 @@ class Ingest {
     RowOrder order;                                  // of the workloads in them
   };
 
-  Ingest(DataDirectory directory, const BlockLimits& limits, BuildingMark mark,
+  Ingest(DataDirectory directory, const IngestOptions& options, BuildingMark mark,
          std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted, NewestBlock block,
          LiveMachines machines)
-      : block_limits_(limits),
+      : block_limits_(options.block_limits),
+        now_ns_(options.now_ns),
         directory_(std::move(directory)),
         mark_(std::move(mark)),
         archive_(std::move(archive)),
@@ -136,6 +139,7 @@ class Ingest {
   MemoryBudget memory_{kMaxDecodedBytes, kUncountedBytes};
 
   const BlockLimits block_limits_;
+  const std::function<int64_t()> now_ns_;
   DataDirectory directory_;
   BuildingMark mark_;  // protected by catalogue_mutex_
   std::unique_ptr<Archive> archive_;

@@ -13,6 +13,7 @@
 #include "bench/store/clock.h"
 #include "bench/store/generator.h"
 #include "bench/store/raw_profiles.h"
+#include "query/selection/parameters.h"
 #include "query/views/flame.h"
 #include "query/views/top.h"
 #include "store/compaction.h"
@@ -26,7 +27,8 @@ constexpr uint32_t kMachinesOfHistory = 400;
 constexpr uint32_t kProfilesOfLastHour = 2000;
 constexpr uint32_t kProfilesPerS = 100;
 constexpr int64_t kHourNs = 3'600'000'000'000;
-constexpr int64_t kHistoryNs = int64_t{30} * 24 * kHourNs;
+constexpr uint32_t kDays = 30;
+constexpr int64_t kHistoryNs = int64_t{kDays} * 24 * kHourNs;
 constexpr int64_t kWindowNs = 1'000'000'000;
 constexpr int64_t kNowNs = 1'790'000'000'000'000'000;
 
@@ -42,14 +44,16 @@ class Directory {
     if (!folder) {
       return propagate(folder);
     }
-    auto ingest = store::Ingest::open(*folder / "data");
-    return ingest ? Result<std::unique_ptr<Directory>>(
-                        std::unique_ptr<Directory>(new Directory(std::move(*folder), std::move(*ingest))))
+    auto clock = std::make_unique<int64_t>(0);
+    auto ingest = store::Ingest::open(*folder / "data", {.now_ns = [&now_ns = *clock] { return now_ns; }});
+    return ingest ? Result<std::unique_ptr<Directory>>(std::unique_ptr<Directory>(
+                        new Directory(std::move(*folder), std::move(clock), std::move(*ingest))))
                   : propagate(ingest);
   }
 
-  // So many windows that end in a range of time, spread over it, of machines that take turns.
+  // So many windows that end in a range of time, spread over it, of machines that take turns. Its end is the time at which they come.
   Status add(uint32_t profiles, uint32_t first_machine, uint32_t machines, int64_t from_ns, int64_t to_ns) {
+    *now_ns_ = to_ns;
     for (uint32_t i = 0; i < profiles; ++i) {
       const int64_t end_ns = from_ns + (to_ns - from_ns) / profiles * i;
       if (const Status accepted = accept(first_machine + i % machines, end_ns); !accepted) {
@@ -64,17 +68,7 @@ class Directory {
     }
   }
 
-  // As the symbolizer does once rows are there.
-  Status bind_new() {
-    const auto snapshot = of_symbolizer_.newest();
-    if (!snapshot) {
-      return propagate(snapshot);
-    }
-    const store::Dictionaries& dictionaries = (*snapshot)->dictionaries;
-    const auto first = static_cast<uint32_t>(bound_);
-    bound_ = dictionaries.locations.size();
-    return bind_from(first, tree_, dictionaries, *ingest_);
-  }
+  Status bind_new() { return namer_.bind_new(); }
 
   Status merge() {
     auto compactor = store::Compactor::open(*ingest_, store::CompactionLimits::thorough(uint64_t{64} << 20));
@@ -85,8 +79,8 @@ class Directory {
   query::SnapshotCache& snapshots() { return snapshots_; }
 
  private:
-  Directory(ScratchFolder folder, std::unique_ptr<store::Ingest> ingest)
-      : folder_(std::move(folder)), ingest_(std::move(ingest)) {}
+  Directory(ScratchFolder folder, std::unique_ptr<int64_t> clock, std::unique_ptr<store::Ingest> ingest)
+      : folder_(std::move(folder)), now_ns_(std::move(clock)), ingest_(std::move(ingest)) {}
 
   Status accept(uint32_t machine, int64_t end_ns) {
     while (samples_.size() <= machine) {
@@ -101,15 +95,14 @@ class Directory {
   }
 
   ScratchFolder folder_;
+  std::unique_ptr<int64_t> now_ns_;  // the clock of ingest_
   std::unique_ptr<store::Ingest> ingest_;
   query::SnapshotCache snapshots_{folder_ / "data"};
-  query::SnapshotCache of_symbolizer_{folder_ /
-                                      "data"};  // so that those who ask read all that is new themselves
   StackTree tree_ = generate_stacks(kJobs, kStacksOfJob);
   RawProfiles profiles_{tree_};
   std::vector<wire::RawProfile> samples_;  // by machine
+  Namer namer_{tree_, *ingest_};
   uint64_t sent_ = 0;
-  size_t bound_ = 1;  // locations
 };
 
 // Of many questions, in ms.
@@ -143,7 +136,7 @@ Result<Times> ask(Directory& directory, std::chrono::seconds time) {
   while (now_s() < end_s) {
     for (std::vector<double>* const took : {&times.top, &times.flame}) {
       const double start_s = now_s();
-      const auto snapshot = directory.snapshots().newest();
+      const auto snapshot = directory.snapshots().newest(query::times_of(last_hour, kNowNs));
       if (!snapshot) {
         return propagate(snapshot);
       }
@@ -190,7 +183,14 @@ Status measure_with(uint32_t history, const Flags& flags, Report& report, std::v
   }
   Directory& directory = **created;
   const int64_t last_hour_ns = kNowNs - kHourNs + 2 * kWindowNs;
-  Status filled = directory.add(history, 0, kMachinesOfHistory, kNowNs - kHistoryNs, last_hour_ns - kHourNs);
+  Status filled;
+  // A block a day, of which the last holds the last hour too.
+  const int64_t day_ns = (kHistoryNs - 2 * kHourNs) / kDays;
+  for (int64_t day = 0; day < kDays && filled; ++day) {
+    const int64_t from_ns = kNowNs - kHistoryNs + day * day_ns;
+    filled = directory.add(history / kDays, 0, kMachinesOfHistory, from_ns, from_ns + day_ns);
+    filled = filled ? directory.bind_new() : filled;
+  }
   filled = filled ? directory.add(kProfilesOfLastHour, 0, kMachinesOfHistory, last_hour_ns, kNowNs) : filled;
   filled = filled ? directory.bind_new() : filled;
   filled = filled ? directory.merge() : filled;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "bench/store/raw_profiles.h"
@@ -9,29 +10,51 @@
 
 namespace plimsoll::bench {
 
-Status bind_from(uint32_t first, const StackTree& tree, const store::Dictionaries& dictionaries,
-                 store::Ingest& ingest) {
+Status Namer::bind_new() {
+  const auto blocks = ingest_.blocks();
+  if (!blocks) {
+    return propagate(blocks);
+  }
+  for (const store::BlockFolder& folder : *blocks) {
+    if (folder.number < number_) {
+      continue;
+    }
+    if (const Status bound = bind_new(folder); !bound) {
+      return bound;
+    }
+  }
+  return {};
+}
+
+Status Namer::bind_new(const store::BlockFolder& folder) {
+  if (folder.number != number_) {
+    auto catalogue = store::Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue);
+    }
+    block_.emplace(std::move(*catalogue));
+    number_ = folder.number;
+  }
+  if (const Status read = block_->dictionaries.extend(block_->catalogue.database()); !read) {
+    return read;
+  }
+  const store::Dictionaries& dictionaries = block_->dictionaries;
   std::vector<store::Binding> bindings;
-  for (uint32_t id = first; id < dictionaries.locations.size(); ++id) {
-    const store::LocationEntry& location = dictionaries.locations[id];
-    store::Binding& binding = bindings.emplace_back(store::Binding{.location = id, .frames = {}});
+  for (; block_->bound < dictionaries.locations.size(); ++block_->bound) {
+    const store::LocationEntry& location = dictionaries.locations[block_->bound];
+    store::Binding& binding =
+        bindings.emplace_back(store::Binding{.location = static_cast<uint32_t>(block_->bound), .frames = {}});
     const uint32_t in_tree =
         RawProfiles::location_of(dictionaries.binaries[location.owner].identity, location.address);
-    for (const uint32_t function : tree.functions_of(in_tree)) {
+    for (const uint32_t function : tree_.functions_of(in_tree)) {
       binding.frames.push_back(
           {.function = fmt::format("library{}::function_{}", function % 97, function), .is_inlined = true});
     }
     binding.frames.back().is_inlined = false;
   }
-  if (bindings.empty()) {
-    return {};
-  }
-  const auto blocks = ingest.blocks();
-  return blocks ? ingest.write_catalogue(blocks->back(),
-                                         [&](sqlite::Database& catalogue) {
-                                           return store::BindingWriter(catalogue).bind(bindings, 1);
-                                         })
-                : propagate(blocks);
+  return bindings.empty() ? Status() : ingest_.write_catalogue(folder, [&](sqlite::Database& catalogue) {
+    return store::BindingWriter(catalogue).bind(bindings, 1);
+  });
 }
 
 }  // namespace plimsoll::bench

@@ -63,9 +63,7 @@ Status fill(const std::string& data_dir, uint32_t machines, uint32_t windows) {
       }
     }
   }
-  const auto named = query::Snapshot::load(data_dir);
-  const Status bound = named ? bind_from(1, tree, (*named)->dictionaries, **ingest) : propagate(named);
-  if (!bound) {
+  if (const Status bound = Namer(tree, **ingest).bind_new(); !bound) {
     return bound;
   }
   auto compactor = store::Compactor::open(**ingest, store::CompactionLimits::thorough(uint64_t{64} << 20));
