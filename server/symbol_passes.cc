@@ -1,9 +1,30 @@
 #include "server/symbol_passes.h"
 
+#include <algorithm>
 #include <ranges>
 #include <utility>
 
 namespace plimsoll::server {
+
+namespace {
+
+// A search reads all binaries of a block, tens of thousands: those of years take a while all together, and new addresses wait.
+constexpr size_t kOldBlocksOfSearch = 4;
+
+}  // namespace
+
+Status SymbolPasses::run(const store::BlockFolder& block, bool look_for_better,
+                         symbolizer::SymbolizeReport& all) {
+  const auto with_catalogue = [&](const symbolizer::CatalogueWork& work) {
+    return ingest_.write_catalogue(block, work);
+  };
+  auto report = symbolizer_.run({.block = block.number, .with_catalogue = with_catalogue}, look_for_better);
+  if (!report) {
+    return propagate(report, "symbolizing addresses");
+  }
+  all += std::move(*report);
+  return {};
+}
 
 Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
   const auto blocks = ingest_.blocks();
@@ -12,21 +33,23 @@ Result<symbolizer::SymbolizeReport> SymbolPasses::run(bool look_for_better) {
   }
   symbolizer::SymbolizeReport all;
   for (const store::BlockFolder& block : std::views::reverse(*blocks)) {
-    if (block.number < first_unfinished_ && !look_for_better) {
+    const bool is_newest = block.number == blocks->back().number;
+    if (block.number < first_unfinished_) {
       break;
     }
-    auto report = symbolizer_.run(
-        {.block = block.number,
-         .with_catalogue =
-             [&](const symbolizer::CatalogueWork& work) { return ingest_.write_catalogue(block, work); }},
-        look_for_better);
-    if (!report) {
-      return propagate(report, "symbolizing addresses");
+    if (const Status done = run(block, look_for_better && is_newest, all); !done) {
+      return propagate(done);
     }
-    all += std::move(*report);
   }
   // A block takes no more once there is one after it.
   first_unfinished_ = blocks->back().number;
+  const size_t old_blocks = blocks->size() - 1;
+  for (size_t i = 0; look_for_better && i < std::min(kOldBlocksOfSearch, old_blocks); ++i) {
+    const size_t place = static_cast<size_t>(next_turn_++) % old_blocks;
+    if (const Status done = run((*blocks)[old_blocks - 1 - place], true, all); !done) {
+      return propagate(done);
+    }
+  }
   return all;
 }
 

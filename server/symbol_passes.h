@@ -16,14 +16,17 @@ class SymbolPasses {
   SymbolPasses(store::Ingest& ingest, symbolizer::Symbolizer symbolizer)
       : ingest_(ingest), symbolizer_(std::move(symbolizer)) {}
 
-  // Looks up new addresses, which are in the newest blocks, and where `look_for_better` those of all blocks for which better symbols may
-  // have appeared (Symbolizer::run()). The newest block comes first.
+  // Looks up new addresses, which are in the newest blocks; and where `look_for_better` also those for which better symbols may have
+  // appeared (Symbolizer::run()), in the newest block and in a few of the others, which take turns. The newest block comes first.
   Result<symbolizer::SymbolizeReport> run(bool look_for_better);
 
  private:
+  Status run(const store::BlockFolder& block, bool look_for_better, symbolizer::SymbolizeReport& all);
+
   store::Ingest& ingest_;
   symbolizer::Symbolizer symbolizer_;
   int64_t first_unfinished_ = 0;  // block before which all addresses have been looked up, and no more come
+  int64_t next_turn_ = 0;         // block at which the next search for better symbols begins
 };
 
 }  // namespace plimsoll::server

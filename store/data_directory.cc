@@ -118,11 +118,7 @@ std::unexpected<Error> DataDirectory::unsupported(int format) const {
 }
 
 Status DataDirectory::make_first_block() const {
-  std::error_code error;
-  if (std::filesystem::exists(blocks_path() + "/000001", error)) {
-    return {};  // by a process that ended before it wrote FORMAT
-  }
-  const auto made = make_block(blocks_path(), 1, {});
+  const auto made = store::make_first_block(blocks_path());
   return made ? Status() : propagate(made);
 }
 

@@ -224,17 +224,15 @@ Status Ingest::make_room() {
   if (!block_.state.is_sealed) {
     return {};
   }
-  if (const Status loaded = load_dictionaries(); !loaded) {
-    return loaded;
-  }
   const auto next =
-      make_block(directory_.blocks_path(), block_.folder.number + 1, block_.dictionaries->entries().events);
+      make_block(directory_.blocks_path(), block_.folder.number + 1, block_.catalogue.database());
   auto opened = next ? open_newest(*next) : propagate(next);
   if (!opened) {
     return propagate(opened);
   }
   log_info("block {} is sealed; profiles go to block {} now", block_.folder.number, next->number);
   block_ = std::move(*opened);
+  newest_ = block_.folder.number;
   return {};
 }
 
@@ -258,15 +256,17 @@ Status Ingest::write_catalogue(const BlockFolder& block, const CatalogueWork& wo
     const Status done = work(catalogue);
     return done ? transaction->commit() : done;
   };
-  {
+  // What is sealed does not wait for a batch.
+  if (block.number >= newest_) {
     const std::lock_guard lock(catalogue_mutex_);
     if (block.number == block_.folder.number) {
       return write(block_.catalogue.database());
     }
   }
   const std::lock_guard lock(sealed_mutex_);
-  auto catalogue = Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kReadWrite);
-  return catalogue ? write(catalogue->database()) : propagate(catalogue);
+  // Its tables are there.
+  auto catalogue = sqlite::Database::open(block.catalogue_path(), sqlite::OpenMode::kReadWrite);
+  return catalogue ? write(*catalogue) : propagate(catalogue);
 }
 
 // All that build_batch() does with it, but for the disk.

@@ -8,6 +8,7 @@
 // come of it are small; store/compaction.h merges them. Rows go to the newest block, until it is large or old enough (store/blocks).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -112,7 +113,8 @@ class Ingest {
         archive_(std::move(archive)),
         accepted_(std::move(accepted)),
         machines_(std::move(machines)),
-        block_(std::move(block)) {}
+        block_(std::move(block)),
+        newest_(block_.folder.number) {}
 
   static Result<std::unique_ptr<Ingest>> open_files(DataDirectory directory, BuildingMark mark,
                                                     const IngestOptions& options);
@@ -151,9 +153,10 @@ class Ingest {
 
   // A builder with much to do takes it again at once; merges and names have their turns in between.
   FairMutex catalogue_mutex_;
-  std::mutex sealed_mutex_;  // of writing to blocks that take no more rows
-  NewestBlock block_;        // protected by catalogue_mutex_
-  int64_t last_built_ = 0;   // likewise; archive sequence
+  std::mutex sealed_mutex_;      // of writing to blocks that take no more rows
+  NewestBlock block_;            // protected by catalogue_mutex_
+  std::atomic<int64_t> newest_;  // its number: an earlier block is sealed for good
+  int64_t last_built_ = 0;       // likewise; archive sequence
   // Of the profile that was being built when the newest exception came; likewise.
   struct Trouble {
     int64_t sequence = 0;

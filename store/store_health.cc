@@ -10,6 +10,7 @@
 
 #include "proto/profile.pb.h"
 #include "store/catalogue/block_table.h"
+#include "store/catalogue/file_version.h"
 
 namespace plimsoll::store {
 namespace {
@@ -23,6 +24,9 @@ constexpr std::string_view kBinarySymbolsSql =
     "SELECT coalesce(sum(quality > 0), 0), coalesce(sum(quality = 0 AND generation = 0), 0), "
     "coalesce(sum(quality = 0 AND generation > 0), 0) FROM binary "
     "WHERE EXISTS (SELECT 1 FROM location WHERE kind IN (?, ?, ?, ?) AND owner = binary.id)";
+
+// A block that has just begun has few.
+constexpr int kBlocksOfSymbols = 2;
 
 constexpr int64_t kStatBlockBytes = 512;  // of st_blocks, whatever the file system's block
 
@@ -47,9 +51,21 @@ Result<StoreHealth> StoreHealthMeter::measure() {
     return propagate(blocks);
   }
   int64_t last_built = 0;
-  for (const BlockFolder& block : *blocks) {
-    if (auto measured = measure_block(block, health, last_built); !measured) {
-      return propagate(measured, "measuring block {}", block.number);
+  int of_symbols = 0;  // blocks whose symbols are counted in
+  for (auto folder = blocks->rbegin(); folder != blocks->rend(); ++folder) {
+    Block& block = blocks_[folder->number];
+    if (auto measured = measure_block(*folder, folder == blocks->rbegin(), block); !measured) {
+      return propagate(measured, "measuring block {}", folder->number);
+    }
+    health.profiles_set_aside += block.counted.profiles_set_aside;
+    last_built = std::max(last_built, block.last_built);
+    if (block.has_profiles && of_symbols < kBlocksOfSymbols) {
+      ++of_symbols;
+      health.locations += block.counted.locations;
+      health.locations_without_symbols += block.counted.locations_without_symbols;
+      health.binaries_found += block.counted.binaries_found;
+      health.binaries_pending += block.counted.binaries_pending;
+      health.binaries_missing += block.counted.binaries_missing;
     }
   }
   // The blocks first: profiles accepted between the two reads count as pending. The other order could give a negative number.
@@ -63,56 +79,57 @@ Result<StoreHealth> StoreHealthMeter::measure() {
   return measured ? Result<StoreHealth>(health) : propagate(measured);
 }
 
-Status StoreHealthMeter::measure_block(const BlockFolder& folder, StoreHealth& health, int64_t& last_built) {
-  auto known = blocks_.find(folder.number);
-  if (known == blocks_.end()) {
+Status StoreHealthMeter::measure_block(const BlockFolder& folder, bool is_newest, Block& block) {
+  if (!block.catalogue) {
+    const auto version = file_version(folder.catalogue_path());
+    if (!version || (!is_newest && block.version == *version)) {
+      return version ? Status() : propagate(version);
+    }
     auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
     if (!catalogue) {
       return propagate(catalogue);
     }
-    known = blocks_.emplace(folder.number, Block{std::move(*catalogue)}).first;
+    block.catalogue = std::move(*catalogue);
+    block.version = std::nullopt;
   }
-  Block& block = known->second;
-  const auto version = block.catalogue.database().integer("PRAGMA data_version", 0);
+  sqlite::Database& catalogue = block.catalogue->database();
+  const auto version =
+      is_newest ? catalogue.integer("PRAGMA data_version", 0) : file_version(folder.catalogue_path());
   if (!version) {
-    return propagate(version, "reading the catalogue's version");
+    return propagate(version, "reading the version of a catalogue");
   }
   if (block.version != *version) {
-    if (auto counted = count(block); !counted) {
+    if (auto counted = count(catalogue, block); !counted) {
       return counted;
     }
     block.version = *version;
   }
-  const StoreHealth& counted = block.counted;
-  health.profiles_set_aside += counted.profiles_set_aside;
-  health.locations += counted.locations;
-  health.locations_without_symbols += counted.locations_without_symbols;
-  health.binaries_found += counted.binaries_found;
-  health.binaries_pending += counted.binaries_pending;
-  health.binaries_missing += counted.binaries_missing;
-  last_built = std::max(last_built, block.last_built);
+  if (!is_newest) {
+    block.catalogue = std::nullopt;
+  }
   return {};
 }
 
-Status StoreHealthMeter::count(Block& block) {
-  const auto last_built = last_built_sequence(block.catalogue.database());
-  const auto set_aside = block.catalogue.database().integer("SELECT count(*) FROM unbuildable", 0);
-  if (!last_built || !set_aside) {
-    return !last_built ? propagate(last_built) : propagate(set_aside);
+Status StoreHealthMeter::count(sqlite::Database& catalogue, Block& block) {
+  const auto last_built = last_built_sequence(catalogue);
+  const auto set_aside = catalogue.integer("SELECT count(*) FROM unbuildable", 0);
+  const auto state = read_block_state(catalogue);
+  if (!last_built || !set_aside || !state) {
+    return !last_built ? propagate(last_built) : !set_aside ? propagate(set_aside) : propagate(state);
   }
   block.last_built = *last_built;
   block.counted.profiles_set_aside = *set_aside;
-  const Status counted = count_symbols(block);
+  block.has_profiles = state->from_ns <= state->to_ns;
+  const Status counted = count_symbols(catalogue, block.counted);
   return counted ? counted : propagate(counted, "counting addresses without symbols");
 }
 
-Status StoreHealthMeter::count_symbols(Block& block) {
-  sqlite::Database& catalogue = block.catalogue.database();
+Status StoreHealthMeter::count_symbols(sqlite::Database& catalogue, StoreHealth& counted) {
   const Status locations = sqlite::for_each_row(
       catalogue.query(kLocationsSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
       [&](const sqlite::Statement& row) {
-        block.counted.locations = row.integer(0);
-        block.counted.locations_without_symbols = row.integer(1);
+        counted.locations = row.integer(0);
+        counted.locations_without_symbols = row.integer(1);
       });
   if (!locations) {
     return locations;
@@ -120,9 +137,9 @@ Status StoreHealthMeter::count_symbols(Block& block) {
   return sqlite::for_each_row(
       catalogue.query(kBinarySymbolsSql, wire::ELF, wire::ELF_FILE_OFFSET, wire::KERNEL, wire::MODULE),
       [&](const sqlite::Statement& row) {
-        block.counted.binaries_found = row.integer(0);
-        block.counted.binaries_pending = row.integer(1);
-        block.counted.binaries_missing = row.integer(2);
+        counted.binaries_found = row.integer(0);
+        counted.binaries_pending = row.integer(1);
+        counted.binaries_missing = row.integer(2);
       });
 }
 

@@ -18,7 +18,8 @@ struct StoreHealth {
   int64_t profiles_accepted = 0;   // ever
   int64_t profiles_pending = 0;    // accepted, without rows yet
   int64_t profiles_set_aside = 0;  // no rows can be built from them (table `unbuildable`)
-  // Addresses that a binary's symbols could name, and those of them without a name.
+  // Of the newest block with profiles and the one before it. Addresses that a binary's symbols could name, and those of them without a
+  // name.
   int64_t locations = 0;
   int64_t locations_without_symbols = 0;
   // Binaries with such addresses: with symbols of any quality, not searched yet, searched in vain.
@@ -34,24 +35,25 @@ class StoreHealthMeter {
  public:
   static Result<StoreHealthMeter> open(const std::string& data_dir);
 
-  // Lists the directory's files, and counts all locations of blocks whose catalogue has changed since the last call: about a second for
-  // each million. Not for every request.
+  // Lists the directory's files, and counts the locations of the newest blocks where those have changed since the last call: about a second
+  // for each million. Not for every request.
   Result<StoreHealth> measure();
 
  private:
   // What a block had when it was last looked at.
   struct Block {
-    Catalogue catalogue;
-    std::optional<int64_t> version = {};  // SQLite's data_version; nothing: not counted yet
-    StoreHealth counted = {};             // of its symbols, and profiles set aside
+    std::optional<Catalogue> catalogue = {};  // while it takes rows
+    std::optional<int64_t> version = {};      // of what was counted; nothing: not counted yet
+    StoreHealth counted = {};                 // of its symbols, and profiles set aside
     int64_t last_built = 0;
+    bool has_profiles = false;
   };
 
   StoreHealthMeter(DataDirectory directory, sqlite::Database archive)
       : directory_(std::move(directory)), archive_(std::move(archive)) {}
-  Status measure_block(const BlockFolder& folder, StoreHealth& health, int64_t& last_built);
-  static Status count(Block& block);
-  static Status count_symbols(Block& block);
+  static Status measure_block(const BlockFolder& folder, bool is_newest, Block& block);
+  static Status count(sqlite::Database& catalogue, Block& block);
+  static Status count_symbols(sqlite::Database& catalogue, StoreHealth& counted);
   Status measure_disk(StoreHealth& health) const;
 
   DataDirectory directory_;

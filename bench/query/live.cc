@@ -13,7 +13,7 @@
 #include "bench/store/clock.h"
 #include "bench/store/generator.h"
 #include "bench/store/raw_profiles.h"
-#include "query/selection/parameters.h"
+#include "query/selection/sides.h"
 #include "query/views/flame.h"
 #include "query/views/top.h"
 #include "store/compaction.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "query/registry/view.h"
+#include "query/selection/sides.h"
 #include "query/views/machines.h"
 
 namespace plimsoll::query {

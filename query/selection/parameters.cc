@@ -222,18 +222,4 @@ Status check_selection(const Selection& selection) {
   return {};
 }
 
-TimeSpans times_of(const Parameters& parameters, int64_t now_ns) {
-  const auto time_of = [&](std::string_view name, int64_t otherwise) {
-    int64_t time_ns = otherwise;
-    for (const auto& [given, text] : parameters) {
-      time_ns = given == name ? parse_time_ns(text, now_ns).value_or(otherwise) : time_ns;
-    }
-    return time_ns;
-  };
-  const TimeSpan all{time_of("since", INT64_MIN), time_of("until", INT64_MAX)};
-  return {all,
-          {time_of("base_since", all.from_ns), time_of("base_until", all.to_ns)},
-          {time_of("new_since", all.from_ns), time_of("new_until", all.to_ns)}};
-}
-
 }  // namespace plimsoll::query

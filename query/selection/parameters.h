@@ -12,7 +12,6 @@
 
 #include "base/result.h"
 #include "query/selection/selection.h"
-#include "query/snapshot/time_spans.h"
 
 namespace plimsoll::query {
 
@@ -57,10 +56,6 @@ Parameter number_parameter(std::string_view name, double low, double high, doubl
 Parameter share_parameter(std::string_view name, double& share);
 // "5m", "1h"; more than none.
 Parameter duration_parameter(std::string_view name, int64_t& duration_ns);
-
-// The times that a question with these parameters is about: since and until, and those of each side of a comparison. All times where none
-// is given, and where a text is no time, which whoever reads the parameters refuses.
-TimeSpans times_of(const Parameters& parameters, int64_t now_ns);
 
 // kInvalid where the time range is empty.
 Status check_selection(const Selection& selection);

@@ -1,6 +1,7 @@
 #include "query/snapshot/block_reader.h"
 
 #include "base/run_both.h"
+#include "store/catalogue/file_version.h"
 #include "store/catalogue/segment_table.h"
 
 namespace plimsoll::query {
@@ -9,43 +10,81 @@ namespace {
 // Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up.
 constexpr int kMaxAttempts = 20;
 
+// A block that was sealed lately is named, slice by slice: what follows it need not read all of it again each time.
+constexpr std::chrono::minutes kKeepEntries{1};
+
 }  // namespace
 
-Result<std::unique_ptr<BlockReader>> BlockReader::open(const store::BlockFolder& folder) {
-  auto catalogue = store::Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
-  return catalogue ? Result<std::unique_ptr<BlockReader>>(
-                         std::unique_ptr<BlockReader>(new BlockReader(folder, std::move(*catalogue))))
-                   : propagate(catalogue);
-}
-
-Result<int64_t> BlockReader::version() {
-  const std::lock_guard lock(mutex_);
-  // Changes whenever another connection has committed; only comparable on the same connection.
-  return catalogue_.database().integer("PRAGMA data_version", 0);
-}
-
 Result<store::BlockState> BlockReader::state() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_mutex_);
   if (sealed_) {
     return *sealed_;
   }
-  const auto state = store::read_block_state(catalogue_.database());
+  if (!for_state_) {
+    auto catalogue = store::Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue, "opening block {}", folder_.number);
+    }
+    for_state_ = std::move(*catalogue);
+  }
+  const auto state = store::read_block_state(for_state_->database());
   if (state && state->is_sealed) {
     sealed_ = *state;
+    for_state_ = std::nullopt;
   }
   return state;
 }
 
-void BlockReader::forget_entries() {
+Result<int64_t> BlockReader::version() {
   const std::lock_guard lock(mutex_);
-  entries_ = nullptr;
+  return version_locked();
+}
+
+Result<int64_t> BlockReader::version_locked() {
+  const auto state = this->state();
+  if (!state) {
+    return propagate(state);
+  }
+  if (state->is_sealed) {
+    return store::file_version(folder_.catalogue_path());
+  }
+  const Status opened = open();
+  // Changes whenever another connection has committed; only comparable on the same connection.
+  return opened ? catalogue_->database().integer("PRAGMA data_version", 0) : propagate(opened);
+}
+
+Status BlockReader::open() {
+  if (catalogue_) {
+    return {};
+  }
+  auto catalogue = store::Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
+  if (!catalogue) {
+    return propagate(catalogue);
+  }
+  catalogue_ = std::move(*catalogue);
+  return {};
+}
+
+void BlockReader::forget_old_entries() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && !catalogue_ && Clock::now() - entries_read_ > kKeepEntries) {
+    entries_ = nullptr;
+    segments_ = {};
+  }
 }
 
 Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOpening& before_opening) {
   const std::lock_guard lock(mutex_);
+  const auto state = this->state();
+  if (!state) {
+    return propagate(state);
+  }
   for (int attempt = 1;; ++attempt) {
     auto contents = read_once(known, before_opening);
     if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
+      if (state->is_sealed) {
+        catalogue_ = std::nullopt;
+      }
       return contents;
     }
   }
@@ -54,10 +93,14 @@ Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOp
 // One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
 Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const BeforeOpening& before_opening) {
   BlockContents contents;
-  const auto at_version = catalogue_.database().integer("PRAGMA data_version", 0);
-  const auto transaction = sqlite::Transaction::begin_read(catalogue_.database());
-  if (!at_version || !transaction) {
-    return !at_version ? propagate(at_version) : propagate(transaction);
+  const auto at_version = version_locked();
+  const Status opened = open();
+  if (!at_version || !opened) {
+    return !at_version ? propagate(at_version) : propagate(opened);
+  }
+  const auto transaction = sqlite::Transaction::begin_read(catalogue_->database());
+  if (!transaction) {
+    return propagate(transaction);
   }
   contents.version = *at_version;
   // First the files: what is open stays readable however long the rest takes.
@@ -83,7 +126,7 @@ Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const Bef
 }
 
 Result<std::shared_ptr<const store::LocalRows>> BlockReader::open_rows(const BeforeOpening& before_opening) {
-  const auto segments = store::visible_segments(catalogue_.database());
+  const auto segments = store::visible_segments(catalogue_->database());
   if (!segments) {
     return propagate(segments);
   }
@@ -104,8 +147,8 @@ Result<std::shared_ptr<const store::LocalRows>> BlockReader::open_rows(const Bef
 
 // Entries come with origins; what they are called, with changes of bindings.
 Result<EntriesMark> BlockReader::newest_entries() {
-  const auto origin = catalogue_.database().integer("SELECT coalesce(max(id), 0) FROM origin", 0);
-  const auto change = store::last_binding_change(catalogue_.database());
+  const auto origin = catalogue_->database().integer("SELECT coalesce(max(id), 0) FROM origin", 0);
+  const auto change = store::last_binding_change(catalogue_->database());
   if (!origin || !change) {
     return !origin ? propagate(origin) : propagate(change);
   }
@@ -118,9 +161,12 @@ Status BlockReader::read_entries(const EntriesMark& newest) {
     read = read_all_entries();
   } else if (newest != mark_) {
     auto extended = std::make_shared<BlockEntries>(*entries_);
-    read = extended->dictionaries.extend(catalogue_.database());
-    read = read ? extended->bindings.extend(catalogue_.database()) : read;
+    read = extended->dictionaries.extend(catalogue_->database());
+    read = read ? extended->bindings.extend(catalogue_->database()) : read;
     entries_ = std::move(extended);
+  }
+  if (newest != mark_) {
+    entries_read_ = Clock::now();
   }
   mark_ = newest;
   return read;
@@ -129,7 +175,7 @@ Status BlockReader::read_entries(const EntriesMark& newest) {
 // The stacks are often the larger half.
 Status BlockReader::read_all_entries() {
   auto all = std::make_shared<BlockEntries>();
-  const auto last_stack = store::Dictionaries::last_stack(catalogue_.database());
+  const auto last_stack = store::Dictionaries::last_stack(catalogue_->database());
   auto beside = store::Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
   if (!last_stack || !beside) {
     return !last_stack ? propagate(last_stack) : propagate(beside);
@@ -140,8 +186,8 @@ Status BlockReader::read_all_entries() {
   Result<store::Bindings> bindings;
   run_both(
       [&] {
-        others_read = all->dictionaries.extend_without_stacks(catalogue_.database());
-        bindings = store::Bindings::load(catalogue_.database());
+        others_read = all->dictionaries.extend_without_stacks(catalogue_->database());
+        bindings = store::Bindings::load(catalogue_->database());
       },
       [&] { stacks_read = stacks.extend_stacks(beside->database(), *last_stack); });
   for (const Status& status : {others_read, stacks_read, bindings ? Status() : propagate(bindings)}) {

@@ -1,12 +1,14 @@
 // A block of the store as a follower knows it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -47,30 +49,32 @@ struct BlockContents {
   int64_t reading = 0;
 };
 
-// Reads what is new alone. Any thread.
+// Reads what is new alone. Any thread. The catalogue of a sealed block is open while it is read, no longer.
 class BlockReader {
  public:
-  static Result<std::unique_ptr<BlockReader>> open(const store::BlockFolder& folder);
+  explicit BlockReader(store::BlockFolder folder) : folder_(std::move(folder)) {}
 
   const store::BlockFolder& folder() const { return folder_; }
 
-  // Another value than that of the contents: something has been committed since. Costs microseconds.
-  Result<int64_t> version();
-
-  // As the newest commit has it. Costs the time of one commit in the newest block; the state of a sealed block is known.
+  // As the newest commit has it: of a sealed block from memory, else for the time of a look-up. Does not wait for read().
   Result<store::BlockState> state();
 
-  // All as of now, but for entries that the caller knows (BlockContents::mark). Where segments were merged and removed between reading their list and opening them, the list is read again, a bounded
-  // number of times.
+  // Another value than that of the contents: something has been committed since. Costs microseconds, but waits for read().
+  Result<int64_t> version();
+
+  // All as of now, but for entries that the caller knows (BlockContents::mark). Where segments were merged and removed between reading
+  // their list and opening them, the list is read again, a bounded number of times.
   Result<BlockContents> read(const EntriesMark& known = {}, const BeforeOpening& before_opening = {});
 
-  // Frees what is known of the entries. Whoever has been given them keeps them.
-  void forget_entries();
+  // Frees what is known of the entries of a sealed block that has had no new ones for a while, unless it is being read. Whoever has been
+  // given them keeps them.
+  void forget_old_entries();
 
  private:
-  BlockReader(store::BlockFolder folder, store::Catalogue catalogue)
-      : folder_(std::move(folder)), catalogue_(std::move(catalogue)) {}
+  using Clock = std::chrono::steady_clock;
 
+  Result<int64_t> version_locked();
+  Status open();
   Result<BlockContents> read_once(const EntriesMark& known, const BeforeOpening& before_opening);
   Result<std::shared_ptr<const store::LocalRows>> open_rows(const BeforeOpening& before_opening);
   Result<EntriesMark> newest_entries();
@@ -78,13 +82,18 @@ class BlockReader {
   Status read_all_entries();
 
   const store::BlockFolder folder_;
+
+  std::mutex state_mutex_;
+  std::optional<store::Catalogue> for_state_;  // protected by state_mutex_; of a block that is not sealed
+  std::optional<store::BlockState> sealed_;    // likewise
+
   std::mutex mutex_;
-  store::Catalogue catalogue_;  // protected by mutex_, like all below
-  std::optional<store::BlockState> sealed_;
+  std::optional<store::Catalogue> catalogue_;    // protected by mutex_, like all below
   store::LocalRows::Segments segments_ = {};     // that were opened last
   std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
   EntriesMark mark_;                             // of entries_
   int64_t reading_ = 0;                          // likewise
+  Clock::time_point entries_read_;               // when there were new ones last
 };
 
 }  // namespace plimsoll::query

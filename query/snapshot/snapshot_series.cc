@@ -57,22 +57,32 @@ Result<std::shared_ptr<const Snapshot>> SnapshotSeries::newest(const FleetFacts&
       last_->history_from_ns == facts.from_ns && last_->history_to_ns == facts.to_ns) {
     return last_;
   }
+  // Where anything fails, an allocation among them, some of it may be newer than the rest.
+  try {
+    const Status read = extend(facts, before_opening);
+    if (read) {
+      last_ = make(facts);
+      return last_;
+    }
+    forget();
+    return propagate(read);
+  } catch (...) {
+    forget();
+    throw;
+  }
+}
+
+Status SnapshotSeries::extend(const FleetFacts& facts, const BeforeOpening& before_opening) {
   if (contents_ == nullptr) {
     contents_ = std::make_unique<Contents>();
   }
-  Status read = this->read(before_opening);
-  if (read) {
-    contents_->origins.extend(contents_->dictionaries);
-    // After the profiles: every draw is kept before its first profile comes.
-    read =
-        contents_->responses.extend(contents_->origins.index(), contents_->dictionaries, facts.drawn_weights);
+  if (const Status read = this->read(before_opening); !read) {
+    return read;
   }
-  if (!read) {
-    forget();  // some of it may be newer than the rest
-    return propagate(read);
-  }
-  last_ = make(facts);
-  return last_;
+  contents_->origins.extend(contents_->dictionaries);
+  // After the profiles: every draw is kept before its first profile comes.
+  return contents_->responses.extend(contents_->origins.index(), contents_->dictionaries,
+                                     facts.drawn_weights);
 }
 
 Status SnapshotSeries::read(const BeforeOpening& before_opening) {
@@ -130,22 +140,12 @@ Status SnapshotSeries::add_union(const std::vector<BlockContents>& read) {
       return propagate(added, "reading block {}", member.reader->folder().number);
     }
     const store::Translation& ids = member.in_dictionaries.translation;
-    additions.push_back(
-        {read[i].entries->bindings, member.in_bindings, ids.locations.span(), ids.binaries.span()});
+    additions.push_back({static_cast<uint32_t>(i), read[i].entries->bindings, member.in_bindings,
+                         ids.locations.span(), ids.binaries.span()});
   }
   contents_->binding_union.extend(additions);
   contents_->dictionaries = contents_->dictionary_union.entries();
   contents_->bindings = contents_->binding_union.bindings();
-  for (const Member& member : members_) {
-    const auto state = member.reader->state();
-    if (!state) {
-      return propagate(state);
-    }
-    // Nothing more comes of it but other names, seldom.
-    if (state->is_sealed) {
-      member.reader->forget_entries();
-    }
-  }
   return {};
 }
 

@@ -68,6 +68,7 @@ class SnapshotSeries {
   };
 
   Result<bool> has_changed();
+  Status extend(const FleetFacts& facts, const BeforeOpening& before_opening);
   Status read(const BeforeOpening& before_opening);
   Status add_union(const std::vector<BlockContents>& read);
   void forget();

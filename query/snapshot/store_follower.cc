@@ -1,6 +1,7 @@
 #include "query/snapshot/store_follower.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace plimsoll::query {
@@ -8,6 +9,15 @@ namespace {
 
 // The newest block, the last day, the last month, and another: each has entries of its own in memory.
 constexpr size_t kMaxSeries = 4;
+
+// Windows may begin so much before their draw's interval, and end after it (scheduler/assignments).
+constexpr int64_t kTolerableOffsetNs = int64_t{60} * 1'000'000'000;
+
+// How far from a profile others of its draw may be.
+int64_t distance_within_draw_ns(const store::BlockState& state) {
+  const int64_t interval_ns = std::min(state.max_interval_ns, INT64_MAX - 2 * kTolerableOffsetNs);
+  return interval_ns <= 0 ? 0 : interval_ns + 2 * kTolerableOffsetNs;
+}
 
 }  // namespace
 
@@ -20,8 +30,9 @@ Result<std::shared_ptr<const Snapshot>> StoreFollower::newest(const TimeSpans& t
     }
     const std::lock_guard lock(chosen->series->mutex);
     SnapshotSeries& snapshots = chosen->series->snapshots;
-    // Another question may have extended it meanwhile.
-    if (snapshots.blocks() == chosen->blocks.size()) {
+    // Unless another question has extended it to more blocks meanwhile.
+    if (snapshots.begins(chosen->blocks)) {
+      snapshots.extend_to(chosen->blocks);
       return snapshots.newest(chosen->facts, before_opening);
     }
   }
@@ -40,7 +51,8 @@ Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times) {
     }
     chosen.facts.from_ns = std::min(chosen.facts.from_ns, state->from_ns);
     chosen.facts.to_ns = std::max(chosen.facts.to_ns, state->to_ns);
-    if (touches(times, state->from_ns, state->to_ns, state->max_interval_ns)) {
+    reader->forget_old_entries();
+    if (touches(times, state->from_ns, state->to_ns, distance_within_draw_ns(*state))) {
       chosen.blocks.push_back(reader);
     }
   }
@@ -74,35 +86,28 @@ Status StoreFollower::open_blocks() {
     if (blocks_.contains(folder.number)) {
       continue;
     }
-    auto reader = BlockReader::open(folder);
-    if (!reader) {
-      return propagate(reader, "opening block {}", folder.number);
-    }
-    blocks_.emplace(folder.number, std::move(*reader));
+    blocks_.emplace(folder.number, std::make_shared<BlockReader>(folder));
   }
   return {};
 }
 
+// That of these blocks, or else of most of the first of them, which goes on with all.
 std::shared_ptr<StoreFollower::Series> StoreFollower::series_of(const SnapshotSeries::Readers& blocks) {
-  // Of those that are in use by another question nothing is known but that.
-  size_t most = 0;
   auto best = series_.end();
   for (auto series = series_.begin(); series != series_.end(); ++series) {
-    const std::unique_lock lock((*series)->mutex, std::try_to_lock);
-    const SnapshotSeries& snapshots = (*series)->snapshots;
-    if (lock && snapshots.blocks() > most && snapshots.begins(blocks)) {
-      most = snapshots.blocks();
+    const auto& known = (*series)->blocks;
+    const bool begins =
+        known.size() <= blocks.size() && std::ranges::equal(known, std::span(blocks).first(known.size()));
+    if (begins && (best == series_.end() || known.size() > (*best)->blocks.size())) {
       best = series;
     }
   }
   if (best != series_.end()) {
     series_.splice(series_.begin(), series_, best);
+    series_.front()->blocks = blocks;
   } else {
     series_.push_front(std::make_shared<Series>(blocks));
     series_.resize(std::min(series_.size(), kMaxSeries));
-  }
-  if (const std::unique_lock lock(series_.front()->mutex, std::try_to_lock); lock) {
-    series_.front()->snapshots.extend_to(blocks);
   }
   return series_.front();
 }

@@ -31,7 +31,8 @@ class StoreFollower {
 
  private:
   struct Series {
-    explicit Series(const SnapshotSeries::Readers& blocks) : snapshots(blocks) {}
+    explicit Series(const SnapshotSeries::Readers& of) : blocks(of), snapshots(of) {}
+    SnapshotSeries::Readers blocks;  // protected by the follower's mutex; that it will have
     std::mutex mutex;
     SnapshotSeries snapshots;  // protected by mutex
   };

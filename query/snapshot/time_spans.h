@@ -20,12 +20,14 @@ inline TimeSpans all_times() {
   return {TimeSpan()};
 }
 
-// Whether anything from `from_ns` to `to_ns`, its end included, lies in one of them or so near to one.
+// Whether anything from `from_ns` to `to_ns`, its end included, lies in one of them or so near to one; near_ns: 0 or more.
 inline bool touches(const TimeSpans& times, int64_t from_ns, int64_t to_ns, int64_t near_ns) {
-  return std::ranges::any_of(times, [&](const TimeSpan& span) {
-    // The bounds of a span may be the least and the greatest number.
-    return from_ns <= to_ns && from_ns - near_ns < span.to_ns && to_ns + near_ns >= span.from_ns;
-  });
+  // Both may be any numbers: who sent the profiles has said them.
+  const int64_t first_ns = from_ns < INT64_MIN + near_ns ? INT64_MIN : from_ns - near_ns;
+  const int64_t last_ns = to_ns > INT64_MAX - near_ns ? INT64_MAX : to_ns + near_ns;
+  return from_ns <= to_ns && std::ranges::any_of(times, [&](const TimeSpan& span) {
+           return first_ns < span.to_ns && last_ns >= span.from_ns;
+         });
 }
 
 }  // namespace plimsoll::query

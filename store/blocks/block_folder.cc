@@ -7,9 +7,9 @@
 
 #include "base/durable_file.h"
 #include "base/time.h"
+#include "proto/profile.pb.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/rows/dictionary_writer.h"
 
 namespace plimsoll::store {
 namespace {
@@ -43,23 +43,71 @@ Status rename_folder(const std::string& from, const std::string& to, const std::
   return error ? Status(fail_errno(error.value(), "renaming {} to {}", from, to)) : sync_folder(parent);
 }
 
+Result<bool> is_there(const std::string& path) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error);
+  return error ? Result<bool>(fail_errno(error.value(), "looking for {}", path)) : is_there;
+}
+
+Status carry_over_events(sqlite::Database& before, sqlite::Database& catalogue) {
+  return sqlite::for_each_row(
+      before.query("SELECT id, name, unit, kind FROM event ORDER BY id"), [&](const sqlite::Statement& row) {
+        return catalogue.execute("INSERT INTO event VALUES (?, ?, ?, ?)", row.integer(0), row.text(1),
+                                 row.integer(2), row.integer(3));
+      });
+}
+
+// With the binaries that they are of, which get the first IDs.
+Status carry_over_kernels(sqlite::Database& before, sqlite::Database& catalogue) {
+  return sqlite::for_each_row(
+      before.query(
+          "SELECT identity_kind, identity, path, content FROM kernel_symbols "
+          "JOIN binary ON binary.id = kernel_symbols.binary WHERE NOT is_carried_over OR "
+          "EXISTS (SELECT 1 FROM location WHERE kind IN (?, ?) AND owner = binary.id) ORDER BY binary.id",
+          wire::KERNEL, wire::MODULE),
+      [&](const sqlite::Statement& row) {
+        const Status added =
+            catalogue.execute("INSERT INTO binary (identity_kind, identity, path) VALUES (?, ?, ?)",
+                              row.integer(0), as_bytes(row.blob(1)), row.text(2));
+        return added ? catalogue.execute(
+                           "INSERT INTO kernel_symbols (binary, content, is_carried_over) "
+                           "VALUES (last_insert_rowid(), ?, 1)",
+                           as_bytes(row.blob(3)))
+                     : added;
+      });
+}
+
 // Closed again, so that its folder may be renamed.
-Status make_catalogue(const std::string& path, const AppendOnlyList<EventEntry>& events) {
+Status make_catalogue(const std::string& path, sqlite::Database* before) {
   auto catalogue = Catalogue::open(path, sqlite::OpenMode::kReadWrite);
-  if (!catalogue) {
-    return propagate(catalogue);
+  if (!catalogue || before == nullptr) {
+    return catalogue ? Status() : propagate(catalogue);
   }
   auto transaction = sqlite::Transaction::begin(catalogue->database());
-  auto dictionaries = DictionaryWriter::open(catalogue->database());
-  if (!transaction || !dictionaries) {
-    return !transaction ? propagate(transaction) : propagate(dictionaries);
+  Status carried = transaction ? carry_over_events(*before, catalogue->database()) : propagate(transaction);
+  carried = carried ? carry_over_kernels(*before, catalogue->database()) : carried;
+  return carried ? transaction->commit() : carried;
+}
+
+Result<BlockFolder> make_block_after(const std::string& blocks_path, int64_t number,
+                                     sqlite::Database* before) {
+  const BlockFolder block = folder_of(blocks_path, number);
+  const BlockFolder temporary{number, fmt::format("{}{}", block.path, kTemporary)};
+  const auto is_made = is_there(block.catalogue_path());
+  if (!is_made || *is_made) {
+    const Status synced = is_made ? sync_folder(blocks_path) : propagate(is_made);
+    return synced ? Result<BlockFolder>(block) : propagate(synced);
   }
-  for (size_t id = 1; id < events.size(); ++id) {
-    if (const auto added = dictionaries->event(events[id]); !added) {
-      return propagate(added);
-    }
+  std::error_code error;
+  std::filesystem::remove_all(temporary.path, error);
+  if (error) {
+    return fail_errno(error.value(), "removing {}", temporary.path);
   }
-  return transaction->commit();
+  Status made = make_folder(temporary.segments_path());
+  made = made ? make_catalogue(temporary.catalogue_path(), before) : made;
+  made = made ? sync_folder(temporary.path) : made;
+  made = made ? rename_folder(temporary.path, block.path, blocks_path) : made;
+  return made ? Result<BlockFolder>(block) : propagate(made, "making block {}", number);
 }
 
 // With all that its write-ahead log has, so that the file alone is all of it.
@@ -67,6 +115,9 @@ Status complete_catalogue(const std::string& path) {
   auto catalogue = Catalogue::open(path, sqlite::OpenMode::kReadWrite);
   if (!catalogue) {
     return propagate(catalogue);
+  }
+  if (const Status added = Catalogue::add_columns_of_format_7(catalogue->database()); !added) {
+    return added;
   }
   const auto state = block_state_of_origins(catalogue->database(), wall_now_ns());
   const Status written = state ? write_block_state(catalogue->database(), *state) : propagate(state);
@@ -85,9 +136,26 @@ Status complete_catalogue(const std::string& path) {
                                    "stop who reads it, and try again");
 }
 
+// Where both are there, an older program has begun again after the first was moved: both have rows.
+Status expect_one_of(const std::string& from, const std::string& to) {
+  const auto is_old = is_there(from);
+  const auto is_new = is_there(to);
+  if (!is_old || !is_new) {
+    return !is_old ? propagate(is_old) : propagate(is_new);
+  }
+  return *is_old && *is_new
+             ? Status(with_hint(fail(ErrorCode::kCorrupt, "both {} and {} are there", from, to),
+                                "move the one away that has fewer of the profiles"))
+             : Status();
+}
+
 Status move_catalogue(const std::string& from, const std::string& to) {
+  const auto is_left = is_there(from);
+  if (!is_left) {
+    return propagate(is_left);
+  }
   std::error_code error;
-  if (std::filesystem::exists(from, error)) {
+  if (*is_left) {
     if (const Status complete = complete_catalogue(from); !complete) {
       return complete;
     }
@@ -132,41 +200,40 @@ Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
   return blocks;
 }
 
-Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number,
-                               const AppendOnlyList<EventEntry>& events) {
-  const BlockFolder block = folder_of(blocks_path, number);
-  const BlockFolder temporary{number, fmt::format("{}{}", block.path, kTemporary)};
-  std::error_code error;
-  std::filesystem::remove_all(temporary.path, error);
-  if (error) {
-    return fail_errno(error.value(), "removing {}", temporary.path);
-  }
-  Status made = make_folder(temporary.segments_path());
-  made = made ? make_catalogue(temporary.catalogue_path(), events) : made;
-  made = made ? sync_folder(temporary.path) : made;
-  made = made ? rename_folder(temporary.path, block.path, blocks_path) : made;
-  return made ? Result<BlockFolder>(block) : propagate(made, "making block {}", number);
+Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before) {
+  return make_block_after(blocks_path, number, &before);
+}
+
+Result<BlockFolder> make_first_block(const std::string& blocks_path) {
+  return make_block_after(blocks_path, kFirst, nullptr);
 }
 
 Status move_into_first_block(const std::string& data_dir, const std::string& blocks_path) {
   const BlockFolder block = folder_of(blocks_path, kFirst);
   const BlockFolder moving{kFirst, fmt::format("{}{}", block.path, kMoving)};
-  std::error_code error;
-  if (std::filesystem::exists(block.path, error)) {
-    return std::filesystem::exists(data_dir + "/catalogue.db", error)
-               ? Status(with_hint(
-                     fail(ErrorCode::kCorrupt, "{} has both catalogue.db and {}", data_dir, block.path),
-                     "move one of them away: rows are in both"))
-               : Status();
+  const std::string old_catalogue = data_dir + "/catalogue.db";
+  const std::string old_segments = data_dir + "/segments";
+  for (const BlockFolder& made : {block, moving}) {
+    for (const Status& checked : {expect_one_of(old_catalogue, made.catalogue_path()),
+                                  expect_one_of(old_segments, made.segments_path())}) {
+      if (!checked) {
+        return checked;
+      }
+    }
+  }
+  const auto is_moved = is_there(block.path);
+  const auto has_segments = is_there(old_segments);
+  if (!is_moved || !has_segments || *is_moved) {
+    return !is_moved ? propagate(is_moved) : !has_segments ? propagate(has_segments) : Status();
   }
   Status moved = make_folder(moving.path);
-  moved = moved ? move_catalogue(data_dir + "/catalogue.db", moving.catalogue_path()) : moved;
-  if (moved && std::filesystem::exists(data_dir + "/segments", error)) {
-    moved = rename_folder(data_dir + "/segments", moving.segments_path(), data_dir);
+  moved = moved ? move_catalogue(old_catalogue, moving.catalogue_path()) : moved;
+  if (moved && *has_segments) {
+    moved = rename_folder(old_segments, moving.segments_path(), data_dir);
   }
   // Of a format without rows that are of use today there is neither.
   moved = moved ? make_folder(moving.segments_path()) : moved;
-  moved = moved ? make_catalogue(moving.catalogue_path(), {}) : moved;
+  moved = moved ? make_catalogue(moving.catalogue_path(), nullptr) : moved;
   moved = moved ? sync_folder(moving.path) : moved;
   moved = moved ? rename_folder(moving.path, block.path, blocks_path) : moved;
   return moved ? moved : propagate(moved, "moving rows into {}", block.path);

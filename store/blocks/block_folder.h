@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/rows/dictionaries.h"
+#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 
@@ -27,13 +27,17 @@ struct BlockFolder {
 // In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing.
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path);
 
-// Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes. Events
-// are known from the beginning, since they have one meaning in all blocks.
-Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number,
-                               const AppendOnlyList<EventEntry>& events);
+// Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes; one that is
+// there stays as it is.
+//
+// Some of `before`, the block before it, is carried over: events, since they have one meaning in all blocks; and symbols of kernels, which
+// daemons send once. Those of a kernel without a sample since they were carried over last are not.
+Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before);
+Result<BlockFolder> make_first_block(const std::string& blocks_path);
 
 // Moves the catalogue and the segments of a format without blocks, which stand in the data directory itself, into its first block.
-// Goes on where a crash has interrupted it; does nothing where it is done. kUnavailable while somebody reads the catalogue.
+// Goes on where a crash has interrupted it; does nothing where it is done. kUnavailable while somebody reads the catalogue; a program of
+// an older version that has it open and reads nothing goes unnoticed, and has to be started again.
 Status move_into_first_block(const std::string& data_dir, const std::string& blocks_path);
 
 // When a block takes no more.

@@ -79,7 +79,8 @@ CREATE TABLE IF NOT EXISTS unbuildable (
 );
 
 CREATE TABLE IF NOT EXISTS kernel_symbols (
-  binary INTEGER PRIMARY KEY REFERENCES binary(id), content BLOB NOT NULL
+  binary INTEGER PRIMARY KEY REFERENCES binary(id), content BLOB NOT NULL,
+  is_carried_over INTEGER NOT NULL DEFAULT 0  -- from the block before
 );
 CREATE TABLE IF NOT EXISTS function (
   id INTEGER PRIMARY KEY,
@@ -140,6 +141,15 @@ Status Catalogue::convert_from_format_3(const std::string& path) {
     return propagate(converted, "converting {}", path);
   }
   return transaction->commit();
+}
+
+Status Catalogue::add_columns_of_format_7(sqlite::Database& database) {
+  const auto columns = database.integer(
+      "SELECT count(*) FROM pragma_table_info('kernel_symbols') WHERE name = 'is_carried_over'", 0);
+  if (!columns || *columns > 0) {
+    return columns ? Status() : propagate(columns);
+  }
+  return database.run("ALTER TABLE kernel_symbols ADD COLUMN is_carried_over INTEGER NOT NULL DEFAULT 0");
 }
 
 Result<Catalogue> Catalogue::open(const std::string& path, sqlite::OpenMode mode) {

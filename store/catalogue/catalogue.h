@@ -21,6 +21,9 @@ class Catalogue {
   // does nothing. Takes seconds for millions of frames.
   static Status convert_from_format_3(const std::string& path);
 
+  // Of the tables of an older format that has been opened for writing. Again it does nothing.
+  static Status add_columns_of_format_7(sqlite::Database& database);
+
   sqlite::Database& database() { return database_; }
 
  private:

@@ -18,11 +18,7 @@ void BindingUnion::extend(std::span<const Addition> blocks) {
     bindings_.drop_unused_frames(places);
     bindings_.places_ = std::make_shared<const Places>(std::move(places));
   }
-  const bool has_new_reasons = std::ranges::any_of(
-      blocks, [](const Addition& block) { return block.member.reasons != block.bindings.reasons_; });
-  if (has_new_reasons) {
-    add_reasons(blocks);
-  }
+  add_reasons(blocks);
 }
 
 void BindingUnion::add_names(const Addition& block) {
@@ -51,28 +47,35 @@ void BindingUnion::add_frames(const Addition& block, Places& places) {
   if (!block.member.is_complete) {
     const size_t locations = std::min(from.locations(), block.locations.size());
     for (uint32_t location = 1; location < locations; ++location) {
-      bind(block.locations[location], from.of(location), block.member, places);
+      bind(block, location, places);
     }
     block.member.is_complete = true;
     block.member.rebound = from.rebound.size();
   }
   for (; block.member.rebound < from.rebound.size(); ++block.member.rebound) {
-    const uint32_t location = from.rebound[block.member.rebound];
-    bind(block.locations[location], from.of(location), block.member, places);
+    bind(block, from.rebound[block.member.rebound], places);
   }
 }
 
-void BindingUnion::bind(uint32_t location, std::span<const Bindings::BoundFrame> frames, const Member& member,
-                        Places& places) {
+// `location`: the block's.
+void BindingUnion::bind(const Addition& block, uint32_t location, Places& places) {
+  const auto frames = block.bindings.of(location);
   const auto translated = [&](const Bindings::BoundFrame& frame) {
-    return Bindings::BoundFrame{member.functions[frame.function], member.files[frame.file], frame.line};
+    return Bindings::BoundFrame{block.member.functions[frame.function], block.member.files[frame.file],
+                                frame.line};
   };
-  if (places.size() <= location) {
-    places.resize(size_t{location} + 1);
+  const uint32_t in_union = block.locations[location];
+  if (places.size() <= in_union) {
+    places.resize(size_t{in_union} + 1);
   }
-  Bindings::Place& place = places[location];
+  named_by_.resize(std::max(named_by_.size(), places.size()));
+  Bindings::Place& place = places[in_union];
   const auto current = bindings_.frames_.span().subspan(place.first, place.count);
-  if (frames.empty() || std::ranges::equal(frames, current, {}, translated)) {
+  if (frames.empty() || (!current.empty() && named_by_[in_union] > block.block)) {
+    return;
+  }
+  named_by_[in_union] = block.block;
+  if (std::ranges::equal(frames, current, {}, translated)) {
     return;
   }
   bindings_.frames_in_use_ += frames.size();
@@ -81,22 +84,35 @@ void BindingUnion::bind(uint32_t location, std::span<const Bindings::BoundFrame>
   for (const Bindings::BoundFrame& frame : frames) {
     bindings_.frames_.push_back(translated(frame));
   }
-  bindings_.rebound.push_back(location);
+  bindings_.rebound.push_back(in_union);
 }
 
 void BindingUnion::add_reasons(std::span<const Addition> blocks) {
-  auto reasons = bindings_.reasons_ == nullptr ? std::vector<std::string>() : *bindings_.reasons_;
+  bool is_new = false;
   for (const Addition& block : blocks) {
-    if (block.member.reasons == block.bindings.reasons_) {
-      continue;
-    }
-    block.member.reasons = block.bindings.reasons_;
-    for (uint32_t binary = 1; binary < block.binaries.size(); ++binary) {
-      reasons.resize(std::max<size_t>(reasons.size(), block.binaries[binary] + 1));
-      reasons[block.binaries[binary]] = block.bindings.reasons_of(binary);
+    reasons_.resize(std::max<size_t>(reasons_.size(), block.block + size_t{1}));
+    Reasons& known = reasons_[block.block];
+    if (known.of_binary != block.bindings.reasons_) {
+      known = {block.bindings.reasons_, {block.binaries.begin(), block.binaries.end()}};
+      is_new = true;
     }
   }
-  bindings_.reasons_ = std::make_shared<const std::vector<std::string>>(std::move(reasons));
+  if (!is_new) {
+    return;
+  }
+  std::vector<std::string> all;
+  for (const Reasons& of_block : reasons_) {
+    const size_t binaries =
+        of_block.of_binary == nullptr ? 0 : std::min(of_block.of_binary->size(), of_block.binaries.size());
+    for (size_t binary = 1; binary < binaries; ++binary) {
+      const std::string& reason = (*of_block.of_binary)[binary];
+      all.resize(std::max<size_t>(all.size(), of_block.binaries[binary] + size_t{1}));
+      if (!reason.empty()) {
+        all[of_block.binaries[binary]] = reason;
+      }
+    }
+  }
+  bindings_.reasons_ = std::make_shared<const std::vector<std::string>>(std::move(all));
 }
 
 }  // namespace plimsoll::store

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "proto/profile_codec.h"
+#include "query/selection/sides.h"
 #include "query/views/top.h"
 #include "store/compaction.h"
 #include "store/frames/bindings.h"

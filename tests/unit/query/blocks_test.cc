@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "query/selection/parameters.h"
+#include "query/selection/sides.h"
 #include "query/snapshot/snapshot.h"
 #include "query/views/flame.h"
 #include "tests/unit/query/fleet_fixture.h"
@@ -102,6 +102,86 @@ TEST(Blocks, NearATimeAreReadForTheDrawsThatSpanIt) {
   const auto snapshot = *Snapshot::load(
       fleet.path(), {{.from_ns = kProfileStartNs + kHourNs, .to_ns = kProfileStartNs + kHourNs + 1}});
   EXPECT_EQ(snapshot->dictionaries.machines.size(), 3) << "and the empty entry";
+}
+
+// An interval as a stranger may claim it.
+TEST(Blocks, StayReadableWhateverTheIntervalOfADraw) {
+  Fleet fleet({.max_profiles = 1});
+  auto profile = make_profile({.seed = 1, .stacks = "main 1\n"});
+  wire::Draw& draw = *profile.mutable_assignment()->mutable_draw();
+  draw.set_id("one");
+  draw.set_inclusion_probability(1);
+  draw.set_interval_ns(INT64_MAX);
+  fleet.add(profile);
+  fleet.add({.seed = 2, .from_ns = kProfileStartNs + 9 * kHourNs, .stacks = "main 1\n"});
+  const auto snapshot = *Snapshot::load(fleet.path(), {{.from_ns = kProfileStartNs + 9 * kHourNs}});
+  EXPECT_EQ(snapshot->dictionaries.origins.size(), 3);
+}
+
+std::vector<std::pair<int64_t, int64_t>> spans_of(const Parameters& parameters) {
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  for (const TimeSpan& span : times_of(parameters, 100 * kHourNs)) {
+    const auto hours = [](int64_t time_ns) {
+      return time_ns == INT64_MIN || time_ns == INT64_MAX ? time_ns : time_ns / kHourNs;
+    };
+    spans.emplace_back(hours(span.from_ns), hours(span.to_ns));
+  }
+  return spans;
+}
+
+TEST(Blocks, AreChosenByTheTimesOfBothSides) {
+  using ::testing::ElementsAre;
+  using ::testing::Pair;
+  EXPECT_THAT(spans_of({}), ElementsAre(Pair(INT64_MIN, INT64_MAX), Pair(INT64_MIN, INT64_MAX)));
+  EXPECT_THAT(spans_of({{"since", "3h"}}), ElementsAre(Pair(97, INT64_MAX), Pair(97, INT64_MAX)));
+  EXPECT_THAT(spans_of({{"since", "3h"}, {"until", "1h"}, {"earlier", "24h"}}),
+              ElementsAre(Pair(73, 75), Pair(97, 99)));
+  EXPECT_THAT(spans_of({{"since", "3h"}, {"earlier", "24h"}}),
+              ElementsAre(Pair(73, 76), Pair(97, INT64_MAX)));
+  EXPECT_THAT(
+      spans_of({{"base_since", "9h"}, {"base_until", "8h"}, {"new_since", "2h"}, {"new_until", "1h"}}),
+      ElementsAre(Pair(91, 92), Pair(98, 99)));
+  EXPECT_THAT(spans_of({{"since", "3h"}, {"base_since", "9h"}}),
+              ElementsAre(Pair(91, INT64_MAX), Pair(97, INT64_MAX)));
+  EXPECT_THAT(spans_of({{"since", "no time"}}),
+              ElementsAre(Pair(INT64_MIN, INT64_MAX), Pair(INT64_MIN, INT64_MAX)));
+}
+
+// Whichever was named first, and whether its reader has followed it or reads all of it now.
+TEST(Blocks, HaveTheNamesOfTheLastOneThatHasSome) {
+  Fleet fleet({.max_profiles = 1});
+  SnapshotCache cache(fleet.path());
+  const auto add = [&](uint64_t seed) {
+    auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
+    wire::Binary binary;
+    binary.set_identity_kind(wire::GNU_BUILD_ID);
+    binary.set_identity("\x0a\x0b");
+    binary.set_path("/usr/bin/tool");
+    add_sample(profile, binary, wire::ELF, 0x1000, 1);
+    fleet.add(profile);
+  };
+  const auto name = [&](size_t block, const std::vector<store::Frame>& frames) {
+    const std::vector<store::Binding> bindings{{2, frames}};
+    ASSERT_TRUE(fleet.ingest().write_catalogue(
+        (*fleet.ingest().blocks())[block - 1],
+        [&](sqlite::Database& catalogue) { return store::BindingWriter(catalogue).bind(bindings, 1); }));
+  };
+  const auto names = [&] {
+    std::string all;
+    for (const auto& snapshot : {*cache.newest(), *Snapshot::load(fleet.path())}) {
+      all += brief(top(*parse_top({{"by", "function"}}, 0), *snapshot));
+    }
+    return all;
+  };
+  add(1);
+  name(1, {{.function = "old"}});
+  EXPECT_EQ(names(), "main 1 1\nold 1 1\nmain 1 1\nold 1 1\n");
+  add(2);
+  EXPECT_EQ(names(), "main 2 2\nold 2 2\nmain 2 2\nold 2 2\n");
+  name(2, {{.function = "new"}});
+  EXPECT_EQ(names(), "main 2 2\nnew 2 2\nmain 2 2\nnew 2 2\n");
+  name(1, {{.function = "older"}});
+  EXPECT_EQ(names(), "main 2 2\nnew 2 2\nmain 2 2\nnew 2 2\n");
 }
 
 // The cache's series goes from one block to two and on.

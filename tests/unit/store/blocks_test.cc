@@ -144,6 +144,43 @@ TEST_F(BlocksTest, BeginWithTheEventsThatAreKnown) {
   EXPECT_EQ(ingest_->build_pending()->unbuildable, 1);
 }
 
+// Daemons send them once.
+TEST_F(BlocksTest, GoOnWithTheSymbolsOfKernelsThatAreInUse) {
+  open({.max_profiles = 1});
+  const auto with_kernel = [](uint64_t seed, bool has_symbols) {
+    auto profile = make_profile({.seed = seed, .stacks = "main 1\n"});
+    wire::Binary kernel;
+    kernel.set_identity_kind(wire::GNU_BUILD_ID);
+    kernel.set_identity("kernel");
+    kernel.set_path("[kernel]");
+    plimsoll::testing::add_sample(profile, kernel, wire::KERNEL, 0xffff'0000'0000, 1);
+    if (has_symbols) {
+      profile.mutable_kernel_symbols()->add_images()->set_binary(0);
+    }
+    return profile;
+  };
+  const auto send = [&](const wire::RawProfile& profile) {
+    const auto accepted = ingest_->accept(as_bytes(wire::encode(profile)), {});
+    ASSERT_TRUE(accepted) << accepted.error().text();
+    ASSERT_EQ(ingest_->build_pending()->profiles, 1);
+  };
+  const auto kernels = [&](int64_t number) {
+    auto catalogue =
+        *Catalogue::open(fmt::format("{}/blocks/{:06}/catalogue.db", path_, number), sqlite::OpenMode::kRead);
+    return *catalogue.database().integer(
+        "SELECT count(*) FROM kernel_symbols JOIN binary ON binary.id = kernel_symbols.binary "
+        "WHERE identity = CAST('kernel' AS BLOB)",
+        -1);
+  };
+  send(with_kernel(1, true));
+  send(with_kernel(2, false));
+  EXPECT_EQ(kernels(2), 1);
+  send(make_profile({.seed = 3, .stacks = "main 1\n"}));
+  EXPECT_EQ(kernels(3), 1) << "block 2 has samples of it";
+  send(make_profile({.seed = 4, .stacks = "main 1\n"}));
+  EXPECT_EQ(kernels(4), 0) << "block 3 has none";
+}
+
 TEST_F(BlocksTest, AProfileThatIsSetAsideIsNotTriedAgainInTheNextOne) {
   open({.max_profiles = 1});
   accept(1, 1);
@@ -174,7 +211,10 @@ TEST_F(BlocksTest, OneThatWasMadeAndNotUsedIsGoneOnWith) {
   accept(1, 2);
   ASSERT_EQ(ingest_->build_pending()->profiles, 2);
   ingest_.reset();
-  ASSERT_TRUE(make_block(path_ + "/blocks", 2, {}));
+  {
+    auto before = *Catalogue::open(path_ + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
+    ASSERT_TRUE(make_block(path_ + "/blocks", 2, before.database()));
+  }
   open({.max_profiles = 2});
   accept(3, 3);
   EXPECT_EQ(build_all(), 1);
