@@ -293,7 +293,7 @@ struct Options {
   DemoOptions demo;
   CalibrateOptions calibrate;
   ConfigOptions config;
-  StoreCompactOptions store_compact;
+  StoreOptions store;
   WsmeterOptions wsmeter;
   ExperimentCommands experiment;
   AssignOptions assign;
@@ -319,7 +319,7 @@ int run_parsed(const CLI::App& app, const Options& options) {
   } else if (app.got_subcommand("calibrate")) {
     done = run_calibrate(options.calibrate);
   } else if (app.got_subcommand("store")) {
-    done = run_store_compact(options.store_compact);
+    done = run_store_command(app, options.store);
   } else if (app.got_subcommand("wsmeter")) {
     done = run_wsmeter_command(app, options.wsmeter);
   } else if (app.got_subcommand("experiment")) {
@@ -368,7 +368,7 @@ int run(int argc, char** argv) {
   add_config_commands(app, options.config);
   add_token(app, options.token);
   add_calibrate(app, options.calibrate);
-  add_store_command(app, options.store_compact);
+  add_store_command(app, options.store);
   add_wsmeter_command(app, options.wsmeter);
   add_experiment_command(app, options.experiment);
   add_assign_command(app, options.assign);

@@ -1,7 +1,9 @@
 // The flags of `plimsoll store`.
 #pragma once
 
+#include "base/result.h"
 #include "cli/store_compact.h"
+#include "cli/store_status.h"
 
 namespace CLI {
 class App;
@@ -9,6 +11,14 @@ class App;
 
 namespace plimsoll::cli {
 
-void add_store_command(CLI::App& app, StoreCompactOptions& options);
+struct StoreOptions {
+  StoreCompactOptions compact;
+  StoreStatusOptions status;
+};
+
+void add_store_command(CLI::App& app, StoreOptions& options);
+
+// The subcommand that was given.
+Status run_store_command(const CLI::App& app, const StoreOptions& options);
 
 }  // namespace plimsoll::cli

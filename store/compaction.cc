@@ -92,11 +92,11 @@ Result<Compactor::Plan> Compactor::plan() {
   if (!folders) {
     return propagate(folders);
   }
-  for (auto folder = folders->rbegin(); folder != folders->rend(); ++folder) {
-    if (finished_.contains(folder->number)) {
+  for (const BlockFolder& folder : *folders) {
+    if (finished_.contains(folder.number)) {
       continue;
     }
-    const auto block = open_block(*folder);
+    const auto block = open_block(folder);
     if (!block) {
       return propagate(block);
     }
@@ -113,8 +113,8 @@ Result<Compactor::Plan> Compactor::plan() {
       return Plan{*block, std::move(inputs)};
     }
     if (state->is_sealed) {
-      finished_.insert(folder->number);
-      blocks_.erase(folder->number);
+      finished_.insert(folder.number);
+      blocks_.erase(folder.number);
     }
   }
   return Plan();

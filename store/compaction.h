@@ -51,7 +51,8 @@ class Compactor {
   // Removes all files that were replaced, due or not.
   ~Compactor();
 
-  // What the next call to merge_once() would merge, all of one block. The newest blocks come first.
+  // What the next call to merge_once() would merge, all of one block. The oldest blocks come first: what there is to merge in those comes to
+  // an end.
   Result<std::vector<SegmentEntry>> pending();
 
   // One merge. Nothing merged and nothing damaged: there is nothing to do. Once `stop` is requested it gives up, with

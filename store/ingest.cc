@@ -436,8 +436,15 @@ Status Ingest::write_state(size_t first_new_origin, BlockState& state) {
   if (!bytes) {
     return propagate(bytes);
   }
-  state.is_sealed = *bytes >= block_limits_.max_bytes || origins.size() - 1 >= block_limits_.max_profiles;
+  state.is_sealed = *bytes >= block_limits_.max_bytes || origins.size() - 1 >= block_limits_.max_profiles ||
+                    entries_of_block() >= block_limits_.max_entries;
   return write_block_state(block_.catalogue.database(), state);
+}
+
+uint64_t Ingest::entries_of_block() const {
+  const Dictionaries& entries = block_.dictionaries->entries();
+  return entries.machines.size() + entries.workloads.size() + entries.threads.size() +
+         entries.binaries.size() + entries.locations.size() + entries.stacks.size();
 }
 
 // Of its catalogue, and the segments in it.

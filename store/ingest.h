@@ -126,6 +126,7 @@ class Ingest {
   Status make_room();
   Result<bool> is_due_by_age();
   Result<uint64_t> bytes_of_block();
+  uint64_t entries_of_block() const;
   void build_without_keeping(int64_t sequence);
   static Status remove_orphans(const BlockFolder& block);
   Result<BuildReport> build_without_exceptions(std::string& segment_path);

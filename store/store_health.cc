@@ -1,16 +1,11 @@
 #include "store/store_health.h"
 
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
-#include <system_error>
 
 #include "proto/profile.pb.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/file_version.h"
+#include "store/disk_usage.h"
 
 namespace plimsoll::store {
 namespace {
@@ -27,8 +22,6 @@ constexpr std::string_view kBinarySymbolsSql =
 
 // A block that has just begun has few.
 constexpr int kBlocksOfSymbols = 2;
-
-constexpr int64_t kStatBlockBytes = 512;  // of st_blocks, whatever the file system's block
 
 }  // namespace
 
@@ -144,26 +137,14 @@ Status StoreHealthMeter::count_symbols(sqlite::Database& catalogue, StoreHealth&
 }
 
 Status StoreHealthMeter::measure_disk(StoreHealth& health) const {
-  struct statvfs file_system{};
-  if (::statvfs(directory_.path().c_str(), &file_system) != 0) {
-    return fail_errno(errno, "measuring the file system of {}", directory_.path());
+  const auto free = free_bytes(directory_.path());
+  const auto used = free ? allocated_bytes(directory_.path()) : propagate(free);
+  if (!used) {
+    return propagate(used);
   }
-  health.disk_free_bytes = static_cast<int64_t>(file_system.f_bavail * file_system.f_frsize);
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator entry(
-      directory_.path(), std::filesystem::directory_options::skip_permission_denied, error);
-  for (const std::filesystem::recursive_directory_iterator end; !error && entry != end;
-       entry.increment(error)) {
-    struct stat file{};
-    // Files come and go while they are listed.
-    if (::lstat(entry->path().c_str(), &file) == 0) {
-      health.disk_bytes += file.st_blocks * kStatBlockBytes;
-    }
-  }
-  // A folder that was removed meanwhile ends the listing: the next measurement finds it gone.
-  return !error || error == std::errc::no_such_file_or_directory
-             ? Status()
-             : fail_errno(error.value(), "listing {}", directory_.path());
+  health.disk_free_bytes = *free;
+  health.disk_bytes = *used;
+  return {};
 }
 
 }  // namespace plimsoll::store

@@ -133,7 +133,7 @@ Status complete_catalogue(const std::string& path) {
   }
   return *is_busy == 0 ? Status()
                        : with_hint(fail(ErrorCode::kUnavailable, "{} is being read", path),
-                                   "stop who reads it, and try again");
+                                   "stop the process that reads it, and try again");
 }
 
 // Where both are there, an older program has begun again after the first was moved: both have rows.
@@ -145,7 +145,7 @@ Status expect_one_of(const std::string& from, const std::string& to) {
   }
   return *is_old && *is_new
              ? Status(with_hint(fail(ErrorCode::kCorrupt, "both {} and {} are there", from, to),
-                                "move the one away that has fewer of the profiles"))
+                                "keep the one with more profiles, and move the other away"))
              : Status();
 }
 

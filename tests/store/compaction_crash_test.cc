@@ -1,4 +1,4 @@
-// A process that accepts, builds and merges is killed at random moments: what it had acknowledged is there, once.
+// A process that accepts, builds, seals blocks and merges is killed at random moments: what it had acknowledged is there, once.
 //
 // PLIMSOLL_TEST_CRASHES   how often to kill it (50)
 #include <gmock/gmock.h>
@@ -32,6 +32,11 @@ int crashes_wanted() {
   return text == nullptr ? 50 : std::atoi(text);  // NOLINT(cert-err34-c)
 }
 
+// Of the process that is killed, and the one that goes on.
+Result<std::unique_ptr<store::Ingest>> open_ingest(const std::string& data_dir) {
+  return store::Ingest::open(data_dir, {.block_limits = {.max_profiles = 11}});
+}
+
 wire::RawProfile profile_of(uint64_t seed) {
   return make_profile({.seed = seed, .stacks = fmt::format("main;f{} {}\n", seed % 7, 1 + seed)});
 }
@@ -47,7 +52,7 @@ std::map<std::string, double> hits_of(uint64_t last) {
 
 // The one that is killed. Says each acknowledged profile's number, and never returns.
 [[noreturn]] void accept_build_and_merge(const std::string& data_dir, uint64_t first, int acknowledgements) {
-  const auto ingest = *store::Ingest::open(data_dir);
+  const auto ingest = *open_ingest(data_dir);
   const auto compactor = *store::Compactor::open(*ingest, {.min_inputs = 2, .max_inputs = 3});
   for (uint64_t seed = first;; ++seed) {
     if (!ingest->accept(as_bytes(wire::encode(profile_of(seed))), {}) ||
@@ -84,20 +89,27 @@ uint64_t crash(const std::string& data_dir, uint64_t first, std::mt19937_64& ran
   return last;
 }
 
+// "BLOCK/FILE" of all blocks.
 std::set<std::string> visible_files(const std::string& data_dir) {
-  auto catalogue = *store::Catalogue::open(data_dir + "/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
-  const auto segments = *store::visible_segments(catalogue.database());
   std::set<std::string> files;
-  for (const store::SegmentEntry& segment : segments) {
-    files.insert(segment.file);
+  const auto blocks = *store::list_blocks(data_dir + "/blocks");
+  for (const store::BlockFolder& block : blocks) {
+    auto catalogue = *store::Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+    const auto segments = *store::visible_segments(catalogue.database());
+    for (const store::SegmentEntry& segment : segments) {
+      files.insert(fmt::format("{}/{}", block.number, segment.file));
+    }
   }
   return files;
 }
 
-std::set<std::string> files_in(const std::string& folder) {
+std::set<std::string> files_in(const std::string& data_dir) {
   std::set<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    files.insert(entry.path().filename().string());
+  const auto blocks = *store::list_blocks(data_dir + "/blocks");
+  for (const store::BlockFolder& block : blocks) {
+    for (const auto& entry : std::filesystem::directory_iterator(block.segments_path())) {
+      files.insert(fmt::format("{}/{}", block.number, entry.path().filename().string()));
+    }
   }
   return files;
 }
@@ -126,11 +138,11 @@ TEST(CompactionCrash, LosesNothingAndShowsNothingTwice) {
   for (int i = 0; i < crashes_wanted() && !HasFailure(); ++i) {
     SCOPED_TRACE(fmt::format("crash {}", i));
     last = crash(data_dir, last + 1, random);
-    left_files += files_in(data_dir + "/blocks/000001/segments") != visible_files(data_dir) ? 1 : 0;
+    left_files += files_in(data_dir) != visible_files(data_dir) ? 1 : 0;
 
-    const auto ingest = store::Ingest::open(data_dir);
+    const auto ingest = open_ingest(data_dir);
     ASSERT_TRUE(ingest) << ingest.error().text();
-    EXPECT_EQ(files_in(data_dir + "/blocks/000001/segments"), visible_files(data_dir));
+    EXPECT_EQ(files_in(data_dir), visible_files(data_dir));
     // The next one may have been accepted, but not acknowledged any more: whoever sent it sends it again.
     ++last;
     ASSERT_TRUE((*ingest)->accept(as_bytes(wire::encode(profile_of(last))), {}));
@@ -142,8 +154,10 @@ TEST(CompactionCrash, LosesNothingAndShowsNothingTwice) {
     }
     ASSERT_EQ(answer(data_dir), hits_of(last));
   }
-  std::printf("%d crashes, %d of them with files to remove; %lu profiles\n", crashes_wanted(), left_files,
-              last);
+  const size_t blocks = store::list_blocks(data_dir + "/blocks")->size();
+  std::printf("%d crashes, %d of them with files to remove; %lu profiles in %lu blocks\n", crashes_wanted(),
+              left_files, last, blocks);
+  EXPECT_GE(blocks, last / 11);
 }
 
 }  // namespace

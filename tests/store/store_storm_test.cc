@@ -20,6 +20,7 @@
 namespace plimsoll::testing {
 namespace {
 
+constexpr uint64_t kProfilesOfBlock = 500;
 constexpr uint64_t kWriters = 4;
 constexpr uint64_t kReaders = 16;
 
@@ -132,7 +133,7 @@ int64_t merged_segments(const std::string& data_dir) {
 TEST(StoreStorm, EverySnapshotHoldsEachProfileWholeAndOnceAndNoneIsLost) {
   const TemporaryDirectory folder;
   const std::string data_dir = folder / "data";
-  const auto ingest = *store::Ingest::open(data_dir);
+  const auto ingest = *store::Ingest::open(data_dir, {.block_limits = {.max_profiles = kProfilesOfBlock}});
   server::BackgroundWork background;
   auto compaction =
       *server::CompactionThread::start(*ingest, background, {.max_rows = 10'000, .min_inputs = 3});
@@ -166,7 +167,8 @@ TEST(StoreStorm, EverySnapshotHoldsEachProfileWholeAndOnceAndNoneIsLost) {
   EXPECT_EQ(profiles_in(**snapshot), counts.accepted);
   EXPECT_GT(counts.most_seen, 0);
   EXPECT_GT(merged_segments(data_dir), 0);
-  std::printf("%lu profiles; %lu snapshots\n", counts.accepted.load(), counts.snapshots.load());
+  std::printf("%lu profiles in %lu blocks; %lu snapshots\n", counts.accepted.load(), ingest->blocks()->size(),
+              counts.snapshots.load());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "store/catalogue/segment_table.h"
 #include "store/compaction.h"
 #include "store/ingest.h"
+#include "store/store_account.h"
 #include "store/store_health.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -98,6 +99,23 @@ TEST_F(BlocksTest, AreSealedWhenTheyAreLarge) {
   accept(2, 2);
   build_all();
   EXPECT_THAT(blocks(), ElementsAre("1: 1 s", "2: 2 s", "3:")) << "the next one is there for what comes";
+}
+
+TEST_F(BlocksTest, AreSealedWhenTheyHaveManyEntries) {
+  open({.max_entries = 40});
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const auto profile = make_profile({.seed = seed, .stacks = "main;a;b;c;d;e 1\n"});
+    ASSERT_TRUE(ingest_->accept(as_bytes(wire::encode(profile)), {}));
+    build_all();
+  }
+  EXPECT_THAT(blocks(), ElementsAre("1: 1 2 3")) << "the same stacks again";
+  std::string stacks;
+  for (int i = 0; i < 20; ++i) {
+    stacks += fmt::format("main;f{} 1\n", i);
+  }
+  ASSERT_TRUE(ingest_->accept(as_bytes(wire::encode(make_profile({.seed = 4, .stacks = stacks}))), {}));
+  build_all();
+  EXPECT_THAT(blocks(), ElementsAre("1: 1 2 3 4 s", "2:"));
 }
 
 TEST_F(BlocksTest, AreSealedWhenTheyAreOldAndSomethingComes) {
@@ -260,6 +278,25 @@ TEST_F(BlocksTest, AreCountedTogether) {
   EXPECT_EQ(meter.measure()->profiles_pending, 2);
   build_all();
   EXPECT_EQ(meter.measure()->profiles_pending, 0);
+}
+
+TEST_F(BlocksTest, AreAccountedFor) {
+  open({.max_profiles = 2});
+  accept(1, 3);
+  build_all();
+  const auto account = *account_store(path_, wall_now_ns() + 24 * 3600 * kSecondNs);
+  ASSERT_EQ(account.blocks.size(), 2);
+  EXPECT_EQ(account.blocks[0].profiles, 2);
+  EXPECT_EQ(account.blocks[0].rows, 2);
+  EXPECT_EQ(account.blocks[0].segments, 1);
+  EXPECT_TRUE(account.blocks[0].state.is_sealed);
+  EXPECT_EQ(account.blocks[1].profiles, 1);
+  EXPECT_EQ(account.raw_profiles, 3);
+  const int64_t all = account.blocks[0].bytes + account.blocks[1].bytes + account.archive_bytes;
+  EXPECT_NEAR(static_cast<double>(account.bytes_a_day), static_cast<double>(all),
+              0.01 * static_cast<double>(all))
+      << "all three came a day ago";
+  EXPECT_EQ(account_store(path_, wall_now_ns())->bytes_a_day, 0);
 }
 
 TEST_F(BlocksTest, ADirectoryOfFormat6IsItsFirst) {

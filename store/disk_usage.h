@@ -1,0 +1,17 @@
+// How much room files take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace plimsoll::store {
+
+// Allocated to a file, or to a folder and all below it; 0 where there is none. Files may come and go meanwhile.
+Result<int64_t> allocated_bytes(const std::string& path);
+
+// Free on the file system of a path, for users without privileges.
+Result<int64_t> free_bytes(const std::string& path);
+
+}  // namespace plimsoll::store
