@@ -31,7 +31,7 @@ void add_segments(store::Ingest& ingest, uint64_t first_seed, uint64_t count) {
 
 std::vector<std::string> segment_files(const std::string& data_dir) {
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/segments")) {
+  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/blocks/000001/segments")) {
     files.push_back(entry.path().filename().string());
   }
   return files;

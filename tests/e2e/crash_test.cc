@@ -139,7 +139,7 @@ bool wait_for_a_moment(uint64_t kind, std::mt19937_64& random, const std::string
     case 1:  // between uploads
       return acknowledges(1 + random() % 20);
     case 2: {  // while rows are being built: a segment is being written, or was
-      const auto segments = [&] { return files_in(data_dir + "/segments"); };
+      const auto segments = [&] { return files_in(data_dir + "/blocks/000001/segments"); };
       const auto before = segments();
       const auto is_new = [&](const std::string& file) { return !before.contains(file); };
       return eventually([&] { return enough || std::ranges::any_of(segments(), is_new); },

@@ -133,14 +133,14 @@ TEST_F(MainJob, FindsSharesLinesAndInlinedCallsOfAStrippedProgram) {
   ASSERT_FALSE(before.coverage.unsymbolized_by.empty());
   EXPECT_EQ(before.coverage.unsymbolized_by[0].binary, "deep_split");
   EXPECT_EQ(before.coverage.unsymbolized_by[0].build_id, build_id_of(folder_ / "deep_split"));
-  const auto segments = contents_of(data_ + "/segments");
+  const auto segments = contents_of(data_ + "/blocks/000001/segments");
   ASSERT_FALSE(segments.empty());
 
   // They arrive: old rows get names, and are not rewritten.
   install_debug_files();
   const Finished renamed = import({});
   EXPECT_NE(renamed.out.find("deep_split"), std::string::npos) << renamed.out;
-  EXPECT_EQ(contents_of(data_ + "/segments"), segments);
+  EXPECT_EQ(contents_of(data_ + "/blocks/000001/segments"), segments);
   const query::Table functions = hot("function");
   const auto samples = static_cast<double>(functions.coverage.samples);
   EXPECT_EQ(functions.coverage.samples, before.coverage.samples);

@@ -280,7 +280,7 @@ TEST_F(Monitoring, StatusFailsWithAFailedPiece) {
   EXPECT_EQ(ask().status, 0);
   ASSERT_TRUE(
       eventually([&] { return stored_in(folder_ / "data").built == 1; }, std::chrono::milliseconds(50)));
-  std::filesystem::rename(folder_ / "data/segments", folder_ / "data/elsewhere");
+  std::filesystem::rename(folder_ / "data/blocks/000001/segments", folder_ / "data/elsewhere");
   upload(server_, 2);
   ASSERT_TRUE(eventually([&] { return ask().status == 1; }, std::chrono::milliseconds(100)));
   const Finished failed = ask();
@@ -288,7 +288,7 @@ TEST_F(Monitoring, StatusFailsWithAFailedPiece) {
   EXPECT_THAT(failed.err, HasSubstr("status: 1 row has state failed"));
   EXPECT_THAT(get(server_.address(), "/metrics").body,
               HasSubstr("plimsoll_background_work_failing{work=\"rows\"} 1\n"));
-  std::filesystem::rename(folder_ / "data/elsewhere", folder_ / "data/segments");
+  std::filesystem::rename(folder_ / "data/elsewhere", folder_ / "data/blocks/000001/segments");
   EXPECT_TRUE(eventually([&] { return ask().status == 0; }, std::chrono::milliseconds(100)));
 }
 
