@@ -220,7 +220,7 @@ std::vector<Key> ServerConfig::keys() {
        SizeBytes{&store_max_block_bytes}, Range{int64_t{16} << 20, int64_t{1} << 40}},
       {"store.max_block_age",
        "Maximum time that a block takes rows. Questions read the blocks of their times only.",
-       DurationNs{&store_max_block_age_ns}, Range{kNsPerHour, 31 * 24 * kNsPerHour}},
+       DurationNs{&store_max_block_age_ns}, Range{kNsPerHour, int64_t{31} * 24 * kNsPerHour}},
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
        &symbol_roots},
       {"symbols.debug_roots",

@@ -32,7 +32,7 @@ Status Namer::bind_new(const store::BlockFolder& folder) {
     if (!catalogue) {
       return propagate(catalogue);
     }
-    block_.emplace(std::move(*catalogue));
+    block_ = std::make_unique<Block>(std::move(*catalogue));
     number_ = folder.number;
   }
   if (const Status read = block_->dictionaries.extend(block_->catalogue.database()); !read) {

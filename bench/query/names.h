@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "base/result.h"
 #include "bench/store/stack_tree.h"
@@ -36,7 +35,7 @@ class Namer {
   const StackTree& tree_;
   store::Ingest& ingest_;
   int64_t number_ = 0;
-  std::optional<Block> block_;
+  std::unique_ptr<Block> block_;
 };
 
 }  // namespace plimsoll::bench

@@ -61,7 +61,7 @@ Status BlockReader::open() {
   if (!catalogue) {
     return propagate(catalogue);
   }
-  catalogue_ = std::move(*catalogue);
+  catalogue_ = std::make_unique<store::Catalogue>(std::move(*catalogue));
   return {};
 }
 
@@ -83,7 +83,7 @@ Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOp
     auto contents = read_once(known, before_opening);
     if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
       if (state->is_sealed) {
-        catalogue_ = std::nullopt;
+        catalogue_ = nullptr;
       }
       return contents;
     }

@@ -88,7 +88,7 @@ class BlockReader {
   std::optional<store::BlockState> sealed_;    // likewise
 
   std::mutex mutex_;
-  std::optional<store::Catalogue> catalogue_;    // protected by mutex_, like all below
+  std::unique_ptr<store::Catalogue> catalogue_;  // protected by mutex_, like all below
   store::LocalRows::Segments segments_ = {};     // that were opened last
   std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
   EntriesMark mark_;                             // of entries_

@@ -76,7 +76,7 @@ Status StoreFollower::open_blocks() {
     if (!directory) {
       return propagate(directory);
     }
-    directory_ = std::move(*directory);
+    directory_ = std::make_unique<const store::DataDirectory>(std::move(*directory));
   }
   const auto folders = store::list_blocks(directory_->blocks_path());
   if (!folders) {

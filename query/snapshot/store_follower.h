@@ -50,7 +50,7 @@ class StoreFollower {
 
   const std::string data_dir_;
   std::mutex mutex_;
-  std::optional<store::DataDirectory> directory_;           // protected by mutex_; none: not opened yet
+  std::unique_ptr<const store::DataDirectory> directory_;   // protected by mutex_; none: not opened yet
   std::map<int64_t, std::shared_ptr<BlockReader>> blocks_;  // likewise; by number
   std::list<std::shared_ptr<Series>> series_;               // likewise; the one that was asked for last first
   std::optional<store::LiveMachines> machines_;             // likewise; none until there has been a server
