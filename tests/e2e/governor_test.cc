@@ -177,7 +177,7 @@ TEST_F(GovernedCollector, ValuesStayRightWhereTheRateIsLowered) {
 struct Occurrences {
   double value = 0;
   double of_hits = 0;  // hits times the mean period of their window
-  double lost = 0;     // samples that the rings had no room for, of any thread, likewise
+  double lost = 0;  // samples that the rings had no room for, or the kernel left out, of any thread, likewise
 };
 
 // Of the thread with that ID: on a busy machine its new name may be learned after its samples.
@@ -185,7 +185,8 @@ Occurrences occurrences_of(const std::vector<wire::RawProfile>& profiles, pid_t 
   Occurrences occurrences;
   for (const wire::RawProfile& profile : profiles) {
     const double mean_period = static_cast<double>(profile.events(0).mean_period());
-    occurrences.lost += mean_period * static_cast<double>(profile.events(0).lost());
+    occurrences.lost +=
+        mean_period * static_cast<double>(profile.events(0).lost() + profile.events(0).not_sampled());
     for (const wire::SampleTable& table : profile.samples()) {
       for (int row = 0; table.event(0) == 0 && row < table.thread_size(); ++row) {
         const bool is_it =
