@@ -10,13 +10,10 @@ namespace {
 // The newest block, the last day, the last month, and another: each has entries of its own in memory.
 constexpr size_t kMaxSeries = 4;
 
-// Windows may begin so much before their draw's interval, and end after it (scheduler/assignments).
-constexpr int64_t kTolerableOffsetNs = int64_t{60} * 1'000'000'000;
-
 // How far from a profile others of its draw may be.
 int64_t distance_within_draw_ns(const store::BlockState& state) {
-  const int64_t interval_ns = std::min(state.max_interval_ns, INT64_MAX - 2 * kTolerableOffsetNs);
-  return interval_ns <= 0 ? 0 : interval_ns + 2 * kTolerableOffsetNs;
+  const int64_t interval_ns = std::min(state.max_interval_ns, INT64_MAX - 2 * store::kWindowToleranceNs);
+  return interval_ns <= 0 ? 0 : interval_ns + 2 * store::kWindowToleranceNs;
 }
 
 }  // namespace
@@ -126,7 +123,7 @@ Result<int64_t> StoreFollower::machines_registered() {
 Result<std::vector<store::DrawnWeight>> StoreFollower::drawn_weights(std::string_view draw) {
   const std::lock_guard lock(draws_mutex_);
   if (!draws_) {
-    // Known since the first question; nobody changes it.
+    // directory_ is set before the first question gets here, and stays.
     auto draws = store::DrawStore::open_if_there(directory_->draws_path());
     if (!draws) {
       return propagate(draws);

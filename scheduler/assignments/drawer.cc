@@ -11,9 +11,6 @@
 namespace plimsoll::scheduler {
 namespace {
 
-// By how far a profile may miss the interval of its draw. Daemons correct what is over 5 s.
-constexpr int64_t kTolerableOffsetNs = 60 * kNsPerSecond;
-
 // Longer than any profile waits in a spool by default.
 constexpr int64_t kRememberMachinesNs = int64_t{32} * 24 * 3600 * kNsPerSecond;
 
@@ -23,8 +20,8 @@ bool is_over(wire::AssignmentState state) {
 
 // A machine whose clock is wrong has corrected its times by ours.
 Status check_time(const wire::Window& window, const wire::Draw& draw) {
-  const int64_t earliest_ns = draw.interval_start_ns() - kTolerableOffsetNs;
-  const int64_t latest_ns = draw.interval_start_ns() + draw.interval_ns() + kTolerableOffsetNs;
+  const int64_t earliest_ns = draw.interval_start_ns() - store::kWindowToleranceNs;
+  const int64_t latest_ns = draw.interval_start_ns() + draw.interval_ns() + store::kWindowToleranceNs;
   return window.start().wall_ns() >= earliest_ns && window.end().wall_ns() <= latest_ns
              ? Status()
              : with_field(

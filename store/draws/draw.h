@@ -15,6 +15,9 @@ namespace plimsoll::store {
 
 // All times are wall clock of the server.
 
+// By how far the window of a profile may miss the interval of its draw, at either end. Daemons correct what is over 5 s.
+inline constexpr int64_t kWindowToleranceNs = int64_t{60} * 1'000'000'000;
+
 // A part of the fleet that was drawn from separately.
 struct DrawStratum {
   std::string name = {};  // "platform=AMD Zen 3"; empty: the only one

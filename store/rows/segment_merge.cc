@@ -50,7 +50,7 @@ Status SegmentMerge::advance(size_t input) {
 }
 
 // Segments of different times take turns by long runs: an input goes on as long as its rows come before the next one's, at most
-// for a chunk, so that whoever wants to stop the merge need not wait.
+// for a chunk, so that a request to stop the merge need not wait.
 Status SegmentMerge::write_run(size_t input, const SortedRows* next) {
   const SortedRows& rows = inputs_[input];
   for (size_t written = 0; written < kChunkRows; ++written) {

@@ -177,7 +177,8 @@ TEST_F(GovernedCollector, ValuesStayRightWhereTheRateIsLowered) {
 struct Occurrences {
   double value = 0;
   double of_hits = 0;  // hits times the mean period of their window
-  double lost = 0;  // samples that the rings had no room for, or the kernel left out, of any thread, likewise
+  double lost =
+      0;  // samples that the rings had no room for, or the kernel left out, of any thread; times the mean period
 };
 
 // Of the thread with that ID: on a busy machine its new name may be learned after its samples.
