@@ -1,0 +1,166 @@
+#include "store/rows/dictionary_union.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace plimsoll::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr auto kKeep = [](uint32_t /*id*/) { return Status(); };
+
+// A block of which the names say what it has.
+class Block {
+ public:
+  uint32_t app(const std::string& name) {
+    WorkloadEntry entry;
+    entry.app = name;
+    return *index_.intern(entry, kKeep);
+  }
+  uint32_t binary(const std::string& path) {
+    return *index_.intern(BinaryEntry{wire::GNU_BUILD_ID, path, path}, kKeep);
+  }
+  uint32_t location(wire::LocationKind kind, uint32_t owner, uint64_t address) {
+    return *index_.intern(LocationEntry{kind, owner, address, {}}, kKeep);
+  }
+  uint32_t stack(uint32_t parent, uint32_t location) {
+    return *index_.intern(StackNode{parent, location}, kKeep);
+  }
+  uint32_t event(const std::string& name, wire::Kind kind = wire::DELTA) {
+    return *index_.intern(EventEntry{name, wire::COUNT, kind}, kKeep);
+  }
+  // With that many hits of each event, the first one having 10, the next 20, ...
+  uint32_t origin(const std::string& machine, std::initializer_list<uint32_t> events) {
+    MachineEntry of;
+    of.machine_id = machine;
+    OriginEntry entry;
+    entry.machine = *index_.intern(of, kKeep);
+    const uint32_t id = *index_.add(entry, kKeep);
+    uint64_t hits = 0;
+    for (const uint32_t event : events) {
+      hits += 10;
+      index_.add(OriginEventEntry{.origin = id, .event = event, .hits = hits});
+    }
+    return id;
+  }
+  const Dictionaries& entries() const { return index_.entries(); }
+
+ private:
+  DictionaryIndex index_;
+};
+
+TEST(DictionaryUnion, HasEqualEntriesOfBlocksOnce) {
+  Block first;
+  const uint32_t a_of_first = first.location(wire::ELF, first.binary("/a"), 1);
+  const uint32_t b_of_first = first.location(wire::ELF, first.binary("/b"), 2);
+  first.stack(first.stack(0, a_of_first), b_of_first);
+  Block second;
+  const uint32_t b_of_second = second.location(wire::ELF, second.binary("/b"), 2);
+  const uint32_t a_of_second = second.location(wire::ELF, second.binary("/a"), 1);
+  second.stack(second.stack(0, b_of_second), a_of_second);
+  DictionaryUnion both;
+  DictionaryUnion::Member of_first;
+  DictionaryUnion::Member of_second;
+  ASSERT_TRUE(both.add(first.entries(), of_first));
+  ASSERT_TRUE(both.add(second.entries(), of_second));
+  EXPECT_EQ(both.entries().binaries.size(), 3);
+  EXPECT_EQ(both.entries().locations.size(), 3);
+  EXPECT_EQ(both.entries().stacks.size(), 5) << "they call each other the other way round";
+  EXPECT_THAT(of_first.translation.locations.span(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(of_second.translation.locations.span(), ElementsAre(0, 2, 1));
+  EXPECT_THAT(of_second.translation.stacks.span(), ElementsAre(0, 3, 4));
+  EXPECT_EQ(both.entries().stacks[4], (StackNode{3, 1}));
+}
+
+// Code that a process has made is of its workload; other code is of a file. Their IDs have nothing in common.
+TEST(DictionaryUnion, KnowsWhoseCodeIs) {
+  Block first;
+  first.binary("/a");
+  first.location(wire::JIT, first.app("one"), 7);
+  Block second;
+  second.binary("/a");
+  second.app("one");
+  second.location(wire::JIT, second.app("two"), 7);
+  DictionaryUnion both;
+  DictionaryUnion::Member of_first;
+  DictionaryUnion::Member of_second;
+  ASSERT_TRUE(both.add(first.entries(), of_first));
+  ASSERT_TRUE(both.add(second.entries(), of_second));
+  ASSERT_EQ(both.entries().locations.size(), 3);
+  EXPECT_EQ(both.entries().workloads[both.entries().locations[1].owner].app, "one");
+  EXPECT_EQ(both.entries().workloads[both.entries().locations[2].owner].app, "two");
+}
+
+TEST(DictionaryUnion, KeepsEventsBesideTheirOriginsHoweverBlocksGrow) {
+  Block first;
+  Block second;
+  DictionaryUnion both;
+  DictionaryUnion::Member of_first;
+  DictionaryUnion::Member of_second;
+  const uint32_t faults = first.event("faults");
+  first.origin("m1", {faults, first.event("cycles")});
+  second.origin("m2", {second.event("cycles")});
+  ASSERT_TRUE(both.add(first.entries(), of_first));
+  ASSERT_TRUE(both.add(second.entries(), of_second));
+  second.origin("m1", {second.event("cycles"), second.event("squares of cycles", wire::SQUARES)});
+  first.origin("m1", {faults});
+  ASSERT_TRUE(both.add(second.entries(), of_second));
+  ASSERT_TRUE(both.add(first.entries(), of_first));
+
+  std::vector<std::string> events;
+  for (const auto* list : {&both.entries().origin_events, &both.entries().origin_squares}) {
+    for (const OriginEventEntry& entry : *list) {
+      const MachineEntry& machine = both.entries().machines[both.entries().origins[entry.origin].machine];
+      events.push_back(fmt::format("{} {} {} {}", entry.origin, machine.machine_id,
+                                   both.entries().events[entry.event].name, entry.hits));
+    }
+  }
+  EXPECT_THAT(events, ElementsAre("1 m1 faults 10", "1 m1 cycles 20", "2 m2 cycles 10", "3 m1 cycles 10",
+                                  "4 m1 faults 10", "3 m1 squares of cycles 20"));
+  EXPECT_THAT(of_first.translation.origins.span(), ElementsAre(0, 1, 4));
+}
+
+TEST(DictionaryUnion, RefusesAnEventOfAnotherMeaning) {
+  Block first;
+  first.event("cycles");
+  Block second;
+  second.event("cycles", wire::SNAPSHOT);
+  DictionaryUnion both;
+  DictionaryUnion::Member of_first;
+  DictionaryUnion::Member of_second;
+  ASSERT_TRUE(both.add(first.entries(), of_first));
+  EXPECT_EQ(both.add(second.entries(), of_second).error().code, ErrorCode::kConflict);
+}
+
+// Of a block whose stacks are the union's 0, 3 and 1, whose origins are 0 and 2, and whose event is 1.
+TEST(Translation, OfARequestHasTheUnionsGroups) {
+  Translation ids;
+  ids.stacks = {0, 3, 1};
+  ids.origins = {0, 2};
+  ids.events = {0, 1};
+  AggregateRequest request;
+  request.filter.stacks = {true, true, false};
+  request.origin_group = {0, 4, 5};
+  request.stack_groups = {.list_of_stack = {0, 1}, .first = {0, 1, 3}, .groups = {7, 8, 9}};
+  request.measures = {{{}, {1.0, 2.0}}};
+  const AggregateRequest of_block = translate(request, ids);
+  EXPECT_THAT(of_block.filter.stacks, ElementsAre(true, false, true)) << "3 lies beyond the flags";
+  EXPECT_THAT(of_block.filter.origins, IsEmpty()) << "all are";
+  EXPECT_THAT(of_block.origin_group, ElementsAre(0, 5));
+  EXPECT_THAT(of_block.stack_groups.of(0), ElementsAre(7));
+  EXPECT_THAT(of_block.stack_groups.of(1), IsEmpty()) << "3 lies beyond the lists";
+  EXPECT_THAT(of_block.stack_groups.of(2), ElementsAre(8, 9));
+  EXPECT_TRUE(std::isnan(of_block.measures[0][1][1])) << "origin 2 has no factor";
+
+  AggregateRequest by_stack;
+  by_stack.by_stack = true;
+  EXPECT_THAT(translate(by_stack, ids).stack_group, ElementsAre(0, 3, 1));
+  EXPECT_FALSE(translate(by_stack, ids).by_stack);
+}
+
+}  // namespace
+}  // namespace plimsoll::store
