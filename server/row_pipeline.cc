@@ -1,7 +1,9 @@
 #include "server/row_pipeline.h"
 
 namespace plimsoll::server {
+namespace {
 
+// Until nothing is pending.
 Result<store::BuildReport> build_rows(store::Ingest& ingest) {
   store::BuildReport all;
   while (true) {
@@ -17,6 +19,8 @@ Result<store::BuildReport> build_rows(store::Ingest& ingest) {
     all.unbuildable += built->unbuildable;
   }
 }
+
+}  // namespace
 
 Result<PipelineReport> run_pipeline(store::Ingest& ingest, SymbolPasses& passes) {
   const auto rows = build_rows(ingest);

@@ -1,4 +1,4 @@
-// From accepted profiles to named rows: what `plimsoll import` does at once, and the server in two threads.
+// From accepted profiles to named rows: what `plimsoll import` does at once, and the server in the background (server/passes.h).
 #pragma once
 
 #include "base/result.h"
@@ -6,9 +6,6 @@
 #include "store/ingest.h"
 
 namespace plimsoll::server {
-
-// Builds until nothing is pending. One thread at a time.
-Result<store::BuildReport> build_rows(store::Ingest& ingest);
 
 struct PipelineReport {
   store::BuildReport rows;

@@ -9,19 +9,18 @@
 #include "base/resource_limit.h"
 #include "base/time.h"
 #include "server/access_api.h"
+#include "server/background/readiness.h"
+#include "server/background/work_kinds.h"
 #include "server/collection_api.h"
 #include "server/fleet_settings.h"
 #include "server/health_api.h"
+#include "server/passes.h"
 #include "server/query_api.h"
-#include "server/row_pipeline.h"
 
 namespace plimsoll::server {
 namespace {
 
-constexpr std::chrono::milliseconds kGatherInterval{1000};
-
-// After a failure (disk full, say) it tries again this often.
-constexpr std::chrono::nanoseconds kRowRetryInterval = std::chrono::seconds(2);
+constexpr std::chrono::nanoseconds kAuditInterval = std::chrono::minutes(1);
 
 // Daemons' requests have short heads, and there are many daemons.
 constexpr size_t kFleetConnectionBytes = 8UL << 10;
@@ -79,11 +78,7 @@ Server::Server(std::unique_ptr<store::Ingest> ingest, std::unique_ptr<Authentica
       breaker_(std::move(breaker)),
       drawer_(std::move(drawer)),
       fleet_(*ingest_, fleet_options(config, *authenticator_), *breaker_, drawer_.get(),
-             [this] {
-               const std::lock_guard lock(mutex_);
-               pending_ = true;
-               wake_.notify_one();
-             }),
+             [this] { work_.wake(kRows); }),
       health_(ingest_->directory().path(), fleet_, work_, [this] { return listeners(); }) {}
 
 Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config,
@@ -118,13 +113,13 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
   if (auto listening = server->listen(config); !listening) {
     return propagate(listening);
   }
-  if (auto started = server->start_threads(config, std::move(table_worker)); !started) {
+  if (auto started = server->start_work(config, std::move(table_worker)); !started) {
     return propagate(started);
   }
   return server;
 }
 
-Status Server::start_threads(const config::ServerConfig& config, symbolizer::TableWorker table_worker) {
+Status Server::start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker) {
   std::stop_source searches;
   const symbolizer::ProcessLimits limits{.memory_bytes =
                                              static_cast<uint64_t>(config.symbol_max_memory_bytes)};
@@ -134,38 +129,37 @@ Status Server::start_threads(const config::ServerConfig& config, symbolizer::Tab
   if (!symbolizer) {
     return propagate(symbolizer);
   }
-  auto compaction = CompactionThread::start(
-      *ingest_, work_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
+  auto compaction =
+      compaction_pass(*ingest_, {.max_rows = static_cast<uint64_t>(config.store_max_segment_rows)});
   if (!compaction) {
     return propagate(compaction);
   }
-  compaction_ = std::move(*compaction);
-  auto machines = store::LiveMachines::open(ingest_->directory().live_path(), sqlite::OpenMode::kReadWrite);
-  auto inventory = machines ? InventoryThread::start({.machines = config.inventory_machines,
-                                                      .jobs = config.inventory_jobs,
-                                                      .interval_ns = config.inventory_interval_ns,
-                                                      .machine_ttl_ns = config.fleet_machine_ttl_ns},
-                                                     std::move(*machines), work_)
-                            : propagate(machines);
+  auto inventory = inventory_pass({.machines = config.inventory_machines,
+                                   .jobs = config.inventory_jobs,
+                                   .interval_ns = config.inventory_interval_ns,
+                                   .machine_ttl_ns = config.fleet_machine_ttl_ns},
+                                  *ingest_);
   if (!inventory) {
     return propagate(inventory);
   }
-  inventory_ = std::move(*inventory);
+  const std::chrono::nanoseconds symbol_retry(config.symbol_retry_ns);
+  work_.start(kAudit, [this](const std::stop_token&) -> Result<NextPass> {
+    const Status written = authenticator_->log().end_minute();
+    return written ? Result<NextPass>(NextPass{.after = kAuditInterval}) : propagate(written);
+  });
+  work_.start(with_retry(kInventory, std::chrono::nanoseconds(config.inventory_interval_ns)),
+              std::move(*inventory));
   if (drawer_ != nullptr) {
-    auto draws = DrawThread::start(*drawer_, *ingest_, work_);
+    auto draws = draws_pass(*drawer_, *ingest_);
     if (!draws) {
       return propagate(draws);
     }
-    draws_ = std::move(*draws);
+    work_.start(kDraws, std::move(*draws));
   }
-  auto symbolizer_loop =
-      std::make_unique<SymbolizerLoop>(*ingest_, work_, std::move(*symbolizer), std::move(searches),
-                                       std::chrono::nanoseconds(config.symbol_retry_ns));
-  {
-    const std::lock_guard lock(mutex_);
-    symbolizer_loop_ = std::move(symbolizer_loop);
-  }
-  builder_ = std::thread([this] { build_rows(); });
+  work_.start(kCompaction, std::move(*compaction));
+  work_.start(with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
+              symbols_pass(*ingest_, std::move(*symbolizer), std::move(searches), symbol_retry));
+  work_.start(kRows, rows_pass(*ingest_, work_));
   return {};
 }
 
@@ -227,7 +221,8 @@ std::vector<http::Route> Server::people_routes() {
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
                     std::back_inserter(routes));
-  std::ranges::move(health_routes(health_, [this] { return status(); }), std::back_inserter(routes));
+  std::ranges::move(health_routes(health_, [this] { return readiness(work_.all(), wall_now_ns()); }),
+                    std::back_inserter(routes));
   return routes;
 }
 
@@ -255,73 +250,13 @@ Server::~Server() {
   stop();
 }
 
-Status Server::status() {
-  const std::lock_guard lock(mutex_);
-  return build_status_ && symbolizer_loop_ != nullptr ? symbolizer_loop_->status() : build_status_;
-}
-
 void Server::stop() {
   if (daemons_ != nullptr) {
     daemons_->stop();
   }
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    wake_.notify_one();
-  }
-  if (builder_.joinable()) {
-    builder_.join();
-  }
-  std::unique_ptr<SymbolizerLoop> symbolizer_loop;
-  {
-    const std::lock_guard lock(mutex_);
-    symbolizer_loop = std::move(symbolizer_loop_);
-  }
-  symbolizer_loop.reset();
-  compaction_.reset();
-  draws_.reset();
-  inventory_.reset();
+  work_.stop();
   if (people_ != nullptr) {
     people_->stop();
-  }
-}
-
-bool Server::wait_for_work() {
-  std::unique_lock lock(mutex_);
-  const auto has_work = [this] { return pending_ || stopping_; };
-  if (build_status_) {
-    wake_.wait(lock, has_work);
-  } else {
-    wake_.wait_for(lock, kRowRetryInterval, has_work);
-    pending_ = true;
-  }
-  if (!pending_ && stopping_) {
-    return false;
-  }
-  // Profiles that come close together become one segment.
-  wake_.wait_for(lock, kGatherInterval, [this] { return stopping_; });
-  pending_ = false;
-  return true;
-}
-
-void Server::build_rows() {
-  while (wait_for_work()) {
-    const auto built =
-        work_.run(Work::kRows, "building rows", [this] { return server::build_rows(*ingest_); });
-    if (!built) {
-      log_error("{}", built.error().text());
-    } else if (built->profiles + built->unbuildable > 0) {
-      log_info("stored {} profiles ({} rows)", built->profiles, built->rows);
-    }
-    if (built && built->rows > 0) {
-      symbolizer_loop_->wake();
-      compaction_->wake();
-    }
-    const std::lock_guard lock(mutex_);
-    build_status_ = built ? Status() : propagate(built);
-    if (stopping_ && !build_status_) {
-      return;  // what is pending stays accepted, and is built at the next start
-    }
   }
 }
 

@@ -1,12 +1,9 @@
 // `plimsoll server`: all roles in one process, on SQLite and local files.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -15,20 +12,16 @@
 #include "query/snapshot/snapshot.h"
 #include "scheduler/fleet_service.h"
 #include "server/access/authenticator.h"
-#include "server/compaction_thread.h"
-#include "server/draw_thread.h"
-#include "server/health/background_work.h"
+#include "server/background/background_work.h"
 #include "server/health/health.h"
-#include "server/inventory_thread.h"
-#include "server/symbolizer_loop.h"
 #include "store/disk_reserve.h"
 #include "store/ingest.h"
+#include "symbolizer/process/table_process.h"
 
 namespace plimsoll::server {
 
-// Runs from start() to stop(). Two listeners, one for people and one for daemons, beyond loopback only where they ask who is there; one thread
-// that turns accepted profiles into rows within seconds, one that looks up their names, one that merges what these leave, and, where
-// the configuration wants draws, one that makes them.
+// Runs from start() to stop(). Two listeners, one for people and one for daemons, beyond loopback only where they ask who is there; and
+// background work, each kind in a thread of its own (server/background/work_kinds.h).
 class Server {
  public:
   // `table_worker` starts the process that parses binaries (symbolizer::TableProcess).
@@ -55,14 +48,9 @@ class Server {
          std::unique_ptr<scheduler::CollectionBreaker> breaker, std::unique_ptr<scheduler::Drawer> drawer,
          const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
-  Status start_threads(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
+  Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
   std::vector<http::Route> people_routes();
   std::vector<ListenerHealth> listeners();
-  // Whether rows and names came about lately.
-  Status status();
-  // False: the server stops, and nothing is left to do.
-  bool wait_for_work();
-  void build_rows();
 
   const std::unique_ptr<store::Ingest> ingest_;
   store::DiskReserve reserve_;
@@ -75,21 +63,10 @@ class Server {
   scheduler::FleetService fleet_;
   BackgroundWork work_;
   HealthCollector health_;
+  std::mutex mutex_;
   // Set once, under mutex_: the first requests come before start() returns.
   std::unique_ptr<http::Listener> people_;
   std::unique_ptr<http::Listener> daemons_;
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool pending_ = true;    // protected by mutex_: a profile may be waiting to be built
-  bool stopping_ = false;  // likewise
-  Status build_status_;    // likewise: how the newest rows were built
-  // Absent: they have not started, or have stopped.
-  std::unique_ptr<CompactionThread> compaction_;
-  std::unique_ptr<InventoryThread> inventory_;
-  std::unique_ptr<DrawThread> draws_;
-  std::unique_ptr<SymbolizerLoop> symbolizer_loop_;  // changes under mutex_, and while there is no builder
-  std::thread builder_;
 };
 
 }  // namespace plimsoll::server

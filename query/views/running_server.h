@@ -6,19 +6,38 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "store/store_health.h"
 
 namespace plimsoll::query {
 
-// Times are wall clock of the server.
+// How one kind of background work is doing. Times are wall clock of the server; 0: never, or not now.
 struct BackgroundWorkHealth {
   std::string name = {};          // "rows", "symbols", ...
-  int64_t newest_success_ns = 0;  // end of the newest pass without an error; 0: none yet
-  int64_t running_since_ns = 0;   // 0: it waits for work
-  int64_t errors = 0;             // since the server's start
-  std::string error = {};         // of the newest pass; empty: it succeeded
+  int64_t newest_success_ns = 0;  // end of the newest pass without an error
+  int64_t running_since_ns = 0;   // start of the running pass
+  int64_t failing_since_ns =
+      0;  // end of the first pass of those that failed in a row; 0: the newest one succeeded
+  int64_t failures_in_row = 0;
+  int64_t errors = 0;           // since the server's start
+  int64_t last_error_ns = 0;    // end of the newest pass that failed
+  std::string last_error = {};  // its error, also after a success
+  // What holds for this kind of work:
+  int64_t tolerance_ns = 0;         // how long passes may fail before the server is not ready
+  int64_t max_pass_ns = INT64_MAX;  // a pass that runs for longer is stuck
+  std::string hint = {};            // what its failures lead to, and what to do
+
+  bool is_failing() const { return failing_since_ns != 0; }
+  // A pass that takes this long is worth a look.
+  bool is_long(int64_t now_ns) const {
+    return running_since_ns != 0 && now_ns - running_since_ns > kNsPerHour;
+  }
+  bool is_stuck(int64_t now_ns) const {
+    return running_since_ns != 0 && now_ns - running_since_ns > max_pass_ns;
+  }
 };
 
+// Times are wall clock of the server.
 struct RunningServer {
   std::string version = {};
   std::string address = {};        // for people

@@ -23,8 +23,6 @@ constexpr int64_t kNoDiskBytes = int64_t{64} << 20;
 constexpr int64_t kManyPending = 1000;
 constexpr double kManyWithoutSymbols = 0.2;
 constexpr double kFewAnswers = 0.9;
-// The symbols of a large binary take minutes.
-constexpr int64_t kLongPassNs = kNsPerHour;
 constexpr size_t kShownVersions = 5;
 constexpr size_t kShownStops = 5;
 constexpr size_t kNewestDraws = 20;
@@ -223,19 +221,37 @@ void add_store(const StatusFacts& facts, StatusRows& rows) {
   add_symbols(store, rows);
 }
 
+std::string value_of(const BackgroundWorkHealth& work, int64_t now_ns) {
+  std::string value = work.newest_success_ns == 0
+                          ? "no success yet"
+                          : "last success " + age_text(now_ns - work.newest_success_ns) + " ago";
+  if (work.is_failing()) {
+    value += ", failing for " + age_text(now_ns - work.failing_since_ns);
+  }
+  if (work.running_since_ns != 0) {
+    value += ", running for " + age_text(now_ns - work.running_since_ns);
+  }
+  return value;
+}
+
+std::string detail_of(const BackgroundWorkHealth& work, int64_t now_ns) {
+  std::string detail = work.is_stuck(now_ns)  ? "one pass is stuck: restart the server, which repeats it"
+                       : work.is_long(now_ns) ? "one pass takes unusually long"
+                                              : "";
+  if (work.last_error_ns != 0) {
+    detail += fmt::format("{}last error {} ago: {} (errors since the start: {})", detail.empty() ? "" : "; ",
+                          age_text(now_ns - work.last_error_ns), work.last_error, work.errors);
+  }
+  return work.is_failing() ? detail + "; " + work.hint : detail;
+}
+
 void add_work(const StatusRequest& request, const RunningServer& server, StatusRows& rows) {
   for (const BackgroundWorkHealth& work : server.work) {
-    const int64_t running_ns = work.running_since_ns == 0 ? 0 : request.now_ns - work.running_since_ns;
-    std::string value = work.newest_success_ns == 0
-                            ? "no success yet"
-                            : "last success " + age_text(request.now_ns - work.newest_success_ns) + " ago";
-    value += work.running_since_ns == 0 ? "" : ", running for " + age_text(running_ns);
-    const RowState state = !work.error.empty()        ? RowState::kFailed
-                           : running_ns > kLongPassNs ? RowState::kWarning
-                                                      : RowState::kOk;
-    rows.judge("background: " + work.name, state, std::move(value),
-               work.error.empty() ? "one pass takes unusually long"
-                                  : fmt::format("{} (errors since the start: {})", work.error, work.errors));
+    const RowState state = work.is_failing() || work.is_stuck(request.now_ns) ? RowState::kFailed
+                           : work.is_long(request.now_ns)                     ? RowState::kWarning
+                                                                              : RowState::kOk;
+    rows.add("background: " + work.name, state, value_of(work, request.now_ns),
+             detail_of(work, request.now_ns));
   }
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/no_exceptions.h"
 #include "base/time.h"
 
 namespace plimsoll::server {
@@ -20,37 +19,23 @@ constexpr store::KeptRequests kKept{
 // Others write to the same database meanwhile, each after one of these.
 constexpr size_t kWrittenAtOnce = 1000;
 
-void log_failure(const Status& written) {
-  if (!written) {
+}  // namespace
+
+AuditLog::AuditLog(store::AccessStore store, std::function<int64_t()> boot_now_ns)
+    : boot_now_ns_(std::move(boot_now_ns)), store_(std::move(store)), written_ns_(boot_now_ns_()) {}
+
+AuditLog::~AuditLog() {
+  if (const Status written = write(); !written) {
     log_error("{}", written.error().text());
   }
 }
 
-}  // namespace
-
-AuditLog::AuditLog(store::AccessStore store, std::chrono::nanoseconds interval,
-                   std::function<int64_t()> boot_now_ns)
-    : interval_(interval),
-      boot_now_ns_(std::move(boot_now_ns)),
-      store_(std::move(store)),
-      written_ns_(boot_now_ns_()),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-AuditLog::~AuditLog() {
-  thread_.request_stop();
-  thread_.join();
-  log_failure(write());
-}
-
-void AuditLog::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, interval_, [] { return false; });
-      different_ = {};
-    }
-    log_failure(no_exceptions("removing old entries of the audit log", [this] { return write(); }));
+Status AuditLog::end_minute() {
+  {
+    const std::lock_guard lock(mutex_);
+    different_ = {};
   }
+  return write();
 }
 
 AuditLog::Key AuditLog::key_of(const store::AskedFor& asked) {

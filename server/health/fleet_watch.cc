@@ -4,18 +4,16 @@
 #include <chrono>
 #include <vector>
 
-#include "base/log.h"
 #include "base/no_exceptions.h"
 #include "base/time.h"
+#include "server/background/work_kinds.h"
 #include "store/draws/draw_store.h"
 #include "store/live/live_machines.h"
 
 namespace plimsoll::server {
 namespace {
 
-constexpr std::chrono::nanoseconds kMinPause = std::chrono::seconds(10);
-// Pauses are so many times as long as the measurement before them.
-constexpr int kPauseFactor = 50;
+constexpr std::chrono::nanoseconds kInterval = std::chrono::seconds(10);
 
 Status count_machines(const store::DataDirectory& directory, int64_t now_ns, MeasuredFacts& facts) {
   auto opened = store::LiveMachines::open_if_there(directory.live_path());
@@ -81,61 +79,46 @@ void limit_versions(std::map<std::string, MeasuredFacts::Machines>& machines_by_
   }
 }
 
-std::unique_ptr<FleetWatch> FleetWatch::start(std::string data_dir) {
-  return std::unique_ptr<FleetWatch>(new FleetWatch(std::move(data_dir)));
-}
-
-FleetWatch::FleetWatch(std::string data_dir)
-    : data_dir_(std::move(data_dir)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+FleetWatch::FleetWatch(std::string data_dir, BackgroundWork& work)
+    : data_dir_(std::move(data_dir)),
+      task_(work.start(kHealth, [this](const std::stop_token&) { return run(); })) {}
 
 MeasuredFacts FleetWatch::newest() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, thread_.get_stop_token(), [this] { return newest_.has_value(); });
-  return newest_.value_or(MeasuredFacts());
+  task_.wait_for_first_pass();
+  const std::lock_guard lock(mutex_);
+  return newest_;
 }
 
-void FleetWatch::run(const std::stop_token& stop) {
-  std::string logged;
-  while (!stop.stop_requested()) {
-    const auto start = std::chrono::steady_clock::now();
-    MeasuredFacts facts = measure();
-    if (facts.store_error != logged && !facts.store_error.empty()) {
-      log_error("measuring the server's health: {}", facts.store_error);
-    }
-    logged = facts.store_error;
-    const auto pause = std::max<std::chrono::nanoseconds>(
-        kMinPause, kPauseFactor * (std::chrono::steady_clock::now() - start));
-    std::unique_lock lock(mutex_);
-    newest_ = std::move(facts);
-    changed_.notify_all();
-    changed_.wait_for(lock, stop, pause, [] { return false; });
-  }
-}
-
-MeasuredFacts FleetWatch::measure() {
+Result<NextPass> FleetWatch::run() {
   MeasuredFacts facts{.measured_ns = wall_now_ns()};
-  const Status measured = no_exceptions("measuring the data directory", [&]() -> Status {
-    const auto directory = store::DataDirectory::open_for_reading(data_dir_);
-    if (!directory) {
-      return propagate(directory);
-    }
-    if (!meter_) {
-      auto meter = store::StoreHealthMeter::open(data_dir_);
-      if (!meter) {
-        return propagate(meter);
-      }
-      meter_ = std::move(*meter);
-    }
-    const auto store = meter_->measure();
-    const Status machines = count_machines(*directory, facts.measured_ns, facts);
-    const Status stops = count_stops(*directory, facts);
-    if (store) {
-      facts.store = *store;
-    }
-    return !store ? propagate(store) : !machines ? machines : stops;
-  });
+  const Status measured = no_exceptions(kHealth.what, [&] { return measure(facts); });
   facts.store_error = measured ? std::string() : measured.error().text();
-  return facts;
+  {
+    const std::lock_guard lock(mutex_);
+    newest_ = std::move(facts);
+  }
+  return measured ? Result<NextPass>(NextPass{.after = kInterval}) : propagate(measured);
+}
+
+Status FleetWatch::measure(MeasuredFacts& facts) {
+  const auto directory = store::DataDirectory::open_for_reading(data_dir_);
+  if (!directory) {
+    return propagate(directory);
+  }
+  if (!meter_) {
+    auto meter = store::StoreHealthMeter::open(data_dir_);
+    if (!meter) {
+      return propagate(meter);
+    }
+    meter_ = std::move(*meter);
+  }
+  const auto store = meter_->measure();
+  const Status machines = count_machines(*directory, facts.measured_ns, facts);
+  const Status stops = count_stops(*directory, facts);
+  if (store) {
+    facts.store = *store;
+  }
+  return !store ? propagate(store) : !machines ? machines : stops;
 }
 
 }  // namespace plimsoll::server

@@ -1,17 +1,15 @@
 // What files say of the server's health, measured in the background: requests never wait for a count of all locations.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/result.h"
+#include "server/background/background_work.h"
 #include "store/store_health.h"
 
 namespace plimsoll::server {
@@ -36,29 +34,27 @@ inline constexpr size_t kMaxVersions = 20;
 // Keeps the versions that most machines have.
 void limit_versions(std::map<std::string, MeasuredFacts::Machines>& machines_by_version);
 
-// One thread, which measures every ten seconds, or less often where measuring takes long: 2 % of its time at most.
+// Measures every ten seconds, or less often where measuring takes long: 2 % of a thread's time at most (kHealth).
 class FleetWatch {
  public:
-  static std::unique_ptr<FleetWatch> start(std::string data_dir);
-
+  // Measures from now on. `work` must outlive it.
+  FleetWatch(std::string data_dir, BackgroundWork& work);
   FleetWatch(const FleetWatch&) = delete;
   FleetWatch& operator=(const FleetWatch&) = delete;
-  ~FleetWatch() = default;
+  ~FleetWatch() { task_.stop(); }
 
   // The newest. Any thread; waits only right after the start, for the first.
   MeasuredFacts newest();
 
  private:
-  explicit FleetWatch(std::string data_dir);
-  void run(const std::stop_token& stop);
-  MeasuredFacts measure();
+  Result<NextPass> run();
+  Status measure(MeasuredFacts& facts);
 
   const std::string data_dir_;
-  std::optional<store::StoreHealthMeter> meter_;  // the thread's; nothing: to be opened
+  std::optional<store::StoreHealthMeter> meter_;  // the task's; nothing: to be opened
   std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::optional<MeasuredFacts> newest_;  // protected by mutex_
-  std::jthread thread_;                  // last: it uses all else
+  MeasuredFacts newest_;  // protected by mutex_
+  BackgroundTask& task_;  // last: it uses all else
 };
 
 }  // namespace plimsoll::server

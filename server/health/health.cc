@@ -39,13 +39,13 @@ query::RunningServer running_server(const ServerHealth& health) {
 }
 
 HealthCollector::HealthCollector(const std::string& data_dir, scheduler::FleetService& fleet,
-                                 const BackgroundWork& work, Listeners listeners)
+                                 BackgroundWork& work, Listeners listeners)
     : fleet_(fleet),
       work_(work),
       listeners_(std::move(listeners)),
       started_ns_(wall_now_ns()),
       questions_(names_of_answering_views()),
-      watch_(FleetWatch::start(data_dir)) {}
+      watch_(data_dir, work) {}
 
 ServerHealth HealthCollector::collect() {
   return {.now_ns = wall_now_ns(),
@@ -56,7 +56,7 @@ ServerHealth HealthCollector::collect() {
           .daemons = fleet_.daemons(),
           .work = work_.all(),
           .questions = questions_.all(),
-          .measured = watch_->newest(),
+          .measured = watch_.newest(),
           .process = process_health()};
 }
 

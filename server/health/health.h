@@ -3,14 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "http/listener.h"
 #include "query/views/running_server.h"
 #include "scheduler/fleet_service.h"
-#include "server/health/background_work.h"
+#include "server/background/background_work.h"
 #include "server/health/fleet_watch.h"
 #include "server/health/process_health.h"
 #include "server/health/question_times.h"
@@ -45,7 +44,7 @@ class HealthCollector {
   using Listeners = std::function<std::vector<ListenerHealth>()>;  // those that listen by now; any thread
 
   // Borrows the service and the work, which must outlive it. Starts to measure the data directory.
-  HealthCollector(const std::string& data_dir, scheduler::FleetService& fleet, const BackgroundWork& work,
+  HealthCollector(const std::string& data_dir, scheduler::FleetService& fleet, BackgroundWork& work,
                   Listeners listeners);
 
   // Takes milliseconds: what takes longer is some seconds old (FleetWatch).
@@ -59,7 +58,7 @@ class HealthCollector {
   const Listeners listeners_;
   const int64_t started_ns_;
   QuestionTimes questions_;
-  const std::unique_ptr<FleetWatch> watch_;
+  FleetWatch watch_;
 };
 
 }  // namespace plimsoll::server

@@ -20,6 +20,9 @@ using prometheus::MetricType;
 
 using MetricLabels = std::vector<ClientMetric::Label>;
 
+// Of an error in a label.
+constexpr size_t kMaxErrorBytes = 200;
+
 double seconds(int64_t duration_ns) {
   return static_cast<double>(duration_ns) / static_cast<double>(kNsPerSecond);
 }
@@ -163,20 +166,33 @@ void add_work(const std::vector<query::BackgroundWorkHealth>& works, int64_t now
       metrics.add(value(work), {{"work", work.name}});
     }
   };
+  // 0 where there is no such time.
+  const auto age = [now_ns](int64_t since_ns) {
+    return since_ns == 0 ? 0.0 : seconds(std::max<int64_t>(now_ns - since_ns, 0));
+  };
   metrics.begin_gauge("plimsoll_background_work_failing", "1 if the newest pass failed, else 0");
-  each([](const auto& work) { return work.error.empty() ? 0.0 : 1.0; });
+  each([](const auto& work) { return work.is_failing() ? 1.0 : 0.0; });
+  metrics.begin_gauge("plimsoll_background_work_failing_seconds",
+                      "Time since the first of the passes that failed in a row; 0 after a success");
+  each([&](const auto& work) { return age(work.failing_since_ns); });
   metrics.begin_counter("plimsoll_background_work_errors_total", "Passes that failed");
   each([](const auto& work) { return work.errors; });
+  metrics.begin_gauge("plimsoll_background_work_last_error_age_seconds",
+                      "Time since the newest pass that failed, with its error; no series before the first");
+  for (const query::BackgroundWorkHealth& work : works) {
+    if (work.last_error_ns != 0) {
+      metrics.add(age(work.last_error_ns),
+                  {{"work", work.name}, {"error", work.last_error.substr(0, kMaxErrorBytes)}});
+    }
+  }
   metrics.begin_gauge("plimsoll_background_work_running_seconds",
                       "Time since the start of the running pass; 0 between passes");
-  each([now_ns](const auto& work) {
-    return work.running_since_ns == 0 ? 0.0 : seconds(std::max<int64_t>(now_ns - work.running_since_ns, 0));
-  });
+  each([&](const auto& work) { return age(work.running_since_ns); });
   metrics.begin_gauge("plimsoll_background_work_success_age_seconds",
                       "Time since the end of the newest successful pass; no series before the first");
   for (const query::BackgroundWorkHealth& work : works) {
     if (work.newest_success_ns != 0) {
-      metrics.add(seconds(std::max<int64_t>(now_ns - work.newest_success_ns, 0)), {{"work", work.name}});
+      metrics.add(age(work.newest_success_ns), {{"work", work.name}});
     }
   }
 }

@@ -12,7 +12,8 @@
 
 #include "proto/profile_codec.h"
 #include "query/views/top.h"
-#include "server/compaction_thread.h"
+#include "server/background/work_kinds.h"
+#include "server/passes.h"
 #include "store/ingest.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -106,7 +107,7 @@ void read(const std::string& data_dir, query::SnapshotCache* cache, Deadline end
   }
 }
 
-void build(store::Ingest& ingest, server::CompactionThread& compaction, const std::atomic<uint64_t>& writing,
+void build(store::Ingest& ingest, server::BackgroundTask& compaction, const std::atomic<uint64_t>& writing,
            Counts& counts) {
   bool is_last = false;
   while (!is_last && !counts.failed) {
@@ -135,8 +136,8 @@ TEST(StoreStorm, EverySnapshotHoldsEachProfileWholeAndOnceAndNoneIsLost) {
   const std::string data_dir = folder / "data";
   const auto ingest = *store::Ingest::open(data_dir, {.block_limits = {.max_profiles = kProfilesOfBlock}});
   server::BackgroundWork background;
-  auto compaction =
-      *server::CompactionThread::start(*ingest, background, {.max_rows = 10'000, .min_inputs = 3});
+  server::BackgroundTask& compaction = background.start(
+      server::kCompaction, *server::compaction_pass(*ingest, {.max_rows = 10'000, .min_inputs = 3}));
   query::SnapshotCache cache(data_dir);
   const Deadline end = deadline();
   Counts counts;
@@ -159,9 +160,9 @@ TEST(StoreStorm, EverySnapshotHoldsEachProfileWholeAndOnceAndNoneIsLost) {
     for (uint64_t reader = 0; reader < kReaders; ++reader) {
       start([&, reader] { read(data_dir, reader % 2 == 0 ? &cache : nullptr, end, counts); });
     }
-    start([&] { build(*ingest, *compaction, writing, counts); });
+    start([&] { build(*ingest, compaction, writing, counts); });
   }
-  compaction.reset();
+  background.stop();
   const auto snapshot = query::Snapshot::load(data_dir);
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   EXPECT_EQ(profiles_in(**snapshot), counts.accepted);

@@ -81,13 +81,31 @@ TEST(Status, OfAHealthyServerIsOk) {
 
 TEST(Status, NamesFailingBackgroundWork) {
   StatusFacts facts = healthy();
-  facts.server->work[0].error = "building rows: disk full";
-  facts.server->work[0].errors = 3;
-  EXPECT_EQ(row_of(facts, "background: rows"),
-            "failed last success 5s ago; building rows: disk full (errors since the start: 3)");
-  facts.server->work = {{.name = "symbols", .running_since_ns = kStartNs - 3 * kNsPerHour}};
+  BackgroundWorkHealth& rows = facts.server->work[0];
+  rows.failing_since_ns = kStartNs - 3 * kNsPerSecond;
+  rows.last_error_ns = kStartNs - kNsPerSecond;
+  rows.last_error = "building rows: disk full";
+  rows.errors = 3;
+  rows.hint = "free disk space";
+  EXPECT_EQ(
+      row_of(facts, "background: rows"),
+      "failed last success 5s ago, failing for 3s; last error 1s ago: building rows: disk full (errors since "
+      "the start: 3); free disk space");
+  rows.failing_since_ns = 0;
+  EXPECT_EQ(
+      row_of(facts, "background: rows"),
+      "ok last success 5s ago; last error 1s ago: building rows: disk full (errors since the start: 3)");
+}
+
+TEST(Status, NamesBackgroundWorkThatTakesLong) {
+  StatusFacts facts = healthy();
+  facts.server->work = {
+      {.name = "symbols", .running_since_ns = kStartNs - 3 * kNsPerHour, .max_pass_ns = 6 * kNsPerHour}};
   EXPECT_EQ(row_of(facts, "background: symbols"),
             "warning no success yet, running for 3h; one pass takes unusually long");
+  facts.server->work[0].max_pass_ns = 2 * kNsPerHour;
+  EXPECT_EQ(row_of(facts, "background: symbols"),
+            "failed no success yet, running for 3h; one pass is stuck: restart the server, which repeats it");
 }
 
 TEST(Status, TellsOfMachinesThatAreOffline) {

@@ -472,16 +472,25 @@ TEST_F(AuditLogTest, WhoIsKnownHidesNoOrders) {
   EXPECT_EQ(kept_of("rack"), 2);
 }
 
-TEST_F(AuditLogTest, WritesThoughNobodyAsksAgain) {
-  AuditLog log(store(), std::chrono::milliseconds(5));
-  log.note(asked("alice", "GET /api/v1/top"), Asker::kKnown);
-  EXPECT_TRUE(plimsoll::testing::eventually([&] { return kept_of("alice") == 1; }));
+TEST_F(AuditLogTest, HasRoomAgainInTheNextMinute) {
+  AuditLog log(store());
+  for (size_t request = 0; request <= AuditLog::kMaxOfStrangers; ++request) {
+    log.note(asked("unauthenticated", fmt::format("GET /{}", request), 401), Asker::kStranger);
+  }
+  ASSERT_TRUE(log.write());
+  log.note(asked("unauthenticated", "GET /within", 401), Asker::kStranger);
+  ASSERT_TRUE(log.end_minute());
+  EXPECT_EQ(kept_of("(others)"), 2);
+  log.note(asked("unauthenticated", "GET /after", 401), Asker::kStranger);
+  ASSERT_TRUE(log.end_minute());
+  EXPECT_EQ(kept_of("(others)"), 2);
+  EXPECT_EQ(kept_of("unauthenticated"), AuditLog::kMaxOfStrangers + 1);
 }
 
 TEST_F(AuditLogTest, ForgetsWhatIsOldAndStrangersRequestsFirst) {
   constexpr int64_t kDay = int64_t{24} * 3600 * kNsPerSecond;
   int64_t boot_ns = kDay;
-  AuditLog log(store(), std::chrono::minutes(1), [&] { return boot_ns; });
+  AuditLog log(store(), [&] { return boot_ns; });
   log.note(asked("alice", "GET /1"), Asker::kKnown);
   ASSERT_TRUE(log.write());
   boot_ns += 83 * kDay;
@@ -503,14 +512,14 @@ TEST_F(AuditLogTest, AClockThatIsSetAheadDeletesNothing) {
   constexpr int64_t kDay = int64_t{24} * 3600 * kNsPerSecond;
   int64_t boot_ns = kDay;
   {
-    AuditLog log(store(), std::chrono::minutes(1), [&] { return boot_ns; });
+    AuditLog log(store(), [&] { return boot_ns; });
     log.note(asked("alice", "POST /api/v1/collection/stop"), Asker::kOrderer);
     ASSERT_TRUE(log.write());
     boot_ns += kNsPerMinute;
     log.note(asked("eve", "GET /1", 200, kStart + 120 * kDay), Asker::kKnown);
   }
   EXPECT_EQ(kept_of("alice"), 1);
-  AuditLog log(store(), std::chrono::minutes(1), [&] { return boot_ns; });  // after a restart
+  AuditLog log(store(), [&] { return boot_ns; });  // after a restart
   boot_ns += 91 * kDay;
   log.note(asked("eve", "GET /2", 200, kStart + 121 * kDay), Asker::kKnown);
   ASSERT_TRUE(log.write());

@@ -30,8 +30,10 @@ ServerHealth known_health() {
   health.work = {{.name = "rows", .newest_success_ns = kStartNs - 3 * kNsPerSecond},
                  {.name = "symbols",
                   .running_since_ns = kStartNs - 60 * kNsPerSecond,
+                  .failing_since_ns = kStartNs - 90 * kNsPerSecond,
                   .errors = 2,
-                  .error = "disk full"}};
+                  .last_error_ns = kStartNs - 70 * kNsPerSecond,
+                  .last_error = "disk \"full\""}};
   ViewTimes top{.view = "top", .counts = {}, .sum_s = 121.25};
   top.counts[0] = 1;      // up to 5 ms
   top.counts[5] = 2;      // up to 250 ms
@@ -87,7 +89,12 @@ TEST(Metrics, TellFailingWorkFromIdleWork) {
   EXPECT_THAT(metrics_text(known_health()),
               AllOf(HasSubstr("plimsoll_background_work_failing{work=\"rows\"} 0\n"),
                     HasSubstr("plimsoll_background_work_failing{work=\"symbols\"} 1\n"),
+                    HasSubstr("plimsoll_background_work_failing_seconds{work=\"rows\"} 0\n"),
+                    HasSubstr("plimsoll_background_work_failing_seconds{work=\"symbols\"} 90\n"),
                     HasSubstr("plimsoll_background_work_errors_total{work=\"symbols\"} 2\n"),
+                    HasSubstr("plimsoll_background_work_last_error_age_seconds{work=\"symbols\",error=\"disk "
+                              "\\\"full\\\"\"} 70\n"),
+                    Not(HasSubstr("last_error_age_seconds{work=\"rows\"")),
                     HasSubstr("plimsoll_background_work_running_seconds{work=\"symbols\"} 60\n"),
                     HasSubstr("plimsoll_background_work_success_age_seconds{work=\"rows\"} 3\n"),
                     Not(HasSubstr("success_age_seconds{work=\"symbols\"}"))));

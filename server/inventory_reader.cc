@@ -1,4 +1,4 @@
-#include "server/inventory_thread.h"
+#include "server/inventory_reader.h"
 
 #include <chrono>
 #include <utility>
@@ -34,20 +34,20 @@ Result<std::string> text_of(const std::string& source) {
                         : Result<std::string>(std::unexpected(http::error_of(*response, "asking " + source)));
 }
 
-// Says what is wrong where it is not what was wrong before.
-void log_news(const Status& done, std::string_view consequence, std::string& problem) {
-  const std::string now = done ? "" : done.error().text();
-  if (std::exchange(problem, now) != now && !done) {
-    log_error("{}; {}", now, consequence);
+// Of two pieces of work, with what failed in either.
+Status both(Status first, const Status& second) {
+  if (first || second) {
+    return first ? second : first;
   }
+  first.error().message += "; " + second.error().text();
+  return first;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventorySettings& settings,
-                                                                store::LiveMachines machines,
-                                                                BackgroundWork& work) {
-  std::unique_ptr<InventoryThread> made(new InventoryThread(settings, std::move(machines), work));
+Result<std::unique_ptr<InventoryReader>> InventoryReader::open(const InventorySettings& settings,
+                                                               store::LiveMachines machines) {
+  std::unique_ptr<InventoryReader> made(new InventoryReader(settings, std::move(machines)));
   for (Source& source : made->sources_) {
     const Status first = read(source);
     if (!first && first.error().code != ErrorCode::kUnavailable) {
@@ -57,13 +57,11 @@ Result<std::unique_ptr<InventoryThread>> InventoryThread::start(const InventoryS
       log_warning("{}; keeping the previous inventory", first.error().text());
     }
   }
-  made->thread_ = std::jthread([self = made.get()](const std::stop_token& stop) { self->run(stop); });
   return made;
 }
 
-InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveMachines machines,
-                                 BackgroundWork& work)
-    : settings_(settings), machines_(std::move(machines)), work_(work) {
+InventoryReader::InventoryReader(const InventorySettings& settings, store::LiveMachines machines)
+    : settings_(settings), machines_(std::move(machines)) {
   const auto add = [this](std::string_view name, const std::string& place, auto parse, auto keep) {
     if (!place.empty()) {
       const auto count = [parse](std::string_view text) {
@@ -83,7 +81,7 @@ InventoryThread::InventoryThread(const InventorySettings& settings, store::LiveM
       [this](const auto& instances) { return machines_.keep_inventory_instances(instances, wall_now_ns()); });
 }
 
-Status InventoryThread::read(Source& source) {
+Status InventoryReader::read(Source& source) {
   const auto text = text_of(source.place);
   if (!text) {
     return propagate(text, "reading the inventory {}", source.place);
@@ -110,58 +108,46 @@ Status InventoryThread::read(Source& source) {
   return {};
 }
 
-Status InventoryThread::read_all() {
+Status InventoryReader::read_all() {
   Status done;
   for (Source& source : sources_) {
     const Status is_read = read(source);
-    log_news(is_read, "keeping the previous inventory", source.problem);
-    done = done ? is_read : done;
+    done = both(done, is_read ? Status()
+                              : fail(is_read.error().code, "{}; keeping the previous inventory",
+                                     is_read.error().text()));
   }
   return done;
 }
 
-Status InventoryThread::forget_vanished() {
+Status InventoryReader::forget_vanished() {
   const auto forgotten = machines_.forget_unheard_since(wall_now_ns() - settings_.machine_ttl_ns);
-  const Status done = forgotten ? Status() : propagate(forgotten, "removing offline machines");
-  log_news(done, "it will be retried", problem_);
-  if (forgotten && *forgotten > 0) {
+  if (!forgotten) {
+    return propagate(forgotten, "removing offline machines");
+  }
+  if (*forgotten > 0) {
     log_info("removed {} machines that were offline for {} (fleet.machine_ttl)", *forgotten,
              format_duration(settings_.machine_ttl_ns));
   }
-  return done;
+  return {};
 }
 
-Status InventoryThread::forget_history() {
+Status InventoryReader::forget_history() {
   constexpr auto kBetween = std::chrono::hours(1);
   const auto now = std::chrono::steady_clock::now();
   if (now < next_forgetting_) {
     return {};
   }
-  next_forgetting_ = now + kBetween;
   const Status done = machines_.forget_history(wall_now_ns() - settings_.machine_ttl_ns);
-  log_news(done, "it will be retried in an hour", history_problem_);
+  if (done) {
+    next_forgetting_ = now + kBetween;
+  }
   return done;
 }
 
-Status InventoryThread::forget() {
+Status InventoryReader::update() {
+  const Status is_read = std::exchange(is_fresh_, false) ? Status() : read_all();
   const Status vanished = forget_vanished();
-  const Status history = forget_history();
-  return vanished ? history : vanished;
-}
-
-void InventoryThread::run(const std::stop_token& stop) {
-  constexpr std::string_view kWhat = "keeping up the inventory";
-  // What fails is in the log, and reported by `work_`.
-  Status done = work_.run(Work::kInventory, kWhat, [this] { return forget(); });
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, stop, std::chrono::nanoseconds(settings_.interval_ns), [] { return false; }) &&
-         !stop.stop_requested()) {
-    done = work_.run(Work::kInventory, kWhat, [this] {
-      const Status is_read = read_all();
-      const Status forgotten = forget();
-      return is_read ? forgotten : is_read;
-    });
-  }
+  return both(both(is_read, vanished), forget_history());
 }
 
 }  // namespace plimsoll::server

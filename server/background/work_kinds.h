@@ -1,0 +1,80 @@
+// The kinds of work of the server. A new kind is a row here, and a BackgroundWork::start() with its pass in server/server.cc.
+#pragma once
+
+#include "server/background/background_task.h"
+
+namespace plimsoll::server {
+
+// Where a configuration says how often: `kind` with another pause after failures.
+constexpr WorkKind with_retry(WorkKind kind, std::chrono::nanoseconds retry) {
+  kind.retry = retry;
+  return kind;
+}
+
+// Accepted profiles become rows, within seconds; profiles that come close together become one segment.
+inline constexpr WorkKind kRows{.name = "rows",
+                                .what = "building rows",
+                                .retry = std::chrono::seconds(2),
+                                .gather = std::chrono::seconds(1),
+                                .finishes = true,
+                                .tolerance = std::chrono::seconds(0),
+                                .hint =
+                                    "accepted profiles are kept, and missing in answers; free disk space, "
+                                    "and check the files of the data directory"};
+
+// New addresses get names. A pass reads all new binaries, of which a large one takes minutes. At the end new addresses get the names
+// that are known.
+inline constexpr WorkKind kSymbols{
+    .name = "symbols",
+    .what = "symbolizing addresses",
+    .retry = std::chrono::seconds(2),
+    .finishes = true,
+    .tolerance = std::chrono::seconds(0),
+    .max_pass = std::chrono::hours(6),
+    .hint = "new addresses have no names; free disk space, and check the files of the data directory"};
+
+// Small segments become large ones. A pass is one merge.
+inline constexpr WorkKind kCompaction{.name = "compaction",
+                                      .what = "merging segments",
+                                      .retry = std::chrono::minutes(1),
+                                      .tolerance = std::chrono::minutes(10),
+                                      .hint =
+                                          "small segments pile up, and answers take longer; free disk space, "
+                                          "and check the files of the data directory"};
+
+// Machines are drawn. The drawer itself waits for a heartbeat after a failure.
+inline constexpr WorkKind kDraws{
+    .name = "draws",
+    .what = "drawing machines",
+    .retry = std::chrono::seconds(1),
+    .tolerance = std::chrono::minutes(10),
+    .hint = "no machine is profiled; free disk space, and check draws.db and live.db in the data directory"};
+
+// The operator's inventory is read, and machines that were offline for long are removed.
+inline constexpr WorkKind kInventory{.name = "inventory",
+                                     .what = "updating the inventory",
+                                     .retry = std::chrono::minutes(1),
+                                     .tolerance = std::chrono::minutes(30),
+                                     .hint =
+                                         "the previous inventory stays in force; check inventory.machines "
+                                         "and inventory.jobs of the configuration"};
+
+// The data directory is measured for /metrics and `plimsoll status`, within 2 % of a thread's time.
+inline constexpr WorkKind kHealth{
+    .name = "health",
+    .what = "measuring the data directory",
+    .retry = std::chrono::seconds(10),
+    .min_pause_factor = 50,
+    .tolerance = std::chrono::minutes(10),
+    .hint = "metrics of the data directory are old or missing; check its files"};
+
+// Noted requests are written to the audit log.
+inline constexpr WorkKind kAudit{.name = "audit",
+                                 .what = "writing the audit log",
+                                 .retry = std::chrono::minutes(1),
+                                 .tolerance = std::chrono::minutes(10),
+                                 .hint =
+                                     "requests are kept in memory until they can be written; free disk "
+                                     "space, and check access.db in the data directory"};
+
+}  // namespace plimsoll::server

@@ -1,0 +1,121 @@
+#include "server/passes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "server/background/work_kinds.h"
+#include "server/symbol_passes.h"
+#include "store/live/live_machines.h"
+
+namespace plimsoll::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
+
+// The wall clock may be set while a time of it is waited for.
+constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
+
+std::chrono::nanoseconds until_due(const scheduler::Drawer& drawer) {
+  return std::chrono::nanoseconds(
+      std::clamp<int64_t>(drawer.next_due_ns() - wall_now_ns(), 0, kLongestWaitNs));
+}
+
+}  // namespace
+
+BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work) {
+  return [&ingest, &work](const std::stop_token&) -> Result<NextPass> {
+    const auto built = ingest.build_pending();
+    if (!built) {
+      return propagate(built, "building rows");
+    }
+    if (built->profiles + built->unbuildable == 0) {
+      return NextPass();
+    }
+    log_info("stored {} profiles ({} rows)", built->profiles, built->rows);
+    if (built->rows > 0) {
+      work.wake(kSymbols);
+      work.wake(kCompaction);
+    }
+    return kAtOnce;
+  };
+}
+
+BackgroundTask::Pass symbols_pass(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
+                                  std::stop_source searches, std::chrono::nanoseconds retry) {
+  return [passes = SymbolPasses(ingest, std::move(symbolizer)), searches = std::move(searches), retry,
+          next_retry = Clock::time_point()](const std::stop_token& stop) mutable -> Result<NextPass> {
+    const std::stop_callback end_search(stop, [&searches] { searches.request_stop(); });
+    const auto now = Clock::now();
+    const bool is_retry = now >= next_retry;
+    const auto report = passes.run(is_retry);
+    if (!report) {
+      return propagate(report);
+    }
+    if (is_retry) {
+      next_retry = now + retry;
+    }
+    if (report->locations + report->renamed != 0) {
+      log_info("symbolized {} of {} new addresses", report->named, report->locations);
+    }
+    for (const std::string& improved : report->improved) {
+      log_info("{}", improved);
+    }
+    return NextPass{.after = retry};
+  };
+}
+
+Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store::CompactionLimits& limits) {
+  auto opened = store::Compactor::open(ingest, limits);
+  if (!opened) {
+    return propagate(opened);
+  }
+  return [compactor = std::move(*opened)](const std::stop_token& stop) -> Result<NextPass> {
+    const auto report = compactor->merge_once(stop);
+    if (!report) {
+      return propagate(report);
+    }
+    if (report->merged > 0) {
+      log_info("merged {} segments of {} bytes into {} of {}", report->merged, report->bytes_before,
+               report->made, report->bytes);
+    }
+    if (report->merged > 0 || !report->damaged.empty()) {
+      return kAtOnce;
+    }
+    const auto due = compactor->remove_due();
+    return due ? NextPass{.after = *due - Clock::now()} : NextPass();
+  };
+}
+
+Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest& ingest) {
+  auto opened = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
+  if (!opened) {
+    return propagate(opened);
+  }
+  return
+      [&drawer, &ingest, machines = std::move(*opened)](const std::stop_token&) mutable -> Result<NextPass> {
+        if (const auto left = until_due(drawer); left.count() > 0) {
+          return NextPass{.after = left, .was_due = false};
+        }
+        const Status drawn = drawer.draw_if_due(ingest.settled_now_ns(), machines);
+        return drawn ? Result<NextPass>(NextPass{.after = until_due(drawer)}) : propagate(drawn);
+      };
+}
+
+Result<BackgroundTask::Pass> inventory_pass(const InventorySettings& settings, store::Ingest& ingest) {
+  auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kReadWrite);
+  auto opened = machines ? InventoryReader::open(settings, std::move(*machines)) : propagate(machines);
+  if (!opened) {
+    return propagate(opened);
+  }
+  const std::chrono::nanoseconds interval(settings.interval_ns);
+  return [reader = std::move(*opened), interval](const std::stop_token&) -> Result<NextPass> {
+    const Status done = reader->update();
+    return done ? Result<NextPass>(NextPass{.after = interval}) : propagate(done);
+  };
+}
+
+}  // namespace plimsoll::server

@@ -1,0 +1,39 @@
+// The passes of the server's background work (server/background/work_kinds.h).
+#pragma once
+
+#include <chrono>
+#include <stop_token>
+
+#include "base/result.h"
+#include "scheduler/assignments/drawer.h"
+#include "server/background/background_work.h"
+#include "server/inventory_reader.h"
+#include "store/compaction.h"
+#include "store/ingest.h"
+#include "symbolizer/worker/worker.h"
+
+namespace plimsoll::server {
+
+// Each borrows what it takes by reference until its task has stopped, and owns all else.
+
+// Builds a batch, until nothing is pending. Wakes symbols and compaction.
+BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work);
+
+// Symbolizes new addresses; and every `retry` old ones for which better symbols have appeared. A large binary takes minutes; its rows are
+// visible meanwhile, without names. `searches` stops what the symbolizer searches: once the task is to stop, the running search and the
+// process that reads symbols for it are ended, new addresses still get the names that are known, and the others are symbolized
+// after the next start.
+BackgroundTask::Pass symbols_pass(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
+                                  std::stop_source searches, std::chrono::nanoseconds retry);
+
+// One merge, until nothing is worth merging; removes replaced files when they are due. Rows are built, and questions answered, meanwhile.
+// Gives up a merge when it is to stop, which takes as long as one segment needs to be encoded: seconds, where it is a full one.
+Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store::CompactionLimits& limits);
+
+// Draws when it is time; reads the machines while others write them.
+Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest& ingest);
+
+// Reads the inventory once before it returns (InventoryReader::open()).
+Result<BackgroundTask::Pass> inventory_pass(const InventorySettings& settings, store::Ingest& ingest);
+
+}  // namespace plimsoll::server

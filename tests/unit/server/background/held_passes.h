@@ -1,0 +1,94 @@
+// Passes that a test begins and ends, at times that it sets.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <semaphore>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/background/background_task.h"
+#include "tests/start.h"
+
+namespace plimsoll::server {
+
+// Both clocks of tasks. Stands still until it is set ahead; a task learns of it by BackgroundTask::check_clock().
+class TestClock {
+ public:
+  WorkClocks clocks() {
+    return {.wall_now_ns = [this] { return plimsoll::testing::kStartNs + passed_ns_; },
+            .now = [this] { return std::chrono::steady_clock::time_point(passed()); }};
+  }
+  std::chrono::nanoseconds passed() const { return std::chrono::nanoseconds(passed_ns_); }
+  int64_t passed_s() const { return passed_ns_ / kNsPerSecond; }
+  void advance(std::chrono::nanoseconds by) { passed_ns_ += by.count(); }
+  void advance(std::chrono::nanoseconds by, BackgroundTask& task) {
+    advance(by);
+    task.check_clock();
+  }
+
+ private:
+  std::atomic<int64_t> passed_ns_ = 0;
+};
+
+// Each pass waits for its end, which may be given before it begins.
+class HeldPasses {
+ public:
+  explicit HeldPasses(const TestClock& clock) : clock_(clock) {}
+
+  BackgroundTask::Pass pass() {
+    return [this](const std::stop_token& stop) {
+      {
+        const std::lock_guard lock(mutex_);
+        began_s_.push_back(clock_.passed_s());
+        is_stopping_.push_back(stop.stop_requested());
+      }
+      began_.release();
+      ends_.acquire();
+      const std::lock_guard lock(mutex_);
+      Result<NextPass> end = std::move(given_.front());
+      given_.pop_front();
+      return end;
+    };
+  }
+
+  void wait_for_start() { began_.acquire(); }
+  void end(Result<NextPass> end = NextPass()) {
+    {
+      const std::lock_guard lock(mutex_);
+      given_.push_back(std::move(end));
+    }
+    ends_.release();
+  }
+  // When each pass began, in seconds of the clock.
+  std::vector<int64_t> began_s() const {
+    const std::lock_guard lock(mutex_);
+    return began_s_;
+  }
+  // Whether the task was to stop when each pass began.
+  std::vector<bool> is_stopping() const {
+    const std::lock_guard lock(mutex_);
+    return is_stopping_;
+  }
+
+ private:
+  const TestClock& clock_;
+  mutable std::mutex mutex_;
+  std::vector<int64_t> began_s_;
+  std::vector<bool> is_stopping_;
+  std::deque<Result<NextPass>> given_;
+  std::counting_semaphore<> began_{0};
+  std::counting_semaphore<> ends_{0};
+};
+
+inline Result<NextPass> disk_full() {
+  return fail(ErrorCode::kUnavailable, "building rows: disk full");
+}
+
+}  // namespace plimsoll::server
