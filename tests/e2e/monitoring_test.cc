@@ -288,8 +288,13 @@ TEST_F(Monitoring, StatusFailsWithAFailedPiece) {
   EXPECT_THAT(failed.err, HasSubstr("status: 1 row has state failed"));
   EXPECT_THAT(get(server_.address(), "/metrics").body,
               HasSubstr("plimsoll_background_work_failing{work=\"rows\"} 1\n"));
+  const http::Response not_ready = get(server_.address(), "/readyz");
+  EXPECT_EQ(not_ready.status, 503);
+  EXPECT_THAT(not_ready.body, AllOf(HasSubstr("background work rows has been failing since"),
+                                    HasSubstr("accepted profiles are kept")));
   std::filesystem::rename(folder_ / "data/elsewhere", folder_ / "data/blocks/000001/segments");
   EXPECT_TRUE(eventually([&] { return ask().status == 0; }, std::chrono::milliseconds(100)));
+  EXPECT_EQ(get(server_.address(), "/readyz").body, "ready\n");
 }
 
 }  // namespace
