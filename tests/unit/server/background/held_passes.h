@@ -23,8 +23,14 @@ class TestClock {
  public:
   WorkClocks clocks() {
     return {.wall_now_ns = [this] { return plimsoll::testing::kStartNs + passed_ns_; },
-            .now = [this] { return std::chrono::steady_clock::time_point(passed()); }};
+            .now =
+                [this] {
+                  ++looks_;
+                  return std::chrono::steady_clock::time_point(passed());
+                }};
   }
+  // How often tasks have looked at the clock of pauses.
+  int64_t looks() const { return looks_; }
   std::chrono::nanoseconds passed() const { return std::chrono::nanoseconds(passed_ns_); }
   int64_t passed_s() const { return passed_ns_ / kNsPerSecond; }
   void advance(std::chrono::nanoseconds by) { passed_ns_ += by.count(); }
@@ -35,6 +41,7 @@ class TestClock {
 
  private:
   std::atomic<int64_t> passed_ns_ = 0;
+  std::atomic<int64_t> looks_ = 0;
 };
 
 // Each pass waits for its end, which may be given before it begins.
