@@ -136,6 +136,9 @@ std::optional<std::string> overhead_warning(const config::ServerConfig& config) 
 Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
                                                           const store::DataDirectory& directory) {
   constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
+  if (const Status made = directory.make_access(); !made) {
+    return propagate(made);
+  }
   auto accounts = store::AccessStore::open(directory.access_path(), kReadWrite);
   if (!accounts) {
     return propagate(accounts);
@@ -175,6 +178,9 @@ Status check_draws(const config::ServerConfig& config) {
 
 Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,
                                                                    const store::DataDirectory& directory) {
+  if (const Status made = directory.make_draws(); !made) {
+    return propagate(made);
+  }
   auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
   if (!store) {
     return propagate(store);

@@ -11,18 +11,22 @@
 #include "base/lock_file.h"
 #include "base/log.h"
 #include "store/blocks/block_folder.h"
+#include "store/bound_databases.h"
 #include "store/catalogue/catalogue.h"
 #include "store/conversion.h"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 7;
+constexpr int kFormat = 8;
+// A reader reads it as today's: it lacks the identity alone.
+constexpr int kOldestReadable = 7;
 // Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
 constexpr int kOldestConvertible = 2;
 // Formats whose rows mean what today's do, up to 5 in segments of an older version.
 constexpr int kOldestWithRows = 3;
 constexpr int kOldestWithSegmentsOfToday = 6;
+constexpr int kOldestWithBlocks = 7;
 
 Status write_format(const std::string& path) {
   return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
@@ -35,10 +39,13 @@ Status expect_no_other_files(const std::string& path) {
   for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name != "lock" && name != "blocks" && name != "lost+found" && !name.starts_with("FORMAT.")) {
+    if (name != "lock" && name != "blocks" && name != "lost+found" && !name.starts_with("FORMAT.") &&
+        name != "identity" && !name.starts_with("identity.")) {
+      const bool was_one = std::filesystem::exists(identity_path(path), error);
       return with_hint(fail(ErrorCode::kInvalid,
                             "{} is not a Plimsoll data directory: it has {} and no file FORMAT", path, name),
-                       "give an empty folder or a new name with --data");
+                       was_one ? "it has lost that file: copy FORMAT from a backup of this directory"
+                               : "give an empty folder or a new name with --data");
     }
   }
   return error && error != std::errc::no_such_file_or_directory
@@ -84,9 +91,8 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
     return propagate(locked);
   }
   if (!std::filesystem::exists(path + "/FORMAT", error)) {
-    const Status made = directory.make_first_block();
-    if (auto written = made ? write_format(path) : made; !written) {
-      return propagate(written);
+    if (auto made = directory.make_new(); !made) {
+      return propagate(made);
     }
   }
   // Nobody else converts it meanwhile; another format than check() saw is none that it would have refused.
@@ -101,14 +107,43 @@ Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
   if (!format) {
     return propagate(format);
   }
-  if (*format != kFormat) {
+  if (*format < kOldestReadable || *format > kFormat) {
     return with_hint(
         directory.unsupported(*format),
         *format >= kOldestConvertible && *format < kFormat
             ? "convert it: stop its server and start one of this version, or run plimsoll import --data"
             : "");
   }
-  return directory;
+  const auto identity = directory.identity_of_format(*format);
+  if (!identity) {
+    return propagate(identity);
+  }
+  // Without a list its writer is making or converting it.
+  const bool is_bound = *identity && (*identity)->is_complete();
+  const Status expected = is_bound ? expect_newest_block(path, **identity) : Status();
+  return expected ? Result<DataDirectory>(std::move(directory)) : propagate(expected);
+}
+
+Result<sqlite::Database> DataDirectory::open_archive() const {
+  const auto identity = read_identity(path_);
+  if (!identity) {
+    return propagate(identity);
+  }
+  const bool is_bound = *identity && (*identity)->is_complete();
+  const Status expected = is_bound ? expect_archive(path_, **identity) : Status();
+  return expected ? sqlite::Database::open(archive_path(), sqlite::OpenMode::kRead) : propagate(expected);
+}
+
+// Nothing where it has none yet.
+Result<std::optional<DirectoryIdentity>> DataDirectory::identity_of_format(int format) const {
+  auto identity = read_identity(path_);
+  if (identity && !*identity && format == kFormat) {
+    return with_hint(fail(ErrorCode::kCorrupt, "{} is missing: it says which databases are of this directory",
+                          identity_path(path_)),
+                     "copy it from a backup of this directory, or restore the whole directory with "
+                     "\"plimsoll store restore\"");
+  }
+  return identity;
 }
 
 std::unexpected<Error> DataDirectory::unsupported(int format) const {
@@ -122,16 +157,46 @@ Status DataDirectory::make_first_block() const {
   return made ? Status() : propagate(made);
 }
 
+// What is found before there is a FORMAT: an identity without a list, and perhaps a first block.
+Status DataDirectory::make_new() const {
+  const auto left = read_identity(path_);
+  Status made = !left ? propagate(left) : *left ? Status() : write_identity(path_, make_identity());
+  made = made ? make_first_block() : made;
+  return made ? write_format(path_) : made;
+}
+
+Status DataDirectory::make_optional(std::string_view name) const {
+  auto identity = identity_of_format(kFormat);
+  return identity ? make_listed(path_, name, **identity) : propagate(identity);
+}
+
+// To today's databases of one identity.
+Status DataDirectory::bind(int format) const {
+  auto identity = identity_of_format(format);
+  if (!identity) {
+    return propagate(identity);
+  }
+  if (format == kFormat && (*identity)->is_complete()) {
+    return expect_bound_databases(path_, **identity);
+  }
+  // It is on disk before any database has it: what a crash leaves is gone on with.
+  const Status kept = *identity ? Status() : write_identity(path_, identity->emplace(make_identity()));
+  return kept ? bind_databases(path_, **identity) : kept;
+}
+
 Status DataDirectory::convert_from(int format) const {
   if (format == kFormat) {
-    return {};
+    return bind(format);
   }
   log_info("converting {} from format {} to {}", path_, format, kFormat);
   // Where the rows have been moved already there is nothing else left to do.
   Status converted = format >= kOldestWithSegmentsOfToday ? Status()
                      : format >= kOldestWithRows          ? convert_rows()
                                                           : remove_catalogue();
-  converted = converted ? move_into_first_block(path_, blocks_path()) : converted;
+  if (converted && format < kOldestWithBlocks) {
+    converted = move_into_first_block(path_, blocks_path());
+  }
+  converted = converted ? bind(format) : converted;
   // The format comes last: a crash in between finds the old one, and does the same again.
   return converted ? write_format(path_) : converted;
 }

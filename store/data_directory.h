@@ -1,6 +1,7 @@
 // The data directory: what lies where, who may write, which version it has.
 //
 //   FORMAT        version of the layout, a number
+//   identity      the directory's ID, and which databases it must have (store/identity)
 //   lock          held by the one process that writes; says which
 //   archive.db    accepted raw profiles (store/archive)
 //   blocks/       rows and what they refer to, in parts that cover a span of time each (store/blocks)
@@ -13,10 +14,14 @@
 //   quarantine/   files that were found damaged
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "store/identity/directory_identity.h"
+#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 
@@ -25,9 +30,11 @@ class DataDirectory {
   // Creates it where it is missing, with an empty block, and takes the lock: kConflict names the process that holds it. A folder of
   // other files is kInvalid: it was not meant. One of an older format is converted: format 6 at once, since its rows become the first
   // block; formats 3 to 5 take a second for each million rows besides; format 2 loses its catalogue, which is derived, and its rows are
-  // built again from the archive.
+  // built again from the archive. kCorrupt where a database that it must have is missing, is of another directory, or is older than
+  // another: the error names it, and says what would be lost.
   static Result<DataDirectory> open_for_writing(const std::string& path);
-  // Needs no lock; may run beside the writer. kUnsupported for any other format.
+  // Needs no lock; may run beside the writer. kUnsupported for any other format but 7, which a reader reads alike. kCorrupt as above, of
+  // the newest block alone; open_archive() and the stores' open_if_there() say so of theirs.
   static Result<DataDirectory> open_for_reading(const std::string& path);
 
   // Whether open_for_writing() would take it if nobody else held it. Writes nothing.
@@ -42,10 +49,22 @@ class DataDirectory {
   std::string building_path() const { return path_ + "/building"; }
   std::string reserve_path() const { return path_ + "/reserve"; }
 
+  // For reading: the one of this directory, with all profiles that have become rows.
+  Result<sqlite::Database> open_archive() const;
+
+  // draws.db and access.db are made by a server. Before it opens one for writing: it is there as the directory's own, and must be from
+  // now on. For the process that writes, one thread.
+  Status make_draws() const { return make_optional("draws.db"); }
+  Status make_access() const { return make_optional("access.db"); }
+
  private:
   explicit DataDirectory(std::string path) : path_(std::move(path)) {}
   Result<int> read_format() const;
   Status make_first_block() const;
+  Status make_new() const;
+  Status make_optional(std::string_view name) const;
+  Status bind(int format) const;
+  Result<std::optional<DirectoryIdentity>> identity_of_format(int format) const;
   Status convert_from(int format) const;
   Status convert_rows() const;
   Status remove_catalogue() const;

@@ -93,7 +93,7 @@ Result<StoreAccount> account_store(const std::string& data_dir, int64_t now_ns) 
     block_bytes += block->bytes;
     account.blocks.push_back(*block);
   }
-  auto archive = sqlite::Database::open(directory->archive_path(), sqlite::OpenMode::kRead);
+  auto archive = directory->open_archive();
   const auto profiles =
       archive ? archive->integer("SELECT coalesce(max(sequence), 0) FROM ledger", 0) : propagate(archive);
   if (!profiles) {

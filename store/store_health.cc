@@ -30,7 +30,7 @@ Result<StoreHealthMeter> StoreHealthMeter::open(const std::string& data_dir) {
   if (!directory) {
     return propagate(directory);
   }
-  auto archive = sqlite::Database::open(directory->archive_path(), sqlite::OpenMode::kRead);
+  auto archive = directory->open_archive();
   if (!archive) {
     return propagate(archive);
   }

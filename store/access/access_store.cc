@@ -1,6 +1,6 @@
 #include "store/access/access_store.h"
 
-#include <filesystem>
+#include "store/identity/listed_database.h"
 
 namespace plimsoll::store {
 namespace {
@@ -51,9 +51,9 @@ Status AccessStore::create_tables() {
 }
 
 Result<std::optional<AccessStore>> AccessStore::open_if_there(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) {
-    return std::nullopt;
+  const auto is_there = is_database_there(path);
+  if (!is_there || !*is_there) {
+    return is_there ? Result<std::optional<AccessStore>>(std::nullopt) : propagate(is_there);
   }
   auto store = open(path, sqlite::OpenMode::kRead);
   return store ? Result<std::optional<AccessStore>>(std::move(*store)) : propagate(store);

@@ -10,6 +10,8 @@
 #include "proto/profile.pb.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
+#include "store/identity/directory_identity.h"
+#include "store/identity/listed_database.h"
 
 namespace plimsoll::store {
 namespace {
@@ -77,6 +79,12 @@ Status carry_over_kernels(sqlite::Database& before, sqlite::Database& catalogue)
       });
 }
 
+// Both are of the same directory.
+Status carry_over_directory_id(sqlite::Database& before, sqlite::Database& catalogue) {
+  const auto id = directory_id_of(before);
+  return !id ? propagate(id) : id->empty() ? Status() : give_directory_id(catalogue, *id);
+}
+
 // Closed again, so that its folder may be renamed.
 Status make_catalogue(const std::string& path, sqlite::Database* before) {
   auto catalogue = Catalogue::open(path, sqlite::OpenMode::kReadWrite);
@@ -86,6 +94,7 @@ Status make_catalogue(const std::string& path, sqlite::Database* before) {
   auto transaction = sqlite::Transaction::begin(catalogue->database());
   Status carried = transaction ? carry_over_events(*before, catalogue->database()) : propagate(transaction);
   carried = carried ? carry_over_kernels(*before, catalogue->database()) : carried;
+  carried = carried ? carry_over_directory_id(*before, catalogue->database()) : carried;
   return carried ? transaction->commit() : carried;
 }
 
@@ -195,7 +204,16 @@ Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
   }
   std::vector<BlockFolder> blocks;
   for (const int64_t number : numbers) {
-    blocks.push_back(folder_of(blocks_path, number));
+    const BlockFolder block = folder_of(blocks_path, number);
+    const auto has_catalogue = is_there(block.catalogue_path());
+    if (!has_catalogue) {
+      return propagate(has_catalogue);
+    }
+    if (!*has_catalogue && *is_there(block.path)) {
+      return missing_database(std::filesystem::path(blocks_path).parent_path().string(),
+                              fmt::format("blocks/{:06}/catalogue.db", number));
+    }
+    blocks.push_back(block);
   }
   return blocks;
 }

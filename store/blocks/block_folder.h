@@ -24,14 +24,14 @@ struct BlockFolder {
   std::string segments_path() const { return path + "/segments"; }
 };
 
-// In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing.
+// In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing, or has no catalogue.
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path);
 
 // Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes; one that is
 // there stays as it is.
 //
 // Some of `before`, the block before it, is carried over: events, since they have one meaning in all blocks; and symbols of kernels, which
-// daemons send once. Those of a kernel without a sample since they were carried over last are not.
+// daemons send once; and the ID of the directory. Those of a kernel without a sample since they were carried over last are not.
 Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before);
 Result<BlockFolder> make_first_block(const std::string& blocks_path);
 

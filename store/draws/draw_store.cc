@@ -1,8 +1,7 @@
 #include "store/draws/draw_store.h"
 
-#include <filesystem>
-
 #include "base/random.h"
+#include "store/identity/listed_database.h"
 
 namespace plimsoll::store {
 namespace {
@@ -114,9 +113,9 @@ Result<DrawStore> DrawStore::open(const std::string& path, sqlite::OpenMode mode
 }
 
 Result<std::optional<DrawStore>> DrawStore::open_if_there(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) {
-    return std::nullopt;
+  const auto is_there = is_database_there(path);
+  if (!is_there || !*is_there) {
+    return is_there ? Result<std::optional<DrawStore>>(std::nullopt) : propagate(is_there);
   }
   auto store = open(path, sqlite::OpenMode::kRead);
   return store ? Result<std::optional<DrawStore>>(std::move(*store)) : propagate(store);

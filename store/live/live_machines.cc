@@ -1,8 +1,9 @@
 #include "store/live/live_machines.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
+
+#include "store/identity/listed_database.h"
 
 namespace plimsoll::store {
 namespace {
@@ -85,9 +86,9 @@ Status LiveMachines::create_tables() {
 }
 
 Result<std::optional<LiveMachines>> LiveMachines::open_if_there(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) {
-    return std::nullopt;
+  const auto is_there = is_database_there(path);
+  if (!is_there || !*is_there) {
+    return is_there ? Result<std::optional<LiveMachines>>(std::nullopt) : propagate(is_there);
   }
   auto machines = open(path, sqlite::OpenMode::kRead);
   return machines ? Result<std::optional<LiveMachines>>(std::move(*machines)) : propagate(machines);

@@ -161,7 +161,8 @@ TEST_F(DrawsViewTest, NothingIsCalledVerifiedThatWasNot) {
   std::filesystem::remove(folder_ / "data/live.db");
   const auto without_fleet =
       ask({{"draw", "fleet-1"}, {"verify", "yes"}}, kStartNs, [](const auto&, auto&) { return Status(); });
-  EXPECT_EQ(without_fleet.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(without_fleet.error().code, ErrorCode::kCorrupt);
+  EXPECT_THAT(without_fleet.error().text(), HasSubstr("live.db is missing"));
 }
 
 TEST_F(DrawsViewTest, WhatIsNotThereIsSaid) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "store/identity/directory_identity.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
 
@@ -25,7 +26,7 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "7\n");
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "8\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->blocks_path() + "/000001/segments"));
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
@@ -59,6 +60,13 @@ TEST_F(DataDirectoryTest, AFolderOfOtherFilesIsRefusedAndLeftAlone) {
 
 TEST_F(DataDirectoryTest, OneThatNobodyFinishedMakingIsFinished) {
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
+  // The databases beside the blocks are made when FORMAT has its name.
+  for (const char* file : {"archive.db", "live.db", "identity"}) {
+    std::filesystem::remove(path_ + "/" + file);
+  }
+  ASSERT_TRUE(sqlite::Database::open(path_ + "/blocks/000001/catalogue.db", sqlite::OpenMode::kReadWrite)
+                  ->run("DROP TABLE directory_identity"));
+  ASSERT_TRUE(write_identity(path_, make_identity()));
   std::filesystem::rename(path_ + "/FORMAT", path_ + "/FORMAT.4711.tmp");
   EXPECT_TRUE(DataDirectory::check(path_));
   EXPECT_TRUE(DataDirectory::open_for_writing(path_));
@@ -97,7 +105,7 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 7")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 8")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
@@ -112,7 +120,7 @@ TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) 
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
     EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "7\n");
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "8\n");
     EXPECT_TRUE(DataDirectory::open_for_reading(path_));
   }
 }
@@ -121,13 +129,17 @@ TEST_F(DataDirectoryTest, OfFormat2OnlyTheArchiveIsKept) {
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
   std::filesystem::remove_all(path_ + "/blocks");
   write_bytes(path_ + "/FORMAT", "2\n");
-  for (const char* file : {"/catalogue.db", "/catalogue.db-wal", "/archive.db"}) {
+  for (const char* file : {"/catalogue.db", "/catalogue.db-wal"}) {
     write_bytes(path_ + file, "of format 2");
   }
+  const auto archive = [&](const char* sql) {
+    return sqlite::Database::open(path_ + "/archive.db", sqlite::OpenMode::kReadWrite)->run(sql);
+  };
+  ASSERT_TRUE(archive("INSERT INTO ledger VALUES (1, x'01', x'02', 3)"));
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
   EXPECT_FALSE(std::filesystem::exists(path_ + "/catalogue.db"));  // derived
   EXPECT_FALSE(std::filesystem::exists(path_ + "/catalogue.db-wal"));
-  EXPECT_EQ(*read_file(path_ + "/archive.db", 20), "of format 2");  // the truth
+  EXPECT_FALSE(archive("INSERT INTO ledger VALUES (1, x'01', x'02', 3)")) << "the profile is there still";
 }
 
 TEST_F(DataDirectoryTest, ADamagedCatalogueIsNotCalledConverted) {

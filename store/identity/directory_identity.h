@@ -1,0 +1,46 @@
+// Which data directory a database belongs to: a random ID, in the file `identity` of the directory and in each of its databases.
+//
+//   directory 3f0c...   32 hexadecimal digits
+//   database archive.db
+//   database live.db
+//   checksum 9a1e...    of the lines above
+//
+// The list names the databases beside the blocks that the directory must have, so that one that is missing differs from one that was never
+// made. Without any: the directory is being made, or converted.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "store/sqlite/database.h"
+
+namespace plimsoll::store {
+
+struct DirectoryIdentity {
+  std::string id;  // 16 bytes
+  std::vector<std::string> databases = {};
+
+  bool is_complete() const { return !databases.empty(); }
+  bool lists(std::string_view name) const;
+  bool operator==(const DirectoryIdentity&) const = default;
+};
+
+std::string identity_path(const std::string& data_dir);
+
+// With a new random ID and no databases.
+DirectoryIdentity make_identity();
+
+// Nothing where there is no such file. kCorrupt where it is not what was written.
+Result<std::optional<DirectoryIdentity>> read_identity(const std::string& data_dir);
+// Durably.
+Status write_identity(const std::string& data_dir, const DirectoryIdentity& identity);
+
+// Of a database; empty: it has none.
+Result<std::string> directory_id_of(sqlite::Database& database);
+// Part of the caller's transaction, if it has begun one. A database that has an ID keeps it.
+Status give_directory_id(sqlite::Database& database, std::string_view id);
+
+}  // namespace plimsoll::store
