@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -95,6 +96,10 @@ class Database {
 
   // A file of an older version lacks the newer ones until its writer has opened it.
   Result<bool> has_table(std::string_view name);
+
+  // Writes what it holds to a new file, on disk when it returns: as of the transaction for reading that has begun on it, if one has,
+  // whatever others write meanwhile. `copied` is called every few hundred pages with the bytes of these.
+  Status copy_to(const std::string& path, const std::function<void(uint64_t bytes)>& copied = {});
 
   const std::string& path() const { return path_; }
 
