@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
-# tables; a million random operations on data directories, and five minutes of writers and readers of one; the sweeps that kill the
+# tables; a million random operations on data directories, five minutes of writers and readers of one, and its bits flipped; the sweeps that kill the
 # server, the daemon and what merges segments at random moments, a thousand times; 100,000 random addresses of each of many
 # binaries, looked up by us and by llvm-symbolizer; a server with an address space of 2 GiB under everything hostile at once, and each
 # fuzz test with a limit of memory; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
@@ -130,6 +130,16 @@ soak_storm() {
   note "store_storm_test passed in 300 s: $(grep ' snapshots' "$log")"
 }
 
+# Flipped bits of a small data directory: all of a segment, and ten thousand of each database.
+soak_flips() {
+  local log=$LOG_DIR/soak-flips.log
+  if ! PLIMSOLL_TEST_FLIPS=10000 build/bin/store_care_test --gtest_filter='*EveryBitFlip*' >"$log" 2>&1; then
+    note "store_care_test failed with PLIMSOLL_TEST_FLIPS=10000"
+    die "store_care_test failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "store_care_test passed with 10000 flipped bits of each database, and all of a segment"
+}
+
 # Half a million processes that live for a moment.
 soak_exec_storm() {
   local log=$LOG_DIR/soak-exec-storm.log
@@ -187,9 +197,10 @@ soak_all_tables() {
 }
 
 soak_all_store() {
-  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test storm_test other_recorders_test
+  step "build store tests" cmake --build build --target fuzz_operations_test store_storm_test store_care_test storm_test other_recorders_test
   ! is_wanted fuzz_operations_test || soak_operations
   ! is_wanted store_storm_test || soak_storm
+  ! is_wanted store_care_test || soak_flips
   ! is_wanted storm_test || soak_exec_storm
   ! is_wanted other_recorders_test || soak_other_recorders
 }

@@ -1,0 +1,33 @@
+// The archive: each raw profile, and what has become of each that was accepted.
+#pragma once
+
+#include <cstdint>
+
+#include "store/care/check_log.h"
+#include "store/sqlite/database.h"
+
+namespace plimsoll::store {
+
+// Compares the profiles of blocks, one block after the other, with the ledger. The oldest profiles may be missing from the ledger, and the
+// oldest blocks may be gone.
+class LedgerCheck {
+ public:
+  // `archive` must outlive it.
+  LedgerCheck(CheckLog& log, sqlite::Database& archive) : log_(log), archive_(archive) {}
+
+  void add_block(sqlite::Database& catalogue);
+  // That all that has become rows is in the archive, and that what waits has its raw profile.
+  void finish();
+
+ private:
+  Status compare(sqlite::Database& catalogue);
+
+  CheckLog& log_;
+  sqlite::Database& archive_;
+  int64_t last_ = 0;  // sequence of the blocks so far; 0: none
+};
+
+// Raw profiles against their hashes, decoded.
+void check_raw_profiles(CheckLog& log, sqlite::Database& archive);
+
+}  // namespace plimsoll::store

@@ -1,0 +1,132 @@
+#include "store/care/check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "base/file.h"
+#include "store/blocks/block_folder.h"
+#include "store/care/archive_check.h"
+#include "store/care/block_check.h"
+#include "store/care/check_log.h"
+#include "store/care/database_check.h"
+#include "store/care/symbol_check.h"
+#include "store/data_directory.h"
+#include "store/identity/directory_identity.h"
+
+namespace plimsoll::store {
+namespace {
+
+// All folders of blocks that are there: one that is missing, or lacks its catalogue, leaves the others to be looked at.
+std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blocks_path) {
+  std::vector<BlockFolder> blocks;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(blocks_path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    int64_t number = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() &&
+        name == fmt::format("{:06}", number)) {
+      blocks.push_back({number, entry->path().string()});
+    } else {
+      log.note(entry->path().string(), "no block: left by a crash, or being made or dropped at the moment",
+               "nothing: the server removes it when it makes or drops a block again");
+    }
+  }
+  if (error) {
+    log.add(blocks_path, fmt::format("it cannot be listed: {}", error.message()), std::string(kRestoreBlock));
+  }
+  std::ranges::sort(blocks, {}, &BlockFolder::number);
+  for (size_t i = 1; i < blocks.size(); ++i) {
+    if (blocks[i].number != blocks[i - 1].number + 1) {
+      log.add(
+          blocks_path,
+          fmt::format("blocks between {:06} and {:06} are missing", blocks[i - 1].number, blocks[i].number),
+          std::string(kRestoreBlock));
+    }
+  }
+  if (blocks.empty() && !error) {
+    log.add(blocks_path, "it has no block", std::string(kRestoreBlock));
+  }
+  return blocks;
+}
+
+// Empty: the directory has none yet.
+DirectoryIdentity check_identity(CheckLog& log, const std::string& data_dir) {
+  const auto format = read_file(data_dir + "/FORMAT", 64);
+  if (!format || (*format != "8\n" && *format != "7\n")) {
+    log.add(data_dir + "/FORMAT", "it is not the number of the format and a line end",
+            std::string(kRestoreFile));
+  }
+  const auto identity = read_identity(data_dir);
+  if (!identity) {
+    log.add(identity_path(data_dir), identity.error(), kRestoreFile);
+    return {};
+  }
+  if (*identity) {
+    return **identity;
+  }
+  const bool is_old = format && *format == "7\n";
+  if (is_old) {
+    log.note(identity_path(data_dir), "an older version made the directory, and gave it no ID",
+             "start a server of this version, which gives it one");
+  } else {
+    log.add(identity_path(data_dir), "the file is missing: it says which databases are of this directory",
+            std::string(kRestoreFile));
+  }
+  return {};
+}
+
+void check_databases(CheckLog& log, const DirectoryIdentity& identity) {
+  for (const std::string name : {"live.db", "draws.db", "access.db"}) {
+    std::error_code error;
+    if (identity.lists(name) || std::filesystem::exists(log.data_dir() + "/" + name, error)) {
+      check_database(log, name, identity.is_complete() ? identity.id : "");
+    }
+  }
+}
+
+}  // namespace
+
+Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress& show) {
+  std::error_code error;
+  if (!std::filesystem::exists(data_dir + "/FORMAT", error)) {
+    return with_hint(
+        fail(ErrorCode::kNotFound, "{} is not a Plimsoll data directory: it has no file FORMAT", data_dir),
+        std::filesystem::exists(identity_path(data_dir), error)
+            ? "it has lost that file: copy FORMAT from a backup of this directory"
+            : "give one with --data");
+  }
+  if (const auto checked = DataDirectory::check(data_dir);
+      !checked && checked.error().code == ErrorCode::kUnsupported) {
+    return propagate(checked);
+  }
+  CheckLog log(data_dir, show);
+  const DirectoryIdentity identity = check_identity(log, data_dir);
+  const std::string id = identity.is_complete() ? identity.id : "";
+  const std::vector<BlockFolder> blocks = folders_of_blocks(log, data_dir + "/blocks");
+  auto archive = check_database(log, "archive.db", id);
+  std::optional<LedgerCheck> ledger;
+  if (archive) {
+    ledger.emplace(log, *archive);
+  }
+  for (const BlockFolder& block : blocks) {
+    auto catalogue = check_block(log, block, &block == &blocks.back(), id);
+    if (catalogue && ledger) {
+      ledger->add_block(*catalogue);
+    }
+  }
+  if (ledger) {
+    ledger->finish();
+    check_raw_profiles(log, *archive);
+  }
+  check_databases(log, identity);
+  check_symbol_tables(log);
+  return std::move(log.report());
+}
+
+}  // namespace plimsoll::store
