@@ -1,0 +1,342 @@
+#include "store/care/backup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/durable_file.h"
+#include "base/file.h"
+#include "base/lock_file.h"
+#include "store/blocks/block_folder.h"
+#include "store/care/copy_file.h"
+#include "store/catalogue/catalogue.h"
+#include "store/catalogue/segment_table.h"
+#include "store/data_directory.h"
+#include "store/disk_usage.h"
+#include "store/identity/directory_identity.h"
+#include "store/identity/listed_database.h"
+
+namespace plimsoll::store {
+namespace {
+
+constexpr int kMaxCopies = 20;
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? Status(fail_errno(error.value(), "creating {}", path)) : Status();
+}
+
+// Of a folder and all below it, the innermost first.
+Status sync_folders(const std::string& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_directory()) {
+      if (const Status synced = sync_folders(entry->path().string()); !synced) {
+        return synced;
+      }
+    }
+  }
+  return error ? Status(fail_errno(error.value(), "listing {}", path)) : sync_folder(path);
+}
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// A block of a copy, while others are dropped.
+enum class Copied { kWhole, kDropped };
+
+class Copier {
+ public:
+  Copier(std::string from, std::string to, const ShowProgress& show)
+      : from_(std::move(from)), to_(std::move(to)), show_(show) {
+    progress_.activity = "copying";
+    progress_.bytes_of_all = static_cast<uint64_t>(allocated_bytes(from_).value_or(0));
+  }
+
+  // The archive comes after the blocks, and the accounts after all: what has become rows is in the archive, and a machine is not revoked
+  // later than in the copy.
+  Status run() {
+    const auto directory = DataDirectory::open_for_reading(from_);
+    const auto identity = directory ? read_identity(from_) : propagate(directory);
+    if (!identity) {
+      return propagate(identity);
+    }
+    if (*identity && !(*identity)->is_complete()) {
+      return with_hint(fail(ErrorCode::kUnavailable, "{} is being made or converted", from_),
+                       "try again later");
+    }
+    Status copied = copy_blocks();
+    std::vector<std::string> databases{"archive.db", "live.db", "draws.db", "access.db"};
+    for (const std::string& name : databases) {
+      const bool is_listed = *identity && (*identity)->lists(name);
+      if (is_listed || (!*identity && is_there(from_ + "/" + name))) {
+        copied = copied ? copy_database(name) : copied;
+      }
+    }
+    copied = copied ? copy_symbol_tables() : copied;
+    // The list is that of before: what a server has made meanwhile is not in the copy.
+    copied = copied && *identity ? write_identity(to_, **identity) : copied;
+    const auto format = copied ? read_file(from_ + "/FORMAT", 64) : propagate(copied);
+    return format ? write_file_durably(to_ + "/FORMAT", as_bytes(*format)) : propagate(format);
+  }
+
+ private:
+  void add_bytes(uint64_t bytes) {
+    progress_.bytes_done += bytes;
+    if (show_) {
+      show_(progress_);
+    }
+  }
+
+  void start(const std::string& name) {
+    progress_.file = name;
+    add_bytes(0);
+  }
+
+  // What is sealed meanwhile goes on in a block that is not copied: its profiles are in the archive, and become rows again.
+  Status copy_blocks() {
+    const auto blocks = list_blocks(from_ + "/blocks");
+    if (!blocks) {
+      return propagate(blocks);
+    }
+    for (const BlockFolder& block : *blocks) {
+      const std::string name = fmt::format("blocks/{:06}", block.number);
+      const auto copied = copy_block(block, to_ + "/" + name);
+      if (!copied) {
+        return propagate(copied, "copying {}", block.path);
+      }
+      if (*copied == Copied::kDropped) {
+        // The oldest blocks go first: those before it are gone too, and blocks have no gaps.
+        std::error_code error;
+        std::filesystem::remove_all(to_ + "/blocks", error);
+        if (error) {
+          return fail_errno(error.value(), "removing {}/blocks", to_);
+        }
+      }
+    }
+    return is_there(to_ + "/blocks")
+               ? Status()
+               : fail(ErrorCode::kUnavailable, "all blocks of {} were dropped meanwhile", from_);
+  }
+
+  Result<Copied> copy_block(const BlockFolder& block, const std::string& to) {
+    for (int attempt = 1;; ++attempt) {
+      Status copied = make_folder(to + "/segments");
+      copied = copied ? copy_block_once(block, to) : copied;
+      if (copied) {
+        return Copied::kWhole;
+      }
+      if (!is_there(block.path)) {
+        return Copied::kDropped;
+      }
+      if (attempt == kMaxCopies || copied.error().code != ErrorCode::kNotFound) {
+        return propagate(copied);
+      }
+      // Segments have been merged since the list was read.
+      std::error_code error;
+      std::filesystem::remove_all(to, error);
+    }
+  }
+
+  // As of one moment: the files are opened before the catalogue is copied, and stay while they are open.
+  Status copy_block_once(const BlockFolder& block, const std::string& to) {
+    start(fmt::format("blocks/{:06}/catalogue.db", block.number));
+    auto catalogue = Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue);
+    }
+    struct Open {
+      std::string name;
+      UniqueFd file;
+    };
+    std::vector<Open> segments;
+    {
+      const auto transaction = sqlite::Transaction::begin_read(catalogue->database());
+      const auto visible = transaction ? visible_segments(catalogue->database()) : propagate(transaction);
+      if (!visible) {
+        return propagate(visible);
+      }
+      for (const SegmentEntry& segment : *visible) {
+        const std::string path = block.segments_path() + "/" + segment.file;
+        UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        if (!file.valid()) {
+          return fail_errno(errno, "opening {}", path);
+        }
+        segments.push_back({segment.file, std::move(file)});
+      }
+      const Status copied =
+          catalogue->database().copy_to(to + "/catalogue.db", [&](uint64_t bytes) { add_bytes(bytes); });
+      if (!copied) {
+        return copied;
+      }
+    }
+    for (const Open& segment : segments) {
+      start(fmt::format("blocks/{:06}/segments/{}", block.number, segment.name));
+      const Status copied =
+          copy_file(segment.file, block.segments_path() + "/" + segment.name,
+                    to + "/segments/" + segment.name, [&](uint64_t bytes) { add_bytes(bytes); });
+      if (!copied) {
+        return copied;
+      }
+    }
+    return {};
+  }
+
+  Status copy_database(const std::string& name) {
+    start(name);
+    auto database = sqlite::Database::open(from_ + "/" + name, sqlite::OpenMode::kRead);
+    if (!is_there(from_ + "/" + name)) {
+      return missing_database(from_, name);
+    }
+    const auto transaction = database ? sqlite::Transaction::begin_read(*database) : propagate(database);
+    return transaction ? database->copy_to(to_ + "/" + name, [&](uint64_t bytes) { add_bytes(bytes); })
+                       : propagate(transaction);
+  }
+
+  // Each is derived, and immutable. One that is replaced or set aside meanwhile is made again.
+  Status copy_symbol_tables() {
+    const std::string folder = from_ + "/symtab";
+    std::error_code error;
+    if (!is_there(folder)) {
+      return {};
+    }
+    for (std::filesystem::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() != ".symtab") {
+        continue;
+      }
+      const UniqueFd file(::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC));
+      if (!file.valid() && errno == ENOENT) {
+        continue;
+      }
+      const std::string name = "symtab/" + entry->path().lexically_relative(folder).string();
+      start(name);
+      Status copied = file.valid()
+                          ? make_folder(std::filesystem::path(to_ + "/" + name).parent_path().string())
+                          : fail_errno(errno, "opening {}", entry->path().string());
+      copied = copied ? copy_file(file, entry->path().string(), to_ + "/" + name,
+                                  [&](uint64_t bytes) { add_bytes(bytes); })
+                      : copied;
+      if (!copied) {
+        return copied;
+      }
+    }
+    return error ? Status(fail_errno(error.value(), "listing {}", folder)) : Status();
+  }
+
+  std::string from_;
+  std::string to_;
+  const ShowProgress& show_;
+  CareProgress progress_;
+};
+
+// An empty folder is made for it, as where a file system is mounted.
+Status expect_nothing_at(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return error ? Status(fail_errno(error.value(), "looking for {}", path)) : Status();
+  }
+  const bool is_empty = std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error);
+  return is_empty && !error
+             ? Status()
+             : Status(with_hint(fail(ErrorCode::kConflict, "{} exists, and is no empty folder", path),
+                                "give a new name, or move it away"));
+}
+
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) {
+    path.pop_back();
+  }
+  return path;
+}
+
+// What an attempt before this one has left goes; one that is under way keeps its lock.
+Result<UniqueFd> make_temporary(const std::string& path) {
+  if (const Status made = make_folder(path); !made) {
+    return propagate(made);
+  }
+  if (::chmod(path.c_str(), 0700) != 0) {
+    return fail_errno(errno, "changing the mode of {}", path);
+  }
+  auto lock = take_lock_file(path + "/lock", path + " is being written by", "wait until that process ends");
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path, error), end; lock && !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename() != "lock") {
+      std::filesystem::remove_all(entry->path(), error);
+    }
+  }
+  return error ? Result<UniqueFd>(fail_errno(error.value(), "removing what is left in {}", path))
+               : std::move(lock);
+}
+
+Result<CheckReport> check_copy(const std::string& path, const std::string& from, const ShowProgress& show) {
+  auto report = check_store(path, show);
+  if (!report || !report->is_damaged) {
+    return report;
+  }
+  for (const Finding& finding : report->findings) {
+    if (finding.is_damage) {
+      return with_hint(fail(ErrorCode::kCorrupt, "{} is damaged: {}: {}", from, finding.file, finding.what),
+                       fmt::format("\"plimsoll store check --data {}\" lists all that is damaged", from));
+    }
+  }
+  return report;
+}
+
+Status rename_durably(const std::string& from, const std::string& to) {
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  const std::filesystem::path parent = std::filesystem::path(to).parent_path();
+  return error ? Status(fail_errno(error.value(), "renaming {} to {}", from, to))
+               : sync_folder(parent.empty() ? "." : parent.string());
+}
+
+// A check of the copy is one of what it was copied from, and of the copying.
+Result<CheckReport> copy_store(const std::string& from, const std::string& output, const ShowProgress& show) {
+  const std::string to = without_slashes(output);
+  const std::string temporary = to + ".tmp";
+  if (const Status is_free = expect_nothing_at(to); !is_free) {
+    return propagate(is_free);
+  }
+  const auto lock = make_temporary(temporary);
+  if (!lock) {
+    return propagate(lock);
+  }
+  Status made = Copier(without_slashes(from), temporary, show).run();
+  auto report = made ? check_copy(temporary, from, show) : propagate(made);
+  // Those of databases that the check has opened.
+  made = report ? sync_folders(temporary) : propagate(report);
+  made = made ? rename_durably(temporary, to) : made;
+  if (!made) {
+    std::error_code ignored;
+    std::filesystem::remove_all(temporary, ignored);
+    return propagate(made);
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<CheckReport> back_up(const std::string& data_dir, const std::string& output,
+                            const ShowProgress& show) {
+  auto copied = copy_store(data_dir, output, show);
+  return copied ? std::move(copied) : propagate(copied, "backing up {}", data_dir);
+}
+
+Result<CheckReport> restore(const std::string& backup, const std::string& data_dir,
+                            const ShowProgress& show) {
+  auto copied = copy_store(backup, data_dir, show);
+  return copied ? std::move(copied) : propagate(copied, "restoring {} from {}", data_dir, backup);
+}
+
+}  // namespace plimsoll::store
