@@ -43,6 +43,57 @@ Examples:
 )");
 }
 
+void add_check(CLI::App& store, StoreCheckOptions& options) {
+  auto* check =
+      store.add_subcommand("check", "Find damage: every checksum and reference of a data directory");
+  check
+      ->add_option("--data", options.data_dir, "Data directory, or a backup of one; a server may be using it")
+      ->type_name("DIR")
+      ->required();
+  check->add_flag("--json", options.is_json, "Print one JSON document");
+  check->footer(
+      R"(Reads all files, and changes none. Lists what is damaged with what to do about it; the exit status is 1 then.
+
+Examples:
+  plimsoll store check --data DIR
+)");
+}
+
+void add_backup(CLI::App& store, StoreBackupOptions& options) {
+  auto* backup = store.add_subcommand("backup", "Copy a data directory, also beside its running server");
+  backup->add_option("--data", options.data_dir, "Data directory; a server may be using it")
+      ->type_name("DIR")
+      ->required();
+  backup
+      ->add_option("--output", options.output,
+                   "The backup: a new name, or an empty folder; not inside of --data")
+      ->type_name("BACKUP")
+      ->required();
+  backup->footer(
+      R"(The backup is checked before it gets its name. It holds credentials of machines and all profiles: keep it as
+private as the data directory. Views read it with --data.
+
+Examples:
+  plimsoll store backup --data DIR --output BACKUP
+)");
+}
+
+void add_restore(CLI::App& store, StoreRestoreOptions& options) {
+  auto* restore = store.add_subcommand("restore", "Make a data directory of a backup");
+  restore->add_option("--from", options.backup, "The backup, which stays as it is")
+      ->type_name("BACKUP")
+      ->required();
+  restore->add_option("--data", options.data_dir, "Data directory: a new name, or an empty folder")
+      ->type_name("NEW_DIR")
+      ->required();
+  restore->footer(
+      R"(Checks the copy before it gets its name. A server started on it goes on from the time of the backup.
+
+Examples:
+  plimsoll store restore --from BACKUP --data NEW_DIR
+)");
+}
+
 }  // namespace
 
 void add_store_command(CLI::App& app, StoreOptions& options) {
@@ -50,11 +101,24 @@ void add_store_command(CLI::App& app, StoreOptions& options) {
   store->require_subcommand(1);
   add_status(*store, options.status);
   add_compact(*store, options.compact);
+  add_check(*store, options.check);
+  add_backup(*store, options.backup);
+  add_restore(*store, options.restore);
 }
 
 Status run_store_command(const CLI::App& app, const StoreOptions& options) {
-  return app.get_subcommand("store")->got_subcommand("status") ? run_store_status(options.status)
-                                                               : run_store_compact(options.compact);
+  const CLI::App& store = *app.get_subcommand("store");
+  if (store.got_subcommand("status")) {
+    return run_store_status(options.status);
+  }
+  if (store.got_subcommand("check")) {
+    return run_store_check(options.check);
+  }
+  if (store.got_subcommand("backup")) {
+    return run_store_backup(options.backup);
+  }
+  return store.got_subcommand("restore") ? run_store_restore(options.restore)
+                                         : run_store_compact(options.compact);
 }
 
 }  // namespace plimsoll::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "cli/store_care.h"
 #include "cli/store_compact.h"
 #include "cli/store_status.h"
 
@@ -14,6 +15,9 @@ namespace plimsoll::cli {
 struct StoreOptions {
   StoreCompactOptions compact;
   StoreStatusOptions status;
+  StoreCheckOptions check;
+  StoreBackupOptions backup;
+  StoreRestoreOptions restore;
 };
 
 void add_store_command(CLI::App& app, StoreOptions& options);

@@ -313,6 +313,8 @@ class HelpExamples : public ::testing::Test {
     // Only the server knows of draws, and what quotas daemons told.
     const bool is_served =
         example.starts_with("plimsoll draws") || example.starts_with("plimsoll wsmeter baseline");
+    replace_all(example, "BACKUP", folder_ / "backup");
+    replace_all(example, "NEW_DIR", folder_ / "restored");
     replace_all(example, "DIR", is_served ? folder_ / "served" : dir_);
     replace_all(example, "127.0.0.1:7070", server_.address());
     replace_all(example, "ADDR", server_.address());

@@ -1,0 +1,144 @@
+#include "cli/store_care.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/printable.h"
+#include "base/time.h"
+#include "cli/views/terminal.h"
+#include "query/table/table.h"
+#include "store/care/backup.h"
+#include "store/care/check.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr int64_t kNsBetweenLines = 100'000'000;
+
+// A line on a terminal, which the destructor clears; nothing in a pipe.
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    if (shown_ns_ != 0) {
+      fmt::print(stderr, "\r\x1b[K");
+    }
+  }
+
+  store::ShowProgress show() {
+    if (!is_terminal_) {
+      return {};
+    }
+    return [this](const store::CareProgress& progress) {
+      const int64_t now_ns = monotonic_now_ns();
+      if (now_ns - shown_ns_ < kNsBetweenLines) {
+        return;
+      }
+      shown_ns_ = now_ns;
+      const uint64_t all = std::max<uint64_t>(progress.bytes_of_all, 1);
+      fmt::print(stderr, "\r\x1b[K{} {}: {} MiB, {} % ", progress.activity, printable(progress.file),
+                 progress.bytes_done >> 20U, std::min<uint64_t>(progress.bytes_done * 100 / all, 99));
+      std::fflush(stderr);
+    };
+  }
+
+ private:
+  const bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  int64_t shown_ns_ = 0;
+};
+
+std::string extent_text(const store::CheckReport& report) {
+  return fmt::format(
+      "{} databases, {} blocks, {} segments of {} rows, {} raw profiles and {} symbol tables, {}",
+      report.databases, report.blocks, report.segments, report.rows, report.raw_profiles,
+      report.symbol_tables, query::readable(static_cast<double>(report.bytes), "bytes"));
+}
+
+query::Table table_of(const store::CheckReport& report) {
+  query::Table table;
+  table.columns = {{"severity", ""}, {"file", ""}, {"finding", ""}, {"remedy", ""}};
+  for (const store::Finding& finding : report.findings) {
+    table.rows.push_back({std::string(finding.is_damage ? "damage" : "note"), printable(finding.file),
+                          printable(finding.what), printable(finding.remedy)});
+  }
+  table.notes.push_back("checked " + extent_text(report));
+  if (report.more_findings != 0) {
+    table.notes.push_back(fmt::format("{} more findings are not listed", report.more_findings));
+  }
+  if (report.databases_without_checksums != 0) {
+    table.notes.push_back(fmt::format(
+        "{} databases were made by an older version and have no page checksums: in those a flipped bit "
+        "may go unnoticed",
+        report.databases_without_checksums));
+  }
+  return table;
+}
+
+void print_text(const store::CheckReport& report) {
+  for (const store::Finding& finding : report.findings) {
+    fmt::print("{}: {}: {}\n  what to do: {}\n", finding.is_damage ? "damage" : "note",
+               printable(finding.file), printable(finding.what), printable(finding.remedy));
+  }
+  const query::Table table = table_of(report);
+  for (const std::string& note : table.notes) {
+    fmt::print("{}\n", note);
+  }
+  if (!report.is_damaged) {
+    fmt::print("no damage\n");
+  }
+}
+
+}  // namespace
+
+Status run_store_check(const StoreCheckOptions& options) {
+  const auto report = [&] {
+    ProgressLine line;
+    return store::check_store(options.data_dir, line.show());
+  }();
+  if (!report) {
+    return propagate(report);
+  }
+  if (options.is_json) {
+    fmt::print("{}", query::to_json(table_of(*report)));
+  } else {
+    print_text(*report);
+  }
+  const auto damages =
+      static_cast<uint64_t>(std::ranges::count_if(report->findings, &store::Finding::is_damage));
+  return report->is_damaged ? with_hint(fail(ErrorCode::kCorrupt, "{} is damaged: {} findings",
+                                             options.data_dir, damages + report->more_findings),
+                                        "see what to do about each above")
+                            : Status();
+}
+
+Status run_store_backup(const StoreBackupOptions& options) {
+  const auto report = [&] {
+    ProgressLine line;
+    return store::back_up(options.data_dir, options.output, line.show());
+  }();
+  if (!report) {
+    return propagate(report);
+  }
+  fmt::print("backed up to {}, and checked: {}\n", options.output, extent_text(*report));
+  return {};
+}
+
+Status run_store_restore(const StoreRestoreOptions& options) {
+  const auto report = [&] {
+    ProgressLine line;
+    return store::restore(options.backup, options.data_dir, line.show());
+  }();
+  if (!report) {
+    return propagate(report);
+  }
+  fmt::print("restored to {}, and checked: {}\nstart its server: plimsoll server --data {}\n",
+             options.data_dir, extent_text(*report), options.data_dir);
+  return {};
+}
+
+}  // namespace plimsoll::cli

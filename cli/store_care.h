@@ -1,0 +1,33 @@
+// `plimsoll store check`, `backup` and `restore`: the care of a data directory.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace plimsoll::cli {
+
+struct StoreCheckOptions {
+  std::string data_dir;
+  bool is_json = false;
+};
+
+// Prints what was found, and how much was looked at; on standard error, where that is a terminal, how far it is. Fails where something is
+// damaged.
+Status run_store_check(const StoreCheckOptions& options);
+
+struct StoreBackupOptions {
+  std::string data_dir;
+  std::string output;
+};
+
+Status run_store_backup(const StoreBackupOptions& options);
+
+struct StoreRestoreOptions {
+  std::string backup;
+  std::string data_dir;
+};
+
+Status run_store_restore(const StoreRestoreOptions& options);
+
+}  // namespace plimsoll::cli
