@@ -259,6 +259,18 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
+// It would be copied, or counted as a part of it.
+Status expect_outside(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  const auto outer = std::filesystem::weakly_canonical(folder, error);
+  const auto inner = std::filesystem::weakly_canonical(path, error);
+  const std::string relative = inner.lexically_relative(outer).string();
+  const bool is_inside = !error && !relative.empty() && !relative.starts_with("..");
+  return is_inside ? Status(with_hint(fail(ErrorCode::kInvalid, "{} is inside of {}", path, folder),
+                                      "give a name outside of the data directory"))
+                   : Status();
+}
+
 // What an attempt before this one has left goes; one that is under way keeps its lock.
 Result<UniqueFd> make_temporary(const std::string& path) {
   if (const Status made = make_folder(path); !made) {
@@ -307,6 +319,9 @@ Result<CheckReport> copy_store(const std::string& from, const std::string& outpu
   const std::string temporary = to + ".tmp";
   if (const Status is_free = expect_nothing_at(to); !is_free) {
     return propagate(is_free);
+  }
+  if (const Status is_outside = expect_outside(to, from); !is_outside) {
+    return propagate(is_outside);
   }
   const auto lock = make_temporary(temporary);
   if (!lock) {

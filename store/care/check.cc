@@ -105,6 +105,12 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
       !checked && checked.error().code == ErrorCode::kUnsupported) {
     return propagate(checked);
   }
+  const auto format = read_file(data_dir + "/FORMAT", 64);
+  if (format &&
+      (*format == "2\n" || *format == "3\n" || *format == "4\n" || *format == "5\n" || *format == "6\n")) {
+    return with_hint(fail(ErrorCode::kUnsupported, "{} has format {}", data_dir, format->front()),
+                     "convert it: start its server, or run plimsoll import --data");
+  }
   CheckLog log(data_dir, show);
   const DirectoryIdentity identity = check_identity(log, data_dir);
   const std::string id = identity.is_complete() ? identity.id : "";

@@ -168,6 +168,7 @@ TEST_F(CareBackupTest, NeverWritesOverWhatIsThere) {
   EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
   EXPECT_THAT(refused.error().text(), HasSubstr(backup_ + " exists"));
   EXPECT_EQ(restore(path_, backup_).error().code, ErrorCode::kConflict);
+  EXPECT_EQ(back_up(path_, path_ + "/backup").error().code, ErrorCode::kInvalid);
   std::filesystem::remove(backup_ + "/letter");
   EXPECT_TRUE(back_up(path_, backup_)) << "an empty folder will do";
 }

@@ -240,8 +240,10 @@ TEST_F(CareCheckTest, ADamagedSymbolTableIsNamed) {
 
 TEST_F(CareCheckTest, WhatIsNoDataDirectoryIsRefused) {
   EXPECT_EQ(check_store(folder_ / "missing").error().code, ErrorCode::kNotFound);
-  write_bytes(path_ + "/FORMAT", "17\n");
-  EXPECT_EQ(check_store(path_).error().code, ErrorCode::kUnsupported);
+  for (const char* format : {"17\n", "6\n"}) {
+    write_bytes(path_ + "/FORMAT", format);
+    EXPECT_EQ(check_store(path_).error().code, ErrorCode::kUnsupported) << format;
+  }
 }
 
 TEST_F(CareCheckTest, EveryBitFlipOfASegmentIsFoundAndNamed) {
