@@ -12,6 +12,7 @@
 #include "query/table/table.h"
 #include "store/care/backup.h"
 #include "store/care/check.h"
+#include "store/data_directory.h"
 
 namespace plimsoll::cli {
 namespace {
@@ -139,6 +140,14 @@ Status run_store_restore(const StoreRestoreOptions& options) {
   fmt::print("restored to {}, and checked: {}\nstart its server: plimsoll server --data {}\n",
              options.data_dir, extent_text(*report), options.data_dir);
   return {};
+}
+
+Status run_store_repair(const StoreRepairOptions& options) {
+  const Status done = store::DataDirectory::forget(options.data_dir, options.forgotten);
+  if (done) {
+    fmt::print("made {}/{} again, with nothing in it\n", options.data_dir, options.forgotten);
+  }
+  return done;
 }
 
 }  // namespace plimsoll::cli

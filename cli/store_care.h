@@ -1,4 +1,4 @@
-// `plimsoll store check`, `backup` and `restore`: the care of a data directory.
+// `plimsoll store check`, `backup`, `restore` and `repair`: the care of a data directory.
 #pragma once
 
 #include <string>
@@ -29,5 +29,12 @@ struct StoreRestoreOptions {
 };
 
 Status run_store_restore(const StoreRestoreOptions& options);
+
+struct StoreRepairOptions {
+  std::string data_dir;
+  std::string forgotten;
+};
+
+Status run_store_repair(const StoreRepairOptions& options);
 
 }  // namespace plimsoll::cli

@@ -94,6 +94,29 @@ Examples:
 )");
 }
 
+void add_repair(CLI::App& store, StoreRepairOptions& options) {
+  auto* repair = store.add_subcommand("repair", "Go on without a database that is lost and has no backup");
+  repair->add_option("--data", options.data_dir, "Data directory; no server may be using it")
+      ->type_name("DIR")
+      ->required();
+  repair
+      ->add_option(
+          "--forget", options.forgotten,
+          "The missing database, which is made again with nothing in it: archive.db, live.db, draws.db or "
+          "access.db")
+      ->type_name("FILE")
+      ->required();
+  repair->footer(
+      R"(What the database held is lost, and so is its protection: without the old access.db revoked machines may
+register again, without the old archive.db profiles that daemons send a second time count twice. Restore it from a
+backup where there is one (docs/operations.md).
+
+Example:
+  # once live.db is gone
+  plimsoll store repair --data DIR --forget live.db
+)");
+}
+
 }  // namespace
 
 void add_store_command(CLI::App& app, StoreOptions& options) {
@@ -104,6 +127,7 @@ void add_store_command(CLI::App& app, StoreOptions& options) {
   add_check(*store, options.check);
   add_backup(*store, options.backup);
   add_restore(*store, options.restore);
+  add_repair(*store, options.repair);
 }
 
 Status run_store_command(const CLI::App& app, const StoreOptions& options) {
@@ -116,6 +140,9 @@ Status run_store_command(const CLI::App& app, const StoreOptions& options) {
   }
   if (store.got_subcommand("backup")) {
     return run_store_backup(options.backup);
+  }
+  if (store.got_subcommand("repair")) {
+    return run_store_repair(options.repair);
   }
   return store.got_subcommand("restore") ? run_store_restore(options.restore)
                                          : run_store_compact(options.compact);

@@ -18,6 +18,7 @@ struct StoreOptions {
   StoreCheckOptions check;
   StoreBackupOptions backup;
   StoreRestoreOptions restore;
+  StoreRepairOptions repair;
 };
 
 void add_store_command(CLI::App& app, StoreOptions& options);

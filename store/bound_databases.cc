@@ -1,5 +1,6 @@
 #include "store/bound_databases.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
@@ -44,8 +45,8 @@ Status status_of(const Result<Store>& opened) {
   return opened ? Status() : propagate(opened);
 }
 
-Status make_tables(const std::string& data_dir, std::string_view name) {
-  const std::string path = path_in(data_dir, name);
+Status make_tables(const std::string& data_dir, std::string_view name, std::string_view file) {
+  const std::string path = path_in(data_dir, file);
   constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
   return name == kArchive ? status_of(Archive::open(path, kReadWrite))
          : name == kLive  ? status_of(LiveMachines::open(path, kReadWrite))
@@ -126,7 +127,7 @@ Status bind_databases(const std::string& data_dir, DirectoryIdentity& identity) 
   Status bound = blocks ? expect_archive_of(data_dir, *blocks) : propagate(blocks);
   DirectoryIdentity complete{.id = identity.id};
   for (const std::string_view name : kAlways) {
-    bound = bound ? make_tables(data_dir, name) : bound;
+    bound = bound ? make_tables(data_dir, name, name) : bound;
     bound = bound ? bind_database(data_dir, name, identity.id) : bound;
     complete.databases.emplace_back(name);
   }
@@ -188,7 +189,7 @@ Status make_listed(const std::string& data_dir, std::string_view name, Directory
   }
   DirectoryIdentity extended = identity;
   extended.databases.emplace_back(name);
-  Status made = make_tables(data_dir, name);
+  Status made = make_tables(data_dir, name, name);
   made = made ? bind_database(data_dir, name, identity.id) : made;
   made = made ? sync_folder(data_dir) : made;
   made = made ? write_identity(data_dir, extended) : made;
@@ -196,6 +197,52 @@ Status make_listed(const std::string& data_dir, std::string_view name, Directory
     identity = std::move(extended);
   }
   return made;
+}
+
+Status make_again(const std::string& data_dir, std::string_view name, DirectoryIdentity& identity) {
+  const bool is_known = std::ranges::find(kAlways, name) != kAlways.end() ||
+                        std::ranges::find(kOptional, name) != kOptional.end();
+  if (!is_known) {
+    return with_hint(fail(ErrorCode::kInvalid, "{} cannot be made again", name),
+                     "archive.db, live.db, draws.db and access.db can; restore the others from a backup");
+  }
+  const auto is_there = has_file(path_in(data_dir, name));
+  const auto blocks = is_there ? list_blocks(data_dir + "/blocks") : propagate(is_there);
+  const auto built = blocks ? last_built(*blocks) : propagate(blocks);
+  if (!built) {
+    return propagate(built);
+  }
+  if (*is_there) {
+    return with_hint(fail(ErrorCode::kConflict, "{} is there", path_in(data_dir, name)),
+                     "move it away to go on without it");
+  }
+  // What is left of the one that is gone would be read as a part of the new one.
+  for (const char* suffix : {"-wal", "-shm"}) {
+    std::error_code ignored;
+    std::filesystem::remove(path_in(data_dir, name) + suffix, ignored);
+  }
+  // Under a name of its own until it is whole: an archive that begins with 1 must not be found.
+  const std::string temporary = fmt::format("{}.tmp", name);
+  std::error_code error;
+  std::filesystem::remove(path_in(data_dir, temporary), error);
+  Status made = make_tables(data_dir, name, temporary);
+  if (made && name == kArchive) {
+    auto archive = sqlite::Database::open(path_in(data_dir, temporary), sqlite::OpenMode::kReadWrite);
+    made = archive ? archive->execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('ledger', ?)",
+                                      built->first)
+                   : propagate(archive);
+  }
+  made = made ? bind_database(data_dir, temporary, identity.id) : made;
+  if (made) {
+    std::filesystem::rename(path_in(data_dir, temporary), path_in(data_dir, name), error);
+    made = error ? Status(fail_errno(error.value(), "renaming {}", path_in(data_dir, temporary)))
+                 : sync_folder(data_dir);
+  }
+  if (!made || identity.lists(name)) {
+    return made;
+  }
+  identity.databases.emplace_back(name);
+  return write_identity(data_dir, identity);
 }
 
 Status expect_newest_block(const std::string& data_dir, const DirectoryIdentity& identity) {

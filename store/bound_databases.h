@@ -21,6 +21,10 @@ Status expect_bound_databases(const std::string& data_dir, DirectoryIdentity& id
 // draws.db or access.db, before it is first opened for writing: makes it where it was never made, and adds it to the list.
 Status make_listed(const std::string& data_dir, std::string_view name, DirectoryIdentity& identity);
 
+// Makes one of the four databases again that is missing, with nothing in it: deliberately, where there is no copy of it. New profiles get
+// numbers beyond those of the blocks. kConflict where it is there, kInvalid for another name.
+Status make_again(const std::string& data_dir, std::string_view name, DirectoryIdentity& identity);
+
 // For readers: the newest block is there, and of this directory.
 Status expect_newest_block(const std::string& data_dir, const DirectoryIdentity& identity);
 // The archive too, with all profiles that have become rows.

@@ -101,6 +101,17 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
   return opened ? Result<DataDirectory>(std::move(directory)) : propagate(opened);
 }
 
+Status DataDirectory::forget(const std::string& path, std::string_view database) {
+  DataDirectory directory(path);
+  const auto format = directory.read_format();
+  if (!format || *format != kFormat) {
+    return format ? Status(directory.unsupported(*format)) : propagate(format);
+  }
+  const Status locked = directory.take_lock();
+  auto identity = locked ? directory.identity_of_format(*format) : propagate(locked);
+  return identity ? make_again(path, database, **identity) : propagate(identity);
+}
+
 Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
   DataDirectory directory(path);
   const auto format = directory.read_format();

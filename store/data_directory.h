@@ -37,6 +37,10 @@ class DataDirectory {
   // the newest block alone; open_archive() and the stores' open_if_there() say so of theirs.
   static Result<DataDirectory> open_for_reading(const std::string& path);
 
+  // Makes a database again that is missing, with nothing in it, for want of a copy: archive.db, live.db, draws.db or access.db. Nobody may
+  // be writing the directory.
+  static Status forget(const std::string& path, std::string_view database);
+
   // Whether open_for_writing() would take it if nobody else held it. Writes nothing.
   static Status check(const std::string& path);
 

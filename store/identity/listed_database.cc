@@ -52,10 +52,15 @@ std::string how_to_restore(std::string_view name) {
 
 std::unexpected<Error> missing_database(const std::string& data_dir, std::string_view name) {
   const KnownDatabase& database = known(name);
+  const std::string without =
+      &database == &kCatalogue
+          ? ""
+          : fmt::format("; or go on without what it held: \"plimsoll store repair --data {} --forget {}\"",
+                        data_dir, name);
   return with_hint(with_field(fail(ErrorCode::kCorrupt, "{}/{} is missing ({}): {}", data_dir, name,
                                    database.holds, database.loss),
                               std::string(name)),
-                   how_to_restore(name));
+                   how_to_restore(name) + without);
 }
 
 std::unexpected<Error> foreign_database(const std::string& data_dir, std::string_view name,

@@ -29,6 +29,7 @@ const std::map<std::string, std::string> kNotRun = {
     {"plimsoll experiment report", "compares what came in after the definition"},
     {"plimsoll experiment watch", "goes on until all was observed"},
     {"plimsoll top --watch", "goes on until it is stopped; views_test runs it"},
+    {"plimsoll store repair", "needs a database that is lost; store_care_e2e_test runs it"},
     {"plimsoll symbolize --build-id", "names a build that the reader has; symbolize_test runs it"},
 };
 

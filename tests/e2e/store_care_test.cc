@@ -124,6 +124,9 @@ TEST(StoreCare, AServerDoesNotStartWithoutItsDatabases) {
     EXPECT_FALSE(std::filesystem::exists(data + "/" + name));
     std::filesystem::rename(folder / "kept", data + "/" + name);
   }
+  std::filesystem::remove(data + "/live.db");
+  const Finished repaired = run({"plimsoll", "store", "repair", "--data", data, "--forget", "live.db"});
+  EXPECT_EQ(repaired.status, 0) << repaired.err;
   server.start();
   EXPECT_TRUE(server.becomes_ready()) << server.process().err();
 }

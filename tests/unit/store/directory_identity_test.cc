@@ -261,6 +261,30 @@ TEST_F(DirectoryIdentityTest, GivingItGoesOnAfterACrash) {
   }
 }
 
+TEST_F(DirectoryIdentityTest, ALostDatabaseIsMadeAgainOnlyOnRequest) {
+  fill(path_, 1, 3);
+  for (const char* name : {"archive.db", "live.db", "draws.db", "access.db"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(DataDirectory::forget(path_, name).error().code, ErrorCode::kConflict) << "it is there";
+    remove_database(path_ + "/" + name);
+    expect_error(opened(path_), {std::string("--forget ") + name});
+    const Status done = DataDirectory::forget(path_, name);
+    ASSERT_TRUE(done) << done.error().text();
+    expect_bound(path_);
+    ASSERT_TRUE(opened(path_));
+  }
+  EXPECT_EQ(DataDirectory::forget(path_, "blocks/000001/catalogue.db").error().code, ErrorCode::kInvalid);
+  // New profiles become rows, though the archive has begun again.
+  fill(path_, 4, 5);
+  const auto health = StoreHealthMeter::open(path_)->measure();
+  ASSERT_TRUE(health) << health.error().text();
+  EXPECT_EQ(health->profiles_accepted, 5);
+  EXPECT_EQ(health->profiles_pending, 0);
+  const auto writer = DataDirectory::open_for_writing(path_);
+  remove_database(path_ + "/live.db");
+  EXPECT_EQ(DataDirectory::forget(path_, "live.db").error().code, ErrorCode::kConflict) << "it is in use";
+}
+
 // A server made draws.db, and ended before it was listed.
 TEST_F(DirectoryIdentityTest, ADatabaseThatWasJustMadeIsListedByTheNextWriter) {
   ASSERT_TRUE(opened(path_));
