@@ -109,7 +109,7 @@ Status DataDirectory::forget(const std::string& path, std::string_view database)
   }
   const Status locked = directory.take_lock();
   auto identity = locked ? directory.identity_of_format(*format) : propagate(locked);
-  return identity ? make_again(path, database, **identity) : propagate(identity);
+  return identity ? make_again(path, database, *identity) : propagate(identity);
 }
 
 Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
@@ -130,8 +130,8 @@ Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
     return propagate(identity);
   }
   // Without a list its writer is making or converting it.
-  const bool is_bound = *identity && (*identity)->is_complete();
-  const Status expected = is_bound ? expect_newest_block(path, **identity) : Status();
+  const bool is_bound = identity->is_complete();
+  const Status expected = is_bound ? expect_newest_block(path, *identity) : Status();
   return expected ? Result<DataDirectory>(std::move(directory)) : propagate(expected);
 }
 
@@ -140,15 +140,15 @@ Result<sqlite::Database> DataDirectory::open_archive() const {
   if (!identity) {
     return propagate(identity);
   }
-  const bool is_bound = *identity && (*identity)->is_complete();
-  const Status expected = is_bound ? expect_archive(path_, **identity) : Status();
+  const bool is_bound = identity->is_complete();
+  const Status expected = is_bound ? expect_archive(path_, *identity) : Status();
   return expected ? sqlite::Database::open(archive_path(), sqlite::OpenMode::kRead) : propagate(expected);
 }
 
-// Nothing where it has none yet.
-Result<std::optional<DirectoryIdentity>> DataDirectory::identity_of_format(int format) const {
+// Without an ID where it has none yet.
+Result<DirectoryIdentity> DataDirectory::identity_of_format(int format) const {
   auto identity = read_identity(path_);
-  if (identity && !*identity && format == kFormat) {
+  if (identity && !identity->is_there() && format == kFormat) {
     return with_hint(fail(ErrorCode::kCorrupt, "{} is missing: it says which databases are of this directory",
                           identity_path(path_)),
                      "copy it from a backup of this directory, or restore the whole directory with "
@@ -171,14 +171,16 @@ Status DataDirectory::make_first_block() const {
 // What is found before there is a FORMAT: an identity without a list, and perhaps a first block.
 Status DataDirectory::make_new() const {
   const auto left = read_identity(path_);
-  Status made = !left ? propagate(left) : *left ? Status() : write_identity(path_, make_identity());
+  Status made = !left              ? propagate(left)
+                : left->is_there() ? Status()
+                                   : write_identity(path_, make_identity());
   made = made ? make_first_block() : made;
   return made ? write_format(path_) : made;
 }
 
 Status DataDirectory::make_optional(std::string_view name) const {
   auto identity = identity_of_format(kFormat);
-  return identity ? make_listed(path_, name, **identity) : propagate(identity);
+  return identity ? make_listed(path_, name, *identity) : propagate(identity);
 }
 
 // To today's databases of one identity.
@@ -187,12 +189,16 @@ Status DataDirectory::bind(int format) const {
   if (!identity) {
     return propagate(identity);
   }
-  if (format == kFormat && (*identity)->is_complete()) {
-    return expect_bound_databases(path_, **identity);
+  if (format == kFormat && identity->is_complete()) {
+    return expect_bound_databases(path_, *identity);
   }
   // It is on disk before any database has it: what a crash leaves is gone on with.
-  const Status kept = *identity ? Status() : write_identity(path_, identity->emplace(make_identity()));
-  return kept ? bind_databases(path_, **identity) : kept;
+  Status kept;
+  if (!identity->is_there()) {
+    *identity = make_identity();
+    kept = write_identity(path_, *identity);
+  }
+  return kept ? bind_databases(path_, *identity) : kept;
 }
 
 Status DataDirectory::convert_from(int format) const {

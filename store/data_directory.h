@@ -14,7 +14,6 @@
 //   quarantine/   files that were found damaged
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -68,7 +67,7 @@ class DataDirectory {
   Status make_new() const;
   Status make_optional(std::string_view name) const;
   Status bind(int format) const;
-  Result<std::optional<DirectoryIdentity>> identity_of_format(int format) const;
+  Result<DirectoryIdentity> identity_of_format(int format) const;
   Status convert_from(int format) const;
   Status convert_rows() const;
   Status remove_catalogue() const;

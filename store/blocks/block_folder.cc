@@ -209,7 +209,7 @@ Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
     if (!has_catalogue) {
       return propagate(has_catalogue);
     }
-    if (!*has_catalogue && *is_there(block.path)) {
+    if (!*has_catalogue && is_there(block.path).value_or(false)) {
       return missing_database(std::filesystem::path(blocks_path).parent_path().string(),
                               fmt::format("blocks/{:06}/catalogue.db", number));
     }

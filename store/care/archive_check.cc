@@ -1,7 +1,5 @@
 #include "store/care/archive_check.h"
 
-#include <optional>
-
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "proto/profile_codec.h"
@@ -54,8 +52,9 @@ struct RawProfile {
   std::string encoded;
 };
 
-Result<std::optional<RawProfile>> raw_profile_after(sqlite::Database& archive, int64_t after, int64_t up_to) {
-  std::optional<RawProfile> profile;
+// One of number 0 where there is none.
+Result<RawProfile> raw_profile_after(sqlite::Database& archive, int64_t after, int64_t up_to) {
+  RawProfile profile;
   const Status read = sqlite::for_each_row(
       archive.query(
           "SELECT sequence, id, content_hash, encoded FROM raw_profile JOIN ledger USING (sequence) "
@@ -64,7 +63,7 @@ Result<std::optional<RawProfile>> raw_profile_after(sqlite::Database& archive, i
       [&](const sqlite::Statement& row) {
         profile = RawProfile{row.integer(0), row.blob(1), row.blob(2), row.blob(3)};
       });
-  return read ? Result<std::optional<RawProfile>>(std::move(profile)) : propagate(read);
+  return read ? Result<RawProfile>(std::move(profile)) : propagate(read);
 }
 
 Status check_raw_profile(const RawProfile& profile) {
@@ -102,9 +101,8 @@ Status LedgerCheck::compare(sqlite::Database& catalogue) {
     return propagate(transaction);
   }
   const auto last = catalogue.integer(fmt::format("SELECT max(archive_sequence) FROM ({})", kProfilesSql), 0);
-  const auto oldest = archive_.integer("SELECT coalesce(min(sequence), 9223372036854775807) FROM ledger", 0);
-  if (!last || !oldest) {
-    return !last ? propagate(last) : propagate(oldest);
+  if (!last) {
+    return propagate(last);
   }
   std::vector<LedgerEntry> entries;
   size_t next = 0;
@@ -146,7 +144,12 @@ Status LedgerCheck::compare(sqlite::Database& catalogue) {
         }
         const bool is_there = next < entries.size() && entries[next].sequence == sequence;
         if (!is_there) {
-          // Where all of the ledger is gone, its numbers are compared by finish().
+          // Of profiles whose content was deleted by age the ledger forgets some, at any time: not of later ones.
+          const auto oldest =
+              archive_.integer("SELECT coalesce(min(sequence), 9223372036854775807) FROM raw_profile", 0);
+          if (!oldest) {
+            return propagate(oldest);
+          }
           if (sequence > *oldest) {
             lost.add(sequence);
           }
@@ -209,16 +212,16 @@ void check_raw_profiles(CheckLog& log, sqlite::Database& archive) {
       log.add(archive.path(), profile.error(), kRestoreFile);
       return;
     }
-    if (!*profile) {
+    if (profile->sequence == 0) {
       return;
     }
-    after = (*profile)->sequence;
+    after = profile->sequence;
     ++log.report().raw_profiles;
-    if (const Status checked = check_raw_profile(**profile); !checked) {
+    if (const Status checked = check_raw_profile(*profile); !checked) {
       log.add(archive.path(), fmt::format("raw profile {}: {}", after, checked.error().message),
               std::string(kRestoreFile));
     }
-    log.add_bytes((*profile)->encoded.size());
+    log.add_bytes(profile->encoded.size());
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace plimsoll::store {
 
-// Compares the profiles of blocks, one block after the other, with the ledger. The oldest profiles may be missing from the ledger, and the
-// oldest blocks may be gone.
+// Compares the profiles of blocks, one block after the other, with the ledger. The oldest profiles may be without
+// their content, some of those missing from the ledger too, and the oldest blocks may be gone.
 class LedgerCheck {
  public:
   // `archive` must outlive it.

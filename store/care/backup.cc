@@ -70,21 +70,21 @@ class Copier {
     if (!identity) {
       return propagate(identity);
     }
-    if (*identity && !(*identity)->is_complete()) {
+    if (identity->is_there() && !identity->is_complete()) {
       return with_hint(fail(ErrorCode::kUnavailable, "{} is being made or converted", from_),
                        "try again later");
     }
     Status copied = copy_blocks();
-    std::vector<std::string> databases{"archive.db", "live.db", "draws.db", "access.db"};
+    const std::vector<std::string> databases{"archive.db", "live.db", "draws.db", "access.db"};
     for (const std::string& name : databases) {
-      const bool is_listed = *identity && (*identity)->lists(name);
-      if (is_listed || (!*identity && is_there(from_ + "/" + name))) {
+      const bool is_listed = identity->lists(name);
+      if (is_listed || (!identity->is_there() && is_there(from_ + "/" + name))) {
         copied = copied ? copy_database(name) : copied;
       }
     }
     copied = copied ? copy_symbol_tables() : copied;
     // The list is that of before: what a server has made meanwhile is not in the copy.
-    copied = copied && *identity ? write_identity(to_, **identity) : copied;
+    copied = copied && identity->is_there() ? write_identity(to_, *identity) : copied;
     const auto format = copied ? read_file(from_ + "/FORMAT", 64) : propagate(copied);
     return format ? write_file_durably(to_ + "/FORMAT", as_bytes(*format)) : propagate(format);
   }
@@ -239,17 +239,27 @@ class Copier {
   CareProgress progress_;
 };
 
-// An empty folder is made for it, as where a file system is mounted.
+// Whether another file system is mounted there: nothing can be renamed to it.
+bool is_mount_point(const std::string& path) {
+  struct stat folder{};
+  struct stat parent{};
+  return ::stat(path.c_str(), &folder) == 0 && ::stat((path + "/..").c_str(), &parent) == 0 &&
+         folder.st_dev != parent.st_dev;
+}
+
 Status expect_nothing_at(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     return error ? Status(fail_errno(error.value(), "looking for {}", path)) : Status();
   }
   const bool is_empty = std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error);
-  return is_empty && !error
-             ? Status()
-             : Status(with_hint(fail(ErrorCode::kConflict, "{} exists, and is no empty folder", path),
-                                "give a new name, or move it away"));
+  if (!is_empty || error) {
+    return with_hint(fail(ErrorCode::kConflict, "{} exists, and is no empty folder", path),
+                     "give a new name, or move it away");
+  }
+  return is_mount_point(path) ? Status(with_hint(fail(ErrorCode::kInvalid, "{} is a mount point", path),
+                                                 "give the name of a new folder in it"))
+                              : Status();
 }
 
 std::string without_slashes(std::string path) {

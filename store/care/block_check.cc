@@ -65,6 +65,10 @@ class BlockCheck {
       if (const Status opened = open_segments(missing); !opened) {
         return opened;
       }
+      std::error_code error;
+      if (!missing.empty() && !std::filesystem::exists(block_.path, error)) {
+        return {};  // dropped meanwhile
+      }
       if (missing.empty() || attempt == kMaxAttempts) {
         for (const SegmentEntry& segment : missing) {
           log_.add(path_of(segment),

@@ -67,8 +67,8 @@ DirectoryIdentity check_identity(CheckLog& log, const std::string& data_dir) {
     log.add(identity_path(data_dir), identity.error(), kRestoreFile);
     return {};
   }
-  if (*identity) {
-    return **identity;
+  if (identity->is_there()) {
+    return *identity;
   }
   const bool is_old = format && *format == "7\n";
   if (is_old) {
@@ -126,7 +126,7 @@ Result<CheckReport> check_store(const std::string& data_dir, const ShowProgress&
       ledger->add_block(*catalogue);
     }
   }
-  if (ledger) {
+  if (archive && ledger) {
     ledger->finish();
     check_raw_profiles(log, *archive);
   }

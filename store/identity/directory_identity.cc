@@ -30,8 +30,8 @@ std::string text_of(const DirectoryIdentity& identity) {
   return text + fmt::format("{}{:016x}\n", kChecksumLine, checksum64(as_bytes(text)));
 }
 
-// Nothing where it is no such text. What it means is checked against the text that it would be written as.
-std::optional<DirectoryIdentity> parse(std::string_view text) {
+// Without an ID where it is no such text. What it means is checked against the text that it would be written as.
+DirectoryIdentity parse(std::string_view text) {
   DirectoryIdentity identity;
   std::string_view rest = text;
   while (!rest.empty()) {
@@ -44,7 +44,7 @@ std::optional<DirectoryIdentity> parse(std::string_view text) {
       identity.databases.emplace_back(line.substr(kDatabaseLine.size()));
     }
   }
-  return identity.id.size() == kIdBytes && text_of(identity) == text ? std::optional(identity) : std::nullopt;
+  return identity.id.size() == kIdBytes && text_of(identity) == text ? identity : DirectoryIdentity();
 }
 
 }  // namespace
@@ -61,16 +61,16 @@ DirectoryIdentity make_identity() {
   return {.id = random_bytes(kIdBytes)};
 }
 
-Result<std::optional<DirectoryIdentity>> read_identity(const std::string& data_dir) {
+Result<DirectoryIdentity> read_identity(const std::string& data_dir) {
   const auto text = read_file(identity_path(data_dir), kMaxFileBytes);
   if (!text && text.error().code == ErrorCode::kNotFound) {
-    return std::nullopt;
+    return DirectoryIdentity();
   }
   if (!text) {
     return propagate(text, "reading the directory's ID");
   }
   auto identity = parse(*text);
-  if (!identity) {
+  if (!identity.is_there()) {
     return with_hint(fail(ErrorCode::kCorrupt, "{} is damaged: its checksum does not match its lines",
                           identity_path(data_dir)),
                      "copy the file from a backup of this directory");

@@ -9,7 +9,6 @@
 // made. Without any: the directory is being made, or converted.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +19,10 @@
 namespace plimsoll::store {
 
 struct DirectoryIdentity {
-  std::string id;  // 16 bytes
+  std::string id;  // 16 bytes; empty: there is none
   std::vector<std::string> databases = {};
 
+  bool is_there() const { return !id.empty(); }
   bool is_complete() const { return !databases.empty(); }
   bool lists(std::string_view name) const;
   bool operator==(const DirectoryIdentity&) const = default;
@@ -33,8 +33,8 @@ std::string identity_path(const std::string& data_dir);
 // With a new random ID and no databases.
 DirectoryIdentity make_identity();
 
-// Nothing where there is no such file. kCorrupt where it is not what was written.
-Result<std::optional<DirectoryIdentity>> read_identity(const std::string& data_dir);
+// Without an ID where there is no such file. kCorrupt where it is not what was written.
+Result<DirectoryIdentity> read_identity(const std::string& data_dir);
 // Durably.
 Status write_identity(const std::string& data_dir, const DirectoryIdentity& identity);
 

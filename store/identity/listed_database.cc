@@ -97,8 +97,8 @@ Result<bool> is_database_there(const std::string& path) {
   if (!identity) {
     return propagate(identity);
   }
-  if (*identity && (*identity)->lists(name)) {
-    const Status expected = expect_database(data_dir, name, (*identity)->id);
+  if (identity->lists(name)) {
+    const Status expected = expect_database(data_dir, name, identity->id);
     return expected ? Result<bool>(true) : propagate(expected);
   }
   std::error_code error;

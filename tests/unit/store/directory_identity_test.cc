@@ -84,8 +84,8 @@ class DirectoryIdentityTest : public ::testing::Test {
   }
 
   static void expect_bound(const std::string& path) {
-    const auto identity = *read_identity(path);
-    ASSERT_TRUE(identity.has_value());
+    const auto identity = read_identity(path);
+    ASSERT_TRUE(identity && identity->is_there());
     EXPECT_THAT(identity->databases, ElementsAre("archive.db", "live.db", "draws.db", "access.db"));
     for (const char* name : {"archive.db", "live.db", "draws.db", "access.db", "blocks/000001/catalogue.db",
                              "blocks/000002/catalogue.db"}) {
@@ -103,7 +103,7 @@ TEST_F(DirectoryIdentityTest, IsInEveryDatabase) {
   expect_bound(path_);
   const auto other = folder_ / "other";
   fill(other, 1, 3);
-  EXPECT_NE((*read_identity(path_))->id, (*read_identity(other))->id);
+  EXPECT_NE(read_identity(path_)->id, read_identity(other)->id);
 }
 
 TEST_F(DirectoryIdentityTest, ADatabaseThatIsMissingIsNamedAndNotMade) {
@@ -138,7 +138,7 @@ TEST_F(DirectoryIdentityTest, ADatabaseOfAnotherDirectoryIsNamed) {
     copy(path_ + "/" + name, kept);
     copy(other + "/" + name, path_ + "/" + name);
     expect_error(opened(path_), {path_ + "/" + name + " is of another data directory",
-                                 to_hex((*read_identity(other))->id), to_hex((*read_identity(path_))->id)});
+                                 to_hex(read_identity(other)->id), to_hex(read_identity(path_)->id)});
     copy(kept, path_ + "/" + name);
     ASSERT_TRUE(opened(path_));
   }
@@ -165,7 +165,7 @@ TEST_F(DirectoryIdentityTest, AnArchiveWithoutItsOldProfilesIsNotOlder) {
 
 TEST_F(DirectoryIdentityTest, WhatWasNeverMadeIsNotMissing) {
   ASSERT_TRUE(opened(path_));
-  EXPECT_THAT((*read_identity(path_))->databases, ElementsAre("archive.db", "live.db"));
+  EXPECT_THAT(read_identity(path_)->databases, ElementsAre("archive.db", "live.db"));
   EXPECT_FALSE(AccessStore::open_if_there(path_ + "/access.db")->has_value());
   EXPECT_FALSE(DrawStore::open_if_there(path_ + "/draws.db")->has_value());
   ASSERT_TRUE(opened(path_));
@@ -257,7 +257,7 @@ TEST_F(DirectoryIdentityTest, GivingItGoesOnAfterACrash) {
     ASSERT_TRUE(DataDirectory::open_for_reading(path_));
     ASSERT_TRUE(opened(path_));
     expect_bound(path_);
-    EXPECT_EQ((*read_identity(path_))->id, identity.id);
+    EXPECT_EQ(read_identity(path_)->id, identity.id);
   }
 }
 
@@ -290,7 +290,7 @@ TEST_F(DirectoryIdentityTest, ADatabaseThatWasJustMadeIsListedByTheNextWriter) {
   ASSERT_TRUE(opened(path_));
   ASSERT_TRUE(DrawStore::open(path_ + "/draws.db", sqlite::OpenMode::kReadWrite));
   ASSERT_TRUE(opened(path_));
-  EXPECT_TRUE((*read_identity(path_))->lists("draws.db"));
+  EXPECT_TRUE(read_identity(path_)->lists("draws.db"));
   remove_database(path_ + "/draws.db");
   expect_error(opened(path_), {"draws.db is missing"});
 }
