@@ -22,7 +22,15 @@ MarginKind margin_kind(const Design& design, const LinearizedRow& row, size_t co
     }
     return is_alone ? MarginKind::kWithinOneMachine : MarginKind::kWithinMachines;
   }
-  return kind_between_machines(contributors, design.machines());
+  const MarginKind kind = kind_between_machines(contributors, design.machines());
+  if (kind != MarginKind::kBetweenMachines) {
+    return kind;
+  }
+  // Where some samples stand for much more than others (daemons that had to sample less often), few of them make the value, on however many
+  // machines they are: as few machines would.
+  const double effective = std::min(row.rarer_samples(), static_cast<double>(contributors));
+  const bool are_enough = kind_between_machines(static_cast<size_t>(effective), design.machines()) == kind;
+  return are_enough ? kind : MarginKind::kFewMachines;
 }
 
 Spread spread_of(const Design& design, const LinearizedRow& row) {

@@ -121,6 +121,25 @@ TEST(Share, OfFewMachinesIsWideAndSaysSo) {
   EXPECT_EQ(varied(40).ask(share).margin_kind, MarginKind::kBetweenMachines);
 }
 
+// A hundred machines with two samples of the row each, of which three stand for a hundred times as much: their daemons had to sample less
+// often. By weight, all have the effective number of samples (L. Kish) of (3 200 + 97 2)^2 / (3 2 100^2 + 97 2) = 10.5.
+TEST(Share, OfAFewSamplesThatStandForMuchIsOfFewMachines) {
+  std::vector<double> numerator(100, 2);
+  std::vector<double> squares(100, 2);
+  const std::vector<double> denominator(100, 1e6);
+  const std::vector<double> denominator_squares(100, 1e6);
+  const Design design(std::vector<SampledMachine>(100, {0, 0.01}));
+  const auto kind = [&] {
+    return share(design, {numerator, denominator, squares, denominator_squares}).margin_kind;
+  };
+  EXPECT_EQ(kind(), MarginKind::kBetweenMachines);
+  for (const size_t machine : {10, 20, 30}) {
+    numerator[machine] = 200;
+    squares[machine] = 2 * 100 * 100;
+  }
+  EXPECT_EQ(kind(), MarginKind::kFewMachines);
+}
+
 TEST(Share, OfOneMachineAmongTwoHasNoMargin) {
   EXPECT_EQ(Row({{50, 0}, {100, 100}}).ask(share).margin_kind, MarginKind::kTooFewMachines);
 }
