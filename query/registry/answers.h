@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "query/registry/damage_notes.h"
 #include "query/registry/view.h"
 #include "query/selection/sides.h"
 #include "query/views/machines.h"
@@ -15,6 +16,24 @@ Result<Answer> as_answer(Result<Given> given) {
   return given ? Result<Answer>(*std::move(given)) : propagate(given);
 }
 
+// What `ask(snapshot)` gives, of one set of rows throughout: where a part of them is found damaged meanwhile, it is asked again without it, and
+// a note says what is missing. A file for another tool has no place for such a note, and is an error then.
+template <typename Ask>
+Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const Ask& ask) {
+  const auto snapshot = sources.snapshot(times);
+  if (!snapshot) {
+    return propagate(snapshot);
+  }
+  while (true) {
+    const size_t known = (*snapshot)->rows->damage().size();
+    Result<Answer> answer = ask(**snapshot);
+    const std::vector<store::DamagedPart> damaged = damaged_parts(**snapshot, times);
+    if ((*snapshot)->rows->damage().size() == known) {
+      return answer ? with_damage_noted(std::move(*answer), damaged) : answer;
+    }
+  }
+}
+
 // `view(request, snapshot)`, of what `parse(parameters, now_ns)` gives.
 template <auto parse, auto view>
 Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
@@ -22,8 +41,8 @@ Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
   if (!request) {
     return propagate(request);
   }
-  const auto snapshot = sources.snapshot(times_of(question.parameters, question.now_ns));
-  return snapshot ? as_answer(view(*request, **snapshot)) : propagate(snapshot);
+  return of_sound_rows(sources, times_of(question.parameters, question.now_ns),
+                       [&](const Snapshot& snapshot) { return as_answer(view(*request, snapshot)); });
 }
 
 // `view(request, snapshot, fleet)`: with what heartbeats said.
@@ -33,9 +52,11 @@ Result<Answer> ask_profiles_and_fleet(const Question& question, ViewSources& sou
   if (!request) {
     return propagate(request);
   }
-  const auto snapshot = sources.snapshot(times_of(question.parameters, question.now_ns));
-  const auto fleet = snapshot ? LiveFleet::load(*request, sources.data_dir()) : propagate(snapshot);
-  return fleet ? as_answer<Table>(view(*request, **snapshot, *fleet)) : propagate(fleet);
+  return of_sound_rows(sources, times_of(question.parameters, question.now_ns),
+                       [&](const Snapshot& snapshot) {
+                         const auto fleet = LiveFleet::load(*request, sources.data_dir());
+                         return fleet ? as_answer<Table>(view(*request, snapshot, *fleet)) : propagate(fleet);
+                       });
 }
 
 }  // namespace plimsoll::query

@@ -404,10 +404,10 @@ View sql_view() {
           return propagate(request);
         }
         request->limits.is_abandoned = question.is_abandoned;
-        const auto snapshot = sources.snapshot(all_times());
-        return snapshot ? as_answer(sql(*request, **snapshot,
-                                        [&sources] { return LiveFleet::load(sources.data_dir()); }))
-                        : propagate(snapshot);
+        return of_sound_rows(sources, all_times(), [&](const Snapshot& snapshot) {
+          return as_answer(
+              sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.data_dir()); }));
+        });
       },
   };
 }

@@ -1,5 +1,7 @@
 #include "query/snapshot/block_reader.h"
 
+#include <filesystem>
+
 #include "base/run_both.h"
 #include "store/catalogue/file_version.h"
 #include "store/catalogue/segment_table.h"
@@ -7,7 +9,8 @@
 namespace plimsoll::query {
 namespace {
 
-// Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up.
+// Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up. Replaced files stay for some
+// seconds: what is not there in any of them was not merged.
 constexpr int kMaxAttempts = 20;
 
 // A block that was sealed lately is named, slice by slice: what follows it need not read all of it again each time.
@@ -15,8 +18,36 @@ constexpr std::chrono::minutes kKeepEntries{1};
 
 }  // namespace
 
+std::optional<store::DamagedPart> BlockReader::damage() const {
+  const std::lock_guard lock(state_mutex_);
+  return damage_;
+}
+
+// Whether it is the catalogue that is at fault, and not the moment.
+void BlockReader::note_damage(const Error& error) {
+  std::error_code ignored;
+  const bool is_catalogue_gone = std::filesystem::exists(folder_.path, ignored) &&
+                                 !std::filesystem::exists(folder_.catalogue_path(), ignored);
+  if (error.code != ErrorCode::kCorrupt && !is_catalogue_gone) {
+    return;
+  }
+  damage_ = store::DamagedPart{.path = folder_.path, .why = error.message};
+  if (sealed_) {
+    damage_->from_ns = sealed_->from_ns;
+    damage_->to_ns = sealed_->to_ns;
+  }
+}
+
 Result<store::BlockState> BlockReader::state() {
   const std::lock_guard lock(state_mutex_);
+  auto state = state_locked();
+  if (!state) {
+    note_damage(state.error());
+  }
+  return state;
+}
+
+Result<store::BlockState> BlockReader::state_locked() {
   if (sealed_) {
     return *sealed_;
   }
@@ -80,10 +111,17 @@ Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOp
     return propagate(state);
   }
   for (int attempt = 1;; ++attempt) {
+    // Files of a block that was dropped are gone all at once, and the block with them.
+    std::error_code ignored;
+    are_gone_for_good_ = attempt == kMaxAttempts && std::filesystem::exists(folder_.path, ignored);
     auto contents = read_once(known, before_opening);
     if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
       if (state->is_sealed) {
         catalogue_ = nullptr;
+      }
+      if (!contents) {
+        const std::lock_guard state_lock(state_mutex_);
+        note_damage(contents.error());
       }
       return contents;
     }
@@ -130,14 +168,16 @@ Result<std::shared_ptr<const store::LocalRows>> BlockReader::open_rows(const Bef
   if (!segments) {
     return propagate(segments);
   }
+  std::vector<store::SegmentFile> files;
   std::vector<std::string> paths;
   for (const store::SegmentEntry& segment : *segments) {
     paths.push_back(folder_.segments_path() + "/" + segment.file);
+    files.push_back({paths.back(), segment.rows, segment.from_ns, segment.to_ns});
   }
   if (before_opening) {
     before_opening(paths);
   }
-  auto rows = store::LocalRows::open(paths, segments_);
+  auto rows = store::LocalRows::open_sound(files, segments_, are_gone_for_good_);
   if (!rows) {
     return propagate(rows);
   }

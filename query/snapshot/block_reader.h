@@ -59,6 +59,9 @@ class BlockReader {
   // As the newest commit has it: of a sealed block from memory, else for the time of a look-up. Does not wait for read().
   Result<store::BlockState> state();
 
+  // Why nothing of it can be read: an attempt has found its catalogue damaged, or gone. What it finds damaged in segments is in their rows.
+  std::optional<store::DamagedPart> damage() const;
+
   // Another value than that of the contents: something has been committed since. Costs microseconds, but waits for read().
   Result<int64_t> version();
 
@@ -73,6 +76,8 @@ class BlockReader {
  private:
   using Clock = std::chrono::steady_clock;
 
+  Result<store::BlockState> state_locked();
+  void note_damage(const Error& error);
   Result<int64_t> version_locked();
   Status open();
   Result<BlockContents> read_once(const EntriesMark& known, const BeforeOpening& before_opening);
@@ -83,13 +88,15 @@ class BlockReader {
 
   const store::BlockFolder folder_;
 
-  std::mutex state_mutex_;
+  mutable std::mutex state_mutex_;
   std::optional<store::Catalogue> for_state_;  // protected by state_mutex_; of a block that is not sealed
   std::optional<store::BlockState> sealed_;    // likewise
+  std::optional<store::DamagedPart> damage_;   // likewise
 
   std::mutex mutex_;
   std::unique_ptr<store::Catalogue> catalogue_;  // protected by mutex_, like all below
   store::LocalRows::Segments segments_ = {};     // that were opened last
+  bool are_gone_for_good_ = false;               // segments that are not there
   std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
   EntriesMark mark_;                             // of entries_
   int64_t reading_ = 0;                          // likewise

@@ -20,4 +20,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const TimeSpans& t
   return follower_->newest(times);
 }
 
+void SnapshotCache::forget_dropped() {
+  follower_->forget_dropped();
+}
+
 }  // namespace plimsoll::query

@@ -35,6 +35,8 @@ struct Snapshot {
   int64_t machines_registered = 0;
   std::string draws_path =
       {};  // draws.db, for what became of drawn machines; where it is missing, none were drawn
+  // Blocks that cannot be read. Of segments, which are found when they are read, `rows` tells.
+  std::vector<store::DamagedPart> damaged_blocks;
   // That the windows of all profiles in the directory cover, of other times than were asked for too; from > to: there are none.
   int64_t history_from_ns = INT64_MAX;
   int64_t history_to_ns = INT64_MIN;
@@ -66,6 +68,9 @@ class SnapshotCache {
   ~SnapshotCache();
 
   Result<std::shared_ptr<const Snapshot>> newest(const TimeSpans& times = all_times());
+
+  // Closes the files of blocks that have been dropped; questions that run keep theirs.
+  void forget_dropped();
 
   const std::string& data_dir() const { return data_dir_; }
 

@@ -54,7 +54,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotSeries::newest(const FleetFacts&
     return propagate(has_changed);
   }
   if (!*has_changed && last_ != nullptr && last_->machines_registered == facts.machines_registered &&
-      last_->history_from_ns == facts.from_ns && last_->history_to_ns == facts.to_ns) {
+      last_->history_from_ns == facts.from_ns && last_->history_to_ns == facts.to_ns &&
+      last_->damaged_blocks.size() == facts.damaged_blocks.size()) {
     return last_;
   }
   // Where anything fails, an allocation among them, some of it may be newer than the rest.
@@ -169,6 +170,7 @@ std::shared_ptr<Snapshot> SnapshotSeries::make(const FleetFacts& facts) const {
       last_ == nullptr ? std::make_unique<FrameKeysCache>() : FrameKeysCache::after(*last_->frame_keys);
   snapshot->machines_registered = facts.machines_registered;
   snapshot->draws_path = facts.draws_path;
+  snapshot->damaged_blocks = facts.damaged_blocks;
   snapshot->history_from_ns = facts.from_ns;
   snapshot->history_to_ns = facts.to_ns;
   return snapshot;

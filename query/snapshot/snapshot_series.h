@@ -26,6 +26,7 @@ struct FleetFacts {
   // Of all blocks, whatever was asked for; from_ns > to_ns: there are no profiles.
   int64_t from_ns = INT64_MAX;
   int64_t to_ns = INT64_MIN;
+  std::vector<store::DamagedPart> damaged_blocks = {};  // likewise
 };
 
 // Reads what is new alone, and shares all that is the same. IDs are the block's where there is one, else those of a union that grows: then

@@ -21,7 +21,20 @@ int64_t distance_within_draw_ns(const store::BlockState& state) {
 Result<std::shared_ptr<const Snapshot>> StoreFollower::newest(const TimeSpans& times,
                                                               const BeforeOpening& before_opening) {
   while (true) {
-    const auto chosen = choose(times);
+    int64_t first_block = 0;
+    auto snapshot = newest_of_blocks(times, before_opening, first_block);
+    // One that was dropped since the blocks were listed is in the next list no more.
+    if (snapshot || !is_dropped(first_block)) {
+      return snapshot;
+    }
+  }
+}
+
+Result<std::shared_ptr<const Snapshot>> StoreFollower::newest_of_blocks(const TimeSpans& times,
+                                                                        const BeforeOpening& before_opening,
+                                                                        int64_t& first_block) {
+  while (true) {
+    const auto chosen = choose(times, first_block);
     if (!chosen) {
       return propagate(chosen);
     }
@@ -30,22 +43,45 @@ Result<std::shared_ptr<const Snapshot>> StoreFollower::newest(const TimeSpans& t
     // Unless another question has extended it to more blocks meanwhile.
     if (snapshots.begins(chosen->blocks)) {
       snapshots.extend_to(chosen->blocks);
-      return snapshots.newest(chosen->facts, before_opening);
+      auto snapshot = snapshots.newest(chosen->facts, before_opening);
+      // Where a block was found damaged, the others are chosen next.
+      if (snapshot || std::ranges::none_of(chosen->blocks,
+                                           [](const auto& block) { return block->damage().has_value(); })) {
+        return snapshot;
+      }
     }
   }
 }
 
-Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times) {
+void StoreFollower::forget_dropped() {
+  const std::lock_guard lock(mutex_);
+  // What fails now fails again with the next question, which says so.
+  static_cast<void>(open_blocks().has_value());
+}
+
+bool StoreFollower::is_dropped(int64_t block) const {
+  const auto folders = store::list_blocks(data_dir_ + "/blocks");
+  return block != 0 && folders && folders->front().number > block;
+}
+
+Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times, int64_t& first_block) {
   const std::lock_guard lock(mutex_);
   if (const Status opened = open_blocks(); !opened) {
     return propagate(opened);
   }
+  first_block = blocks_.begin()->first;
   Chosen chosen;
+  std::shared_ptr<BlockReader> newest;
   for (const auto& [number, reader] : blocks_) {
     const auto state = reader->state();
+    if (const auto damage = reader->damage()) {
+      chosen.facts.damaged_blocks.push_back(*damage);
+      continue;
+    }
     if (!state) {
       return propagate(state);
     }
+    newest = reader;
     chosen.facts.from_ns = std::min(chosen.facts.from_ns, state->from_ns);
     chosen.facts.to_ns = std::max(chosen.facts.to_ns, state->to_ns);
     reader->forget_old_entries();
@@ -53,8 +89,13 @@ Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times) {
       chosen.blocks.push_back(reader);
     }
   }
+  if (newest == nullptr) {
+    return with_hint(fail(ErrorCode::kCorrupt, "no block of {} can be read: {}", data_dir_,
+                          chosen.facts.damaged_blocks.front().why),
+                     "restore the directory from a backup");
+  }
   if (chosen.blocks.empty()) {
-    chosen.blocks.push_back(blocks_.rbegin()->second);
+    chosen.blocks.push_back(newest);
   }
   const auto registered = machines_registered();
   if (!registered) {
@@ -78,6 +119,13 @@ Status StoreFollower::open_blocks() {
   const auto folders = store::list_blocks(directory_->blocks_path());
   if (!folders) {
     return propagate(folders);
+  }
+  const int64_t first = folders->front().number;
+  if (!blocks_.empty() && blocks_.begin()->first < first) {
+    // What was made of dropped blocks is of use to questions that have it already, and to no other.
+    blocks_.erase(blocks_.begin(), blocks_.lower_bound(first));
+    std::erase_if(series_,
+                  [first](const auto& series) { return series->blocks.front()->folder().number < first; });
   }
   for (const store::BlockFolder& folder : *folders) {
     if (blocks_.contains(folder.number)) {

@@ -29,6 +29,9 @@ class StoreFollower {
   Result<std::shared_ptr<const Snapshot>> newest(const TimeSpans& times,
                                                  const BeforeOpening& before_opening = {});
 
+  // Lets go of blocks that are not there any more.
+  void forget_dropped();
+
  private:
   struct Series {
     explicit Series(const SnapshotSeries::Readers& of) : blocks(of), snapshots(of) {}
@@ -42,7 +45,12 @@ class StoreFollower {
     FleetFacts facts;
   };
 
-  Result<Chosen> choose(const TimeSpans& times);
+  // `first_block`: set to the number of the first of all blocks that were there.
+  Result<std::shared_ptr<const Snapshot>> newest_of_blocks(const TimeSpans& times,
+                                                           const BeforeOpening& before_opening,
+                                                           int64_t& first_block);
+  bool is_dropped(int64_t block) const;
+  Result<Chosen> choose(const TimeSpans& times, int64_t& first_block);
   Status open_blocks();
   std::shared_ptr<Series> series_of(const SnapshotSeries::Readers& blocks);
   Result<int64_t> machines_registered();

@@ -14,6 +14,7 @@
 #include "base/huge_page_allocator.h"
 #include "base/result.h"
 #include "base/stop_check.h"
+#include "store/rows/damaged_part.h"
 #include "store/rows/row.h"
 
 namespace plimsoll::store {
@@ -138,11 +139,15 @@ class RowSource {
  public:
   virtual ~RowSource() = default;
 
-  // kCorrupt where a row has no factor, or what is stored is damaged: then there is no answer at all.
+  // kCorrupt where a row has no factor, or what is stored is found damaged: then there is no answer at all. The next one is without the
+  // damaged part (damage()).
   virtual Result<Cells> aggregate(const AggregateRequest& request) const = 0;
 
   // The rows themselves. The source must outlive the cursor.
   virtual std::unique_ptr<RowCursor> scan(RowFilter filter) const = 0;
+
+  // What is left out, as of now: it is found when it is read.
+  virtual std::vector<DamagedPart> damage() const { return {}; }
 };
 
 }  // namespace plimsoll::store

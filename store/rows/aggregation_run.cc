@@ -44,6 +44,9 @@ SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> seg
   const ZoneFilter zone_filter(filter);
   SelectedChunks selected;
   for (const auto& segment : segments) {
+    if (segment->is_damaged()) {
+      continue;
+    }
     for (size_t chunk = 0; chunk < segment->chunks(); ++chunk) {
       if (zone_filter.may_hold(segment->zones(chunk))) {
         selected.chunks.push_back({segment.get(), chunk});

@@ -20,7 +20,7 @@ struct ChunkPlace {
   uint64_t rows() const { return segment->rows_in_chunk(chunk); }
 };
 
-// Chunks that may hold selected rows.
+// Chunks that may hold selected rows, of segments that are not known to be damaged.
 struct SelectedChunks {
   std::vector<ChunkPlace> chunks;
   uint64_t rows = 0;

@@ -1,5 +1,8 @@
 #include "store/rows/joined_rows.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "store/rows/aggregation_run.h"
 
 namespace plimsoll::store {
@@ -73,6 +76,14 @@ Result<Cells> JoinedRows::aggregate(const AggregateRequest& request) const {
     }
   }
   return run.cells();
+}
+
+std::vector<DamagedPart> JoinedRows::damage() const {
+  std::vector<DamagedPart> damaged;
+  for (const Part& part : parts_) {
+    std::ranges::move(part.rows->damage(), std::back_inserter(damaged));
+  }
+  return damaged;
 }
 
 std::unique_ptr<RowCursor> JoinedRows::scan(RowFilter filter) const {

@@ -27,6 +27,7 @@ class JoinedRows : public RowSource {
   // filter asks for. Memory: as for one block, and the translation of the request for the block at hand.
   Result<Cells> aggregate(const AggregateRequest& request) const override;
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
+  std::vector<DamagedPart> damage() const override;
 
  private:
   std::vector<Part> parts_;

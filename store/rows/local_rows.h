@@ -10,6 +10,14 @@
 
 namespace plimsoll::store {
 
+// A segment, as a catalogue has it.
+struct SegmentFile {
+  std::string path;
+  uint64_t rows = 0;
+  int64_t from_ns = INT64_MIN;
+  int64_t to_ns = INT64_MAX;
+};
+
 // An immutable set of segments.
 class LocalRows : public RowSource {
  public:
@@ -18,9 +26,14 @@ class LocalRows : public RowSource {
   // Segments that are `open` already are shared, and not checked again. kNotFound where a file is gone.
   static Result<LocalRows> open(const std::vector<std::string>& segment_paths, const Segments& open = {});
 
+  // Likewise; a file that is damaged is left out, and damage() tells of it. So is one that is gone, if it is known to stay away.
+  static Result<LocalRows> open_sound(const std::vector<SegmentFile>& files, const Segments& open,
+                                      bool are_gone_for_good);
+
   // Time and memory: AggregationRun, and the answer.
   Result<Cells> aggregate(const AggregateRequest& request) const override;
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
+  std::vector<DamagedPart> damage() const override;
 
   // 0: as many as there are CPUs.
   void set_threads(unsigned threads) { threads_ = threads; }
@@ -30,6 +43,8 @@ class LocalRows : public RowSource {
 
  private:
   Segments segments_;
+  std::vector<SegmentFile> files_;         // of open_sound(); of the segments, in their order
+  std::vector<DamagedPart> damaged_ = {};  // that could not be opened
   unsigned threads_ = 0;
 };
 

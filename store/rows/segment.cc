@@ -130,22 +130,31 @@ Result<Segment> Segment::open(const std::string& path, uint32_t version) {
   if (end != file->bytes().size() || rows != header.rows) {
     return damaged("its directory does not describe the whole file");
   }
-  segment.checked_ = std::make_unique<std::atomic<bool>[]>(segment.chunks() * 2);
+  segment.state_->checked = std::make_unique<std::atomic<bool>[]>(segment.chunks() * 2);
   segment.file_ = std::move(*file);
   return segment;
 }
 
 std::unexpected<Error> Segment::damaged(size_t chunk, std::string_view what) const {
-  return fail(ErrorCode::kCorrupt, "segment {} is damaged: chunk {}: {}", path_, chunk, what);
+  auto error = fail(ErrorCode::kCorrupt, "segment {} is damaged: chunk {}: {}", path_, chunk, what);
+  const std::lock_guard lock(state_->mutex);
+  state_->damage = error.error().message;
+  state_->is_damaged = true;
+  return error;
+}
+
+std::string Segment::damage() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->damage;
 }
 
 bool Segment::needs_check(size_t chunk, bool is_matrix) const {
   // Relaxed: the flag orders nothing, since the bytes are immutable. Two threads may check the same chunk, which costs time only.
-  return !checked_[chunk * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
+  return !state_->checked[chunk * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
 }
 
 void Segment::set_checked(size_t chunk, bool is_matrix) const {
-  checked_[chunk * 2 + (is_matrix ? 1 : 0)].store(true, std::memory_order_relaxed);
+  state_->checked[chunk * 2 + (is_matrix ? 1 : 0)].store(true, std::memory_order_relaxed);
 }
 
 Result<Bytes> Segment::part(size_t chunk, bool is_matrix) const {

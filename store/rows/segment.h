@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,7 +88,7 @@ enum class MatrixParts {
 };
 
 // A mapped segment file. Its directory is checked when it is opened, a part of a chunk when it is first read (checksum, and
-// that its numbers fit together), so that damage is found where it matters and named. Any thread may read.
+// that its numbers fit together), so that damage is found where it matters and named. What was damaged once stays so. Any thread may read.
 class Segment {
  public:
   static Result<Segment> open(const std::string& path);
@@ -96,6 +97,9 @@ class Segment {
   static Result<Segment> open_version_2(const std::string& path);
 
   const std::string& path() const { return path_; }
+  // What a read has found; empty: nothing so far.
+  std::string damage() const;
+  bool is_damaged() const { return state_->is_damaged; }
   uint64_t rows() const { return rows_; }
   uint64_t size_bytes() const { return file_.bytes().size(); }
   size_t chunks() const { return directory_.size(); }
@@ -145,7 +149,14 @@ class Segment {
   MappedFile file_;
   uint64_t rows_ = 0;
   std::vector<ChunkEntry> directory_;
-  std::unique_ptr<std::atomic<bool>[]> checked_;  // by chunk: groups, matrix
+  // What reading has found out.
+  struct State {
+    std::unique_ptr<std::atomic<bool>[]> checked;  // by chunk: groups, matrix
+    std::atomic<bool> is_damaged = false;
+    std::mutex mutex;
+    std::string damage;  // protected by mutex
+  };
+  std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
 }  // namespace plimsoll::store

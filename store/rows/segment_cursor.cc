@@ -8,7 +8,8 @@ Result<std::span<const Row>> SegmentCursor::next() {
       return propagate(goes_on);
     }
     const Segment& segment = *segments_[segment_];
-    if (chunk_ == segment.chunks()) {
+    const bool is_left_out = chunk_ == 0 && segment.is_damaged();
+    if (chunk_ == segment.chunks() || is_left_out) {
       ++segment_;
       chunk_ = 0;
       continue;

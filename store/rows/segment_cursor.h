@@ -10,7 +10,7 @@
 
 namespace plimsoll::store {
 
-// Shares the segments. Memory: a chunk (5 MiB).
+// Leaves out segments that are known to be damaged when it gets to them. Shares the segments. Memory: a chunk (5 MiB).
 class SegmentCursor : public RowCursor {
  public:
   SegmentCursor(std::vector<std::shared_ptr<const Segment>> segments, RowFilter filter)

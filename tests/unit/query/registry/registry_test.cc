@@ -16,6 +16,7 @@
 #include "query/snapshot/dimension.h"
 #include "tests/places.h"
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/query/registry/fleet_sources.h"
 
 namespace plimsoll::query::registry_test {
 namespace {
@@ -25,19 +26,6 @@ using ::testing::UnorderedElementsAreArray;
 
 // Later than the fixture's profiles.
 constexpr int64_t kNowNs = 1'700'000'100'000'000'000;
-
-class FleetSources : public ViewSources {
- public:
-  explicit FleetSources(const Fleet& fleet) : fleet_(fleet) {}
-  Result<std::shared_ptr<const Snapshot>> snapshot(const TimeSpans& times) override {
-    return Snapshot::load(fleet_.path(), times);
-  }
-  const std::string& data_dir() const override { return fleet_.path(); }
-  KnownDraws::DrawAgain draw_again() const override { return {}; }
-
- private:
-  const Fleet& fleet_;
-};
 
 // Two revisions of two jobs on four machines of two platforms, at two times, with two events.
 class Registry : public ::testing::Test {
@@ -63,7 +51,7 @@ class Registry : public ::testing::Test {
     if (view.name.starts_with("calle") && parameters.empty()) {
       parameters = {{"function", "parse"}};
     }
-    FleetSources sources(fleet_);
+    FleetSources sources(fleet_.path());
     return view.answer({.parameters = std::move(parameters), .now_ns = kNowNs}, sources);
   }
 

@@ -1,0 +1,18 @@
+// What answers say where a part of the store cannot be read.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "query/registry/view.h"
+#include "store/rows/damaged_part.h"
+
+namespace plimsoll::query {
+
+// Blocks and segments that are left out of answers about these times, as far as is known by now.
+std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const TimeSpans& times);
+
+// The answer with a note for each. kCorrupt where it is a file for another tool, and something is missing.
+Result<Answer> with_damage_noted(Answer answer, const std::vector<store::DamagedPart>& damaged);
+
+}  // namespace plimsoll::query

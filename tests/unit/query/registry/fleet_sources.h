@@ -1,0 +1,22 @@
+// A fleet's data directory as views are given it, read afresh for each question.
+#pragma once
+
+#include "query/registry/view.h"
+#include "tests/unit/query/fleet_fixture.h"
+
+namespace plimsoll::query {
+
+class FleetSources : public ViewSources {
+ public:
+  explicit FleetSources(const std::string& data_dir) : data_dir_(data_dir) {}
+  Result<std::shared_ptr<const Snapshot>> snapshot(const TimeSpans& times) override {
+    return Snapshot::load(data_dir_, times);
+  }
+  const std::string& data_dir() const override { return data_dir_; }
+  KnownDraws::DrawAgain draw_again() const override { return {}; }
+
+ private:
+  const std::string data_dir_;
+};
+
+}  // namespace plimsoll::query
