@@ -32,14 +32,20 @@ void add_status(CLI::App& store, StoreStatusOptions& options) {
   status->add_option("--data", options.data_dir, "Data directory; a server may be using it")
       ->type_name("DIR")
       ->required();
+  status
+      ->add_option("--config", options.config_path,
+                   "Configuration file of the server, whose limits are shown; without it the defaults are")
+      ->type_name("FILE");
   auto* json = status->add_flag("--json", options.is_json, "Print one JSON document");
   status->add_flag("--csv", options.is_csv, "Print CSV")->excludes(json);
   status->footer(
       R"(A block is the part of the store that took rows in a span of time, a day unless the server's
 store.max_block_age and store.max_block_bytes say otherwise. Questions read the blocks that their times touch.
+A server drops what is over its limits, the oldest first: keys of the table [retention].
 
 Examples:
   plimsoll store status --data DIR
+  plimsoll store status --data DIR --config server.toml
 )");
 }
 

@@ -4,7 +4,9 @@
 
 #include "base/time.h"
 #include "cli/views/terminal.h"
+#include "config/server_config.h"
 #include "query/table/table.h"
+#include "server/store_settings.h"
 #include "store/store_account.h"
 
 namespace plimsoll::cli {
@@ -20,19 +22,33 @@ std::string bytes_text(int64_t bytes) {
   return query::readable(static_cast<double>(bytes), "bytes");
 }
 
-std::string growth_text(const store::StoreAccount& account) {
-  if (account.bytes_a_day == 0) {
-    return "it has been growing for less than an hour";
+// "1.2 GB of at most 30 GB by retention.raw_max_bytes; 0.4 GB more a day, so the oldest are dropped after 75d".
+std::string room_text(int64_t bytes, int64_t max_bytes, std::string_view key, int64_t bytes_a_day) {
+  std::string text = fmt::format("{} of at most {} by {}", bytes_text(bytes), bytes_text(max_bytes), key);
+  if (bytes_a_day == 0) {
+    return text;
   }
-  const double days = static_cast<double>(account.disk_free_bytes) / static_cast<double>(account.bytes_a_day);
+  const double days = static_cast<double>(max_bytes) / static_cast<double>(bytes_a_day);
   const bool is_long = days > 3650;
-  return fmt::format("it grows by {} a day; {}", bytes_text(account.bytes_a_day),
-                     is_long ? "the disk has room for years"
-                             : fmt::format("the disk is full in {}",
-                                           format_duration(static_cast<int64_t>(days + 1) * kNsPerDay)));
+  return fmt::format(
+      "{}; {} more a day, room for {}", text, bytes_text(bytes_a_day),
+      is_long ? "many years" : format_duration(static_cast<int64_t>(days * static_cast<double>(kNsPerDay))));
 }
 
-query::Table table_of(const store::StoreAccount& account) {
+std::vector<std::string> notes_of(const store::StoreAccount& account, const store::RetentionLimits& limits) {
+  return {fmt::format("blocks: {}", room_text(account.block_bytes, limits.rows_max_bytes,
+                                              "retention.rows_max_bytes", account.block_bytes_a_day)),
+          fmt::format("raw profiles: {} of {} accepted, {}", account.raw_profiles, account.accepted_profiles,
+                      room_text(account.archive_bytes, limits.raw_max_bytes, "retention.raw_max_bytes",
+                                account.archive_bytes_a_day)),
+          fmt::format("symbol tables: {}", room_text(account.symbol_bytes, limits.symbols_max_bytes,
+                                                     "retention.symbols_max_bytes", 0)),
+          fmt::format("other files: {}", bytes_text(account.other_bytes)),
+          fmt::format("{} free on the disk, of which {} stay free by retention.min_free_bytes",
+                      bytes_text(account.disk_free_bytes), bytes_text(limits.min_free_bytes))};
+}
+
+query::Table table_of(const store::StoreAccount& account, const store::RetentionLimits& limits) {
   query::Table table;
   table.columns = {{"block", ""},         {"state", ""},     {"from", ""},          {"to", ""},
                    {"profiles", "count"}, {"rows", "count"}, {"segments", "count"}, {"bytes", "bytes"}};
@@ -43,11 +59,7 @@ query::Table table_of(const store::StoreAccount& account) {
                           time_or_nothing(block.state, block.state.to_ns), block.profiles, block.rows,
                           block.segments, block.bytes});
   }
-  table.notes = {
-      fmt::format("beside blocks: {} of {} raw profiles, {} of symbol tables, {} of other files",
-                  bytes_text(account.archive_bytes), account.raw_profiles, bytes_text(account.symbol_bytes),
-                  bytes_text(account.other_bytes)),
-      fmt::format("{} free on the disk; {}", bytes_text(account.disk_free_bytes), growth_text(account))};
+  table.notes = notes_of(account, limits);
   return table;
 }
 
@@ -58,7 +70,16 @@ Status run_store_status(const StoreStatusOptions& options) {
   if (!account) {
     return propagate(account);
   }
-  const query::Table table = table_of(*account);
+  config::LoadInputs inputs;
+  if (!options.config_path.empty()) {
+    inputs.path = options.config_path;
+  }
+  const auto config = config::load_server_config(inputs);
+  const auto limits = config ? server::retention_limits(*config, options.data_dir) : propagate(config);
+  if (!limits) {
+    return propagate(limits);
+  }
+  const query::Table table = table_of(*account, *limits);
   const std::string text = options.is_json  ? query::to_json(table)
                            : options.is_csv ? query::to_csv(table)
                                             : query::to_text(table, style_of_output());

@@ -9,6 +9,8 @@ namespace plimsoll::cli {
 
 struct StoreStatusOptions {
   std::string data_dir;
+  std::string config_path =
+      {};  // of the server whose limits are shown; empty: its defaults and the environment
   bool is_json = false;
   bool is_csv = false;
 };

@@ -82,6 +82,8 @@ Result<int64_t> AccessToken::expires_ns() const {
 
 std::vector<Key> ServerConfig::keys() {
   constexpr int64_t kMillisecondNs = kNsPerSecond / 1000;
+  constexpr int64_t kLongestAgeNs = int64_t{20} * 365 * 24 * kNsPerHour;
+  constexpr int64_t kLargestStoreBytes = int64_t{1} << 50;
   return {
       {"server.data", "Data directory. Required here or as --data; there is no default.", &data_dir},
       {"server.listen",
@@ -221,6 +223,37 @@ std::vector<Key> ServerConfig::keys() {
       {"store.max_block_age",
        "Maximum time that a block takes rows. Questions read the blocks of their times only.",
        DurationNs{&store_max_block_age_ns}, Range{kNsPerHour, int64_t{31} * 24 * kNsPerHour}},
+      {"retention.raw_max_age",
+       "Maximum age of raw profiles, from which rows can be built again. Counted from when they came.",
+       DurationNs{&retention_raw_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"retention.raw_max_bytes",
+       "Maximum size of all raw profiles, with the IDs of those that are remembered. The oldest are dropped "
+       "first.\nDefault: 0, 15 % of the file system.",
+       SizeBytes{&retention_raw_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.rows_max_age",
+       "Maximum age of rows, which answer questions. They are dropped by whole blocks, once the latest "
+       "profile of a block is that old.",
+       DurationNs{&retention_rows_max_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
+      {"retention.rows_max_bytes",
+       "Maximum size of all blocks. The oldest are dropped first, the newest never: blocks get an eighth of "
+       "this size at most.\nDefault: 0, 45 % of the file system.",
+       SizeBytes{&retention_rows_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.symbols_max_bytes",
+       "Maximum size of all symbol tables. Those that were not used for the longest time are dropped first, "
+       "and made\nagain when they are needed and the binary can still be found. Default: 0, 5 % of the file "
+       "system.",
+       SizeBytes{&retention_symbols_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.min_free_bytes",
+       "Minimum of the file system that stays free. Under it the oldest raw profiles and blocks are dropped, "
+       "and where\nnothing is left to drop, uploads get 503 and daemons keep their profiles. Orders still "
+       "work. Default: 0, 10 % of the\nfile system, at most 10 GiB.",
+       SizeBytes{&retention_min_free_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.max_upload_age",
+       "Maximum age of profiles that daemons send, counted from the end of their windows; older ones are "
+       "refused. The server\nremembers the IDs of profiles for a day longer. Must exceed "
+       "limits.max_spool_age "
+       "of the daemons.",
+       DurationNs{&retention_max_upload_age_ns}, Range{kNsPerHour, kLongestAgeNs}},
       {"symbols.roots", "Folders whose files the symbolizer may open when a profile refers to them.",
        &symbol_roots},
       {"symbols.debug_roots",

@@ -76,6 +76,14 @@ struct ServerConfig {
   int64_t store_max_segment_rows = int64_t{64} << 20;
   int64_t store_max_block_bytes = int64_t{512} << 20;
   int64_t store_max_block_age_ns = int64_t{24} * 3600 * 1'000'000'000;
+  // As store::RetentionLimits has them.
+  int64_t retention_raw_max_age_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
+  int64_t retention_raw_max_bytes = 0;
+  int64_t retention_rows_max_age_ns = int64_t{400} * 24 * 3600 * 1'000'000'000;
+  int64_t retention_rows_max_bytes = 0;
+  int64_t retention_symbols_max_bytes = 0;
+  int64_t retention_min_free_bytes = 0;
+  int64_t retention_max_upload_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;
   int64_t symbol_retry_ns = 10'000'000'000;
   int64_t symbol_max_memory_bytes = int64_t{1} << 30;
 

@@ -90,7 +90,7 @@ Response too_large(const Exchange& exchange) {
 
 Response unavailable(std::string_view why, int64_t retry_after_s = 1) {
   Response response = error_response(Error{ErrorCode::kUnavailable, std::string(why), {}, "try again later"});
-  response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(retry_after_s));
+  response.headers = {{MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(retry_after_s)}};
   return response;
 }
 

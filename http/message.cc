@@ -26,6 +26,9 @@ constexpr std::array kStatuses{
     CodeStatus{ErrorCode::kExhausted, 503},   CodeStatus{ErrorCode::kIo, 500},
 };
 
+// Of what is not there for now: a full disk, an exhausted budget.
+constexpr int kRetryAfterS = 5;
+
 unsigned status_of(ErrorCode code) {
   const auto* const found = std::ranges::find(kStatuses, code, &CodeStatus::code);
   return found == kStatuses.end() ? 500 : found->status;
@@ -92,6 +95,9 @@ Response error_response(const Error& error) {
                            {"hint", error.hint}}}};
   Response response;
   response.status = status_of(error.code);
+  if (response.status == 503) {
+    response.headers.emplace_back("Retry-After", std::to_string(kRetryAfterS));
+  }
   response.body = document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   return response;
 }

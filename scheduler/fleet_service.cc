@@ -291,7 +291,7 @@ Result<wire::UploadReply> FleetService::take_profile(std::string_view profile_id
   }
   SentProfile sent;
   const auto accepted =
-      ingest_.accept(encoded, options_.limits, [&](const wire::RawProfile& profile) -> Status {
+      ingest_.accept_upload(encoded, options_.limits, [&](const wire::RawProfile& profile) -> Status {
         sent = sent_profile(profile);
         Status checked = may_speak_for(caller, profile.machine().id());
         if (checked) {

@@ -8,6 +8,7 @@
 #include "server/background/work_kinds.h"
 #include "server/symbol_passes.h"
 #include "store/live/live_machines.h"
+#include "store/retention/retention.h"
 
 namespace plimsoll::server {
 namespace {
@@ -15,6 +16,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
+
+// What fills the disk may be somebody else's.
+constexpr std::chrono::seconds kRetentionInterval{10};
 
 // The wall clock may be set while a time of it is waited for.
 constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
@@ -39,6 +43,7 @@ BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work) {
     if (built->rows > 0) {
       work.wake(kSymbols);
       work.wake(kCompaction);
+      work.wake(kRetention);
     }
     return kAtOnce;
   };
@@ -87,6 +92,26 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
     }
     const auto due = compactor->remove_due();
     return due ? NextPass{.after = *due - Clock::now()} : NextPass();
+  };
+}
+
+BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
+                                    std::function<void()> dropped) {
+  return [retention = store::Retention(ingest, limits),
+          dropped = std::move(dropped)](const std::stop_token& stop) mutable -> Result<NextPass> {
+    const auto report = retention.enforce(stop);
+    if (!report) {
+      return propagate(report);
+    }
+    if (report->blocks > 0) {
+      dropped();
+    }
+    if (!report->empty()) {
+      log_info(
+          "retention: dropped {} blocks, {} raw profiles, {} IDs of profiles and {} symbol tables; {} bytes",
+          report->blocks, report->profiles, report->ids, report->symbol_tables, report->bytes);
+    }
+    return NextPass{.after = kRetentionInterval};
   };
 }
 

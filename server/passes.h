@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <stop_token>
 
 #include "base/result.h"
@@ -10,13 +11,14 @@
 #include "server/inventory_reader.h"
 #include "store/compaction.h"
 #include "store/ingest.h"
+#include "store/retention/retention_limits.h"
 #include "symbolizer/worker/worker.h"
 
 namespace plimsoll::server {
 
 // Each borrows what it takes by reference until its task has stopped, and owns all else.
 
-// Builds a batch, until nothing is pending. Wakes symbols and compaction.
+// Builds a batch, until nothing is pending. Wakes symbols, compaction and retention.
 BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work);
 
 // Symbolizes new addresses; and every `retry` old ones for which better symbols have appeared. A large binary takes minutes; its rows are
@@ -29,6 +31,10 @@ BackgroundTask::Pass symbols_pass(store::Ingest& ingest, symbolizer::Symbolizer 
 // One merge, until nothing is worth merging; removes replaced files when they are due. Rows are built, and questions answered, meanwhile.
 // Gives up a merge when it is to stop, which takes as long as one segment needs to be encoded: seconds, where it is a full one.
 Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store::CompactionLimits& limits);
+
+// Drops what is over a limit, when rows have come and every few seconds. `dropped`: called once blocks have gone, whose files are to be closed.
+BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
+                                    std::function<void()> dropped);
 
 // Draws when it is time; reads the machines while others write them.
 Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest& ingest);

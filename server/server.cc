@@ -16,6 +16,7 @@
 #include "server/health_api.h"
 #include "server/passes.h"
 #include "server/query_api.h"
+#include "server/store_settings.h"
 
 namespace plimsoll::server {
 namespace {
@@ -87,9 +88,11 @@ Result<std::unique_ptr<Server>> Server::start(const config::ServerConfig& config
     return with_field(fail(ErrorCode::kInvalid, "no data directory: set server.data or give --data"),
                       "--data");
   }
-  auto ingest = store::Ingest::open(
-      config.data_dir, {.block_limits = {.max_bytes = static_cast<uint64_t>(config.store_max_block_bytes),
-                                         .max_age_ns = config.store_max_block_age_ns}});
+  const auto limits = retention_limits(config, config.data_dir);
+  if (!limits) {
+    return propagate(limits, "measuring the disk of {}", config.data_dir);
+  }
+  auto ingest = store::Ingest::open(config.data_dir, ingest_options(config, *limits));
   if (!ingest) {
     return propagate(ingest, "opening the data directory {}", config.data_dir);
   }
@@ -156,6 +159,11 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
     }
     work_.start(kDraws, std::move(*draws));
   }
+  const auto retained = retention_limits(config, config.data_dir);
+  if (!retained) {
+    return propagate(retained);
+  }
+  work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kCompaction, std::move(*compaction));
   work_.start(with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
               symbols_pass(*ingest_, std::move(*symbolizer), std::move(searches), symbol_retry));

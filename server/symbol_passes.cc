@@ -19,6 +19,9 @@ Status SymbolPasses::run(const store::BlockFolder& block, bool look_for_better,
     return ingest_.write_catalogue(block, work);
   };
   auto report = symbolizer_.run({.block = block.number, .with_catalogue = with_catalogue}, look_for_better);
+  if (!report && ingest_.is_dropped(block)) {
+    return {};
+  }
   if (!report) {
     return propagate(report, "symbolizing addresses");
   }

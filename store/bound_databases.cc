@@ -48,7 +48,7 @@ Status status_of(const Result<Store>& opened) {
 Status make_tables(const std::string& data_dir, std::string_view name, std::string_view file) {
   const std::string path = path_in(data_dir, file);
   constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
-  return name == kArchive ? status_of(Archive::open(path, kReadWrite))
+  return name == kArchive ? status_of(Archive::open(path, sqlite::OpenMode::kReadWriteShrinking))
          : name == kLive  ? status_of(LiveMachines::open(path, kReadWrite))
          : name == kDraws ? status_of(DrawStore::open(path, kReadWrite))
                           : status_of(AccessStore::open(path, kReadWrite));
@@ -82,10 +82,13 @@ Result<std::pair<int64_t, int64_t>> last_built(const std::vector<BlockFolder>& b
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     auto catalogue = sqlite::Database::open(block->catalogue_path(), sqlite::OpenMode::kRead);
     const auto sequence = catalogue ? last_built_sequence(*catalogue) : propagate(catalogue);
-    if (!sequence) {
-      return propagate(sequence);
+    const auto before = sequence ? accepted_before(*catalogue) : propagate(sequence);
+    if (!before) {
+      return propagate(before);
     }
-    if (*sequence != 0) {
+    // One without profiles of its own knows those of the blocks before it; where these were dropped it speaks for them.
+    const bool is_first = block + 1 == blocks.rend();
+    if (*sequence > *before || (is_first && *sequence != 0)) {
       return std::pair(*sequence, block->number);
     }
   }
@@ -143,6 +146,9 @@ Status bind_databases(const std::string& data_dir, DirectoryIdentity& identity) 
     return bound;
   }
   for (const BlockFolder& block : *blocks) {
+    const auto is_there = has_file(block.catalogue_path());
+    bound = bound && !is_there ? propagate(is_there) : bound;
+    bound = bound && !*is_there ? missing_database(data_dir, catalogue_name(block)) : bound;
     bound = bound ? bind_database(data_dir, catalogue_name(block), identity.id) : bound;
   }
   bound = bound ? sync_folder(data_dir) : bound;

@@ -92,17 +92,33 @@ Result<Compactor::Plan> Compactor::plan() {
   if (!folders) {
     return propagate(folders);
   }
+  const int64_t first = folders->front().number;
+  std::erase_if(blocks_, [&](const auto& block) { return block.first < first; });
+  finished_.erase(finished_.begin(), finished_.lower_bound(first));
   for (const BlockFolder& folder : *folders) {
     if (finished_.contains(folder.number)) {
       continue;
     }
     const auto block = open_block(folder);
+    const bool is_sealed_for_good = folder.number < folders->back().number;
+    if (!block && is_sealed_for_good && is_damage(block.error())) {
+      log_error("nothing of block {} is merged: {}", folder.number, block.error().text());
+      finished_.insert(folder.number);
+      blocks_.erase(folder.number);
+      continue;
+    }
     if (!block) {
       return propagate(block);
     }
     // Before the segments: no more come to a block that is sealed by now.
     const auto state = read_block_state((*block)->catalogue.database());
     auto segments = state ? visible_segments((*block)->catalogue.database()) : propagate(state);
+    if (!segments && is_sealed_for_good && segments.error().code == ErrorCode::kCorrupt) {
+      log_error("nothing of block {} is merged: {}", folder.number, segments.error().text());
+      finished_.insert(folder.number);
+      blocks_.erase(folder.number);
+      continue;
+    }
     if (!segments) {
       return propagate(segments);
     }
@@ -128,11 +144,20 @@ Result<std::vector<SegmentEntry>> Compactor::pending() {
 
 Result<CompactionReport> Compactor::merge_once(const std::stop_token& stop) {
   const std::lock_guard lock(mutex_);
+  return merge_once_locked(stop);
+}
+
+Result<CompactionReport> Compactor::merge_once_locked(const std::stop_token& stop) {
   const auto planned = plan();
   if (!planned) {
     return propagate(planned);
   }
-  return planned->inputs.empty() ? CompactionReport() : merge(*planned->block, planned->inputs, stop);
+  if (planned->inputs.empty()) {
+    return CompactionReport();
+  }
+  auto report = merge(*planned->block, planned->inputs, stop);
+  // Dropped while it was being merged: there may be more to do in others.
+  return report || !ingest_.is_dropped(planned->block->folder) ? report : merge_once_locked(stop);
 }
 
 Result<CompactionReport> Compactor::merge_all(const std::stop_token& stop) {
@@ -158,7 +183,7 @@ Result<CompactionReport> Compactor::merge(Block& block, const std::vector<Segmen
     auto segment = open_segment(block.path_of(input), input.rows);
     if (segment) {
       segments.push_back(std::move(*segment));
-    } else if (is_damage(segment.error())) {
+    } else if (is_damage(segment.error()) && !ingest_.is_dropped(block.folder)) {
       leave(block, input, segment.error(), report);
     } else {
       return propagate(segment, "merging segments");

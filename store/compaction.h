@@ -84,6 +84,7 @@ class Compactor {
 
   Compactor(Ingest& ingest, const CompactionLimits& limits) : ingest_(ingest), limits_(limits) {}
 
+  Result<CompactionReport> merge_once_locked(const std::stop_token& stop);
   Result<Plan> plan();
   Result<Block*> open_block(const BlockFolder& folder);
   Result<CompactionReport> merge(Block& block, const std::vector<SegmentEntry>& inputs,

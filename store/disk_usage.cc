@@ -14,7 +14,14 @@ constexpr int64_t kStatBlockBytes = 512;  // of st_blocks, whatever the file sys
 
 int64_t bytes_of(const std::string& file) {
   struct stat found{};
-  return ::lstat(file.c_str(), &found) == 0 ? found.st_blocks * kStatBlockBytes : 0;
+  return ::lstat(file.c_str(), &found) == 0 ? allocated_bytes_of(found) : 0;
+}
+
+Result<struct statvfs> file_system_of(const std::string& path) {
+  struct statvfs file_system{};
+  return ::statvfs(path.c_str(), &file_system) == 0
+             ? Result<struct statvfs>(file_system)
+             : fail_errno(errno, "measuring the file system of {}", path);
 }
 
 }  // namespace
@@ -34,12 +41,20 @@ Result<int64_t> allocated_bytes(const std::string& path) {
   return is_fine ? Result<int64_t>(bytes) : fail_errno(error.value(), "listing {}", path);
 }
 
+int64_t allocated_bytes_of(const struct stat& attributes) {
+  return attributes.st_blocks * kStatBlockBytes;
+}
+
 Result<int64_t> free_bytes(const std::string& path) {
-  struct statvfs file_system{};
-  if (::statvfs(path.c_str(), &file_system) != 0) {
-    return fail_errno(errno, "measuring the file system of {}", path);
-  }
-  return static_cast<int64_t>(file_system.f_bavail * file_system.f_frsize);
+  const auto file_system = file_system_of(path);
+  return file_system ? Result<int64_t>(static_cast<int64_t>(file_system->f_bavail * file_system->f_frsize))
+                     : propagate(file_system);
+}
+
+Result<int64_t> disk_bytes(const std::string& path) {
+  const auto file_system = file_system_of(path);
+  return file_system ? Result<int64_t>(static_cast<int64_t>(file_system->f_blocks * file_system->f_frsize))
+                     : propagate(file_system);
 }
 
 }  // namespace plimsoll::store

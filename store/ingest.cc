@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "base/trial_process.h"
 #include "store/catalogue/segment_table.h"
+#include "store/disk_usage.h"
 #include "store/frames/bindings.h"
 #include "store/rows/row_builder.h"
 #include "store/rows/segment.h"
@@ -102,6 +103,9 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const 
   if (!opened) {
     return propagate(opened);
   }
+  if (auto removed = remove_dropped((*opened)->directory().blocks_path()); !removed) {
+    return propagate(removed);
+  }
   (*opened)->mark_.set(0);
   (*opened)->ended_at_ = std::move(ended_at);
   const auto blocks = (*opened)->blocks();
@@ -118,7 +122,7 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const 
 
 Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, BuildingMark mark,
                                                    const IngestOptions& options) {
-  auto archive = Archive::open(directory.archive_path(), sqlite::OpenMode::kReadWrite);
+  auto archive = Archive::open(directory.archive_path(), sqlite::OpenMode::kReadWriteShrinking);
   if (!archive) {
     return propagate(archive);
   }
@@ -155,7 +159,7 @@ Result<Ingest::NewestBlock> Ingest::open_newest(const BlockFolder& folder) {
                : propagate(state);
 }
 
-// In the newest block, or where nothing has been built in that yet in the one before it.
+// In the newest block, or where nothing has been built in that yet, and it does not know itself, in the one before it.
 Status Ingest::find_last_built(const std::vector<BlockFolder>& blocks) {
   for (auto block = blocks.rbegin(); block != blocks.rend() && last_built_ == 0; ++block) {
     auto catalogue = Catalogue::open(block->catalogue_path(), sqlite::OpenMode::kRead);
@@ -165,6 +169,7 @@ Status Ingest::find_last_built(const std::vector<BlockFolder>& blocks) {
     }
     last_built_ = *last_built;
   }
+  built_up_to_ = last_built_;
   return {};
 }
 
@@ -269,6 +274,19 @@ Status Ingest::write_catalogue(const BlockFolder& block, const CatalogueWork& wo
   return catalogue ? write(*catalogue) : propagate(catalogue);
 }
 
+Status Ingest::drop_block(const BlockFolder& block) {
+  const std::lock_guard lock(sealed_mutex_);
+  if (block.number >= newest_) {
+    return fail(ErrorCode::kInvalid, "block {} takes rows and cannot be dropped", block.number);
+  }
+  return store::drop_block(directory_.blocks_path(), block);
+}
+
+bool Ingest::is_dropped(const BlockFolder& block) const {
+  const auto blocks = this->blocks();
+  return blocks && blocks->front().number > block.number;
+}
+
 // All that build_batch() does with it, but for the disk.
 void Ingest::build_without_keeping(int64_t sequence) {
   auto next = accepted_->next_after(sequence - 1);
@@ -314,6 +332,69 @@ Status Ingest::remove_orphans(const BlockFolder& block) {
 }
 
 Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check) {
+  return accept_as(Arrival::kImported, encoded, limits, check);
+}
+
+Result<Accepted> Ingest::accept_upload(Bytes encoded, const wire::ProfileLimits& limits, const Check& check) {
+  // Before the profile is decoded: it takes no room in memory while there is none on the disk.
+  if (const Status room = check_room(); !room) {
+    return propagate(room);
+  }
+  return accept_as(Arrival::kUploaded, encoded, limits, [&](const wire::RawProfile& profile) -> Status {
+    const Status checked = check ? check(profile) : Status();
+    return checked ? check_age(profile) : checked;
+  });
+}
+
+Status Ingest::check_room() {
+  if (upload_limits_.min_free_bytes > 0) {
+    const auto free = free_bytes(directory_.path());
+    if (free && *free < upload_limits_.min_free_bytes) {
+      return with_hint(
+          fail(ErrorCode::kUnavailable, "{} bytes are free on the disk of {}, under the minimum of {}", *free,
+               directory_.path(), upload_limits_.min_free_bytes),
+          "free some, or lower retention.min_free_bytes");
+    }
+  }
+  if (upload_limits_.max_archive_bytes < INT64_MAX) {
+    const auto used = archive_->used_bytes();
+    if (used && *used > upload_limits_.max_archive_bytes) {
+      return with_hint(fail(ErrorCode::kUnavailable,
+                            "raw profiles take {} bytes, over the limit of {}: no rows are built from them",
+                            *used, upload_limits_.max_archive_bytes),
+                       "see what \"plimsoll status\" says of rows");
+    }
+  }
+  return {};
+}
+
+Status Ingest::check_age(const wire::RawProfile& profile) const {
+  const wire::Window& window = profile.window();
+  const int64_t end_ns =
+      window.start().wall_ns() + window.end().monotonic_ns() - window.start().monotonic_ns();
+  const int64_t age_ns = now_ns_() - end_ns;
+  if (age_ns <= upload_limits_.max_age_ns) {
+    return {};
+  }
+  // A clock that was set ahead makes every profile too old, and daemons drop what is refused. Where nothing has come lately either, it may
+  // be the clock: what comes next, if it is right, ends the doubt.
+  const auto newest_ns = archive_->newest_received_ns();
+  if (newest_ns && *newest_ns != 0 && now_ns_() - *newest_ns > upload_limits_.max_age_ns) {
+    return with_hint(
+        fail(ErrorCode::kUnavailable,
+             "profile {} is of {} ago, and so is the newest that came before: the clock may be wrong",
+             to_hex(profile.profile_id()), format_duration(age_ns)),
+        "check the server's clock; profiles of now are taken");
+  }
+  return with_hint(with_field(fail(ErrorCode::kInvalid, "profile {} is of {} ago, over the maximum age of {}",
+                                   to_hex(profile.profile_id()), format_duration(age_ns),
+                                   format_duration(upload_limits_.max_age_ns)),
+                              "window"),
+                   "keep limits.max_spool_age of daemons below retention.max_upload_age of the server");
+}
+
+Result<Accepted> Ingest::accept_as(Arrival arrival, Bytes encoded, const wire::ProfileLimits& limits,
+                                   const Check& check) {
   MemoryShare memory(memory_);
   const auto profile =
       wire::decode(encoded, limits, [&memory](uint64_t bytes) { return memory.try_take(bytes); });
@@ -323,7 +404,7 @@ Result<Accepted> Ingest::accept(Bytes encoded, const wire::ProfileLimits& limits
   if (const Status checked = check ? check(*profile) : Status(); !checked) {
     return propagate(checked);
   }
-  const auto acceptance = archive_->accept(profile->profile_id(), encoded, wall_now_ns());
+  const auto acceptance = archive_->accept(profile->profile_id(), encoded, now_ns_(), arrival);
   if (!acceptance) {
     auto failure = propagate(acceptance);
     if (failure.error().code != ErrorCode::kConflict) {
@@ -361,6 +442,7 @@ Result<BuildReport> Ingest::build_pending() {
       ::unlink(segment_path.c_str());
     }
   }
+  built_up_to_ = last_built_;
   return report;
 }
 

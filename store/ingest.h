@@ -46,10 +46,21 @@ struct BuildReport {
   uint64_t unbuildable = 0;  // profiles set aside with a reason (table `unbuildable`)
 };
 
+// Of profiles that daemons send. Those that somebody imports have none.
+struct UploadLimits {
+  // Since the profile's window ended: a daemon that has spooled it for longer is told so. The server need not remember longer which profiles
+  // it has.
+  int64_t max_age_ns = INT64_MAX;
+  // Where less is free on the disk, or raw profiles take more, daemons have to keep what they have for now.
+  int64_t min_free_bytes = 0;
+  int64_t max_archive_bytes = INT64_MAX;
+};
+
 struct IngestOptions {
   // For the rows of one profile, where they are tried. As parsed it has 1 GiB at most (proto/parse_cost.h).
   uint64_t trial_memory_bytes = uint64_t{4} << 30;
   BlockLimits block_limits = {};
+  UploadLimits upload_limits = {};
   // The wall clock, by which blocks grow old.
   std::function<int64_t()> now_ns = wall_now_ns;
 };
@@ -64,6 +75,9 @@ class Ingest {
   // before it is stored, and can refuse it.
   using Check = std::function<Status(const wire::RawProfile& profile)>;
   Result<Accepted> accept(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
+
+  // Likewise, from a daemon. kUnavailable too while the disk or the archive is full (UploadLimits); kInvalid where it comes too late.
+  Result<Accepted> accept_upload(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
   // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending. A profile for which there is not the memory
   // twice is set aside, so that the others are built; kTooLarge the first time.
@@ -83,6 +97,12 @@ class Ingest {
     return with_machines([](const LiveMachines&) { return wall_now_ns(); });
   }
 
+  // Up to which profile of the archive rows are there, or what stands in their way is noted. Any thread.
+  int64_t built_up_to() const { return built_up_to_; }
+
+  // Of raw profiles. Any thread may call it.
+  Archive& archive() { return *archive_; }
+
   // Of all blocks, the newest last. Any thread.
   Result<std::vector<BlockFolder>> blocks() const { return list_blocks(directory_.blocks_path()); }
 
@@ -90,6 +110,13 @@ class Ingest {
   // and for the newest block while a batch is being built.
   using CatalogueWork = std::function<Status(sqlite::Database& catalogue)>;
   Status write_catalogue(const BlockFolder& block, const CatalogueWork& work);
+
+  // Drops a block, the oldest one, which is not the newest; nothing is written to it meanwhile. Work on it that goes on finds it gone
+  // (kNotFound). Any thread.
+  Status drop_block(const BlockFolder& block);
+
+  // Whether it was there once, and has been dropped.
+  bool is_dropped(const BlockFolder& block) const;
 
   const DataDirectory& directory() const { return directory_; }
 
@@ -107,6 +134,7 @@ class Ingest {
          std::unique_ptr<Archive> archive, std::unique_ptr<Archive> accepted, NewestBlock block,
          LiveMachines machines)
       : block_limits_(options.block_limits),
+        upload_limits_(options.upload_limits),
         now_ns_(options.now_ns),
         directory_(std::move(directory)),
         mark_(std::move(mark)),
@@ -121,6 +149,10 @@ class Ingest {
   static Result<NewestBlock> open_newest(const BlockFolder& folder);
   static std::optional<std::string> why_it_ends_processes(DataDirectory& directory, BuildingMark& mark,
                                                           const IngestOptions& options);
+  Result<Accepted> accept_as(Arrival arrival, Bytes encoded, const wire::ProfileLimits& limits,
+                             const Check& check);
+  Status check_room();
+  Status check_age(const wire::RawProfile& profile) const;
   Status find_last_built(const std::vector<BlockFolder>& blocks);
   Status load_dictionaries();
   Status make_room();
@@ -142,6 +174,7 @@ class Ingest {
   MemoryBudget memory_{kMaxDecodedBytes, kUncountedBytes};
 
   const BlockLimits block_limits_;
+  const UploadLimits upload_limits_;
   const std::function<int64_t()> now_ns_;
   DataDirectory directory_;
   BuildingMark mark_;  // protected by catalogue_mutex_
@@ -154,10 +187,11 @@ class Ingest {
 
   // A builder with much to do takes it again at once; merges and names have their turns in between.
   FairMutex catalogue_mutex_;
-  std::mutex sealed_mutex_;      // of writing to blocks that take no more rows
-  NewestBlock block_;            // protected by catalogue_mutex_
-  std::atomic<int64_t> newest_;  // its number: an earlier block is sealed for good
-  int64_t last_built_ = 0;       // likewise; archive sequence
+  std::mutex sealed_mutex_;               // of writing to blocks that take no more rows
+  NewestBlock block_;                     // protected by catalogue_mutex_
+  std::atomic<int64_t> newest_;           // its number: an earlier block is sealed for good
+  int64_t last_built_ = 0;                // protected by catalogue_mutex_; archive sequence
+  std::atomic<int64_t> built_up_to_ = 0;  // as last_built_ was committed
   // Of the profile that was being built when the newest exception came; likewise.
   struct Trouble {
     int64_t sequence = 0;

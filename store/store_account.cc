@@ -1,5 +1,6 @@
 #include "store/store_account.h"
 
+#include "store/archive/archive.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
@@ -35,25 +36,42 @@ Result<BlockAccount> account_block(const BlockFolder& folder) {
   return account;
 }
 
-// By day, of raw profiles and blocks together.
-Result<int64_t> growth_of(sqlite::Database& archive, int64_t bytes, int64_t profiles, int64_t now_ns) {
+double mean(int64_t sum, int64_t count) {
+  return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+}
+
+// Since its folder was listed.
+bool is_dropped(const DataDirectory& directory, const BlockFolder& folder) {
+  const auto now = list_blocks(directory.blocks_path());
+  return now && now->front().number > folder.number;
+}
+
+// Of raw profiles and blocks.
+Status measure_growth(sqlite::Database& archive, int64_t now_ns, StoreAccount& account) {
   const auto first_ns = archive.integer(
       "SELECT coalesce(min(received_ns), 0) FROM ledger WHERE received_ns >= ?", 0, now_ns - kGrowthNs);
   const auto recent =
       archive.integer("SELECT count(*) FROM ledger WHERE received_ns >= ?", 0, now_ns - kGrowthNs);
   if (!first_ns || !recent) {
-    return !first_ns ? propagate(first_ns) : propagate(recent);
+    return propagate(!first_ns ? first_ns : recent, "measuring how the store grows");
   }
   const int64_t time_ns = now_ns - *first_ns;
   if (*recent == 0 || time_ns < kHourNs) {
-    return 0;
+    return {};
   }
   const double per_day =
       static_cast<double>(*recent) * static_cast<double>(kDayNs) / static_cast<double>(time_ns);
-  return static_cast<int64_t>(per_day * static_cast<double>(bytes) / static_cast<double>(profiles));
+  int64_t in_blocks = 0;
+  for (const BlockAccount& block : account.blocks) {
+    in_blocks += block.profiles;
+  }
+  account.archive_bytes_a_day =
+      static_cast<int64_t>(per_day * mean(account.archive_bytes, account.raw_profiles));
+  account.block_bytes_a_day = static_cast<int64_t>(per_day * mean(account.block_bytes, in_blocks));
+  return {};
 }
 
-Status measure_others(const DataDirectory& directory, int64_t block_bytes, StoreAccount& account) {
+Status measure_others(const DataDirectory& directory, StoreAccount& account) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     const auto bytes = allocated_bytes(directory.archive_path() + suffix);
     if (!bytes) {
@@ -70,7 +88,7 @@ Status measure_others(const DataDirectory& directory, int64_t block_bytes, Store
     }
   }
   account.symbol_bytes = *symbols;
-  account.other_bytes = *all - block_bytes - account.archive_bytes - *symbols;
+  account.other_bytes = *all - account.block_bytes - account.archive_bytes - *symbols;
   account.disk_free_bytes = *free;
   return {};
 }
@@ -84,31 +102,33 @@ Result<StoreAccount> account_store(const std::string& data_dir, int64_t now_ns) 
     return propagate(folders);
   }
   StoreAccount account;
-  int64_t block_bytes = 0;
   for (const BlockFolder& folder : *folders) {
     const auto block = account_block(folder);
+    if (!block && is_dropped(*directory, folder)) {
+      continue;
+    }
     if (!block) {
       return propagate(block);
     }
-    block_bytes += block->bytes;
+    account.block_bytes += block->bytes;
     account.blocks.push_back(*block);
   }
   auto archive = directory->open_archive();
-  const auto profiles =
-      archive ? archive->integer("SELECT coalesce(max(sequence), 0) FROM ledger", 0) : propagate(archive);
-  if (!profiles) {
-    return propagate(profiles, "counting raw profiles");
+  const auto accepted = archive ? last_accepted_sequence(*archive) : propagate(archive);
+  // Those that were dropped are the oldest: their sequence has no gaps.
+  const auto dropped =
+      accepted ? archive->integer("SELECT coalesce(min(sequence) - 1, ?1) FROM raw_profile", 0, *accepted)
+               : propagate(accepted);
+  if (!dropped) {
+    return propagate(dropped, "counting raw profiles");
   }
-  account.raw_profiles = *profiles;
-  if (const Status measured = measure_others(*directory, block_bytes, account); !measured) {
+  account.accepted_profiles = *accepted;
+  account.raw_profiles = *accepted - *dropped;
+  if (const Status measured = measure_others(*directory, account); !measured) {
     return propagate(measured);
   }
-  const auto growth = growth_of(*archive, block_bytes + account.archive_bytes, *profiles, now_ns);
-  if (!growth) {
-    return propagate(growth, "measuring how the store grows");
-  }
-  account.bytes_a_day = *growth;
-  return account;
+  const Status grown = measure_growth(*archive, now_ns, account);
+  return grown ? Result<StoreAccount>(std::move(account)) : propagate(grown);
 }
 
 }  // namespace plimsoll::store

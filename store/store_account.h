@@ -21,12 +21,15 @@ struct BlockAccount {
 
 struct StoreAccount {
   std::vector<BlockAccount> blocks;  // in order
-  int64_t raw_profiles = 0;          // accepted
-  int64_t archive_bytes = 0;         // that they take
+  int64_t block_bytes = 0;           // of all of them
+  int64_t accepted_profiles = 0;     // since the beginning
+  int64_t raw_profiles = 0;          // that are still there
+  int64_t archive_bytes = 0;         // that they take, with the IDs of all that are remembered
   int64_t symbol_bytes = 0;          // symbol tables
   int64_t other_bytes = 0;           // the fleet, draws, access
-  // Of raw profiles and blocks, by the profiles of the last 7 days at the mean size of all; 0: the first came less than an hour ago.
-  int64_t bytes_a_day = 0;
+  // How they grow, by the profiles of the last 7 days at the mean size of those that are there; 0: the first came less than an hour ago.
+  int64_t archive_bytes_a_day = 0;
+  int64_t block_bytes_a_day = 0;
   int64_t disk_free_bytes = 0;  // of the file system, for users without privileges
 };
 

@@ -43,11 +43,17 @@ Result<StoreHealth> StoreHealthMeter::measure() {
   if (!blocks) {
     return propagate(blocks);
   }
+  std::erase_if(blocks_, [&](const auto& block) { return block.first < blocks->front().number; });
   int64_t last_built = 0;
   int of_symbols = 0;  // blocks whose symbols are counted in
   for (auto folder = blocks->rbegin(); folder != blocks->rend(); ++folder) {
     Block& block = blocks_[folder->number];
-    if (auto measured = measure_block(*folder, folder == blocks->rbegin(), block); !measured) {
+    const Status measured = measure_block(*folder, folder == blocks->rbegin(), block);
+    if (!measured && measured.error().code == ErrorCode::kNotFound &&
+        folder->number < blocks->back().number) {
+      continue;  // dropped meanwhile
+    }
+    if (!measured) {
       return propagate(measured, "measuring block {}", folder->number);
     }
     health.profiles_set_aside += block.counted.profiles_set_aside;
@@ -62,9 +68,9 @@ Result<StoreHealth> StoreHealthMeter::measure() {
     }
   }
   // The blocks first: profiles accepted between the two reads count as pending. The other order could give a negative number.
-  const auto accepted = archive_.integer("SELECT coalesce(max(sequence), 0) FROM ledger", 0);
+  const auto accepted = last_accepted_sequence(archive_);
   if (!accepted) {
-    return propagate(accepted, "counting profiles");
+    return propagate(accepted);
   }
   health.profiles_accepted = *accepted;
   health.profiles_pending = *accepted - last_built;

@@ -42,6 +42,17 @@ inline constexpr WorkKind kCompaction{.name = "compaction",
                                           "small segments pile up, and answers take longer; free disk space, "
                                           "and check the files of the data directory"};
 
+// What is over a limit of the table [retention] is dropped, within 2 % of a thread's time.
+inline constexpr WorkKind kRetention{.name = "retention",
+                                     .what = "dropping old data",
+                                     .retry = std::chrono::seconds(10),
+                                     .gather = std::chrono::seconds(1),
+                                     .min_pause_factor = 50,
+                                     .tolerance = std::chrono::minutes(10),
+                                     .hint =
+                                         "the data directory grows over its limits, and uploads wait once "
+                                         "the disk is nearly full; check the files of the data directory"};
+
 // Machines are drawn. The drawer itself waits for a heartbeat after a failure.
 inline constexpr WorkKind kDraws{
     .name = "draws",

@@ -1,24 +1,38 @@
 #include "store/archive/archive.h"
 
+#include <mutex>
+#include <vector>
+
 #include "base/checksum.h"
 #include "base/hex.h"
 
 namespace plimsoll::store {
 namespace {
 
-// The ledger outlives the profiles themselves, which retention drops.
+// AUTOINCREMENT: the sequence goes on where the newest entries were removed.
 constexpr const char* kSchema = R"sql(
 CREATE TABLE IF NOT EXISTS ledger (
   sequence INTEGER PRIMARY KEY AUTOINCREMENT,
   id BLOB NOT NULL UNIQUE,
   content_hash BLOB NOT NULL,
-  received_ns INTEGER NOT NULL
+  received_ns INTEGER NOT NULL,
+  is_imported INTEGER NOT NULL DEFAULT 1  -- Arrival
 );
 CREATE TABLE IF NOT EXISTS raw_profile (
   sequence INTEGER PRIMARY KEY REFERENCES ledger(sequence),
   encoded BLOB NOT NULL
 );
 )sql";
+
+// Of a file that was made before retention: how its profiles came is not known, and their IDs stay as long as those of imported ones.
+Status add_missing_column(sqlite::Database& database) {
+  const auto columns =
+      database.integer("SELECT count(*) FROM pragma_table_info('ledger') WHERE name = 'is_imported'", 0);
+  if (!columns || *columns > 0) {
+    return columns ? Status() : propagate(columns);
+  }
+  return database.run("ALTER TABLE ledger ADD COLUMN is_imported INTEGER NOT NULL DEFAULT 1");
+}
 
 }  // namespace
 
@@ -27,15 +41,18 @@ Result<std::unique_ptr<Archive>> Archive::open(const std::string& path, sqlite::
   if (!database) {
     return propagate(database);
   }
-  if (mode == sqlite::OpenMode::kReadWrite) {
-    if (auto created = database->run(kSchema); !created) {
+  if (mode != sqlite::OpenMode::kRead) {
+    Status created = database->run(kSchema);
+    created = created ? add_missing_column(*database) : created;
+    if (!created) {
       return propagate(created);
     }
   }
   return std::unique_ptr<Archive>(new Archive(std::move(*database)));
 }
 
-Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t received_ns) {
+Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t received_ns,
+                                   Arrival arrival) {
   const std::string hash = content_hash(encoded);
   const std::lock_guard lock(mutex_);
   auto transaction = sqlite::Transaction::begin(database_);
@@ -52,15 +69,17 @@ Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t
   }
   if (*is_known) {
     if (known->blob(0) == hash) {
-      return Acceptance::kKnown;
+      const Status kept = arrival == Arrival::kImported ? keep_for_imports(id) : Status();
+      const Status committed = kept ? transaction->commit() : kept;
+      return committed ? Result<Acceptance>(Acceptance::kKnown) : propagate(committed, "accepting a profile");
     }
     return with_field(
         fail(ErrorCode::kConflict, "profile {} was accepted before with different content", to_hex(id)),
         "profile_id");
   }
   const Status inserted =
-      database_.execute("INSERT INTO ledger (id, content_hash, received_ns) VALUES (?, ?, ?)", as_bytes(id),
-                        as_bytes(hash), received_ns);
+      database_.execute("INSERT INTO ledger (id, content_hash, received_ns, is_imported) VALUES (?, ?, ?, ?)",
+                        as_bytes(id), as_bytes(hash), received_ns, arrival == Arrival::kImported);
   const Status stored =
       inserted ? database_.execute(
                      "INSERT INTO raw_profile (sequence, encoded) VALUES (last_insert_rowid(), ?)", encoded)
@@ -72,6 +91,12 @@ Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t
     return propagate(committed, "accepting a profile");
   }
   return Acceptance::kNew;
+}
+
+// Whoever has the file may import it again at any time, though a daemon sent it first.
+Status Archive::keep_for_imports(const std::string& id) {
+  return database_.execute("UPDATE ledger SET is_imported = 1 WHERE id = ? AND NOT is_imported",
+                           as_bytes(id));
 }
 
 Result<std::optional<ArchivedProfile>> Archive::next_after(int64_t sequence) {
@@ -96,6 +121,115 @@ Result<std::optional<ArchivedProfile>> Archive::next_after(int64_t sequence) {
 Result<int64_t> Archive::count() {
   const std::lock_guard lock(mutex_);
   return database_.integer("SELECT count(*) FROM ledger", 0);
+}
+
+Result<int64_t> Archive::bytes_of_pages(const char* pragma) {
+  const auto pages = database_.integer(pragma, 0);
+  const auto page_bytes = database_.integer("PRAGMA page_size", 0);
+  if (!pages || !page_bytes) {
+    return !pages ? propagate(pages) : propagate(page_bytes);
+  }
+  return *pages * *page_bytes;
+}
+
+Result<int64_t> Archive::used_bytes() {
+  const std::lock_guard lock(mutex_);
+  const auto all = bytes_of_pages("PRAGMA page_count");
+  const auto free = bytes_of_pages("PRAGMA freelist_count");
+  if (!all || !free) {
+    return !all ? propagate(all, "measuring raw profiles") : propagate(free, "measuring raw profiles");
+  }
+  return *all - *free;
+}
+
+Result<std::optional<ReceivedProfile>> Archive::oldest() {
+  const std::lock_guard lock(mutex_);
+  std::optional<ReceivedProfile> oldest;
+  const Status read = sqlite::for_each_row(
+      database_.query("SELECT sequence, received_ns FROM raw_profile JOIN ledger USING (sequence) "
+                      "ORDER BY sequence LIMIT 1"),
+      [&](const sqlite::Statement& row) { oldest = ReceivedProfile{row.integer(0), row.integer(1)}; });
+  return read ? Result<std::optional<ReceivedProfile>>(oldest) : propagate(read);
+}
+
+Result<int64_t> Archive::drop_profiles(int64_t up_to_sequence, int64_t received_before_ns,
+                                       int64_t max_profiles) {
+  const std::lock_guard lock(mutex_);
+  // The limit stands inside: where none is old enough, no more than these are looked at. They go up to the first that is too young, so that
+  // those that stay have no gaps.
+  const Status dropped = database_.execute(
+      "WITH oldest AS (SELECT sequence FROM raw_profile ORDER BY sequence LIMIT ?1) "
+      "DELETE FROM raw_profile WHERE sequence IN oldest AND sequence <= ?2 AND sequence < coalesce("
+      "(SELECT min(sequence) FROM oldest JOIN ledger USING (sequence) WHERE received_ns >= ?3), ?4)",
+      max_profiles, up_to_sequence, received_before_ns, INT64_MAX);
+  return dropped ? database_.integer("SELECT changes()", 0) : propagate(dropped, "dropping raw profiles");
+}
+
+Result<int64_t> Archive::forget_ids(int64_t received_before_ns, int64_t imports_up_to, int64_t max_ids) {
+  const std::lock_guard lock(mutex_);
+  int64_t looked_at = imports_up_to == imports_up_to_ ? looked_at_ : 0;
+  auto transaction = sqlite::Transaction::begin(database_);
+  if (!transaction) {
+    return propagate(transaction, "forgetting old profiles");
+  }
+  std::vector<int64_t> old;
+  bool is_at_young = false;
+  const Status read = sqlite::for_each_row(
+      database_.query(
+          "SELECT sequence, received_ns, is_imported FROM ledger WHERE sequence > ? AND sequence < "
+          "coalesce((SELECT min(sequence) FROM raw_profile), ?) ORDER BY sequence LIMIT ?",
+          looked_at, INT64_MAX, max_ids),
+      [&](const sqlite::Statement& row) {
+        const int64_t sequence = row.integer(0);
+        const bool is_imported = row.integer(2) != 0;
+        is_at_young = is_at_young || (!is_imported && row.integer(1) >= received_before_ns);
+        if (!is_at_young && (!is_imported || sequence <= imports_up_to)) {
+          old.push_back(sequence);
+        }
+        looked_at = is_at_young ? looked_at : sequence;
+      });
+  Status forgotten = read;
+  for (const int64_t sequence : old) {
+    forgotten = forgotten ? database_.execute("DELETE FROM ledger WHERE sequence = ?", sequence) : forgotten;
+  }
+  forgotten = forgotten ? transaction->commit() : forgotten;
+  if (!forgotten) {
+    return propagate(forgotten, "forgetting old profiles");
+  }
+  looked_at_ = looked_at;
+  imports_up_to_ = imports_up_to;
+  return static_cast<int64_t>(old.size());
+}
+
+Result<bool> Archive::can_give_back() {
+  const std::lock_guard lock(mutex_);
+  const auto mode = database_.integer("PRAGMA auto_vacuum", 0);
+  return mode ? Result<bool>(*mode != 0) : propagate(mode);
+}
+
+Result<int64_t> Archive::newest_received_ns() {
+  const std::lock_guard lock(mutex_);
+  return database_.integer("SELECT received_ns FROM ledger ORDER BY sequence DESC LIMIT 1", 0);
+}
+
+Result<int64_t> Archive::give_back(int64_t max_pages) {
+  const std::lock_guard lock(mutex_);
+  const auto before = bytes_of_pages("PRAGMA page_count");
+  const Status given =
+      before ? database_.run(fmt::format("PRAGMA incremental_vacuum({})", max_pages)) : propagate(before);
+  const auto after = given ? bytes_of_pages("PRAGMA page_count") : propagate(given);
+  // The file gets shorter when what was committed is moved to it from the log.
+  const Status moved = after && *after < *before ? database_.run("PRAGMA wal_checkpoint(PASSIVE)") : Status();
+  if (!moved) {
+    return propagate(moved, "giving back room of raw profiles");
+  }
+  return after ? Result<int64_t>(*before - *after) : propagate(after, "giving back room of raw profiles");
+}
+
+Result<int64_t> last_accepted_sequence(sqlite::Database& archive) {
+  const auto last =
+      archive.integer("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'ledger'", 0);
+  return last ? last : propagate(last, "counting profiles");
 }
 
 }  // namespace plimsoll::store

@@ -1,14 +1,14 @@
 // Accepted raw profiles: archive.db. The invariant kept here, in one transaction: a profile is stored and its ID is in
-// the ledger, or neither.
+// the ledger, or neither. The ledger outlives the profiles, which retention drops (store/retention).
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/byte_reader.h"
+#include "base/fair_mutex.h"
 #include "base/result.h"
 #include "store/sqlite/database.h"
 
@@ -16,30 +16,75 @@ namespace plimsoll::store {
 
 enum class Acceptance { kNew, kKnown };
 
+// How a profile came, which decides for how long its ID is remembered.
+enum class Arrival {
+  kImported,  // as long as its rows are there: the same file may be imported again at any time
+  kUploaded,  // for a time, after which no daemon sends it again
+};
+
 struct ArchivedProfile {
   int64_t sequence;  // order of acceptance, from 1, without gaps on disk
   std::string id;    // 16 bytes
   std::string encoded;
 };
 
+struct ReceivedProfile {
+  int64_t sequence = 0;
+  int64_t received_ns = 0;  // wall clock
+};
+
 // Any thread may call. Holds encoded profiles as they came; what is in them is the caller's to check.
 class Archive {
  public:
+  // Mode kRead, or kReadWriteShrinking.
   static Result<std::unique_ptr<Archive>> open(const std::string& path, sqlite::OpenMode mode);
 
   // On disk when it returns. The same ID with the same bytes is known already; with other bytes it is a kConflict.
-  Result<Acceptance> accept(const std::string& id, Bytes encoded, int64_t received_ns);
+  Result<Acceptance> accept(const std::string& id, Bytes encoded, int64_t received_ns, Arrival arrival);
 
   // The first profile after `sequence`; nothing where there is none.
   Result<std::optional<ArchivedProfile>> next_after(int64_t sequence);
 
+  // In the ledger.
   Result<int64_t> count();
+
+  // What the file would take without its free pages, the ledger included. Costs microseconds.
+  Result<int64_t> used_bytes();
+
+  // The oldest profile that is still there; nothing: none is.
+  Result<std::optional<ReceivedProfile>> oldest();
+
+  // Removes profiles, which stay in the ledger: of the `max_profiles` oldest, those up to `up_to_sequence` that were received before a time.
+  // How many went. Others wait as long as a commit takes, and 10 us for each.
+  Result<int64_t> drop_profiles(int64_t up_to_sequence, int64_t received_before_ns, int64_t max_profiles);
+
+  // Removes IDs of profiles that are gone, the oldest first, `max_ids` at most: of those that were uploaded and received before a time, and of
+  // those up to `imports_up_to` that were imported. How many went.
+  Result<int64_t> forget_ids(int64_t received_before_ns, int64_t imports_up_to, int64_t max_ids);
+
+  // When the profile that was accepted last came; 0: the ledger is empty.
+  Result<int64_t> newest_received_ns();
+
+  // False: an older program made the file, which never gets shorter.
+  Result<bool> can_give_back();
+
+  // Gives free pages back to the disk, `max_pages` at most. How many bytes.
+  Result<int64_t> give_back(int64_t max_pages);
 
  private:
   explicit Archive(sqlite::Database database) : database_(std::move(database)) {}
+  Result<int64_t> bytes_of_pages(const char* pragma);
+  Status keep_for_imports(const std::string& id);
 
-  std::mutex mutex_;
+  // Of those that drop profiles in a row, and those that accept meanwhile, each gets its turn.
+  FairMutex mutex_;
   sqlite::Database database_;  // protected by mutex_
+  // Protected by mutex_. Entries up to the first are of imports that stay as long as the second is what it is.
+  int64_t looked_at_ = 0;
+  int64_t imports_up_to_ = 0;
 };
+
+// Of the profile that was accepted last, whether it is still there or not; 0: none was.
+Result<int64_t> last_accepted_sequence(sqlite::Database& archive);
 
 }  // namespace plimsoll::store

@@ -17,8 +17,9 @@ namespace plimsoll::store {
 namespace {
 
 constexpr int64_t kFirst = 1;
-constexpr std::string_view kTemporary = ".tmp";  // of a block that is being made
-constexpr std::string_view kMoving = ".moving";  // of one that an older format is moved into
+constexpr std::string_view kTemporary = ".tmp";    // of a block that is being made
+constexpr std::string_view kMoving = ".moving";    // of one that an older format is moved into
+constexpr std::string_view kDropped = ".dropped";  // of one that is out of the row
 
 BlockFolder folder_of(const std::string& blocks_path, int64_t number) {
   return {number, fmt::format("{}/{:06}", blocks_path, number)};
@@ -43,6 +44,12 @@ Status rename_folder(const std::string& from, const std::string& to, const std::
   std::error_code error;
   std::filesystem::rename(from, to, error);
   return error ? Status(fail_errno(error.value(), "renaming {} to {}", from, to)) : sync_folder(parent);
+}
+
+Status remove_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  return error ? Status(fail_errno(error.value(), "removing {}", path)) : Status();
 }
 
 Result<bool> is_there(const std::string& path) {
@@ -94,6 +101,8 @@ Status make_catalogue(const std::string& path, sqlite::Database* before) {
   auto transaction = sqlite::Transaction::begin(catalogue->database());
   Status carried = transaction ? carry_over_events(*before, catalogue->database()) : propagate(transaction);
   carried = carried ? carry_over_kernels(*before, catalogue->database()) : carried;
+  const auto last_before = carried ? last_built_sequence(*before) : propagate(carried);
+  carried = last_before ? write_accepted_before(catalogue->database(), *last_before) : propagate(last_before);
   carried = carried ? carry_over_directory_id(*before, catalogue->database()) : carried;
   return carried ? transaction->commit() : carried;
 }
@@ -107,12 +116,8 @@ Result<BlockFolder> make_block_after(const std::string& blocks_path, int64_t num
     const Status synced = is_made ? sync_folder(blocks_path) : propagate(is_made);
     return synced ? Result<BlockFolder>(block) : propagate(synced);
   }
-  std::error_code error;
-  std::filesystem::remove_all(temporary.path, error);
-  if (error) {
-    return fail_errno(error.value(), "removing {}", temporary.path);
-  }
-  Status made = make_folder(temporary.segments_path());
+  Status made = remove_folder(temporary.path);
+  made = made ? make_folder(temporary.segments_path()) : made;
   made = made ? make_catalogue(temporary.catalogue_path(), before) : made;
   made = made ? sync_folder(temporary.path) : made;
   made = made ? rename_folder(temporary.path, block.path, blocks_path) : made;
@@ -204,22 +209,38 @@ Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
   }
   std::vector<BlockFolder> blocks;
   for (const int64_t number : numbers) {
-    const BlockFolder block = folder_of(blocks_path, number);
-    const auto has_catalogue = is_there(block.catalogue_path());
-    if (!has_catalogue) {
-      return propagate(has_catalogue);
-    }
-    if (!*has_catalogue && is_there(block.path).value_or(false)) {
-      return missing_database(std::filesystem::path(blocks_path).parent_path().string(),
-                              fmt::format("blocks/{:06}/catalogue.db", number));
-    }
-    blocks.push_back(block);
+    blocks.push_back(folder_of(blocks_path, number));
   }
   return blocks;
 }
 
 Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before) {
   return make_block_after(blocks_path, number, &before);
+}
+
+Status drop_block(const std::string& blocks_path, const BlockFolder& block) {
+  const std::string dropped = fmt::format("{}{}", block.path, kDropped);
+  // In the row or out of it before any file goes: a block without some of its files is in no row.
+  if (const Status renamed = rename_folder(block.path, dropped, blocks_path); !renamed) {
+    return propagate(renamed, "dropping block {}", block.number);
+  }
+  return remove_folder(dropped);
+}
+
+Status remove_dropped(const std::string& blocks_path) {
+  std::vector<std::string> dropped;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(blocks_path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == kDropped) {
+      dropped.push_back(entry->path().string());
+    }
+  }
+  Status removed = error ? Status(fail_errno(error.value(), "listing {}", blocks_path)) : Status();
+  for (const std::string& path : dropped) {
+    removed = removed ? remove_folder(path) : removed;
+  }
+  return removed;
 }
 
 Result<BlockFolder> make_first_block(const std::string& blocks_path) {

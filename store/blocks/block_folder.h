@@ -24,16 +24,25 @@ struct BlockFolder {
   std::string segments_path() const { return path + "/segments"; }
 };
 
-// In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing, or has no catalogue.
+// In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing; what is in
+// them is not looked at.
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path);
 
 // Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes; one that is
 // there stays as it is.
 //
-// Some of `before`, the block before it, is carried over: events, since they have one meaning in all blocks; and symbols of kernels, which
-// daemons send once; and the ID of the directory. Those of a kernel without a sample since they were carried over last are not.
+// It knows up to which profile earlier blocks go, so that they may be dropped. Some of `before`, the block before it, is carried over: events,
+// since they have one meaning in all blocks; symbols of kernels, which daemons send once; and the ID of the directory. Those of a kernel
+// without a sample since they were carried over last are not.
 Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before);
 Result<BlockFolder> make_first_block(const std::string& blocks_path);
+
+// Takes a block out of the row, durably, and then removes its files: it is there as a whole or not at all. Who has files of it open goes on
+// reading them. Only the first of a row, and never the last, may go.
+Status drop_block(const std::string& blocks_path, const BlockFolder& block);
+
+// Removes what a crash has left of blocks that were being dropped.
+Status remove_dropped(const std::string& blocks_path);
 
 // Moves the catalogue and the segments of a format without blocks, which stand in the data directory itself, into its first block.
 // Goes on where a crash has interrupted it; does nothing where it is done. kUnavailable while somebody reads the catalogue; a program of

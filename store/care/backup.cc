@@ -24,6 +24,9 @@
 namespace plimsoll::store {
 namespace {
 
+// A file in a copy that is being made.
+constexpr std::string_view kUnfinished = "unfinished";
+
 constexpr int kMaxCopies = 20;
 
 Status make_folder(const std::string& path) {
@@ -281,10 +284,25 @@ Status expect_outside(const std::string& path, const std::string& folder) {
                    : Status();
 }
 
-// What an attempt before this one has left goes; one that is under way keeps its lock.
+// Neither is removed with the other.
+Status expect_apart(const std::string& temporary, const std::string& from) {
+  const Status is_outside = expect_outside(temporary, from);
+  return is_outside ? expect_outside(from, temporary) : is_outside;
+}
+
+// What an attempt before this one has left goes; one that is under way keeps its lock. A folder of anything else stays as it is.
 Result<UniqueFd> make_temporary(const std::string& path) {
   if (const Status made = make_folder(path); !made) {
     return propagate(made);
+  }
+  std::error_code listing_error;
+  const bool is_new = std::filesystem::is_empty(path, listing_error);
+  if (!is_new && !is_there(path + "/" + std::string(kUnfinished))) {
+    return with_hint(fail(ErrorCode::kConflict, "{} exists, and was not left by an unfinished copy", path),
+                     "move it away, or give another name");
+  }
+  if (const Status marked = write_file_durably(fmt::format("{}/{}", path, kUnfinished), {}); !marked) {
+    return propagate(marked);
   }
   if (::chmod(path.c_str(), 0700) != 0) {
     return fail_errno(errno, "changing the mode of {}", path);
@@ -293,7 +311,7 @@ Result<UniqueFd> make_temporary(const std::string& path) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(path, error), end; lock && !error && entry != end;
        entry.increment(error)) {
-    if (entry->path().filename() != "lock") {
+    if (entry->path().filename() != "lock" && entry->path().filename() != kUnfinished) {
       std::filesystem::remove_all(entry->path(), error);
     }
   }
@@ -333,12 +351,17 @@ Result<CheckReport> copy_store(const std::string& from, const std::string& outpu
   if (const Status is_outside = expect_outside(to, from); !is_outside) {
     return propagate(is_outside);
   }
+  if (const Status is_apart = expect_apart(temporary, from); !is_apart) {
+    return propagate(is_apart);
+  }
   const auto lock = make_temporary(temporary);
   if (!lock) {
     return propagate(lock);
   }
   Status made = Copier(without_slashes(from), temporary, show).run();
   auto report = made ? check_copy(temporary, from, show) : propagate(made);
+  std::error_code remove_error;
+  std::filesystem::remove(fmt::format("{}/{}", temporary, kUnfinished), remove_error);
   // Those of databases that the check has opened.
   made = report ? sync_folders(temporary) : propagate(report);
   made = made ? rename_durably(temporary, to) : made;

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMaxAttempts = 20;
 
 constexpr std::string_view kRestoreSegment =
-    "restore the block from a backup; until then questions that touch it fail, and name this file";
+    "restore the block from a backup; until then answers about its times lack its rows, and say so";
 
 constexpr std::array kDictionaries{"machine", "event",    "origin", "workload", "thread",
                                    "binary",  "location", "stack",  "function", "source_file"};

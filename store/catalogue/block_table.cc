@@ -1,5 +1,7 @@
 #include "store/catalogue/block_table.h"
 
+#include <algorithm>
+
 namespace plimsoll::store {
 
 Result<BlockState> read_block_state(sqlite::Database& catalogue) {
@@ -24,11 +26,26 @@ Status write_block_state(sqlite::Database& catalogue, const BlockState& state) {
 }
 
 Result<int64_t> last_built_sequence(sqlite::Database& catalogue) {
-  auto last = catalogue.integer(
+  const auto own = catalogue.integer(
       "SELECT max((SELECT coalesce(max(archive_sequence), 0) FROM origin), "
       "(SELECT coalesce(max(archive_sequence), 0) FROM unbuildable))",
       0);
-  return last ? last : propagate(last, "reading which profiles have become rows");
+  const auto before = own ? accepted_before(catalogue) : propagate(own);
+  return before ? Result<int64_t>(std::max(*own, *before))
+                : propagate(before, "reading which profiles have become rows");
+}
+
+Result<int64_t> accepted_before(sqlite::Database& catalogue) {
+  const auto is_noted = catalogue.has_table("accepted_before");
+  if (!is_noted || !*is_noted) {
+    return is_noted ? Result<int64_t>(0) : propagate(is_noted);
+  }
+  return catalogue.integer("SELECT archive_sequence FROM accepted_before", 0);
+}
+
+Status write_accepted_before(sqlite::Database& catalogue, int64_t archive_sequence) {
+  return catalogue.execute("INSERT OR REPLACE INTO accepted_before (id, archive_sequence) VALUES (1, ?)",
+                           archive_sequence);
 }
 
 Result<BlockState> block_state_of_origins(sqlite::Database& catalogue, int64_t first_built_ns) {

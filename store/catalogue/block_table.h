@@ -26,8 +26,15 @@ Result<BlockState> read_block_state(sqlite::Database& catalogue);
 // Part of the caller's transaction.
 Status write_block_state(sqlite::Database& catalogue, const BlockState& state);
 
-// Of the archive; 0: no profile has become rows, or was set aside, in this block.
+// Of the archive: the last profile that became rows, or was set aside, in this block or an earlier one, which may be gone. 0: none did, or
+// this block was made by an older program and has none of its own.
 Result<int64_t> last_built_sequence(sqlite::Database& catalogue);
+
+// Of the archive: the last profile that an earlier block had; 0: it is the first, or was made by an older program.
+Result<int64_t> accepted_before(sqlite::Database& catalogue);
+
+// Of a block that has just been made. Part of the caller's transaction.
+Status write_accepted_before(sqlite::Database& catalogue, int64_t archive_sequence);
 
 // What the profiles in a catalogue of a format without the table say, built at `first_built_ns`. Reads all origins.
 Result<BlockState> block_state_of_origins(sqlite::Database& catalogue, int64_t first_built_ns);

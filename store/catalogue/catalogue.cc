@@ -74,6 +74,10 @@ CREATE TABLE IF NOT EXISTS block (  -- the one that this is the catalogue of; no
   from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,       -- that the windows of its profiles cover
   max_interval_ns INTEGER NOT NULL                        -- of their draws
 );
+CREATE TABLE IF NOT EXISTS accepted_before (  -- what earlier blocks hold, or held; no row: it is the first, or older than this table
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  archive_sequence INTEGER NOT NULL  -- of the last of their profiles
+);
 CREATE TABLE IF NOT EXISTS unbuildable (
   archive_sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL
 );

@@ -166,9 +166,14 @@ Result<Database> Database::open(const std::string& path, OpenMode mode) {
   const OpenPlan plan =
       mode == OpenMode::kRead
           ? plan_for_reading(path)
-          : OpenPlan{.name = path,
-                     .flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                     .pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"};
+          : OpenPlan{
+                .name = path,
+                .flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                // auto_vacuum has to come before anything is written; on a file that has tables it does nothing.
+                .pragmas = mode == OpenMode::kReadWriteShrinking
+                               ? "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; "
+                                 "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+                               : "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"};
   MemoryAllowance::install();
   sqlite3* connection = nullptr;
   const int code =
@@ -202,7 +207,15 @@ Status Database::copy_to(const std::string& path, const std::function<void(uint6
   if (opened != SQLITE_OK) {
     return fail(code_of(opened), "creating {}: {}", path, ::sqlite3_errmsg(connection));
   }
-  if (auto prepared = copy.run("PRAGMA synchronous=FULL"); !prepared) {
+  const auto has_checksums = has_page_checksums(path_);
+  if (!has_checksums) {
+    return propagate(has_checksums);
+  }
+  // Its header has to be there before any page: SQLite writes pages while it still holds the first one, and whether they have checksums
+  // stands in that.
+  int reserved_bytes = *has_checksums ? kPageChecksumBytes : 0;
+  ::sqlite3_file_control(connection, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved_bytes);
+  if (auto prepared = copy.run("PRAGMA synchronous=FULL; PRAGMA user_version=1"); !prepared) {
     return prepared;
   }
   sqlite3_backup* const backup = ::sqlite3_backup_init(connection, "main", connection_.get(), "main");
@@ -261,7 +274,8 @@ Result<Transaction> Transaction::begin(Database& database) {
 }
 
 Result<Transaction> Transaction::begin_read(Database& database) {
-  const auto begun = database.run("BEGIN");
+  // The state that it sees is that of its first read, which is now: a copy that began without it would begin again with each commit.
+  const auto begun = database.run("BEGIN; SELECT count(*) FROM sqlite_schema");
   if (!begun) {
     return propagate(begun);
   }

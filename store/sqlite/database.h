@@ -47,6 +47,8 @@ class Statement {
 
 enum class OpenMode {
   kReadWrite,  // creates the file where it is missing; commits are on disk when they return (synchronous=FULL)
+  // Likewise; a file that it creates can give room back to the disk (PRAGMA incremental_vacuum). Each page that is written costs a little more.
+  kReadWriteShrinking,
   // Of a file that another process may be writing. Where the folder cannot be written and nobody has the file open (a read-only
   // copy), nothing is created beside it, and what an unfinished WAL holds is seen all the same.
   kRead,

@@ -7,7 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <new>
 
 #include "base/checksum.h"
 #include "base/file.h"
@@ -97,12 +97,16 @@ int write(sqlite3_file* file, const void* from, int bytes, sqlite3_int64 offset)
   if (database.checksums != DatabaseFile::Checksums::kAll || !is_page(bytes, offset)) {
     return base_of(file)->pMethods->xWrite(base_of(file), from, bytes, offset);
   }
-  // SQLite's own copy of the page is not ours to change.
-  static thread_local std::vector<std::byte> page;
-  page.assign(content, content + bytes);
-  const uint64_t checksum = checksum_of(page.data(), bytes, offset);
-  std::memcpy(page.data() + bytes - kPageChecksumBytes, &checksum, sizeof checksum);
-  return base_of(file)->pMethods->xWrite(base_of(file), page.data(), bytes, offset);
+  // SQLite's own copy of the page is not ours to change. One of each write's own: connections are closed, and write, when a process ends, after
+  // what threads keep is gone.
+  const std::unique_ptr<std::byte[]> page(new (std::nothrow) std::byte[static_cast<size_t>(bytes)]);
+  if (page == nullptr) {
+    return SQLITE_NOMEM;
+  }
+  std::memcpy(page.get(), content, static_cast<size_t>(bytes));
+  const uint64_t checksum = checksum_of(page.get(), bytes, offset);
+  std::memcpy(page.get() + bytes - kPageChecksumBytes, &checksum, sizeof checksum);
+  return base_of(file)->pMethods->xWrite(base_of(file), page.get(), bytes, offset);
 }
 
 // The methods that the base does alone.
@@ -183,7 +187,8 @@ int open(sqlite3_vfs* vfs, sqlite3_filename name, sqlite3_file* file, int flags,
 
 const char* with_page_checksums(const char* base) {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<Layer>> layers;
+  // Never destroyed: SQLite knows the layers until the process has ended.
+  static auto& layers = *new std::map<std::string, std::unique_ptr<Layer>>;
   const std::lock_guard lock(mutex);
   auto& layer = layers[base == nullptr ? "" : base];
   if (layer == nullptr) {

@@ -1,5 +1,8 @@
 #include "symbolizer/worker/table_folder.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "base/hex.h"
@@ -67,6 +70,10 @@ std::optional<MappedTable> TableFolder::find(wire::IdentityKind kind, std::strin
   }
   const bool is_its = mapped->table.identity() == identity &&
                       mapped->table.header().identity_kind == static_cast<uint32_t>(kind);
+  if (is_its) {
+    // Retention drops those first that were not used for the longest time; where it cannot be noted the table is older than it should be.
+    ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  }
   return is_its ? std::optional(std::move(*mapped)) : std::nullopt;
 }
 

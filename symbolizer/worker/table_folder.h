@@ -1,4 +1,5 @@
 // The symbol tables that a data directory keeps: symtab/aa/IDENTITY-HEX.symtab, one for each build, immutable.
+// The time of its last change is that of its last use: retention drops the others first (store/retention).
 #pragma once
 
 #include <optional>

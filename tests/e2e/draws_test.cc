@@ -212,11 +212,11 @@ TEST(DrawSettings, ThatMakeNoSenseNameTheirKey) {
 }
 
 TEST_F(Draws, SomebodyIsMeasuredByOrder) {
-  // The next draw is far away.
+  // The next draw is far away. A busy machine answers late.
   TestServer server(
       data_dir_,
       "[draw]\ninterval = \"24h\"\nmax_percent_per_job = 100\nmax_percent_per_platform = 100\nlate_after = "
-      "\"2s\"\n[fleet]\nheartbeat = \"200ms\"\n");
+      "\"60s\"\n[fleet]\nheartbeat = \"200ms\"\n");
   ASSERT_TRUE(server.becomes_ready());
   start_daemons(server);
   const auto order = [&](std::vector<std::string> flags) {
@@ -226,7 +226,7 @@ TEST_F(Draws, SomebodyIsMeasuredByOrder) {
   };
   Finished done;
   ASSERT_TRUE(eventually([&] {
-    done = order({"--machine", "m2", "--machine", "m3", "--for", "300ms", "--rate", "200", "--json"});
+    done = order({"--machine", "m2", "--machine", "m3", "--for", "1s", "--rate", "200", "--json"});
     return done.status == 0;
   })) << done.err;
   const auto table = query::from_json(done.out);

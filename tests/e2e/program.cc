@@ -35,6 +35,12 @@ std::string output_path() {
                      ::getpid(), ++count);
 }
 
+// Profiles of tests are of 2023 (tests/profile_fixture.h), which servers are to take, and to keep, unless their configuration is the test's.
+[[maybe_unused]] const bool g_old_profiles_are_taken =
+    ::setenv("PLIMSOLL_RETENTION_MAX_UPLOAD_AGE", "87600h", 0) == 0 &&
+    ::setenv("PLIMSOLL_RETENTION_RAW_MAX_AGE", "87600h", 0) == 0 &&
+    ::setenv("PLIMSOLL_RETENTION_ROWS_MAX_AGE", "87600h", 0) == 0;
+
 // This process's environment, with these settings of daemons in place of its own.
 std::vector<std::string> daemon_environment(const std::string& state, int cpu_percent) {
   const std::string state_dir = "PLIMSOLL_DAEMON_STATE_DIR=";

@@ -1,5 +1,5 @@
 // Random operations on a data directory: profiles come, some of them late or twice; rows are built, merged, asked for, of all times or of
-// some; names change; blocks are sealed; the directory is closed and opened again. Every answer is the model's.
+// some; names change; blocks are sealed, and the oldest dropped; the directory is closed and opened again. Every answer is the model's.
 //
 // PLIMSOLL_TEST_OPERATIONS   how many (20,000)
 #include <gmock/gmock.h>
@@ -12,6 +12,7 @@
 #include "proto/profile_codec.h"
 #include "query/selection/sides.h"
 #include "query/views/top.h"
+#include "store/catalogue/block_table.h"
 #include "store/compaction.h"
 #include "store/frames/bindings.h"
 #include "store/ingest.h"
@@ -53,6 +54,7 @@ struct Done {
   uint64_t bindings = 0;
   uint64_t reopened = 0;
   uint64_t blocks = 0;  // of each life in the end
+  uint64_t dropped = 0;
 };
 
 class Life {
@@ -74,8 +76,10 @@ class Life {
       ask();
     } else if (choice < 89) {
       merge();
-    } else if (choice < 99) {
+    } else if (choice < 98) {
       bind();
+    } else if (choice < 99) {
+      drop();
     } else {
       open();
     }
@@ -170,6 +174,19 @@ class Life {
     done_.merges += report->made;
   }
 
+  void drop() {
+    const auto blocks = ingest_->blocks();
+    ASSERT_TRUE(ingest_->archive().drop_profiles(ingest_->built_up_to(), INT64_MAX, below(100)));
+    // Some are kept for questions about times before others.
+    if (blocks->size() > 3) {
+      auto catalogue = *store::Catalogue::open(blocks->front().catalogue_path(), sqlite::OpenMode::kRead);
+      const auto last = store::last_built_sequence(catalogue.database());
+      ASSERT_TRUE(last && ingest_->drop_block(blocks->front()));
+      model_.drop(static_cast<size_t>(*last));
+      ++done_.dropped;
+    }
+  }
+
   // Code of the tool gets another name, now and then one that other code has too.
   void bind() {
     const std::string place = fmt::format("@{}", below(kAddresses));
@@ -187,11 +204,13 @@ class Life {
 
   // What has come lately is looked up in symbols that are known.
   void bind_known() {
-    for (; last_bound_ <= ingest_->blocks()->size(); ++last_bound_) {
-      bind((*ingest_->blocks())[last_bound_ - 1], model_.functions(),
-           "AND id NOT IN (SELECT location FROM binding)");
+    const auto blocks = ingest_->blocks();
+    for (const store::BlockFolder& block : *blocks) {
+      if (block.number >= last_bound_) {
+        bind(block, model_.functions(), "AND id NOT IN (SELECT location FROM binding)");
+      }
     }
-    --last_bound_;
+    last_bound_ = blocks->back().number;
   }
 
   // How many locations of the block.
@@ -276,7 +295,7 @@ class Life {
   std::vector<std::string> sent_;
   uint64_t profiles_ = 0;
   int64_t generation_ = 1;
-  size_t last_bound_ = 1;  // block whose locations may lack names that are known
+  int64_t last_bound_ = 1;  // block whose locations may lack names that are known
 };
 
 TEST(FuzzOperations, EveryAnswerIsTheModels) {
@@ -293,12 +312,13 @@ TEST(FuzzOperations, EveryAnswerIsTheModels) {
   }
   std::printf(
       "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times, %lu "
-      "blocks\n",
+      "blocks left and %lu dropped\n",
       wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened,
-      done.blocks);
+      done.blocks, done.dropped);
   EXPECT_GT(done.questions, wanted / 10);
   EXPECT_GT(done.merges, wanted / 100);
-  EXPECT_GT(done.blocks, wanted / 1000);
+  EXPECT_GT(done.blocks, wanted / 2000);
+  EXPECT_GT(done.dropped, wanted / 2000);
 }
 
 }  // namespace

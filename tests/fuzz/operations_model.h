@@ -41,18 +41,28 @@ struct Question {
 
 class Model {
  public:
-  void accept(const Samples& samples) {
-    for (const auto& [key, hits] : samples) {
-      pending_[key] += hits;
+  void accept(const Samples& samples) { profiles_.push_back(samples); }
+
+  void build() {
+    for (; built_ < profiles_.size(); ++built_) {
+      for (const auto& [key, hits] : profiles_[built_]) {
+        visible_[key] += hits;
+        events_[key.event] += hits;
+      }
     }
   }
 
-  void build() {
-    for (const auto& [key, hits] : pending_) {
-      visible_[key] += hits;
-      events_[key.event] += hits;
+  // The rows of the first so many that were accepted.
+  void drop(size_t profiles) {
+    for (; dropped_ < profiles; ++dropped_) {
+      for (const auto& [key, hits] : profiles_[dropped_]) {
+        const auto sample = visible_.find(key);
+        sample->second -= hits;
+        if (sample->second == 0) {
+          visible_.erase(sample);
+        }
+      }
     }
-    pending_.clear();
   }
 
   void bind(const std::string& place, const std::string& function) { functions_[place] = function; }
@@ -101,7 +111,10 @@ class Model {
     return place.starts_with("@") ? "[no symbol in tool]" : place;
   }
 
-  Samples pending_, visible_;
+  std::vector<Samples> profiles_;  // in the order of acceptance
+  size_t built_ = 0;
+  size_t dropped_ = 0;
+  Samples visible_;
   std::map<std::string, uint64_t> events_;
   std::map<std::string, std::string> functions_;
 };

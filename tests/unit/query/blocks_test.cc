@@ -104,6 +104,43 @@ TEST(Blocks, NearATimeAreReadForTheDrawsThatSpanIt) {
   EXPECT_EQ(snapshot->dictionaries.machines.size(), 3) << "and the empty entry";
 }
 
+TEST(Blocks, ThatWereDroppedAreInNoAnswerButThoseThatHaveThem) {
+  Fleet fleet({.max_profiles = 1});
+  for (const ProfileSpec& spec : three_hours()) {
+    fleet.add(spec);
+  }
+  SnapshotCache cache(fleet.path());
+  const auto before = cache.newest();
+  ASSERT_TRUE(before) << before.error().text();
+  const Parameters parameters{{"by", "function"}};
+  const auto ask = [&](const Snapshot& snapshot) { return brief(top(*parse_top(parameters, 0), snapshot)); };
+  ASSERT_EQ(ask(**before), "parse 13 23\nread 10 21\nrender 5 5\nmain 0 28\n");
+  ASSERT_TRUE(fleet.ingest().drop_block(fleet.ingest().blocks()->front()));
+  const auto after = cache.newest();
+  ASSERT_TRUE(after) << after.error().text();
+  EXPECT_EQ(ask(**after), "parse 11 18\nread 7 18\nrender 5 5\nmain 0 23\n");
+  EXPECT_EQ(ask(**before), "parse 13 23\nread 10 21\nrender 5 5\nmain 0 28\n");
+  EXPECT_EQ((*after)->history_from_ns, kProfileStartNs + kHourNs);
+  // The events that are still there, whichever block they came with first.
+  EXPECT_EQ(ask(**Snapshot::load(fleet.path())), ask(**after));
+}
+
+TEST(Blocks, ThatAreDroppedWhileAQuestionReadsThemAreLeftOut) {
+  Fleet fleet({.max_profiles = 1});
+  for (const ProfileSpec& spec : three_hours()) {
+    fleet.add(spec);
+  }
+  int dropped = 0;
+  const auto snapshot = Snapshot::load(fleet.path(), all_times(), [&](const std::vector<std::string>&) {
+    if (dropped < 2) {
+      ++dropped;
+      EXPECT_TRUE(fleet.ingest().drop_block(fleet.ingest().blocks()->front()));
+    }
+  });
+  ASSERT_TRUE(snapshot) << snapshot.error().text();
+  EXPECT_EQ((*snapshot)->dictionaries.origins.size(), 2) << "the last one, and the empty entry";
+}
+
 // An interval as a stranger may claim it.
 TEST(Blocks, StayReadableWhateverTheIntervalOfADraw) {
   Fleet fleet({.max_profiles = 1});

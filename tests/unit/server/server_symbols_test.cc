@@ -28,6 +28,7 @@ class ServerSymbols : public BindingTest {
     EXPECT_EQ(::mkfifo((folder_ / "started").c_str(), 0600), 0);
     EXPECT_EQ(::mkfifo((folder_ / "done").c_str(), 0600), 0);
     config_.data_dir = folder_ / "data";
+    config_.retention_max_upload_age_ns = INT64_MAX;  // profiles of tests are of 2023
     config_.listen = config_.fleet_listen = "127.0.0.1:0";
   }
 

@@ -17,7 +17,7 @@ constexpr int64_t kNow = 1'700'000'000'000'000'000;
 class ArchiveTest : public ::testing::Test {
  protected:
   std::unique_ptr<Archive> open() {
-    auto archive = Archive::open(folder_ / "archive.db", sqlite::OpenMode::kReadWrite);
+    auto archive = Archive::open(folder_ / "archive.db", sqlite::OpenMode::kReadWriteShrinking);
     EXPECT_TRUE(archive) << archive.error().text();
     return std::move(*archive);
   }
@@ -26,7 +26,7 @@ class ArchiveTest : public ::testing::Test {
 };
 
 Result<Acceptance> accept(Archive& archive, const std::string& id, const std::string& content) {
-  return archive.accept(id, as_bytes(content), kNow);
+  return archive.accept(id, as_bytes(content), kNow, Arrival::kImported);
 }
 
 // "ID=content" of everything in the archive, in order.

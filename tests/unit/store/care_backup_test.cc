@@ -177,6 +177,11 @@ TEST_F(CareBackupTest, WhatAnAttemptHasLeftIsMadeAgainAndOneUnderWayIsNot) {
   fill_care_directory(path_, 1, 2, 9);
   std::filesystem::create_directories(backup_ + ".tmp/blocks/000001");
   write_bytes(backup_ + ".tmp/blocks/000001/catalogue.db", "half");
+  const auto refused = back_up(path_, backup_);
+  ASSERT_FALSE(refused) << "it may be anything";
+  EXPECT_THAT(refused.error().text(), HasSubstr("not left by an unfinished copy"));
+  EXPECT_TRUE(std::filesystem::exists(backup_ + ".tmp/blocks/000001/catalogue.db"));
+  write_bytes(backup_ + ".tmp/unfinished", "");
   {
     const auto lock = take_lock_file(backup_ + ".tmp/lock", "it is written by", "wait");
     ASSERT_TRUE(lock);
@@ -185,6 +190,17 @@ TEST_F(CareBackupTest, WhatAnAttemptHasLeftIsMadeAgainAndOneUnderWayIsNot) {
   ASSERT_TRUE(back_up(path_, backup_));
   EXPECT_FALSE(std::filesystem::exists(backup_ + ".tmp"));
   expect_whole(backup_);
+}
+
+// What an interrupted backup left is not restored to the name that it would have had, which would remove it first.
+TEST_F(CareBackupTest, TheSourceIsNotTheTemporaryFolder) {
+  const std::string source = folder_ / "copy.tmp";
+  fill_care_directory(source, 1, 2, 9);
+  write_bytes(source + "/unfinished", "");
+  const auto refused = restore(source, folder_ / "copy");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_TRUE(std::filesystem::exists(source + "/archive.db"));
 }
 
 TEST_F(CareBackupTest, ADamagedOneIsNotRestoredAndADamagedDirectoryNotBackedUp) {

@@ -132,14 +132,16 @@ TEST_F(DataDirectoryTest, OfFormat2OnlyTheArchiveIsKept) {
   for (const char* file : {"/catalogue.db", "/catalogue.db-wal"}) {
     write_bytes(path_ + file, "of format 2");
   }
+  constexpr const char* kInsert =
+      "INSERT INTO ledger (sequence, id, content_hash, received_ns) VALUES (1, x'01', x'02', 3)";
   const auto archive = [&](const char* sql) {
     return sqlite::Database::open(path_ + "/archive.db", sqlite::OpenMode::kReadWrite)->run(sql);
   };
-  ASSERT_TRUE(archive("INSERT INTO ledger VALUES (1, x'01', x'02', 3)"));
+  ASSERT_TRUE(archive(kInsert));
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
   EXPECT_FALSE(std::filesystem::exists(path_ + "/catalogue.db"));  // derived
   EXPECT_FALSE(std::filesystem::exists(path_ + "/catalogue.db-wal"));
-  EXPECT_FALSE(archive("INSERT INTO ledger VALUES (1, x'01', x'02', 3)")) << "the profile is there still";
+  EXPECT_FALSE(archive(kInsert)) << "the profile is there still";
 }
 
 TEST_F(DataDirectoryTest, ADamagedCatalogueIsNotCalledConverted) {

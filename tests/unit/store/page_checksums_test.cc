@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <filesystem>
 #include <thread>
@@ -110,6 +111,56 @@ TEST_F(PageChecksumsTest, ADatabaseOfAnOlderVersionStaysAsItIs) {
   ASSERT_TRUE(database.run("CREATE TABLE more (id INTEGER PRIMARY KEY); INSERT INTO more VALUES (7);"));
   EXPECT_EQ(*database.integer("SELECT id FROM more", 0), 7);
   EXPECT_FALSE(*has_page_checksums(path_));
+}
+
+// Larger than what SQLite keeps of a copy in memory, and its newest pages in a log: with checksums and without.
+TEST_F(PageChecksumsTest, ACopyOfALargeDatabaseThatIsBeingWrittenIsWhole) {
+  for (const bool has_checksums : {true, false}) {
+    const std::string path = folder_ / (has_checksums ? "with.db" : "without.db");
+    if (!has_checksums) {
+      // As SQLite by itself makes one.
+      sqlite3* connection = nullptr;
+      ASSERT_EQ(::sqlite3_open(path.c_str(), &connection), SQLITE_OK);
+      ASSERT_EQ(::sqlite3_exec(connection, "PRAGMA journal_mode=WAL; CREATE TABLE first (id INTEGER)",
+                               nullptr, nullptr, nullptr),
+                SQLITE_OK);
+      ::sqlite3_close(connection);
+    }
+    auto database = *Database::open(path, OpenMode::kReadWrite);
+    ASSERT_EQ(*has_page_checksums(path), has_checksums);
+    ASSERT_TRUE(database.run("CREATE TABLE entry (id BLOB UNIQUE, content BLOB)"));
+    const auto add = [&](int rows) {
+      ASSERT_TRUE(database.run(
+          fmt::format("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
+                      "INSERT INTO entry SELECT randomblob(16), randomblob(3000) FROM n",
+                      rows)));
+    };
+    add(3000);
+    ASSERT_TRUE(database.run("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA wal_autocheckpoint=0"));
+    add(1000);
+    const std::string sum = "SELECT sum(length(content)) + 1000000000 * count(*) FROM entry";
+    const int64_t expected = *database.integer(sum, 0);
+    const std::string copied = path + ".copy";
+    {
+      auto reader = *Database::open(path, OpenMode::kRead);
+      const auto transaction = *Transaction::begin_read(reader);
+      int steps = 0;
+      const Status made = reader.copy_to(copied, [&](uint64_t) {
+        if (++steps < 100) {
+          add(1);
+        }
+      });
+      ASSERT_TRUE(made) << made.error().text();
+      EXPECT_GT(steps, 5);
+    }
+    auto copy = *Database::open(copied, OpenMode::kRead);
+    EXPECT_EQ(*copy.integer(sum, 0), expected) << "as it was when the copy began";
+    std::string checked;
+    ASSERT_TRUE(plimsoll::sqlite::for_each_row(copy.query("PRAGMA integrity_check"),
+                                               [&](const Statement& row) { checked += row.text(0); }));
+    EXPECT_EQ(checked, "ok");
+    EXPECT_EQ(*has_page_checksums(copied), has_checksums);
+  }
 }
 
 // Each writes and checkpoints, whoever made the file.

@@ -1,0 +1,55 @@
+#include "server/store_settings.h"
+
+#include <filesystem>
+
+#include "store/disk_usage.h"
+
+namespace plimsoll::server {
+namespace {
+
+// A data directory that is yet to be made will be on the disk of the folder above it.
+std::string nearest_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(path, error);
+  while (!folder.empty() && folder != folder.parent_path() && !std::filesystem::exists(folder, error)) {
+    folder = folder.parent_path();
+  }
+  return folder.string();
+}
+
+}  // namespace
+
+Result<store::RetentionLimits> retention_limits(const config::ServerConfig& config,
+                                                const std::string& data_dir) {
+  const auto disk_bytes = store::disk_bytes(nearest_folder(data_dir));
+  if (!disk_bytes) {
+    return propagate(disk_bytes);
+  }
+  if (config.retention_min_free_bytes >= *disk_bytes) {
+    return with_hint(with_field(fail(ErrorCode::kInvalid, "{} bytes are to stay free on a disk of {}",
+                                     config.retention_min_free_bytes, *disk_bytes),
+                                "retention.min_free_bytes"),
+                     "everything would be dropped: give less, or 0 for a tenth of the disk");
+  }
+  return store::RetentionLimits{.raw_max_age_ns = config.retention_raw_max_age_ns,
+                                .raw_max_bytes = config.retention_raw_max_bytes,
+                                .rows_max_age_ns = config.retention_rows_max_age_ns,
+                                .rows_max_bytes = config.retention_rows_max_bytes,
+                                .symbols_max_bytes = config.retention_symbols_max_bytes,
+                                .min_free_bytes = config.retention_min_free_bytes,
+                                .max_upload_age_ns = config.retention_max_upload_age_ns}
+      .on_disk_of(*disk_bytes);
+}
+
+store::IngestOptions ingest_options(const config::ServerConfig& config,
+                                    const store::RetentionLimits& limits) {
+  return {.block_limits = {.max_bytes =
+                               max_block_bytes(limits, static_cast<uint64_t>(config.store_max_block_bytes)),
+                           .max_age_ns = config.store_max_block_age_ns},
+          .upload_limits = {.max_age_ns = limits.max_upload_age_ns,
+                            .min_free_bytes = limits.min_free_bytes,
+                            // Between two rounds of retention it may be a little over.
+                            .max_archive_bytes = limits.raw_max_bytes + limits.raw_max_bytes / 20}};
+}
+
+}  // namespace plimsoll::server

@@ -1,0 +1,19 @@
+// From the server's configuration to the limits of its store.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "config/server_config.h"
+#include "store/ingest.h"
+#include "store/retention/retention_limits.h"
+
+namespace plimsoll::server {
+
+// All of them, where the configuration leaves sizes to the disk that `data_dir` is on, or will be. kInvalid where no store would fit.
+Result<store::RetentionLimits> retention_limits(const config::ServerConfig& config,
+                                                const std::string& data_dir);
+
+store::IngestOptions ingest_options(const config::ServerConfig& config, const store::RetentionLimits& limits);
+
+}  // namespace plimsoll::server

@@ -1,0 +1,37 @@
+#include "store/retention/retention_limits.h"
+
+#include <algorithm>
+
+namespace plimsoll::store {
+namespace {
+
+constexpr int64_t kRawPercent = 15;
+constexpr int64_t kRowsPercent = 45;
+constexpr int64_t kSymbolsPercent = 5;
+constexpr int64_t kFreePercent = 10;
+// Of a large disk a tenth is more than anybody needs to go on working.
+constexpr int64_t kMaxFreeBytes = int64_t{10} << 30;
+
+constexpr uint64_t kMinBlocks = 8;
+
+int64_t share_unless_set(int64_t set, int64_t disk_bytes, int64_t percent) {
+  return set > 0 ? set : disk_bytes / 100 * percent;
+}
+
+}  // namespace
+
+RetentionLimits RetentionLimits::on_disk_of(int64_t disk_bytes) const {
+  RetentionLimits limits = *this;
+  limits.raw_max_bytes = share_unless_set(raw_max_bytes, disk_bytes, kRawPercent);
+  limits.rows_max_bytes = share_unless_set(rows_max_bytes, disk_bytes, kRowsPercent);
+  limits.symbols_max_bytes = share_unless_set(symbols_max_bytes, disk_bytes, kSymbolsPercent);
+  limits.min_free_bytes =
+      min_free_bytes > 0 ? min_free_bytes : std::min(disk_bytes / 100 * kFreePercent, kMaxFreeBytes);
+  return limits;
+}
+
+uint64_t max_block_bytes(const RetentionLimits& limits, uint64_t configured) {
+  return std::min(configured, static_cast<uint64_t>(limits.rows_max_bytes) / kMinBlocks);
+}
+
+}  // namespace plimsoll::store
