@@ -116,6 +116,8 @@ Status measure_visibility(const Flags& flags, Report& report) {
   config::ServerConfig config;
   config.data_dir = *folder / "data";
   config.listen = config.fleet_listen = "127.0.0.1:0";
+  // Generated profiles are of 2023.
+  config.retention_max_upload_age_ns = config.retention_rows_max_age_ns = INT64_MAX / 2;
   const auto server =
       server::Server::start(config, {{sibling_program("plimsoll"), "symtab", "worker", "--zygote"}, true});
   if (!server) {
