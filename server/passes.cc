@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
 
-// What fills the disk may be somebody else's.
+// Other programs may fill the disk.
 constexpr std::chrono::seconds kRetentionInterval{10};
 
 // The wall clock may be set while a time of it is waited for.

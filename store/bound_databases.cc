@@ -64,17 +64,14 @@ Status bind_database(const std::string& data_dir, std::string_view name, std::st
   return *has == id ? Status() : foreign_database(data_dir, name, *has, id);
 }
 
-// Profiles keep the numbers of those that are deleted.
+// 0 too where there are no tables yet.
 Result<int64_t> highest_sequence(const std::string& archive_path) {
   auto archive = sqlite::Database::open(archive_path, sqlite::OpenMode::kRead);
   const auto has_ledger = archive ? archive->has_table("ledger") : propagate(archive);
   if (!has_ledger || !*has_ledger) {
     return has_ledger ? Result<int64_t>(0) : propagate(has_ledger);
   }
-  return archive->integer(
-      "SELECT max(coalesce((SELECT max(sequence) FROM ledger), 0), "
-      "coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'ledger'), 0))",
-      0);
+  return last_accepted_sequence(*archive);
 }
 
 // The newest profile that became rows, and the block that it is in; 0: there is none.

@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "store/disk_usage.h"
 
 namespace plimsoll::store {
 namespace {
@@ -57,10 +57,7 @@ int64_t DiskReserve::held_bytes() const {
 }
 
 int64_t DiskReserve::free_bytes() const {
-  struct statvfs system{};
-  return ::statvfs(path_.c_str(), &system) == 0
-             ? static_cast<int64_t>(system.f_bavail) * static_cast<int64_t>(system.f_frsize)
-             : 0;
+  return store::free_bytes(path_).value_or(0);
 }
 
 }  // namespace plimsoll::store

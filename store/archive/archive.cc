@@ -93,7 +93,7 @@ Result<Acceptance> Archive::accept(const std::string& id, Bytes encoded, int64_t
   return Acceptance::kNew;
 }
 
-// Whoever has the file may import it again at any time, though a daemon sent it first.
+// A user who has the file may import it again at any time, though a daemon sent it first.
 Status Archive::keep_for_imports(const std::string& id) {
   return database_.execute("UPDATE ledger SET is_imported = 1 WHERE id = ? AND NOT is_imported",
                            as_bytes(id));

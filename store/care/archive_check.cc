@@ -71,7 +71,7 @@ Status check_raw_profile(const RawProfile& profile) {
     return fail(ErrorCode::kCorrupt,
                 "its content is not what was accepted: the hash in the ledger is another");
   }
-  // With the limits of then, whatever they were.
+  // The limits may have been others when it was accepted.
   const auto decoded = wire::decode(as_bytes(profile.encoded), {UINT64_MAX, INT32_MAX});
   if (!decoded) {
     return propagate(decoded, "it cannot be decoded");
@@ -171,10 +171,7 @@ Status LedgerCheck::compare(sqlite::Database& catalogue) {
 }
 
 void LedgerCheck::finish() {
-  const auto highest = archive_.integer(
-      "SELECT max(coalesce((SELECT max(sequence) FROM ledger), 0), "
-      "coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'ledger'), 0))",
-      0);
+  const auto highest = last_accepted_sequence(archive_);
   if (!highest) {
     log_.add(archive_.path(), highest.error(), kRestoreFile);
     return;

@@ -197,7 +197,7 @@ Status Retention::forget_ids(const std::stop_token& stop, RetentionReport& repor
   return {};
 }
 
-// As much as is missing by one measurement, and one block at most: files that somebody has open, and some file systems, give room back later
+// As much as is missing by one measurement, and one block at most: files that a question has open, and some file systems, give room back later
 // only, and what is dropped does not come again.
 Status Retention::free_disk(const std::stop_token& stop, RetentionReport& report) {
   const int64_t wanted = limits_.min_free_bytes + limits_.min_free_bytes / 100 * kFreeMarginPercent;

@@ -9,7 +9,7 @@ constexpr int64_t kRawPercent = 15;
 constexpr int64_t kRowsPercent = 45;
 constexpr int64_t kSymbolsPercent = 5;
 constexpr int64_t kFreePercent = 10;
-// Of a large disk a tenth is more than anybody needs to go on working.
+// A tenth of a large disk is more than a machine needs to go on working.
 constexpr int64_t kMaxFreeBytes = int64_t{10} << 30;
 
 constexpr uint64_t kMinBlocks = 8;

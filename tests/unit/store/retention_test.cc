@@ -374,7 +374,7 @@ TEST_F(RetentionTest, AFullDiskCostsAsMuchAsIsMissing) {
   const RetentionReport report = enforce(limits);
   EXPECT_GE(report.bytes, 400'000);
   EXPECT_THAT(raw(), Not(IsEmpty())) << "not all that there is";
-  EXPECT_LE(report.blocks, 1) << "files that somebody has open give their room back later";
+  EXPECT_LE(report.blocks, 1) << "files that a question has open give their room back later";
   EXPECT_EQ(raw().front(), report.profiles + 1);
 }
 

@@ -148,7 +148,7 @@ TEST_F(Damage, OfAllBlocksIsAnError) {
   EXPECT_THAT(answer.error().text(), HasSubstr(catalogue(4)));
 }
 
-// Whoever reads the file cannot see what is missing.
+// A reader of the file cannot see what is missing.
 TEST_F(Damage, IsAnErrorWhereTheAnswerIsAnotherToolsFile) {
   std::filesystem::remove(segment(3));
   const auto answer = ask("export/pprof");
