@@ -3,6 +3,7 @@
 #include "base/checksum.h"
 #include "base/hex.h"
 #include "proto/profile_codec.h"
+#include "store/archive/archive.h"
 #include "store/care/database_check.h"
 
 namespace plimsoll::store {
