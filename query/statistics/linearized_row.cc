@@ -10,13 +10,17 @@ namespace {
 // By which sums of the same samples in another order may differ: what is left of a machine's value is no rest below that part.
 constexpr double kRounding = 1e-11;
 
+// By which the effective number of as many samples, added in another order, may differ, in parts of it.
+constexpr double kCounting = 1e-9;
+
 double sum(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// (sum w)^2 / sum w^2: of parts that are alike, their number.
+// (sum w)^2 / sum w^2: of parts that are alike, their number, whatever the order in which they were added.
 double effective_number(double sum, double squares) {
-  return squares > 0 ? sum * sum / squares : 0;
+  const double number = squares > 0 ? sum * sum / squares : 0;
+  return std::abs(number - std::round(number)) <= kCounting * number ? std::round(number) : number;
 }
 
 }  // namespace

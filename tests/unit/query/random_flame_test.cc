@@ -58,7 +58,11 @@ class RandomFlame : public ::testing::TestWithParam<uint64_t> {
           return 0;
         }
         place = found->second.get();
-        expect_share(answer, node, model::expected_share(machines, place->total, root.total));
+        // Where there are very many nodes, the largest have a share.
+        const bool is_cut = !answer.notes.empty() && answer.notes.back().starts_with("margins are for the");
+        if (node.share || !is_cut) {
+          expect_share(answer, node, model::expected_share(machines, place->total, root.total));
+        }
       }
       expect_close(node.total, sum(place->total));
       expect_close(node.self, place->self);
