@@ -2,7 +2,8 @@
 
 namespace plimsoll::formats {
 
-void Samples::add(std::span<const uint32_t> leaf_first, std::span<const int64_t> values) {
+void Samples::add(std::span<const uint32_t> leaf_first, std::span<const int64_t> values, uint32_t label_set) {
+  label_sets_.push_back(label_set);
   values_per_sample_ = values.size();
   locations_.insert(locations_.end(), leaf_first.begin(), leaf_first.end());
   ends_.push_back(locations_.size());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,21 +62,26 @@ struct Location {
   uint32_t frame_count = 0;
 };
 
+// Keys and values of a sample, as indexes into texts; by ascending keys, none twice.
+using LabelSet = std::map<uint32_t, uint32_t>;
+
 // Stacks and values as columns. Rows of the same stack may be repeated; their values add up.
 class Samples {
  public:
-  // `leaf_first` are indexes into locations; as many values as there are types.
-  void add(std::span<const uint32_t> leaf_first, std::span<const int64_t> values);
+  // `leaf_first` are indexes into locations; as many values as there are types. `label_set` is an index into label_sets.
+  void add(std::span<const uint32_t> leaf_first, std::span<const int64_t> values, uint32_t label_set = 0);
 
   size_t size() const { return ends_.size(); }
   std::span<const uint32_t> stack(size_t sample) const;
   std::span<const int64_t> values(size_t sample) const;
+  uint32_t label_set(size_t sample) const { return label_sets_[sample]; }
   size_t stack_entries() const { return locations_.size(); }
 
  private:
   std::vector<uint32_t> locations_;
   std::vector<size_t> ends_;  // of each sample's part of locations_
   std::vector<int64_t> values_;
+  std::vector<uint32_t> label_sets_;
   size_t values_per_sample_ = 0;
 };
 
@@ -86,6 +92,7 @@ struct ApplicationProfile {
   std::vector<Function> functions;
   std::vector<Frame> frames;
   std::vector<Location> locations;
+  std::vector<LabelSet> label_sets{1};  // the first is no labels
   Samples samples;
 
   ValueType period_type;
@@ -93,7 +100,6 @@ struct ApplicationProfile {
   int64_t time_ns = 0;      // wall clock, when it began; 0: unknown
   int64_t duration_ns = 0;  // 0: unknown, or a moment
   uint64_t discarded = 0;   // samples that the application had no room for
-  uint64_t labelled = 0;    // samples with labels, which are left out
   // pprof's: regular expressions of functions to leave out with all that they call, and of exceptions; empty: none.
   std::string drop_frames = {};
   std::string keep_frames = {};

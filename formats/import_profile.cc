@@ -108,9 +108,6 @@ Result<wire::RawProfile> import_profile(Bytes content, const ImportLabels& label
   for (const std::string& remark : application->remarks) {
     raw.add_notes(remark);
   }
-  if (application->labelled != 0) {
-    raw.add_notes(fmt::format("the labels of {} samples are not imported", application->labelled));
-  }
   if (application->discarded != 0) {
     raw.add_notes(fmt::format("the application dropped {} samples", application->discarded));
   }

@@ -7,6 +7,7 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <limits>
+#include <map>
 
 #include "base/hex.h"
 #include "base/mapped_path.h"
@@ -23,6 +24,7 @@ using google::protobuf::internal::WireFormatLite;
 constexpr uint64_t kMaxPartBytes = uint64_t{1} << 20;
 constexpr size_t kMaxTextBytes = 4000;
 constexpr size_t kMaxTypes = 100;
+constexpr uint32_t kMaxLabelSets = 100'000;
 
 template <typename... Args>
 std::unexpected<Error> corrupt(std::string field, fmt::format_string<Args...> format, Args&&... args) {
@@ -284,11 +286,41 @@ class PprofReader {
         return fail(ErrorCode::kTooLarge, "the pprof profile has over {} locations on its stacks",
                     limits_.max_stack_entries);
       }
-      profile_.samples.add(stack, std::span(message.value().data(), profile_.types.size()));
-      profile_.labelled += message.label_size() > 0 ? 1 : 0;
+      const auto label_set = read_labels(message, field);
+      if (!label_set) {
+        return propagate(label_set);
+      }
+      profile_.samples.add(stack, std::span(message.value().data(), profile_.types.size()), *label_set);
       return {};
     };
     return for_each<pprof::Sample>(pprof::Profile::kSampleFieldNumber, "sample", take);
+  }
+
+  // Index of the sample's label set.
+  Result<uint32_t> read_labels(const pprof::Sample& message, const std::string& field) {
+    LabelSet labels;
+    for (const pprof::Label& label : message.label()) {
+      const auto key = text(label.key(), field + ".label.key");
+      const auto value = text(label.str(), field + ".label.str");
+      if (!key || !value) {
+        return !key ? propagate(key) : propagate(value);
+      }
+      if (!profile_.texts[*key].empty() && !profile_.texts[*value].empty()) {
+        labels[*key] = *value;
+      }
+    }
+    if (labels.empty()) {
+      return 0;
+    }
+    const auto next = static_cast<uint32_t>(profile_.label_sets.size());
+    const auto [known, is_new] = label_sets_.try_emplace(std::move(labels), next);
+    if (is_new) {
+      if (next > kMaxLabelSets) {
+        return fail(ErrorCode::kTooLarge, "the pprof profile has over {} sets of labels", kMaxLabelSets);
+      }
+      profile_.label_sets.push_back(known->first);
+    }
+    return known->second;
   }
 
   Status read_header() {
@@ -317,6 +349,7 @@ class PprofReader {
   const Limits& limits_;
   ApplicationProfile profile_;
   IdTable mappings_, functions_, locations_;
+  std::map<LabelSet, uint32_t> label_sets_;  // indexes into the profile's
 };
 
 }  // namespace

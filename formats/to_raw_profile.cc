@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cmath>
+#include <compare>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "formats/event_meaning.h"
 #include "formats/sample_counts.h"
+#include "formats/sample_labels.h"
 #include "proto/squares.h"
 
 namespace plimsoll::formats {
@@ -29,6 +32,7 @@ class Converter {
       : application_(application),
         places_(places),
         raw_(raw),
+        labels_(application, raw),
         counts_(application),
         weights_(application.types.size()) {}
 
@@ -155,10 +159,11 @@ class Converter {
   Status sum_rows() {
     const size_t types = application_.types.size();
     for (size_t sample = 0; sample < application_.samples.size(); ++sample) {
-      const uint32_t node = node_of(application_.samples.stack(sample));
-      const auto [entry, is_new] = rows_.try_emplace(node, rows_.size());
+      const TableRow row{node_of(application_.samples.stack(sample)),
+                         labels_.of(application_.samples.label_set(sample))};
+      const auto [entry, is_new] = number_of_row_.try_emplace(row, rows_.size());
       if (is_new) {
-        nodes_of_rows_.push_back(node);
+        rows_.push_back(row);
         sums_.resize(sums_.size() + types);
       }
       const auto values = application_.samples.values(sample);
@@ -190,9 +195,12 @@ class Converter {
         event.set_samples(std::min(std::max<uint64_t>(samples, 1), event.hits()));
       }
     }
-    for (size_t row = 0; row < nodes_of_rows_.size(); ++row) {
+    for (size_t row = 0; row < rows_.size(); ++row) {
       table.add_thread(0);
-      table.add_stack(nodes_of_rows_[row]);
+      table.add_stack(rows_[row].node);
+      if (raw_.label_sets_size() > 0) {
+        table.add_label_set(rows_[row].label_set);
+      }
       for (size_t type = 0; type < types; ++type) {
         table.add_hits(hits_of(sums_[row * types + type], type));
       }
@@ -217,20 +225,31 @@ class Converter {
 
   void add_squares(size_t type) {
     std::vector<wire::SquaresOfRow> rows;
-    for (size_t row = 0; row < nodes_of_rows_.size(); ++row) {
-      rows.push_back({0, nodes_of_rows_[row], sums_[row * application_.types.size() + type].squares});
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      rows.push_back({.thread = 0,
+                      .stack = rows_[row].node,
+                      .label_set = rows_[row].label_set,
+                      .squares = sums_[row * application_.types.size() + type].squares});
     }
     wire::add_squares(static_cast<uint32_t>(type), rows, raw_);
   }
 
+  // Of the table of samples.
+  struct TableRow {
+    uint32_t node = 0;  // of the stack
+    uint32_t label_set = 0;
+    auto operator<=>(const TableRow&) const = default;
+  };
+
   const ApplicationProfile& application_;
   CodePlaces& places_;
   wire::RawProfile& raw_;
+  SampleLabels labels_;
   std::vector<EventMeaning> meanings_;
   uint64_t name_bytes_ = 0;
   boost::unordered_flat_map<uint64_t, uint32_t> nodes_;  // by parent << 32 | location
-  boost::unordered_flat_map<uint32_t, size_t> rows_;     // by node of the stack
-  std::vector<uint32_t> nodes_of_rows_;
+  std::map<TableRow, size_t> number_of_row_;
+  std::vector<TableRow> rows_;
   std::vector<Sums> sums_;  // rows x types
   const SampleCounts counts_;
   std::vector<SampleWeights> weights_;  // by type

@@ -36,11 +36,16 @@ void add_squares(uint32_t event, std::span<const SquaresOfRow> rows, RawProfile&
   SampleTable& table = *profile.add_samples();
   table.add_event(index);
   uint64_t hits = 0;
+  const bool has_labels =
+      std::ranges::any_of(rows, [](const SquaresOfRow& row) { return row.label_set != 0; });
   for (const SquaresOfRow& row : rows) {
     if (row.squares > 0) {
       const auto steps = std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(row.squares / step)));
       table.add_thread(row.thread);
       table.add_stack(row.stack);
+      if (has_labels) {
+        table.add_label_set(row.label_set);
+      }
       table.add_hits(steps);
       hits += steps;
     }

@@ -17,6 +17,7 @@ std::string_view squared_event(std::string_view name);
 struct SquaresOfRow {
   uint32_t thread = 0;
   uint32_t stack = 0;
+  uint32_t label_set = 0;  // as SampleTable has it
   double squares =
       0;  // of what each sample of the row stands for, in hits of its event: finite, not negative
 };

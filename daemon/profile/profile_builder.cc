@@ -218,7 +218,7 @@ void ProfileBuilder::write_squares(wire::RawProfile& profile) const {
     std::vector<wire::SquaresOfRow> rows;
     for (const auto& [key, squares] : squares_) {
       if (const auto [of, thread, stack] = key; of == event) {
-        rows.push_back({thread, stack, squares});
+        rows.push_back({.thread = thread, .stack = stack, .label_set = 0, .squares = squares});
       }
     }
     std::ranges::sort(rows, {},
