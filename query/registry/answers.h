@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "query/registry/damage_notes.h"
+#include "query/registry/label_notes.h"
 #include "query/registry/view.h"
 #include "query/selection/sides.h"
 #include "query/views/machines.h"
@@ -16,10 +17,11 @@ Result<Answer> as_answer(Result<Given> given) {
   return given ? Result<Answer>(*std::move(given)) : propagate(given);
 }
 
-// What `ask(snapshot)` gives, of one set of rows throughout: where a part of them is found damaged meanwhile, it is asked again without it, and
+// What `ask(snapshot)` gives, which was asked with these parameters, of one set of rows throughout: where a part of them is found damaged meanwhile, it is asked again without it, and
 // a note says what is missing. A file for another tool has no place for such a note, and is an error then.
 template <typename Ask>
-Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const Ask& ask) {
+Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const Parameters& parameters,
+                             const Ask& ask) {
   const auto snapshot = sources.snapshot(times);
   if (!snapshot) {
     return propagate(snapshot);
@@ -29,7 +31,9 @@ Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const
     Result<Answer> answer = ask(**snapshot);
     const std::vector<store::DamagedPart> damaged = damaged_parts(**snapshot, times);
     if ((*snapshot)->rows->damage().size() == known) {
-      return answer ? with_damage_noted(std::move(*answer), damaged) : answer;
+      return answer ? with_damage_noted(with_notes(std::move(*answer), label_notes(parameters, **snapshot)),
+                                        damaged)
+                    : answer;
     }
   }
 }
@@ -41,7 +45,7 @@ Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
   if (!request) {
     return propagate(request);
   }
-  return of_sound_rows(sources, times_of(question.parameters, question.now_ns),
+  return of_sound_rows(sources, times_of(question.parameters, question.now_ns), question.parameters,
                        [&](const Snapshot& snapshot) { return as_answer(view(*request, snapshot)); });
 }
 
@@ -52,7 +56,7 @@ Result<Answer> ask_profiles_and_fleet(const Question& question, ViewSources& sou
   if (!request) {
     return propagate(request);
   }
-  return of_sound_rows(sources, times_of(question.parameters, question.now_ns),
+  return of_sound_rows(sources, times_of(question.parameters, question.now_ns), question.parameters,
                        [&](const Snapshot& snapshot) {
                          const auto fleet = LiveFleet::load(*request, sources.data_dir());
                          return fleet ? as_answer<Table>(view(*request, snapshot, *fleet)) : propagate(fleet);

@@ -59,10 +59,13 @@ Result<Answer> with_damage_noted(Answer answer, const std::vector<store::Damaged
                           damaged.front().why),
                      kWhatToDo);
   }
+  return with_notes(std::move(answer), notes_of(damaged));
+}
+
+Answer with_notes(Answer answer, const std::vector<std::string>& notes) {
   std::visit(
       [&](auto& given) {
         if constexpr (requires { given.notes; }) {
-          const std::vector<std::string> notes = notes_of(damaged);
           given.notes.insert(given.notes.begin(), notes.begin(), notes.end());
         }
       },

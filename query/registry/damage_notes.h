@@ -15,4 +15,7 @@ std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const Ti
 // The answer with a note for each. kCorrupt where it is a file for another tool, and something is missing.
 Result<Answer> with_damage_noted(Answer answer, const std::vector<store::DamagedPart>& damaged);
 
+// The answer with these notes before its own; a file has no place for them.
+Answer with_notes(Answer answer, const std::vector<std::string>& notes);
+
 }  // namespace plimsoll::query

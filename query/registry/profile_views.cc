@@ -60,6 +60,8 @@ std::string dimensions_text() {
   for (const Dimension& dimension : dimensions()) {
     text += fmt::format("  {:<{}}  {}\n", dimension.name, width, dimension.meaning);
   }
+  text += fmt::format("  {:<{}}  {}\n", "label:KEY", width,
+                      "value of a label that processes or samples carry: label:pod");
   return text;
 }
 
@@ -404,7 +406,7 @@ View sql_view() {
           return propagate(request);
         }
         request->limits.is_abandoned = question.is_abandoned;
-        return of_sound_rows(sources, all_times(), [&](const Snapshot& snapshot) {
+        return of_sound_rows(sources, all_times(), {}, [&](const Snapshot& snapshot) {
           return as_answer(
               sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.data_dir()); }));
         });

@@ -49,7 +49,7 @@ bool stands_for(std::string_view pattern, std::string_view name) {
 }
 
 bool is_dimension(std::string_view name) {
-  return std::ranges::find(dimensions(), name, &Dimension::name) != dimensions().end();
+  return find_dimension(name).has_value();
 }
 
 // The longest that matches: "{event}_share" says more of cycles_share than "{event}". Null: none does.
