@@ -18,9 +18,6 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr int kFormat = 8;
-// A reader reads it as today's: it lacks the identity alone.
-constexpr int kOldestReadable = 7;
 // Formats whose archive is as today's. All else is derived from the archive, and can be built anew from it.
 constexpr int kOldestConvertible = 2;
 // Formats whose rows mean what today's do, up to 5 in segments of an older version.
@@ -29,7 +26,7 @@ constexpr int kOldestWithSegmentsOfToday = 6;
 constexpr int kOldestWithBlocks = 7;
 
 Status write_format(const std::string& path) {
-  return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kFormat)));
+  return write_file_durably(path + "/FORMAT", as_bytes(fmt::format("{}\n", kDirectoryFormat)));
 }
 
 // Fine where there is nothing yet, or what a process leaves that ends before FORMAT has its name (write_file_durably()). The root of a file system that was
@@ -66,7 +63,8 @@ Status DataDirectory::check(const std::string& path) {
   if (!format) {
     return propagate(format);
   }
-  return *format >= kOldestConvertible && *format <= kFormat ? Status() : directory.unsupported(*format);
+  return *format >= kOldestConvertible && *format <= kDirectoryFormat ? Status()
+                                                                      : directory.unsupported(*format);
 }
 
 Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
@@ -104,7 +102,7 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
 Status DataDirectory::forget(const std::string& path, std::string_view database) {
   DataDirectory directory(path);
   const auto format = directory.read_format();
-  if (!format || *format != kFormat) {
+  if (!format || *format != kDirectoryFormat) {
     return format ? Status(directory.unsupported(*format)) : propagate(format);
   }
   const Status locked = directory.take_lock();
@@ -118,10 +116,10 @@ Result<DataDirectory> DataDirectory::open_for_reading(const std::string& path) {
   if (!format) {
     return propagate(format);
   }
-  if (*format < kOldestReadable || *format > kFormat) {
+  if (*format < kOldestReadableFormat || *format > kDirectoryFormat) {
     return with_hint(
         directory.unsupported(*format),
-        *format >= kOldestConvertible && *format < kFormat
+        *format >= kOldestConvertible && *format < kDirectoryFormat
             ? "convert it: stop its server and start one of this version, or run plimsoll import --data"
             : "");
   }
@@ -148,7 +146,7 @@ Result<sqlite::Database> DataDirectory::open_archive() const {
 // Without an ID where it has none yet.
 Result<DirectoryIdentity> DataDirectory::identity_of_format(int format) const {
   auto identity = read_identity(path_);
-  if (identity && !identity->is_there() && format == kFormat) {
+  if (identity && !identity->is_there() && format >= kOldestFormatWithIdentity) {
     return with_hint(fail(ErrorCode::kCorrupt, "{} is missing: it says which databases are of this directory",
                           identity_path(path_)),
                      "copy it from a backup of this directory, or restore the whole directory with "
@@ -159,7 +157,7 @@ Result<DirectoryIdentity> DataDirectory::identity_of_format(int format) const {
 
 std::unexpected<Error> DataDirectory::unsupported(int format) const {
   return with_field(fail(ErrorCode::kUnsupported, "{} has format {}; this program reads and writes {}", path_,
-                         format, kFormat),
+                         format, kDirectoryFormat),
                     "FORMAT");
 }
 
@@ -179,7 +177,7 @@ Status DataDirectory::make_new() const {
 }
 
 Status DataDirectory::make_optional(std::string_view name) const {
-  auto identity = identity_of_format(kFormat);
+  auto identity = identity_of_format(kDirectoryFormat);
   return identity ? make_listed(path_, name, *identity) : propagate(identity);
 }
 
@@ -189,7 +187,7 @@ Status DataDirectory::bind(int format) const {
   if (!identity) {
     return propagate(identity);
   }
-  if (format == kFormat && identity->is_complete()) {
+  if (format >= kOldestFormatWithIdentity && identity->is_complete()) {
     return expect_bound_databases(path_, *identity);
   }
   // It is on disk before any database has it: what a crash leaves is gone on with.
@@ -202,10 +200,10 @@ Status DataDirectory::bind(int format) const {
 }
 
 Status DataDirectory::convert_from(int format) const {
-  if (format == kFormat) {
+  if (format == kDirectoryFormat) {
     return bind(format);
   }
-  log_info("converting {} from format {} to {}", path_, format, kFormat);
+  log_info("converting {} from format {} to {}", path_, format, kDirectoryFormat);
   // Where the rows have been moved already there is nothing else left to do.
   Status converted = format >= kOldestWithSegmentsOfToday ? Status()
                      : format >= kOldestWithRows          ? convert_rows()

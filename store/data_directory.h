@@ -24,6 +24,11 @@
 
 namespace plimsoll::store {
 
+inline constexpr int kDirectoryFormat = 9;
+// A reader reads it as today's: up to 7 it lacks the identity, up to 8 labels.
+inline constexpr int kOldestReadableFormat = 7;
+inline constexpr int kOldestFormatWithIdentity = 8;
+
 class DataDirectory {
  public:
   // Creates it where it is missing, with an empty block, and takes the lock: kConflict names the process that holds it. A folder of

@@ -526,7 +526,8 @@ Status Ingest::write_state(size_t first_new_origin, BlockState& state) {
 uint64_t Ingest::entries_of_block() const {
   const Dictionaries& entries = block_.dictionaries->entries();
   return entries.machines.size() + entries.workloads.size() + entries.threads.size() +
-         entries.binaries.size() + entries.locations.size() + entries.stacks.size();
+         entries.label_sets.size() + entries.binaries.size() + entries.locations.size() +
+         entries.stacks.size();
 }
 
 // Of its catalogue, and the segments in it.
@@ -610,7 +611,7 @@ Status Ingest::write_segment(std::vector<Row> rows, std::string& segment_path) {
                        .from_ns = INT64_MAX,
                        .to_ns = INT64_MIN};
   for (const Row& row : rows) {
-    const OriginEntry& origin = block_.dictionaries->entries().origins[row.origin];
+    const OriginEntry& origin = block_.dictionaries->entries().origins[row[Column::kOrigin]];
     segment.from_ns = std::min(segment.from_ns, origin.from_ns);
     segment.to_ns = std::max(segment.to_ns, origin.to_ns);
   }

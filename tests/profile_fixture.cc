@@ -42,11 +42,25 @@ void for_each_line(std::string_view text, const std::function<void(std::string_v
 std::string_view last_word(std::string_view& rest, std::string_view line) {
   const size_t space = rest.rfind(' ');
   if (space == std::string_view::npos || space == 0) {
-    give_up(line, "it must be [process=NAME] [thread=NAME] [event=NAME] STACK HITS, in this order");
+    give_up(line,
+            "it must be [process=NAME] [thread=NAME] [labels=...] [event=NAME] STACK HITS, in this order");
   }
   const std::string_view word = rest.substr(space + 1);
   rest = rest.substr(0, space);
   return word;
+}
+
+// "KEY:VALUE,KEY:VALUE"
+std::map<std::string, std::string> labels_of(std::string_view text) {
+  std::map<std::string, std::string> labels;
+  for (const auto part : std::views::split(text, ',')) {
+    const std::string_view label(part.begin(), part.end());
+    if (!label.empty()) {
+      const size_t colon = label.find(':');
+      labels.emplace(label.substr(0, colon), label.substr(colon + 1));
+    }
+  }
+  return labels;
 }
 
 class ProfileMaker {
@@ -60,6 +74,11 @@ class ProfileMaker {
     }
     for_each_line(spec_.stacks, [this](std::string_view line) { add_line(line); });
     for_each_line(spec_.branches, [this](std::string_view line) { add_branch(line); });
+    if (label_sets_.empty()) {
+      for (wire::SampleTable& table : *profile_.mutable_samples()) {
+        table.clear_label_set();
+      }
+    }
     for (int i = 0; i < profile_.events_size(); ++i) {
       wire::Event& event = *profile_.mutable_events(i);
       event.set_counter_total(scales_[static_cast<size_t>(i)] * static_cast<double>(event.hits()));
@@ -110,6 +129,8 @@ class ProfileMaker {
       process.set_comm(name);
       process.set_executable("/usr/bin/" + name);
       process.set_job(spec_.job);
+      const auto labels = labels_of(spec_.labels);
+      process.mutable_labels()->insert(labels.begin(), labels.end());
     }
     return entry->second;
   }
@@ -193,6 +214,20 @@ class ProfileMaker {
     return add_thread(process, thread);
   }
 
+  // Index plus 1; 0: none.
+  uint32_t add_label_set(const std::string& text) {
+    const auto labels = labels_of(text);
+    if (labels.empty()) {
+      return 0;
+    }
+    const auto next = static_cast<uint32_t>(profile_.label_sets_size() + 1);
+    const auto [entry, is_new] = label_sets_.try_emplace(labels, next);
+    if (is_new) {
+      profile_.add_label_sets()->mutable_labels()->insert(labels.begin(), labels.end());
+    }
+    return entry->second;
+  }
+
   void add_hits(uint32_t event, uint64_t hits) {
     wire::Event& total = *profile_.mutable_events(static_cast<int>(event));
     total.set_hits(total.hits() + hits);
@@ -201,9 +236,11 @@ class ProfileMaker {
   void add_line(std::string_view line) {
     std::string_view rest = line;
     const uint32_t thread = take_thread(rest);
+    const uint32_t label_set = add_label_set(take_setting("labels=", rest, {}));
     const uint32_t event = add_event({.name = take_setting("event=", rest, spec_.events.front().name)});
     const uint64_t hits = number(last_word(rest, line), line);
     wire::SampleTable& samples = *profile_.mutable_samples(sample_tables_.at(event));
+    samples.add_label_set(label_set);
     samples.add_thread(thread);
     samples.add_stack(add_stack(rest));
     samples.add_hits(hits);
@@ -243,6 +280,7 @@ class ProfileMaker {
   std::map<std::string, uint32_t> events_, processes_, locations_;
   std::map<std::pair<std::string, std::string>, uint32_t> threads_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks_;
+  std::map<std::map<std::string, std::string>, uint32_t> label_sets_;  // index plus 1
 };
 
 }  // namespace
@@ -282,6 +320,9 @@ void add_sample(wire::RawProfile& profile, const wire::Binary& binary, wire::Loc
   wire::SampleTable& samples = *profile.mutable_samples(0);
   samples.add_thread(0);
   samples.add_stack(static_cast<uint32_t>(stacks.parent_size()));
+  if (samples.label_set_size() > 0) {
+    samples.add_label_set(0);
+  }
   samples.add_hits(hits);
   wire::Event& event = *profile.mutable_events(0);
   const double scale = event.hits() == 0 ? 1 : event.counter_total() / static_cast<double>(event.hits());

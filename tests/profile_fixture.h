@@ -34,7 +34,8 @@ struct ProfileSpec {
   std::vector<EventSpec> events{{.name = "cycles"}};
   std::string process = "app";  // of lines that name none; the executable is /usr/bin/NAME
   std::string job = {};         // of every process
-  // A line for each sample: [process=NAME] [thread=NAME] [event=NAME] STACK HITS. STACK has functions from root to
+  std::string labels = {};      // of every process: "KEY:VALUE,KEY:VALUE"
+  // A line for each sample: [process=NAME] [thread=NAME] [labels=KEY:VALUE,...] [event=NAME] STACK HITS. STACK has functions from root to
   // leaf between semicolons; a function may say where it is, "lex@lex.cc:12"; "outer>inner" is one location, where
   // inner was inlined into outer. A thread is called like its process unless said; "" is the empty stack.
   std::string stacks = "main;work 1\n";

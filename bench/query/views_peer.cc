@@ -101,11 +101,12 @@ Status ViewsPeer::write_rows(const query::Snapshot& snapshot) {
     }
     text.clear();
     for (const store::Row& row : *batch) {
-      has_rows[row.stack] = true;
+      has_rows[row[store::Column::kStack]] = true;
       fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}\n",
-                     dictionaries.origins[row.origin].from_ns / 1'000'000'000, row.event,
-                     snapshot.origins.machine_of(row.origin), job_of_workload[row.workload], row.thread,
-                     row.stack, row.hits);
+                     dictionaries.origins[row[store::Column::kOrigin]].from_ns / 1'000'000'000,
+                     row[store::Column::kEvent], snapshot.origins.machine_of(row[store::Column::kOrigin]),
+                     job_of_workload[row[store::Column::kWorkload]], row[store::Column::kThread],
+                     row[store::Column::kStack], row.hits);
     }
     csv.write(text.data(), static_cast<std::streamsize>(text.size()));
   }

@@ -21,12 +21,12 @@ constexpr uint64_t kWindowS = 600;
 constexpr size_t kPartRows = 8'000'000;
 
 void append_line(std::string& text, const store::Row& row) {
-  const std::array<uint64_t, 7> fields{kFirstWindowS + window_of(row.origin) * kWindowS,
-                                       row.event,
-                                       machine_of(row.origin),
-                                       row.workload,
-                                       row.thread,
-                                       row.stack,
+  const std::array<uint64_t, 7> fields{kFirstWindowS + window_of(row[store::Column::kOrigin]) * kWindowS,
+                                       row[store::Column::kEvent],
+                                       machine_of(row[store::Column::kOrigin]),
+                                       row[store::Column::kWorkload],
+                                       row[store::Column::kThread],
+                                       row[store::Column::kStack],
                                        row.hits};
   std::array<char, 24> digits{};
   for (const uint64_t field : fields) {

@@ -70,6 +70,22 @@ uint32_t poisson(uint64_t seed, double mean) {
   return count;
 }
 
+// Of the only thread there is, without labels.
+struct GeneratedRow {
+  uint32_t event, workload, origin, stack;
+  uint64_t hits;
+};
+
+store::Row row_of(const GeneratedRow& generated) {
+  store::Row row{.ids = {}, .hits = generated.hits};
+  row[store::Column::kEvent] = generated.event;
+  row[store::Column::kWorkload] = generated.workload;
+  row[store::Column::kOrigin] = generated.origin;
+  row[store::Column::kThread] = 1;
+  row[store::Column::kStack] = generated.stack;
+  return row;
+}
+
 }  // namespace
 
 uint64_t scrambled(uint64_t seed) {
@@ -121,12 +137,11 @@ void ProfileRows::append_run(uint32_t origin, uint32_t job, uint32_t samples, st
     }
     const auto of_stack = static_cast<uint32_t>(i - first);
     bits_ += of_stack * stack_bits_[stack] + log2_factorial_[of_stack] + hits_bits(of_stack)[hits];
-    rows.push_back({.event = window_of(origin) % kEvents + 1,
-                    .workload = job + 1,
-                    .origin = origin,
-                    .thread = 1,
-                    .stack = first_stack_ + job * kStacksOfJob + stack,
-                    .hits = hits});
+    rows.push_back(row_of({.event = window_of(origin) % kEvents + 1,
+                           .workload = job + 1,
+                           .origin = origin,
+                           .stack = first_stack_ + job * kStacksOfJob + stack,
+                           .hits = hits}));
   }
 }
 
@@ -160,12 +175,11 @@ void IndependentRows::append(uint32_t origin, std::vector<store::Row>& rows) con
   const uint32_t count = poisson(seed_of(Stream::kCount, origin), kRowsOfOrigin);
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t index = uint64_t{origin} << 16U | i;
-    rows.push_back({.event = below(Stream::kEvent, index, kEvents) + 1,
-                    .workload = below(Stream::kWorkload, index, kJobs) + 1,
-                    .origin = origin,
-                    .thread = 1,
-                    .stack = first_stack_ + below(Stream::kStack, index, kJobs * kStacksOfJob),
-                    .hits = below(Stream::kHits, index, kMaxHits) + 1});
+    rows.push_back(row_of({.event = below(Stream::kEvent, index, kEvents) + 1,
+                           .workload = below(Stream::kWorkload, index, kJobs) + 1,
+                           .origin = origin,
+                           .stack = first_stack_ + below(Stream::kStack, index, kJobs * kStacksOfJob),
+                           .hits = below(Stream::kHits, index, kMaxHits) + 1}));
   }
   const std::span added = std::span(rows).subspan(first);
   std::ranges::sort(added);

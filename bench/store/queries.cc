@@ -25,8 +25,8 @@ std::vector<bool> only(uint32_t id) {
 
 store::RowFilter event_and_job(uint32_t event, uint32_t job) {
   store::RowFilter filter;
-  filter.events = only(event);
-  filter.workloads = only(job);
+  filter[store::Column::kEvent] = only(event);
+  filter[store::Column::kWorkload] = only(job);
   return filter;
 }
 
@@ -48,11 +48,11 @@ std::vector<std::string> by_function(const std::string& table) {
 std::string key_text(Grouping grouping, const store::CellKey& key) {
   switch (grouping) {
     case Grouping::kJob:
-      return fmt::format("{}", key.workload);
+      return fmt::format("{}", key[store::Column::kWorkload]);
     case Grouping::kJobAndMachine:
-      return fmt::format("{},{}", key.workload, key.origin);
+      return fmt::format("{},{}", key[store::Column::kWorkload], key[store::Column::kOrigin]);
     default:
-      return fmt::format("{}", key.stack);
+      return fmt::format("{}", key[store::Column::kStack]);
   }
 }
 
@@ -120,16 +120,17 @@ store::AggregateRequest Asker::request(const Query& query, const Counting& count
   request.measures = {factors(!counting.has_factors)};
   switch (query.grouping) {
     case Grouping::kJobAndMachine:
-      request.origin_group.push_back(0);
+      request.group[store::Column::kOrigin].push_back(0);
       for (uint32_t origin = 1; origin <= origins_; ++origin) {
-        request.origin_group.push_back(machine_of(origin));
+        request.group[store::Column::kOrigin].push_back(machine_of(origin));
       }
       [[fallthrough]];
     case Grouping::kJob:
-      request.workload_group = identity(workloads_ + 1);
+      request.group[store::Column::kWorkload] = identity(workloads_ + 1);
       break;
     case Grouping::kFunctionSelf:
-      request.stack_group.assign(projection_.self_keys().begin(), projection_.self_keys().end());
+      request.group[store::Column::kStack].assign(projection_.self_keys().begin(),
+                                                  projection_.self_keys().end());
       break;
     case Grouping::kStack:
     case Grouping::kFunctionTotal:
@@ -155,15 +156,15 @@ Result<store::Cells> Asker::ask_for_top(const store::RowSource& rows, const Quer
 }
 
 store::Cells Asker::totals(const store::Cells& by_stack) const {
-  std::vector<double> values(by_stack.keys.empty() ? 0 : by_stack.keys.back().stack + 1);
+  std::vector<double> values(by_stack.keys.empty() ? 0 : by_stack.keys.back()[store::Column::kStack] + 1);
   for (size_t cell = 0; cell < by_stack.size(); ++cell) {
-    values[by_stack.keys[cell].stack] = by_stack.sums[cell];
+    values[by_stack.keys[cell][store::Column::kStack]] = by_stack.sums[cell];
   }
   store::Cells functions;
   const std::vector<double> totals = projection_.total(values);
   functions.sums.assign(totals.begin(), totals.end());
   for (uint32_t function = 0; function < functions.sums.size(); ++function) {
-    functions.keys.emplace_back().stack = function;
+    functions.keys.emplace_back()[store::Column::kStack] = function;
   }
   return functions;
 }
@@ -183,12 +184,12 @@ Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
   }
   std::vector<uint32_t> functions;
   for (const store::CellKey& key : answer.keys) {
-    functions.push_back(key.stack);
+    functions.push_back(key[store::Column::kStack]);
   }
   const store::KeyTree tree = projection_.key_tree(functions);
   store::AggregateRequest split = std::move(whole);
   split.by_stack = false;
-  split.stack_group = tree.class_of_stack;
+  split.group[store::Column::kStack] = tree.class_of_stack;
   split.machine_group = request.machine_group;
   const auto by_class = rows.aggregate(split);
   if (!by_class) {
@@ -199,7 +200,7 @@ Result<store::Cells> Asker::top_totals(const store::RowSource& rows,
   std::vector<double> values(tree.classes.size());
   for (size_t group = 0; group < answer.machine_groups; ++group) {
     for (size_t cell = 0; cell < by_class->size(); ++cell) {
-      values[by_class->keys[cell].stack] = by_class->by_machine_group(cell)[group];
+      values[by_class->keys[cell][store::Column::kStack]] = by_class->by_machine_group(cell)[group];
     }
     const std::vector<double> sums = tree.total(values, functions.size());
     for (size_t function = 0; function < sums.size(); ++function) {
@@ -215,7 +216,7 @@ std::string answer_text(const Query& query, const store::Cells& cells) {
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::sort(order, {}, [&](size_t cell) {
     const store::CellKey& key = cells.keys[cell];
-    return std::tuple(key.workload, key.origin, key.stack);
+    return std::tuple(key[store::Column::kWorkload], key[store::Column::kOrigin], key[store::Column::kStack]);
   });
   std::string text;
   for (const size_t cell : order) {

@@ -93,8 +93,8 @@ Result<Recorded> import_recordings(const std::string& corpus, const std::string&
   recorded.stacks = stacks_of(*dictionaries);
   recorded.origins.resize(dictionaries->origins.size());
   for (const store::Row& row : *rows) {
-    if (row.stack != 0) {
-      recorded.origins[row.origin].push_back(row);
+    if (row[store::Column::kStack] != 0) {
+      recorded.origins[row[store::Column::kOrigin]].push_back(row);
       ++recorded.rows;
     }
   }
@@ -105,7 +105,7 @@ Result<Recorded> import_recordings(const std::string& corpus, const std::string&
 void replay(const Recorded& recorded, uint32_t origin, std::vector<store::Row>& rows) {
   std::mt19937_64 random(origin);
   for (store::Row row : recorded.origins[scrambled(origin) % recorded.origins.size()]) {
-    row.origin = origin;
+    row[store::Column::kOrigin] = origin;
     row.hits = std::poisson_distribution<uint64_t>(static_cast<double>(row.hits))(random);
     if (row.hits > 0) {
       rows.push_back(row);

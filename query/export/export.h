@@ -20,7 +20,7 @@ struct ExportRequest {
 Result<ExportRequest> parse_export(const Parameters& parameters, int64_t now_ns);
 
 // pprof's format, gzipped. Values are those that top shows, rounded to the event's unit, one sample type for each event.
-// A sample is a stack with the labels job, app, thread and machine. Stacks that were not recorded, and what has neither
+// A sample is a stack with the labels job, app, thread and machine, and those that it carries. Stacks that were not recorded, and what has neither
 // binary nor name, stand as in top: "[no stack]", "[jit]", "[unresolved]".
 Result<std::string> export_pprof(const ExportRequest& request, const Snapshot& snapshot);
 

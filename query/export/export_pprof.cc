@@ -6,6 +6,7 @@
 #include "formats/pprof_writer.h"
 #include "query/export/samples.h"
 #include "query/snapshot/dimension.h"
+#include "store/rows/label_set.h"
 #include "store/rows/row_builder.h"
 
 namespace plimsoll::query {
@@ -169,6 +170,15 @@ class PprofExport {
         labels.emplace_back(name, text);
       }
     }
+    store::for_each_label(
+        dictionaries_.label_sets[key.labels], [&](std::string_view name, std::string_view text) {
+          // Of two with one name ours stands.
+          const auto same =
+              std::ranges::find(labels, name, &std::pair<std::string_view, std::string_view>::first);
+          if (same == labels.end()) {
+            labels.emplace_back(name, text);
+          }
+        });
     writer_.add_sample(locations, values, labels);
     return next;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "query/rows/symbol_coverage.h"
 #include "query/snapshot/dimension.h"
@@ -47,9 +48,12 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
   const auto program_group = number_entries(
       dictionaries.workloads.size(), samples.programs,
       [&](uint32_t id) { return std::pair(dictionaries.workloads[id].job, dictionaries.workloads[id].app); });
-  std::vector<uint32_t> thread_group(dictionaries.threads.size());
-  for (uint32_t id = 0; id < thread_group.size(); ++id) {
-    thread_group[id] = id;
+  store::ByColumn<std::vector<uint32_t>> group;
+  group[Column::kOrigin] = machine_group;
+  group[Column::kWorkload] = program_group;
+  for (const Column column : {Column::kThread, Column::kLabels}) {
+    group[column].resize(entries_of(snapshot, column));
+    std::iota(group[column].begin(), group[column].end(), 0U);
   }
   Selection selection = request.selection;
   const size_t events = std::max<size_t>(1, request.events.size());
@@ -59,9 +63,7 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
     if (!resolved) {
       return propagate(resolved);
     }
-    resolved->request.origin_group = machine_group;
-    resolved->request.workload_group = program_group;
-    resolved->request.thread_group = thread_group;
+    resolved->request.group = group;
     resolved->request.by_stack = true;
     resolved->request.max_sums = (kMaxSamples - samples.values.size()) * resolved->request.measures.size();
     const auto cells = snapshot.rows->aggregate(resolved->request);
@@ -74,8 +76,13 @@ Result<ExportSamples> read_samples(const ExportRequest& request, const Snapshot&
       const store::CellKey& key = cells->keys[c];
       const double value = cells->sum(c, kValue);
       const double behind_it = cells->sum(c, kSamples);
-      symbols.add(key.stack, value, behind_it);
-      samples.values.push_back({{key.origin, key.workload, key.thread, key.stack}, i, value, behind_it});
+      symbols.add(key[Column::kStack], value, behind_it);
+      const SampleKey sample{.machine = key[Column::kOrigin],
+                             .program = key[Column::kWorkload],
+                             .thread = key[Column::kThread],
+                             .labels = key[Column::kLabels],
+                             .stack = key[Column::kStack]};
+      samples.values.push_back({sample, i, value, behind_it});
     }
     symbols.describe(resolved->coverage);
     samples.coverages.push_back(resolved->coverage);

@@ -15,11 +15,12 @@
 
 namespace plimsoll::query {
 
-// Indexes into ExportSamples' tables; thread and stack are dictionary IDs.
+// Indexes into ExportSamples' tables; thread, labels and stack are dictionary IDs.
 struct SampleKey {
   uint32_t machine = 0;
   uint32_t program = 0;
   uint32_t thread = 0;
+  uint32_t labels = 0;
   uint32_t stack = 0;
   auto operator<=>(const SampleKey&) const = default;
 };

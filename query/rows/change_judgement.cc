@@ -8,6 +8,7 @@
 #include "base/run_both.h"
 #include "query/rows/machine_windows.h"
 #include "query/rows/per_machine_rows.h"
+#include "query/selection/selection.h"
 #include "query/statistics/difference.h"
 #include "query/statistics/stability/row_changes.h"
 #include "query/statistics/student_t.h"
@@ -17,14 +18,6 @@ namespace {
 
 // Below, too few to tell chance by: of 7 pairs no permutation is rarer than 1 in 64.
 constexpr size_t kMinUnits = 8;
-
-store::RowFilter either(const store::RowFilter& base, const store::RowFilter& other) {
-  store::RowFilter both = base;
-  for (size_t origin = 0; origin < both.origins.size(); ++origin) {
-    both.origins[origin] = both.origins[origin] || other.origins[origin];
-  }
-  return both;
-}
 
 // Of one machine, all that is known is the noise of its counts. By Bonferroni.
 std::optional<double> p_value_by_counts(const statistics::Estimate& estimate, size_t tests) {
@@ -48,7 +41,7 @@ ChangeJudgement::ChangeJudgement(statistics::Statistic statistic, std::array<Jud
       sides_(std::move(sides)),
       grouping_(grouping),
       snapshot_(snapshot),
-      sample_(snapshot, either(sides_[0].request.filter, sides_[1].request.filter)),
+      sample_(snapshot, of_origins_of_either(sides_[0].request.filter, sides_[1].request.filter)),
       all_(whole_domain(sample_)) {}
 
 Result<std::vector<std::optional<double>>> ChangeJudgement::p_values(std::span<const RowKey> rows) const {

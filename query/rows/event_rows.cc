@@ -19,9 +19,9 @@ EventRows::EventRows(const Selection& selection, const std::vector<uint32_t>& ev
       whole_(events.size()) {
   rows_.events = events_;
   grouping_.add_groups(resolved_.request);
-  resolved_.request.event_group.assign(snapshot.dictionaries.events.size(), 0);
+  resolved_.request.group[Column::kEvent].assign(snapshot.dictionaries.events.size(), 0);
   for (uint32_t place = 0; place < events.size(); ++place) {
-    resolved_.request.event_group[events[place]] = place;
+    resolved_.request.group[Column::kEvent][events[place]] = place;
   }
 }
 
@@ -37,9 +37,9 @@ Status EventRows::sum(size_t ranking, size_t limit) {
   for (size_t i = 0; i < cells->size(); ++i) {
     const store::CellKey& key = cells->keys[i];
     samples += cells->sum(i, kSamples);
-    whole_[key.event] += cells->sum(i, kValue);
-    if (key.event == ranking) {
-      symbols.add(key.stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+    whole_[key[Column::kEvent]] += cells->sum(i, kValue);
+    if (key[Column::kEvent] == ranking) {
+      symbols.add(key[Column::kStack], cells->sum(i, kValue), cells->sum(i, kSamples));
     }
   }
   symbols.describe(resolved_.coverage);

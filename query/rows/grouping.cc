@@ -6,11 +6,19 @@
 namespace plimsoll::query {
 
 size_t hash_value(const RowKey& key) {
-  size_t seed = 0;
-  for (const uint32_t number : {key.origin, key.workload, key.thread, key.frame, key.stack}) {
+  size_t seed = key.frame;
+  for (const uint32_t number : key.group.of) {
     boost::hash_combine(seed, number);
   }
   return seed;
+}
+
+RowKey groups_of(const store::CellKey& cell) {
+  RowKey key;
+  for (const Column column : kEntryColumns) {
+    key.group[column] = cell[column];
+  }
+  return key;
 }
 
 Grouping::Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFrames> hidden,
@@ -21,7 +29,13 @@ Grouping::Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFr
     place_.push_back(used[dimension.source]++);
   }
   if (groups_by(DimensionSource::kFrame)) {
-    frames_ = snapshot.frame_keys->of(snapshot, names_of(DimensionSource::kFrame), hidden_);
+    std::vector<std::string_view> names;
+    for (const Dimension& dimension : by_) {
+      if (dimension.source == DimensionSource::kFrame) {
+        names.emplace_back(dimension.name);
+      }
+    }
+    frames_ = snapshot.frame_keys->of(snapshot, std::move(names), hidden_);
   }
 }
 
@@ -29,32 +43,32 @@ bool Grouping::groups_by(DimensionSource source) const {
   return std::ranges::any_of(by_, [&](const Dimension& dimension) { return dimension.source == source; });
 }
 
-std::vector<std::string_view> Grouping::names_of(DimensionSource source) const {
-  std::vector<std::string_view> names;
+std::vector<const Dimension*> Grouping::dimensions_of(Column column) const {
+  std::vector<const Dimension*> dimensions;
   for (const Dimension& dimension : by_) {
-    if (dimension.source == source) {
-      names.push_back(dimension.name);
+    if (column_of(dimension.source) == column) {
+      dimensions.push_back(&dimension);
     }
   }
-  return names;
+  return dimensions;
 }
 
-Grouping::Entries Grouping::number_entries(DimensionSource source, size_t entries,
-                                           std::vector<uint32_t>& group, const ValueOf& value_of) const {
-  const std::vector<std::string_view> names = names_of(source);
-  Entries numbered{.dimensions = names.size(), .texts = {}};
-  if (names.empty()) {
+Grouping::Entries Grouping::number_entries(Column column, std::vector<uint32_t>& group) const {
+  const std::vector<const Dimension*> dimensions = dimensions_of(column);
+  Entries numbered{.dimensions = dimensions.size(), .texts = {}};
+  if (dimensions.empty()) {
     return numbered;
   }
+  const size_t entries = entries_of(snapshot_, column);
   std::map<std::vector<std::string>, uint32_t> numbers;
   // Entry 0 stands for nothing and has a number all the same, so that tables are indexed by ID.
-  numbers.emplace(std::vector<std::string>(names.size()), 0);
-  numbered.texts.resize(names.size());
+  numbers.emplace(std::vector<std::string>(dimensions.size()), 0);
+  numbered.texts.resize(dimensions.size());
   group.assign(entries, 0);
   for (uint32_t id = 1; id < entries; ++id) {
     std::vector<std::string> texts;
-    for (const std::string_view name : names) {
-      texts.push_back(value_of(name, id));
+    for (const Dimension* dimension : dimensions) {
+      texts.push_back(entry_value(snapshot_, *dimension, id));
     }
     const auto [entry, is_new] = numbers.try_emplace(std::move(texts), static_cast<uint32_t>(numbers.size()));
     if (is_new) {
@@ -66,15 +80,9 @@ Grouping::Entries Grouping::number_entries(DimensionSource source, size_t entrie
 }
 
 void Grouping::add_groups(store::AggregateRequest& request) {
-  const store::Dictionaries& dictionaries = snapshot_.dictionaries;
-  origins_ =
-      number_entries(DimensionSource::kOrigin, dictionaries.origins.size(), request.origin_group,
-                     [&](std::string_view name, uint32_t id) { return origin_value(snapshot_, name, id); });
-  workloads_ =
-      number_entries(DimensionSource::kWorkload, dictionaries.workloads.size(), request.workload_group,
-                     [&](std::string_view name, uint32_t id) { return workload_value(snapshot_, name, id); });
-  threads_ = number_entries(DimensionSource::kThread, dictionaries.threads.size(), request.thread_group,
-                            [&](std::string_view, uint32_t id) { return dictionaries.threads[id]; });
+  for (const Column column : kEntryColumns) {
+    entries_[column] = number_entries(column, request.group[column]);
+  }
 }
 
 uint32_t Grouping::stack_number(uint32_t stack) {
@@ -109,18 +117,15 @@ std::vector<TableColumn> Grouping::columns() const {
 
 const std::string& Grouping::text(const RowKey& key, size_t column) const {
   switch (by_[column].source) {
-    case DimensionSource::kOrigin:
-      return origins_.text(key.origin, place_[column]);
-    case DimensionSource::kWorkload:
-      return workloads_.text(key.workload, place_[column]);
-    case DimensionSource::kThread:
-      return threads_.text(key.thread, place_[column]);
     case DimensionSource::kFrame:
       return frames_->text(key.frame, place_[column]);
     case DimensionSource::kStack:
+      return stack_texts_[key.group[Column::kStack]];
+    default:
       break;
   }
-  return stack_texts_[key.stack];
+  const Column of_rows = column_of(by_[column].source);
+  return entries_[of_rows].text(key.group[of_rows], place_[column]);
 }
 
 void Grouping::add_texts(const RowKey& key, std::vector<Value>& row) const {

@@ -24,15 +24,15 @@ namespace plimsoll::query {
 
 // A row, as numbers of a Grouping; 0 in what its dimensions say nothing about.
 struct RowKey {
-  uint32_t origin = 0;
-  uint32_t workload = 0;
-  uint32_t thread = 0;
-  uint32_t frame = 0;  // key of FrameKeys
-  uint32_t stack = 0;  // the text of a whole stack
+  store::ByColumn<uint32_t> group = {};  // of kEntryColumns; of kStack the text of a whole stack
+  uint32_t frame = 0;                    // key of FrameKeys
 
   auto operator<=>(const RowKey&) const = default;
   friend size_t hash_value(const RowKey& key);
 };
+
+// What a cell says of a row, its stack aside.
+RowKey groups_of(const store::CellKey& cell);
 
 // One thread, but for stack_number(). Borrows all: the dimensions, the snapshot, the labels. Numbers are dense from 0.
 class Grouping {
@@ -42,7 +42,7 @@ class Grouping {
   Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFrames> hidden,
            const Snapshot& snapshot, const StackLabels* labels = nullptr);
 
-  // Sets the request's groups by origin, workload and thread; before any key is asked for its texts.
+  // Sets the request's groups of kEntryColumns; before any key is asked for its texts.
   void add_groups(store::AggregateRequest& request);
 
   // Whether groups depend on frames or stacks: then cells must be by stack.
@@ -53,6 +53,7 @@ class Grouping {
   const FrameKeys* frames() const { return frames_.get(); }
   bool groups_by_stack() const { return groups_by(DimensionSource::kStack); }
   bool groups_by(DimensionSource source) const;
+  bool groups_by(Column column) const { return !dimensions_of(column).empty(); }
   // The number of a whole stack's text. Any thread; nothing else meanwhile.
   uint32_t stack_number(uint32_t stack);
   // The texts that there are numbers of, by stack: of those that were asked for.
@@ -74,19 +75,17 @@ class Grouping {
       return texts[number * dimensions + dimension];
     }
   };
-  using ValueOf = std::function<std::string(std::string_view dimension, uint32_t id)>;
 
-  std::vector<std::string_view> names_of(DimensionSource source) const;
-  Entries number_entries(DimensionSource source, size_t entries, std::vector<uint32_t>& group,
-                         const ValueOf& value_of) const;
+  std::vector<const Dimension*> dimensions_of(Column column) const;
+  Entries number_entries(Column column, std::vector<uint32_t>& group) const;
   const std::string& text(const RowKey& key, size_t column) const;
 
   std::span<const Dimension> by_;
   const std::shared_ptr<const HiddenFrames> hidden_;
   const Snapshot& snapshot_;
   const StackLabels* labels_;
-  std::vector<size_t> place_;  // of each dimension among those of its source
-  Entries origins_, workloads_, threads_;
+  std::vector<size_t> place_;         // of each dimension among those of its source
+  store::ByColumn<Entries> entries_;  // of kEntryColumns
   std::shared_ptr<const FrameKeys> frames_;
   std::mutex mutex_;
   // Protected by mutex_ while stacks are numbered.

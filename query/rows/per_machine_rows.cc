@@ -90,9 +90,9 @@ class TreeSums {
 };
 
 store::AggregateRequest without_groups(store::AggregateRequest request) {
-  request.origin_group.clear();
-  request.workload_group.clear();
-  request.thread_group.clear();
+  for (const Column column : kEntryColumns) {
+    request.group[column].clear();
+  }
   request.by_stack = false;
   return request;
 }
@@ -116,8 +116,8 @@ PerMachineRows empty_rows(size_t rows, size_t events, size_t sampling_units) {
 void add_whole(const UnitCells& whole, PerMachineRows& sampled) {
   whole.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& cell, double value,
                      double squares) {
-    sampled.whole[cell.event][unit] += value;
-    sampled.whole_squares[cell.event][unit] += squares;
+    sampled.whole[cell[Column::kEvent]][unit] += value;
+    sampled.whole_squares[cell[Column::kEvent]][unit] += squares;
   });
 }
 
@@ -166,7 +166,7 @@ Result<PerMachineRows> RowSplitter::split(const store::AggregateRequest& request
   parts.for_each(
       [&](uint32_t unit, uint32_t origin_group, const store::CellKey& cell, double value, double squares) {
         if (const auto place = rows_->place_of(origin_group, cell, last)) {
-          sums.add(unit, place->row * events_ + cell.event, place->of(value), place->of(squares));
+          sums.add(unit, place->row * events_ + cell[Column::kEvent], place->of(value), place->of(squares));
         }
       });
   sums.hand_out();
@@ -212,7 +212,7 @@ Result<PerMachineRows> split_tree(std::span<const uint32_t> parents, std::vector
                                   const Snapshot& snapshot) {
   UnitCells whole(with_squares(without_groups(request), snapshot), sampling_units);
   store::AggregateRequest by_node = with_squares(without_groups(request), snapshot);
-  by_node.stack_group = std::move(node_of_stack);
+  by_node.group[Column::kStack] = std::move(node_of_stack);
   UnitCells parts(std::move(by_node), sampling_units);
   if (const Status summed = sum_both(whole, parts, *snapshot.rows); !summed) {
     return propagate(summed);
@@ -221,7 +221,7 @@ Result<PerMachineRows> split_tree(std::span<const uint32_t> parents, std::vector
   add_whole(whole, sampled);
   TreeSums sums(parents, sampled);
   parts.for_each([&](uint32_t unit, uint32_t /*origin_group*/, const store::CellKey& cell, double value,
-                     double squares) { sums.add(unit, cell.stack, value, squares); });
+                     double squares) { sums.add(unit, cell[Column::kStack], value, squares); });
   sums.hand_out();
   return sampled;
 }

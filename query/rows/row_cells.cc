@@ -62,16 +62,16 @@ uint32_t Codes::of(uint32_t frame_place, uint32_t text_place) const {
 
 RowCells::RowCells(std::span<const RowKey> keys, bool has_totals, const Grouping& grouping,
                    const Snapshot& snapshot)
-    : rows_(keys.size()),
-      has_origins_(grouping.groups_by(DimensionSource::kOrigin)),
-      has_workloads_(grouping.groups_by(DimensionSource::kWorkload)),
-      has_threads_(grouping.groups_by(DimensionSource::kThread)),
-      needs_stacks_(grouping.needs_stacks()),
-      has_frames_(grouping.frames() != nullptr) {
+    : rows_(keys.size()), needs_stacks_(grouping.needs_stacks()), has_frames_(grouping.frames() != nullptr) {
+  for (const Column column : kEntryColumns) {
+    has_[column] = grouping.groups_by(column);
+  }
   for (uint32_t row = 0; row < rows_; ++row) {
     const RowKey& key = keys[row];
-    const Groups groups{origins_.add(key.origin), workloads_.add(key.workload), threads_.add(key.thread)};
-    const uint32_t code = codes_.add(frames_.add(key.frame), texts_.add(key.stack));
+    Groups groups;
+    std::ranges::transform(kEntryColumns, groups.begin(),
+                           [&](Column column) { return places_[column].add(key.group[column]); });
+    const uint32_t code = codes_.add(frames_.add(key.frame), texts_.add(key.group[Column::kStack]));
     rows_of_[groups].push_back({code, row});
   }
   for (auto& [groups, rows] : rows_of_) {
@@ -83,31 +83,35 @@ RowCells::RowCells(std::span<const RowKey> keys, bool has_totals, const Grouping
 }
 
 void RowCells::apply(store::AggregateRequest& request) const {
-  origins_.apply(request.origin_group);
-  workloads_.apply(request.workload_group);
-  threads_.apply(request.thread_group);
+  bool has_several_cells = false;
+  for (const Column column : kEntryColumns) {
+    places_[column].apply(request.group[column]);
+    has_several_cells = has_several_cells || (has_[column] && column != Column::kOrigin);
+  }
   if (needs_stacks_) {
     request.stack_groups = groups_of_stacks_;
-    request.wanted = has_workloads_ || has_threads_ ? wanted_cells() : std::vector<store::CellKey>();
+    request.wanted = has_several_cells ? wanted_cells() : std::vector<store::CellKey>();
   }
 }
 
 std::optional<RowPlace> RowCells::place_of(uint32_t origin_group, const store::CellKey& cell,
                                            Last& last) const {
-  const Groups groups{has_origins_ ? origin_group : kOnlyPlace, has_workloads_ ? cell.workload : kOnlyPlace,
-                      has_threads_ ? cell.thread : kOnlyPlace};
+  Groups groups;
+  std::ranges::transform(kEntryColumns, groups.begin(), [&](Column column) {
+    return !has_[column] ? kOnlyPlace : column == Column::kOrigin ? origin_group : cell[column];
+  });
   if (groups != last.groups) {
     const auto found = rows_of_.find(groups);
     last.groups = groups;
     last.rows = found == rows_of_.end() ? std::span<const CodeRow>() : found->second;
   }
-  const uint32_t code = needs_stacks_ ? cell.stack / 2 : 0;
+  const uint32_t code = needs_stacks_ ? cell[Column::kStack] / 2 : 0;
   const auto row = std::ranges::lower_bound(last.rows, code, {}, &CodeRow::code);
   if (row == last.rows.end() || row->code != code) {
     return std::nullopt;
   }
-  return RowPlace{row->row, !has_frames_ || cell.stack == self_group(code),
-                  !has_frames_ || cell.stack == total_group(code)};
+  return RowPlace{row->row, !has_frames_ || cell[Column::kStack] == self_group(code),
+                  !has_frames_ || cell[Column::kStack] == total_group(code)};
 }
 
 // Of which codes each stack is. Stacks with the same shown frames in the same order, and leaf and text, share a list.
@@ -171,11 +175,15 @@ void RowCells::add_list(const store::KeyTree& tree, uint32_t tree_class, uint32_
 std::vector<store::CellKey> RowCells::wanted_cells() const {
   std::set<store::CellKey> cells;
   for (const auto& [groups, rows] : rows_of_) {
-    const auto [origin, workload, thread] = groups;
+    store::CellKey key;
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const Column column = kEntryColumns[i];
+      key[column] = has_[column] && column != Column::kOrigin ? groups[i] : 0;
+    }
     for (const CodeRow& row : rows) {
       for (const uint32_t group : {self_group(row.code), total_group(row.code)}) {
-        cells.insert(
-            {.workload = has_workloads_ ? workload : 0, .thread = has_threads_ ? thread : 0, .stack = group});
+        key[Column::kStack] = group;
+        cells.insert(key);
       }
     }
   }

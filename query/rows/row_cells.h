@@ -72,8 +72,8 @@ class RowCells {
   size_t rows() const { return rows_; }
 
  private:
-  // Places of origin, workload, thread.
-  using Groups = std::array<uint32_t, 3>;
+  // Places of the groups of kEntryColumns, in their order.
+  using Groups = std::array<uint32_t, kEntryColumns.size()>;
   // A row of some groups; they ascend by their codes.
   struct CodeRow {
     uint32_t code = 0;
@@ -85,12 +85,11 @@ class RowCells {
   std::vector<store::CellKey> wanted_cells() const;
 
   const size_t rows_;
-  const bool has_origins_;  // rows are by dimensions of them
-  const bool has_workloads_;
-  const bool has_threads_;
+  store::ByColumn<bool> has_;  // rows are by dimensions of the column
   const bool needs_stacks_;
   const bool has_frames_;
-  Places origins_, workloads_, threads_, frames_, texts_;
+  store::ByColumn<Places> places_;  // of kEntryColumns
+  Places frames_, texts_;
   Codes codes_;
   boost::unordered_flat_map<Groups, std::vector<CodeRow>, boost::hash<Groups>> rows_of_;
   store::StackGroups groups_of_stacks_;  // where rows are of stacks

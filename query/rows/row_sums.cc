@@ -28,7 +28,7 @@ class Run {
 
  private:
   static bool is_same(const store::CellKey& a, const store::CellKey& b) {
-    return a.event == b.event && a.origin == b.origin && a.workload == b.workload && a.thread == b.thread;
+    return std::ranges::all_of(store::kGroupColumns, [&](Column column) { return a[column] == b[column]; });
   }
 
   const store::Cells& cells_;
@@ -67,10 +67,6 @@ class RowSummation {
   // Fewer cells than one of so many nodes are cheaper to walk up from.
   static constexpr size_t kNodesPerCell = 64;
 
-  static RowKey key_of(const store::CellKey& groups) {
-    return {.origin = groups.origin, .workload = groups.workload, .thread = groups.thread};
-  }
-
   RowValues& row(const RowKey& key, uint32_t event) {
     const auto [entry, is_new] = number_of_.try_emplace(key, static_cast<uint32_t>(summed_.keys.size()));
     if (is_new) {
@@ -92,19 +88,19 @@ class RowSummation {
     for (size_t i = run.first(); i < run.last(); ++i) {
       sum += cells_.sum(i, kValue);
     }
-    add(key_of(run.groups()), run.groups().event, 0, {sum, sum});
+    add(groups_of(run.groups()), run.groups()[Column::kEvent], 0, {sum, sum});
   }
 
   void add_by_stack(const Run& run) {
     for (size_t i = run.first(); i < run.last(); ++i) {
-      RowKey key = key_of(run.groups());
-      key.stack = grouping_.stack_number(cells_.keys[i].stack);
+      RowKey key = groups_of(run.groups());
+      key.group[Column::kStack] = grouping_.stack_number(cells_.keys[i][Column::kStack]);
       if (grouping_.frames() == nullptr) {
         const double value = cells_.sum(i, kValue);
-        add(key, run.groups().event, 0, {value, value});
+        add(key, run.groups()[Column::kEvent], 0, {value, value});
       } else {
         add_frames(i);
-        hand_out(key, run.groups().event);
+        hand_out(key, run.groups()[Column::kEvent]);
       }
     }
   }
@@ -113,14 +109,14 @@ class RowSummation {
   void project(const Run& run) {
     by_stack_.assign(stacks_, 0);
     for (size_t i = run.first(); i < run.last(); ++i) {
-      by_stack_[cells_.keys[i].stack] += cells_.sum(i, kValue);
+      by_stack_[cells_.keys[i][Column::kStack]] += cells_.sum(i, kValue);
     }
     const store::StackProjection& projection = grouping_.frames()->stacks();
     const std::vector<double> self = projection.self(by_stack_);
     const std::vector<double> total = projection.total(by_stack_);
     for (uint32_t key = 0; key < total.size(); ++key) {
       if (self[key] != 0 || total[key] != 0) {
-        add(key_of(run.groups()), run.groups().event, key, {self[key], total[key]});
+        add(groups_of(run.groups()), run.groups()[Column::kEvent], key, {self[key], total[key]});
       }
     }
   }
@@ -130,11 +126,11 @@ class RowSummation {
     for (size_t i = run.first(); i < run.last(); ++i) {
       add_frames(i);
     }
-    hand_out(key_of(run.groups()), run.groups().event);
+    hand_out(groups_of(run.groups()), run.groups()[Column::kEvent]);
   }
 
   void add_frames(size_t cell) {
-    const uint32_t stack = cells_.keys[cell].stack;
+    const uint32_t stack = cells_.keys[cell][Column::kStack];
     const double value = cells_.sum(cell, kValue);
     const store::StackProjection& projection = grouping_.frames()->stacks();
     touched(projection.self_keys()[stack]).self += value;
@@ -185,9 +181,9 @@ Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t ev
     }
     summed.rows = sum_rows(*cells, events, grouping, snapshot);
     // The share without symbols needs the leaves in any case: not for each of the groups.
-    request.origin_group.clear();
-    request.workload_group.clear();
-    request.thread_group.clear();
+    for (const Column column : kEntryColumns) {
+      request.group[column].clear();
+    }
   }
   request.by_stack = true;
   Result<store::Cells> cells;
@@ -196,10 +192,10 @@ Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t ev
     return propagate(cells);
   }
   for (size_t i = 0; i < cells->size(); ++i) {
-    if (const store::CellKey& key = cells->keys[i]; key.event == event_of_symbols) {
+    if (const store::CellKey& key = cells->keys[i]; key[Column::kEvent] == event_of_symbols) {
       summed.value += cells->sum(i, kValue);
       summed.samples += cells->sum(i, kSamples);
-      symbols.add(key.stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+      symbols.add(key[Column::kStack], cells->sum(i, kValue), cells->sum(i, kSamples));
     }
   }
   if (grouping.needs_stacks()) {

@@ -6,7 +6,7 @@ namespace plimsoll::query {
 
 UnitCells::UnitCells(store::AggregateRequest request, const OriginUnits& sampling_units)
     : request_(std::move(request)) {
-  std::vector<uint32_t>& group = request_.origin_group;
+  std::vector<uint32_t>& group = request_.group[Column::kOrigin];
   const auto part_of = [&](uint32_t origin) {
     return Part{sampling_units.of_origin[origin], store::group_number(group, origin)};
   };

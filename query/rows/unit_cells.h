@@ -31,7 +31,7 @@ class UnitCells {
   void for_each(const Use& use) const {
     for (size_t i = 0; i < cells_.size(); ++i) {
       const store::CellKey& cell = cells_.keys[i];
-      const Part& part = parts_[cell.origin];
+      const Part& part = parts_[cell[Column::kOrigin]];
       if (part.unit != OriginUnits::kNone) {  // else its event never ran: there are no hits
         use(part.unit, part.origin_group, cell, cells_.sum(i, kValue),
             cells_.measures > kSquares ? cells_.sum(i, kSquares) : 0);

@@ -23,21 +23,10 @@ std::set<std::string> values_from(uint32_t first, size_t entries, const ValueOf&
 }
 
 std::set<std::string> values_of(const Predicate& predicate, const Snapshot& snapshot) {
-  const store::Dictionaries& dictionaries = snapshot.dictionaries;
   const Dimension& dimension = predicate.dimension();
   switch (dimension.source) {
-    case DimensionSource::kOrigin:
-      return values_from(1, dictionaries.origins.size(),
-                         [&](uint32_t id) { return origin_value(snapshot, dimension.name, id); });
-    case DimensionSource::kWorkload:
-      return values_from(1, dictionaries.workloads.size(),
-                         [&](uint32_t id) { return workload_value(snapshot, dimension.name, id); });
-    case DimensionSource::kThread:
-      return values_from(1, dictionaries.threads.size(),
-                         [&](uint32_t id) { return dictionaries.threads[id]; });
     case DimensionSource::kFrame: {
-      const auto frames =
-          snapshot.frame_keys->of(snapshot, {predicate.names().begin(), predicate.names().end()});
+      const auto frames = snapshot.frame_keys->of(snapshot, predicate.names());
       std::set<std::string> values;
       for (size_t name = 0; name < predicate.names().size(); ++name) {
         values.merge(values_from(0, frames->size(), [&](uint32_t key) { return frames->text(key, name); }));
@@ -45,9 +34,11 @@ std::set<std::string> values_of(const Predicate& predicate, const Snapshot& snap
       return values;
     }
     case DimensionSource::kStack:
-      break;
+      return {};
+    default:
+      return values_from(1, entries_of(snapshot, column_of(dimension.source)),
+                         [&](uint32_t id) { return entry_value(snapshot, dimension, id); });
   }
-  return {};
 }
 
 // Nothing: there are profiles of these times.

@@ -136,9 +136,9 @@ Result<Predicate> Predicate::parse(std::string_view text) {
   return predicate;
 }
 
-std::span<const std::string_view> Predicate::names() const {
-  return looks_at_all_names_ ? std::span<const std::string_view>(kNamesOfFrames)
-                             : std::span(&dimension_.name, 1);
+std::vector<std::string_view> Predicate::names() const {
+  return looks_at_all_names_ ? std::vector<std::string_view>(kNamesOfFrames.begin(), kNamesOfFrames.end())
+                             : std::vector<std::string_view>{dimension_.name};
 }
 
 bool Predicate::matches(const std::string& value) const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +31,7 @@ class Predicate {
   // Of what is looked at, the first.
   const Dimension& dimension() const { return dimension_; }
   // Which of a frame's names are looked at: a match of one will do. One, the dimension, unless it is of_frames().
-  std::span<const std::string_view> names() const;
+  std::vector<std::string_view> names() const;
   // The filter is an exclusion. For dimensions of frames it then holds for stacks in which no frame matches.
   bool is_negated() const { return negated_; }
   // Whether the value meets the positive condition; the caller applies is_negated().

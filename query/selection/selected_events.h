@@ -14,11 +14,11 @@ template <typename Use>
 void for_each_selected(const Snapshot& snapshot, const store::RowFilter& filter, Use use) {
   const auto origins = static_cast<uint32_t>(snapshot.dictionaries.origins.size());
   for (uint32_t origin = 1; origin < origins; ++origin) {
-    if (!store::RowFilter::selects(filter.origins, origin)) {
+    if (!store::RowFilter::selects(filter[Column::kOrigin], origin)) {
       continue;
     }
     for (const store::OriginEventEntry& entry : snapshot.events_of(origin)) {
-      if (store::RowFilter::selects(filter.events, entry.event)) {
+      if (store::RowFilter::selects(filter[Column::kEvent], entry.event)) {
         use(entry);
       }
     }

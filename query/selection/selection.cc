@@ -56,28 +56,20 @@ void apply_to_stacks(const Predicate& predicate, const Snapshot& snapshot, std::
 }
 
 void apply(const Predicate& predicate, const Snapshot& snapshot, store::AggregateRequest& request) {
-  const store::Dictionaries& dictionaries = snapshot.dictionaries;
-  const std::string_view name = predicate.dimension().name;
-  switch (predicate.dimension().source) {
-    case DimensionSource::kOrigin:
-      apply(predicate, 1, dictionaries.origins.size(), request.filter.origins,
-            [&](uint32_t id) { return origin_value(snapshot, name, id); });
-      break;
-    case DimensionSource::kWorkload:
-      apply(predicate, 1, dictionaries.workloads.size(), request.filter.workloads,
-            [&](uint32_t id) { return workload_value(snapshot, name, id); });
-      break;
-    case DimensionSource::kThread:
-      apply(predicate, 1, dictionaries.threads.size(), request.filter.threads,
-            [&](uint32_t id) { return dictionaries.threads[id]; });
-      break;
+  const Dimension& dimension = predicate.dimension();
+  const Column column = column_of(dimension.source);
+  switch (dimension.source) {
     case DimensionSource::kFrame:
-      apply_to_stacks(predicate, snapshot, request.filter.stacks);
+      apply_to_stacks(predicate, snapshot, request.filter[Column::kStack]);
       break;
     case DimensionSource::kStack:
-      apply(predicate, 0, dictionaries.stacks.size(), request.filter.stacks,
+      apply(predicate, 0, entries_of(snapshot, column), request.filter[column],
             [&](uint32_t id) { return stack_value(snapshot, id); });
       break;
+    default:
+      // No labels are an entry of their own: most rows have none.
+      apply(predicate, column == Column::kLabels ? 0 : 1, entries_of(snapshot, column),
+            request.filter[column], [&](uint32_t id) { return entry_value(snapshot, dimension, id); });
   }
 }
 
@@ -147,7 +139,7 @@ class ObservedTimes {
         continue;
       }
       for (const store::OriginEventEntry& entry : snapshot.events_of(origin)) {
-        if (entry.ran && filter.events[entry.event]) {
+        if (entry.ran && filter[Column::kEvent][entry.event]) {
           time_of(entry) += length_ns(entry);
         }
       }
@@ -217,7 +209,7 @@ void add_factors(const Snapshot& snapshot, store::AggregateRequest& request) {
   Weights weights(snapshot, request.filter);
   request.measures.assign(2, store::Factors(dictionaries.events.size()));
   for (size_t event = 0; event < dictionaries.events.size(); ++event) {
-    if (request.filter.events[event]) {
+    if (request.filter[Column::kEvent][event]) {
       request.measures[kValue][event].assign(dictionaries.origins.size(), 0);
       request.measures[kSamples][event].assign(dictionaries.origins.size(), 1);
     }
@@ -313,17 +305,17 @@ store::AggregateRequest filters_of(const Selection& selection, const Snapshot& s
   const bool wants_orders = std::ranges::any_of(selection.where, [](const Predicate& predicate) {
     return predicate.dimension().name == "draw" && !predicate.is_negated();
   });
-  request.filter.origins.assign(origins.size(), false);
+  request.filter[Column::kOrigin].assign(origins.size(), false);
   for (size_t id = 1; id < origins.size(); ++id) {
-    request.filter.origins[id] = selection.is_about(snapshot.origins.middle_ns[id]) &&
-                                 (wants_orders || !store::is_by_order(origins[id].draw));
+    request.filter[Column::kOrigin][id] = selection.is_about(snapshot.origins.middle_ns[id]) &&
+                                          (wants_orders || !store::is_by_order(origins[id].draw));
   }
   for (const Predicate& predicate : selection.where) {
     apply(predicate, snapshot, request);
   }
   // What was allocated by nothing but an allocator's frames, as of a stack that was cut, still counts.
   if (const auto hidden = selection.hide.empty() ? nullptr : hidden_frames(selection, snapshot)) {
-    leave_out_gone(*hidden, request.filter.stacks);
+    leave_out_gone(*hidden, request.filter[Column::kStack]);
   }
   return request;
 }
@@ -337,10 +329,10 @@ void require_all(const std::vector<uint32_t>& events, const Snapshot& snapshot, 
       ++counted[entry.origin];
     }
   });
-  resolved.request.filter.origins.assign(resolved.request.filter.origins.size(), false);
+  resolved.request.filter[Column::kOrigin].assign(resolved.request.filter[Column::kOrigin].size(), false);
   size_t complete = 0;
   for (const auto& [origin, count] : counted) {
-    resolved.request.filter.origins[origin] = count == wanted.size();
+    resolved.request.filter[Column::kOrigin][origin] = count == wanted.size();
     complete += count == wanted.size() ? 1 : 0;
   }
   if (complete < counted.size()) {
@@ -407,6 +399,15 @@ std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot
   return exposures;
 }
 
+store::RowFilter of_origins_of_either(const store::RowFilter& base, const store::RowFilter& other) {
+  store::RowFilter either = base;
+  std::vector<bool>& origins = either[Column::kOrigin];
+  for (size_t origin = 0; origin < origins.size(); ++origin) {
+    origins[origin] = origins[origin] || other[Column::kOrigin][origin];
+  }
+  return either;
+}
+
 double weight_of(const store::OriginEntry& origin, int64_t observed_ns) {
   const double of_time = origin.interval_ns == 0
                              ? 1
@@ -436,8 +437,8 @@ Result<ResolvedSelection> resolve(const Selection& selection, const Snapshot& sn
     resolved.notes.push_back(event->note);
   }
   resolved.request = filters_of(selection, snapshot);
-  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
-  resolved.request.filter.events[event->id] = true;
+  resolved.request.filter[Column::kEvent].assign(snapshot.dictionaries.events.size(), false);
+  resolved.request.filter[Column::kEvent][event->id] = true;
   add_factors(snapshot, resolved.request);
   add_coverage(selection, snapshot, resolved);
   if (selection.hide.empty() && hidden_frames(selection, snapshot) != nullptr) {
@@ -451,9 +452,9 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
   ResolvedSelection resolved;
   resolved.event = events.front();
   resolved.request = filters_of(selection, snapshot);
-  resolved.request.filter.events.assign(snapshot.dictionaries.events.size(), false);
+  resolved.request.filter[Column::kEvent].assign(snapshot.dictionaries.events.size(), false);
   for (const uint32_t event : events) {
-    resolved.request.filter.events[event] = true;
+    resolved.request.filter[Column::kEvent][event] = true;
   }
   require_all(events, snapshot, resolved);
   add_factors(snapshot, resolved.request);
@@ -465,7 +466,7 @@ ResolvedSelection resolve_all(const Snapshot& snapshot) {
   ResolvedSelection resolved;
   resolved.request = filters_of({}, snapshot);
   for (const store::EventEntry& event : snapshot.dictionaries.events) {
-    resolved.request.filter.events.push_back(event.is_shown());
+    resolved.request.filter[Column::kEvent].push_back(event.is_shown());
   }
   add_factors(snapshot, resolved.request);
   add_coverage({}, snapshot, resolved);

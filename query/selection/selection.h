@@ -62,6 +62,9 @@ ResolvedSelection resolve_together(const Selection& selection, const std::vector
 // All rows there are: filters that let everything pass, the factors of all events, and the coverage of all of them.
 ResolvedSelection resolve_all(const Snapshot& snapshot);
 
+// `base`, with the origins of `other` besides; of one snapshot both.
+store::RowFilter of_origins_of_either(const store::RowFilter& base, const store::RowFilter& other);
+
 // Of each origin that is selected and in which the selection's event ran, how much of the machines' time it stands for, in ns: its window,
 // weighted. Of snapshots, which stand for no time, how much of the machines.
 std::vector<double> exposures(const ResolvedSelection& selection, const Snapshot& snapshot);

@@ -20,7 +20,7 @@ std::map<uint32_t, uint32_t> events_by_squares(const store::RowFilter& filter,
     }
     const std::string_view name = wire::squared_event(dictionaries.events[squares].name);
     for (uint32_t event = 1; event < dictionaries.events.size(); ++event) {
-      if (filter.events[event] && dictionaries.events[event].name == name) {
+      if (filter[Column::kEvent][event] && dictionaries.events[event].name == name) {
         events[squares] = event;
       }
     }
@@ -43,11 +43,11 @@ store::AggregateRequest with_squares(store::AggregateRequest request, const Snap
   }
   const auto events = events_by_squares(request.filter, snapshot.dictionaries);
   for (const auto& [of_squares, event] : events) {
-    request.filter.events[of_squares] = true;
+    request.filter[Column::kEvent][of_squares] = true;
     values[of_squares].assign(values[event].size(), 0);
     squares[of_squares].assign(values[event].size(), 0);
-    if (!request.event_group.empty()) {
-      request.event_group[of_squares] = store::group_number(request.event_group, event);
+    if (!request.group[Column::kEvent].empty()) {
+      request.group[Column::kEvent][of_squares] = store::group_number(request.group[Column::kEvent], event);
     }
   }
   if (!events.empty()) {

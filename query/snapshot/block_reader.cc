@@ -168,7 +168,7 @@ Result<std::shared_ptr<const store::LocalRows>> BlockReader::open_rows(const Bef
   if (!segments) {
     return propagate(segments);
   }
-  std::vector<store::SegmentFile> files;
+  std::vector<store::VisibleSegment> files;
   std::vector<std::string> paths;
   for (const store::SegmentEntry& segment : *segments) {
     paths.push_back(folder_.segments_path() + "/" + segment.file);

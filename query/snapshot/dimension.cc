@@ -1,44 +1,14 @@
 #include "query/snapshot/dimension.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "base/suggest.h"
 #include "query/snapshot/machine_attributes.h"
+#include "store/rows/label_set.h"
 
 namespace plimsoll::query {
 namespace {
-
-constexpr std::array<Dimension, 27> kDimensions{{
-    {"machine", DimensionSource::kOrigin, "machine ID"},
-    {"hostname", DimensionSource::kOrigin, "the machine's host name"},
-    {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
-    {"cluster", DimensionSource::kOrigin, "as configured on the machine"},
-    {"platform", DimensionSource::kOrigin, "CPU generation"},
-    {"cpu_model", DimensionSource::kOrigin, "CPU model as the CPU reports it"},
-    {"architecture", DimensionSource::kOrigin, "x86_64, aarch64, ..."},
-    {"kernel", DimensionSource::kOrigin, "kernel release"},
-    {"kernel_build_id", DimensionSource::kOrigin, "build ID of the running kernel"},
-    {"os", DimensionSource::kOrigin, "operating system and its version"},
-    {"daemon_version", DimensionSource::kOrigin, "version of the plimsolld that sent the profile"},
-    {"draw", DimensionSource::kOrigin, "the random selection that the profile belongs to"},
-    {"job", DimensionSource::kWorkload, "the same binary doing the same work on many machines"},
-    {"instance", DimensionSource::kWorkload, "one copy of a job: container, unit or control group"},
-    {"app", DimensionSource::kWorkload, "name of the executable"},
-    {"image", DimensionSource::kWorkload, "container image"},
-    {"build_id", DimensionSource::kWorkload, "of the executable"},
-    {"revision", DimensionSource::kWorkload, "revision of the executable's source"},
-    {"compiler", DimensionSource::kWorkload, "compiler that built the executable"},
-    {"builder", DimensionSource::kWorkload, "build system that built the executable"},
-    {"thread", DimensionSource::kThread, "name of the thread"},
-    {"function", DimensionSource::kFrame, "function of a frame; as a filter: anywhere on the stack"},
-    {"linkage_name", DimensionSource::kFrame, "mangled name of a frame's function: distinguishes clones"},
-    {"file", DimensionSource::kFrame, "source file of a frame"},
-    {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
-    {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
-    {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
-}};
 
 bool has_binary(const store::LocationEntry& location) {
   switch (location.kind) {
@@ -120,35 +90,13 @@ std::string linkage_name(const Snapshot& snapshot, FramePlace place) {
   return linked.empty() ? function_name(snapshot, place) : linked;
 }
 
-}  // namespace
-
-std::span<const Dimension> dimensions() {
-  return kDimensions;
-}
-
-Result<Dimension> find_dimension(std::string_view name) {
-  const auto found = std::ranges::find(kDimensions, name, &Dimension::name);
-  if (found != kDimensions.end()) {
-    return *found;
-  }
-  std::vector<std::string_view> names;
-  for (const Dimension& dimension : kDimensions) {
-    names.push_back(dimension.name);
-  }
-  const auto nearest = nearest_word(name, names);
-  return with_hint(fail(ErrorCode::kInvalid, "no such dimension: \"{}\"", name),
-                   nearest ? fmt::format("did you mean {}?", *nearest)
-                           : fmt::format("the dimensions are {}", fmt::join(names, ", ")));
-}
-
 std::string origin_value(const Snapshot& snapshot, std::string_view dimension, uint32_t origin) {
   const store::OriginEntry& entry = snapshot.dictionaries.origins[origin];
   const auto attribute = machine_value(snapshot.dictionaries.machines[entry.machine], dimension);
   return attribute ? std::string(*attribute) : entry.draw;
 }
 
-std::string workload_value(const Snapshot& snapshot, std::string_view dimension, uint32_t workload) {
-  const store::WorkloadEntry& entry = snapshot.dictionaries.workloads[workload];
+std::string workload_value(const store::WorkloadEntry& entry, std::string_view dimension) {
   if (dimension == "job") {
     return entry.job;
   }
@@ -168,6 +116,97 @@ std::string workload_value(const Snapshot& snapshot, std::string_view dimension,
     return entry.revision;
   }
   return dimension == "compiler" ? entry.compiler : entry.builder;
+}
+
+}  // namespace
+
+std::span<const Dimension> dimensions() {
+  static const std::vector<Dimension> kDimensions{
+      {"machine", DimensionSource::kOrigin, "machine ID"},
+      {"hostname", DimensionSource::kOrigin, "the machine's host name"},
+      {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
+      {"cluster", DimensionSource::kOrigin, "as configured on the machine"},
+      {"platform", DimensionSource::kOrigin, "CPU generation"},
+      {"cpu_model", DimensionSource::kOrigin, "CPU model as the CPU reports it"},
+      {"architecture", DimensionSource::kOrigin, "x86_64, aarch64, ..."},
+      {"kernel", DimensionSource::kOrigin, "kernel release"},
+      {"kernel_build_id", DimensionSource::kOrigin, "build ID of the running kernel"},
+      {"os", DimensionSource::kOrigin, "operating system and its version"},
+      {"daemon_version", DimensionSource::kOrigin, "version of the plimsolld that sent the profile"},
+      {"draw", DimensionSource::kOrigin, "the random selection that the profile belongs to"},
+      {"job", DimensionSource::kWorkload, "the same binary doing the same work on many machines"},
+      {"instance", DimensionSource::kWorkload, "one copy of a job: container, unit or control group"},
+      {"app", DimensionSource::kWorkload, "name of the executable"},
+      {"image", DimensionSource::kWorkload, "container image"},
+      {"build_id", DimensionSource::kWorkload, "of the executable"},
+      {"revision", DimensionSource::kWorkload, "revision of the executable's source"},
+      {"compiler", DimensionSource::kWorkload, "compiler that built the executable"},
+      {"builder", DimensionSource::kWorkload, "build system that built the executable"},
+      {"thread", DimensionSource::kThread, "name of the thread"},
+      {"function", DimensionSource::kFrame, "function of a frame; as a filter: anywhere on the stack"},
+      {"linkage_name", DimensionSource::kFrame, "mangled name of a frame's function: distinguishes clones"},
+      {"file", DimensionSource::kFrame, "source file of a frame"},
+      {"line", DimensionSource::kFrame, "source file and line of a frame, \"path:line\""},
+      {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
+      {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
+  };
+  return kDimensions;
+}
+
+Result<Dimension> find_dimension(std::string_view name) {
+  const auto found = std::ranges::find(dimensions(), name, &Dimension::name);
+  if (found != dimensions().end()) {
+    return *found;
+  }
+  if (name.starts_with(kLabelPrefix) && name.size() > kLabelPrefix.size()) {
+    return Dimension{std::string(name), DimensionSource::kLabels, "value of a label"};
+  }
+  std::vector<std::string_view> names;
+  for (const Dimension& dimension : dimensions()) {
+    names.emplace_back(dimension.name);
+  }
+  names.emplace_back("label:KEY");
+  const auto nearest = nearest_word(name, names);
+  return with_hint(fail(ErrorCode::kInvalid, "no such dimension: \"{}\"", name),
+                   nearest ? fmt::format("did you mean {}?", *nearest)
+                           : fmt::format("the dimensions are {}", fmt::join(names, ", ")));
+}
+
+size_t entries_of(const Snapshot& snapshot, Column column) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  switch (column) {
+    case Column::kEvent:
+      return dictionaries.events.size();
+    case Column::kOrigin:
+      return dictionaries.origins.size();
+    case Column::kWorkload:
+      return dictionaries.workloads.size();
+    case Column::kThread:
+      return dictionaries.threads.size();
+    case Column::kLabels:
+      return dictionaries.label_sets.size();
+    case Column::kStack:
+      break;
+  }
+  return dictionaries.stacks.size();
+}
+
+std::string entry_value(const Snapshot& snapshot, const Dimension& dimension, uint32_t id) {
+  const store::Dictionaries& dictionaries = snapshot.dictionaries;
+  switch (dimension.source) {
+    case DimensionSource::kOrigin:
+      return origin_value(snapshot, dimension.name, id);
+    case DimensionSource::kWorkload:
+      return workload_value(dictionaries.workloads[id], dimension.name);
+    case DimensionSource::kThread:
+      return dictionaries.threads[id];
+    case DimensionSource::kLabels:
+      return std::string(store::label_value(dictionaries.label_sets[id], dimension.label_key()));
+    case DimensionSource::kFrame:
+    case DimensionSource::kStack:
+      break;
+  }
+  return {};
 }
 
 std::string_view file_name_of(const store::BinaryEntry& binary) {

@@ -139,10 +139,9 @@ sqlite::ListTable totals_table(const Snapshot& snapshot, const std::vector<store
              [&events](Entry entry) { return std::string(unit_name(events[entry.event].unit)); });
   for (const Dimension& dimension : dimensions()) {
     if (dimension.source == DimensionSource::kOrigin) {
-      add_column(dimension.name, ColumnType::kText, dimension.meaning,
-                 [&snapshot, name = dimension.name](Entry entry) {
-                   return origin_value(snapshot, name, entry.origin);
-                 });
+      add_column(dimension.name, ColumnType::kText, dimension.meaning, [&snapshot, &dimension](Entry entry) {
+        return entry_value(snapshot, dimension, entry.origin);
+      });
     }
   }
   add_column("from_time", ColumnType::kText, "start of the profile's window, UTC",

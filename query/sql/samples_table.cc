@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <nlohmann/json.hpp>
 
+#include "base/checksum.h"
 #include "query/selection/selection.h"
 #include "query/sql/time_text.h"
-#include "store/rows/key_index.h"
+#include "store/rows/label_set.h"
 
 namespace plimsoll::query {
 namespace {
@@ -22,6 +24,14 @@ void keep_common(const std::vector<bool>& passing, std::vector<bool>& flags) {
   for (size_t id = 0; id < flags.size(); ++id) {
     flags[id] = flags[id] && passing[id];
   }
+}
+
+std::string json_of_labels(std::string_view encoded) {
+  nlohmann::json labels = nlohmann::json::object();
+  store::for_each_label(encoded, [&](std::string_view key, std::string_view value) {
+    labels[std::string(key)] = std::string(value);
+  });
+  return labels.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -66,6 +76,8 @@ SamplesTable::SamplesTable(const Snapshot& snapshot, const std::vector<store::Fa
   for (const Dimension& dimension : dimensions()) {
     add_column(dimension.name, dimension.meaning, ColumnType::kText, key_of(dimension.source));
   }
+  add_column("labels", "all labels, as a JSON object: json_extract(labels, '$.KEY')", ColumnType::kText,
+             Key::kLabels);
   add_column("from_time", "start of the profile's window, UTC", ColumnType::kText, Key::kOrigin);
   add_column("to_time", "its end", ColumnType::kText, Key::kOrigin);
   add_column("from_ns", "start of the profile's window, since 1970", ColumnType::kInteger, Key::kOrigin);
@@ -85,6 +97,8 @@ SamplesTable::Key SamplesTable::key_of(DimensionSource source) {
       return Key::kWorkload;
     case DimensionSource::kThread:
       return Key::kThread;
+    case DimensionSource::kLabels:
+      return Key::kLabels;
     case DimensionSource::kFrame:
       return Key::kLeaf;
     case DimensionSource::kStack:
@@ -106,61 +120,56 @@ double SamplesTable::estimated_rows() const {
 }
 
 size_t SamplesTable::entries(Key key) const {
-  const store::Dictionaries& dictionaries = snapshot_.dictionaries;
+  return key == Key::kRow    ? 0
+         : key == Key::kLeaf ? snapshot_.dictionaries.locations.size()
+                             : entries_of(snapshot_, column_of(key));
+}
+
+Column SamplesTable::column_of(Key key) {
   switch (key) {
     case Key::kEvent:
-      return dictionaries.events.size();
+      return Column::kEvent;
     case Key::kOrigin:
-      return dictionaries.origins.size();
+      return Column::kOrigin;
     case Key::kWorkload:
-      return dictionaries.workloads.size();
+      return Column::kWorkload;
     case Key::kThread:
-      return dictionaries.threads.size();
+      return Column::kThread;
+    case Key::kLabels:
+      return Column::kLabels;
     case Key::kLeaf:
-      return dictionaries.locations.size();
     case Key::kStack:
-      return dictionaries.stacks.size();
     case Key::kRow:
-      return 0;
+      break;
   }
-  return 0;
+  return Column::kStack;
 }
 
 uint32_t SamplesTable::id_of(Key key, const store::Row& row) const {
-  switch (key) {
-    case Key::kEvent:
-      return row.event;
-    case Key::kOrigin:
-      return row.origin;
-    case Key::kWorkload:
-      return row.workload;
-    case Key::kThread:
-      return row.thread;
-    case Key::kLeaf:
-      return snapshot_.dictionaries.stacks[row.stack].location;  // of stack 0: 0
-    case Key::kStack:
-    case Key::kRow:
-      return row.stack;
-  }
-  return 0;
+  const uint32_t id = row[column_of(key)];
+  return key == Key::kLeaf ? snapshot_.dictionaries.stacks[id].location : id;  // of stack 0: 0
 }
 
 bool SamplesTable::is_known(const store::Row& row) const {
-  return row.event < entries(Key::kEvent) && row.origin < entries(Key::kOrigin) &&
-         row.workload < entries(Key::kWorkload) && row.thread < entries(Key::kThread) &&
-         row.stack < entries(Key::kStack);
+  return std::ranges::all_of(store::kColumns,
+                             [&](Column column) { return row[column] < entries_of(snapshot_, column); });
 }
 
 int64_t SamplesTable::row_id(const store::Row& row) const {
   uint64_t packed = 0;
   unsigned bits = 0;
-  for (const Key key : {Key::kEvent, Key::kWorkload, Key::kThread, Key::kOrigin, Key::kStack}) {
-    const auto width = static_cast<unsigned>(std::bit_width(entries(key)));
-    packed = packed << width | id_of(key, row);
+  for (const Column column : store::kColumns) {
+    const auto width = static_cast<unsigned>(std::bit_width(entries_of(snapshot_, column)));
+    packed = packed << width | row[column];
     bits += width;
   }
-  return static_cast<int64_t>(
-      bits <= 64 ? packed : store::hash_of(row.event, row.workload, row.thread, row.origin, row.stack));
+  return static_cast<int64_t>(bits <= 64 ? packed : checksum64(std::as_bytes(std::span(row.ids.of))));
+}
+
+// Of a dimension of an entry.
+std::string SamplesTable::dimension_text(std::string_view name, uint32_t id) const {
+  const auto dimension = std::ranges::find(dimensions(), name, &Dimension::name);
+  return entry_value(snapshot_, *dimension, id);
 }
 
 std::string SamplesTable::text(size_t column, uint32_t id) const {
@@ -173,11 +182,12 @@ std::string SamplesTable::text(size_t column, uint32_t id) const {
     case Key::kOrigin:
       return name == "from_time" ? time_text(dictionaries.origins[id].from_ns)
              : name == "to_time" ? time_text(dictionaries.origins[id].to_ns)
-                                 : origin_value(snapshot_, name, id);
+                                 : dimension_text(name, id);
     case Key::kWorkload:
-      return workload_value(snapshot_, name, id);
     case Key::kThread:
-      return dictionaries.threads[id];
+      return dimension_text(name, id);
+    case Key::kLabels:
+      return json_of_labels(dictionaries.label_sets[id]);
     case Key::kLeaf:
       return frame_value(snapshot_, name, {id, 0});
     case Key::kStack:
@@ -209,34 +219,24 @@ Result<std::vector<bool>> SamplesTable::passing(const sqlite::Constraint& constr
 }
 
 void SamplesTable::narrow(Key key, const std::vector<bool>& passing, store::RowFilter& filter) const {
-  switch (key) {
-    case Key::kEvent:
-      return keep_common(passing, filter.events);
-    case Key::kOrigin:
-      return keep_common(passing, filter.origins);
-    case Key::kWorkload:
-      return keep_common(passing, filter.workloads);
-    case Key::kThread:
-      return keep_common(passing, filter.threads);
-    case Key::kLeaf: {
-      std::vector<bool> stacks(entries(Key::kStack));
-      for (size_t id = 0; id < stacks.size(); ++id) {
-        stacks[id] = passing[snapshot_.dictionaries.stacks[id].location];
-      }
-      return keep_common(stacks, filter.stacks);
-    }
-    case Key::kStack:
-      return keep_common(passing, filter.stacks);
-    case Key::kRow:
-      return;
+  if (key == Key::kRow) {
+    return;
   }
+  if (key != Key::kLeaf) {
+    return keep_common(passing, filter[column_of(key)]);
+  }
+  std::vector<bool> stacks(entries(Key::kStack));
+  for (size_t id = 0; id < stacks.size(); ++id) {
+    stacks[id] = passing[snapshot_.dictionaries.stacks[id].location];
+  }
+  keep_common(stacks, filter[Column::kStack]);
 }
 
 Result<std::unique_ptr<sqlite::VirtualCursor>> SamplesTable::scan(
     const std::vector<sqlite::Constraint>& constraints, const StopCheck& check) {
   store::RowFilter filter;
   for (const store::EventEntry& event : snapshot_.dictionaries.events) {
-    filter.events.push_back(event.is_shown());
+    filter[Column::kEvent].push_back(event.is_shown());
   }
   for (const sqlite::Constraint& constraint : constraints) {
     const auto those = passing(constraint, check);
@@ -251,7 +251,7 @@ Result<std::unique_ptr<sqlite::VirtualCursor>> SamplesTable::scan(
 }
 
 double SamplesTable::factor(size_t measure, const store::Row& row) const {
-  return factors_[measure][row.event][row.origin];
+  return factors_[measure][row[Column::kEvent]][row[Column::kOrigin]];
 }
 
 std::string_view SamplesTable::lasting_text(size_t column, uint32_t id) {
@@ -271,9 +271,9 @@ void SamplesTable::value(size_t column, const store::Row& row, sqlite::ColumnRes
   const std::string_view name = columns_[column].name;
   const Key key = keys_[column];
   if (key == Key::kStack) {
-    if (last_stack_text_.empty() || last_stack_ != row.stack) {
-      last_stack_ = row.stack;
-      last_stack_text_ = text(column, row.stack);
+    if (last_stack_text_.empty() || last_stack_ != row[Column::kStack]) {
+      last_stack_ = row[Column::kStack];
+      last_stack_text_ = text(column, row[Column::kStack]);
     }
     result.set_copy(last_stack_text_);
   } else if (key != Key::kRow) {

@@ -18,6 +18,7 @@ namespace plimsoll::query {
 // Columns:
 //   event, unit              as the views call them
 //   every dimension          of frames: that of the leaf, the innermost inlined one
+//   labels                   all of them, as a JSON object
 //   from_time, to_time       the profile's window, RFC 3339 in UTC, down to the second
 //   from_ns, to_ns           the same in nanoseconds since 1970
 //   hits, value, samples     value: in the event's unit, weighted as the views weight it; samples: behind the hits
@@ -37,13 +38,14 @@ class SamplesTable : public sqlite::VirtualTable {
  private:
   class Cursor;
   // Which dictionary decides a column's value.
-  enum class Key { kEvent, kOrigin, kWorkload, kThread, kLeaf, kStack, kRow };
+  enum class Key { kEvent, kOrigin, kWorkload, kThread, kLabels, kLeaf, kStack, kRow };
   struct Texts {
     std::vector<std::string> by_id;  // never moved once it is there
     std::vector<bool> is_made;
   };
 
   static Key key_of(DimensionSource source);
+  static Column column_of(Key key);
   void add_column(std::string_view name, std::string_view meaning, sqlite::ColumnType type, Key key);
   size_t entries(Key key) const;
   uint32_t id_of(Key key, const store::Row& row) const;
@@ -51,6 +53,7 @@ class SamplesTable : public sqlite::VirtualTable {
   // The row's key, which no other has, where its IDs fit into 64 bits; else a hash of it.
   int64_t row_id(const store::Row& row) const;
   std::string text(size_t column, uint32_t id) const;
+  std::string dimension_text(std::string_view name, uint32_t id) const;
   int64_t integer(size_t column, uint32_t origin) const;
   double factor(size_t measure, const store::Row& row) const;
   Result<std::vector<bool>> passing(const sqlite::Constraint& constraint, const StopCheck& check) const;

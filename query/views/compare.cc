@@ -74,7 +74,7 @@ class CompareQuery {
          {std::pair(kBase, &request.sides.base), std::pair(kOther, &request.sides.other)}) {
       ResolvedSelection& resolved = halves_[half].resolved;
       resolved = resolve_together(*selection, {events.numerator, events.denominator}, snapshot);
-      resolved.request.event_group = events.groups_of(snapshot.dictionaries.events.size());
+      resolved.request.group[Column::kEvent] = events.groups_of(snapshot.dictionaries.events.size());
       grouping_.add_groups(resolved.request);
     }
   }
@@ -142,12 +142,8 @@ class CompareQuery {
   }
 
   Status sample() {
-    store::RowFilter either = halves_[kBase].resolved.request.filter;
-    const store::RowFilter& other = halves_[kOther].resolved.request.filter;
-    for (size_t origin = 0; origin < either.origins.size(); ++origin) {
-      either.origins[origin] = either.origins[origin] || other.origins[origin];
-    }
-    const MachineSample sample(snapshot_, either);
+    const MachineSample sample(snapshot_, of_origins_of_either(halves_[kBase].resolved.request.filter,
+                                                               halves_[kOther].resolved.request.filter));
     all_ = std::make_unique<const Domain>(whole_domain(sample));
     std::vector<RowKey> keys;
     for (const Compared& job : jobs_) {
@@ -161,7 +157,7 @@ class CompareQuery {
       }
       halves_[half].sampled = std::move(*sampled);
       halves_[half].domain = std::make_unique<const Domain>(
-          domain_of_origins(sample, halves_[half].resolved.request.filter.origins));
+          domain_of_origins(sample, halves_[half].resolved.request.filter[Column::kOrigin]));
     }
     return {};
   }

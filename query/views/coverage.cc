@@ -136,14 +136,17 @@ class CoverageQuery {
     std::map<uint32_t, SymbolCoverage> by_group;
     for (size_t i = 0; i < cells->size(); ++i) {
       const store::CellKey& key = cells->keys[i];
-      for (SymbolCoverage* symbols : {&all, &by_group.try_emplace(key.origin, snapshot_).first->second}) {
-        symbols->add(key.stack, cells->sum(i, kValue), cells->sum(i, kSamples));
+      for (SymbolCoverage* symbols :
+           {&all, &by_group.try_emplace(key[Column::kOrigin], snapshot_).first->second}) {
+        symbols->add(key[Column::kStack], cells->sum(i, kValue), cells->sum(i, kSamples));
       }
     }
     all.describe(resolved_.coverage);
     for (const auto& [number, symbols] : by_group) {
       std::vector<Value> texts;
-      grouping_.add_texts({.origin = number}, texts);
+      RowKey key;
+      key.group[Column::kOrigin] = number;
+      grouping_.add_texts(key, texts);
       Group group;
       for (const Value& text : texts) {
         group.push_back(std::get<std::string>(text));

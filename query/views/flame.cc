@@ -47,7 +47,7 @@ class FlameQuery {
     set_coverage(*cells);
     std::vector<double> values(snapshot_.dictionaries.stacks.size());
     for (size_t i = 0; i < cells->size(); ++i) {
-      values[cells->keys[i].stack] += cells->sum(i, kValue);
+      values[cells->keys[i][Column::kStack]] += cells->sum(i, kValue);
     }
     MergedTree tree(*frames_, std::move(values));
     const std::vector<MergedTree::Node>& nodes = tree.merge(request_.min_share, request_.limit);
@@ -66,7 +66,7 @@ class FlameQuery {
   void set_coverage(const store::Cells& cells) {
     SymbolCoverage symbols(snapshot_);
     for (size_t i = 0; i < cells.size(); ++i) {
-      symbols.add(cells.keys[i].stack, cells.sum(i, kValue), cells.sum(i, kSamples));
+      symbols.add(cells.keys[i][Column::kStack], cells.sum(i, kValue), cells.sum(i, kSamples));
     }
     symbols.describe(flame_.coverage);
   }

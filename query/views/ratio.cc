@@ -33,14 +33,14 @@ class RatioQuery {
  private:
   Status sample() {
     const MachineSample sample(snapshot_, rows_.resolved().request.filter);
-    const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.origin_group);
+    const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.group[Column::kOrigin]);
     const auto sampled = rows_.sample(sample);
     if (!sampled) {
       return propagate(sampled);
     }
     for (size_t row = 0; row < rows_.rows().size(); ++row) {
       estimates_.push_back(estimate_ratio(*sampled, row, kNumerator, events_.denominator_group(),
-                                          domains[rows_.rows().keys[row].origin]));
+                                          domains[rows_.rows().keys[row].group[Column::kOrigin]]));
     }
     return {};
   }

@@ -142,7 +142,7 @@ class SeriesQuery {
   }
 
   Status add_bucket(int64_t start_ns, const std::vector<uint32_t>& origins, const RowSplitter& splitter) {
-    std::vector<bool>& selected = resolved_.request.filter.origins;
+    std::vector<bool>& selected = resolved_.request.filter[Column::kOrigin];
     selected.assign(selected.size(), false);
     for (const uint32_t origin : origins) {
       selected[origin] = true;

@@ -91,8 +91,8 @@ class SharedQuery {
     request.by_stack = true;
     const size_t samples = request.measures.size();
     request.measures.push_back(resolved_.request.measures[kSamples]);
-    for (size_t event = 0; event < request.filter.events.size(); ++event) {
-      if (request.filter.events[event]) {
+    for (size_t event = 0; event < request.filter[Column::kEvent].size(); ++event) {
+      if (request.filter[Column::kEvent][event]) {
         request.measures.back()[event].resize(
             snapshot_.dictionaries.origins.size());  // rows of squares are no samples
       }
@@ -104,11 +104,11 @@ class SharedQuery {
     boost::unordered_flat_map<RowKey, Runner> runners;
     for (size_t i = 0; i < cells->size(); ++i) {
       const store::CellKey& key = cells->keys[i];
-      Runner& runner = runners[RowKey{key.origin, key.workload, key.thread, 0, 0}];
+      Runner& runner = runners[groups_of(key)];
       runner.value += cells->sum(i, kValue);
       runner.squares += cells->sum(i, kSquares);
       sum_ += cells->sum(i, kValue);
-      symbols_.add(key.stack, cells->sum(i, kValue), cells->sum(i, samples));
+      symbols_.add(key[Column::kStack], cells->sum(i, kValue), cells->sum(i, samples));
     }
     runners_ = runners.size();
     spread(sum_rows(*cells, 1, by_runner_, snapshot_), runners);
@@ -155,7 +155,7 @@ class SharedQuery {
         left_out.value += spread.value;
         continue;
       }
-      keys_.push_back({.frame = code});
+      keys_.push_back({.group = {}, .frame = code});
     }
     const auto shown = static_cast<std::ptrdiff_t>(std::min(request_.limit, keys_.size()));
     std::ranges::partial_sort(keys_, keys_.begin() + shown, [&](const RowKey& a, const RowKey& b) {

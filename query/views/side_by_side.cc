@@ -38,7 +38,7 @@ class SideBySideQuery {
   // Of a row its share of the first event, then each other event over that.
   Status sample() {
     const MachineSample sample(snapshot_, rows_.resolved().request.filter);
-    const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.origin_group);
+    const std::vector<Domain> domains = domains_of(sample, rows_.resolved().request.group[Column::kOrigin]);
     const auto sampled = rows_.sample(sample);
     if (!sampled) {
       return propagate(sampled);
@@ -48,8 +48,8 @@ class SideBySideQuery {
     for (size_t row = 0; row < rows_.rows().size(); ++row) {
       estimates_.push_back(shares[row]);
       for (size_t event = 1; event < rows_.events(); ++event) {
-        estimates_.push_back(
-            estimate_ratio(*sampled, row, event, kFirst, domains[rows_.rows().keys[row].origin]));
+        estimates_.push_back(estimate_ratio(*sampled, row, event, kFirst,
+                                            domains[rows_.rows().keys[row].group[Column::kOrigin]]));
       }
     }
     return {};

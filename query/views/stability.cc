@@ -116,10 +116,10 @@ class StabilityQuery {
     const Coverage& coverage = resolved_.coverage;
     middle_ns_ = std::midpoint(coverage.from_ns, coverage.to_ns);
     std::array<store::AggregateRequest, 2> halves{resolved_.request, resolved_.request};
-    for (size_t id = 1; id < resolved_.request.filter.origins.size(); ++id) {
+    for (size_t id = 1; id < resolved_.request.filter[Column::kOrigin].size(); ++id) {
       const store::OriginEntry& origin = snapshot_.dictionaries.origins[id];
       const bool is_first = std::midpoint(origin.from_ns, origin.to_ns) < middle_ns_;
-      halves[is_first ? 1 : 0].filter.origins[id] = false;
+      halves[is_first ? 1 : 0].filter[Column::kOrigin][id] = false;
     }
     return halves;
   }

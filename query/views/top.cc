@@ -52,7 +52,7 @@ class TopQuery {
 
  private:
   void leave_out_unlabelled() {
-    std::vector<bool>& stacks = resolved_.request.filter.stacks;
+    std::vector<bool>& stacks = resolved_.request.filter[Column::kStack];
     stacks.resize(labels_->label_of_stack.size(), stacks.empty());
     for (size_t stack = 0; stack < stacks.size(); ++stack) {
       stacks[stack] = stacks[stack] && labels_->label_of_stack[stack] != 0;

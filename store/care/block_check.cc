@@ -12,6 +12,7 @@
 #include "store/care/database_check.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/segment_table.h"
+#include "store/rows/dictionaries.h"
 #include "store/rows/segment.h"
 
 namespace plimsoll::store {
@@ -23,17 +24,11 @@ constexpr int kMaxAttempts = 20;
 constexpr std::string_view kRestoreSegment =
     "restore the block from a backup; until then answers about its times lack its rows, and say so";
 
-constexpr std::array kDictionaries{"machine", "event",    "origin", "workload", "thread",
+constexpr std::array kDictionaries{"machine", "event",    "origin", "workload", "thread",     "label_set",
                                    "binary",  "location", "stack",  "function", "source_file"};
 
-// Largest IDs.
-struct Sizes {
-  int64_t events = 0;
-  int64_t origins = 0;
-  int64_t workloads = 0;
-  int64_t threads = 0;
-  int64_t stacks = 0;
-};
+// The dictionary of each column.
+constexpr ByColumn<const char*> kTables{{"event", "origin", "workload", "thread", "label_set", "stack"}};
 
 struct Window {
   int64_t from_ns = 0;
@@ -125,6 +120,11 @@ class BlockCheck {
 
   void check_dictionaries() {
     for (const char* table : kDictionaries) {
+      const bool is_absent =
+          std::string_view(table) == kTables[Column::kLabels] && !has_label_sets(catalogue_).value_or(true);
+      if (is_absent) {
+        continue;
+      }
       const auto count = catalogue_.integer(fmt::format("SELECT count(*) FROM {}", table), 0);
       const auto last = catalogue_.integer(fmt::format("SELECT coalesce(max(id), 0) FROM {}", table), 0);
       const auto first = catalogue_.integer(fmt::format("SELECT coalesce(min(id), 1) FROM {}", table), 1);
@@ -205,20 +205,23 @@ class BlockCheck {
   }
 
   Status read_origins() {
-    const std::array<std::pair<const char*, int64_t*>, 5> sizes{{{"event", &sizes_.events},
-                                                                 {"origin", &sizes_.origins},
-                                                                 {"workload", &sizes_.workloads},
-                                                                 {"thread", &sizes_.threads},
-                                                                 {"stack", &sizes_.stacks}}};
-    for (const auto& [table, size] : sizes) {
-      const auto last = catalogue_.integer(fmt::format("SELECT coalesce(max(id), 0) FROM {}", table), 0);
+    const auto have_labels = has_label_sets(catalogue_);
+    if (!have_labels) {
+      return propagate(have_labels);
+    }
+    for (const Column column : kColumns) {
+      if (column == Column::kLabels && !*have_labels) {
+        continue;
+      }
+      const auto last =
+          catalogue_.integer(fmt::format("SELECT coalesce(max(id), 0) FROM {}", kTables[column]), 0);
       if (!last) {
         return propagate(last);
       }
-      *size = *last;
+      last_[column] = *last;
     }
-    windows_.assign(static_cast<size_t>(sizes_.origins) + 1, {});
-    hits_.assign(windows_.size() * (static_cast<size_t>(sizes_.events) + 1), 0);
+    windows_.assign(static_cast<size_t>(last_[Column::kOrigin]) + 1, {});
+    hits_.assign(windows_.size() * (static_cast<size_t>(last_[Column::kEvent]) + 1), 0);
     return sqlite::for_each_row(
         catalogue_.query("SELECT id, from_ns, to_ns FROM origin"), [&](const sqlite::Statement& row) {
           windows_[static_cast<size_t>(row.integer(0))] = {row.integer(1), row.integer(2)};
@@ -267,18 +270,17 @@ class BlockCheck {
 
   // IDs lie within the zones, which Segment checks.
   bool has_known_ids(const ChunkZones& zones) const {
-    const auto is_known = [](Zone zone, int64_t last, uint32_t first) {
-      return zone.min >= first && int64_t{zone.max} <= last;
-    };
-    return is_known(zones.event, sizes_.events, 1) && is_known(zones.workload, sizes_.workloads, 1) &&
-           is_known(zones.origin, sizes_.origins, 1) && is_known(zones.thread, sizes_.threads, 1) &&
-           is_known(zones.stack, sizes_.stacks, 0);
+    return std::ranges::all_of(kColumns, [&](Column column) {
+      const bool may_be_none = column == Column::kLabels || column == Column::kStack;
+      return zones[column].min >= (may_be_none ? 0 : 1) && int64_t{zones[column].max} <= last_[column];
+    });
   }
 
   void add_hits(Window& window) {
     for (size_t group = 0; group < groups_.size; ++group) {
-      const size_t origin = groups_.origin[group];
-      hits_[origin * (static_cast<size_t>(sizes_.events) + 1) + groups_.event[group]] += groups_.hits[group];
+      const size_t origin = groups_[Column::kOrigin][group];
+      hits_[origin * (static_cast<size_t>(last_[Column::kEvent]) + 1) + groups_[Column::kEvent][group]] +=
+          groups_.hits[group];
       window.from_ns = std::min(window.from_ns, windows_[origin].from_ns);
       window.to_ns = std::max(window.to_ns, windows_[origin].to_ns);
     }
@@ -289,7 +291,7 @@ class BlockCheck {
     const Status read = sqlite::for_each_row(
         catalogue_.query("SELECT origin, event, hits FROM origin_event"), [&](const sqlite::Statement& row) {
           double& hits =
-              hits_[static_cast<size_t>(row.integer(0)) * (static_cast<size_t>(sizes_.events) + 1) +
+              hits_[static_cast<size_t>(row.integer(0)) * (static_cast<size_t>(last_[Column::kEvent]) + 1) +
                     static_cast<size_t>(row.integer(1))];
           wrong += hits != static_cast<double>(row.integer(2)) ? 1 : 0;
           hits = 0;
@@ -348,7 +350,7 @@ class BlockCheck {
   std::vector<Visible> segments_;
   std::map<std::string, Error> damaged_;
   bool has_all_ = true;
-  Sizes sizes_;
+  ByColumn<int64_t> last_;       // IDs
   std::vector<Window> windows_;  // by origin
   std::vector<double> hits_;     // by origin and event
   ChunkGroups groups_;

@@ -57,8 +57,12 @@ std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blo
 
 // Empty: the directory has none yet.
 DirectoryIdentity check_identity(CheckLog& log, const std::string& data_dir) {
-  const auto format = read_file(data_dir + "/FORMAT", 64);
-  if (!format || (*format != "8\n" && *format != "7\n")) {
+  const auto text = read_file(data_dir + "/FORMAT", 64);
+  std::optional<int> format;
+  for (int known = kOldestReadableFormat; known <= kDirectoryFormat; ++known) {
+    format = text && *text == fmt::format("{}\n", known) ? known : format;
+  }
+  if (!format) {
     log.add(data_dir + "/FORMAT", "it is not the number of the format and a line end",
             std::string(kRestoreFile));
   }
@@ -70,8 +74,7 @@ DirectoryIdentity check_identity(CheckLog& log, const std::string& data_dir) {
   if (identity->is_there()) {
     return *identity;
   }
-  const bool is_old = format && *format == "7\n";
-  if (is_old) {
+  if (format.value_or(kDirectoryFormat) < kOldestFormatWithIdentity) {
     log.note(identity_path(data_dir), "an older version made the directory, and gave it no ID",
              "start a server of this version, which gives it one");
   } else {

@@ -5,7 +5,7 @@
 // no column is a grouping of one: buckets of time and attributes of machines group origins, functions group stacks.
 #pragma once
 
-#include <compare>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,11 +25,15 @@ struct RowFilter {
     return flags.empty() || (id < flags.size() && flags[id]);
   }
 
-  std::vector<bool> events = {};
-  std::vector<bool> workloads = {};
-  std::vector<bool> origins = {};
-  std::vector<bool> threads = {};
-  std::vector<bool> stacks = {};
+  std::vector<bool>& operator[](Column column) { return flags[column]; }
+  const std::vector<bool>& operator[](Column column) const { return flags[column]; }
+
+  // Whether the columns of groups are selected, and the stack.
+  bool selects(const Row& row) const {
+    return std::ranges::all_of(kColumns, [&](Column column) { return selects(flags[column], row[column]); });
+  }
+
+  ByColumn<std::vector<bool>> flags = {};
 };
 
 // factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the inner vector may be
@@ -42,15 +46,7 @@ inline uint32_t group_number(const std::vector<uint32_t>& table, uint32_t id) {
 }
 
 // The groups that a cell stands for.
-struct CellKey {
-  uint32_t event = 0;
-  uint32_t origin = 0;
-  uint32_t workload = 0;
-  uint32_t thread = 0;
-  uint32_t stack = 0;
-
-  auto operator<=>(const CellKey&) const = default;
-};
+using CellKey = ByColumn<uint32_t>;
 
 // Any number of groups for each stack, as lists that stacks share.
 struct StackGroups {
@@ -73,12 +69,9 @@ struct AggregateRequest {
 
   // Into which group a row falls: a group number for each dictionary ID, dense from 0. Empty: all in group 0; IDs beyond
   // the end likewise.
-  std::vector<uint32_t> event_group;
-  std::vector<uint32_t> origin_group;
-  std::vector<uint32_t> workload_group;
-  std::vector<uint32_t> thread_group;
-  std::vector<uint32_t> stack_group;
-  bool by_stack = false;  // every stack is a group of its own, numbered by its ID; stack_group is empty then
+  ByColumn<std::vector<uint32_t>> group = {};
+  bool by_stack =
+      false;  // every stack is a group of its own, numbered by its ID; group of kStack is empty then
   // In place of both: a row counts in each of its stack's groups, and nowhere if it has none.
   StackGroups stack_groups = {};
 

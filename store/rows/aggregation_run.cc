@@ -51,7 +51,7 @@ SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> seg
       if (zone_filter.may_hold(segment->zones(chunk))) {
         selected.chunks.push_back({segment.get(), chunk});
         selected.rows += segment->rows_in_chunk(chunk);
-        selected.max_stack = std::max(selected.max_stack, segment->zones(chunk).stack.max);
+        selected.max_stack = std::max(selected.max_stack, segment->zones(chunk)[Column::kStack].max);
       }
     }
   }

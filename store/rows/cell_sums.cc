@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 namespace plimsoll::store {
 namespace {
@@ -30,19 +31,20 @@ std::unexpected<Error> too_many_sums(uint64_t max_sums) {
 
 Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_stack) {
   CellSpace space;
-  space.origins_ = group_count(request.origin_group);
-  space.workloads_ = group_count(request.workload_group);
-  space.threads_ = group_count(request.thread_group);
-  space.stacks_ = request.by_stack
-                      ? uint64_t{max_stack} + 1
-                      : std::max(group_count(request.stack_group), group_count(request.stack_groups.groups));
+  for (const Column column : kColumns) {
+    space.groups_[column] = group_count(request.group[column]);
+  }
+  uint64_t& stacks = space.groups_[Column::kStack];
+  stacks =
+      request.by_stack ? uint64_t{max_stack} + 1 : std::max(stacks, group_count(request.stack_groups.groups));
   space.measures_ = request.measures.size();
   space.machine_groups_ = group_count(request.machine_group);
-  for (const uint64_t groups :
-       {group_count(request.event_group), space.origins_, space.workloads_, space.threads_, space.stacks_}) {
+  for (const Column column : kColumns | std::views::reverse) {
+    const uint64_t groups = space.groups_[column];
     if (space.possible_ > kMaxCells / groups) {
       return too_many_sums(request.max_sums);
     }
+    space.strides_[column] = space.possible_;
     space.possible_ *= groups;
   }
   if (!request.wanted.empty()) {
@@ -54,9 +56,16 @@ Result<CellSpace> CellSpace::of(const AggregateRequest& request, uint32_t max_st
 void CellSpace::number(std::span<const CellKey> wanted) {
   has_wanted_ = true;
   for (const CellKey& key : wanted) {
+    uint64_t number = 0;
+    bool is_possible = true;
+    for (const Column column : kColumns) {
+      const bool is_of_part = column == Column::kEvent || column == Column::kOrigin;
+      is_possible = is_possible && key[column] < groups_[column];
+      number += is_of_part ? 0 : key[column] * stride(column);
+    }
     // Of groups that there are not, no row has a cell.
-    if (key.workload < workloads_ && key.thread < threads_ && key.stack < stacks_) {
-      wanted_.push_back(key.workload * workload_stride() + key.thread * thread_stride() + key.stack);
+    if (is_possible) {
+      wanted_.push_back(number);
     }
   }
   if (per_part() <= kMaxPlaces) {
@@ -78,19 +87,13 @@ CellKey CellSpace::key(uint64_t cell) const {
 
 CellKey CellSpace::possible_key(uint64_t cell) const {
   CellKey key;
-  const auto take = [&](uint64_t groups) {
-    if (groups == 1) {
-      return uint32_t{0};
+  for (const Column column : kColumns | std::views::reverse) {
+    // Divisions take most of the time of an answer of many cells.
+    if (groups_[column] > 1) {
+      key[column] = static_cast<uint32_t>(cell % groups_[column]);
+      cell /= groups_[column];
     }
-    const auto group = static_cast<uint32_t>(cell % groups);
-    cell /= groups;
-    return group;
-  };
-  key.stack = take(stacks_);
-  key.thread = take(threads_);
-  key.workload = take(workloads_);
-  key.origin = take(origins_);
-  key.event = static_cast<uint32_t>(cell);
+  }
   return key;
 }
 

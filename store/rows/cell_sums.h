@@ -47,15 +47,12 @@ class CellSpace {
   size_t width() const { return measures_ * machine_groups_; }
 
   // A possible cell's number is the sum of its groups' numbers, each times its stride; that of a stack is 1.
-  uint64_t thread_stride() const { return stacks_; }
-  uint64_t workload_stride() const { return thread_stride() * threads_; }
-  uint64_t origin_stride() const { return workload_stride() * workloads_; }
-  uint64_t event_stride() const { return origin_stride() * origins_; }
+  uint64_t stride(Column column) const { return strides_[column]; }
   // Of a wanted cell.
   CellKey key(uint64_t cell) const;
 
  private:
-  uint64_t per_part() const { return origin_stride(); }  // possible cells of an event and origin
+  uint64_t per_part() const { return stride(Column::kOrigin); }  // possible cells of an event and origin
   uint64_t parts() const { return possible_ / per_part(); }
   CellKey possible_key(uint64_t cell) const;
   void number(std::span<const CellKey> wanted);
@@ -66,7 +63,8 @@ class CellSpace {
   // Their places among them: by number where the possible ones are few, else by hash.
   std::vector<uint64_t> places_;
   boost::unordered_flat_map<uint64_t, uint64_t> place_of_;
-  uint64_t origins_ = 1, workloads_ = 1, threads_ = 1, stacks_ = 1;
+  ByColumn<uint64_t> groups_;  // how many there are
+  ByColumn<uint64_t> strides_;
   uint64_t measures_ = 1;
   uint64_t machine_groups_ = 1;
 };

@@ -247,7 +247,7 @@ Status ChunkAggregator::add_to_one_cell(const Segment& segment, size_t chunk) {
 }
 
 void ChunkAggregator::number_stacks(std::span<const uint32_t> stacks) {
-  const std::vector<bool>& selected = request_.filter.stacks;
+  const std::vector<bool>& selected = request_.filter[Column::kStack];
   is_stack_selected_.clear();
   for (size_t i = 0; !selected.empty() && i < stacks.size(); ++i) {
     is_stack_selected_.push_back(RowFilter::selects(selected, stacks[i]) ? 1 : 0);
@@ -258,7 +258,7 @@ void ChunkAggregator::number_stacks(std::span<const uint32_t> stacks) {
   }
   numbers_.resize(stacks.size());
   for (size_t i = 0; i < stacks.size(); ++i) {
-    numbers_[i] = group_number(request_.stack_group, stacks[i]);
+    numbers_[i] = group_number(request_.group[Column::kStack], stacks[i]);
   }
   stack_number_ = numbers_;
 }

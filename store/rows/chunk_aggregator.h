@@ -23,8 +23,8 @@ class ChunkAggregator {
 
  private:
   bool needs_matrix() const {
-    return request_.by_stack || !request_.stack_group.empty() || !request_.stack_groups.empty() ||
-           !request_.filter.stacks.empty();
+    return request_.by_stack || !request_.group[Column::kStack].empty() || !request_.stack_groups.empty() ||
+           !request_.filter[Column::kStack].empty();
   }
   Status add_groups(const ChunkZones& zones);
   Status add_groups(std::span<const double> hits);

@@ -100,6 +100,7 @@ Status Dictionaries::extend_without_stacks(sqlite::Database& database) {
             workloads, read_workload),
         extend_dense(database, "SELECT id, name FROM thread WHERE id > ? ORDER BY id", threads,
                      [](const sqlite::Statement& row) { return text(row, 1); }),
+        extend_label_sets(database),
         extend_dense(database,
                      "SELECT id, identity_kind, identity, path FROM binary WHERE id > ? ORDER BY id",
                      binaries, read_binary),
@@ -110,6 +111,22 @@ Status Dictionaries::extend_without_stacks(sqlite::Database& database) {
     }
   }
   return {};
+}
+
+Result<bool> has_label_sets(sqlite::Database& catalogue) {
+  const auto tables = catalogue.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'label_set'", 0);
+  return tables ? Result<bool>(*tables > 0) : propagate(tables);
+}
+
+Status Dictionaries::extend_label_sets(sqlite::Database& database) {
+  if (label_sets.size() == 1) {
+    const auto are_there = has_label_sets(database);
+    if (!are_there || !*are_there) {
+      return are_there ? Status() : propagate(are_there);
+    }
+  }
+  return extend_dense(database, "SELECT id, labels FROM label_set WHERE id > ? ORDER BY id", label_sets,
+                      [](const sqlite::Statement& row) { return row.blob(1); });
 }
 
 // Behind the events and the origins.

@@ -96,6 +96,7 @@ struct Dictionaries {
   AppendOnlyList<OriginEventEntry> origin_squares;  // of the others
   AppendOnlyList<WorkloadEntry> workloads{1};
   AppendOnlyList<std::string> threads{1};
+  AppendOnlyList<std::string> label_sets{1};  // as label_set.h has them
   AppendOnlyList<BinaryEntry> binaries{1};
   AppendOnlyList<LocationEntry> locations{1};
   AppendOnlyList<StackNode> stacks{1};
@@ -113,9 +114,13 @@ struct Dictionaries {
   Status extend_stacks(sqlite::Database& database, uint32_t last);
 
  private:
+  Status extend_label_sets(sqlite::Database& database);
   Status extend_origin_events(sqlite::Database& database);
 
   size_t origins_with_events_ = 1;  // whose events are there
 };
+
+// Whether a catalogue has a dictionary of label sets. Up to format 8 it had none; its first writer makes one.
+Result<bool> has_label_sets(sqlite::Database& catalogue);
 
 }  // namespace plimsoll::store

@@ -55,6 +55,7 @@ DictionaryIndex::DictionaryIndex(Dictionaries entries) : entries_(std::move(entr
   index_entries(entries_.machines, machines_);
   index_entries(entries_.workloads, workloads_);
   index_entries(entries_.threads, threads_);
+  index_entries(entries_.label_sets, label_sets_);
   index_entries(entries_.binaries, binaries_);
   for (uint32_t id = 1; id < entries_.locations.size(); ++id) {
     const LocationEntry& entry = entries_.locations[id];
@@ -75,6 +76,7 @@ DictionaryIndex::Mark DictionaryIndex::mark() const {
           .origins = entries_.origins.size(),
           .workloads = entries_.workloads.size(),
           .threads = entries_.threads.size(),
+          .label_sets = entries_.label_sets.size(),
           .binaries = entries_.binaries.size(),
           .locations = entries_.locations.size(),
           .stacks = entries_.stacks.size()};
@@ -84,6 +86,7 @@ void DictionaryIndex::roll_back(const Mark& mark) {
   remove_last(entries_.machines, mark.machines, machines_);
   remove_last(entries_.workloads, mark.workloads, workloads_);
   remove_last(entries_.threads, mark.threads, threads_);
+  remove_last(entries_.label_sets, mark.label_sets, label_sets_);
   remove_last(entries_.binaries, mark.binaries, binaries_);
   remove_last(entries_.locations, mark.locations, [&](const LocationEntry& entry, uint32_t id) {
     if (entry.name.empty()) {

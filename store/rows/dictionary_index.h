@@ -44,6 +44,12 @@ class DictionaryIndex {
   Result<uint32_t> intern_thread(const std::string& name, Insert insert) {
     return intern_in(threads_, entries_.threads, name, insert);
   }
+  // As label_set.h encodes one; no labels are entry 0.
+  template <typename Insert>
+  Result<uint32_t> intern_label_set(const std::string& encoded, Insert insert) {
+    return encoded.empty() ? Result<uint32_t>(0)
+                           : intern_in(label_sets_, entries_.label_sets, encoded, insert);
+  }
   template <typename Insert>
   Result<uint32_t> intern(const LocationEntry& entry, Insert insert) {
     if (!entry.name.empty()) {
@@ -84,7 +90,7 @@ class DictionaryIndex {
 
   // How many entries of each there are.
   struct Mark {
-    size_t machines, events, origins, workloads, threads, binaries, locations, stacks;
+    size_t machines, events, origins, workloads, threads, label_sets, binaries, locations, stacks;
   };
   Mark mark() const;
   // Takes back what was added since, but for events of origins. Allocates nothing; costs as much as adding did.
@@ -141,6 +147,7 @@ class DictionaryIndex {
   EntryIndex<MachineEntry> machines_;
   EntryIndex<WorkloadEntry> workloads_;
   EntryIndex<std::string> threads_;
+  EntryIndex<std::string> label_sets_;
   EntryIndex<BinaryEntry> binaries_;
   EntryIndex<LocationEntry> named_locations_;
   KeyIndex<LocationKey> locations_;  // the others

@@ -49,10 +49,10 @@ std::vector<double> factors_of(const std::vector<double>& factors, const AppendO
 }
 
 Factors factors_of(const Factors& factors, const Translation& translation) {
-  Factors translated(translation.events.size());
+  Factors translated(translation[Column::kEvent].size());
   for (size_t event = 0; event < translated.size(); ++event) {
-    if (const uint32_t id = translation.events[event]; id < factors.size()) {
-      translated[event] = factors_of(factors[id], translation.origins);
+    if (const uint32_t id = translation[Column::kEvent][event]; id < factors.size()) {
+      translated[event] = factors_of(factors[id], translation[Column::kOrigin]);
     }
   }
   return translated;
@@ -74,28 +74,28 @@ StackGroups stack_groups_of(const StackGroups& groups, const AppendOnlyList<uint
 }  // namespace
 
 RowFilter translate(const RowFilter& filter, const Translation& translation) {
-  return {.events = flags_of(filter.events, translation.events),
-          .workloads = flags_of(filter.workloads, translation.workloads),
-          .origins = flags_of(filter.origins, translation.origins),
-          .threads = flags_of(filter.threads, translation.threads),
-          .stacks = flags_of(filter.stacks, translation.stacks)};
+  RowFilter translated;
+  for (const Column column : kColumns) {
+    translated[column] = flags_of(filter[column], translation[column]);
+  }
+  return translated;
 }
 
 AggregateRequest translate(const AggregateRequest& request, const Translation& translation) {
   AggregateRequest translated;
   translated.filter = translate(request.filter, translation);
-  translated.event_group = groups_of(request.event_group, translation.events);
-  translated.origin_group = groups_of(request.origin_group, translation.origins);
-  translated.workload_group = groups_of(request.workload_group, translation.workloads);
-  translated.thread_group = groups_of(request.thread_group, translation.threads);
-  translated.stack_group = request.by_stack
-                               ? std::vector<uint32_t>(translation.stacks.begin(), translation.stacks.end())
-                               : groups_of(request.stack_group, translation.stacks);
+  for (const Column column : kColumns) {
+    translated.group[column] = groups_of(request.group[column], translation[column]);
+  }
+  if (request.by_stack) {
+    const AppendOnlyList<uint32_t>& stacks = translation[Column::kStack];
+    translated.group[Column::kStack].assign(stacks.begin(), stacks.end());
+  }
   if (!request.stack_groups.empty()) {
-    translated.stack_groups = stack_groups_of(request.stack_groups, translation.stacks);
+    translated.stack_groups = stack_groups_of(request.stack_groups, translation[Column::kStack]);
   }
   translated.wanted = request.wanted;
-  translated.machine_group = groups_of(request.machine_group, translation.origins);
+  translated.machine_group = groups_of(request.machine_group, translation[Column::kOrigin]);
   for (const Factors& factors : request.measures) {
     translated.measures.push_back(factors_of(factors, translation));
   }
@@ -104,57 +104,60 @@ AggregateRequest translate(const AggregateRequest& request, const Translation& t
 }
 
 Row translate(const Row& row, const Translation& translation) {
-  return {.event = translation.events[row.event],
-          .workload = translation.workloads[row.workload],
-          .origin = translation.origins[row.origin],
-          .thread = translation.threads[row.thread],
-          .stack = translation.stacks[row.stack],
-          .hits = row.hits};
+  Row translated{.ids = {}, .hits = row.hits};
+  for (const Column column : kColumns) {
+    translated[column] = translation[column][row[column]];
+  }
+  return translated;
 }
 
 Status DictionaryUnion::add(const Dictionaries& block, Member& member) {
   Translation& ids = member.translation;
   Status added = add_new(block.machines, ids.machines,
                          [&](const MachineEntry& entry) { return index_.intern(entry, kKeep); });
-  added = added ? add_new(block.events, ids.events,
+  added = added ? add_new(block.events, ids[Column::kEvent],
                           [&](const EventEntry& entry) { return index_.intern(entry, kKeep); })
                 : added;
-  added = added ? add_new(block.workloads, ids.workloads,
+  added = added ? add_new(block.workloads, ids[Column::kWorkload],
                           [&](const WorkloadEntry& entry) { return index_.intern(entry, kKeep); })
                 : added;
-  added = added ? add_new(block.threads, ids.threads,
+  added = added ? add_new(block.threads, ids[Column::kThread],
                           [&](const std::string& entry) { return index_.intern_thread(entry, kKeep); })
+                : added;
+  added = added ? add_new(block.label_sets, ids[Column::kLabels],
+                          [&](const std::string& entry) { return index_.intern_label_set(entry, kKeep); })
                 : added;
   added = added ? add_new(block.binaries, ids.binaries,
                           [&](const BinaryEntry& entry) { return index_.intern(entry, kKeep); })
                 : added;
-  added = added
-              ? add_new(block.locations, ids.locations,
-                        [&](LocationEntry entry) {
-                          entry.owner = (entry.kind == wire::JIT ? ids.workloads : ids.binaries)[entry.owner];
-                          return index_.intern(entry, kKeep);
-                        })
-              : added;
-  // A node's parent comes before it.
-  added = added ? add_new(block.stacks, ids.stacks,
-                          [&](const StackNode& node) {
-                            return index_.intern(
-                                StackNode{ids.stacks[node.parent], ids.locations[node.location]}, kKeep);
+  added = added ? add_new(block.locations, ids.locations,
+                          [&](LocationEntry entry) {
+                            entry.owner = (entry.kind == wire::JIT ? ids[Column::kWorkload]
+                                                                   : ids.binaries)[entry.owner];
+                            return index_.intern(entry, kKeep);
                           })
                 : added;
+  // A node's parent comes before it.
+  added =
+      added ? add_new(block.stacks, ids[Column::kStack],
+                      [&](const StackNode& node) {
+                        return index_.intern(
+                            StackNode{ids[Column::kStack][node.parent], ids.locations[node.location]}, kKeep);
+                      })
+            : added;
   return added ? add_origins(block, member) : added;
 }
 
 Status DictionaryUnion::add_origins(const Dictionaries& block, Member& member) {
   Translation& ids = member.translation;
-  for (size_t i = ids.origins.size(); i < block.origins.size(); ++i) {
+  for (size_t i = ids[Column::kOrigin].size(); i < block.origins.size(); ++i) {
     OriginEntry entry = block.origins[i];
     entry.machine = ids.machines[entry.machine];
     const auto id = index_.add(entry, kKeep);
     if (!id) {
       return propagate(id);
     }
-    ids.origins.push_back(*id);
+    ids[Column::kOrigin].push_back(*id);
     const auto origin = static_cast<uint32_t>(i);
     add_events_of(origin, block.origin_events, member.origin_events, ids);
     add_events_of(origin, block.origin_squares, member.origin_squares, ids);
@@ -167,8 +170,8 @@ void DictionaryUnion::add_events_of(uint32_t origin, const AppendOnlyList<Origin
                                     size_t& next, const Translation& translation) {
   for (; next < events.size() && events[next].origin == origin; ++next) {
     OriginEventEntry entry = events[next];
-    entry.origin = translation.origins[entry.origin];
-    entry.event = translation.events[entry.event];
+    entry.origin = translation[Column::kOrigin][entry.origin];
+    entry.event = translation[Column::kEvent][entry.event];
     index_.add(entry);
   }
 }

@@ -14,9 +14,13 @@ namespace plimsoll::store {
 
 // From the dictionary IDs of a block to those of a union of blocks. Copies cost nothing.
 struct Translation {
-  // By the block's ID; entry 0 is 0.
-  AppendOnlyList<uint32_t> machines{0}, events{0}, origins{0}, workloads{0}, threads{0}, binaries{0},
-      locations{0}, stacks{0};
+  // By the block's ID; entry 0 is 0. Columns of rows, and what their entries refer to.
+  using Ids = AppendOnlyList<uint32_t>;
+  ByColumn<Ids> ids{{Ids{0}, Ids{0}, Ids{0}, Ids{0}, Ids{0}, Ids{0}}};
+  Ids machines{0}, binaries{0}, locations{0};
+
+  Ids& operator[](Column column) { return ids[column]; }
+  const Ids& operator[](Column column) const { return ids[column]; }
 };
 
 // What is selected in the union, as a filter of the block's rows. Costs a flag for each entry of the block that is asked for.

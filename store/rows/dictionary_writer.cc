@@ -2,6 +2,19 @@
 
 namespace plimsoll::store {
 
+DictionaryWriter::DictionaryWriter(sqlite::Database& database, Dictionaries entries)
+    : database_(&database), index_(std::move(entries)) {
+  const AppendOnlyList<std::string>& sets = index_.entries().label_sets;
+  for (uint32_t id = 1; id < sets.size(); ++id) {
+    label_values_.add(id, sets[id]);
+  }
+}
+
+void DictionaryWriter::roll_back(const Mark& mark) {
+  index_.roll_back(mark);
+  label_values_.roll_back(mark.label_sets);
+}
+
 Result<DictionaryWriter> DictionaryWriter::open(sqlite::Database& database) {
   auto entries = Dictionaries::load(database);
   return entries ? Result<DictionaryWriter>(DictionaryWriter(database, std::move(*entries)))
@@ -35,6 +48,13 @@ Result<uint32_t> DictionaryWriter::workload(const WorkloadEntry& entry) {
 Result<uint32_t> DictionaryWriter::thread(const std::string& name) {
   return index_.intern_thread(
       name, [&](uint32_t id) { return database_->execute("INSERT INTO thread VALUES (?, ?)", id, name); });
+}
+
+Result<uint32_t> DictionaryWriter::label_set(const std::string& encoded) {
+  return index_.intern_label_set(encoded, [&](uint32_t id) {
+    label_values_.add(id, encoded);
+    return database_->execute("INSERT INTO label_set VALUES (?, ?)", id, as_bytes(encoded));
+  });
 }
 
 Result<uint32_t> DictionaryWriter::binary(const BinaryEntry& entry) {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "store/rows/dictionary_index.h"
+#include "store/rows/label_values.h"
 #include "store/sqlite/database.h"
 
 namespace plimsoll::store {
@@ -21,13 +22,16 @@ class DictionaryWriter {
   using Mark = DictionaryIndex::Mark;
   Mark mark() const { return index_.mark(); }
   // Takes back what was added since. Allocates nothing; costs as much as adding did.
-  void roll_back(const Mark& mark) { index_.roll_back(mark); }
+  void roll_back(const Mark& mark);
 
   Result<uint32_t> machine(const MachineEntry& entry);
   // kConflict where an event of this name has another unit or kind.
   Result<uint32_t> event(const EventEntry& entry);
   Result<uint32_t> workload(const WorkloadEntry& entry);
   Result<uint32_t> thread(const std::string& name);
+  // As label_set.h encodes one; 0 for no labels.
+  Result<uint32_t> label_set(const std::string& encoded);
+  const LabelValues& label_values() const { return label_values_; }
   Result<uint32_t> binary(const BinaryEntry& entry);
   Result<uint32_t> location(const LocationEntry& entry);
   Result<uint32_t> stack(StackNode node);
@@ -42,11 +46,11 @@ class DictionaryWriter {
   Result<uint32_t> origin(const OriginEntry& entry, const std::string& profile_id, int64_t archive_sequence);
 
  private:
-  DictionaryWriter(sqlite::Database& database, Dictionaries entries)
-      : database_(&database), index_(std::move(entries)) {}
+  DictionaryWriter(sqlite::Database& database, Dictionaries entries);
 
   sqlite::Database* database_;
   DictionaryIndex index_;
+  LabelValues label_values_;
 };
 
 }  // namespace plimsoll::store

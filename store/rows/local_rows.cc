@@ -34,10 +34,10 @@ Result<LocalRows> LocalRows::open(const std::vector<std::string>& segment_paths,
   return rows;
 }
 
-Result<LocalRows> LocalRows::open_sound(const std::vector<SegmentFile>& files, const Segments& open,
+Result<LocalRows> LocalRows::open_sound(const std::vector<VisibleSegment>& files, const Segments& open,
                                         bool are_gone_for_good) {
   LocalRows rows;
-  for (const SegmentFile& file : files) {
+  for (const VisibleSegment& file : files) {
     auto segment = open_segment(file.path, open);
     if (segment) {
       rows.segments_.push_back(std::move(*segment));
@@ -57,7 +57,7 @@ std::vector<DamagedPart> LocalRows::damage() const {
   std::vector<DamagedPart> damaged = damaged_;
   for (size_t i = 0; i < files_.size(); ++i) {
     if (segments_[i]->is_damaged()) {
-      const SegmentFile& file = files_[i];
+      const VisibleSegment& file = files_[i];
       damaged.push_back({file.path, file.rows, file.from_ns, file.to_ns, segments_[i]->damage()});
     }
   }

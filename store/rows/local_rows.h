@@ -11,7 +11,7 @@
 namespace plimsoll::store {
 
 // A segment, as a catalogue has it.
-struct SegmentFile {
+struct VisibleSegment {
   std::string path;
   uint64_t rows = 0;
   int64_t from_ns = INT64_MIN;
@@ -27,7 +27,7 @@ class LocalRows : public RowSource {
   static Result<LocalRows> open(const std::vector<std::string>& segment_paths, const Segments& open = {});
 
   // Likewise; a file that is damaged is left out, and damage() tells of it. So is one that is gone, if it is known to stay away.
-  static Result<LocalRows> open_sound(const std::vector<SegmentFile>& files, const Segments& open,
+  static Result<LocalRows> open_sound(const std::vector<VisibleSegment>& files, const Segments& open,
                                       bool are_gone_for_good);
 
   // Time and memory: AggregationRun, and the answer.
@@ -43,7 +43,7 @@ class LocalRows : public RowSource {
 
  private:
   Segments segments_;
-  std::vector<SegmentFile> files_;         // of open_sound(); of the segments, in their order
+  std::vector<VisibleSegment> files_;      // of open_sound(); of the segments, in their order
   std::vector<DamagedPart> damaged_ = {};  // that could not be opened
   unsigned threads_ = 0;
 };

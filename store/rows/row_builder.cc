@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "proto/profile_codec.h"
+#include "store/rows/label_adder.h"
 #include "store/rows/stack_adder.h"
 
 namespace plimsoll::store {
@@ -20,8 +21,9 @@ class Builder {
       : profile_(profile), database_(database), dictionaries_(dictionaries) {}
 
   Result<BuiltProfile> build(int64_t archive_sequence) {
-    for (const auto step : {&Builder::add_binaries, &Builder::add_processes, &Builder::add_threads,
-                            &Builder::add_locations, &Builder::add_stacks, &Builder::add_events}) {
+    for (const auto step :
+         {&Builder::add_binaries, &Builder::add_processes, &Builder::add_threads, &Builder::add_labels,
+          &Builder::add_locations, &Builder::add_stacks, &Builder::add_events}) {
       if (const Status done = (this->*step)(); !done) {
         return propagate(done);
       }
@@ -173,6 +175,15 @@ class Builder {
     return {};
   }
 
+  Status add_labels() {
+    auto labels = ProfileLabels::add(profile_, dictionaries_);
+    if (!labels) {
+      return propagate(labels);
+    }
+    labels_ = std::move(*labels);
+    return {};
+  }
+
   Status add_origin(int64_t archive_sequence) {
     const auto machine_id = dictionaries_.machine(machine_entry(profile_.machine()));
     if (!machine_id) {
@@ -221,24 +232,36 @@ class Builder {
     return {};
   }
 
-  // `event` and `thread` are the profile's, `stack` is the dictionary's.
-  void add_row(uint32_t event, uint32_t thread, uint32_t stack, uint64_t hits) {
-    if (hits != 0) {
-      const uint32_t process = profile_.threads(static_cast<int>(thread)).process();
-      built_.rows.push_back(
-          {events_[event], workloads_[process], built_.origin, threads_[thread], stack, hits});
+  // `event` and `thread` are the profile's, `labels` and `stack` are the dictionaries'.
+  void add_row(uint32_t event, uint32_t thread, uint32_t labels, uint32_t stack, uint64_t hits) {
+    if (hits == 0) {
+      return;
     }
+    Row& row = built_.rows.emplace_back();
+    row[Column::kEvent] = events_[event];
+    row[Column::kOrigin] = built_.origin;
+    row[Column::kWorkload] = workloads_[process_of(thread)];
+    row[Column::kThread] = threads_[thread];
+    row[Column::kLabels] = labels;
+    row[Column::kStack] = stack;
+    row.hits = hits;
   }
 
   void add_rows() {
     for (const wire::SampleTable& table : profile_.samples()) {
       const int events = table.event_size();
-      for (int i = 0; i < table.hits_size(); ++i) {
-        const int row = i / events;
-        add_row(table.event(i % events), table.thread(row), stacks_[table.stack(row)], table.hits(i));
+      for (int row = 0; row < table.stack_size(); ++row) {
+        const uint32_t labels =
+            labels_.of(process_of(table.thread(row)), table.label_set_size() == 0 ? 0 : table.label_set(row));
+        for (int event = 0; event < events; ++event) {
+          add_row(table.event(event), table.thread(row), labels, stacks_[table.stack(row)],
+                  table.hits(row * events + event));
+        }
       }
     }
   }
+
+  uint32_t process_of(uint32_t thread) const { return profile_.threads(static_cast<int>(thread)).process(); }
 
   // The stack of a branch: where it led to, below where it came from.
   Result<uint32_t> branch_stack(uint32_t from_location, uint32_t to_location) {
@@ -252,9 +275,11 @@ class Builder {
       if (!stack) {
         return propagate(stack);
       }
-      add_row(table.event(), table.thread(row), *stack, table.hits(row));
+      const uint32_t labels = labels_.of(process_of(table.thread(row)), 0);
+      add_row(table.event(), table.thread(row), labels, *stack, table.hits(row));
       if (table.mispredicted_event_plus_1() != 0) {
-        add_row(table.mispredicted_event_plus_1() - 1, table.thread(row), *stack, table.mispredicted(row));
+        add_row(table.mispredicted_event_plus_1() - 1, table.thread(row), labels, *stack,
+                table.mispredicted(row));
       }
     }
     return {};
@@ -264,6 +289,7 @@ class Builder {
   sqlite::Database& database_;
   DictionaryWriter& dictionaries_;
   std::vector<uint32_t> binaries_, workloads_, threads_, locations_, stacks_, events_;
+  ProfileLabels labels_;
   BuiltProfile built_;
 };
 

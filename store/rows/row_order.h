@@ -17,7 +17,7 @@
 
 namespace plimsoll::store {
 
-// By event, job, workload, origin, thread, stack. A job's place is the ID of its first workload, so that workloads which come later
+// By event, job, workload, origin, thread, labels, stack. A job's place is the ID of its first workload, so that workloads which come later
 // leave the order of the others as it is: segments that were written at different times can be merged. Owns what it knows.
 class RowOrder {
  public:
@@ -30,12 +30,12 @@ class RowOrder {
 
   // Whether `a` comes before `b`. Each workload that is not known stands for a job of its own.
   bool operator()(const Row& a, const Row& b) const {
-    if (a.event != b.event || a.workload == b.workload) {
+    if (a[Column::kEvent] != b[Column::kEvent] || a[Column::kWorkload] == b[Column::kWorkload]) {
       return a < b;
     }
-    const uint32_t job_of_a = first_of_job(a.workload);
-    const uint32_t job_of_b = first_of_job(b.workload);
-    return job_of_a != job_of_b ? job_of_a < job_of_b : a.workload < b.workload;
+    const uint32_t job_of_a = first_of_job(a[Column::kWorkload]);
+    const uint32_t job_of_b = first_of_job(b[Column::kWorkload]);
+    return job_of_a != job_of_b ? job_of_a < job_of_b : a[Column::kWorkload] < b[Column::kWorkload];
   }
 
  private:

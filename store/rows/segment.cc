@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/checksum.h"
-#include "store/rows/segment_layout.h"
+#include "base/byte_reader.h"
 
 namespace plimsoll::store {
 namespace {
@@ -70,169 +69,147 @@ bool runs_fit(const ChunkMatrix<Hits>& matrix, size_t rows, size_t groups, size_
   return run == runs && gap == rows - runs && with_hits == multiples;
 }
 
-}  // namespace
+constexpr std::array kGroupColumnsOfVersion3{Column::kEvent, Column::kWorkload, Column::kOrigin,
+                                             Column::kThread};
 
-bool is_damage(const Error& error) {
-  return error.code == ErrorCode::kCorrupt || error.code == ErrorCode::kUnsupported ||
-         error.code == ErrorCode::kNotFound;
+// Zones were those of the groups' columns, in their order, and of the stack; labels there were none.
+SegmentChunk read_entry_of_version_3(ByteReader& reader) {
+  SegmentChunk chunk;
+  chunk.offset = reader.read<uint64_t>();
+  for (size_t part = 0; part < Segment::kSchema.parts; ++part) {
+    chunk.parts[part].size_bytes = reader.read<uint32_t>();
+  }
+  for (size_t part = 0; part < Segment::kSchema.parts; ++part) {
+    chunk.parts[part].checksum = reader.read<uint64_t>();
+  }
+  chunk.rows = reader.read<uint32_t>();
+  for (size_t i = 0; i < Segment::kSchema.counts; ++i) {
+    chunk.counts[i] = reader.read<uint32_t>();
+  }
+  reader.read<uint32_t>();
+  const auto read_zone = [&](Column column) {
+    Zone& zone = chunk.zones[static_cast<size_t>(column)];
+    zone.min = reader.read<uint32_t>();
+    zone.max = reader.read<uint32_t>();
+  };
+  std::ranges::for_each(kGroupColumnsOfVersion3, read_zone);
+  read_zone(Column::kStack);
+  return chunk;
 }
 
+constexpr size_t kEntryBytesOfVersion3 = 96;
+constexpr std::array kVersion3{SegmentFile::OldVersion{3, kEntryBytesOfVersion3, read_entry_of_version_3}};
+constexpr std::array kVersion2{SegmentFile::OldVersion{2, kEntryBytesOfVersion3, read_entry_of_version_3}};
+
+}  // namespace
+
 Result<Segment> Segment::open(const std::string& path) {
-  return open(path, kSegmentVersion);
+  return open(path, kVersion3);
 }
 
 Result<Segment> Segment::open_version_2(const std::string& path) {
-  return open(path, 2);
+  auto segment = open(path, kVersion2);
+  return segment && segment->file_.version() != 2
+             ? fail(ErrorCode::kUnsupported, "segment {} is not of version 2", path)
+             : std::move(segment);
 }
 
-Result<Segment> Segment::open(const std::string& path, uint32_t version) {
-  auto file = MappedFile::open(path, kMaxSegmentBytes);
+Result<Segment> Segment::open(const std::string& path,
+                              std::span<const SegmentFile::OldVersion> old_versions) {
+  auto file = SegmentFile::open(path, kSchema, old_versions);
   if (!file) {
-    return propagate(file, "opening a segment");
-  }
-  const auto damaged = [&](std::string_view what) {
-    return fail(ErrorCode::kCorrupt, "segment {} is damaged: {}", path, what);
-  };
-  ByteReader reader(file->bytes());
-  const auto header = reader.read<SegmentHeader>();
-  if (!reader.ok() || header.magic != kSegmentMagic) {
-    return damaged("it has no segment header");
-  }
-  if (header.version != version) {
-    return fail(ErrorCode::kUnsupported, "segment {} has version {}; this program reads version {}", path,
-                header.version, version);
-  }
-  if (header.header_checksum != checksum_of(header)) {
-    return damaged("the checksum of its header does not match");
-  }
-  const Bytes directory = reader.bytes(uint64_t{header.chunks} * sizeof(ChunkEntry));
-  if (!reader.ok() || checksum64(directory) != header.directory_checksum) {
-    return damaged("the checksum of its directory does not match");
+    return propagate(file);
   }
   Segment segment;
-  segment.path_ = path;
-  segment.rows_ = header.rows;
-  ByteReader entries(directory);
-  uint64_t end = reader.offset();
-  uint64_t rows = 0;
-  for (uint32_t i = 0; i < header.chunks; ++i) {
-    const auto entry = entries.read<ChunkEntry>();
-    const bool fits = entry.offset == end && entry.rows > 0 && entry.rows <= kChunkRows && entry.groups > 0 &&
-                      entry.groups <= entry.rows && entry.stacks <= entry.rows && entry.runs <= entry.rows &&
-                      entry.multiples <= entry.rows;
-    if (!fits) {
-      return damaged("its directory does not fit together");
-    }
-    end += uint64_t{entry.group_bytes} + entry.matrix_bytes;
-    rows += entry.rows;
-    segment.directory_.push_back(entry);
-  }
-  if (end != file->bytes().size() || rows != header.rows) {
-    return damaged("its directory does not describe the whole file");
-  }
-  segment.state_->checked = std::make_unique<std::atomic<bool>[]>(segment.chunks() * 2);
   segment.file_ = std::move(*file);
+  for (const SegmentChunk& chunk : segment.file_.chunks()) {
+    const bool fits = chunk.rows <= kChunkRows && chunk.counts[kGroupCount] > 0 &&
+                      std::ranges::all_of(chunk.counts, [&](uint32_t count) { return count <= chunk.rows; });
+    if (!fits) {
+      return fail(ErrorCode::kCorrupt, "segment {} is damaged: its directory does not fit together", path);
+    }
+    ChunkZones zones;
+    std::ranges::copy_n(chunk.zones.begin(), kColumns.size(), zones.of.begin());
+    segment.zones_.push_back(zones);
+  }
   return segment;
 }
 
-std::unexpected<Error> Segment::damaged(size_t chunk, std::string_view what) const {
-  auto error = fail(ErrorCode::kCorrupt, "segment {} is damaged: chunk {}: {}", path_, chunk, what);
-  const std::lock_guard lock(state_->mutex);
-  state_->damage = error.error().message;
-  state_->is_damaged = true;
-  return error;
-}
-
-std::string Segment::damage() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->damage;
-}
-
-bool Segment::needs_check(size_t chunk, bool is_matrix) const {
-  // Relaxed: the flag orders nothing, since the bytes are immutable. Two threads may check the same chunk, which costs time only.
-  return !state_->checked[chunk * 2 + (is_matrix ? 1 : 0)].load(std::memory_order_relaxed);
-}
-
-void Segment::set_checked(size_t chunk, bool is_matrix) const {
-  state_->checked[chunk * 2 + (is_matrix ? 1 : 0)].store(true, std::memory_order_relaxed);
-}
-
-Result<Bytes> Segment::part(size_t chunk, bool is_matrix) const {
-  const ChunkEntry& entry = directory_[chunk];
-  const Bytes bytes = is_matrix ? file_.bytes().subspan(entry.offset + entry.group_bytes, entry.matrix_bytes)
-                                : file_.bytes().subspan(entry.offset, entry.group_bytes);
-  if (needs_check(chunk, is_matrix) &&
-      checksum64(bytes) != (is_matrix ? entry.matrix_checksum : entry.group_checksum)) {
-    return damaged(chunk, is_matrix ? "its matrix does not match its checksum"
-                                    : "its groups do not match their checksum");
-  }
-  return bytes;
+// As they follow each other in the part.
+std::span<const Column> Segment::columns_of_groups() const {
+  return file_.version() <= 3 ? std::span<const Column>(kGroupColumnsOfVersion3)
+                              : std::span<const Column>(kGroupColumns);
 }
 
 Status Segment::read_groups(size_t chunk, ChunkGroups& groups, GroupColumns wanted) const {
-  const ChunkEntry& entry = directory_[chunk];
-  const bool is_check = needs_check(chunk, false);
-  const auto bytes = part(chunk, false);
+  const bool is_check = file_.needs_check(chunk, kGroups);
+  const auto bytes = file_.part(chunk, kGroups);
   if (!bytes) {
     return propagate(bytes);
   }
   Columns columns(*bytes);
-  groups.size = entry.groups;
-  columns.read(entry.groups, groups.event, is_check || wanted.event);
-  columns.read(entry.groups, groups.workload, is_check || wanted.workload);
-  columns.read(entry.groups, groups.origin, is_check || wanted.origin);
-  columns.read(entry.groups, groups.thread, is_check || wanted.thread);
-  columns.read(entry.groups, groups.hits);
+  groups.size = file_.chunks()[chunk].counts[kGroupCount];
+  const std::span<const Column> stored = columns_of_groups();
+  for (const Column column : stored) {
+    columns.read(groups.size, groups.ids[column], is_check || wanted[column]);
+  }
+  if (stored.size() < kGroupColumns.size()) {
+    groups.ids[Column::kLabels].assign(groups.size, 0);
+  }
+  columns.read(groups.size, groups.hits);
   if (const Status read = columns.finish(); !read) {
-    return damaged(chunk, read.error().message);
+    return file_.damaged(chunk, read.error().message);
   }
   if (is_check) {
-    const ChunkZones& zones = entry.zones;
-    const auto fits = [&](const std::vector<uint32_t>& ids, Zone zone) {
-      return all_within(std::span(ids).first(entry.groups), zone);
+    const auto fits = [&](Column column) {
+      return all_within(std::span(groups.ids[column]).first(groups.size), zones_[chunk][column]);
     };
-    if (!fits(groups.event, zones.event) || !fits(groups.workload, zones.workload) ||
-        !fits(groups.origin, zones.origin) || !fits(groups.thread, zones.thread)) {
-      return damaged(chunk, "an ID of its groups lies outside of its zones");
+    if (!std::ranges::all_of(stored, fits)) {
+      return file_.damaged(chunk, "an ID of its groups lies outside of its zones");
     }
-    set_checked(chunk, false);
+    file_.set_checked(chunk, kGroups);
   }
   return {};
 }
 
 template <typename Hits>
 Status Segment::read_any_matrix(size_t chunk, ChunkMatrix<Hits>& matrix, MatrixParts parts) const {
-  const ChunkEntry& entry = directory_[chunk];
-  const bool are_groups_wanted = parts == MatrixParts::kAll || needs_check(chunk, true);
-  const auto bytes = part(chunk, true);
+  const SegmentChunk& entry = file_.chunks()[chunk];
+  const uint32_t stacks = entry.counts[kStackCount];
+  const uint32_t runs = entry.counts[kRunCount];
+  const uint32_t multiples = entry.counts[kMultipleCount];
+  const bool is_check = file_.needs_check(chunk, kMatrix);
+  const bool are_groups_wanted = parts == MatrixParts::kAll || is_check;
+  const auto bytes = file_.part(chunk, kMatrix);
   if (!bytes) {
     return propagate(bytes);
   }
   Columns columns(*bytes);
-  matrix.is_by_stack = entry.stacks > 0;
-  matrix.size = matrix.is_by_stack ? entry.stacks : entry.rows;
+  matrix.is_by_stack = stacks > 0;
+  matrix.size = matrix.is_by_stack ? stacks : entry.rows;
   columns.read(matrix.size, matrix.stack);
   if (matrix.is_by_stack) {
     columns.read(matrix.size, matrix.singles);
     columns.read(matrix.size, matrix.multiples);
-    columns.read(entry.runs, matrix.first, are_groups_wanted);
-    columns.read(entry.rows - entry.runs, matrix.gap, are_groups_wanted);
-    columns.read(entry.multiples, matrix.hits);
+    columns.read(runs, matrix.first, are_groups_wanted);
+    columns.read(entry.rows - runs, matrix.gap, are_groups_wanted);
+    columns.read(multiples, matrix.hits);
   } else {
     columns.read(entry.rows, matrix.group, are_groups_wanted);
     columns.read(entry.rows, matrix.hits);
   }
   if (const Status read = columns.finish(); !read) {
-    return damaged(chunk, read.error().message);
+    return file_.damaged(chunk, read.error().message);
   }
-  if (needs_check(chunk, true)) {
+  if (is_check) {
+    const uint32_t groups = entry.counts[kGroupCount];
     const bool fits = matrix.is_by_stack
-                          ? runs_fit(matrix, entry.rows, entry.groups, entry.multiples, entry.runs)
-                          : all_within(std::span(matrix.group).first(entry.rows), {0, entry.groups - 1});
-    if (!fits || !all_within(std::span(matrix.stack).first(matrix.size), entry.zones.stack)) {
-      return damaged(chunk, "its matrix does not fit its groups and zones");
+                          ? runs_fit(matrix, entry.rows, groups, multiples, runs)
+                          : all_within(std::span(matrix.group).first(entry.rows), {0, groups - 1});
+    if (!fits || !all_within(std::span(matrix.stack).first(matrix.size), zones_[chunk][Column::kStack])) {
+      return file_.damaged(chunk, "its matrix does not fit its groups and zones");
     }
-    set_checked(chunk, true);
+    file_.set_checked(chunk, kMatrix);
   }
   return {};
 }

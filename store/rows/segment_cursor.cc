@@ -1,5 +1,7 @@
 #include "store/rows/segment_cursor.h"
 
+#include <algorithm>
+
 namespace plimsoll::store {
 Result<std::span<const Row>> SegmentCursor::next() {
   rows_.clear();
@@ -45,16 +47,15 @@ Status SegmentCursor::read_chunk(const Segment& segment) {
 void SegmentCursor::select_groups() {
   is_selected_.resize(groups_.size);
   for (size_t group = 0; group < groups_.size; ++group) {
-    const bool is_selected = RowFilter::selects(filter_.events, groups_.event[group]) &&
-                             RowFilter::selects(filter_.workloads, groups_.workload[group]) &&
-                             RowFilter::selects(filter_.origins, groups_.origin[group]) &&
-                             RowFilter::selects(filter_.threads, groups_.thread[group]);
+    const bool is_selected = std::ranges::all_of(kGroupColumns, [&](Column column) {
+      return RowFilter::selects(filter_[column], groups_[column][group]);
+    });
     is_selected_[group] = is_selected ? 1 : 0;
   }
 }
 
 void SegmentCursor::add(const Entry& entry) {
-  if (is_selected_[entry.group] != 0 && RowFilter::selects(filter_.stacks, entry.stack)) {
+  if (is_selected_[entry.group] != 0 && RowFilter::selects(filter_[Column::kStack], entry.stack)) {
     entries_.push_back(entry);
   }
 }
@@ -92,12 +93,12 @@ void SegmentCursor::order_by_group() {
   }
   rows_.resize(entries_.size());
   for (const Entry& entry : entries_) {
-    rows_[next_[entry.group]++] = {groups_.event[entry.group],
-                                   groups_.workload[entry.group],
-                                   groups_.origin[entry.group],
-                                   groups_.thread[entry.group],
-                                   entry.stack,
-                                   entry.hits};
+    Row& row = rows_[next_[entry.group]++];
+    for (const Column column : kGroupColumns) {
+      row[column] = groups_[column][entry.group];
+    }
+    row[Column::kStack] = entry.stack;
+    row.hits = entry.hits;
   }
 }
 

@@ -18,8 +18,9 @@ constexpr uint64_t kChunkRowsOfVersion1 = 65'536;
 constexpr size_t kCheckedHeaderBytes = 8 + 4 + 4 + 8;  // magic, version, columns, rows
 
 // In the order of the file; the last one is `hits`.
-constexpr std::array kIdColumns{&Row::event, &Row::workload, &Row::stack, &Row::thread, &Row::origin};
-constexpr size_t kColumns = kIdColumns.size() + 1;
+constexpr std::array kIdColumns{Column::kEvent, Column::kWorkload, Column::kStack, Column::kThread,
+                                Column::kOrigin};
+constexpr size_t kColumnsOfVersion1 = kIdColumns.size() + 1;
 
 struct ColumnEntry {
   uint64_t min;
@@ -74,15 +75,15 @@ class Reader {
     if (!reader.ok() || as_text(magic) != kMagic) {
       return damaged("it has no segment header");
     }
-    if (version != kVersion || columns != kColumns) {
+    if (version != kVersion || columns != kColumnsOfVersion1) {
       return fail(ErrorCode::kUnsupported, "segment {} has version {} with {} columns, and is not converted",
                   path_, version, columns);
     }
     const uint64_t chunks = rows / kChunkRowsOfVersion1 + (rows % kChunkRowsOfVersion1 == 0 ? 0 : 1);
-    if (rows != expected_rows || chunks > reader.remaining() / (kColumns * sizeof(ColumnEntry))) {
+    if (rows != expected_rows || chunks > reader.remaining() / (kColumnsOfVersion1 * sizeof(ColumnEntry))) {
       return damaged(fmt::format("it says that it has {} rows, of {}", rows, expected_rows));
     }
-    const Bytes directory = reader.bytes(chunks * kColumns * sizeof(ColumnEntry));
+    const Bytes directory = reader.bytes(chunks * kColumnsOfVersion1 * sizeof(ColumnEntry));
     const std::string checked =
         std::string(as_text(file_.first(kCheckedHeaderBytes))) + std::string(as_text(directory));
     if (checksum64(as_bytes(checked)) != checksum) {
@@ -93,10 +94,10 @@ class Reader {
   }
 
   Status read_chunk(std::span<Row> rows) {
-    for (uint32_t Row::* const column : kIdColumns) {
+    for (const Column column : kIdColumns) {
       const auto read =
           read_column(rows.size(), std::numeric_limits<uint32_t>::max(),
-                      [&](size_t i, uint64_t id) { rows[i].*column = static_cast<uint32_t>(id); });
+                      [&](size_t i, uint64_t id) { rows[i][column] = static_cast<uint32_t>(id); });
       if (!read) {
         return read;
       }

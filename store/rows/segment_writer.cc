@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/checksum.h"
-#include "store/rows/segment_layout.h"
-
 namespace plimsoll::store {
 namespace {
 
@@ -33,34 +30,38 @@ class ChunkEncoder {
     const Row* before = nullptr;
     for (const Row& row : rows) {
       if (before == nullptr || !row.same_group(*before)) {
-        event_.push_back(row.event);
-        workload_.push_back(row.workload);
-        origin_.push_back(row.origin);
-        thread_.push_back(row.thread);
+        for (const Column column : kGroupColumns) {
+          ids_[column].push_back(row[column]);
+        }
         group_hits_.push_back(0);
       }
       before = &row;
       group_hits_.back() += row.hits;
-      entries_.push_back({row.stack, row.hits > 1, static_cast<uint32_t>(event_.size() - 1), row.hits});
+      entries_.push_back({row[Column::kStack], row.hits > 1, static_cast<uint32_t>(groups() - 1), row.hits});
     }
     std::ranges::sort(entries_);
   }
 
-  size_t groups() const { return event_.size(); }
+  size_t groups() const { return group_hits_.size(); }
   size_t stacks() const { return stack_.size(); }
   size_t runs() const { return first_.size(); }
   size_t multiples() const { return is_by_stack_ ? hits_.size() : 0; }
   ChunkZones zones() const {
     const auto [lowest, highest] = std::ranges::minmax(entries_, {}, &Entry::stack);
-    return {zone_of(event_), zone_of(workload_), zone_of(origin_), zone_of(thread_),
-            Zone{lowest.stack, highest.stack}};
+    ChunkZones zones;
+    for (const Column column : kGroupColumns) {
+      zones[column] = zone_of(ids_[column]);
+    }
+    zones[Column::kStack] = {lowest.stack, highest.stack};
+    return zones;
   }
 
   std::string encode_groups() const {
     std::string bytes;
-    for (const auto* column : {&event_, &workload_, &origin_, &thread_, &group_hits_}) {
-      pack_column(*column, bytes);
+    for (const Column column : kGroupColumns) {
+      pack_column(ids_[column], bytes);
     }
+    pack_column(group_hits_, bytes);
     return bytes;
   }
 
@@ -121,7 +122,8 @@ class ChunkEncoder {
     }
   }
 
-  std::vector<uint64_t> event_, workload_, origin_, thread_, group_hits_;
+  ByColumn<std::vector<uint64_t>> ids_;  // by group, of the columns of groups
+  std::vector<uint64_t> group_hits_;
   std::vector<Entry> entries_;
   bool is_by_stack_ = false;
   std::vector<uint64_t> stack_, singles_, multiples_, first_, gap_, hits_;
@@ -131,30 +133,22 @@ class ChunkEncoder {
 
 void SegmentWriter::add(const Row& row) {
   rows_.push_back(row);
+  ++row_count_;
   if (rows_.size() == kChunkRows) {
     encode_chunk();
   }
 }
 
 void SegmentWriter::encode_chunk() {
-  ChunkEncoder chunk(rows_);
-  const std::string groups = chunk.encode_groups();
-  const std::string matrix = chunk.encode_matrix();
-  directory_.push_back({.offset = data_.size(),  // until finish() knows where the data starts
-                        .group_bytes = static_cast<uint32_t>(groups.size()),
-                        .matrix_bytes = static_cast<uint32_t>(matrix.size()),
-                        .group_checksum = checksum64(as_bytes(groups)),
-                        .matrix_checksum = checksum64(as_bytes(matrix)),
-                        .rows = static_cast<uint32_t>(rows_.size()),
-                        .groups = static_cast<uint32_t>(chunk.groups()),
-                        .stacks = static_cast<uint32_t>(chunk.stacks()),
-                        .runs = static_cast<uint32_t>(chunk.runs()),
-                        .multiples = static_cast<uint32_t>(chunk.multiples()),
-                        .reserved = 0,
-                        .zones = chunk.zones()});
-  data_ += groups;
-  data_ += matrix;
-  row_count_ += rows_.size();
+  ChunkEncoder encoder(rows_);
+  const std::array<std::string, 2> parts{encoder.encode_groups(), encoder.encode_matrix()};
+  SegmentChunk chunk{.rows = static_cast<uint32_t>(rows_.size())};
+  chunk.counts[Segment::kGroupCount] = static_cast<uint32_t>(encoder.groups());
+  chunk.counts[Segment::kStackCount] = static_cast<uint32_t>(encoder.stacks());
+  chunk.counts[Segment::kRunCount] = static_cast<uint32_t>(encoder.runs());
+  chunk.counts[Segment::kMultipleCount] = static_cast<uint32_t>(encoder.multiples());
+  std::ranges::copy(encoder.zones().of, chunk.zones.begin());
+  file_.add(chunk, parts);
   rows_.clear();
 }
 
@@ -162,22 +156,7 @@ std::string SegmentWriter::finish() {
   if (!rows_.empty()) {
     encode_chunk();
   }
-  for (Segment::ChunkEntry& entry : directory_) {
-    entry.offset += sizeof(SegmentHeader) + directory_.size() * sizeof(Segment::ChunkEntry);
-  }
-  const std::string_view directory(reinterpret_cast<const char*>(directory_.data()),
-                                   directory_.size() * sizeof(Segment::ChunkEntry));
-  SegmentHeader header{.magic = kSegmentMagic,
-                       .version = kSegmentVersion,
-                       .chunks = static_cast<uint32_t>(directory_.size()),
-                       .rows = row_count_,
-                       .directory_checksum = checksum64(as_bytes(directory)),
-                       .header_checksum = 0};
-  header.header_checksum = checksum_of(header);
-  std::string file(reinterpret_cast<const char*>(&header), sizeof header);
-  file += directory;
-  file += data_;
-  return file;
+  return file_.finish();
 }
 
 std::string encode_segment(std::vector<Row> rows, const RowOrder& order) {

@@ -14,7 +14,7 @@ class SegmentWriter {
  public:
   void add(const Row& row);
 
-  uint64_t rows() const { return row_count_ + rows_.size(); }
+  uint64_t rows() const { return row_count_; }
 
   // The file; then the writer must not be used again.
   std::string finish();
@@ -22,10 +22,9 @@ class SegmentWriter {
  private:
   void encode_chunk();
 
-  std::vector<Row> rows_;  // of the chunk that is being filled
-  uint64_t row_count_ = 0;
-  std::vector<Segment::ChunkEntry> directory_;
-  std::string data_;
+  std::vector<Row> rows_;   // of the chunk that is being filled
+  uint64_t row_count_ = 0;  // of all chunks
+  SegmentFileWriter file_{Segment::kSchema};
 };
 
 }  // namespace plimsoll::store

@@ -25,13 +25,13 @@ Cells picked(const Cells& cells, const std::vector<size_t>& places) {
   return picked;
 }
 
-// The wanted groups of one dimension, numbered anew so that they keep their order; all others share a number. Group 0 keeps
+// The wanted groups of one column, numbered anew so that they keep their order; all others share a number. Group 0 keeps
 // its number, wanted or not, because IDs that no table has belong to it.
 class WantedGroups {
  public:
-  WantedGroups(const Cells& wanted, uint32_t CellKey::* dimension) : dimension_(dimension) {
+  WantedGroups(const Cells& wanted, Column column) : column_(column) {
     for (const CellKey& key : wanted.keys) {
-      groups_.push_back(key.*dimension);
+      groups_.push_back(key[column]);
     }
     groups_.push_back(0);
     std::ranges::sort(groups_);
@@ -44,7 +44,7 @@ class WantedGroups {
     }
   }
 
-  // For a dimension whose groups are IDs.
+  // For a column whose groups are IDs.
   std::vector<uint32_t> table() const {
     std::vector<uint32_t> table(groups_.back() + 1, others());
     for (const uint32_t group : groups_) {
@@ -54,7 +54,7 @@ class WantedGroups {
   }
 
   void restore(CellKey& key) const {
-    uint32_t& group = key.*dimension_;
+    uint32_t& group = key[column_];
     group = group == others() ? UINT32_MAX : groups_[group];
   }
 
@@ -66,18 +66,18 @@ class WantedGroups {
                                                      : static_cast<uint32_t>(found - groups_.begin());
   }
 
-  uint32_t CellKey::* dimension_;
+  Column column_;
   std::vector<uint32_t> groups_;  // ascending
 };
 
 std::vector<bool> stacks_of(const Cells& wanted) {
   uint32_t last = 0;
   for (const CellKey& key : wanted.keys) {
-    last = std::max(last, key.stack);
+    last = std::max(last, key[Column::kStack]);
   }
   std::vector<bool> selected(last + 1);
   for (const CellKey& key : wanted.keys) {
-    selected[key.stack] = true;
+    selected[key[Column::kStack]] = true;
   }
   return selected;
 }
@@ -111,28 +111,24 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
     return largest_cells(*all, count);
   }
   const Cells wanted = largest_cells(*all, count);
-  if (request.by_stack && std::ranges::max(wanted.keys, {}, &CellKey::stack).stack >= kMaxStacks) {
+  const std::vector<bool> wanted_stacks = request.by_stack ? stacks_of(wanted) : std::vector<bool>();
+  if (wanted_stacks.size() > kMaxStacks) {
     const auto split = rows.aggregate(request);
     return split ? largest_cells(*split, count) : split;
   }
-  const WantedGroups event(wanted, &CellKey::event);
-  const WantedGroups origin(wanted, &CellKey::origin);
-  const WantedGroups workload(wanted, &CellKey::workload);
-  const WantedGroups thread(wanted, &CellKey::thread);
-  const WantedGroups stack(wanted, &CellKey::stack);
   AggregateRequest narrowed = std::move(whole);
   narrowed.machine_group = request.machine_group;
-  event.renumber(narrowed.event_group);
-  origin.renumber(narrowed.origin_group);
-  workload.renumber(narrowed.workload_group);
-  thread.renumber(narrowed.thread_group);
-  stack.renumber(narrowed.stack_group);
-  stack.renumber(narrowed.stack_groups.groups);
+  std::vector<WantedGroups> wanted_groups;  // by column
+  for (const Column column : kColumns) {
+    wanted_groups.emplace_back(wanted, column).renumber(narrowed.group[column]);
+  }
+  const WantedGroups& stacks = wanted_groups.back();
+  stacks.renumber(narrowed.stack_groups.groups);
   narrowed.wanted.clear();  // by numbers that are no longer; the largest cells are among them
   if (narrowed.by_stack) {
     narrowed.by_stack = false;
-    narrowed.stack_group = stack.table();
-    narrowed.filter.stacks = stacks_of(wanted);
+    narrowed.group[Column::kStack] = stacks.table();
+    narrowed.filter[Column::kStack] = wanted_stacks;
   }
   auto split = rows.aggregate(narrowed);
   if (!split) {
@@ -141,8 +137,8 @@ Result<Cells> aggregate_top(const RowSource& rows, const AggregateRequest& reque
   std::vector<size_t> places;
   for (size_t cell = 0; cell < split->size(); ++cell) {
     CellKey& key = split->keys[cell];
-    for (const WantedGroups* groups : {&event, &origin, &workload, &thread, &stack}) {
-      groups->restore(key);
+    for (const WantedGroups& groups : wanted_groups) {
+      groups.restore(key);
     }
     if (std::ranges::binary_search(wanted.keys, key)) {
       places.push_back(cell);

@@ -32,42 +32,42 @@ WeighedGroups::WeighedGroups(const AggregateRequest& request, const CellSpace& s
 
 std::optional<double> WeighedGroups::common_factor(size_t measure, const ChunkZones& zones) const {
   const Factors& factors = request_.measures[measure];
-  const uint32_t event = zones.event.min;
-  const bool is_covered = event == zones.event.max && event < factors.size() && zones.origin.min > 0 &&
-                          zones.origin.max < factors[event].size();
+  const Zone events = zones[Column::kEvent];
+  const Zone origins = zones[Column::kOrigin];
+  const uint32_t event = events.min;
+  const bool is_covered =
+      event == events.max && event < factors.size() && origins.min > 0 && origins.max < factors[event].size();
   if (!is_covered) {
     return std::nullopt;
   }
-  return zones.origin.min == zones.origin.max ? std::optional(factors[event][zones.origin.min])
-                                              : common_factors_[measure][event];
+  return origins.min == origins.max ? std::optional(factors[event][origins.min])
+                                    : common_factors_[measure][event];
 }
 
 GroupColumns WeighedGroups::wanted(const ChunkZones& zones) const {
-  const auto differs = [](Zone zone) { return zone.min != zone.max; };
-  const RowFilter& filter = request_.filter;
   bool has_common_factors = true;
   for (size_t m = 0; m < weights_.size(); ++m) {
     has_common_factors = has_common_factors && common_factor(m, zones).has_value();
   }
-  const bool asks_for_workloads = !(filter.workloads.empty() && request_.workload_group.empty());
-  const bool asks_for_threads = !(filter.threads.empty() && request_.thread_group.empty());
-  const bool asks_for_origins =
-      !(filter.origins.empty() && request_.origin_group.empty() && request_.machine_group.empty());
-  return {.event = differs(zones.event),  // factors are by event and origin
-          .workload = differs(zones.workload) && asks_for_workloads,
-          .origin = differs(zones.origin) && (asks_for_origins || !has_common_factors),
-          .thread = differs(zones.thread) && asks_for_threads};
+  GroupColumns wanted;
+  for (const Column column : kGroupColumns) {
+    // Factors are by event and origin, machines by origin.
+    const bool is_asked_for =
+        !request_.filter[column].empty() || !request_.group[column].empty() || column == Column::kEvent ||
+        (column == Column::kOrigin && (!request_.machine_group.empty() || !has_common_factors));
+    wanted[column] = zones[column].min != zones[column].max && is_asked_for;
+  }
+  return wanted;
 }
 
 bool WeighedGroups::weigh(const ChunkGroups& groups, const ChunkZones& zones, size_t first, size_t count) {
   const GroupColumns are_there = wanted(zones);
-  const auto column = [&](const std::vector<uint32_t>& ids, Zone zone, bool is_there) {
-    return is_there ? Column::of(std::span(ids).subspan(first, count), zone) : Column{zone, {}};
-  };
-  const Columns columns{column(groups.event, zones.event, are_there.event),
-                        column(groups.workload, zones.workload, are_there.workload),
-                        column(groups.origin, zones.origin, are_there.origin),
-                        column(groups.thread, zones.thread, are_there.thread)};
+  IdsByColumn columns;
+  for (const Column column : kGroupColumns) {
+    columns[column] = are_there[column]
+                          ? Ids::of(std::span(groups[column]).subspan(first, count), zones[column])
+                          : Ids{zones[column], {}};
+  }
   size_ = count;
   select(columns);
   if (!is_any_selected_) {
@@ -79,7 +79,7 @@ bool WeighedGroups::weigh(const ChunkGroups& groups, const ChunkZones& zones, si
 }
 
 // Neighbours are mostly of one workload: then nothing about it need be worked out for each.
-WeighedGroups::Column WeighedGroups::Column::of(std::span<const uint32_t> ids, Zone zone) {
+WeighedGroups::Ids WeighedGroups::Ids::of(std::span<const uint32_t> ids, Zone zone) {
   if (ids.empty()) {
     return {zone, {}};
   }
@@ -87,10 +87,10 @@ WeighedGroups::Column WeighedGroups::Column::of(std::span<const uint32_t> ids, Z
   for (const uint32_t id : ids) {
     differences |= id ^ ids[0];
   }
-  return differences == 0 ? Column{{ids[0], ids[0]}, {}} : Column{zone, ids};
+  return differences == 0 ? Ids{{ids[0], ids[0]}, {}} : Ids{zone, ids};
 }
 
-void WeighedGroups::weigh(const Columns& columns, const ChunkZones& zones) {
+void WeighedGroups::weigh(const IdsByColumn& columns, const ChunkZones& zones) {
   has_every_factor_ = true;
   is_one_weight_ = is_one_cell_ && is_every_selected_;
   for (size_t m = 0; m < weights_.size(); ++m) {
@@ -111,20 +111,18 @@ std::unexpected<Error> WeighedGroups::missing_factor() const {
               without_factor_.event, without_factor_.origin);
 }
 
-void WeighedGroups::select(const Columns& columns) {
-  const RowFilter& filter = request_.filter;
+void WeighedGroups::select(const IdsByColumn& columns) {
   is_every_selected_ = true;
   is_any_selected_ = true;
-  select(filter.events, columns.event);
-  select(filter.workloads, columns.workload);
-  select(filter.origins, columns.origin);
-  select(filter.threads, columns.thread);
+  for (const Column column : kGroupColumns) {
+    select(request_.filter[column], columns[column]);
+  }
   if (is_any_selected_ && !is_every_selected_) {
     is_any_selected_ = std::ranges::find(is_selected_, true) != is_selected_.end();
   }
 }
 
-void WeighedGroups::select(const std::vector<bool>& flags, const Column& column) {
+void WeighedGroups::select(const std::vector<bool>& flags, const Ids& column) {
   if (flags.empty()) {
     return;
   }
@@ -141,21 +139,23 @@ void WeighedGroups::select(const std::vector<bool>& flags, const Column& column)
   is_every_selected_ = false;
 }
 
-void WeighedGroups::weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights) {
+void WeighedGroups::weigh(const IdsByColumn& columns, const Factors& factors, std::vector<double>& weights) {
   weights.resize(size_);
-  const uint32_t only_event = columns.event.zone.min;
-  if (is_every_selected_ && columns.event.ids.empty() && !columns.origin.ids.empty() &&
-      only_event < factors.size() && columns.origin.zone.max < factors[only_event].size()) {
+  const Ids& events = columns[Column::kEvent];
+  const Ids& origins = columns[Column::kOrigin];
+  const uint32_t only_event = events.zone.min;
+  if (is_every_selected_ && events.ids.empty() && !origins.ids.empty() && only_event < factors.size() &&
+      origins.zone.max < factors[only_event].size()) {
     const double* const factor = factors[only_event].data();
-    const uint32_t* const origin = columns.origin.ids.data();
+    const uint32_t* const origin = origins.ids.data();
     for (size_t group = 0; group < size_; ++group) {
       weights[group] = factor[origin[group]];
     }
     return;
   }
   for (size_t group = 0; group < size_; ++group) {
-    const uint32_t event = columns.event[group];
-    const uint32_t origin = columns.origin[group];
+    const uint32_t event = events[group];
+    const uint32_t origin = origins[group];
     weights[group] = 0;
     if (!is_every_selected_ && is_selected_[group] == 0) {
       continue;
@@ -171,15 +171,14 @@ void WeighedGroups::weigh(const Columns& columns, const Factors& factors, std::v
   }
 }
 
-void WeighedGroups::place(const Columns& columns) {
+void WeighedGroups::place(const IdsByColumn& columns) {
   is_one_cell_ = true;
   has_places_ = false;
   first_cell_of_all_ = 0;
-  place(request_.event_group, columns.event, space_.event_stride());
-  place(request_.origin_group, columns.origin, space_.origin_stride());
-  place(request_.workload_group, columns.workload, space_.workload_stride());
-  place(request_.thread_group, columns.thread, space_.thread_stride());
-  place_machines(columns.origin);
+  for (const Column column : kGroupColumns) {
+    place(request_.group[column], columns[column], space_.stride(column));
+  }
+  place_machines(columns[Column::kOrigin]);
   if (!has_places_) {
     first_cell_.assign(is_one_cell_ ? 1 : size_, first_cell_of_all_);
   } else if (first_cell_of_all_ != 0) {
@@ -190,7 +189,7 @@ void WeighedGroups::place(const Columns& columns) {
 }
 
 // Adds a dimension's part to the groups' cells.
-void WeighedGroups::place(const std::vector<uint32_t>& table, const Column& column, uint64_t stride) {
+void WeighedGroups::place(const std::vector<uint32_t>& table, const Ids& column, uint64_t stride) {
   if (table.empty()) {
     return;
   }
@@ -207,7 +206,7 @@ void WeighedGroups::place(const std::vector<uint32_t>& table, const Column& colu
                   [&](size_t group, uint32_t number) { first_cell_[group] += number * stride; });
 }
 
-void WeighedGroups::place_machines(const Column& origins) {
+void WeighedGroups::place_machines(const Ids& origins) {
   if (request_.machine_group.empty() || origins.ids.empty()) {
     // No groups, or one of them: entry 0 of no groups is 0.
     machine_.assign(is_one_cell_ ? 1 : size_, group_number(request_.machine_group, origins.zone.min));
@@ -221,7 +220,7 @@ void WeighedGroups::place_machines(const Column& origins) {
 
 // Hands each group with its number in the table to `use`.
 template <typename Use>
-void WeighedGroups::for_each_number(const std::vector<uint32_t>& table, const Column& column, Use use) const {
+void WeighedGroups::for_each_number(const std::vector<uint32_t>& table, const Ids& column, Use use) const {
   const uint32_t* const ids = column.ids.data();
   if (column.zone.max < table.size()) {
     const uint32_t* const numbers = table.data();

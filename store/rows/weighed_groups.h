@@ -46,29 +46,27 @@ class WeighedGroups {
 
  private:
   // A column of the groups at hand: IDs where they differ.
-  struct Column {
-    Zone zone;
-    std::span<const uint32_t> ids;  // empty: the zone's only one throughout, or not requested
+  struct Ids {
+    Zone zone = {};
+    std::span<const uint32_t> ids = {};  // empty: the zone's only one throughout, or not requested
 
-    static Column of(std::span<const uint32_t> ids, Zone zone);
+    static Ids of(std::span<const uint32_t> ids, Zone zone);
 
     uint32_t operator[](size_t group) const { return ids.empty() ? zone.min : ids[group]; }
   };
-  struct Columns {
-    Column event, workload, origin, thread;
-  };
+  using IdsByColumn = ByColumn<Ids>;
 
   // The factor of every origin in the zones, where they are of one event, and it is the same.
   std::optional<double> common_factor(size_t measure, const ChunkZones& zones) const;
-  void select(const Columns& columns);
-  void select(const std::vector<bool>& flags, const Column& column);
-  void weigh(const Columns& columns, const ChunkZones& zones);
-  void weigh(const Columns& columns, const Factors& factors, std::vector<double>& weights);
-  void place(const Columns& columns);
-  void place(const std::vector<uint32_t>& table, const Column& column, uint64_t stride);
-  void place_machines(const Column& origins);
+  void select(const IdsByColumn& columns);
+  void select(const std::vector<bool>& flags, const Ids& column);
+  void weigh(const IdsByColumn& columns, const ChunkZones& zones);
+  void weigh(const IdsByColumn& columns, const Factors& factors, std::vector<double>& weights);
+  void place(const IdsByColumn& columns);
+  void place(const std::vector<uint32_t>& table, const Ids& column, uint64_t stride);
+  void place_machines(const Ids& origins);
   template <typename Use>
-  void for_each_number(const std::vector<uint32_t>& table, const Column& column, Use use) const;
+  void for_each_number(const std::vector<uint32_t>& table, const Ids& column, Use use) const;
 
   const AggregateRequest& request_;
   const CellSpace& space_;

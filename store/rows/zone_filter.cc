@@ -4,7 +4,7 @@
 
 namespace plimsoll::store {
 
-ZoneFilter::Column::Column(const std::vector<bool>& flags) {
+ZoneFilter::Flags::Flags(const std::vector<bool>& flags) {
   if (flags.empty()) {
     return;
   }
@@ -16,7 +16,7 @@ ZoneFilter::Column::Column(const std::vector<bool>& flags) {
   }
 }
 
-bool ZoneFilter::Column::may_hold(Zone zone) const {
+bool ZoneFilter::Flags::may_hold(Zone zone) const {
   if (selected_below_.empty()) {
     return true;
   }
@@ -26,16 +26,14 @@ bool ZoneFilter::Column::may_hold(Zone zone) const {
   return selected_below_[first] < selected_below_[end];
 }
 
-ZoneFilter::ZoneFilter(const RowFilter& filter)
-    : events_(filter.events),
-      workloads_(filter.workloads),
-      origins_(filter.origins),
-      threads_(filter.threads),
-      stacks_(filter.stacks) {}
+ZoneFilter::ZoneFilter(const RowFilter& filter) {
+  for (const Column column : kColumns) {
+    flags_[column] = Flags(filter[column]);
+  }
+}
 
 bool ZoneFilter::may_hold(const ChunkZones& zones) const {
-  return events_.may_hold(zones.event) && workloads_.may_hold(zones.workload) &&
-         origins_.may_hold(zones.origin) && threads_.may_hold(zones.thread) && stacks_.may_hold(zones.stack);
+  return std::ranges::all_of(kColumns, [&](Column column) { return flags_[column].may_hold(zones[column]); });
 }
 
 }  // namespace plimsoll::store

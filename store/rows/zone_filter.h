@@ -18,9 +18,10 @@ class ZoneFilter {
   bool may_hold(const ChunkZones& zones) const;
 
  private:
-  class Column {
+  class Flags {
    public:
-    explicit Column(const std::vector<bool>& flags);
+    Flags() = default;
+    explicit Flags(const std::vector<bool>& flags);
     bool may_hold(Zone zone) const;
 
    private:
@@ -28,7 +29,7 @@ class ZoneFilter {
         selected_below_;  // by ID, up to the one behind the last flag; empty: all are selected
   };
 
-  Column events_, workloads_, origins_, threads_, stacks_;
+  ByColumn<Flags> flags_;
 };
 
 }  // namespace plimsoll::store

@@ -16,9 +16,8 @@ inline bool is_selected(const std::vector<bool>& flags, uint32_t id) {
 }
 
 inline bool is_selected(const store::RowFilter& filter, const store::Row& row) {
-  return is_selected(filter.events, row.event) && is_selected(filter.workloads, row.workload) &&
-         is_selected(filter.origins, row.origin) && is_selected(filter.threads, row.thread) &&
-         is_selected(filter.stacks, row.stack);
+  return std::ranges::all_of(store::kColumns,
+                             [&](store::Column column) { return is_selected(filter[column], row[column]); });
 }
 
 inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
@@ -26,20 +25,24 @@ inline uint32_t group_of(const std::vector<uint32_t>& groups, uint32_t id) {
 }
 
 inline bool is_wanted(const store::AggregateRequest& request, store::CellKey key) {
-  key.event = key.origin = 0;
+  key[store::Column::kEvent] = key[store::Column::kOrigin] = 0;
   return request.wanted.empty() || std::ranges::binary_search(request.wanted, key);
 }
 
 // Calls `use` with each cell that a row counts in.
 template <typename Use>
 void for_each_cell(const store::AggregateRequest& request, const store::Row& row, Use use) {
-  store::CellKey key{group_of(request.event_group, row.event), group_of(request.origin_group, row.origin),
-                     group_of(request.workload_group, row.workload),
-                     group_of(request.thread_group, row.thread),
-                     request.by_stack ? row.stack : group_of(request.stack_group, row.stack)};
-  const std::span<const uint32_t> one(&key.stack, 1);
-  for (const uint32_t stack : request.stack_groups.empty() ? one : request.stack_groups.of(row.stack)) {
-    key.stack = stack;
+  store::CellKey key;
+  for (const store::Column column : store::kColumns) {
+    key[column] = group_of(request.group[column], row[column]);
+  }
+  uint32_t& of_stack = key[store::Column::kStack];
+  of_stack = request.by_stack ? row[store::Column::kStack] : of_stack;
+  const std::vector<uint32_t> one{of_stack};
+  for (const uint32_t stack : request.stack_groups.empty()
+                                  ? std::span<const uint32_t>(one)
+                                  : request.stack_groups.of(row[store::Column::kStack])) {
+    of_stack = stack;
     if (is_wanted(request, key)) {
       use(key);
     }
@@ -67,12 +70,14 @@ class MemoryRows : public store::RowSource {
         cell.resize(cells.measures * cells.machine_groups);
         for (size_t m = 0; m < cells.measures && status; ++m) {
           const store::Factors& factors = request.measures[m];
-          if (row.event >= factors.size() || row.origin >= factors[row.event].size()) {
-            status = fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", row.event, row.origin);
+          const uint32_t event = row[store::Column::kEvent];
+          const uint32_t origin = row[store::Column::kOrigin];
+          if (event >= factors.size() || origin >= factors[event].size()) {
+            status = fail(ErrorCode::kCorrupt, "no factor for event {} of origin {}", event, origin);
             return;
           }
-          cell[m * cells.machine_groups + group_of(request.machine_group, row.origin)] +=
-              static_cast<double>(row.hits) * factors[row.event][row.origin];
+          cell[m * cells.machine_groups + group_of(request.machine_group, origin)] +=
+              static_cast<double>(row.hits) * factors[event][origin];
         }
       });
       if (!status) {

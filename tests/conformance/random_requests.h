@@ -11,14 +11,10 @@
 
 namespace plimsoll::testing {
 
-// How many IDs the dictionaries of some rows have, the empty entry 0 among them.
-struct Cardinalities {
-  uint32_t events = 4;
-  uint32_t workloads = 7;
-  uint32_t origins = 9;
-  uint32_t threads = 6;
-  uint32_t stacks = 60;
-};
+// How many IDs the dictionaries of some rows have, the empty entry 0 among them: events, origins, workloads, threads, label sets,
+// stacks.
+using Cardinalities = store::ByColumn<uint32_t>;
+inline constexpr Cardinalities kFewIds{{4, 9, 7, 6, 5, 60}};
 
 class Random {
  public:
@@ -76,12 +72,12 @@ inline std::vector<store::Row> random_rows(Random& random, const Cardinalities& 
   std::vector<store::Row> rows;
   rows.reserve(count);
   for (size_t i = 0; i < count; ++i) {
-    rows.push_back({.event = 1 + random.below(ids.events - 1),
-                    .workload = 1 + random.below(ids.workloads - 1),
-                    .origin = 1 + random.below(ids.origins - 1),
-                    .thread = 1 + random.below(ids.threads - 1),
-                    .stack = random.below(ids.stacks),
-                    .hits = 1 + random.below(100)});
+    store::Row& row = rows.emplace_back();
+    for (const store::Column column : store::kColumns) {
+      const bool may_be_none = column == store::Column::kLabels || column == store::Column::kStack;
+      row[column] = may_be_none ? random.below(ids[column]) : 1 + random.below(ids[column] - 1);
+    }
+    row.hits = 1 + random.below(100);
   }
   return rows;
 }
@@ -89,12 +85,12 @@ inline std::vector<store::Row> random_rows(Random& random, const Cardinalities& 
 // A factor for each event and origin, often the same for all; none for events that are left out.
 inline store::Factors random_factors(Random& random, const Cardinalities& ids,
                                      const std::vector<bool>& events) {
-  store::Factors factors(ids.events);
+  store::Factors factors(ids[store::Column::kEvent]);
   const bool is_common = random.one_in(3);
   const double common = random.factor();
-  for (uint32_t event = 0; event < ids.events; ++event) {
+  for (uint32_t event = 0; event < ids[store::Column::kEvent]; ++event) {
     if (events.empty() || (event < events.size() && events[event])) {
-      factors[event].resize(ids.origins);
+      factors[event].resize(ids[store::Column::kOrigin]);
       std::ranges::generate(factors[event], [&] { return is_common ? common : random.factor(); });
     }
   }
@@ -104,7 +100,8 @@ inline store::Factors random_factors(Random& random, const Cardinalities& ids,
 // Sums hits.
 inline store::AggregateRequest request_for_all(const Cardinalities& ids) {
   store::AggregateRequest request;
-  request.measures = {store::Factors(ids.events, std::vector<double>(ids.origins, 1))};
+  request.measures = {
+      store::Factors(ids[store::Column::kEvent], std::vector<double>(ids[store::Column::kOrigin], 1))};
   return request;
 }
 
@@ -115,11 +112,9 @@ inline store::RowFilter random_filter(Random& random, const Cardinalities& ids) 
       flags = random.flags(count);
     }
   };
-  maybe(filter.events, ids.events);
-  maybe(filter.workloads, ids.workloads);
-  maybe(filter.origins, ids.origins);
-  maybe(filter.threads, ids.threads);
-  maybe(filter.stacks, ids.stacks);
+  for (const store::Column column : store::kColumns) {
+    maybe(filter[column], ids[column]);
+  }
   return filter;
 }
 
@@ -131,11 +126,14 @@ inline std::vector<store::CellKey> random_cells(Random& random, const store::Agg
   };
   std::vector<store::CellKey> cells;
   for (uint32_t count = 1 + random.below(30); count > 0; --count) {
-    cells.push_back({.workload = group(request.workload_group),
-                     .thread = group(request.thread_group),
-                     .stack = request.by_stack               ? random.below(ids.stacks)
-                              : request.stack_groups.empty() ? group(request.stack_group)
-                                                             : group(request.stack_groups.groups)});
+    store::CellKey& key = cells.emplace_back();
+    for (const store::Column column :
+         {store::Column::kWorkload, store::Column::kThread, store::Column::kLabels}) {
+      key[column] = group(request.group[column]);
+    }
+    key[store::Column::kStack] = request.by_stack               ? random.below(ids[store::Column::kStack])
+                                 : request.stack_groups.empty() ? group(request.group[store::Column::kStack])
+                                                                : group(request.stack_groups.groups);
   }
   std::ranges::sort(cells);
   const auto repeated = std::ranges::unique(cells);
@@ -151,26 +149,25 @@ inline store::AggregateRequest random_request(Random& random, const Cardinalitie
       groups = random.groups(count, 1 + random.below(random.one_in(2) ? 4 : count));
     }
   };
-  maybe(request.event_group, ids.events);
-  maybe(request.origin_group, ids.origins);
-  maybe(request.workload_group, ids.workloads);
-  maybe(request.thread_group, ids.threads);
-  maybe(request.machine_group, ids.origins);
+  for (const store::Column column : store::kGroupColumns) {
+    maybe(request.group[column], ids[column]);
+  }
+  maybe(request.machine_group, ids[store::Column::kOrigin]);
   switch (random.below(4)) {
     case 0:
       request.by_stack = true;
       break;
     case 1:
-      request.stack_groups = random.stack_groups(ids.stacks);
+      request.stack_groups = random.stack_groups(ids[store::Column::kStack]);
       break;
     default:
-      maybe(request.stack_group, ids.stacks);
+      maybe(request.group[store::Column::kStack], ids[store::Column::kStack]);
   }
   if (random.one_in(3)) {
     request.wanted = random_cells(random, request, ids);
   }
   for (uint32_t measures = 1 + random.below(3); measures > 0; --measures) {
-    request.measures.push_back(random_factors(random, ids, request.filter.events));
+    request.measures.push_back(random_factors(random, ids, request.filter[store::Column::kEvent]));
   }
   return request;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "store/rows/top_cells.h"
+#include "tests/conformance/plain_row.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/conformance/row_sources.h"
 #include "tests/temporary_directory.h"
@@ -12,13 +13,11 @@
 namespace plimsoll::store {
 
 void PrintTo(const Row& row, std::ostream* out) {
-  *out << fmt::format("{{event {} workload {} origin {} thread {} stack {} hits {}}}", row.event,
-                      row.workload, row.origin, row.thread, row.stack, row.hits);
+  *out << fmt::format("{{{}, hits {}}}", text_of(row.ids), row.hits);
 }
 
 void PrintTo(const CellKey& key, std::ostream* out) {
-  *out << fmt::format("{{event {} origin {} workload {} thread {} stack {}}}", key.event, key.origin,
-                      key.workload, key.thread, key.stack);
+  *out << "{" << text_of(key) << "}";
 }
 
 }  // namespace plimsoll::store
@@ -27,10 +26,14 @@ namespace plimsoll::testing {
 namespace {
 
 using store::AggregateRequest;
+using store::cell_of;
 using store::CellKey;
 using store::Cells;
+using store::Column;
 using store::Row;
+using store::row_of;
 using store::RowFilter;
+using store::rows_of;
 using store::RowSource;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -105,35 +108,35 @@ void expect_conforms(const RowSource& source, const std::vector<Row>& rows, cons
 }
 
 TEST_P(RowSourceTest, FewIdsMeetInEveryCombination) {
-  const Cardinalities ids;
+  const Cardinalities ids = kFewIds;
   Random random(1);
   const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 4000)));
   expect_conforms(*source_of(rows), rows, ids, 1, 400);
 }
 
 TEST_P(RowSourceTest, ManyIdsHardlyMeet) {
-  const Cardinalities ids{.events = 12, .workloads = 300, .origins = 900, .threads = 70, .stacks = 40'000};
+  const Cardinalities ids{{12, 900, 300, 70, 3, 40'000}};
   Random random(2);
   const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 20'000)));
   expect_conforms(*source_of(rows), rows, ids, 2, 60);
 }
 
 TEST_P(RowSourceTest, FewGroupsOfRowsHaveManyStacks) {
-  const Cardinalities ids{.events = 2, .workloads = 3, .origins = 3, .threads = 2, .stacks = 200'000};
+  const Cardinalities ids{{2, 3, 3, 2, 3, 200'000}};
   Random random(3);
   const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 150'000)));
   expect_conforms(*source_of(rows), rows, ids, 3, 6);
 }
 
 TEST_P(RowSourceTest, ManyGroupsOfRowsHaveOneStack) {
-  const Cardinalities ids{.events = 3, .workloads = 500, .origins = 2000, .threads = 3, .stacks = 2};
+  const Cardinalities ids{{3, 2000, 500, 3, 3, 2}};
   Random random(4);
   const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 150'000)));
   expect_conforms(*source_of(rows), rows, ids, 4, 6);
 }
 
 TEST_P(RowSourceTest, OneRowIsASource) {
-  const Cardinalities ids;
+  const Cardinalities ids = kFewIds;
   Random random(5);
   const auto rows = random_rows(random, ids, 1);
   expect_conforms(*source_of(rows), rows, ids, 5, 100);
@@ -141,7 +144,7 @@ TEST_P(RowSourceTest, OneRowIsASource) {
 
 TEST_P(RowSourceTest, NoRowsHaveNoCells) {
   const auto source = source_of({});
-  const auto cells = source->aggregate(request_for_all({}));
+  const auto cells = source->aggregate(request_for_all(kFewIds));
   ASSERT_TRUE(cells) << cells.error().text();
   EXPECT_THAT(cells->keys, IsEmpty());
   EXPECT_THAT(cells->sums, IsEmpty());
@@ -149,25 +152,19 @@ TEST_P(RowSourceTest, NoRowsHaveNoCells) {
 }
 
 TEST_P(RowSourceTest, ACellIsTheSumOfHitsTimesFactorByMeasureAndMachineGroup) {
-  const auto source = source_of({
+  const auto source = source_of(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 5, .hits = 10},
       {.event = 1, .workload = 2, .origin = 1, .thread = 1, .stack = 5, .hits = 1},
       {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 6, .hits = 100},
       {.event = 2, .workload = 1, .origin = 2, .thread = 1, .stack = 0, .hits = 1000},
-  });
-  const AggregateRequest request{
-      .filter = {},
-      .event_group = {0, 0, 7},  // event 2 is in group 7
-      .origin_group = {},
-      .workload_group = {},
-      .thread_group = {},
-      .stack_group = {},
-      .machine_group = {0, 0, 1},  // origin 2 is in group 1
-      .measures = {{{}, {0, 2, 0.5}, {0, 2, 0.25}}, {{}, {0, 1, 1}, {0, 1, 1}}},
-  };
+  }));
+  AggregateRequest request;
+  request.group[Column::kEvent] = {0, 0, 7};  // event 2 is in group 7
+  request.machine_group = {0, 0, 1};          // origin 2 is in group 1
+  request.measures = {{{}, {0, 2, 0.5}, {0, 2, 0.25}}, {{}, {0, 1, 1}, {0, 1, 1}}};
   const auto cells = source->aggregate(request);
   ASSERT_TRUE(cells) << cells.error().text();
-  EXPECT_THAT(cells->keys, ElementsAre(CellKey{.event = 0}, CellKey{.event = 7}));
+  EXPECT_THAT(cells->keys, ElementsAre(cell_of({.event = 0}), cell_of({.event = 7})));
   EXPECT_THAT(cells->by_machine_group(0, 0), ElementsAre(22, 50));
   EXPECT_THAT(cells->by_machine_group(0, 1), ElementsAre(11, 100));
   EXPECT_THAT(cells->by_machine_group(1, 0), ElementsAre(0, 250));
@@ -177,87 +174,88 @@ TEST_P(RowSourceTest, ACellIsTheSumOfHitsTimesFactorByMeasureAndMachineGroup) {
 }
 
 TEST_P(RowSourceTest, CellsStandInAscendingOrderOfTheirKeys) {
-  const auto source = source_of({
+  const auto source = source_of(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 9, .hits = 1},
       {.event = 1, .workload = 2, .origin = 1, .thread = 1, .stack = 0, .hits = 2},
       {.event = 2, .workload = 1, .origin = 1, .thread = 1, .stack = 8, .hits = 3},
-  });
-  AggregateRequest request = request_for_all({});
-  request.event_group = {0, 1, 0};      // the later event first
-  request.workload_group = {0, 30, 4};  // the later workload first
+  }));
+  AggregateRequest request = request_for_all(kFewIds);
+  request.group[Column::kEvent] = {0, 1, 0};      // the later event first
+  request.group[Column::kWorkload] = {0, 30, 4};  // the later workload first
   request.by_stack = true;
-  EXPECT_THAT(source->aggregate(request)->keys, ElementsAre(CellKey{.event = 0, .workload = 30, .stack = 8},
-                                                            CellKey{.event = 1, .workload = 4, .stack = 0},
-                                                            CellKey{.event = 1, .workload = 30, .stack = 9}));
+  EXPECT_THAT(source->aggregate(request)->keys,
+              ElementsAre(cell_of({.event = 0, .workload = 30, .stack = 8}),
+                          cell_of({.event = 1, .workload = 4, .stack = 0}),
+                          cell_of({.event = 1, .workload = 30, .stack = 9})));
 }
 
 TEST_P(RowSourceTest, FlagsSelectNothingBeyondTheirEndAndGroupsPutItInGroup0) {
-  const auto source = source_of({
+  const auto source = source_of(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 10},
       {.event = 1, .workload = 2, .origin = 1, .thread = 1, .stack = 1, .hits = 20},
       {.event = 1, .workload = 3, .origin = 1, .thread = 1, .stack = 1, .hits = 40},
-  });
-  AggregateRequest request = request_for_all({});
-  request.filter.workloads = {false, true, true};  // as of before workload 3 came
-  request.workload_group = {0, 1};                 // and 2
+  }));
+  AggregateRequest request = request_for_all(kFewIds);
+  request.filter[Column::kWorkload] = {false, true, true};  // as of before workload 3 came
+  request.group[Column::kWorkload] = {0, 1};                // and 2
   const auto cells = source->aggregate(request);
-  EXPECT_THAT(cells->keys, ElementsAre(CellKey{.workload = 0}, CellKey{.workload = 1}));
+  EXPECT_THAT(cells->keys, ElementsAre(cell_of({.workload = 0}), cell_of({.workload = 1})));
   EXPECT_THAT(cells->sums, ElementsAre(20, 10));
 }
 
 TEST_P(RowSourceTest, AFilterThatSelectsNoIdSelectsNoRow) {
   const auto source =
-      source_of({{.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1}});
-  AggregateRequest request = request_for_all({});
-  request.filter.stacks = {false};
+      source_of(rows_of({{.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1}}));
+  AggregateRequest request = request_for_all(kFewIds);
+  request.filter[Column::kStack] = {false};
   EXPECT_THAT(source->aggregate(request)->keys, IsEmpty());
   EXPECT_THAT(*scanned(*source, request.filter), IsEmpty());
 }
 
 TEST_P(RowSourceTest, WhatCountsNothingIsNoCell) {
-  const auto source = source_of({
+  const auto source = source_of(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 5},
       {.event = 1, .workload = 2, .origin = 2, .thread = 1, .stack = 1, .hits = 5},
-  });
-  AggregateRequest request = request_for_all({});
-  request.workload_group = {0, 1, 2};
+  }));
+  AggregateRequest request = request_for_all(kFewIds);
+  request.group[Column::kWorkload] = {0, 1, 2};
   request.measures = {{{}, {0, 0, 0}}, {{}, {0, 0, 0.25}}};
   const auto cells = source->aggregate(request);
-  EXPECT_THAT(cells->keys, ElementsAre(CellKey{.workload = 2}));
+  EXPECT_THAT(cells->keys, ElementsAre(cell_of({.workload = 2})));
   EXPECT_THAT(cells->sums, ElementsAre(0, 1.25)) << "the other measure counts it";
 }
 
 TEST_P(RowSourceTest, LargeHitsAreNotCutOff) {
   constexpr uint64_t kMany = uint64_t{1} << 50;
-  const auto source = source_of({
+  const auto source = source_of(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = kMany},
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 2, .hits = 1},
-  });
-  EXPECT_EQ(source->aggregate(request_for_all({}))->sum(0), static_cast<double>(kMany) + 1);
+  }));
+  EXPECT_EQ(source->aggregate(request_for_all(kFewIds))->sum(0), static_cast<double>(kMany) + 1);
 }
 
 // --- the largest cells
 
 TEST_P(RowSourceTest, TheTopCellsAreTheLargestOfAllWithTheirSumsByMachineGroup) {
-  const auto source = source_of(shuffled({
+  const auto source = source_of(shuffled(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 5},
       {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 1, .hits = 1},
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 2, .hits = 3},
       {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 3, .hits = 7},
       {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 4, .hits = 6},
-  }));
-  AggregateRequest request = request_for_all({});
+  })));
+  AggregateRequest request = request_for_all(kFewIds);
   request.by_stack = true;
   request.machine_group = {0, 0, 1};
   const auto top = aggregate_top(*source, request, 2);
   ASSERT_TRUE(top) << top.error().text();
   EXPECT_THAT(top->keys,
-              ElementsAre(CellKey{.stack = 1}, CellKey{.stack = 3}));  // stack 4 has as much as stack 1
+              ElementsAre(cell_of({.stack = 1}), cell_of({.stack = 3})));  // stack 4 has as much as stack 1
   EXPECT_THAT(top->sums, ElementsAre(5, 1, 0, 7));
 }
 
 TEST_P(RowSourceTest, TheTopCellsOfRandomRequestsAreThoseOfTheModel) {
-  const Cardinalities ids;
+  const Cardinalities ids = kFewIds;
   Random random(9);
   const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 3000)));
   const auto source = source_of(rows);
@@ -292,10 +290,10 @@ TEST_P(RowSourceTest, MoreSumsThanAllowedAreRefused) {
   std::vector<Row> rows;
   for (uint32_t stack = 0; stack < 50; ++stack) {
     rows.push_back(
-        {.event = 1, .workload = 1, .origin = 1 + stack % 3, .thread = 1, .stack = stack, .hits = 1});
+        row_of({.event = 1, .workload = 1, .origin = 1 + stack % 3, .thread = 1, .stack = stack, .hits = 1}));
   }
   const auto source = source_of(shuffled(rows));
-  AggregateRequest request = request_for_all({});
+  AggregateRequest request = request_for_all(kFewIds);
   request.by_stack = true;
   request.machine_group = {0, 0, 1, 2};
   request.measures.push_back(request.measures[0]);
@@ -310,7 +308,7 @@ TEST_P(RowSourceTest, MoreSumsThanAllowedAreRefused) {
 }
 
 TEST_P(RowSourceTest, SumsAreRefusedAtTheExactBoundForAnyGrouping) {
-  const Cardinalities ids;
+  const Cardinalities ids = kFewIds;
   Random random(6);
   const auto rows = shuffled(with_distinct_keys(random_rows(random, ids, 2000)));
   const auto source = source_of(rows);
@@ -329,10 +327,10 @@ TEST_P(RowSourceTest, SumsAreRefusedAtTheExactBoundForAnyGrouping) {
 }
 
 TEST_P(RowSourceTest, ARowWithoutAFactorIsDamageNotZero) {
-  const auto source = source_of({
+  const auto source = source_of(rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 1, .hits = 1},
       {.event = 3, .workload = 1, .origin = 8, .thread = 1, .stack = 1, .hits = 1},
-  });
+  }));
   const auto with_factors = [](store::Factors factors) {
     AggregateRequest request;
     request.measures = {std::move(factors)};
@@ -350,14 +348,14 @@ TEST_P(RowSourceTest, ARowWithoutAFactorIsDamageNotZero) {
   }
   // An event that is left out needs none.
   AggregateRequest request = with_factors({{}, {0, 1}});
-  request.filter.events = {false, true};
+  request.filter[Column::kEvent] = {false, true};
   EXPECT_EQ(source->aggregate(request)->sum(0), 1);
 }
 
 // Of one measure that lacks a factor among others that have them.
 TEST_P(RowSourceTest, EveryMeasureNeedsItsFactors) {
   const auto source =
-      source_of({{.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 1, .hits = 1}});
+      source_of(rows_of({{.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 1, .hits = 1}}));
   AggregateRequest request;
   request.measures = {{{}, {0, 1, 1}}, {{}, {0, 1}}};
   EXPECT_EQ(source->aggregate(request).error().code, ErrorCode::kCorrupt);
@@ -366,23 +364,25 @@ TEST_P(RowSourceTest, EveryMeasureNeedsItsFactors) {
 // --- scanning
 
 TEST_P(RowSourceTest, AScanGivesEachSelectedRowOnce) {
-  const Cardinalities ids{.events = 4, .workloads = 50, .origins = 60, .threads = 9, .stacks = 5000};
+  const Cardinalities ids{{4, 60, 50, 9, 3, 5000}};
   Random random(7);
   const auto rows = with_distinct_keys(random_rows(random, ids, 100'000));
   const auto source = source_of(shuffled(rows));
   EXPECT_EQ(*scanned(*source, {}), rows);
   RowFilter filter;
-  filter.workloads.assign(40, true);
-  filter.workloads[7] = false;
-  filter.stacks.assign(4000, true);
+  filter[Column::kWorkload].assign(40, true);
+  filter[Column::kWorkload][7] = false;
+  filter[Column::kStack].assign(4000, true);
   std::vector<Row> expected = rows;
-  std::erase_if(expected,
-                [](const Row& row) { return row.workload == 7 || row.workload >= 40 || row.stack >= 4000; });
+  std::erase_if(expected, [](const Row& row) {
+    const uint32_t workload = row[Column::kWorkload];
+    return workload == 7 || workload >= 40 || row[Column::kStack] >= 4000;
+  });
   EXPECT_EQ(*scanned(*source, filter), expected);
 }
 
 TEST_P(RowSourceTest, TwoCursorsDoNotDisturbEachOther) {
-  const Cardinalities ids;
+  const Cardinalities ids = kFewIds;
   Random random(8);
   const auto rows = with_distinct_keys(random_rows(random, ids, 3000));
   const auto source = source_of(rows);

@@ -12,6 +12,7 @@ namespace plimsoll::fuzz {
 namespace {
 
 using store::AggregateRequest;
+using store::Column;
 using store::Row;
 using testing::Cardinalities;
 using testing::Random;
@@ -32,14 +33,15 @@ uint32_t odd_id(Random& random) {
 }
 
 std::vector<Row> odd_rows(Random& random) {
-  const Cardinalities ids;
+  const Cardinalities ids = testing::kFewIds;
   std::vector<Row> rows = random_rows(random, ids, 1 + random.below(60));
   for (Row& row : rows) {
-    uint32_t* const fields[] = {&row.workload, &row.thread, &row.stack};
-    *fields[random.below(3)] = odd_id(random);
+    uint32_t* const fields[] = {&row[Column::kWorkload], &row[Column::kThread], &row[Column::kLabels],
+                                &row[Column::kStack]};
+    *fields[random.below(4)] = odd_id(random);
     // These lead to factors: few may lack one, or every request would be refused.
     if (random.one_in(300)) {
-      (random.one_in(2) ? row.event : row.origin) = odd_id(random);
+      row[random.one_in(2) ? Column::kEvent : Column::kOrigin] = odd_id(random);
     }
     row.hits = random.one_in(5) ? uint64_t{1} << random.below(40) : row.hits;
   }
@@ -56,13 +58,15 @@ void make_odd(std::vector<uint32_t>& groups, Random& random) {
 }
 
 AggregateRequest odd_request(Random& random) {
-  AggregateRequest request = random_request(random, Cardinalities());
-  for (std::vector<uint32_t>* groups : {&request.event_group, &request.origin_group, &request.workload_group,
-                                        &request.thread_group, &request.stack_group}) {
+  AggregateRequest request = random_request(random, testing::kFewIds);
+  for (std::vector<uint32_t>* groups :
+       {&request.group[store::Column::kEvent], &request.group[store::Column::kOrigin],
+        &request.group[store::Column::kWorkload], &request.group[store::Column::kThread],
+        &request.group[store::Column::kStack]}) {
     make_odd(*groups, random);
   }
   if (random.one_in(5)) {
-    request.filter.stacks.assign(random.below(200'000), random.one_in(2));
+    request.filter[store::Column::kStack].assign(random.below(200'000), random.one_in(2));
   }
   if (random.one_in(5)) {
     store::Factors& factors = request.measures[0];

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int kMutations = 10'000;
 
-const testing::Cardinalities kIds{.events = 3, .workloads = 5, .origins = 8, .threads = 4, .stacks = 90};
+const testing::Cardinalities kIds{{3, 8, 5, 4, 3, 90}};
 
 class FuzzSegment : public ::testing::Test {
  protected:

@@ -26,7 +26,7 @@ constexpr size_t kHeaderBytes = 32;
 constexpr size_t kEntryBytes = 40;
 constexpr size_t kColumns = 6;
 
-const testing::Cardinalities kIds{.events = 3, .workloads = 5, .origins = 8, .threads = 4, .stacks = 90};
+const testing::Cardinalities kIds{{3, 8, 5, 4, 1, 90}};
 
 uint64_t number_at(std::string_view bytes, size_t at) {
   uint64_t number = 0;

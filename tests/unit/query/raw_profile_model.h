@@ -46,8 +46,11 @@ inline void add_random_squares(Random& random, wire::RawProfile& profile) {
   std::vector<wire::SquaresOfRow> rows;
   for (const wire::SampleTable& table : profile.samples()) {
     for (int i = 0; table.event_size() == 1 && table.event(0) == 0 && i < table.hits_size(); ++i) {
-      rows.push_back({table.thread(i), table.stack(i),
-                      static_cast<double>(table.hits(i)) * static_cast<double>(1 + below(random, 50))});
+      rows.push_back(
+          {.thread = table.thread(i),
+           .stack = table.stack(i),
+           .label_set = table.label_set_size() == 0 ? 0 : table.label_set(i),
+           .squares = static_cast<double>(table.hits(i)) * static_cast<double>(1 + below(random, 50))});
     }
   }
   wire::add_squares(0, rows, profile);
@@ -62,12 +65,14 @@ inline wire::RawProfile random_profile(Random& random, uint64_t seed) {
                    .events = {{.name = "cycles", .scale = 0.5 + static_cast<double>(below(random, 1000))},
                               {.name = "wait", .scale = 1000, .unit = wire::NANOSECONDS}},
                    .job = one_of(random, {"", "storage", "serving"}),
+                   .labels = one_of(random, {"", "tier:gold", "tier:free,pod:p1"}),
                    .stacks = ""};
   for (uint64_t line = below(random, 15); line > 0; --line) {
     spec.stacks +=
-        fmt::format("process={} thread={} event={} {} {}\n", one_of(random, {"db", "web"}),
-                    one_of(random, {"io", "worker", "db"}), one_of(random, {"cycles", "cycles", "wait"}),
-                    random_stack(random), below(random, 100));
+        fmt::format("process={} thread={} labels={} event={} {} {}\n", one_of(random, {"db", "web"}),
+                    one_of(random, {"io", "worker", "db"}),
+                    one_of(random, {"", "color:red", "color:blue", "color:red,tier:silver"}),
+                    one_of(random, {"cycles", "cycles", "wait"}), random_stack(random), below(random, 100));
   }
   wire::RawProfile profile = make_profile(spec);
   if (profile.threads_size() > 0 && below(random, 2) == 0) {
@@ -259,9 +264,24 @@ inline std::string app_of(const wire::Process& process) {
   return executable.empty() ? process.comm() : executable.substr(executable.rfind('/') + 1);
 }
 
+// `label_set` is the sample's, plus 1; 0: none.
+inline std::string label_of(const wire::RawProfile& profile, const wire::Process& process, uint32_t label_set,
+                            const std::string& key) {
+  if (label_set != 0) {
+    const auto& labels = profile.label_sets(static_cast<int>(label_set - 1)).labels();
+    if (const auto label = labels.find(key); label != labels.end()) {
+      return label->second;
+    }
+  }
+  const auto label = process.labels().find(key);
+  return label == process.labels().end() ? std::string() : label->second;
+}
+
+inline const std::vector<std::string> kLabels{"color", "tier", "pod"};
+
 inline void add_sample(const wire::RawProfile& profile, const wire::Event& event, uint32_t thread_index,
-                       uint64_t hits, std::vector<Frame> frames, const ObservedTimes& observed,
-                       std::vector<Sample>& samples) {
+                       uint32_t label_set, uint64_t hits, std::vector<Frame> frames,
+                       const ObservedTimes& observed, std::vector<Sample>& samples) {
   if (hits == 0) {
     return;
   }
@@ -286,6 +306,9 @@ inline void add_sample(const wire::RawProfile& profile, const wire::Event& event
   sample.texts["app"] = app_of(process);
   sample.texts["thread"] = thread.name();
   sample.texts["stack"] = stack_text(sample.frames);
+  for (const std::string& key : kLabels) {
+    sample.texts["label:" + key] = label_of(profile, process, label_set, key);
+  }
 }
 
 // A branch is a stack of two: where it led to, called by where it came from.
@@ -296,11 +319,11 @@ inline void add_branches(const wire::RawProfile& profile, const wire::BranchTabl
     for (const Frame& frame : frames_of_location(profile, static_cast<int>(table.from_location(i)))) {
       frames.push_back(frame);
     }
-    add_sample(profile, profile.events(static_cast<int>(table.event())), table.thread(i), table.hits(i),
+    add_sample(profile, profile.events(static_cast<int>(table.event())), table.thread(i), 0, table.hits(i),
                frames, observed, samples);
     if (table.mispredicted_event_plus_1() != 0) {
       add_sample(profile, profile.events(static_cast<int>(table.mispredicted_event_plus_1() - 1)),
-                 table.thread(i), table.mispredicted(i), frames, observed, samples);
+                 table.thread(i), 0, table.mispredicted(i), frames, observed, samples);
     }
   }
 }
@@ -311,7 +334,8 @@ inline void add_samples(const wire::RawProfile& profile, const ObservedTimes& ob
     for (int i = 0; i < table.hits_size(); ++i) {
       const int row = i / table.event_size();
       const auto event = static_cast<int>(table.event(i % table.event_size()));
-      add_sample(profile, profile.events(event), table.thread(row), table.hits(i),
+      const uint32_t label_set = table.label_set_size() == 0 ? 0 : table.label_set(row);
+      add_sample(profile, profile.events(event), table.thread(row), label_set, table.hits(i),
                  frames_of_stack(profile, table.stack(row)), observed, samples);
     }
   }
@@ -493,8 +517,9 @@ inline std::string neighbour_of(const Sample& sample, const Condition& of, Neigh
   return matches.front() == 0 ? "[itself]" : sample.frames[matches.front() - 1].function;
 }
 
-inline const std::vector<std::string> kDimensions{"machine", "draw",     "job",  "app",   "thread",
-                                                  "stack",   "function", "file", "binary"};
+inline const std::vector<std::string> kDimensions{"machine", "draw",        "job",       "app",
+                                                  "thread",  "stack",       "function",  "file",
+                                                  "binary",  "label:color", "label:tier"};
 
 inline Question random_question(Random& random, const std::vector<Sample>& samples) {
   Question question{.event = one_of(random, {"cycles", "cycles", "wait"}), .by = {}, .where = {}};

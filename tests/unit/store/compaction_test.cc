@@ -8,6 +8,7 @@
 #include <set>
 
 #include "store/rows/dictionaries.h"
+#include "tests/conformance/plain_row.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
@@ -80,8 +81,8 @@ class CompactionTest : public ::testing::Test {
     std::vector<uint32_t> workloads;
     const auto rows = *scan_rows(path_ + "/blocks/000001/segments/" + file);
     for (const Row& row : rows) {
-      if (workloads.empty() || workloads.back() != row.workload) {
-        workloads.push_back(row.workload);
+      if (workloads.empty() || workloads.back() != row[Column::kWorkload]) {
+        workloads.push_back(row[Column::kWorkload]);
       }
     }
     return workloads;
@@ -253,7 +254,7 @@ TEST_F(CompactionTest, WhenTheSwapFailsNothingHasChanged) {
 TEST_F(CompactionTest, ADamagedSegmentIsNamedAndLeftAndTheOthersAreMerged) {
   add_segments(1, 9);
   const std::string damaged = path_ + "/blocks/000001/segments/000000000004.rows";
-  std::string bytes = encode_segment({{1, 1, 1, 1, 1, 1}});
+  std::string bytes = encode_segment(rows_of({{1, 1, 1, 1, 1, 1}}));
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   write_bytes(damaged, bytes);
   const CompactionReport report = merge_all();
@@ -266,7 +267,7 @@ TEST_F(CompactionTest, ADamagedSegmentIsNamedAndLeftAndTheOthersAreMerged) {
 TEST_F(CompactionTest, ASegmentOfMoreRowsThanTheCatalogueSaysIsDamaged) {
   add_segments(1, 9);
   write_bytes(path_ + "/blocks/000001/segments/000000000004.rows",
-              encode_segment({{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 2, 1}, {1, 1, 1, 1, 3, 1}}));
+              encode_segment(rows_of({{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 2, 1}, {1, 1, 1, 1, 3, 1}})));
   const CompactionReport report = merge_all();
   ASSERT_THAT(report.damaged, SizeIs(1));
   EXPECT_THAT(report.damaged[0], HasSubstr("000000000004.rows has 3 rows, more than the 2 in the catalogue"));

@@ -10,10 +10,11 @@
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
 #include "store/data_directory.h"
-#include "store/rows/segment_layout.h"
 #include "store/rows/segment_version_1.h"
+#include "tests/conformance/plain_row.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/format_6.h"
+#include "tests/unit/store/old_segment_writer.h"
 #include "tests/unit/store/segment_fixture.h"
 #include "tests/unit/store/segment_version_1_writer.h"
 
@@ -25,8 +26,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::vector<Row> kFewRows{{.event = 1, .workload = 2, .origin = 3, .thread = 4, .stack = 5, .hits = 6},
-                                {.event = 1, .workload = 2, .origin = 3, .thread = 4, .stack = 7, .hits = 1}};
+const std::vector<Row> kFewRows =
+    rows_of({{.event = 1, .workload = 2, .origin = 3, .thread = 4, .stack = 5, .hits = 6},
+             {.event = 1, .workload = 2, .origin = 3, .thread = 4, .stack = 7, .hits = 1}});
 
 std::vector<Row> random_rows(size_t count) {
   std::mt19937_64 random(7);
@@ -34,22 +36,15 @@ std::vector<Row> random_rows(size_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
     // Hits of every width, up to 64 bits.
-    rows.push_back(
-        {1 + below(3), 1 + below(500), 1 + below(60'000), 1 + below(40), i, 1 | random() >> below(64)});
+    rows.push_back(row_of(
+        {1 + below(3), 1 + below(500), 1 + below(60'000), 1 + below(40), i, 1 | random() >> below(64)}));
   }
   std::ranges::sort(rows);
   return rows;
 }
 
-// As segments of today but for the order of rows.
 std::string encode_segment_of_version_2(const std::vector<Row>& rows) {
-  std::string bytes = encode_segment(rows);
-  SegmentHeader header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  header.version = 2;
-  header.header_checksum = checksum_of(header);
-  std::memcpy(bytes.data(), &header, sizeof header);
-  return bytes;
+  return OldSegmentWriter(2).encode(rows);
 }
 
 // A data directory whose segments are of older versions.
@@ -93,7 +88,7 @@ class ConversionTest : public ::testing::Test {
   }
 
   std::string format() { return *read_file(path_ + "/FORMAT", 10); }
-  std::vector<Row> rows_of(const std::string& file) { return *read_rows(folder() + "/segments/" + file); }
+  std::vector<Row> rows_in(const std::string& file) { return *read_rows(folder() + "/segments/" + file); }
 
   plimsoll::testing::TemporaryDirectory folder_;
   std::string path_ = folder_ / "data";
@@ -107,15 +102,15 @@ TEST_F(ConversionTest, AWriterFindsTheSameRowsInSegmentsOfToday) {
   add_segment("000000000009.2.rows", many_rows);
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "8\n");
+  EXPECT_EQ(format(), "9\n");
   EXPECT_THAT(visible_files(), ElementsAre("000000000001.format6.rows", "000000000009.2.format6.rows"));
-  EXPECT_EQ(rows_of("000000000001.format6.rows"), kFewRows);
-  EXPECT_EQ(rows_of("000000000009.2.format6.rows"), many_rows);
+  EXPECT_EQ(rows_in("000000000001.format6.rows"), kFewRows);
+  EXPECT_EQ(rows_in("000000000009.2.format6.rows"), many_rows);
   EXPECT_FALSE(std::filesystem::exists(folder() + "/segments/000000000001.rows"));
 }
 
 TEST_F(ConversionTest, RowsOfAJobStandTogetherAfterwards) {
-  const std::vector<Row> by_id{{1, 1, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1}, {1, 3, 1, 1, 1, 1}};
+  const std::vector<Row> by_id = store::rows_of({{1, 1, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1}, {1, 3, 1, 1, 1, 1}});
   write_bytes(path_ + "/FORMAT", "5\n");
   {
     auto catalogue = *Catalogue::open(catalogue_, sqlite::OpenMode::kReadWrite);
@@ -128,7 +123,7 @@ TEST_F(ConversionTest, RowsOfAJobStandTogetherAfterwards) {
   add_segment("000000000002.rows", by_id, encode_segment_of_version_1(by_id));
   const auto opened = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(opened) << opened.error().text();
-  EXPECT_EQ(format(), "8\n");
+  EXPECT_EQ(format(), "9\n");
   for (const char* file : {"000000000001.format6.rows", "000000000002.format6.rows"}) {
     const auto rows = scan_rows(folder() + "/segments/" + file);
     ASSERT_TRUE(rows) << rows.error().text();
@@ -151,8 +146,8 @@ TEST_F(ConversionTest, GoesOnAfterACrash) {
   write_bytes(folder_of_segments_ + "/000000000002.format6.rows", "half of it");
   ASSERT_TRUE(DataDirectory::open_for_writing(path_));
   EXPECT_THAT(visible_files(), ElementsAre("000000000001.format6.rows", "000000000002.format6.rows"));
-  EXPECT_EQ(rows_of("000000000001.format6.rows"), kFewRows);
-  EXPECT_EQ(rows_of("000000000002.format6.rows"), kFewRows);
+  EXPECT_EQ(rows_in("000000000001.format6.rows"), kFewRows);
+  EXPECT_EQ(rows_in("000000000002.format6.rows"), kFewRows);
 }
 
 TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
@@ -169,12 +164,12 @@ TEST_F(ConversionTest, NamesAllThatIsDamagedAndConvertsTheOthers) {
                                              HasSubstr("000000000003.rows"), Not(HasSubstr("000000000002"))));
   EXPECT_THAT(refused.error().hint, HasSubstr("catalogue.db"));
   EXPECT_EQ(format(), "4\n");
-  EXPECT_EQ(rows_of("000000000002.format6.rows"), kFewRows);
+  EXPECT_EQ(rows_in("000000000002.format6.rows"), kFewRows);
 
   write_bytes(folder_of_segments_ + "/000000000001.rows", encode_segment_of_version_1(kFewRows));
   write_bytes(folder_of_segments_ + "/000000000003.rows", encode_segment_of_version_1(kFewRows));
   EXPECT_TRUE(DataDirectory::open_for_writing(path_)) << "from a backup";
-  EXPECT_EQ(format(), "8\n");
+  EXPECT_EQ(format(), "9\n");
 }
 
 TEST_F(ConversionTest, EveryFlippedBitIsFoundAndNamed) {

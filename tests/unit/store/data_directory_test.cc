@@ -26,7 +26,7 @@ class DataDirectoryTest : public ::testing::Test {
 TEST_F(DataDirectoryTest, IsCreatedWithItsVersion) {
   const auto directory = DataDirectory::open_for_writing(path_);
   ASSERT_TRUE(directory) << directory.error().text();
-  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "8\n");
+  EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
   EXPECT_TRUE(std::filesystem::is_directory(directory->blocks_path() + "/000001/segments"));
   EXPECT_EQ(*read_file(path_ + "/lock", 20), fmt::format("{}\n", ::getpid()));
 }
@@ -105,7 +105,7 @@ TEST_F(DataDirectoryTest, ANewerFormatIsLeftAlone) {
     const auto refused = open(path_);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 8")));
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("format 17"), HasSubstr("writes 9")));
   }
   EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "17\n");
 }
@@ -120,7 +120,7 @@ TEST_F(DataDirectoryTest, AnOlderFormatIsConvertedByAWriterAndRefusedToReaders) 
     EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
     EXPECT_THAT(refused.error().hint, HasSubstr("plimsoll import"));
     ASSERT_TRUE(DataDirectory::open_for_writing(path_));
-    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "8\n");
+    EXPECT_EQ(*read_file(path_ + "/FORMAT", 10), "9\n");
     EXPECT_TRUE(DataDirectory::open_for_reading(path_));
   }
 }

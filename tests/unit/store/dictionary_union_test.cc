@@ -72,7 +72,7 @@ TEST(DictionaryUnion, HasEqualEntriesOfBlocksOnce) {
   EXPECT_EQ(both.entries().stacks.size(), 5) << "they call each other the other way round";
   EXPECT_THAT(of_first.translation.locations.span(), ElementsAre(0, 1, 2));
   EXPECT_THAT(of_second.translation.locations.span(), ElementsAre(0, 2, 1));
-  EXPECT_THAT(of_second.translation.stacks.span(), ElementsAre(0, 3, 4));
+  EXPECT_THAT(of_second.translation[Column::kStack].span(), ElementsAre(0, 3, 4));
   EXPECT_EQ(both.entries().stacks[4], (StackNode{3, 1}));
 }
 
@@ -121,7 +121,7 @@ TEST(DictionaryUnion, KeepsEventsBesideTheirOriginsHoweverBlocksGrow) {
   }
   EXPECT_THAT(events, ElementsAre("1 m1 faults 10", "1 m1 cycles 20", "2 m2 cycles 10", "3 m1 cycles 10",
                                   "4 m1 faults 10", "3 m1 squares of cycles 20"));
-  EXPECT_THAT(of_first.translation.origins.span(), ElementsAre(0, 1, 4));
+  EXPECT_THAT(of_first.translation[Column::kOrigin].span(), ElementsAre(0, 1, 4));
 }
 
 TEST(DictionaryUnion, RefusesAnEventOfAnotherMeaning) {
@@ -139,18 +139,18 @@ TEST(DictionaryUnion, RefusesAnEventOfAnotherMeaning) {
 // Of a block whose stacks are the union's 0, 3 and 1, whose origins are 0 and 2, and whose event is 1.
 TEST(Translation, OfARequestHasTheUnionsGroups) {
   Translation ids;
-  ids.stacks = {0, 3, 1};
-  ids.origins = {0, 2};
-  ids.events = {0, 1};
+  ids[Column::kStack] = {0, 3, 1};
+  ids[Column::kOrigin] = {0, 2};
+  ids[Column::kEvent] = {0, 1};
   AggregateRequest request;
-  request.filter.stacks = {true, true, false};
-  request.origin_group = {0, 4, 5};
+  request.filter[Column::kStack] = {true, true, false};
+  request.group[Column::kOrigin] = {0, 4, 5};
   request.stack_groups = {.list_of_stack = {0, 1}, .first = {0, 1, 3}, .groups = {7, 8, 9}};
   request.measures = {{{}, {1.0, 2.0}}};
   const AggregateRequest of_block = translate(request, ids);
-  EXPECT_THAT(of_block.filter.stacks, ElementsAre(true, false, true)) << "3 lies beyond the flags";
-  EXPECT_THAT(of_block.filter.origins, IsEmpty()) << "all are";
-  EXPECT_THAT(of_block.origin_group, ElementsAre(0, 5));
+  EXPECT_THAT(of_block.filter[Column::kStack], ElementsAre(true, false, true)) << "3 lies beyond the flags";
+  EXPECT_THAT(of_block.filter[Column::kOrigin], IsEmpty()) << "all are";
+  EXPECT_THAT(of_block.group[Column::kOrigin], ElementsAre(0, 5));
   EXPECT_THAT(of_block.stack_groups.of(0), ElementsAre(7));
   EXPECT_THAT(of_block.stack_groups.of(1), IsEmpty()) << "3 lies beyond the lists";
   EXPECT_THAT(of_block.stack_groups.of(2), ElementsAre(8, 9));
@@ -158,7 +158,7 @@ TEST(Translation, OfARequestHasTheUnionsGroups) {
 
   AggregateRequest by_stack;
   by_stack.by_stack = true;
-  EXPECT_THAT(translate(by_stack, ids).stack_group, ElementsAre(0, 3, 1));
+  EXPECT_THAT(translate(by_stack, ids).group[Column::kStack], ElementsAre(0, 3, 1));
   EXPECT_FALSE(translate(by_stack, ids).by_stack);
 }
 

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "store/rows/local_rows.h"
 #include "store/sqlite/database.h"
+#include "tests/conformance/plain_row.h"
 #include "tests/places.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
@@ -23,11 +24,11 @@ namespace {
 constexpr size_t kQuestions = 500;
 constexpr size_t kRows = 30'000;
 constexpr size_t kSegments = 3;
-constexpr uint32_t kEvents = 5;  // IDs of all but stacks are from 1
-constexpr uint32_t kWorkloads = 20;
+constexpr uint32_t kEvents = 5;
 constexpr uint32_t kOrigins = 60;
-constexpr uint32_t kThreads = 8;
-constexpr uint32_t kStacks = 400;
+// By column. IDs of all but labels and stacks are from 1.
+constexpr ByColumn<uint32_t> kLastIds{{kEvents, kOrigins, 20, 8, 6, 400}};
+constexpr ByColumn<const char*> kNames{{"event", "origin", "workload", "thread", "labels", "stack"}};
 
 struct Question {
   AggregateRequest request;
@@ -52,12 +53,13 @@ Factors factors() {
 class Generator {
  public:
   Row row() {
-    return {.event = 1 + below(kEvents),
-            .workload = 1 + below(kWorkloads),
-            .origin = 1 + below(kOrigins),
-            .thread = 1 + below(kThreads),
-            .stack = below(kStacks + 1),
-            .hits = 1 + below(1000)};
+    Row row;
+    for (const Column column : kColumns) {
+      const bool may_be_none = column == Column::kLabels || column == Column::kStack;
+      row[column] = may_be_none ? below(kLastIds[column] + 1) : 1 + below(kLastIds[column]);
+    }
+    row.hits = 1 + below(1000);
+    return row;
   }
 
   // Each filter and each grouping is drawn both as part of the request and as SQL.
@@ -65,29 +67,26 @@ class Generator {
     conditions_ = "true";
     columns_.clear();
     AggregateRequest request;
-    request.filter = {.events = filter("event", kEvents),
-                      .workloads = filter("workload", kWorkloads),
-                      .origins = filter("origin", kOrigins),
-                      .threads = filter("thread", kThreads),
-                      .stacks = filter("stack", kStacks)};
-    request.event_group = grouping("event", kEvents);
-    request.origin_group = grouping("origin", kOrigins);
-    request.workload_group = grouping("workload", kWorkloads);
-    request.thread_group = grouping("thread", kThreads);
+    for (const Column column : kColumns) {
+      request.filter[column] = filter(kNames[column], kLastIds[column]);
+    }
+    for (const Column column : kGroupColumns) {
+      request.group[column] = grouping(kNames[column], kLastIds[column]);
+    }
     request.by_stack = below(4) == 0;
     if (request.by_stack) {
       add_column("stack");
     } else {
-      request.stack_group = grouping("stack", kStacks);
+      request.group[Column::kStack] = grouping("stack", kLastIds[Column::kStack]);
     }
-    request.machine_group = grouping("origin", kOrigins);
+    request.machine_group = grouping("origin", kLastIds[Column::kOrigin]);
     request.measures = {factors()};
-    return {
-        std::move(request),
-        fmt::format("select c1, c2, c3, c4, c5, c6, sum(value) from (select {} hits * factor as value from "
-                    "rows where {}) as chosen group by c1, c2, c3, c4, c5, c6 having sum(value) <> 0 "
-                    "order by c1, c2, c3, c4, c5, c6",
-                    columns_, conditions_)};
+    return {std::move(request),
+            fmt::format(
+                "select c1, c2, c3, c4, c5, c6, c7, sum(value) from (select {} hits * factor as value from "
+                "rows where {}) as chosen group by c1, c2, c3, c4, c5, c6, c7 having sum(value) <> 0 "
+                "order by c1, c2, c3, c4, c5, c6, c7",
+                columns_, conditions_)};
   }
 
  private:
@@ -164,8 +163,7 @@ class GeneratedQueries : public ::testing::Test {
       const CellKey& key = cells->keys[cell];
       for (size_t group = 0; group < cells->machine_groups; ++group) {
         if (const double sum = cells->by_machine_group(cell)[group]; sum != 0) {
-          text += fmt::format("{},{},{},{},{},{},{:.0f}\n", key.event, key.origin, key.workload, key.thread,
-                              key.stack, group, sum);
+          text += fmt::format("{},{},{:.0f}\n", fmt::join(key.of, ","), group, sum);
         }
       }
     }
@@ -182,11 +180,13 @@ class SqliteRows {
  public:
   explicit SqliteRows(const std::vector<Row>& rows)
       : database_(*sqlite::Database::open(":memory:", sqlite::OpenMode::kReadWrite)) {
-    EXPECT_TRUE(database_.run("CREATE TABLE rows (event, workload, origin, thread, stack, hits, factor)"));
+    EXPECT_TRUE(
+        database_.run("CREATE TABLE rows (event, origin, workload, thread, labels, stack, hits, factor)"));
     for (const Row& row : rows) {
-      EXPECT_TRUE(database_.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", row.event, row.workload,
-                                    row.origin, row.thread, row.stack, row.hits,
-                                    factor(row.event, row.origin)));
+      EXPECT_TRUE(database_.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row[Column::kEvent],
+                                    row[Column::kOrigin], row[Column::kWorkload], row[Column::kThread],
+                                    row[Column::kLabels], row[Column::kStack], row.hits,
+                                    factor(row[Column::kEvent], row[Column::kOrigin])));
     }
   }
 
@@ -194,8 +194,8 @@ class SqliteRows {
     std::string text;
     const Status answered =
         sqlite::for_each_row(database_.query(question.sql), [&](const sqlite::Statement& row) {
-          for (int column = 0; column < 7; ++column) {
-            text += fmt::format("{}{}", row.integer(column), column < 6 ? ',' : '\n');
+          for (int column = 0; column < 8; ++column) {
+            text += fmt::format("{}{}", row.integer(column), column < 7 ? ',' : '\n');
           }
         });
     return answered ? text : answered.error().text();
@@ -221,10 +221,10 @@ TEST_F(GeneratedQueries, HaveTheSameAnswersFromDuckDb) {
   if (!std::filesystem::exists(packages + "/node_modules/@duckdb/node-api")) {
     GTEST_SKIP() << "DuckDB is not in " << packages << ": scripts/install.sh --bench fetches it";
   }
-  std::string table = "event,workload,origin,thread,stack,hits,factor\n";
+  std::string table = "event,origin,workload,thread,labels,stack,hits,factor\n";
   for (const Row& row : rows_) {
-    table += fmt::format("{},{},{},{},{},{},{}\n", row.event, row.workload, row.origin, row.thread, row.stack,
-                         row.hits, factor(row.event, row.origin));
+    table += fmt::format("{},{},{}\n", fmt::join(row.ids.of, ","), row.hits,
+                         factor(row[Column::kEvent], row[Column::kOrigin]));
   }
   std::string queries;
   for (const Question& question : questions_) {

@@ -13,6 +13,7 @@
 
 #include "store/frames/bindings.h"
 #include "store/rows/segment.h"
+#include "tests/conformance/plain_row.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/format_3.h"
@@ -96,14 +97,15 @@ class IngestTest : public ::testing::Test {
     View view;
     for (const Row& row : visible_rows()) {
       std::string stack;
-      for (uint32_t node = row.stack; node != 0; node = entries.stacks[node].parent) {
+      for (uint32_t node = row[Column::kStack]; node != 0; node = entries.stacks[node].parent) {
         const auto frames = bindings.of(entries.stacks[node].location);
         const std::string name = frames.empty() ? "?" : bindings.functions[frames.front().function];
         stack = stack.empty() ? name : fmt::format("{};{}", name, stack);
       }
-      view[fmt::format("{} {} {} {} {}", entries.machines[entries.origins[row.origin].machine].machine_id,
-                       entries.events[row.event].name, entries.workloads[row.workload].app,
-                       entries.threads[row.thread], stack)] += row.hits;
+      view[fmt::format(
+          "{} {} {} {} {}", entries.machines[entries.origins[row[Column::kOrigin]].machine].machine_id,
+          entries.events[row[Column::kEvent]].name, entries.workloads[row[Column::kWorkload]].app,
+          entries.threads[row[Column::kThread]], stack)] += row.hits;
     }
     return view;
   }
@@ -367,7 +369,8 @@ TEST_F(IngestTest, ASegmentThatWasNeverCommittedIsRemovedAndBuiltAgain) {
     ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main 100\n"})));
   }
   // As after a crash between the segment's rename and the commit, and one in the midst of writing.
-  write_bytes(path_ + "/blocks/000001/segments/000000000002.rows", encode_segment({{1, 1, 2, 1, 1, 100}}));
+  write_bytes(path_ + "/blocks/000001/segments/000000000002.rows",
+              encode_segment(rows_of({{1, 1, 2, 1, 1, 100}})));
   write_bytes(path_ + "/blocks/000001/segments/000000000002.rows.tmp", "PLIM");
   ASSERT_THAT(segment_files(), SizeIs(3));
   const auto ingest = open();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/conformance/plain_row.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
 
@@ -14,14 +15,14 @@ constexpr uint32_t kEvents = 3, kOrigins = 5;  // IDs below these
 
 // Two events, several groups of rows, several stacks, hits of several sizes.
 std::vector<Row> few_rows() {
-  return {
+  return rows_of({
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 0, .hits = 1},
       {.event = 1, .workload = 1, .origin = 1, .thread = 1, .stack = 4, .hits = 900},
       {.event = 1, .workload = 1, .origin = 1, .thread = 2, .stack = 4, .hits = 3},
       {.event = 1, .workload = 2, .origin = 3, .thread = 1, .stack = 7, .hits = 3},
       {.event = 1, .workload = 2, .origin = 4, .thread = 1, .stack = 900, .hits = uint64_t{1} << 40},
-      {.event = 2, .workload = 2, .origin = 4, .thread = 1, .stack = 4, .hits = 12},
-  };
+      {.event = 2, .workload = 2, .origin = 4, .thread = 1, .stack = 4, .hits = 12, .labels = 3},
+  });
 }
 
 AggregateRequest hits_by_stack() {
@@ -76,8 +77,8 @@ class SegmentDamageTest : public ::testing::Test {
   std::string path_ = folder_ / "000000000007.rows";
   std::string healthy_path_ = folder_ / "000000000008.rows";
   std::string bytes_ = encode_segment(few_rows());
-  std::vector<Row> healthy_rows_ = {
-      {.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 4, .hits = 5}};
+  std::vector<Row> healthy_rows_ =
+      rows_of({{.event = 1, .workload = 1, .origin = 2, .thread = 1, .stack = 4, .hits = 5}});
   LargeVector<double> sums_;  // of both, undamaged
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "tests/conformance/plain_row.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
 
@@ -46,9 +47,9 @@ class SegmentMergeTest : public ::testing::Test {
 };
 
 TEST_F(SegmentMergeTest, RowsOfEqualKeysBecomeOne) {
-  const auto a = segment(encode_segment({{1, 1, 1, 1, 5, 2}, {1, 2, 1, 1, 5, 7}}));
-  const auto b = segment(encode_segment({{1, 1, 1, 1, 4, 1}, {1, 1, 1, 1, 5, 40}}));
-  EXPECT_EQ(merged({a, b}), (std::vector<Row>{{1, 1, 1, 1, 4, 1}, {1, 1, 1, 1, 5, 42}, {1, 2, 1, 1, 5, 7}}));
+  const auto a = segment(encode_segment(rows_of({{1, 1, 1, 1, 5, 2}, {1, 2, 1, 1, 5, 7}})));
+  const auto b = segment(encode_segment(rows_of({{1, 1, 1, 1, 4, 1}, {1, 1, 1, 1, 5, 40}})));
+  EXPECT_EQ(merged({a, b}), (rows_of({{1, 1, 1, 1, 4, 1}, {1, 1, 1, 1, 5, 42}, {1, 2, 1, 1, 5, 7}})));
 }
 
 TEST_F(SegmentMergeTest, NothingBecomesNothing) {
@@ -60,14 +61,16 @@ TEST_F(SegmentMergeTest, NothingBecomesNothing) {
 TEST_F(SegmentMergeTest, RowsOfAJobStayTogetherWhateverIsKnownWhen) {
   const RowOrder early = order_of({"web", "batch", "web"});
   const RowOrder late = order_of({"web", "batch", "web", "batch", "web"});
-  const auto a = segment(encode_segment({{1, 1, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1}, {1, 3, 1, 1, 1, 1}}, early));
-  const auto b = segment(encode_segment({{1, 2, 2, 1, 1, 1}, {1, 4, 2, 1, 1, 1}, {1, 5, 2, 1, 1, 1}}, late));
-  EXPECT_EQ(merged({a, b}, late), (std::vector<Row>{{1, 1, 1, 1, 1, 1},
-                                                    {1, 3, 1, 1, 1, 1},
-                                                    {1, 5, 2, 1, 1, 1},
-                                                    {1, 2, 1, 1, 1, 1},
-                                                    {1, 2, 2, 1, 1, 1},
-                                                    {1, 4, 2, 1, 1, 1}}));
+  const auto a =
+      segment(encode_segment(rows_of({{1, 1, 1, 1, 1, 1}, {1, 2, 1, 1, 1, 1}, {1, 3, 1, 1, 1, 1}}), early));
+  const auto b =
+      segment(encode_segment(rows_of({{1, 2, 2, 1, 1, 1}, {1, 4, 2, 1, 1, 1}, {1, 5, 2, 1, 1, 1}}), late));
+  EXPECT_EQ(merged({a, b}, late), (rows_of({{1, 1, 1, 1, 1, 1},
+                                            {1, 3, 1, 1, 1, 1},
+                                            {1, 5, 2, 1, 1, 1},
+                                            {1, 2, 1, 1, 1, 1},
+                                            {1, 2, 2, 1, 1, 1},
+                                            {1, 4, 2, 1, 1, 1}})));
 }
 
 // Segments of several chunks whose keys lie apart, between each other, or meet.
@@ -83,8 +86,8 @@ TEST_F(SegmentMergeTest, HoldsTheSumOfItsInputs) {
       std::vector<Row> rows;
       const uint32_t first_origin = below(2) == 0 ? 0 : input * 100;
       for (uint32_t i = 0, size = below(round == 0 ? 200'000 : 5'000); i < size; ++i) {
-        rows.push_back({1 + below(2), 1 + below(3), 1 + first_origin + below(100), 1, below(stacks),
-                        below(4) == 0 ? uint64_t{random()} : 1});
+        rows.push_back(row_of({1 + below(2), 1 + below(3), 1 + first_origin + below(100), 1, below(stacks),
+                               below(4) == 0 ? uint64_t{random()} : 1, below(3)}));
         Row key = rows.back();
         expected[(key.hits = 0, key)] += rows.back().hits;
       }
@@ -103,13 +106,13 @@ TEST_F(SegmentMergeTest, HoldsTheSumOfItsInputs) {
 
 TEST_F(SegmentMergeTest, AnInputThatIsNotInOrderIsNamed) {
   SegmentWriter within_a_chunk;
-  within_a_chunk.add({1, 2, 1, 1, 1, 1});
-  within_a_chunk.add({1, 1, 1, 1, 1, 1});
+  within_a_chunk.add(row_of({1, 2, 1, 1, 1, 1}));
+  within_a_chunk.add(row_of({1, 1, 1, 1, 1, 1}));
   SegmentWriter between_chunks;
   for (uint32_t stack = 0; stack <= kChunkRows; ++stack) {
-    between_chunks.add({1, 1, 1, 1, stack < kChunkRows ? stack : 0, 1});
+    between_chunks.add(row_of({1, 1, 1, 1, stack < kChunkRows ? stack : 0, 1}));
   }
-  const auto good = segment(encode_segment({{1, 1, 1, 1, 1, 1}}));
+  const auto good = segment(encode_segment(rows_of({{1, 1, 1, 1, 1, 1}})));
   for (const std::string& content : {within_a_chunk.finish(), between_chunks.finish()}) {
     const auto bad = segment(content);
     const RowOrder order;

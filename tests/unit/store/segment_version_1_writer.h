@@ -28,8 +28,9 @@ inline std::string encode_segment_of_version_1(const std::vector<Row>& rows) {
     for (size_t column = 0; column < 6; ++column) {
       std::vector<uint64_t> values;
       for (const Row& row : chunk) {
-        values.push_back(std::array<uint64_t, 6>{row.event, row.workload, row.stack, row.thread, row.origin,
-                                                 row.hits}[column]);
+        values.push_back(std::array<uint64_t, 6>{row[Column::kEvent], row[Column::kWorkload],
+                                                 row[Column::kStack], row[Column::kThread],
+                                                 row[Column::kOrigin], row.hits}[column]);
       }
       const auto [min, max] = std::ranges::minmax(values);
       const auto bits = static_cast<size_t>(std::bit_width(max - min));
