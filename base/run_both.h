@@ -7,15 +7,19 @@
 #include <thread>
 #include <vector>
 
+#include "base/stop_scope.h"
+
 namespace plimsoll {
 
 // Runs work(0) to work(count - 1), the first in this thread and each of the others in one of its own, and returns once all have ended.
 // What one of them throws is thrown here, so that a lack of memory ends the work and not the program. Where a thread cannot be started
-// this one does its work. A thread costs some 20 us: for work of milliseconds.
+// this one does its work. They work under the StopScope of this one. A thread costs some 20 us: for work of milliseconds.
 template <typename Work>
 void run_all(size_t count, const Work& work) {
   std::vector<std::exception_ptr> failures(count);
+  const StopCheck* const stop_check = current_stop_check();
   const auto run = [&](size_t i) noexcept {
+    const StopScope scope(stop_check);
     try {
       work(i);
     } catch (...) {

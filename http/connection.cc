@@ -109,7 +109,7 @@ Request read_head(MHD_Connection* connection, const char* url, const char* metho
     request.peer = text_of(info->client_addr);
   }
   if (const auto* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)) {
-    request.client_has_gone = [fd = info->connect_fd] { return has_gone(fd); };
+    request.is_abandoned = [fd = info->connect_fd] { return has_gone(fd); };
   }
   if (with_certificates) {
     request.certified_name = certified_name_of(connection);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -19,12 +18,14 @@
 #include "http/address.h"
 #include "http/byte_budget.h"
 #include "http/connection.h"
-#include "http/work_pool.h"
+#include "http/exchange.h"
 
 namespace plimsoll::http {
 namespace {
 
 constexpr std::chrono::seconds kReplyGrace{5};
+
+constexpr std::string_view kStopping = "the server is stopping";
 
 // As GnuTLS writes them: what older versions allow has been broken.
 constexpr const char* kTlsVersions = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
@@ -35,64 +36,8 @@ constexpr size_t kMaxDiscardedBytes = 16UL << 20;
 // Where a client is to come again soon, reading on costs less than a new connection, and it surely hears for how long to wait.
 constexpr uint64_t kReadOnBytes = 1UL << 20;
 
-// The kernel gives a thread of nice 10 a tenth of what it gives one of nice 0 (sched_prio_to_weight: 110 of 1024), where both
-// want a processor; where there is none beside it, all of it.
-constexpr int kBackgroundNice = 10;
-
 // Those that are shorter are not counted: connections bound them.
 constexpr size_t kShortAnswerBytes = 4UL << 10;
-
-struct Refusal {
-  Response response;
-  bool closes = false;  // the connection, instead of reading on
-};
-
-// One request and its answer, from the first header to the last byte of the reply.
-struct Exchange {
-  Request request;
-  const Route* route = nullptr;
-  std::optional<uint64_t> declared_bytes;
-  bool has_body = false;
-  std::optional<Refusal> refusal;
-  std::optional<Response> response;  // of a handler that took long
-  size_t charged_bytes = 0;          // what the body holds of the budget
-  size_t unread_bytes = 0;           // what the answer holds of that of answers
-  size_t discarded_bytes = 0;
-  WorkPool* pool = nullptr;  // in which it has a place
-  std::string place_of;      // the caller who has it
-  bool counted = false;      // among the unfinished requests
-};
-
-std::optional<uint64_t> declared_length(const Request& request) {
-  const std::string_view text = request.header(MHD_HTTP_HEADER_CONTENT_LENGTH);
-  uint64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return length;
-}
-
-Exchange begun(Request request) {
-  Exchange exchange;
-  const bool chunked = !request.header(MHD_HTTP_HEADER_TRANSFER_ENCODING).empty();
-  exchange.declared_bytes = chunked ? std::nullopt : declared_length(request);
-  exchange.has_body = chunked || exchange.declared_bytes.value_or(0) > 0;
-  exchange.request = std::move(request);
-  return exchange;
-}
-
-Response too_large(const Exchange& exchange) {
-  return error_response(fail(ErrorCode::kTooLarge, "{} {} takes a body of at most {} bytes",
-                             exchange.request.method, exchange.request.path, exchange.route->max_body_bytes)
-                            .error());
-}
-
-Response unavailable(std::string_view why, int64_t retry_after_s = 1) {
-  Response response = error_response(Error{ErrorCode::kUnavailable, std::string(why), {}, "try again later"});
-  response.headers = {{MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(retry_after_s)}};
-  return response;
-}
 
 Response busy() {
   return unavailable("the server is at its limit of buffered request bodies");
@@ -102,36 +47,6 @@ Response unread_answers() {
   return unavailable("the server is at its limit of unread responses");
 }
 
-// May throw std::bad_alloc alone.
-Response response_of_handler(const Route& route, const Request& request) {
-  std::string why;
-  try {
-    Response response = route.handle(request);
-    if (response.status >= 200 && response.status <= 599) {
-      return response;
-    }
-    why = fmt::format("handler answered with status {}", response.status);
-  } catch (const std::bad_alloc&) {
-    throw;  // not the handler's fault
-  } catch (const std::exception& exception) {
-    why = exception.what();
-  } catch (...) {
-    why = "unknown exception";
-  }
-  log_error("serving {} {}: {}", request.method, request.path, why);
-  return error_response(Error{ErrorCode::kIo, "serving the request: " + why, {}, "see the server's log"});
-}
-
-// Without a word where there is no memory for one.
-Response no_memory(const Request& request) noexcept {
-  try {
-    log_error("serving {} {}: there is no memory for it", request.method, request.path);
-    return unavailable("the server has no memory for this now");
-  } catch (const std::exception&) {
-    return Response{.status = MHD_HTTP_SERVICE_UNAVAILABLE, .content_type = {}, .body = {}, .headers = {}};
-  }
-}
-
 // Where there is memory for a line.
 void note_dropped(const char* url, const char* why) noexcept {
   try {
@@ -139,18 +54,6 @@ void note_dropped(const char* url, const char* why) noexcept {
   } catch (const std::exception&) {
     return;
   }
-}
-
-Response call_handler(const Route& route, const Request& request) noexcept {
-  try {
-    return response_of_handler(route, request);
-  } catch (const std::bad_alloc&) {
-    return no_memory(request);
-  }
-}
-
-std::string caller_of(const Request& request) {
-  return request.caller.name.empty() ? request.peer.substr(0, request.peer.rfind(':')) : request.caller.name;
 }
 
 WatchLimits watch_limits(const ListenerOptions& options) {
@@ -194,17 +97,11 @@ struct Listener::Server {
         budget(options.max_buffered_bytes),
         unread(options.max_unread_bytes),
         watch(watch_limits(options)),
-        long_ones({.threads = routes.has_any_for(Threads::kLong) ? options.long_threads : 0,
-                   .places = options.max_long_requests}),
-        background({.threads = routes.has_any_for(Threads::kBackground) ? options.background_threads : 0,
-                    .nice = kBackgroundNice,
-                    .places = options.max_long_requests}) {}
+        pools(options.pools, routes) {}
 
   MHD_Result begin(MHD_Connection* connection, const char* version, Exchange& exchange);
   std::optional<Refusal> refusal_of(Exchange& exchange);
   MHD_Result take_body(Exchange& exchange, std::string_view data);
-  bool take_place(Exchange& exchange, WorkPool& pool);
-  void leave_place(Exchange& exchange);
   bool reserve_body(Exchange& exchange, size_t bytes);
   void drop_body(Exchange& exchange);
   MHD_Result finish(MHD_Connection* connection, Exchange& exchange);
@@ -212,11 +109,9 @@ struct Listener::Server {
   void charge(Exchange& exchange, Response& response);
   bool enter_handler(Exchange& exchange);
   void leave_handler();
-  // That of the requests of a route; null: they are handled at once.
-  WorkPool* pool_of(const Route& route);
-  static Response too_many(const Route& route, WorkPool& pool);
-  static void put_behind_others(Response& response, WorkPool& pool) noexcept;
+  void tell_of_giving_up(Exchange& exchange) const;
   void hand_over(MHD_Connection* connection, Exchange& exchange);
+  void handle(MHD_Connection* connection, Exchange& exchange, WorkPool& pool);
   void hand_back(MHD_Connection* connection) noexcept;
   void complete(Exchange& exchange);
   void stop();
@@ -254,8 +149,8 @@ struct Listener::Server {
   unsigned in_handlers = 0;
   unsigned unfinished = 0;  // in a handler, or with a reply under way
 
-  WorkPool long_ones;  // the last members: their threads use the others
-  WorkPool background;
+  std::atomic<bool> gives_up_questions = false;
+  RequestPools pools;  // the last member: its threads use the others
 };
 
 // stop() waits for whoever has entered, and what answers may throw.
@@ -297,12 +192,22 @@ MHD_Result Listener::Server::begin(MHD_Connection* connection, const char* versi
   if (match.route == nullptr) {
     exchange.refusal = {std::move(match.refusal), exchange.has_body};
   } else {
+    tell_of_giving_up(exchange);
     exchange.refusal = refusal_of(exchange);
   }
   if (exchange.refusal && exchange.refusal->closes) {
     return answer(connection, exchange, std::move(exchange.refusal->response), /*closes=*/true);
   }
   return MHD_YES;
+}
+
+// A question's handler is to end for either reason.
+void Listener::Server::tell_of_giving_up(Exchange& exchange) const {
+  if (exchange.route->is_question) {
+    exchange.request.is_abandoned = [this, has_gone = std::move(exchange.request.is_abandoned)] {
+      return gives_up_questions || (has_gone && has_gone());
+    };
+  }
 }
 
 std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
@@ -320,15 +225,17 @@ std::optional<Refusal> Listener::Server::refusal_of(Exchange& exchange) {
   if (!budget.has_room(declared_bytes)) {
     return Refusal{busy(), true};
   }
-  WorkPool* const pool = pool_of(*exchange.route);
+  if (exchange.route->is_question && gives_up_questions) {
+    return Refusal{unavailable(kStopping), true};
+  }
+  WorkPool* const pool = pools.of(*exchange.route);
   if (pool != nullptr && !unread.has_room(kShortAnswerBytes)) {
     watch.cut_slowest_reader();
     return Refusal{unread_answers(), declared_bytes > kReadOnBytes};
   }
-  if (pool != nullptr && !take_place(exchange, *pool)) {
-    return Refusal{too_many(*exchange.route, *pool), declared_bytes > kReadOnBytes};
-  }
-  return std::nullopt;
+  auto no_place = pool == nullptr ? std::nullopt : pools.take_place(exchange, *pool);
+  return no_place ? std::optional(Refusal{*std::move(no_place), declared_bytes > kReadOnBytes})
+                  : std::nullopt;
 }
 
 MHD_Result Listener::Server::answer(MHD_Connection* connection, Exchange& exchange, Response response,
@@ -353,30 +260,6 @@ void Listener::Server::charge(Exchange& exchange, Response& response) {
     return;
   }
   exchange.unread_bytes = response.body.size();
-}
-
-WorkPool* Listener::Server::pool_of(const Route& route) {
-  switch (route.threads) {
-    case Threads::kConnections:
-      return nullptr;
-    case Threads::kLong:
-      return &long_ones;
-    case Threads::kBackground:
-      return &background;
-  }
-  return nullptr;
-}
-
-bool Listener::Server::take_place(Exchange& exchange, WorkPool& pool) {
-  exchange.place_of = options.serves_callers_in_turn ? caller_of(exchange.request) : std::string();
-  exchange.pool = pool.take_place(exchange.place_of) ? &pool : nullptr;
-  return exchange.pool != nullptr;
-}
-
-void Listener::Server::leave_place(Exchange& exchange) {
-  if (WorkPool* const pool = std::exchange(exchange.pool, nullptr)) {
-    pool->leave_place(exchange.place_of);
-  }
 }
 
 // Charged as it arrives, not as it is declared: a client that only announces bodies holds nothing.
@@ -442,7 +325,7 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
     return answer(connection, exchange, std::move(exchange.refusal->response), exchange.refusal->closes);
   }
   if (!enter_handler(exchange)) {
-    return answer(connection, exchange, unavailable("the server is stopping"), /*closes=*/true);
+    return answer(connection, exchange, unavailable(kStopping), /*closes=*/true);
   }
   enter(connection, ConnectionWatch::State::kHandled);
   if (exchange.pool != nullptr) {
@@ -450,26 +333,9 @@ MHD_Result Listener::Server::finish(MHD_Connection* connection, Exchange& exchan
     return MHD_YES;
   }
   const InHandler leaves(*this);
-  Response response = call_handler(*exchange.route, exchange.request);
+  Response response = answer_of(*exchange.route, exchange.request);
   drop_body(exchange);
   return answer(connection, exchange, std::move(response), /*closes=*/false);
-}
-
-Response Listener::Server::too_many(const Route& route, WorkPool& pool) {
-  Response response =
-      unavailable(fmt::format("too many requests to {} are waiting", route.path), pool.next_turn_s());
-  response.status = 429;
-  return response;
-}
-
-void Listener::Server::put_behind_others(Response& response, WorkPool& pool) noexcept {
-  try {
-    if (response.ok() && pool.is_crowded()) {
-      response.headers.emplace_back(MHD_HTTP_HEADER_RETRY_AFTER, std::to_string(pool.next_turn_s()));
-    }
-  } catch (const std::bad_alloc&) {
-    return;  // the answer matters more
-  }
 }
 
 // finish() is called again once the connection is resumed.
@@ -477,22 +343,27 @@ void Listener::Server::hand_over(MHD_Connection* connection, Exchange& exchange)
   MHD_suspend_connection(connection);
   WorkPool& pool = *exchange.pool;
   try {
-    pool.add(
-        [this, connection, &exchange, &pool] {
-          Response response = call_handler(*exchange.route, exchange.request);
-          drop_body(exchange);
-          leave_place(exchange);
-          put_behind_others(response, pool);
-          exchange.response = std::move(response);
-          hand_back(connection);
-        },
-        exchange.place_of);
+    pool.add({.run = [this, connection, &exchange, &pool] { handle(connection, exchange, pool); },
+              .caller = exchange.place_of,
+              .is_abandoned = exchange.route->is_question ? exchange.request.is_abandoned : nullptr});
   } catch (const std::bad_alloc&) {
     exchange.response = no_memory(exchange.request);
     drop_body(exchange);
-    leave_place(exchange);
+    RequestPools::leave_place(exchange);
     hand_back(connection);
   }
+}
+
+void Listener::Server::handle(MHD_Connection* connection, Exchange& exchange, WorkPool& pool) {
+  Response response = answer_of(*exchange.route, exchange.request);
+  if (exchange.route->is_question && exchange.request.is_abandoned && exchange.request.is_abandoned()) {
+    pool.note_cancelled();
+  }
+  drop_body(exchange);
+  RequestPools::leave_place(exchange);
+  RequestPools::put_behind_others(response, pool);
+  exchange.response = std::move(response);
+  hand_back(connection);
 }
 
 void Listener::Server::hand_back(MHD_Connection* connection) noexcept {
@@ -503,7 +374,7 @@ void Listener::Server::hand_back(MHD_Connection* connection) noexcept {
 void Listener::Server::complete(Exchange& exchange) {
   unread.give_back(std::exchange(exchange.unread_bytes, 0));
   drop_body(exchange);
-  leave_place(exchange);
+  RequestPools::leave_place(exchange);
   if (exchange.counted) {
     const std::lock_guard lock(mutex);
     --unfinished;
@@ -616,6 +487,7 @@ size_t Listener::unread_bytes() const {
 ListenerCounts Listener::counts() const {
   ListenerCounts counts{.connections = server_->connections};
   std::ranges::copy(server_->answers, counts.answers.begin());
+  counts.pools = server_->pools.counts();
   return counts;
 }
 
@@ -628,13 +500,19 @@ Status Listener::reload_certificate() {
   return set ? Status() : propagate(set, "keeping the previous certificate of {}", server_->address);
 }
 
+void Listener::give_up_questions() {
+  server_->gives_up_questions = true;
+  server_->pools.run_abandoned();
+}
+
 void Listener::stop() {
   std::call_once(server_->stopped, [this] { server_->stop(); });
 }
 
 Result<std::unique_ptr<Listener>> Listener::start(ListenerOptions options, std::vector<Route> routes) {
-  if (options.threads == 0 || options.long_threads == 0 || options.background_threads == 0 ||
-      options.max_connections < options.threads) {
+  const PoolOptions& pools = options.pools;
+  if (options.threads == 0 || pools.control_threads == 0 || pools.long_threads == 0 ||
+      pools.background_threads == 0 || options.max_connections < options.threads) {
     return fail(ErrorCode::kInvalid, "listening on {}: {} threads cannot serve {} connections",
                 options.address, options.threads, options.max_connections);
   }

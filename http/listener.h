@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "http/access_control.h"
 #include "http/head_check.h"
+#include "http/request_pools.h"
 #include "http/routes.h"
 #include "http/tls.h"
 
@@ -25,18 +26,9 @@ struct ListenerOptions {
   HeadRules head_rules = {};
   std::vector<PathHint> path_hints = {};  // for paths that no route has
 
-  // Each serves its share of the connections; a handler holds up those of its thread.
+  // Each reads and writes for its share of the connections; a handler without a pool holds up those of its thread.
   unsigned threads = 2;
-  // Those of handlers that take long (Threads), which do not delay others; those in the background give way to all others where
-  // processors are scarce. So many requests of either kind may be received, wait or be handled at once; beyond it 429, with
-  // Retry-After such that no more clients come back than will be served by then. While at least half of these places are taken, a
-  // 200 has the same header: a client that has more to send comes again in turn.
-  unsigned long_threads = 2;
-  unsigned background_threads = 2;
-  size_t max_long_requests = 512;
-  // Callers, told apart by their tokens' names, or by the addresses that they come from, take turns, and none of them has more of
-  // the places than are free.
-  bool serves_callers_in_turn = false;
+  PoolOptions pools = {};
 
   unsigned max_connections = 256;
   // Taken by each, idle or not. The head of a request must fit into half of it.
@@ -56,6 +48,7 @@ struct ListenerOptions {
 struct ListenerCounts {
   unsigned connections = 0;
   std::array<uint64_t, 5> answers{};  // since the start, by the class of their status: 1xx to 5xx
+  std::vector<PoolCounts> pools = {};
 };
 
 // Answers from start() until stop(). Handlers are called from several threads at once; what they throw
@@ -81,6 +74,10 @@ class Listener {
   // Reads the files of the certificate and its key again: connections from now on are shown what they hold by now. Where they are
   // wrong, the old ones stay. Who signs clients' certificates stays as it was. Any thread.
   Status reload_certificate();
+
+  // Questions (Route::is_question) that wait are answered with 503, and so are new ones; those that are handled find themselves abandoned. All
+  // other requests are served as before. Any thread.
+  void give_up_questions();
 
   // Accepts nothing new, lets running handlers finish and their replies leave (up to 5 s for slow readers),
   // then closes every connection. May be called again; never from a handler. The destructor calls it.

@@ -23,9 +23,9 @@ struct Request {
   Fields headers;
   std::string body;
   std::string peer;  // "127.0.0.1:40312"
-  // Whether the client has closed its connection, or its half of it; a system call. For handlers that work for seconds; empty
-  // outside of a listener.
-  std::function<bool()> client_has_gone = {};
+  // Whether the client has closed its connection, or its half of it, or the listener gives up this question; a system call. For handlers
+  // that work for seconds; empty outside of a listener.
+  std::function<bool()> is_abandoned = {};
   // The name in the client's certificate, if the listener trusts it; else empty.
   std::string certified_name = {};
   Caller caller = {};  // as the listener's access_control says

@@ -14,9 +14,11 @@ namespace plimsoll::http {
 
 // Which threads of a listener call a handler.
 enum class Threads {
-  kConnections,  // those that serve connections: for what takes milliseconds
-  kLong,  // ListenerOptions::long_threads: for what may take seconds; short requests are answered meanwhile
-  kBackground,  // ListenerOptions::background_threads: for what may take all the time there is; the other kinds go before it
+  kConnections,  // those that serve connections: for what takes milliseconds, without a look at a disk
+  // Pools (PoolOptions), so that none delays the requests of another:
+  kControl,     // for orders, and what operators look at meanwhile
+  kLong,        // for what may take seconds
+  kBackground,  // for what may take all the time there is; the other kinds go before it
 };
 
 struct Route {
@@ -26,6 +28,9 @@ struct Route {
   size_t max_body_bytes = 0;  // a larger body is refused with 413
   std::function<Response(const Request&)> handle;
   Threads threads = Threads::kConnections;
+  // Changes nothing, so that only the client needs the answer: once the client has gone, or the listener has been told to give up questions, it
+  // is not begun any more, and the handler finds that Request::is_abandoned().
+  bool is_question = false;
   // Of the caller, where the listener has an access control. A route that says nothing is for administrators.
   Right right = Right::kOrder;
 };

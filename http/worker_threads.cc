@@ -20,9 +20,10 @@ constexpr size_t kMaxCallers = 1000;
 
 }  // namespace
 
-WorkerThreads::WorkerThreads(unsigned threads, int nice) {
-  for (unsigned i = 0; i < threads; ++i) {
-    threads_.emplace_back([this, nice] {
+WorkerThreads::WorkerThreads(const Options& options)
+    : max_running_of_caller_(options.max_running_of_caller == 0 ? UINT_MAX : options.max_running_of_caller) {
+  for (unsigned i = 0; i < options.threads; ++i) {
+    threads_.emplace_back([this, nice = options.nice] {
       const auto thread = static_cast<id_t>(::gettid());  // Linux has a priority for each thread
       ::setpriority(PRIO_PROCESS, thread, ::getpriority(PRIO_PROCESS, thread) + nice);
       work();
@@ -41,19 +42,47 @@ WorkerThreads::~WorkerThreads() {
   }
 }
 
-void WorkerThreads::add(std::function<void()> job, std::string caller) {
+void WorkerThreads::add(Job job) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({std::move(job), std::move(caller)});
+  waiting_.push_back(std::move(job));
   changed_.notify_one();
 }
 
-std::deque<WorkerThreads::Job>::iterator WorkerThreads::next() {
+void WorkerThreads::run_abandoned() {
+  std::list<Job> abandoned;  // without memory of its own: there may be none
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto job = waiting_.begin(); job != waiting_.end();) {
+      const auto next = std::next(job);
+      if (job->is_abandoned && job->is_abandoned()) {
+        abandoned.splice(abandoned.end(), waiting_, job);
+      }
+      job = next;
+    }
+  }
+  for (const Job& job : abandoned) {
+    job.run();
+  }
+}
+
+size_t WorkerThreads::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
+size_t WorkerThreads::running() const {
+  const std::lock_guard lock(mutex_);
+  return running_;
+}
+
+std::list<WorkerThreads::Job>::iterator WorkerThreads::next() {
   auto best = waiting_.end();
   CallersTurn best_turn{UINT_MAX, 0};
   for (auto job = waiting_.begin(); job != waiting_.end() && best_turn != CallersTurn(); ++job) {
     const auto of_caller = job->caller.empty() ? callers_.end() : callers_.find(job->caller);
     const CallersTurn turn = of_caller == callers_.end() ? CallersTurn() : of_caller->second;
-    if (turn < best_turn) {
+    const bool may_begin = turn.running < max_running_of_caller_ || job->caller.empty() || is_ending_;
+    if (may_begin && turn < best_turn) {
       best = job;
       best_turn = turn;
     }
@@ -87,19 +116,24 @@ int64_t WorkerThreads::pace_ns() const {
 void WorkerThreads::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return is_ending_ || !waiting_.empty(); });
-    const auto first = next();
+    auto first = waiting_.end();
+    changed_.wait(lock, [&] {
+      first = next();
+      return is_ending_ || first != waiting_.end();
+    });
     if (first == waiting_.end()) {
       return;
     }
     const Job job = std::move(*first);
     waiting_.erase(first);
     const bool is_counted = begin(job.caller);
+    ++running_;
     lock.unlock();
     const int64_t start_ns = monotonic_now_ns();
     job.run();
     const auto took_ns = static_cast<double>(monotonic_now_ns() - start_ns);
     lock.lock();
+    --running_;
     if (is_counted) {
       end(job.caller);
     }

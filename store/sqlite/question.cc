@@ -6,9 +6,9 @@
 #include <array>
 #include <memory>
 
+#include "base/deadline.h"
 #include "base/hex.h"
 #include "store/sqlite/bounded_functions.h"
-#include "store/sqlite/deadline.h"
 #include "store/sqlite/memory_allowance.h"
 
 namespace plimsoll::sqlite {
@@ -221,7 +221,7 @@ class Question {
 
   std::string_view sql_;
   const QuestionLimits& limits_;
-  Deadline deadline_{limits_.time, limits_.is_abandoned};
+  Deadline deadline_{"the statement", limits_.time, limits_.is_abandoned};
   StopCheck check_ = [this] { return deadline_.check(); };
   MemoryAllowance allowance_{limits_.memory_bytes, check_};
   Status failure_;  // of a table

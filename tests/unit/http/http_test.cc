@@ -23,6 +23,7 @@
 namespace plimsoll::http {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -133,9 +134,9 @@ TEST(Http, AHandlerLearnsThatItsClientHasGone) {
   std::latch entered(1);
   std::promise<bool> noticed;
   const auto listener = started({route("GET", "/slow", [&](const Request& request) {
-    EXPECT_FALSE(request.client_has_gone());
+    EXPECT_FALSE(request.is_abandoned());
     entered.count_down();
-    noticed.set_value(wait_until(request.client_has_gone));
+    noticed.set_value(wait_until(request.is_abandoned));
     return text_response("too late");
   })});
   {
@@ -621,7 +622,7 @@ TEST(Http, AnswersShortRequestsWhileLongOnesAreHandled) {
                                      },
                                      1000),
                                  route("GET", "/short", [](const Request&) { return text_response("now"); })},
-                                {.threads = 1, .long_threads = 2});
+                                {.threads = 1, .pools = {.long_threads = 2}});
   const auto send_long = [&](std::string body) {
     return std::async(std::launch::async,
                       [&, body] { return client_of(*listener).send("PUT", "/long", body); });
@@ -647,7 +648,7 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
                                       return text_response(std::to_string(request.body.size()));
                                     },
                                     4 << 20)},
-                                {.long_threads = 1, .max_long_requests = 1});
+                                {.pools = {.long_threads = 1, .max_requests = 1}});
   auto running = std::async(std::launch::async,
                             [&] { return client_of(*listener).send("PUT", "/long", "the only one"); });
   entered.wait(false);
@@ -669,14 +670,15 @@ TEST(Http, RefusesMoreLongRequestsThanMayWait) {
 
 TEST(Http, OneCallerLeavesPlacesForOthers) {
   std::latch release(1);
-  const auto listener = started({long_route(
-                                    "PUT", "/long",
-                                    [&](const Request& request) {
-                                      release.wait();
-                                      return echo(request);
-                                    },
-                                    1000)},
-                                {.long_threads = 1, .max_long_requests = 4, .serves_callers_in_turn = true});
+  const auto listener =
+      started({long_route(
+                  "PUT", "/long",
+                  [&](const Request& request) {
+                    release.wait();
+                    return echo(request);
+                  },
+                  1000)},
+              {.pools = {.long_threads = 1, .max_requests = 4, .serves_callers_in_turn = true}});
   std::vector<std::future<Result<Response>>> waiting;
   const auto send = [&] {
     waiting.push_back(
@@ -707,7 +709,7 @@ TEST(Http, AsksWhomItServedToComeInTurnWhileOthersWait) {
                                       return echo(request);
                                     },
                                     1000)},
-                                {.long_threads = 1, .max_long_requests = 2});
+                                {.pools = {.long_threads = 1, .max_requests = 2}});
   const auto send = [&](std::string body) {
     return std::async(std::launch::async,
                       [&, body] { return client_of(*listener).send("PUT", "/long", body); });
@@ -722,7 +724,7 @@ TEST(Http, AsksWhomItServedToComeInTurnWhileOthersWait) {
 }
 
 TEST(Http, CountsLongRequestsWhileTheyAreReceived) {
-  const auto listener = started({long_route("PUT", "/long", echo, 1000)}, {.max_long_requests = 1});
+  const auto listener = started({long_route("PUT", "/long", echo, 1000)}, {.pools = {.max_requests = 1}});
   auto slow = std::make_unique<RawConnection>(*listener);
   slow->send("PUT /long HTTP/1.1\r\nHost: a\r\nContent-Length: 800\r\n\r\n");
   slow->send(std::string(700, 'a'));
@@ -731,6 +733,145 @@ TEST(Http, CountsLongRequestsWhileTheyAreReceived) {
   EXPECT_EQ(client.send("PUT", "/long", "b")->status, 429);
   slow.reset();
   ASSERT_TRUE(wait_until([&] { return client.send("PUT", "/long", "b")->ok(); }));
+}
+
+Route question(std::string path, std::function<Response(const Request&)> handle) {
+  Route result = long_route("GET", std::move(path), std::move(handle), 0);
+  result.is_question = true;
+  return result;
+}
+
+WorkCounts long_counts(const Listener& listener) {
+  return listener.counts().pools.at(0).counts;
+}
+
+// Questions that wait until they are abandoned or released.
+struct SlowQuestions {
+  Route route() {
+    return question("/slow", [this](const Request& request) {
+      ++begun;
+      const bool has_ended = wait_until([&] { return released.load() || request.is_abandoned(); });
+      EXPECT_TRUE(has_ended);
+      return text_response(request.is_abandoned() ? "too late" : "slow");
+    });
+  }
+  static constexpr const char* kAsk = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
+
+  std::atomic<int> begun = 0;
+  std::atomic<bool> released = false;
+};
+
+TEST(Http, AQuestionEndsWithItsClientAndNoneBeginsWithoutOne) {
+  SlowQuestions slow;
+  const auto listener = started({slow.route(), question("/quick", echo)}, {.pools = {.long_threads = 1}});
+  auto running = std::make_unique<RawConnection>(*listener);
+  running->send(SlowQuestions::kAsk);
+  ASSERT_TRUE(wait_until([&] { return slow.begun == 1; }));
+  {
+    RawConnection waiting(*listener);
+    waiting.send(SlowQuestions::kAsk);
+    ASSERT_TRUE(wait_until([&] { return long_counts(*listener).waiting == 1; }));
+  }
+  EXPECT_EQ(long_counts(*listener).cancelled, 0);
+  running.reset();
+  EXPECT_EQ(client_of(*listener).send("GET", "/quick")->status, 200);
+  EXPECT_EQ(long_counts(*listener).cancelled, 2);
+  EXPECT_EQ(slow.begun, 1);
+}
+
+TEST(Http, QuestionsWhoseClientsHaveGoneMakeRoomForOthers) {
+  SlowQuestions slow;
+  const auto listener = started({slow.route()}, {.pools = {.long_threads = 1, .max_requests = 2}});
+  RawConnection running(*listener);
+  running.send(SlowQuestions::kAsk);
+  ASSERT_TRUE(wait_until([&] { return slow.begun == 1; }));
+  {
+    RawConnection waiting(*listener);
+    waiting.send(SlowQuestions::kAsk);
+    ASSERT_TRUE(wait_until([&] { return long_counts(*listener).waiting == 1; }));
+  }
+  RawConnection next(*listener);
+  next.send(SlowQuestions::kAsk);
+  EXPECT_TRUE(wait_until([&] {
+    const WorkCounts counts = long_counts(*listener);
+    return counts.cancelled == 1 && counts.waiting == 1;
+  })) << "it has the place of the one before";
+  slow.released = true;
+}
+
+TEST(Http, ACallerHasNeitherAllThreadsNorAllPlaces) {
+  SlowQuestions slow;
+  const auto listener =
+      started({slow.route(), question("/quick", echo)},
+              {.pools = {.long_threads = 2, .max_requests = 4, .serves_callers_in_turn = true}});
+  std::vector<std::unique_ptr<RawConnection>> greedy;
+  for (int i = 0; i < 2; ++i) {
+    greedy.push_back(std::make_unique<RawConnection>(*listener, "127.0.0.2"));
+    greedy.back()->send(SlowQuestions::kAsk);
+  }
+  ASSERT_TRUE(wait_until([&] { return slow.begun == 1 && long_counts(*listener).waiting == 1; }))
+      << "with a thread free";
+  RawConnection more(*listener, "127.0.0.2");
+  more.send("GET /quick HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(more.receive_all(), AllOf(HasSubstr(" 429 "), HasSubstr("Retry-After: "),
+                                        HasSubstr("too many requests of 127.0.0.2 to /quick")));
+  EXPECT_EQ(client_of(*listener).send("GET", "/quick")->status, 200) << "of another caller";
+  EXPECT_EQ(long_counts(*listener).refused, 1);
+  slow.released = true;
+}
+
+TEST(Http, QuestionsThatFindNoPlaceAreToComeBack) {
+  SlowQuestions slow;
+  const auto listener = started(
+      {slow.route()}, {.pools = {.long_threads = 1, .max_requests = 1, .serves_callers_in_turn = true}});
+  RawConnection running(*listener, "127.0.0.2");
+  running.send(SlowQuestions::kAsk);
+  ASSERT_TRUE(wait_until([&] { return slow.begun == 1; }));
+  const auto refused = client_of(*listener).send("GET", "/slow");
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_EQ(refused->header("Retry-After"), "1");
+  slow.released = true;
+}
+
+TEST(Http, GivesUpQuestionsAndServesAllElse) {
+  SlowQuestions slow;
+  const auto listener =
+      started({slow.route(), long_route("GET", "/order", echo, 0), route("GET", "/health", echo)},
+              {.pools = {.long_threads = 1}});
+  auto running = std::async(std::launch::async, [&] { return client_of(*listener).send("GET", "/slow"); });
+  ASSERT_TRUE(wait_until([&] { return slow.begun == 1; }));
+  auto waiting = std::async(std::launch::async, [&] { return client_of(*listener).send("GET", "/slow"); });
+  ASSERT_TRUE(wait_until([&] { return long_counts(*listener).waiting == 1; }));
+  listener->give_up_questions();
+  EXPECT_EQ(running.get()->body, "too late");
+  EXPECT_EQ(waiting.get()->status, 503);
+  EXPECT_THAT(client_of(*listener).send("GET", "/slow")->body, HasSubstr("the server is stopping"));
+  EXPECT_EQ(slow.begun, 1);
+  EXPECT_EQ(client_of(*listener).send("GET", "/order")->status, 200);
+  EXPECT_EQ(client_of(*listener).send("GET", "/health")->status, 200);
+}
+
+TEST(Http, AnOrderIsCarriedOutThoughItsClientHasGone) {
+  SlowQuestions slow;
+  std::promise<void> done;
+  const auto listener = started({slow.route(), long_route(
+                                                   "POST", "/order",
+                                                   [&](const Request&) {
+                                                     done.set_value();
+                                                     return text_response("done");
+                                                   },
+                                                   100)},
+                                {.pools = {.long_threads = 1}});
+  RawConnection running(*listener);
+  running.send(SlowQuestions::kAsk);
+  ASSERT_TRUE(wait_until([&] { return slow.begun == 1; }));
+  {
+    RawConnection order(*listener);
+    order.send("POST /order HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n!");
+    ASSERT_TRUE(wait_until([&] { return long_counts(*listener).waiting == 1; }));
+  }
+  slow.released = true;
+  done.get_future().get();
 }
 
 TEST(Http, LetsLongRequestsFinishWhenItStops) {
@@ -746,7 +887,7 @@ TEST(Http, LetsLongRequestsFinishWhenItStops) {
                                       return echo(request);
                                     },
                                     1000)},
-                                {.long_threads = 1});
+                                {.pools = {.long_threads = 1}});
   const auto send_long = [&](std::string body) {
     return std::async(std::launch::async,
                       [&, body] { return client_of(*listener).send("PUT", "/long", body); });

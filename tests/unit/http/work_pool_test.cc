@@ -9,7 +9,7 @@ namespace {
 
 size_t taken_by(Places& places, const std::string& caller) {
   size_t taken = 0;
-  while (places.take(caller)) {
+  while (places.take(caller) == Places::Taken::kYes) {
     ++taken;
   }
   return taken;
@@ -18,6 +18,7 @@ size_t taken_by(Places& places, const std::string& caller) {
 TEST(Places, OneCallerTakesAtMostHalfOfThem) {
   Places places(512);
   EXPECT_EQ(taken_by(places, "greedy"), 256);
+  EXPECT_EQ(places.take("greedy"), Places::Taken::kCallerHasItsShare);
 }
 
 TEST(Places, WhoComesLaterFindsSome) {
@@ -30,7 +31,7 @@ TEST(Places, WhoComesLaterFindsSome) {
 TEST(Places, ClientsThatAreNotToldApartTakeAllOfThem) {
   Places places(10);
   EXPECT_EQ(taken_by(places, ""), 10);
-  EXPECT_FALSE(places.take("later"));
+  EXPECT_EQ(places.take("later"), Places::Taken::kNoneIsFree);
 }
 
 TEST(Places, AreFreeAgainWhenGivenBack) {
@@ -46,10 +47,10 @@ TEST(Places, AreFreeAgainWhenGivenBack) {
 
 TEST(Places, TheLastOneIsForACallerThatHasNone) {
   Places places(1);
-  EXPECT_TRUE(places.take("a"));
-  EXPECT_FALSE(places.take("b"));
+  EXPECT_EQ(places.take("a"), Places::Taken::kYes);
+  EXPECT_EQ(places.take("b"), Places::Taken::kNoneIsFree);
   places.give_back("a");
-  EXPECT_TRUE(places.take("b"));
+  EXPECT_EQ(places.take("b"), Places::Taken::kYes);
 }
 
 }  // namespace
