@@ -4,13 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <optional>
 
 #include "base/printable.h"
 #include "base/time.h"
 #include "cli/views/terminal.h"
 #include "query/table/table.h"
 #include "store/care/backup.h"
+#include "store/care/block_repair.h"
 #include "store/care/check.h"
 #include "store/data_directory.h"
 
@@ -142,7 +145,62 @@ Status run_store_restore(const StoreRestoreOptions& options) {
   return {};
 }
 
+namespace {
+
+// Of "blocks/7", "blocks/000007", "blocks/000007.1", "/var/lib/plimsoll/blocks/000007/segments/000000000012.rows"; nothing: it is in no block.
+std::optional<int64_t> block_of(std::string_view path) {
+  constexpr std::string_view kBlocks = "blocks/";
+  const size_t at = path.rfind(kBlocks);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::string_view rest = path.substr(at + kBlocks.size());
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  const bool is_number =
+      error == std::errc() && (end == rest.data() + rest.size() || *end == '/' || *end == '.');
+  return is_number && number > 0 ? std::optional(number) : std::nullopt;
+}
+
+Status rebuild(const StoreRepairOptions& options) {
+  const auto block = block_of(options.rebuilt);
+  if (!block) {
+    return with_field(fail(ErrorCode::kInvalid, "{} is no block, nor a file of one", options.rebuilt),
+                      "--rebuild");
+  }
+  const auto report = store::rebuild_block(options.data_dir, *block);
+  if (!report) {
+    return propagate(report);
+  }
+  fmt::print("rebuilt block {:06}: {} profiles, {} rows\n", *block, report->profiles, report->rows);
+  if (report->set_aside > 0) {
+    fmt::print("no rows can be built from {} profiles: see plimsoll status\n", report->set_aside);
+  }
+  if (report->lost > 0) {
+    fmt::print("{} profiles are lost: their raw profiles are gone; the damaged block is kept in {}\n",
+               report->lost, report->kept_at);
+  }
+  return {};
+}
+
+Status forget_block(const StoreRepairOptions& options, int64_t block) {
+  const auto profiles = store::forget_block(options.data_dir, block);
+  if (!profiles) {
+    return propagate(profiles);
+  }
+  fmt::print("gave up block {:06}: {} profiles have no rows any more\n", block, *profiles);
+  return {};
+}
+
+}  // namespace
+
 Status run_store_repair(const StoreRepairOptions& options) {
+  if (!options.rebuilt.empty()) {
+    return rebuild(options);
+  }
+  if (const auto block = block_of(options.forgotten)) {
+    return forget_block(options, *block);
+  }
   const Status done = store::DataDirectory::forget(options.data_dir, options.forgotten);
   if (done) {
     fmt::print("made {}/{} again, with nothing in it\n", options.data_dir, options.forgotten);

@@ -32,7 +32,8 @@ Status run_store_restore(const StoreRestoreOptions& options);
 
 struct StoreRepairOptions {
   std::string data_dir;
-  std::string forgotten;
+  std::string forgotten;  // empty: nothing is given up
+  std::string rebuilt;    // empty: nothing is rebuilt
 };
 
 Status run_store_repair(const StoreRepairOptions& options);

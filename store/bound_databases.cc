@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "store/access/access_store.h"
 #include "store/archive/archive.h"
+#include "store/blocks/block_damage.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/block_table.h"
 #include "store/draws/draw_store.h"
@@ -31,7 +32,7 @@ std::string path_in(const std::string& data_dir, std::string_view name) {
 }
 
 std::string catalogue_name(const BlockFolder& block) {
-  return fmt::format("blocks/{:06}/catalogue.db", block.number);
+  return fmt::format("blocks/{}/catalogue.db", block.name());
 }
 
 Result<bool> has_file(const std::string& path) {
@@ -76,13 +77,19 @@ Result<int64_t> highest_sequence(const std::string& archive_path) {
 
 // The newest profile that became rows, and the block that it is in; 0: there is none.
 Result<std::pair<int64_t, int64_t>> last_built(const std::vector<BlockFolder>& blocks) {
+  std::pair<int64_t, int64_t> known;
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     auto catalogue = sqlite::Database::open(block->catalogue_path(), sqlite::OpenMode::kRead);
     const auto sequence = catalogue ? last_built_sequence(*catalogue) : propagate(catalogue);
     const auto before = sequence ? accepted_before(*catalogue) : propagate(sequence);
+    // What a later block knows of one that cannot be read is all that is known.
+    if (!before && block != blocks.rbegin() && is_unreadable(*block)) {
+      return known;
+    }
     if (!before) {
       return propagate(before);
     }
+    known = std::pair(*sequence, block->number);
     // One without profiles of its own knows those of the blocks before it; where these were dropped it speaks for them.
     const bool is_first = block + 1 == blocks.rend();
     if (*sequence > *before || (is_first && *sequence != 0)) {
@@ -167,6 +174,11 @@ Status expect_bound_databases(const std::string& data_dir, DirectoryIdentity& id
     return propagate(blocks);
   }
   for (const BlockFolder& block : *blocks) {
+    // A sealed block that cannot be read costs its rows. Without the newest nothing tells what has become rows.
+    const bool is_newest = &block == &blocks->back();
+    if (!is_newest && is_unreadable(block)) {
+      continue;
+    }
     if (const Status expected = expect_database(data_dir, catalogue_name(block), identity.id); !expected) {
       return expected;
     }

@@ -1,8 +1,10 @@
 #include "store/store_health.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "proto/profile.pb.h"
+#include "store/blocks/block_damage.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/file_version.h"
 #include "store/disk_usage.h"
@@ -49,8 +51,14 @@ Result<StoreHealth> StoreHealthMeter::measure() {
   for (auto folder = blocks->rbegin(); folder != blocks->rend(); ++folder) {
     Block& block = blocks_[folder->number];
     const Status measured = measure_block(*folder, folder == blocks->rbegin(), block);
-    if (!measured && measured.error().code == ErrorCode::kNotFound &&
-        folder->number < blocks->back().number) {
+    const bool is_newest = folder == blocks->rbegin();
+    std::error_code ignored;
+    if (!measured && !is_newest && std::filesystem::exists(folder->path, ignored) && is_unreadable(*folder)) {
+      ++health.blocks_unreadable;
+      health.why_unreadable = measured.error().message;
+      continue;
+    }
+    if (!measured && measured.error().code == ErrorCode::kNotFound && !is_newest) {
       continue;  // dropped meanwhile
     }
     if (!measured) {

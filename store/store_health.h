@@ -26,6 +26,9 @@ struct StoreHealth {
   int64_t binaries_found = 0;
   int64_t binaries_pending = 0;
   int64_t binaries_missing = 0;
+  // Sealed blocks that cannot be read, and why the first of them cannot.
+  int64_t blocks_unreadable = 0;
+  std::string why_unreadable = {};
   int64_t disk_bytes = 0;       // allocated to the files of the directory
   int64_t disk_free_bytes = 0;  // of the file system, for users without privileges
 };

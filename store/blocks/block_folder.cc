@@ -1,13 +1,19 @@
 #include "store/blocks/block_folder.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
 #include "base/durable_file.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "proto/profile.pb.h"
+#include "store/blocks/block_damage.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
 #include "store/identity/directory_identity.h"
@@ -20,17 +26,39 @@ constexpr int64_t kFirst = 1;
 constexpr std::string_view kTemporary = ".tmp";    // of a block that is being made
 constexpr std::string_view kMoving = ".moving";    // of one that an older format is moved into
 constexpr std::string_view kDropped = ".dropped";  // of one that is out of the row
+constexpr std::string_view kBeside = ".rebuilt";   // of one that is made in place of another, or gave it up
 
-BlockFolder folder_of(const std::string& blocks_path, int64_t number) {
-  return {number, fmt::format("{}/{:06}", blocks_path, number)};
+BlockFolder folder_of(const std::string& blocks_path, int64_t number, int64_t generation = 0) {
+  return {number,
+          generation == 0 ? fmt::format("{}/{:06}", blocks_path, number)
+                          : fmt::format("{}/{:06}.{}", blocks_path, number, generation),
+          generation};
 }
 
-// 0: it is no block's name.
-int64_t number_of(const std::string& name) {
+// 0: it is no number.
+int64_t number_of(std::string_view text) {
   int64_t number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool is_number = parsed.ec == std::errc() && parsed.ptr == name.data() + name.size();
-  return is_number && name == fmt::format("{:06}", number) ? number : 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() ? std::max<int64_t>(number, 0)
+                                                                             : 0;
+}
+
+// All generations of all blocks, in order.
+Result<std::vector<BlockFolder>> all_folders(const std::string& blocks_path) {
+  std::vector<BlockFolder> folders;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(blocks_path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (BlockFolder block = block_at(entry->path().string()); block.number != 0) {
+      folders.push_back(std::move(block));
+    }
+  }
+  if (error) {
+    return fail_errno(error.value(), "listing {}", blocks_path);
+  }
+  std::ranges::sort(folders, {},
+                    [](const BlockFolder& block) { return std::pair(block.number, block.generation); });
+  return folders;
 }
 
 Status make_folder(const std::string& path) {
@@ -56,6 +84,17 @@ Result<bool> is_there(const std::string& path) {
   std::error_code error;
   const bool is_there = std::filesystem::exists(path, error);
   return error ? Result<bool>(fail_errno(error.value(), "looking for {}", path)) : is_there;
+}
+
+// In the row or out of it before any file goes: a block without some of its files is in no row.
+Status drop_folder(const std::string& blocks_path, const BlockFolder& block) {
+  const std::string dropped = fmt::format("{}{}", block.path, kDropped);
+  const Status renamed = rename_folder(block.path, dropped, blocks_path);
+  // Another thread that drops it was first.
+  if (!renamed && renamed.error().code == ErrorCode::kNotFound) {
+    return {};
+  }
+  return renamed ? remove_folder(dropped) : renamed;
 }
 
 Status carry_over_events(sqlite::Database& before, sqlite::Database& catalogue) {
@@ -186,32 +225,152 @@ Status move_catalogue(const std::string& from, const std::string& to) {
 
 }  // namespace
 
+BlockFolder block_at(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash + 1);
+  const size_t dot = name.find('.');
+  const int64_t number = number_of(std::string_view(name).substr(0, dot));
+  const int64_t generation = dot == std::string::npos ? 0 : number_of(std::string_view(name).substr(dot + 1));
+  const BlockFolder block =
+      folder_of(slash == std::string::npos ? "." : path.substr(0, slash), number, generation);
+  return number != 0 && block.name() == name ? block : BlockFolder();
+}
+
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path) {
-  std::vector<int64_t> numbers;
+  auto folders = all_folders(blocks_path);
+  if (!folders) {
+    return propagate(folders);
+  }
+  std::vector<BlockFolder> blocks;
+  for (BlockFolder& folder : *folders) {
+    if (!blocks.empty() && blocks.back().number == folder.number) {
+      blocks.pop_back();
+    }
+    blocks.push_back(std::move(folder));
+  }
+  const bool has_gap = !blocks.empty() && blocks.back().number - blocks.front().number + 1 !=
+                                              static_cast<int64_t>(blocks.size());
+  if (blocks.empty() || has_gap) {
+    return with_hint(blocks.empty() ? fail(ErrorCode::kCorrupt, "{} has no block", blocks_path)
+                                    : fail(ErrorCode::kCorrupt, "{} lacks a block between {:06} and {:06}",
+                                           blocks_path, blocks.front().number, blocks.back().number),
+                     "restore what is missing from a backup");
+  }
+  return blocks;
+}
+
+BlockFolder beside(const BlockFolder& block) {
+  const std::string blocks_path = block.path.substr(0, block.path.rfind('/'));
+  return {block.number, fmt::format("{}{}", folder_of(blocks_path, block.number).path, kBeside)};
+}
+
+BlockFolder replacement_of(const BlockFolder& block) {
+  const std::string blocks_path = block.path.substr(0, block.path.rfind('/'));
+  BlockFolder next = folder_of(blocks_path, block.number, block.generation + 1);
+  next.path += kTemporary;
+  return next;
+}
+
+Result<BlockFolder> publish_replacement(const std::string& blocks_path, const BlockFolder& block) {
+  const BlockFolder made = replacement_of(block);
+  const BlockFolder published = folder_of(blocks_path, block.number, made.generation);
+  const Status renamed = rename_folder(made.path, published.path, blocks_path);
+  return renamed ? Result<BlockFolder>(published) : propagate(renamed, "replacing block {}", block.number);
+}
+
+namespace {
+
+// So that what it took the place of is the block again.
+Status set_aside(const std::string& blocks_path, const BlockFolder& block) {
+  const std::string parent = std::filesystem::path(blocks_path).parent_path().string() + "/quarantine";
+  std::string kept_at = fmt::format("{}/block-{}", parent, block.name());
+  std::error_code error;
+  for (int i = 1; std::filesystem::exists(kept_at, error); ++i) {
+    kept_at = fmt::format("{}/block-{}-{}", parent, block.name(), i);
+  }
+  log_error("{} cannot be read: it is kept in {}, and what it took the place of is used", block.path,
+            kept_at);
+  Status moved = make_folder(parent);
+  moved = moved ? rename_folder(block.path, kept_at, parent) : moved;
+  return moved ? sync_folder(blocks_path) : moved;
+}
+
+bool is_sealed_and_readable(const BlockFolder& block) {
+  const auto why = why_unreadable(block);
+  auto catalogue = why && !*why ? Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead)
+                                : Result<Catalogue>(fail(ErrorCode::kCorrupt, "unreadable"));
+  const auto state = catalogue ? read_block_state(catalogue->database()) : propagate(catalogue);
+  return state && state->is_sealed;
+}
+
+// What a crash has left of blocks that were being made, and beside blocks that are in the row no more.
+Status remove_unfinished(const std::string& blocks_path, const std::vector<BlockFolder>& blocks) {
+  std::vector<std::string> unfinished;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(blocks_path, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (const int64_t number = number_of(entry->path().filename().string()); number != 0) {
-      numbers.push_back(number);
+    const std::string path = entry->path().string();
+    const std::string name = entry->path().filename().string();
+    const int64_t number = number_of(std::string_view(name).substr(0, name.find('.')));
+    if (number == 0) {
+      continue;
+    }
+    if (entry->path().extension() == kTemporary) {
+      unfinished.push_back(path);
+    } else if (entry->path().extension() == kBeside) {
+      const bool is_in_row = std::ranges::find(blocks, number, &BlockFolder::number) != blocks.end();
+      log_warning("{} {}", path,
+                  is_in_row ? "is left of an interrupted repair: run \"plimsoll store repair\" again"
+                            : "is removed: its block was dropped");
+      if (!is_in_row) {
+        unfinished.push_back(path);
+      }
     }
   }
-  if (error) {
-    return fail_errno(error.value(), "listing {}", blocks_path);
+  Status removed = error ? Status(fail_errno(error.value(), "listing {}", blocks_path)) : Status();
+  for (const std::string& path : unfinished) {
+    removed = removed ? remove_folder(path) : removed;
   }
-  std::ranges::sort(numbers);
-  const bool has_gap =
-      !numbers.empty() && numbers.back() - numbers.front() + 1 != static_cast<int64_t>(numbers.size());
-  if (numbers.empty() || has_gap) {
-    return with_hint(numbers.empty() ? fail(ErrorCode::kCorrupt, "{} has no block", blocks_path)
-                                     : fail(ErrorCode::kCorrupt, "{} lacks a block between {:06} and {:06}",
-                                            blocks_path, numbers.front(), numbers.back()),
-                     "restore what is missing from a backup");
+  return removed;
+}
+
+}  // namespace
+
+Result<bool> is_replaced(const BlockFolder& block) {
+  const std::string blocks_path = block.path.substr(0, block.path.rfind('/'));
+  return is_there(folder_of(blocks_path, block.number, block.generation + 1).path);
+}
+
+Status remove_replaced(const std::string& blocks_path) {
+  const auto folders = all_folders(blocks_path);
+  if (!folders) {
+    return propagate(folders);
   }
-  std::vector<BlockFolder> blocks;
-  for (const int64_t number : numbers) {
-    blocks.push_back(folder_of(blocks_path, number));
+  Status removed = remove_unfinished(blocks_path, *folders);
+  // From the last one of each number down.
+  for (size_t end = folders->size(); end > 0 && removed;) {
+    size_t newest = end - 1;
+    const int64_t number = (*folders)[newest].number;
+    size_t first = newest;
+    while (first > 0 && (*folders)[first - 1].number == number) {
+      --first;
+    }
+    while (newest > first && removed && !is_sealed_and_readable((*folders)[newest])) {
+      if (!is_sealed_and_readable((*folders)[newest - 1])) {
+        log_error("{} cannot be read; {}, which it took the place of, is kept", (*folders)[newest].path,
+                  (*folders)[newest - 1].path);
+        break;
+      }
+      removed = set_aside(blocks_path, (*folders)[newest]);
+      --newest;
+    }
+    const bool is_sound = newest > first && is_sealed_and_readable((*folders)[newest]);
+    for (size_t i = first; i < newest && removed && is_sound; ++i) {
+      removed = drop_folder(blocks_path, (*folders)[i]);
+    }
+    end = first;
   }
-  return blocks;
+  return removed;
 }
 
 Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, sqlite::Database& before) {
@@ -219,12 +378,25 @@ Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, s
 }
 
 Status drop_block(const std::string& blocks_path, const BlockFolder& block) {
-  const std::string dropped = fmt::format("{}{}", block.path, kDropped);
-  // In the row or out of it before any file goes: a block without some of its files is in no row.
-  if (const Status renamed = rename_folder(block.path, dropped, blocks_path); !renamed) {
-    return propagate(renamed, "dropping block {}", block.number);
+  const auto folders = all_folders(blocks_path);
+  Status dropped = folders ? Status() : propagate(folders);
+  if (folders) {
+    for (const BlockFolder& folder : *folders) {
+      if (dropped && folder.number == block.number && folder.generation < block.generation) {
+        dropped = drop_folder(blocks_path, folder);
+      }
+    }
   }
-  return remove_folder(dropped);
+  dropped = dropped ? drop_folder(blocks_path, block) : dropped;
+  // Behind a later generation it is of that one.
+  const bool is_last = folders && std::ranges::none_of(*folders, [&](const BlockFolder& folder) {
+                         return folder.number == block.number && folder.generation > block.generation;
+                       });
+  if (dropped && is_last && has_replacement(block).value_or(false)) {
+    log_warning("{} is removed: its block was dropped", beside(block).path);
+    dropped = drop_folder(blocks_path, beside(block));
+  }
+  return dropped ? dropped : propagate(dropped, "dropping block {}", block.number);
 }
 
 Status remove_dropped(const std::string& blocks_path) {
@@ -241,6 +413,74 @@ Status remove_dropped(const std::string& blocks_path) {
     removed = removed ? remove_folder(path) : removed;
   }
   return removed;
+}
+
+Result<BlockFolder> make_replacement(const std::string& blocks_path, int64_t number,
+                                     sqlite::Database* events_from, int64_t accepted_before,
+                                     std::string_view directory_id) {
+  BlockFolder made = beside(folder_of(blocks_path, number));
+  const auto is_left = is_there(made.path);
+  if (!is_left) {
+    return propagate(is_left);
+  }
+  if (*is_left) {
+    auto left = Catalogue::open(made.catalogue_path(), sqlite::OpenMode::kRead);
+    const auto state = left ? read_block_state(left->database()) : propagate(left);
+    const auto begins = state ? store::accepted_before(left->database()) : propagate(state);
+    // It may be the block that another took the place of, and the only one that has its rows.
+    if (!begins || state->is_sealed) {
+      return fail(ErrorCode::kConflict, "{} is not a block that is being made", made.path);
+    }
+    if (*begins == accepted_before) {
+      return made;
+    }
+  }
+  const BlockFolder temporary{number, fmt::format("{}{}", made.path, kTemporary)};
+  Status done = remove_folder(made.path);
+  done = done ? remove_folder(temporary.path) : done;
+  done = done ? make_folder(temporary.segments_path()) : done;
+  done = done ? make_catalogue(temporary.catalogue_path(), events_from) : done;
+  if (done) {
+    auto catalogue = Catalogue::open(temporary.catalogue_path(), sqlite::OpenMode::kReadWrite);
+    done = catalogue ? write_accepted_before(catalogue->database(), accepted_before) : propagate(catalogue);
+    done = done ? give_directory_id(catalogue->database(), directory_id) : done;
+  }
+  done = done ? sync_folder(temporary.path) : done;
+  done = done ? rename_folder(temporary.path, made.path, blocks_path) : done;
+  return done ? Result<BlockFolder>(made) : propagate(done, "making block {} again", number);
+}
+
+Result<bool> has_replacement(const BlockFolder& block) {
+  return is_there(beside(block).path);
+}
+
+Status take_place(const std::string& blocks_path, const BlockFolder& block) {
+  const std::string made = beside(block).path;
+  Status synced = sync_folder(made + "/segments");
+  synced = synced ? sync_folder(made) : synced;
+  if (!synced) {
+    return synced;
+  }
+  if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, block.path.c_str(), RENAME_EXCHANGE) != 0) {
+    const int error = errno;
+    return error == EINVAL || error == ENOSYS
+               ? Status(with_hint(fail(ErrorCode::kUnsupported,
+                                       "the file system of {} cannot exchange two folders", blocks_path),
+                                  "move the data directory to ext4, XFS or Btrfs"))
+               : fail_errno(error, "exchanging {} and {}", made, block.path);
+  }
+  return sync_folder(blocks_path);
+}
+
+Status remove_replaced(const std::string& blocks_path, const BlockFolder& block, const std::string& keep_at) {
+  const BlockFolder replaced = beside(block);
+  if (!keep_at.empty()) {
+    const std::string parent = std::filesystem::path(keep_at).parent_path().string();
+    Status moved = make_folder(parent);
+    moved = moved ? rename_folder(replaced.path, keep_at, parent) : moved;
+    return moved ? sync_folder(blocks_path) : moved;
+  }
+  return drop_folder(blocks_path, replaced);
 }
 
 Result<BlockFolder> make_first_block(const std::string& blocks_path) {

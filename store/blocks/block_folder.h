@@ -2,6 +2,7 @@
 //
 //   blocks/000007/catalogue.db   its dictionaries, visible segments, bindings; what time it covers (store/catalogue)
 //   blocks/000007/segments/      its rows (store/rows)
+//   blocks/000007.1/             the same block, rolled up (store/rollup): what has a lower generation counts no more
 //
 // Profiles go to the newest block, in the order in which they were accepted: a late one needs no older block. A block that is large or old
 // enough is sealed in the transaction of its last profiles, and the next one is made before more are built.
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,14 +21,37 @@ namespace plimsoll::store {
 struct BlockFolder {
   int64_t number = 0;  // from 1, without gaps; a later one has later profiles
   std::string path;
+  int64_t generation = 0;  // how often it was rewritten as a whole
 
   std::string catalogue_path() const { return path + "/catalogue.db"; }
   std::string segments_path() const { return path + "/segments"; }
+  // Of the folder: "000007", "000007.1".
+  std::string name() const { return path.substr(path.rfind('/') + 1); }
+
+  bool operator==(const BlockFolder&) const = default;
 };
 
-// In order, at least one. What has another name than a block's is passed over. kCorrupt where one is missing; what is in
-// them is not looked at.
+// The block that a folder of that path is, by its name alone; number 0: it is none.
+BlockFolder block_at(const std::string& path);
+
+// In order, at least one, each in its last generation. What has another name than a block's is passed over. kCorrupt where one is missing;
+// what is in them is not looked at.
 Result<std::vector<BlockFolder>> list_blocks(const std::string& blocks_path);
+
+// Where a block is, in its next generation, while it is being made: no block's name.
+BlockFolder replacement_of(const BlockFolder& block);
+
+// Gives a block that was made there (replacement_of()), and is on disk, the name by which it takes the place of the one before, durably:
+// until then that one counts, and from then on the new one. The old one's files stay until remove_replaced(): who has just listed it finds it.
+Result<BlockFolder> publish_replacement(const std::string& blocks_path, const BlockFolder& block);
+
+// Whether a later generation of it is there.
+Result<bool> is_replaced(const BlockFolder& block);
+
+// Removes what has been replaced, and what a crash has left of replacements, of blocks that were being made, and beside blocks that are in the
+// row no more: while none is being made. What has been replaced goes only where the later generation is sealed and can be read: otherwise that
+// one is moved to quarantine/ if the earlier one can be read, and both stay if neither can.
+Status remove_replaced(const std::string& blocks_path);
 
 // Makes one without profiles, durably: it is there as a whole or not at all. What a crash has left of an earlier attempt goes; one that is
 // there stays as it is.
@@ -38,8 +63,31 @@ Result<BlockFolder> make_block(const std::string& blocks_path, int64_t number, s
 Result<BlockFolder> make_first_block(const std::string& blocks_path);
 
 // Takes a block out of the row, durably, and then removes its files: it is there as a whole or not at all. Who has files of it open goes on
-// reading them. Only the first of a row, and never the last, may go.
+// reading them. Only the first of a row, and never the last, may go. Earlier generations of it go first, so that none comes back;
+// what a repair has left beside it goes with its last generation. Where another thread drops it, that one does.
 Status drop_block(const std::string& blocks_path, const BlockFolder& block);
+
+// Where a block is made in place of that one, whatever its generation: blocks/NNNNNN.rebuilt.
+BlockFolder beside(const BlockFolder& block);
+
+// A block that is made in place of one in the row: beside it, until it takes its place. It knows that earlier blocks go up to
+// `accepted_before`; events and symbols of kernels are those of `events_from`, if given, and the directory's ID is `directory_id`. One that a
+// crash has left, not sealed yet and of the same `accepted_before`, is gone on with, and another that is not sealed goes. kConflict where
+// what is there is sealed, or cannot be read: it may be what another took the place of.
+Result<BlockFolder> make_replacement(const std::string& blocks_path, int64_t number,
+                                     sqlite::Database* events_from, int64_t accepted_before,
+                                     std::string_view directory_id);
+
+// Whether there is one, or what it took the place of.
+Result<bool> has_replacement(const BlockFolder& block);
+
+// At one moment, durably: there is no other in between. What stood in the row stands beside it then. Nobody may be writing or reading either.
+// kUnsupported on a file system that cannot.
+Status take_place(const std::string& blocks_path, const BlockFolder& block);
+
+// Removes what stands beside a block, or moves it to `keep_at` if that is given; durably.
+Status remove_replaced(const std::string& blocks_path, const BlockFolder& block,
+                       const std::string& keep_at = {});
 
 // Removes what a crash has left of blocks that were being dropped.
 Status remove_dropped(const std::string& blocks_path);

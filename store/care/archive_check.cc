@@ -5,6 +5,7 @@
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
 #include "store/care/database_check.h"
+#include "store/rows/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {
@@ -102,8 +103,14 @@ Status LedgerCheck::compare(sqlite::Database& catalogue) {
     return propagate(transaction);
   }
   const auto last = catalogue.integer(fmt::format("SELECT max(archive_sequence) FROM ({})", kProfilesSql), 0);
-  if (!last) {
-    return propagate(last);
+  const auto rolled_up = last ? is_rolled_up(catalogue) : propagate(last);
+  if (!rolled_up) {
+    return propagate(rolled_up);
+  }
+  // Its origins are of several profiles each, and have the number of the last one.
+  if (*rolled_up) {
+    last_ = std::max(last_, *last);
+    return {};
   }
   std::vector<LedgerEntry> entries;
   size_t next = 0;

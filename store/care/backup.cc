@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -112,8 +113,7 @@ class Copier {
       return propagate(blocks);
     }
     for (const BlockFolder& block : *blocks) {
-      const std::string name = fmt::format("blocks/{:06}", block.number);
-      const auto copied = copy_block(block, to_ + "/" + name);
+      const auto copied = copy_newest_generation(block);
       if (!copied) {
         return propagate(copied, "copying {}", block.path);
       }
@@ -129,6 +129,26 @@ class Copier {
     return is_there(to_ + "/blocks")
                ? Status()
                : fail(ErrorCode::kUnavailable, "all blocks of {} were dropped meanwhile", from_);
+  }
+
+  // A block that is rolled up meanwhile is copied as what it became.
+  Result<Copied> copy_newest_generation(BlockFolder block) {
+    while (true) {
+      const std::string to = fmt::format("{}/blocks/{}", to_, block.name());
+      const auto copied = copy_block(block, to);
+      const auto blocks = copied && *copied == Copied::kDropped ? list_blocks(from_ + "/blocks")
+                                                                : Result<std::vector<BlockFolder>>();
+      if (!copied || !blocks) {
+        return copied ? propagate(blocks) : copied;
+      }
+      const auto now = std::ranges::find(*blocks, block.number, &BlockFolder::number);
+      if (now == blocks->end() || *now == block) {
+        return copied;
+      }
+      std::error_code error;
+      std::filesystem::remove_all(to, error);
+      block = *now;
+    }
   }
 
   Result<Copied> copy_block(const BlockFolder& block, const std::string& to) {
@@ -152,7 +172,7 @@ class Copier {
 
   // As of one moment: the files are opened before the catalogue is copied, and stay while they are open.
   Status copy_block_once(const BlockFolder& block, const std::string& to) {
-    start(fmt::format("blocks/{:06}/catalogue.db", block.number));
+    start(fmt::format("blocks/{}/catalogue.db", block.name()));
     auto catalogue = Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
     if (!catalogue) {
       return propagate(catalogue);
@@ -183,7 +203,7 @@ class Copier {
       }
     }
     for (const Open& segment : segments) {
-      start(fmt::format("blocks/{:06}/segments/{}", block.number, segment.name));
+      start(fmt::format("blocks/{}/segments/{}", block.name(), segment.name));
       const Status copied =
           copy_file(segment.file, block.segments_path() + "/" + segment.name,
                     to + "/segments/" + segment.name, [&](uint64_t bytes) { add_bytes(bytes); });

@@ -22,7 +22,9 @@ namespace {
 constexpr int kMaxAttempts = 20;
 
 constexpr std::string_view kRestoreSegment =
-    "restore the block from a backup; until then answers about its times lack its rows, and say so";
+    "rebuild the block (\"plimsoll store repair --rebuild\") or restore it from a backup; until then answers "
+    "about "
+    "its times lack its rows, and say so";
 
 constexpr std::array kDictionaries{"machine", "event",    "origin", "workload", "thread",     "label_set",
                                    "binary",  "location", "stack",  "function", "source_file"};
@@ -366,7 +368,7 @@ std::optional<sqlite::Database> check_block(CheckLog& log, const BlockFolder& bl
     return std::nullopt;
   }
   ++log.report().blocks;
-  auto catalogue = check_database(log, fmt::format("blocks/{:06}/catalogue.db", block.number), id);
+  auto catalogue = check_database(log, fmt::format("blocks/{}/catalogue.db", block.name()), id);
   if (catalogue) {
     BlockCheck(log, block, is_newest, *catalogue).run();
   }

@@ -1,11 +1,11 @@
 #include "store/care/check.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/file.h"
 #include "store/blocks/block_folder.h"
@@ -20,37 +20,51 @@
 namespace plimsoll::store {
 namespace {
 
+// Of whole blocks, whose numbers tell in what order profiles came.
+constexpr std::string_view kRestoreMissing = "restore what is missing, or the whole directory, from a backup";
+
 // All folders of blocks that are there: one that is missing, or lacks its catalogue, leaves the others to be looked at.
 std::vector<BlockFolder> folders_of_blocks(CheckLog& log, const std::string& blocks_path) {
   std::vector<BlockFolder> blocks;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(blocks_path, error), end; !error && entry != end;
        entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    int64_t number = 0;
-    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() &&
-        name == fmt::format("{:06}", number)) {
-      blocks.push_back({number, entry->path().string()});
+    if (BlockFolder block = block_at(entry->path().string()); block.number != 0) {
+      blocks.push_back(std::move(block));
     } else {
-      log.note(entry->path().string(), "no block: left by a crash, or being made or dropped at the moment",
-               "nothing: the server removes it when it makes or drops a block again");
+      const bool is_rebuilt = entry->path().extension() == ".rebuilt";
+      log.note(entry->path().string(),
+               is_rebuilt ? "no block: a repair was interrupted"
+                          : "no block: left by a crash, or being made or dropped at the moment",
+               is_rebuilt ? "run \"plimsoll store repair\" again"
+                          : "nothing: the server removes it when it makes or drops a block again");
     }
   }
   if (error) {
-    log.add(blocks_path, fmt::format("it cannot be listed: {}", error.message()), std::string(kRestoreBlock));
+    log.add(blocks_path, fmt::format("it cannot be listed: {}", error.message()),
+            std::string(kRestoreMissing));
   }
-  std::ranges::sort(blocks, {}, &BlockFolder::number);
+  std::ranges::sort(blocks, {},
+                    [](const BlockFolder& block) { return std::pair(block.number, block.generation); });
+  for (size_t i = 0; i + 1 < blocks.size();) {
+    if (blocks[i].number != blocks[i + 1].number) {
+      ++i;
+      continue;
+    }
+    log.note(blocks[i].path, "the block has been rolled up since: left by a crash, or replaced a moment ago",
+             "nothing: the server removes it");
+    blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   for (size_t i = 1; i < blocks.size(); ++i) {
     if (blocks[i].number != blocks[i - 1].number + 1) {
       log.add(
           blocks_path,
           fmt::format("blocks between {:06} and {:06} are missing", blocks[i - 1].number, blocks[i].number),
-          std::string(kRestoreBlock));
+          std::string(kRestoreMissing));
     }
   }
   if (blocks.empty() && !error) {
-    log.add(blocks_path, "it has no block", std::string(kRestoreBlock));
+    log.add(blocks_path, "it has no block", std::string(kRestoreMissing));
   }
   return blocks;
 }

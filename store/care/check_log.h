@@ -37,7 +37,8 @@ class CheckLog {
 // What to do about most damage.
 inline constexpr std::string_view kRestoreFile = "restore it from a backup of this directory";
 inline constexpr std::string_view kRestoreBlock =
-    "restore this block, or the whole directory, from a backup; its profiles stay in archive.db until they "
-    "are deleted";
+    "rebuild this block from the raw profiles in archive.db (\"plimsoll store repair --rebuild\"), or "
+    "restore it, or "
+    "the whole directory, from a backup";
 
 }  // namespace plimsoll::store
