@@ -10,6 +10,7 @@
 
 #include "base/durable_file.h"
 #include "base/log.h"
+#include "store/blocks/block_damage.h"
 #include "store/catalogue/block_table.h"
 #include "store/rows/segment.h"
 #include "store/rows/segment_merge.h"
@@ -92,9 +93,10 @@ Result<Compactor::Plan> Compactor::plan() {
   if (!folders) {
     return propagate(folders);
   }
-  const int64_t first = folders->front().number;
-  std::erase_if(blocks_, [&](const auto& block) { return block.first < first; });
-  finished_.erase(finished_.begin(), finished_.lower_bound(first));
+  std::erase_if(blocks_, [&](const auto& block) {
+    return block.second == nullptr || std::ranges::find(*folders, block.second->folder) == folders->end();
+  });
+  finished_.erase(finished_.begin(), finished_.lower_bound(folders->front().number));
   for (const BlockFolder& folder : *folders) {
     if (finished_.contains(folder.number)) {
       continue;
@@ -113,7 +115,8 @@ Result<Compactor::Plan> Compactor::plan() {
     // Before the segments: no more come to a block that is sealed by now.
     const auto state = read_block_state((*block)->catalogue.database());
     auto segments = state ? visible_segments((*block)->catalogue.database()) : propagate(state);
-    if (!segments && is_sealed_for_good && segments.error().code == ErrorCode::kCorrupt) {
+    if (!segments && is_sealed_for_good &&
+        (segments.error().code == ErrorCode::kCorrupt || is_unreadable(folder))) {
       log_error("nothing of block {} is merged: {}", folder.number, segments.error().text());
       finished_.insert(folder.number);
       blocks_.erase(folder.number);

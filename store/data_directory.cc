@@ -102,7 +102,7 @@ Result<DataDirectory> DataDirectory::open_for_writing(const std::string& path) {
 Status DataDirectory::forget(const std::string& path, std::string_view database) {
   DataDirectory directory(path);
   const auto format = directory.read_format();
-  if (!format || *format != kDirectoryFormat) {
+  if (!format || *format < kOldestFormatWithIdentity || *format > kDirectoryFormat) {
     return format ? Status(directory.unsupported(*format)) : propagate(format);
   }
   const Status locked = directory.take_lock();

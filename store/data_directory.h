@@ -25,7 +25,8 @@
 namespace plimsoll::store {
 
 inline constexpr int kDirectoryFormat = 9;
-// A reader reads it as today's: up to 7 it lacks the identity, up to 8 labels.
+// A reader reads it as today's: up to 7 it lacks the identity, up to 8 labels, and no block is
+// rolled up.
 inline constexpr int kOldestReadableFormat = 7;
 inline constexpr int kOldestFormatWithIdentity = 8;
 
@@ -37,7 +38,7 @@ class DataDirectory {
   // built again from the archive. kCorrupt where a database that it must have is missing, is of another directory, or is older than
   // another: the error names it, and says what would be lost.
   static Result<DataDirectory> open_for_writing(const std::string& path);
-  // Needs no lock; may run beside the writer. kUnsupported for any other format but 7, which a reader reads alike. kCorrupt as above, of
+  // Needs no lock; may run beside the writer. kUnsupported for any other format but 7 and 8, which a reader reads alike. kCorrupt as above, of
   // the newest block alone; open_archive() and the stores' open_if_there() say so of theirs.
   static Result<DataDirectory> open_for_reading(const std::string& path);
 
@@ -47,6 +48,9 @@ class DataDirectory {
 
   // Whether open_for_writing() would take it if nobody else held it. Writes nothing.
   static Status check(const std::string& path);
+
+  // The same paths, for a part of the process that holds the lock; it must not outlive this one.
+  DataDirectory without_lock() const { return DataDirectory(path_); }
 
   const std::string& path() const { return path_; }
   std::string archive_path() const { return path_ + "/archive.db"; }

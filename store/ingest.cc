@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <set>
@@ -12,6 +13,7 @@
 #include "base/no_exceptions.h"
 #include "base/time.h"
 #include "base/trial_process.h"
+#include "store/blocks/block_damage.h"
 #include "store/catalogue/segment_table.h"
 #include "store/disk_usage.h"
 #include "store/frames/bindings.h"
@@ -97,14 +99,19 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const 
   if (ended_at.sequence != 0) {
     log_info("the process before this one ended while it built profile number {}, which is tried alone first",
              ended_at.sequence);
-    ended_at.why_set_aside = why_it_ends_processes(*directory, *mark, options);
+    ended_at.why_set_aside = why_it_ends_processes(
+        ended_at.sequence, [&] { return open_files(std::move(*directory), std::move(*mark), options); },
+        options);
   }
   auto opened = open_files(std::move(*directory), std::move(*mark), options);
   if (!opened) {
     return propagate(opened);
   }
-  if (auto removed = remove_dropped((*opened)->directory().blocks_path()); !removed) {
-    return propagate(removed);
+  const std::string blocks_path = (*opened)->directory().blocks_path();
+  for (const Status& removed : {remove_dropped(blocks_path), remove_replaced(blocks_path)}) {
+    if (!removed) {
+      return propagate(removed);
+    }
   }
   (*opened)->mark_.set(0);
   (*opened)->ended_at_ = std::move(ended_at);
@@ -113,15 +120,59 @@ Result<std::unique_ptr<Ingest>> Ingest::open(const std::string& data_dir, const 
     return propagate(blocks);
   }
   for (const BlockFolder& block : *blocks) {
+    const auto why = why_unreadable(block);
+    if (!why) {
+      return propagate(why, "looking at block {}", block.number);
+    }
+    // Without its catalogue nothing tells which of its files are needed.
+    if (const std::optional<std::string>& damage = *why; damage && block.number < blocks->back().number) {
+      log_error("block {} is left out, and stays as it is: {}; see \"plimsoll store repair --help\"",
+                block.number, *damage);
+      continue;
+    }
     if (auto removed = remove_orphans(block); !removed) {
-      return propagate(removed);
+      if (block.number == blocks->back().number) {
+        return propagate(removed);
+      }
+      // It costs rows of that block alone, which questions say.
+      log_error("{}; see \"plimsoll store check\"", removed.error().text());
     }
   }
   return opened;
 }
 
+Result<std::unique_ptr<Ingest>> Ingest::open_for_rebuilding(const DataDirectory& directory,
+                                                            const BlockFolder& block, int64_t up_to,
+                                                            const IngestOptions& options) {
+  IngestOptions unbounded = options;
+  unbounded.block_limits = {.max_bytes = UINT64_MAX,
+                            .max_entries = UINT64_MAX,
+                            .max_profiles = UINT64_MAX,
+                            .max_age_ns = INT64_MAX};
+  auto mark = BuildingMark::open(directory.building_path());
+  if (!mark) {
+    return propagate(mark);
+  }
+  EndedAt ended_at{mark->left(), std::nullopt};
+  const auto open = [&]() -> Result<std::unique_ptr<Ingest>> {
+    auto own_mark = BuildingMark::open(directory.building_path());
+    return own_mark ? open_files(directory.without_lock(), std::move(*own_mark), unbounded, &block)
+                    : propagate(own_mark);
+  };
+  if (ended_at.sequence != 0 && ended_at.sequence <= up_to) {
+    ended_at.why_set_aside = why_it_ends_processes(ended_at.sequence, open, unbounded);
+  }
+  auto opened = open();
+  if (opened) {
+    (*opened)->build_up_to_ = up_to;
+    (*opened)->mark_.set(0);
+    (*opened)->ended_at_ = std::move(ended_at);
+  }
+  return opened;
+}
+
 Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, BuildingMark mark,
-                                                   const IngestOptions& options) {
+                                                   const IngestOptions& options, const BlockFolder* only) {
   auto archive = Archive::open(directory.archive_path(), sqlite::OpenMode::kReadWriteShrinking);
   if (!archive) {
     return propagate(archive);
@@ -130,7 +181,8 @@ Result<std::unique_ptr<Ingest>> Ingest::open_files(DataDirectory directory, Buil
   if (!accepted) {
     return propagate(accepted);
   }
-  const auto blocks = list_blocks(directory.blocks_path());
+  const auto blocks =
+      only != nullptr ? Result<std::vector<BlockFolder>>({*only}) : list_blocks(directory.blocks_path());
   if (!blocks) {
     return propagate(blocks);
   }
@@ -174,12 +226,11 @@ Status Ingest::find_last_built(const std::vector<BlockFolder>& blocks) {
 }
 
 // In a fork of this process, which opens the files by itself: no connection is open yet. All that it takes is its own, and goes with it.
-std::optional<std::string> Ingest::why_it_ends_processes(DataDirectory& directory, BuildingMark& mark,
+std::optional<std::string> Ingest::why_it_ends_processes(int64_t sequence, const Opening& open,
                                                          const IngestOptions& options) {
   std::unique_ptr<Ingest> ingest;
-  const int64_t sequence = mark.left();
   const auto load = [&] {
-    auto opened = open_files(std::move(directory), std::move(mark), options);
+    auto opened = open();
     if (opened && (*opened)->load_dictionaries()) {
       ingest = std::move(*opened);
     }
@@ -269,7 +320,15 @@ Status Ingest::write_catalogue(const BlockFolder& block, const CatalogueWork& wo
     }
   }
   const std::lock_guard lock(sealed_mutex_);
-  // Its tables are there.
+  // What were written to a folder that is only still there would be lost.
+  if (const Status current = expect_current(block); !current) {
+    return current;
+  }
+  // One that is missing is not made again with nothing in it.
+  std::error_code ignored;
+  if (std::filesystem::exists(block.path, ignored) && is_unreadable(block)) {
+    return fail(ErrorCode::kCorrupt, "block {} cannot be read", block.number);
+  }
   auto catalogue = sqlite::Database::open(block.catalogue_path(), sqlite::OpenMode::kReadWrite);
   return catalogue ? write(*catalogue) : propagate(catalogue);
 }
@@ -279,12 +338,33 @@ Status Ingest::drop_block(const BlockFolder& block) {
   if (block.number >= newest_) {
     return fail(ErrorCode::kInvalid, "block {} takes rows and cannot be dropped", block.number);
   }
-  return store::drop_block(directory_.blocks_path(), block);
+  const Status current = expect_current(block);
+  return current ? store::drop_block(directory_.blocks_path(), block) : current;
 }
 
 bool Ingest::is_dropped(const BlockFolder& block) const {
   const auto blocks = this->blocks();
-  return blocks && blocks->front().number > block.number;
+  return blocks && std::ranges::find(*blocks, block) == blocks->end();
+}
+
+Status Ingest::expect_current(const BlockFolder& block) {
+  const auto replaced = is_replaced(block);
+  if (!replaced) {
+    return propagate(replaced);
+  }
+  return *replaced ? fail(ErrorCode::kNotFound, "{} has been replaced", block.path) : Status();
+}
+
+Result<BlockFolder> Ingest::replace_block(const BlockFolder& block, const Completion& complete) {
+  const std::lock_guard lock(sealed_mutex_);
+  if (block.number >= newest_) {
+    return fail(ErrorCode::kInvalid, "block {} takes rows and cannot be replaced", block.number);
+  }
+  if (is_dropped(block)) {
+    return fail(ErrorCode::kNotFound, "{} has been dropped or replaced", block.path);
+  }
+  const Status completed = complete(replacement_of(block));
+  return completed ? publish_replacement(directory_.blocks_path(), block) : propagate(completed);
 }
 
 // All that build_batch() does with it, but for the disk.
@@ -482,7 +562,7 @@ Result<BuildReport> Ingest::build_batch(std::string& segment_path) {
       return propagate(next);
     }
     const std::optional<ArchivedProfile> archived = std::move(*next);
-    if (!archived.has_value()) {
+    if (!archived.has_value() || archived->sequence > build_up_to_) {
       break;
     }
     if (auto built = build_profile(*archived, rows, report); !built) {

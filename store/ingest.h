@@ -71,6 +71,13 @@ class Ingest {
   // it takes that one down too, and is not to blame otherwise. Before any thread is made: it forks.
   static Result<std::unique_ptr<Ingest>> open(const std::string& data_dir, const IngestOptions& options = {});
 
+  // For rows that are built again: of the profiles up to `up_to`, beyond those that `block` has already and says that earlier blocks have. The
+  // block is in no row; it grows as large as they make it, and is sealed by who calls. Only build_pending() may be called. Before any thread is
+  // made, since a profile at which a process ended is tried here too. The directory stays the caller's, and open.
+  static Result<std::unique_ptr<Ingest>> open_for_rebuilding(const DataDirectory& directory,
+                                                             const BlockFolder& block, int64_t up_to,
+                                                             const IngestOptions& options = {});
+
   // Any thread. kUnavailable while other profiles hold the memory that this one takes. `check`, where given, sees the decoded profile
   // before it is stored, and can refuse it.
   using Check = std::function<Status(const wire::RawProfile& profile)>;
@@ -112,11 +119,16 @@ class Ingest {
   Status write_catalogue(const BlockFolder& block, const CatalogueWork& work);
 
   // Drops a block, the oldest one, which is not the newest; nothing is written to it meanwhile. Work on it that goes on finds it gone
-  // (kNotFound). Any thread.
+  // (kNotFound), and so does a caller that has a generation of it that was replaced. Any thread.
   Status drop_block(const BlockFolder& block);
 
-  // Whether it was there once, and has been dropped.
+  // Whether it was there once, and has been dropped, or replaced by another generation of it.
   bool is_dropped(const BlockFolder& block) const;
+
+  // Puts what was made at replacement_of(block) in the place of a block that takes no more rows, once `complete` has put there what may
+  // change until then (bindings): nothing is written to such blocks meanwhile. Any thread. kNotFound where the block is not there any more.
+  using Completion = std::function<Status(const BlockFolder& replacement)>;
+  Result<BlockFolder> replace_block(const BlockFolder& block, const Completion& complete);
 
   const DataDirectory& directory() const { return directory_; }
 
@@ -144,10 +156,12 @@ class Ingest {
         block_(std::move(block)),
         newest_(block_.folder.number) {}
 
+  using Opening = std::function<Result<std::unique_ptr<Ingest>>()>;
   static Result<std::unique_ptr<Ingest>> open_files(DataDirectory directory, BuildingMark mark,
-                                                    const IngestOptions& options);
+                                                    const IngestOptions& options,
+                                                    const BlockFolder* only = nullptr);
   static Result<NewestBlock> open_newest(const BlockFolder& folder);
-  static std::optional<std::string> why_it_ends_processes(DataDirectory& directory, BuildingMark& mark,
+  static std::optional<std::string> why_it_ends_processes(int64_t sequence, const Opening& open,
                                                           const IngestOptions& options);
   Result<Accepted> accept_as(Arrival arrival, Bytes encoded, const wire::ProfileLimits& limits,
                              const Check& check);
@@ -161,6 +175,7 @@ class Ingest {
   uint64_t entries_of_block() const;
   void build_without_keeping(int64_t sequence);
   static Status remove_orphans(const BlockFolder& block);
+  static Status expect_current(const BlockFolder& block);
   Result<BuildReport> build_without_exceptions(std::string& segment_path);
   Result<BuildReport> build_batch(std::string& segment_path);
   Status build_profile(const ArchivedProfile& archived, std::vector<Row>& rows, BuildReport& report);
@@ -191,6 +206,7 @@ class Ingest {
   NewestBlock block_;                     // protected by catalogue_mutex_
   std::atomic<int64_t> newest_;           // its number: an earlier block is sealed for good
   int64_t last_built_ = 0;                // protected by catalogue_mutex_; archive sequence
+  int64_t build_up_to_ = INT64_MAX;       // set once
   std::atomic<int64_t> built_up_to_ = 0;  // as last_built_ was committed
   // Of the profile that was being built when the newest exception came; likewise.
   struct Trouble {

@@ -1,10 +1,14 @@
 #include "store/store_account.h"
 
+#include <algorithm>
+
 #include "store/archive/archive.h"
+#include "store/blocks/block_damage.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/data_directory.h"
 #include "store/disk_usage.h"
+#include "store/rows/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {
@@ -28,7 +32,12 @@ Result<BlockAccount> account_block(const BlockFolder& folder) {
         account.segments = row.integer(1);
         account.rows = row.integer(2);
       });
-  const auto bytes = counted ? allocated_bytes(folder.path) : propagate(counted);
+  const auto rolled_up = counted ? is_rolled_up(catalogue->database()) : propagate(counted);
+  if (rolled_up && *rolled_up) {
+    account.is_rolled_up = true;
+    account.profiles = catalogue->database().integer("SELECT profiles FROM roll_up", 0).value_or(0);
+  }
+  const auto bytes = rolled_up ? allocated_bytes(folder.path) : propagate(rolled_up);
   if (!bytes) {
     return propagate(bytes, "looking at block {}", folder.number);
   }
@@ -43,7 +52,7 @@ double mean(int64_t sum, int64_t count) {
 // Since its folder was listed.
 bool is_dropped(const DataDirectory& directory, const BlockFolder& folder) {
   const auto now = list_blocks(directory.blocks_path());
-  return now && now->front().number > folder.number;
+  return now && std::ranges::find(*now, folder) == now->end();
 }
 
 // Of raw profiles and blocks.
@@ -61,13 +70,14 @@ Status measure_growth(sqlite::Database& archive, int64_t now_ns, StoreAccount& a
   }
   const double per_day =
       static_cast<double>(*recent) * static_cast<double>(kDayNs) / static_cast<double>(time_ns);
+  // What comes is full.
   int64_t in_blocks = 0;
   for (const BlockAccount& block : account.blocks) {
-    in_blocks += block.profiles;
+    in_blocks += block.is_rolled_up ? 0 : block.profiles;
   }
   account.archive_bytes_a_day =
       static_cast<int64_t>(per_day * mean(account.archive_bytes, account.raw_profiles));
-  account.block_bytes_a_day = static_cast<int64_t>(per_day * mean(account.block_bytes, in_blocks));
+  account.block_bytes_a_day = static_cast<int64_t>(per_day * mean(account.full_bytes, in_blocks));
   return {};
 }
 
@@ -103,14 +113,20 @@ Result<StoreAccount> account_store(const std::string& data_dir, int64_t now_ns) 
   }
   StoreAccount account;
   for (const BlockFolder& folder : *folders) {
-    const auto block = account_block(folder);
+    auto block = account_block(folder);
     if (!block && is_dropped(*directory, folder)) {
       continue;
+    }
+    if (!block && is_unreadable(folder)) {
+      BlockAccount damaged{.number = folder.number, .state = {}, .damage = block.error().message};
+      damaged.bytes = allocated_bytes(folder.path).value_or(0);
+      block = std::move(damaged);
     }
     if (!block) {
       return propagate(block);
     }
     account.block_bytes += block->bytes;
+    account.full_bytes += block->is_rolled_up ? 0 : block->bytes;
     account.blocks.push_back(*block);
   }
   auto archive = directory->open_archive();

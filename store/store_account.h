@@ -13,15 +13,18 @@ namespace plimsoll::store {
 struct BlockAccount {
   int64_t number = 0;
   BlockState state;
+  bool is_rolled_up = false;
   int64_t profiles = 0;
   int64_t rows = 0;
   int64_t segments = 0;
-  int64_t bytes = 0;  // allocated to its files, as everywhere here
+  int64_t bytes = 0;        // allocated to its files, as everywhere here
+  std::string damage = {};  // why nothing else is known of it; empty: it can be read
 };
 
 struct StoreAccount {
   std::vector<BlockAccount> blocks;  // in order
   int64_t block_bytes = 0;           // of all of them
+  int64_t full_bytes = 0;            // of those that are not rolled up
   int64_t accepted_profiles = 0;     // since the beginning
   int64_t raw_profiles = 0;          // that are still there
   int64_t archive_bytes = 0;         // that they take, with the IDs of all that are remembered

@@ -175,7 +175,7 @@ class PprofExport {
           // Of two with one name ours stands.
           const auto same =
               std::ranges::find(labels, name, &std::pair<std::string_view, std::string_view>::first);
-          if (same == labels.end()) {
+          if (same == labels.end() && name != store::kAnyLabel) {
             labels.emplace_back(name, text);
           }
         });

@@ -5,6 +5,7 @@
 
 #include "query/registry/damage_notes.h"
 #include "query/registry/label_notes.h"
+#include "query/registry/roll_up_notes.h"
 #include "query/registry/view.h"
 #include "query/selection/sides.h"
 #include "query/views/machines.h"
@@ -38,6 +39,13 @@ Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const
   }
 }
 
+// With what it says of rows that are rolled up.
+inline Result<Answer> of_rolled_up_rows(const Question& question, const TimeSpans& times,
+                                        const Snapshot& snapshot, Result<Answer> answer) {
+  return answer ? with_roll_up_noted(std::move(*answer), roll_up_notes(question.parameters, times, snapshot))
+                : std::move(answer);
+}
+
 // `view(request, snapshot)`, of what `parse(parameters, now_ns)` gives.
 template <auto parse, auto view>
 Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
@@ -45,8 +53,10 @@ Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
   if (!request) {
     return propagate(request);
   }
-  return of_sound_rows(sources, times_of(question.parameters, question.now_ns), question.parameters,
-                       [&](const Snapshot& snapshot) { return as_answer(view(*request, snapshot)); });
+  const TimeSpans times = times_of(question.parameters, question.now_ns);
+  return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
+    return of_rolled_up_rows(question, times, snapshot, as_answer(view(*request, snapshot)));
+  });
 }
 
 // `view(request, snapshot, fleet)`: with what heartbeats said.
@@ -56,11 +66,12 @@ Result<Answer> ask_profiles_and_fleet(const Question& question, ViewSources& sou
   if (!request) {
     return propagate(request);
   }
-  return of_sound_rows(sources, times_of(question.parameters, question.now_ns), question.parameters,
-                       [&](const Snapshot& snapshot) {
-                         const auto fleet = LiveFleet::load(*request, sources.data_dir());
-                         return fleet ? as_answer<Table>(view(*request, snapshot, *fleet)) : propagate(fleet);
-                       });
+  const TimeSpans times = times_of(question.parameters, question.now_ns);
+  return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
+    const auto fleet = LiveFleet::load(*request, sources.data_dir());
+    return of_rolled_up_rows(question, times, snapshot,
+                             fleet ? as_answer<Table>(view(*request, snapshot, *fleet)) : propagate(fleet));
+  });
 }
 
 }  // namespace plimsoll::query

@@ -11,7 +11,9 @@ namespace {
 constexpr size_t kMaxNotes = 3;
 
 constexpr const char* kWhatToDo =
-    "restore it from a backup (plimsoll store restore), or find all damage with plimsoll store check";
+    "rebuild it from raw profiles (plimsoll store repair --rebuild), restore it from a backup (plimsoll "
+    "store restore), or "
+    "find all damage with plimsoll store check";
 
 std::string times_text(const store::DamagedPart& part) {
   return part.from_ns == INT64_MIN || part.to_ns == INT64_MAX

@@ -343,7 +343,6 @@ View audit_view() {
       .examples = {{"plimsoll audit --server ADDR --since 1h", "the last hour"},
                    {"plimsoll audit --server ADDR --by caller", "when each token was last used"}},
       .audience = Audience::kOperators,
-      .effort = Effort::kShort,
       .answer = [](const Question& question, ViewSources& sources) -> Result<Answer> {
         const auto request = parse_audit(question.parameters, question.now_ns);
         const Status written = request ? sources.write_audit_log() : propagate(request);

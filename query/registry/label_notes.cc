@@ -37,11 +37,23 @@ std::set<std::string> keys_asked_for(const Parameters& parameters) {
   return keys;
 }
 
-// Whether each key that there is has kOtherLabel among its values.
-std::map<std::string, bool, std::less<>> keys_there_are(const Snapshot& snapshot) {
+// The keys that there are, and whether each has kOtherLabel among its values.
+struct Known {
   std::map<std::string, bool, std::less<>> has_others;
+  bool are_rolled_up = false;  // some labels: which they were is not known
+};
+
+Known keys_there_are(const Snapshot& snapshot) {
+  Known there_are;
+  auto& has_others = there_are.has_others;
+  bool have_all_others = false;
   for (const std::string& set : snapshot.dictionaries.label_sets) {
     store::for_each_label(set, [&](std::string_view key, std::string_view value) {
+      if (key == store::kAnyLabel) {
+        have_all_others = have_all_others || value == store::kOtherLabel;
+        there_are.are_rolled_up = there_are.are_rolled_up || value != store::kOtherLabel;
+        return;
+      }
       auto known = has_others.find(key);
       if (known == has_others.end()) {
         known = has_others.emplace(key, false).first;
@@ -49,7 +61,10 @@ std::map<std::string, bool, std::less<>> keys_there_are(const Snapshot& snapshot
       known->second = known->second || value == store::kOtherLabel;
     });
   }
-  return has_others;
+  for (auto& [key, has_other] : has_others) {
+    has_other = has_other || have_all_others;
+  }
+  return there_are;
 }
 
 std::string text_of_keys(const std::map<std::string, bool, std::less<>>& keys) {
@@ -72,14 +87,15 @@ std::vector<std::string> label_notes(const Parameters& parameters, const Snapsho
   if (asked_for.empty()) {
     return notes;
   }
-  const auto there_are = keys_there_are(snapshot);
+  const Known known_labels = keys_there_are(snapshot);
+  const auto& there_are = known_labels.has_others;
   for (const std::string& key : asked_for) {
     const auto known = there_are.find(key);
-    if (known == there_are.end()) {
+    if (known == there_are.end() && !known_labels.are_rolled_up) {
       notes.push_back(there_are.empty() ? fmt::format("no sample carries the label {}, or any other", key)
                                         : fmt::format("no sample carries the label {}; labels are {}", key,
                                                       text_of_keys(there_are)));
-    } else if (known->second) {
+    } else if (known != there_are.end() && known->second) {
       notes.push_back(fmt::format(
           "the label {} has more values than are kept apart; {} stands for the less frequent ones", key,
           store::kOtherLabel));

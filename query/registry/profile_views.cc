@@ -405,10 +405,11 @@ View sql_view() {
         if (!request) {
           return propagate(request);
         }
-        request->limits.is_abandoned = question.is_abandoned;
+        request->limits = question.limits;
         return of_sound_rows(sources, all_times(), {}, [&](const Snapshot& snapshot) {
-          return as_answer(
-              sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.data_dir()); }));
+          return of_rolled_up_rows(
+              question, all_times(), snapshot,
+              as_answer(sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.data_dir()); })));
         });
       },
   };

@@ -22,6 +22,7 @@
 #include "query/views/draws.h"
 #include "query/views/flame.h"
 #include "query/views/running_server.h"
+#include "store/sqlite/question.h"
 
 namespace plimsoll::query {
 
@@ -86,7 +87,7 @@ struct OrderSpec {
 // Who may ask.
 enum class Audience { kReaders, kOperators };
 
-// How long an answer may take: a fraction of a second, seconds, or all the time there is.
+// How long an answer may take: a fraction of a second, whatever the store holds; seconds; or all the time there is.
 enum class Effort { kShort, kLong, kUnbounded };
 
 // Another tool's file.
@@ -99,8 +100,9 @@ enum class AnswerKind { kTable, kFlame, kSql, kFile };  // in the order of Answe
 // What is asked.
 struct Question {
   Parameters parameters;
-  int64_t now_ns = 0;                            // wall clock
-  std::function<bool()> is_abandoned = nullptr;  // whether the client has gone; empty: not known
+  int64_t now_ns = 0;  // wall clock
+  // Of SQL statements, and whether nobody waits for any answer any more.
+  sqlite::QuestionLimits limits = {};
 };
 
 // Where answers come from. A view takes what it needs.

@@ -35,7 +35,7 @@ Grouping::Grouping(std::span<const Dimension> by, std::shared_ptr<const HiddenFr
         names.emplace_back(dimension.name);
       }
     }
-    frames_ = snapshot.frame_keys->of(snapshot, std::move(names), hidden_);
+    frames_ = snapshot.frame_keys->of(snapshot, names, hidden_);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/run_both.h"
+#include "base/stop_scope.h"
 #include "query/rows/row_cells.h"
 #include "query/rows/unit_cells.h"
 #include "query/selection/selection.h"
@@ -101,6 +102,9 @@ store::AggregateRequest without_groups(store::AggregateRequest request) {
 Status sum_both(UnitCells& whole, UnitCells& parts, const store::RowSource& rows) {
   std::array<Status, 2> done;
   run_both([&] { done[0] = whole.sum(rows); }, [&] { done[1] = parts.sum(rows); });
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return goes_on;
+  }
   return !done[0]   ? propagate(done[0], "summing by machine for margins")
          : !done[1] ? propagate(done[1], "splitting rows by machine for their margins")
                     : Status();

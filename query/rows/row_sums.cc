@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/run_both.h"
+#include "base/stop_scope.h"
 #include "query/selection/selection.h"
 
 namespace plimsoll::query {
@@ -190,6 +191,9 @@ Result<SummedSelection> sum_selection(store::AggregateRequest request, size_t ev
   run_both([&] { cells = snapshot.rows->aggregate(request); }, [&] { grouping.make_ready(); });
   if (!cells) {
     return propagate(cells);
+  }
+  if (const Status goes_on = check_stop(); !goes_on) {
+    return propagate(goes_on);
   }
   for (size_t i = 0; i < cells->size(); ++i) {
     if (const store::CellKey& key = cells->keys[i]; key[Column::kEvent] == event_of_symbols) {

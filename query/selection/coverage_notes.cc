@@ -34,7 +34,7 @@ void SamplingGaps::add(uint32_t machine, const store::OriginEntry& origin,
   if (gap_ns > kShortestPauseNs && gap_ns < kLongestPauseNs) {
     paused_ns_ += gap_ns;
   }
-  sampled_ns_ += origin.to_ns - origin.from_ns;
+  sampled_ns_ += entry.profiles > 0 ? entry.observed_ns : origin.to_ns - origin.from_ns;
   sampled_to_ns = std::max(sampled_to_ns, origin.to_ns);
   if (entry.samples > 0) {
     heaviest_ = std::max(heaviest_,

@@ -104,7 +104,7 @@ class SnapshotCounts {
       : snapshot_(snapshot), counts_(snapshot.origins.series) {
     for_each_selected(snapshot, filter, [this](const store::OriginEventEntry& entry) {
       if (is_snapshot(entry)) {
-        ++count_of(entry);
+        count_of(entry) += std::max<uint64_t>(1, entry.profiles);
       }
     });
   }
@@ -126,6 +126,12 @@ class SnapshotCounts {
   ByEvent<uint64_t> counts_;  // by event and series
 };
 
+int64_t observed_ns(const Snapshot& snapshot, const store::OriginEventEntry& entry) {
+  const store::OriginEntry& origin = snapshot.dictionaries.origins[entry.origin];
+  // Of an hour in which the event never ran: as of profiles in which it did not.
+  return entry.observed_ns > 0 ? entry.observed_ns : origin.to_ns - origin.from_ns;
+}
+
 // How long each machine that is selected was observed for a draw, for each event: in windows in which its counter ran, whether they are
 // selected or not.
 class ObservedTimes {
@@ -140,7 +146,7 @@ class ObservedTimes {
       }
       for (const store::OriginEventEntry& entry : snapshot.events_of(origin)) {
         if (entry.ran && filter[Column::kEvent][entry.event]) {
-          time_of(entry) += length_ns(entry);
+          time_of(entry) += observed_ns(snapshot_, entry);
         }
       }
     }
@@ -148,7 +154,7 @@ class ObservedTimes {
 
   int64_t of(const store::OriginEventEntry& entry) {
     const int64_t time_ns = origin_of(entry).draw.empty() ? 0 : time_of(entry);
-    return time_ns == 0 ? length_ns(entry) : time_ns;
+    return time_ns == 0 ? observed_ns(snapshot_, entry) : time_ns;
   }
 
  private:
@@ -164,9 +170,6 @@ class ObservedTimes {
       }
     });
     return units;
-  }
-  int64_t length_ns(const store::OriginEventEntry& entry) const {
-    return origin_of(entry).to_ns - origin_of(entry).from_ns;
   }
   int64_t& time_of(const store::OriginEventEntry& entry) {
     return times_ns_.of(entry.event, snapshot_.origins.unit_of_origin[entry.origin]);
@@ -193,9 +196,10 @@ class Weights {
 
   // How much of the machines' time the profile stands for, in ns; a snapshot, of the machines.
   double exposure(const store::OriginEventEntry& entry) {
-    const store::OriginEntry& origin = snapshot_.dictionaries.origins[entry.origin];
-    return of(entry) *
-           (snapshots_.is_snapshot(entry) ? 1 : static_cast<double>(origin.to_ns - origin.from_ns));
+    if (snapshots_.is_snapshot(entry)) {
+      return of(entry) * std::max<double>(1, entry.profiles);
+    }
+    return of(entry) * static_cast<double>(observed_ns(snapshot_, entry));
   }
 
  private:
@@ -250,6 +254,18 @@ struct ProfilesByTime {
   size_t over_an_end = 0;
 };
 
+// Of what is rolled up, whether the hour does: profiles of it reach beyond it, as others do.
+bool crosses_an_end(const store::OriginEntry& origin, const Selection& selection) {
+  int64_t from_ns = origin.from_ns;
+  int64_t to_ns = origin.to_ns;
+  if (origin.is_rolled_up) {
+    const int64_t middle_ns = std::midpoint(origin.from_ns, origin.to_ns);
+    from_ns = middle_ns - (middle_ns % kNsPerHour + kNsPerHour) % kNsPerHour;
+    to_ns = from_ns + kNsPerHour;
+  }
+  return from_ns < selection.since_ns || to_ns > selection.until_ns;
+}
+
 void note_ends(const ProfilesByTime& profiles, ResolvedSelection& resolved) {
   constexpr size_t kOneOf = 20;
   if (profiles.over_an_end * kOneOf > profiles.all) {
@@ -283,9 +299,12 @@ void add_coverage(const Selection& selection, const Snapshot& snapshot, Resolved
       values.add(machine, origin, entry);
     }
     ++profiles.all;
-    profiles.over_an_end += origin.from_ns < selection.since_ns || origin.to_ns > selection.until_ns ? 1 : 0;
-    if (!entry.note.empty()) {
-      notes.insert(entry.note);
+    profiles.over_an_end += crosses_an_end(origin, selection) ? 1 : 0;
+    // Of several profiles there may be several.
+    for (size_t from = 0; from < entry.note.size();) {
+      const size_t end = std::min(entry.note.find('\n', from), entry.note.size());
+      notes.insert(entry.note.substr(from, end - from));
+      from = end + 1;
     }
   });
   coverage.machines_live = std::max(snapshot.machines_registered, coverage.machines_drawn);

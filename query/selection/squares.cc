@@ -28,6 +28,17 @@ std::map<uint32_t, uint32_t> events_by_squares(const store::RowFilter& filter,
   return events;
 }
 
+// Several profiles' samples stand for different values each: as many samples as give the same sum of squares are fewer than there were.
+void use_effective_samples(const Snapshot& snapshot, const store::Factors& values, store::Factors& squares) {
+  for (const store::OriginEventEntry& entry : snapshot.dictionaries.origin_events) {
+    if (entry.effective_samples > 0 && entry.origin < squares[entry.event].size()) {
+      const double value = values[entry.event][entry.origin];
+      squares[entry.event][entry.origin] =
+          value * value * static_cast<double>(entry.hits) / entry.effective_samples;
+    }
+  }
+}
+
 }  // namespace
 
 // Where a profile does not tell its samples apart, they are taken to stand for as much each: then sum w^2 is (sum
@@ -40,6 +51,9 @@ store::AggregateRequest with_squares(store::AggregateRequest request, const Snap
       const double samples = squares[event][origin];
       squares[event][origin] = samples > 0 ? values[event][origin] * values[event][origin] / samples : 0;
     }
+  }
+  if (snapshot.rolled_up_from_ns <= snapshot.rolled_up_to_ns) {
+    use_effective_samples(snapshot, values, squares);
   }
   const auto events = events_by_squares(request.filter, snapshot.dictionaries);
   for (const auto& [of_squares, event] : events) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/run_both.h"
+#include "store/blocks/block_damage.h"
 #include "store/catalogue/file_version.h"
 #include "store/catalogue/segment_table.h"
 
@@ -26,9 +27,8 @@ std::optional<store::DamagedPart> BlockReader::damage() const {
 // Whether it is the catalogue that is at fault, and not the moment.
 void BlockReader::note_damage(const Error& error) {
   std::error_code ignored;
-  const bool is_catalogue_gone = std::filesystem::exists(folder_.path, ignored) &&
-                                 !std::filesystem::exists(folder_.catalogue_path(), ignored);
-  if (error.code != ErrorCode::kCorrupt && !is_catalogue_gone) {
+  const bool is_dropped = !std::filesystem::exists(folder_.path, ignored);
+  if (error.code != ErrorCode::kCorrupt && (is_dropped || !store::is_unreadable(folder_))) {
     return;
   }
   damage_ = store::DamagedPart{.path = folder_.path, .why = error.message};

@@ -121,7 +121,7 @@ std::string workload_value(const store::WorkloadEntry& entry, std::string_view d
 }  // namespace
 
 std::span<const Dimension> dimensions() {
-  static const std::vector<Dimension> kDimensions{
+  static const std::vector<Dimension> all{
       {"machine", DimensionSource::kOrigin, "machine ID"},
       {"hostname", DimensionSource::kOrigin, "the machine's host name"},
       {"datacenter", DimensionSource::kOrigin, "as configured on the machine"},
@@ -150,7 +150,7 @@ std::span<const Dimension> dimensions() {
       {"binary", DimensionSource::kFrame, "binary of a frame: executable, library, kernel"},
       {"stack", DimensionSource::kStack, "the whole stack, outermost function first"},
   };
-  return kDimensions;
+  return all;
 }
 
 Result<Dimension> find_dimension(std::string_view name) {

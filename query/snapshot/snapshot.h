@@ -40,6 +40,9 @@ struct Snapshot {
   // That the windows of all profiles in the directory cover, of other times than were asked for too; from > to: there are none.
   int64_t history_from_ns = INT64_MAX;
   int64_t history_to_ns = INT64_MIN;
+  // That the blocks in it cover whose rows are rolled up: whole blocks, of other times than were asked for too; from > to: none is.
+  int64_t rolled_up_from_ns = INT64_MAX;
+  int64_t rolled_up_to_ns = INT64_MIN;
 
   // Of the part of a draw that the origin belongs to.
   const statistics::StratumResponse& response_of(uint32_t origin) const {

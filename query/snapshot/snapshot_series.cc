@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stop_scope.h"
 #include "store/rows/joined_rows.h"
 
 namespace plimsoll::query {
@@ -86,9 +87,17 @@ Status SnapshotSeries::extend(const FleetFacts& facts, const BeforeOpening& befo
                                      facts.drawn_weights);
 }
 
+// What has been read once goes on growing whoever asks: a question that is given up must not cost the others all of it.
+Status SnapshotSeries::check_loading() const {
+  return last_ == nullptr ? check_stop() : Status();
+}
+
 Status SnapshotSeries::read(const BeforeOpening& before_opening) {
   std::vector<BlockContents> read;
   for (Member& member : members_) {
+    if (const Status goes_on = check_loading(); !goes_on) {
+      return goes_on;
+    }
     const auto version = member.reader->version();
     if (!version) {
       return propagate(version);
@@ -129,6 +138,9 @@ Status SnapshotSeries::add_union(const std::vector<BlockContents>& read) {
     Member& member = members_[i];
     if (read[i].entries == nullptr) {
       continue;
+    }
+    if (const Status goes_on = check_loading(); !goes_on) {
+      return goes_on;
     }
     if (member.reading != read[i].reading) {
       member.reading = read[i].reading;
@@ -173,6 +185,8 @@ std::shared_ptr<Snapshot> SnapshotSeries::make(const FleetFacts& facts) const {
   snapshot->damaged_blocks = facts.damaged_blocks;
   snapshot->history_from_ns = facts.from_ns;
   snapshot->history_to_ns = facts.to_ns;
+  snapshot->rolled_up_from_ns = facts.rolled_up_from_ns;
+  snapshot->rolled_up_to_ns = facts.rolled_up_to_ns;
   return snapshot;
 }
 

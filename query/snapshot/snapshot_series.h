@@ -26,6 +26,9 @@ struct FleetFacts {
   // Of all blocks, whatever was asked for; from_ns > to_ns: there are no profiles.
   int64_t from_ns = INT64_MAX;
   int64_t to_ns = INT64_MIN;
+  // Of the blocks that were asked for, those that are rolled up; from > to: none is.
+  int64_t rolled_up_from_ns = INT64_MAX;
+  int64_t rolled_up_to_ns = INT64_MIN;
   std::vector<store::DamagedPart> damaged_blocks = {};  // likewise
 };
 
@@ -70,6 +73,7 @@ class SnapshotSeries {
 
   Result<bool> has_changed();
   Status extend(const FleetFacts& facts, const BeforeOpening& before_opening);
+  Status check_loading() const;
   Status read(const BeforeOpening& before_opening);
   Status add_union(const std::vector<BlockContents>& read);
   void forget();

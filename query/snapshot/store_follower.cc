@@ -21,20 +21,19 @@ int64_t distance_within_draw_ns(const store::BlockState& state) {
 Result<std::shared_ptr<const Snapshot>> StoreFollower::newest(const TimeSpans& times,
                                                               const BeforeOpening& before_opening) {
   while (true) {
-    int64_t first_block = 0;
-    auto snapshot = newest_of_blocks(times, before_opening, first_block);
-    // One that was dropped since the blocks were listed is in the next list no more.
-    if (snapshot || !is_dropped(first_block)) {
+    std::vector<store::BlockFolder> listed;
+    auto snapshot = newest_of_blocks(times, before_opening, listed);
+    // One that was dropped or replaced since the blocks were listed is in the next list no more.
+    if (snapshot || !is_any_gone(listed)) {
       return snapshot;
     }
   }
 }
 
-Result<std::shared_ptr<const Snapshot>> StoreFollower::newest_of_blocks(const TimeSpans& times,
-                                                                        const BeforeOpening& before_opening,
-                                                                        int64_t& first_block) {
+Result<std::shared_ptr<const Snapshot>> StoreFollower::newest_of_blocks(
+    const TimeSpans& times, const BeforeOpening& before_opening, std::vector<store::BlockFolder>& listed) {
   while (true) {
-    const auto chosen = choose(times, first_block);
+    const auto chosen = choose(times, listed);
     if (!chosen) {
       return propagate(chosen);
     }
@@ -59,17 +58,23 @@ void StoreFollower::forget_dropped() {
   static_cast<void>(open_blocks().has_value());
 }
 
-bool StoreFollower::is_dropped(int64_t block) const {
+bool StoreFollower::is_any_gone(const std::vector<store::BlockFolder>& listed) const {
   const auto folders = store::list_blocks(data_dir_ + "/blocks");
-  return block != 0 && folders && folders->front().number > block;
+  return folders && std::ranges::any_of(listed, [&](const store::BlockFolder& block) {
+           return std::ranges::find(*folders, block) == folders->end();
+         });
 }
 
-Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times, int64_t& first_block) {
+Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times,
+                                                    std::vector<store::BlockFolder>& listed) {
   const std::lock_guard lock(mutex_);
   if (const Status opened = open_blocks(); !opened) {
     return propagate(opened);
   }
-  first_block = blocks_.begin()->first;
+  listed.clear();
+  for (const auto& [number, reader] : blocks_) {
+    listed.push_back(reader->folder());
+  }
   Chosen chosen;
   std::shared_ptr<BlockReader> newest;
   for (const auto& [number, reader] : blocks_) {
@@ -87,6 +92,10 @@ Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times, int6
     reader->forget_old_entries();
     if (touches(times, state->from_ns, state->to_ns, distance_within_draw_ns(*state))) {
       chosen.blocks.push_back(reader);
+      if (is_rolled_up(reader->folder())) {
+        chosen.facts.rolled_up_from_ns = std::min(chosen.facts.rolled_up_from_ns, state->from_ns);
+        chosen.facts.rolled_up_to_ns = std::max(chosen.facts.rolled_up_to_ns, state->to_ns);
+      }
     }
   }
   if (newest == nullptr) {
@@ -108,6 +117,20 @@ Result<StoreFollower::Chosen> StoreFollower::choose(const TimeSpans& times, int6
   return chosen;
 }
 
+// A later generation that was damaged and rebuilt has full rows.
+bool StoreFollower::is_rolled_up(const store::BlockFolder& block) {
+  if (block.generation == 0) {
+    return false;
+  }
+  const std::pair key(block.number, block.generation);
+  if (const auto known = rolled_up_.find(key); known != rolled_up_.end()) {
+    return known->second;
+  }
+  auto catalogue = store::Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
+  const auto is_rolled_up = catalogue ? store::is_rolled_up(catalogue->database()) : propagate(catalogue);
+  return is_rolled_up ? rolled_up_.emplace(key, *is_rolled_up).first->second : true;
+}
+
 Status StoreFollower::open_blocks() {
   if (!directory_) {
     auto directory = store::DataDirectory::open_for_reading(data_dir_);
@@ -120,13 +143,14 @@ Status StoreFollower::open_blocks() {
   if (!folders) {
     return propagate(folders);
   }
-  const int64_t first = folders->front().number;
-  if (!blocks_.empty() && blocks_.begin()->first < first) {
-    // What was made of dropped blocks is of use to questions that have it already, and to no other.
-    blocks_.erase(blocks_.begin(), blocks_.lower_bound(first));
-    std::erase_if(series_,
-                  [first](const auto& series) { return series->blocks.front()->folder().number < first; });
-  }
+  // What was made of blocks that were dropped or replaced is of use to questions that have it already, and to no other.
+  const auto is_gone = [&](const BlockReader& reader) {
+    return std::ranges::find(*folders, reader.folder()) == folders->end();
+  };
+  std::erase_if(blocks_, [&](const auto& block) { return is_gone(*block.second); });
+  std::erase_if(series_, [&](const auto& series) {
+    return std::ranges::any_of(series->blocks, [&](const auto& block) { return is_gone(*block); });
+  });
   for (const store::BlockFolder& folder : *folders) {
     if (blocks_.contains(folder.number)) {
       continue;

@@ -45,12 +45,13 @@ class StoreFollower {
     FleetFacts facts;
   };
 
-  // `first_block`: set to the number of the first of all blocks that were there.
+  // `listed`: set to all blocks that were there.
   Result<std::shared_ptr<const Snapshot>> newest_of_blocks(const TimeSpans& times,
                                                            const BeforeOpening& before_opening,
-                                                           int64_t& first_block);
-  bool is_dropped(int64_t block) const;
-  Result<Chosen> choose(const TimeSpans& times, int64_t& first_block);
+                                                           std::vector<store::BlockFolder>& listed);
+  bool is_any_gone(const std::vector<store::BlockFolder>& listed) const;
+  Result<Chosen> choose(const TimeSpans& times, std::vector<store::BlockFolder>& listed);
+  bool is_rolled_up(const store::BlockFolder& block);
   Status open_blocks();
   std::shared_ptr<Series> series_of(const SnapshotSeries::Readers& blocks);
   Result<int64_t> machines_registered();
@@ -61,7 +62,9 @@ class StoreFollower {
   std::unique_ptr<const store::DataDirectory> directory_;   // protected by mutex_; none: not opened yet
   std::map<int64_t, std::shared_ptr<BlockReader>> blocks_;  // likewise; by number
   std::list<std::shared_ptr<Series>> series_;               // likewise; the one that was asked for last first
-  std::optional<store::LiveMachines> machines_;             // likewise; none until there has been a server
+  std::map<std::pair<int64_t, int64_t>, bool>
+      rolled_up_;                                // likewise; later generations, by number and generation
+  std::optional<store::LiveMachines> machines_;  // likewise; none until there has been a server
   std::mutex draws_mutex_;
   std::optional<store::DrawStore> draws_;  // protected by draws_mutex_; none until there has been a server
 };

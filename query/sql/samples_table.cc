@@ -29,7 +29,9 @@ void keep_common(const std::vector<bool>& passing, std::vector<bool>& flags) {
 std::string json_of_labels(std::string_view encoded) {
   nlohmann::json labels = nlohmann::json::object();
   store::for_each_label(encoded, [&](std::string_view key, std::string_view value) {
-    labels[std::string(key)] = std::string(value);
+    if (key != store::kAnyLabel) {
+      labels[std::string(key)] = std::string(value);
+    }
   });
   return labels.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -79,6 +79,19 @@ CREATE TABLE IF NOT EXISTS accepted_before (  -- what earlier blocks hold, or he
   id INTEGER PRIMARY KEY CHECK (id = 1),
   archive_sequence INTEGER NOT NULL  -- of the last of their profiles
 );
+CREATE TABLE IF NOT EXISTS roll_up (  -- no row: the block has full rows
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  rolled_up_ns INTEGER NOT NULL,  -- wall clock
+  profiles INTEGER NOT NULL       -- that the block was made of
+);
+CREATE TABLE IF NOT EXISTS rolled_up_event (  -- what the weights and margins of a rolled-up origin_event need besides
+  origin INTEGER NOT NULL REFERENCES origin(id),
+  event INTEGER NOT NULL REFERENCES event(id),
+  profiles INTEGER NOT NULL,
+  observed_ns INTEGER NOT NULL,      -- the sum of their windows, in which the event's counter ran
+  effective_samples REAL NOT NULL,   -- that would give sum w^2 if all stood for as much
+  PRIMARY KEY (origin, event)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unbuildable (
   archive_sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL
 );

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "store/blocks/block_damage.h"
 #include "store/catalogue/catalogue.h"
 #include "store/retention/oldest_files.h"
 
@@ -88,6 +89,10 @@ Status Retention::drop_blocks(const std::stop_token& stop, RetentionReport& repo
       break;
     }
     if (const Status dropped = drop(block, is_old ? "its age" : "the size of all rows", report); !dropped) {
+      // Rolled up since it was listed: the other one is looked at.
+      if (dropped.error().code == ErrorCode::kNotFound && ingest_.is_dropped(block.folder)) {
+        continue;
+      }
       return dropped;
     }
   }
@@ -128,8 +133,8 @@ Result<int64_t> Retention::end_of(const BlockFolder& folder) {
     return state->from_ns <= state->to_ns ? state->to_ns : state->first_built_ns;
   }
   // One that cannot be read goes by its files: it had nothing later.
-  const bool is_damaged =
-      state.error().code == ErrorCode::kCorrupt || state.error().code == ErrorCode::kNotFound;
+  const bool is_damaged = state.error().code == ErrorCode::kCorrupt ||
+                          state.error().code == ErrorCode::kNotFound || is_unreadable(folder);
   return is_damaged ? Result<int64_t>(newest_change_ns(folder.path)) : propagate(state);
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 constexpr int64_t kRawPercent = 15;
 constexpr int64_t kRowsPercent = 45;
+constexpr int64_t kFullPercent = 35;
 constexpr int64_t kSymbolsPercent = 5;
 constexpr int64_t kFreePercent = 10;
 // A tenth of a large disk is more than a machine needs to go on working.
@@ -24,6 +25,7 @@ RetentionLimits RetentionLimits::on_disk_of(int64_t disk_bytes) const {
   RetentionLimits limits = *this;
   limits.raw_max_bytes = share_unless_set(raw_max_bytes, disk_bytes, kRawPercent);
   limits.rows_max_bytes = share_unless_set(rows_max_bytes, disk_bytes, kRowsPercent);
+  limits.full_max_bytes = share_unless_set(full_max_bytes, disk_bytes, kFullPercent);
   limits.symbols_max_bytes = share_unless_set(symbols_max_bytes, disk_bytes, kSymbolsPercent);
   limits.min_free_bytes =
       min_free_bytes > 0 ? min_free_bytes : std::min(disk_bytes / 100 * kFreePercent, kMaxFreeBytes);

@@ -16,13 +16,16 @@ struct RetentionLimits {
   // Rows, with their dictionaries and names. They go by whole blocks.
   int64_t rows_max_age_ns = 400 * kDayNs;  // of the latest window of a block
   int64_t rows_max_bytes = 0;
+  // Those with threads and instances; older ones, or more of them, are rolled up (store/rollup). An age of 0: never.
+  int64_t full_max_age_ns = 30 * kDayNs;
+  int64_t full_max_bytes = 0;
   int64_t symbols_max_bytes = 0;
   // So much of the disk stays free, whoever takes the rest.
   int64_t min_free_bytes = 0;
   // Of profiles that daemons send: for so long, and a day for wrong clocks, the server remembers which it has.
   int64_t max_upload_age_ns = 7 * kDayNs;
 
-  // Of a file system of that size: 15 % for raw profiles, 45 % for rows, 5 % for symbol tables, and 10 %, but no more than 10 GiB, that stay
+  // Of a file system of that size: 15 % for raw profiles, 45 % for rows, 35 % for full ones among them, 5 % for symbol tables, and 10 %, but no more than 10 GiB, that stay
   // free.
   RetentionLimits on_disk_of(int64_t disk_bytes) const;
 };

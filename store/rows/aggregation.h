@@ -132,7 +132,7 @@ class RowSource {
  public:
   virtual ~RowSource() = default;
 
-  // kCorrupt where a row has no factor, or what is stored is found damaged: then there is no answer at all. The next one is without the
+  // Ends early, with that error, where check_stop() fails. kCorrupt where a row has no factor, or what is stored is found damaged: then there is no answer at all. The next one is without the
   // damaged part (damage()).
   virtual Result<Cells> aggregate(const AggregateRequest& request) const = 0;
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/run_both.h"
+#include "base/stop_scope.h"
 #include "store/rows/chunk_aggregator.h"
 #include "store/rows/zone_filter.h"
 
@@ -30,6 +31,9 @@ std::vector<std::span<const ChunkPlace>> split(const SelectedChunks& selected, s
 
 Status add_all(std::span<const ChunkPlace> chunks, ChunkAggregator& aggregator) {
   for (const ChunkPlace& place : chunks) {
+    if (Status stopped = check_stop(); !stopped) {
+      return stopped;
+    }
     if (Status added = aggregator.add(*place.segment, place.chunk); !added) {
       return added;
     }

@@ -63,6 +63,15 @@ StackNode read_stack(const sqlite::Statement& row) {
 
 }  // namespace
 
+Result<bool> is_rolled_up(sqlite::Database& catalogue) {
+  const auto has_table = catalogue.has_table("roll_up");
+  if (!has_table || !*has_table) {
+    return has_table;
+  }
+  const auto rows = catalogue.integer("SELECT count(*) FROM roll_up", 0);
+  return rows ? Result<bool>(*rows > 0) : propagate(rows);
+}
+
 Result<Dictionaries> Dictionaries::load(sqlite::Database& database) {
   Dictionaries loaded;
   const Status extended = loaded.extend(database);
@@ -79,6 +88,15 @@ Status Dictionaries::extend(sqlite::Database& database) {
 }
 
 Status Dictionaries::extend_without_stacks(sqlite::Database& database) {
+  const auto is_rolled_up = store::is_rolled_up(database);
+  if (!is_rolled_up) {
+    return propagate(is_rolled_up, "loading dictionaries");
+  }
+  const auto read_any_origin = [&](const sqlite::Statement& row) {
+    OriginEntry origin = read_origin(row);
+    origin.is_rolled_up = *is_rolled_up;
+    return origin;
+  };
   for (const Status& status :
        {extend_dense(
             database,
@@ -91,8 +109,8 @@ Status Dictionaries::extend_without_stacks(sqlite::Database& database) {
         extend_dense(database,
                      "SELECT id, machine, from_ns, to_ns, draw, inclusion_probability, interval_ns, series, "
                      "stratum FROM origin WHERE id > ? ORDER BY id",
-                     origins, read_origin),
-        extend_origin_events(database),
+                     origins, read_any_origin),
+        extend_origin_events(database, *is_rolled_up),
         extend_dense(
             database,
             "SELECT id, job, instance, app, image, build_id, revision, compiler, builder FROM workload "
@@ -130,19 +148,24 @@ Status Dictionaries::extend_label_sets(sqlite::Database& database) {
 }
 
 // Behind the events and the origins.
-Status Dictionaries::extend_origin_events(sqlite::Database& database) {
+Status Dictionaries::extend_origin_events(sqlite::Database& database, bool is_rolled_up) {
+  constexpr std::string_view kFull =
+      "SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR time_running_ns > 0, "
+      "0, 0, 0 FROM origin_event WHERE origin >= ? ORDER BY origin, event";
+  constexpr std::string_view kRolledUp =
+      "SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR time_running_ns > 0, "
+      "profiles, observed_ns, effective_samples FROM origin_event JOIN rolled_up_event USING (origin, event) "
+      "WHERE origin >= ? ORDER BY origin, event";
   const Status read = sqlite::for_each_row(
-      database.query("SELECT origin, event, scale, hits, lost, note, samples, time_enabled_ns = 0 OR "
-                     "time_running_ns > 0 FROM origin_event WHERE origin >= ? ORDER BY origin, event",
-                     origins_with_events_),
+      database.query(is_rolled_up ? kRolledUp : kFull, origins_with_events_),
       [&](const sqlite::Statement& row) {
         const auto event = static_cast<uint32_t>(row.integer(1));
         const bool is_shown = event >= events.size() || events[event].is_shown();
         (is_shown ? origin_events : origin_squares)
             .push_back({static_cast<uint32_t>(row.integer(0)), event, row.real(2),
                         static_cast<uint64_t>(row.integer(3)), static_cast<uint64_t>(row.integer(4)),
-                        std::string(row.text(5)), static_cast<uint64_t>(row.integer(6)),
-                        row.integer(7) != 0});
+                        std::string(row.text(5)), static_cast<uint64_t>(row.integer(6)), row.integer(7) != 0,
+                        static_cast<uint32_t>(row.integer(8)), row.integer(9), row.real(10)});
       });
   origins_with_events_ = origins.size();
   return read;

@@ -34,7 +34,7 @@ struct EventEntry {
   bool is_shown() const { return kind != wire::SQUARES; }
 };
 
-// Where and when: one raw profile.
+// Where and when: one raw profile; or all those of an hour that are alike (store/rollup).
 struct OriginEntry {
   uint32_t machine = 0;
   int64_t from_ns = 0;  // wall clock
@@ -42,8 +42,9 @@ struct OriginEntry {
   std::string draw;                  // empty: not drawn
   double inclusion_probability = 1;  // of the machine in the draw
   int64_t interval_ns = 0;           // that the draw speaks for; 0: the window itself
-  std::string series = {};   // whose snapshots are of the same things, on a machine; empty: no snapshots
-  std::string stratum = {};  // part of the fleet that the draw drew from separately; empty: the only one
+  std::string series = {};    // whose snapshots are of the same things, on a machine; empty: no snapshots
+  std::string stratum = {};   // part of the fleet that the draw drew from separately; empty: the only one
+  bool is_rolled_up = false;  // of the profiles of an hour, without threads and instances
 };
 
 // One event of an origin.
@@ -56,6 +57,10 @@ struct OriginEventEntry {
   std::string note = {};
   uint64_t samples = 0;  // that the hits were made of: where some stand for several, fewer than hits
   bool ran = true;       // false: its counters never got their turn, so that no hits mean nothing
+  // Of rolled-up origins; 0: of the one profile that the origin is.
+  uint32_t profiles = 0;
+  int64_t observed_ns = 0;       // windows in which it ran
+  double effective_samples = 0;  // (sum w)^2 / sum w^2
 };
 
 // Who.
@@ -87,6 +92,9 @@ struct StackNode {
   uint64_t hash() const { return hash_of(uint64_t{parent} << 32U | location); }
 };
 
+// Whether the rows of a block are rolled up; false too where its catalogue is older than that.
+Result<bool> is_rolled_up(sqlite::Database& catalogue);
+
 // Everything in memory, as of one moment. Copies cost nothing: a reader's stays as it is while another is extended.
 struct Dictionaries {
   AppendOnlyList<MachineEntry> machines{1};
@@ -115,7 +123,7 @@ struct Dictionaries {
 
  private:
   Status extend_label_sets(sqlite::Database& database);
-  Status extend_origin_events(sqlite::Database& database);
+  Status extend_origin_events(sqlite::Database& database, bool is_rolled_up);
 
   size_t origins_with_events_ = 1;  // whose events are there
 };

@@ -79,6 +79,11 @@ class DictionaryIndex {
     (is_shown ? entries_.origin_events : entries_.origin_squares).push_back(entry);
   }
 
+  // The ID of a label set that is known; 0 where it is new, or no labels.
+  uint32_t find_label_set(const std::string& encoded) const {
+    return label_sets_.find(hash_of_entry(encoded), encoded, entries_.label_sets.span());
+  }
+
   // The ID of a node that is known; 0 where it is new.
   uint32_t find(StackNode node) const { return stacks_.find(node); }
 

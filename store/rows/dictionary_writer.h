@@ -31,6 +31,7 @@ class DictionaryWriter {
   Result<uint32_t> thread(const std::string& name);
   // As label_set.h encodes one; 0 for no labels.
   Result<uint32_t> label_set(const std::string& encoded);
+  uint32_t find_label_set(const std::string& encoded) const { return index_.find_label_set(encoded); }
   const LabelValues& label_values() const { return label_values_; }
   Result<uint32_t> binary(const BinaryEntry& entry);
   Result<uint32_t> location(const LocationEntry& entry);

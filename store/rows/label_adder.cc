@@ -63,6 +63,7 @@ std::map<Carrier, Carried> find_carriers(const wire::RawProfile& profile) {
   }
   for (auto& [carrier, carried] : carriers) {
     carried.labels = labels_of(profile, carrier);
+    carried.labels.erase(kAnyLabel);
   }
   return carriers;
 }
@@ -131,14 +132,6 @@ class Refused {
   std::set<Label> values_;
 };
 
-std::string without_values(const Labels& labels) {
-  Labels others;
-  for (const auto& [key, value] : labels) {
-    others.emplace(key, kOtherLabel);
-  }
-  return encode_labels(others);
-}
-
 }  // namespace
 
 Result<ProfileLabels> ProfileLabels::add(const wire::RawProfile& profile, DictionaryWriter& dictionaries) {
@@ -149,9 +142,12 @@ Result<ProfileLabels> ProfileLabels::add(const wire::RawProfile& profile, Dictio
   const std::map<Carrier, Carried> carriers = find_carriers(profile);
   const Refused refused(carriers, dictionaries.label_values());
   for (const auto& [carrier, carried] : carriers) {
+    std::string kept = refused.kept(carried.labels);
     const bool is_full = dictionaries.entries().label_sets.size() > kMaxLabelSets;
-    const auto id =
-        dictionaries.label_set(is_full ? without_values(carried.labels) : refused.kept(carried.labels));
+    if (is_full && !kept.empty() && dictionaries.find_label_set(kept) == 0) {
+      kept = encode_labels({{kAnyLabel, kOtherLabel}});
+    }
+    const auto id = dictionaries.label_set(kept);
     if (!id) {
       return propagate(id);
     }

@@ -14,7 +14,7 @@ std::string encode_labels(const Labels& labels) {
 std::string_view label_value(std::string_view encoded, std::string_view key) {
   std::string_view found;
   for_each_label(encoded, [&](std::string_view label, std::string_view value) {
-    if (label == key) {
+    if (label == key || (label == kAnyLabel && found.empty())) {
       found = value;
     }
   });

@@ -30,6 +30,10 @@ void for_each_label(std::string_view encoded, Use use) {
   }
 }
 
+// The key of a value that stands for those of all keys: of rolled-up rows, which keep none of them, and of sets that a block had no room
+// for. Applications have no such key.
+inline constexpr const char* kAnyLabel = "";
+
 // The value of a key, borrowed; empty where the set does not have it.
 std::string_view label_value(std::string_view encoded, std::string_view key);
 

@@ -6,6 +6,9 @@ namespace plimsoll::store {
 
 void LabelValues::add(uint32_t set, std::string_view encoded) {
   for_each_label(encoded, [&](std::string_view key, std::string_view value) {
+    if (key == kAnyLabel) {
+      return;
+    }
     auto of_key = keys_.find(key);
     if (of_key == keys_.end()) {
       of_key = keys_.emplace(key, Values()).first;

@@ -9,9 +9,10 @@
 
 namespace plimsoll::store {
 
-inline constexpr size_t kMaxLabelKeys = 64;       // of a block; labels of further keys are left out
-inline constexpr size_t kMaxLabelValues = 1000;   // of a key in a block; what comes later is kOtherLabel
-inline constexpr size_t kMaxLabelSets = 100'000;  // of a block; in further ones all values are kOtherLabel
+inline constexpr size_t kMaxLabelKeys = 64;      // of a block; labels of further keys are left out
+inline constexpr size_t kMaxLabelValues = 1000;  // of a key in a block; what comes later is kOtherLabel
+inline constexpr size_t kMaxLabelSets =
+    100'000;  // of a block; further ones are one, whose values are kOtherLabel
 
 inline constexpr const char* kOtherLabel = "[other]";
 

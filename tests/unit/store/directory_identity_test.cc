@@ -113,7 +113,6 @@ TEST_F(DirectoryIdentityTest, ADatabaseThatIsMissingIsNamedAndNotMade) {
       {"live.db", "know no machine"},
       {"draws.db", "lift all stops"},
       {"access.db", "let revoked machines register again"},
-      {"blocks/000001/catalogue.db", "segments"},
       {"blocks/000002/catalogue.db", "segments"}};
   for (const auto& [name, loss] : losses) {
     SCOPED_TRACE(name);

@@ -87,6 +87,25 @@ TEST_F(LabelsTest, BeyondTheLastKeyLabelsAreLeftOut) {
   EXPECT_EQ(ask({{"by", "label:k064"}}), "- 1 1\n");
 }
 
+TEST_F(LabelsTest, BeyondTheLastSetOnesThatAreNewAreOne) {
+  // 250,000 sets of few keys and values, in parts.
+  const auto part = [](uint64_t seed, size_t first, size_t end) {
+    std::string stacks;
+    for (size_t i = first; i < end; ++i) {
+      stacks += fmt::format("labels=a:{},b:{} main 1\n", i / 500, i % 500);
+    }
+    return ProfileSpec{.seed = seed, .stacks = stacks};
+  };
+  fleet_.add(part(1, 0, 60'000));
+  fleet_.add(part(2, 60'000, 120'000));
+  fleet_.add({.seed = 3, .stacks = "labels=a:0,b:0 main 7\nlabels=new:1 main 5\n"});
+  EXPECT_THAT(ask({{"by", "label:a"}, {"where", "label:b=0"}, {"limit", "1"}}), "0 8 8\n")
+      << "a set that is known";
+  EXPECT_THAT(ask({{"by", "label:a"}, {"limit", "1"}}), "[other] 20005 20005\n");
+  EXPECT_THAT(ask({{"by", "label:new"}, {"where", "label:new=[other]"}}), "[other] 20005 20005\n");
+  EXPECT_THAT(notes({{"by", "label:a"}}), ::testing::SizeIs(1));
+}
+
 TEST(Labels, OfSeveralBlocksAreOne) {
   Fleet fleet({.max_profiles = 1});
   fleet.add({.seed = 1, .stacks = "labels=a:1 main 1\nlabels=b:1 main 2\n"});

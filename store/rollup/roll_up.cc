@@ -1,0 +1,314 @@
+#include "store/rollup/roll_up.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/durable_file.h"
+#include "base/log.h"
+#include "store/blocks/block_folder.h"
+#include "store/catalogue/catalogue.h"
+#include "store/catalogue/segment_table.h"
+#include "store/rollup/hours.h"
+#include "store/rollup/rolled_catalogue.h"
+#include "store/rollup/rolled_rows.h"
+#include "store/rows/dictionaries.h"
+#include "store/rows/segment.h"
+#include "store/rows/segment_cursor.h"
+
+namespace plimsoll::store {
+namespace {
+
+// As retention's: a clock that is set ahead costs no detail.
+constexpr int64_t kMaxBeyondNewestNs = 24 * kNsPerHour;
+
+// Segments are merged beside it.
+constexpr int kMaxMisses = 3;
+
+// Of a full block, what the other takes at most while it is being made: its rows twice, sorted in parts and merged.
+constexpr int64_t kRoomNumerator = 3;
+constexpr int64_t kRoomDenominator = 2;
+
+RowOrder order_of(const RolledWorkloads& workloads) {
+  RowOrder order;
+  for (size_t id = 1; id < workloads.entries.size(); ++id) {
+    order.add_workload(workloads.entries[id].job);
+  }
+  return order;
+}
+
+Result<AppendOnlyList<EventEntry>> read_events(sqlite::Database& catalogue) {
+  AppendOnlyList<EventEntry> events{1};
+  const Status read = sqlite::for_each_row(
+      catalogue.query("SELECT name, unit, kind FROM event ORDER BY id"), [&](const sqlite::Statement& row) {
+        events.push_back({std::string(row.text(0)), static_cast<wire::Unit>(row.integer(1)),
+                          static_cast<wire::Kind>(row.integer(2))});
+      });
+  return read ? Result<AppendOnlyList<EventEntry>>(std::move(events)) : propagate(read);
+}
+
+// A block as it is read once; what its rows refer to never changes, since it is sealed.
+struct FullBlock {
+  std::vector<std::shared_ptr<const Segment>> segments;
+  AppendOnlyList<EventEntry> events;
+  std::vector<OriginRow> origins;
+  RolledWorkloads workloads;
+  uint64_t rows = 0;
+};
+
+Result<FullBlock> read_full(const BlockFolder& folder) {
+  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+  const auto transaction =
+      catalogue ? sqlite::Transaction::begin_read(catalogue->database()) : propagate(catalogue);
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  FullBlock block;
+  // First the files: what is open stays readable whatever is merged meanwhile.
+  const auto visible = visible_segments(catalogue->database());
+  if (!visible) {
+    return propagate(visible);
+  }
+  for (const SegmentEntry& entry : *visible) {
+    auto segment = Segment::open(folder.segments_path() + "/" + entry.file);
+    if (!segment) {
+      return propagate(segment);
+    }
+    block.rows += segment->rows();
+    block.segments.push_back(std::make_shared<const Segment>(std::move(*segment)));
+  }
+  auto events = read_events(catalogue->database());
+  auto origins = events ? read_origins(catalogue->database()) : propagate(events);
+  auto workloads = origins ? read_workloads(catalogue->database()) : propagate(origins);
+  if (!workloads) {
+    return propagate(workloads);
+  }
+  block.events = std::move(*events);
+  block.origins = std::move(*origins);
+  block.workloads = std::move(*workloads);
+  return block;
+}
+
+Result<std::vector<SegmentEntry>> write_rows(const FullBlock& full, const Hours& hours,
+                                             const BlockFolder& replacement, const std::stop_token& stop) {
+  std::error_code error;
+  std::filesystem::remove_all(replacement.path, error);
+  std::filesystem::create_directories(replacement.segments_path(), error);
+  if (error) {
+    return fail_errno(error.value(), "creating {}", replacement.segments_path());
+  }
+  RolledRows rows(hours, full.workloads.of, order_of(full.workloads), replacement.segments_path());
+  SegmentCursor cursor(full.segments, {});
+  while (true) {
+    const auto batch = cursor.next();
+    if (!batch || batch->empty()) {
+      if (!batch) {
+        return propagate(batch);
+      }
+      break;
+    }
+    const Status added = rows.add(*batch);
+    if (!added || stop.stop_requested()) {
+      return !added ? propagate(added) : fail(ErrorCode::kUnavailable, "stopped");
+    }
+  }
+  return rows.finish(stop);
+}
+
+Status sync_block(const BlockFolder& folder) {
+  const Status synced = sync_folder(folder.segments_path());
+  return synced ? sync_folder(folder.path) : synced;
+}
+
+}  // namespace
+
+RollUp::RollUp(Ingest& ingest, const RollUpLimits& limits, Environment environment)
+    : ingest_(ingest), limits_(limits), environment_(std::move(environment)) {}
+
+RollUp::~RollUp() {
+  remove_due_by(Clock::time_point::max());
+}
+
+Result<RollUpReport> RollUp::run_once(const std::stop_token& stop) {
+  remove_due();
+  if (limits_.full_max_age_ns == 0) {
+    return RollUpReport();
+  }
+  const auto newest_ns = ingest_.archive().newest_received_ns();
+  if (!newest_ns) {
+    return propagate(newest_ns);
+  }
+  const int64_t clock_ns = environment_.now_ns();
+  const int64_t now_ns = *newest_ns == 0 ? clock_ns : std::min(clock_ns, *newest_ns + kMaxBeyondNewestNs);
+  return roll_up_first(
+      [&](const BlockState& state, int64_t full_bytes) {
+        return state.to_ns < now_ns - limits_.full_max_age_ns || full_bytes > limits_.full_max_bytes;
+      },
+      stop);
+}
+
+Result<RollUpReport> RollUp::run_once_before(int64_t before_ns, const std::stop_token& stop) {
+  remove_due();
+  return roll_up_first([&](const BlockState& state, int64_t) { return state.to_ns < before_ns; }, stop);
+}
+
+Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_token& stop) {
+  const auto folders = ingest_.blocks();
+  if (!folders) {
+    return propagate(folders);
+  }
+  sealed_.erase(sealed_.begin(), sealed_.lower_bound(folders->front().number));
+  int64_t full_bytes = 0;
+  std::map<int64_t, int64_t> bytes_of;
+  for (const BlockFolder& folder : *folders) {
+    const auto bytes = !is_rolled_up(folder) ? allocated_bytes(folder.path) : Result<int64_t>(0);
+    if (!bytes) {
+      return propagate(bytes);
+    }
+    bytes_of[folder.number] = *bytes;
+    full_bytes += *bytes;
+  }
+  for (const BlockFolder& folder : *folders) {
+    const bool is_newest = folder.number == folders->back().number;
+    if (is_newest || is_rolled_up(folder) || unfit_.contains(folder.number)) {
+      continue;
+    }
+    // What stands beside it is of this generation.
+    if (has_replacement(folder).value_or(true)) {
+      continue;
+    }
+    const auto state = state_of(folder);
+    const auto room = state && state->is_sealed && is_due(*state, full_bytes)
+                          ? has_room(folder, bytes_of[folder.number])
+                          : Result<bool>(false);
+    auto report = room && *room ? roll_up(folder, stop) : Result<RollUpReport>();
+    const Error* error = !state    ? &state.error()
+                         : !room   ? &room.error()
+                         : !report ? &report.error()
+                                   : nullptr;
+    if (error == nullptr) {
+      if (report->block != 0) {
+        return report;
+      }
+      continue;
+    }
+    if (ingest_.is_dropped(folder) || stop.stop_requested()) {
+      return RollUpReport();
+    }
+    if (error->code == ErrorCode::kNotFound && ++misses_[folder.number] < kMaxMisses) {
+      continue;
+    }
+    // Its full rows stay, so that a copy of what is damaged can take its place.
+    if (!is_damage(*error) && error->code != ErrorCode::kNotFound) {
+      return fail(error->code, "rolling up block {}: {}", folder.number, error->text());
+    }
+    log_error("block {} is not rolled up: {}", folder.number, error->text());
+    unfit_.insert(folder.number);
+  }
+  return RollUpReport();
+}
+
+// A later generation that was damaged and rebuilt has full rows.
+bool RollUp::is_rolled_up(const BlockFolder& folder) {
+  if (folder.generation == 0) {
+    return false;
+  }
+  const std::pair key(folder.number, folder.generation);
+  if (const auto known = rolled_up_.find(key); known != rolled_up_.end()) {
+    return known->second;
+  }
+  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+  const auto is_rolled_up = catalogue ? store::is_rolled_up(catalogue->database()) : propagate(catalogue);
+  return is_rolled_up ? rolled_up_.emplace(key, *is_rolled_up).first->second : true;
+}
+
+Result<BlockState> RollUp::state_of(const BlockFolder& folder) {
+  if (const auto known = sealed_.find(folder.number); known != sealed_.end()) {
+    return known->second;
+  }
+  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
+  const auto state = catalogue ? read_block_state(catalogue->database()) : propagate(catalogue);
+  if (state && state->is_sealed) {
+    sealed_.emplace(folder.number, *state);
+  }
+  return state;
+}
+
+Result<bool> RollUp::has_room(const BlockFolder& folder, int64_t bytes) {
+  const auto free = environment_.free_bytes(ingest_.directory().path());
+  if (!free) {
+    return propagate(free);
+  }
+  const bool fits = *free - bytes / kRoomDenominator * kRoomNumerator >= limits_.min_free_bytes;
+  if (!fits && without_room_.insert(folder.number).second) {
+    log_warning("block {} of {} bytes is not rolled up for now: {} bytes are free on the disk", folder.number,
+                bytes, *free);
+  }
+  return fits;
+}
+
+Result<RollUpReport> RollUp::roll_up(const BlockFolder& folder, const std::stop_token& stop) {
+  const auto full = read_full(folder);
+  if (!full) {
+    return propagate(full);
+  }
+  const Hours hours(full->origins, full->events);
+  const BlockFolder replacement = replacement_of(folder);
+  const auto segments = write_rows(*full, hours, replacement, stop);
+  const auto published =
+      segments ? ingest_.replace_block(folder,
+                                       [&](const BlockFolder& made) -> Status {
+                                         const RolledContents contents{hours, full->workloads, *segments,
+                                                                       environment_.now_ns()};
+                                         const Status filled = make_rolled_catalogue(
+                                             folder.catalogue_path(), made.catalogue_path(), contents);
+                                         const Status synced = filled ? sync_block(made) : filled;
+                                         if (synced && environment_.before_publishing) {
+                                           environment_.before_publishing();
+                                         }
+                                         return synced;
+                                       })
+               : propagate(segments);
+  if (!published) {
+    std::error_code ignored;
+    std::filesystem::remove_all(replacement.path, ignored);
+    return propagate(published);
+  }
+  replaced_.push_back({folder, Clock::now() + limits_.keep_replaced});
+  RollUpReport report{.block = folder.number,
+                      .profiles = static_cast<int64_t>(hours.profiles()),
+                      .origins = static_cast<int64_t>(hours.origins().size()) - 1,
+                      .rows_before = full->rows,
+                      .bytes_before = allocated_bytes(folder.path).value_or(0),
+                      .bytes = allocated_bytes(published->path).value_or(0)};
+  for (const SegmentEntry& segment : *segments) {
+    report.rows += segment.rows;
+  }
+  remove_due();
+  return report;
+}
+
+std::optional<RollUp::Clock::time_point> RollUp::remove_due() {
+  remove_due_by(Clock::now());
+  return replaced_.empty() ? std::nullopt : std::optional(replaced_.front().due);
+}
+
+void RollUp::remove_due_by(Clock::time_point now) {
+  for (; !replaced_.empty() && replaced_.front().due <= now; replaced_.pop_front()) {
+    const BlockFolder& folder = replaced_.front().folder;
+    std::error_code ignored;
+    // Where its block has been dropped, it went with it.
+    if (!std::filesystem::exists(folder.path, ignored)) {
+      continue;
+    }
+    const Status removed = drop_block(ingest_.directory().blocks_path(), folder);
+    if (!removed) {
+      // It counts no more: it costs room, until the next start.
+      log_warning("removing {}, which was rolled up: {}", folder.path, removed.error().text());
+    }
+  }
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,54 @@
+// The rows of a block on their way into the segments of a rolled-up one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/catalogue/segment_table.h"
+#include "store/rollup/hours.h"
+#include "store/rows/row.h"
+#include "store/rows/row_order.h"
+
+namespace plimsoll::store {
+
+// Rows of a block have the IDs of the rolled-up one afterwards. Those of the same key become one; they come from anywhere in the block, so
+// they are sorted in memory, 4 million at a time, to files, which are merged. Memory: 300 MiB, and a merged file. One thread.
+class RolledRows {
+ public:
+  // Borrows `hours`. `workload_of`: the new ID of each workload; `order` knows the new workloads. Files go to `segments_path`.
+  RolledRows(const Hours& hours, std::vector<uint32_t> workload_of, RowOrder order,
+             std::string segments_path);
+
+  // Of profiles and workloads that are known.
+  Status add(std::span<const Row> rows);
+
+  // Once. What is to stand in the table segment. kCorrupt where an hour has other hits than its profiles came with.
+  Result<std::vector<SegmentEntry>> finish(const std::stop_token& stop);
+
+ private:
+  struct Run {
+    std::string path;
+    uint64_t rows = 0;
+  };
+
+  void shrink();
+  Status write_run();
+  Result<SegmentEntry> merge(std::span<const Run> runs, const std::stop_token& stop);
+  Status expect_all_hits() const;
+  std::string next_path();
+
+  const Hours& hours_;
+  const std::vector<uint32_t> workload_of_;
+  const RowOrder order_;
+  const std::string segments_path_;
+  std::vector<Row> rows_;
+  std::vector<Run> runs_;
+  uint64_t files_ = 0;
+  std::vector<std::vector<uint64_t>> hits_;  // by hour, and place of the event in it
+};
+
+}  // namespace plimsoll::store
