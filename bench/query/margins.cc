@@ -150,6 +150,11 @@ std::vector<Fleet> make_fleets(double fraction, const std::vector<fleets::Measur
   if (!jobs.empty()) {
     made.push_back(fleets::vm_fleet(jobs, fraction, kMachinesOfFleet, random));
   }
+  // The same machines, as they send their profiles and once these are rolled up.
+  for (const bool is_rolled_up : {false, true}) {
+    fleets::Random of_both(kFleetSeed);
+    made.push_back(fleets::profiles_fleet(fraction, kMachinesOfFleet, is_rolled_up, of_both));
+  }
   return made;
 }
 

@@ -14,6 +14,8 @@ const std::array kParts{
     Part{"replayed", "the same on rows of the recordings in PLIMSOLL_CORPUS, without goals",
          measure_replayed},
     Part{"growth", "time and memory by number of rows, to 100 million; --full: 500 million", measure_growth},
+    Part{"history", "a million profiles of 30 days, rolled up: until ready, and a question about all of them",
+         measure_history},
     Part{"ingest", "raw profiles to visible rows", measure_ingest},
     Part{"visibility", "from a daemon's upload to a running server until a reader sees its rows",
          measure_visibility},

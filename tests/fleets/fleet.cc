@@ -6,6 +6,7 @@
 
 #include "query/statistics/linearization.h"
 #include "query/statistics/response.h"
+#include "store/rollup/scale/common_scale.h"
 
 namespace plimsoll::fleets {
 namespace {
@@ -67,6 +68,98 @@ Counted count(double expected, const Machine& machine, Random& random) {
   return counted;
 }
 
+// Columns of one event: what each profile of a machine had of them, and what the hits of each stand for.
+struct EventOfProfiles {
+  std::vector<double> scales;             // by profile
+  std::vector<std::vector<double>> hits;  // by column, then profile
+
+  double all_of(size_t profile) const {
+    double sum = 0;
+    for (const auto& column : hits) {
+      sum += column[profile];
+    }
+    return sum;
+  }
+};
+
+// Periods are random: over some thousand samples their means differ by percents, and more where a rate was lowered.
+constexpr double kSpreadOfScales = 0.15;
+
+EventOfProfiles count_profiles(const std::vector<double>& expected, size_t profiles, Random& random) {
+  EventOfProfiles event;
+  event.hits.resize(expected.size());
+  for (size_t profile = 0; profile < profiles; ++profile) {
+    const double scale = std::exp(std::normal_distribution<double>(0, kSpreadOfScales)(random));
+    event.scales.push_back(scale);
+    for (size_t column = 0; column < expected.size(); ++column) {
+      event.hits[column].push_back(count(expected[column] / static_cast<double>(profiles) / scale, random));
+    }
+  }
+  return event;
+}
+
+// By column, and then of all.
+std::vector<Counted> full(const EventOfProfiles& event) {
+  std::vector<Counted> counted(event.hits.size() + 1);
+  for (size_t column = 0; column < event.hits.size(); ++column) {
+    for (size_t profile = 0; profile < event.scales.size(); ++profile) {
+      counted[column].add(event.hits[column][profile], event.scales[profile]);
+      counted.back().add(event.hits[column][profile], event.scales[profile]);
+    }
+  }
+  return counted;
+}
+
+// Hits that are multiplied stand for one scale, and as many samples as give the sum of squares of all (store/rollup/hours.cc).
+std::vector<Counted> rolled_up(const EventOfProfiles& event) {
+  std::vector<store::ScaledHits> parts;
+  double value = 0;
+  double squares = 0;
+  for (size_t profile = 0; profile < event.scales.size(); ++profile) {
+    const double hits = event.all_of(profile);
+    parts.push_back({event.scales[profile], static_cast<uint64_t>(hits)});
+    value += hits * event.scales[profile];
+    squares += hits * event.scales[profile] * event.scales[profile];
+  }
+  const auto common = store::common_scale(parts);
+  std::vector<Counted> counted(event.hits.size() + 1);
+  if (!common || common->hits == 0) {
+    return counted;
+  }
+  const double of_a_hit = squares == 0 ? 0 : squares / static_cast<double>(common->hits);
+  for (size_t column = 0; column < event.hits.size(); ++column) {
+    double hits = 0;
+    for (size_t profile = 0; profile < event.scales.size(); ++profile) {
+      hits += event.hits[column][profile] * common->multipliers[profile];
+    }
+    counted[column] = {hits * common->scale, hits * of_a_hit};
+  }
+  counted.back() = {value, squares};
+  return counted;
+}
+
+// By column of the fleet.
+std::vector<Counted> count_hits_of_profiles(const Fleet& fleet, uint32_t machine, Random& random) {
+  const auto counted_of = [&](const std::vector<double>& expected) {
+    const EventOfProfiles event = count_profiles(expected, fleet.machines[machine].profiles, random);
+    return fleet.machines[machine].is_rolled_up ? rolled_up(event) : full(event);
+  };
+  std::vector<double> parts;
+  double rest = fleet.hits[0][machine];
+  for (size_t column = 1; column <= fleet.parts; ++column) {
+    parts.push_back(fleet.hits[column][machine]);
+    rest -= parts.back();
+  }
+  parts.push_back(rest);
+  const std::vector<Counted> of_parts = counted_of(parts);
+  std::vector<Counted> counted{of_parts.back()};
+  counted.insert(counted.end(), of_parts.begin(), of_parts.end() - 2);
+  for (size_t column = fleet.parts + 1; column < fleet.hits.size(); ++column) {
+    counted.push_back(counted_of({fleet.hits[column][machine]}).back());
+  }
+  return counted;
+}
+
 // By column.
 std::vector<Counted> count_hits(const Fleet& fleet, uint32_t machine, Random& random) {
   std::vector<Counted> counted(fleet.hits.size());
@@ -75,6 +168,9 @@ std::vector<Counted> count_hits(const Fleet& fleet, uint32_t machine, Random& ra
       counted[column] = {fleet.hits[column][machine], fleet.squares[column][machine]};
     }
     return counted;
+  }
+  if (fleet.machines[machine].profiles > 0) {
+    return count_hits_of_profiles(fleet, machine, random);
   }
   const auto add_to_all = [&](const Counted& part) {
     counted[0].value += part.value;

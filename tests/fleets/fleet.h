@@ -22,6 +22,9 @@ struct Machine {
   // Its daemon's governor took a sample for so many in part of the window.
   double slowdown = 1;
   double slow_part = 0;
+  // That it sent in so many profiles, in each of which a hit stands for another value; 0: all hits stand for 1.
+  size_t profiles = 0;
+  bool is_rolled_up = false;  // these became one, as store/rollup makes it
 };
 
 enum class Statistic { kShare, kRatio, kTotal };

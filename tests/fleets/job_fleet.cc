@@ -163,6 +163,17 @@ Fleet throttled_fleet(double fraction, size_t machines, Random& random) {
   return fleet;
 }
 
+Fleet profiles_fleet(double fraction, size_t machines, bool is_rolled_up, Random& random) {
+  constexpr size_t kProfiles = 6;
+  Fleet fleet = plain_fleet(fraction, machines, random);
+  fleet.name = is_rolled_up ? "rolled-up" : "profiles";
+  for (Machine& machine : fleet.machines) {
+    machine.profiles = kProfiles;
+    machine.is_rolled_up = is_rolled_up;
+  }
+  return fleet;
+}
+
 std::vector<Fleet> all_fleets(double fraction, size_t machines, Random& random) {
   std::vector<Fleet> fleets;
   for (const auto make : {plain_fleet, skewed_fleet, clustered_fleet, rare_stratum_fleet, silent_fleet,

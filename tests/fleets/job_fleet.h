@@ -25,7 +25,10 @@ Fleet repeated_fleet(double fraction, size_t machines, Random& random);
 // Daemons whose governors took 2 to 64 times as few samples in some part of the time.
 Fleet throttled_fleet(double fraction, size_t machines, Random& random);
 
-// One of each.
+// Machines that send six profiles each, at random periods: as they are, and rolled up.
+Fleet profiles_fleet(double fraction, size_t machines, bool is_rolled_up, Random& random);
+
+// One of each but the last.
 std::vector<Fleet> all_fleets(double fraction, size_t machines, Random& random);
 
 }  // namespace plimsoll::fleets

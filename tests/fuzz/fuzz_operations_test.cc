@@ -1,5 +1,5 @@
 // Random operations on a data directory: profiles come, some of them late or twice; rows are built, merged, asked for, of all times or of
-// some; names change; blocks are sealed, and the oldest dropped; the directory is closed and opened again. Every answer is the model's.
+// some; names change; blocks are sealed, rolled up, and the oldest dropped; the directory is closed and opened again. Every answer is the model's.
 //
 // PLIMSOLL_TEST_OPERATIONS   how many (20,000)
 #include <gmock/gmock.h>
@@ -16,6 +16,7 @@
 #include "store/compaction.h"
 #include "store/frames/bindings.h"
 #include "store/ingest.h"
+#include "store/rollup/roll_up.h"
 #include "tests/fuzz/operations_model.h"
 #include "tests/fuzz/seed.h"
 #include "tests/profile_fixture.h"
@@ -55,6 +56,7 @@ struct Done {
   uint64_t reopened = 0;
   uint64_t blocks = 0;  // of each life in the end
   uint64_t dropped = 0;
+  uint64_t rolled_up = 0;
 };
 
 class Life {
@@ -72,8 +74,10 @@ class Life {
       send_again();
     } else if (choice < 48) {
       build();
-    } else if (choice < 80) {
+    } else if (choice < 77) {
       ask();
+    } else if (choice < 80) {
+      roll_up();
     } else if (choice < 89) {
       merge();
     } else if (choice < 98) {
@@ -89,6 +93,7 @@ class Life {
   uint32_t below(uint32_t bound) { return static_cast<uint32_t>(random_() % bound); }
 
   void open() {
+    roll_up_.reset();
     compactor_.reset();
     ingest_.reset();
     auto ingest = Ingest::open(path_, {.block_limits = {.max_profiles = 20 + below(200)}});
@@ -97,6 +102,8 @@ class Life {
     const store::CompactionLimits limits{
         .max_rows = 50 + below(5000), .min_inputs = 2 + below(7), .max_inputs = 2 + below(9)};
     compactor_ = *store::Compactor::open(*ingest_, limits);
+    const store::RollUpLimits kept{.keep_replaced = std::chrono::hours(below(2))};
+    roll_up_ = std::make_unique<store::RollUp>(*ingest_, kept);
     ++done_.reopened;
   }
 
@@ -120,7 +127,7 @@ class Life {
       const uint32_t address = below(kAddresses);
       const uint64_t hits = 1 + below(100);
       testing::add_sample(profile, tool(), wire::ELF, address, hits);
-      samples[{spec.machine, "cycles", app, thread, {fmt::format("@{}", address)}, second}] += hits;
+      samples[{spec.machine, "cycles", app, thread, {}, {fmt::format("@{}", address)}, second}] += hits;
     }
     sent_.push_back(wire::encode(profile));
     const auto accepted = ingest_->accept(as_bytes(sent_.back()), {});
@@ -135,13 +142,15 @@ class Life {
                   .event = below(3) == 0 ? "faults" : "cycles",
                   .app = fmt::format("app{}", below(3)),
                   .thread = fmt::format("t{}", below(3)),
+                  .color = below(2) == 0 ? "" : fmt::format("c{}", below(4)),
                   .stack = {"main"},
                   .second = spec.from_ns / kNsPerSecond};
     for (uint32_t depth = below(4); depth > 0; --depth) {
       key.stack.push_back(fmt::format("f{}", below(6)));
     }
     const uint64_t hits = 1 + below(1000);
-    spec.stacks += fmt::format("process={} thread={} event={} {} {}\n", key.app, key.thread, key.event,
+    spec.stacks += fmt::format("process={} thread={} labels={} event={} {} {}\n", key.app, key.thread,
+                               key.color.empty() ? "" : "color:" + key.color, key.event,
                                fmt::join(key.stack, ";"), hits);
     samples[key] += hits;
   }
@@ -185,6 +194,24 @@ class Life {
       model_.drop(static_cast<size_t>(*last));
       ++done_.dropped;
     }
+  }
+
+  // Questions that have the full rows go on with them.
+  void roll_up() {
+    const auto report = roll_up_->run_once_before(INT64_MAX);
+    ASSERT_TRUE(report) << report.error().text();
+    if (report->block == 0) {
+      return;
+    }
+    const auto blocks = ingest_->blocks();
+    const auto block = std::ranges::find(*blocks, report->block, &store::BlockFolder::number);
+    ASSERT_EQ(block->generation, 1);
+    auto catalogue = *store::Catalogue::open(block->catalogue_path(), sqlite::OpenMode::kRead);
+    const auto first = store::accepted_before(catalogue.database());
+    const auto last = store::last_built_sequence(catalogue.database());
+    ASSERT_TRUE(first && last);
+    model_.roll_up(static_cast<size_t>(*first), static_cast<size_t>(*last));
+    ++done_.rolled_up;
   }
 
   // Code of the tool gets another name, now and then one that other code has too.
@@ -238,13 +265,15 @@ class Life {
   int64_t now_s() const { return kFirstSecond + 2 * static_cast<int64_t>(profiles_); }
 
   Question random_question() {
-    const std::vector<std::string> dimensions = {"machine", "app", "thread", "function"};
-    Question question{.event = below(3) == 0 ? "faults" : "cycles", .by = dimensions[below(4)]};
+    const std::vector<std::string> dimensions = {"machine", "app", "thread", "label:color", "function"};
+    Question question{.event = below(3) == 0 ? "faults" : "cycles", .by = dimensions[below(5)]};
     if (below(2) == 0) {
-      question.where = dimensions[below(3)];
-      question.where_is = question.where == "machine" ? fmt::format("m{}", below(5))
-                          : question.where == "app"   ? fmt::format("app{}", below(4))
-                                                      : fmt::format("t{}", below(4));
+      question.where = dimensions[below(4)];
+      question.where_is = question.where == "machine"  ? fmt::format("m{}", below(5))
+                          : question.where == "app"    ? fmt::format("app{}", below(4))
+                          : question.where == "thread" ? fmt::format("t{}", below(4))
+                          : below(4) == 0              ? ""
+                                                       : fmt::format("c{}", below(5));
     }
     if (below(2) == 0) {
       question.since_s = now_s() - below(1 + 2 * static_cast<uint32_t>(profiles_));
@@ -290,6 +319,7 @@ class Life {
   std::string path_ = folder_ / "data";
   std::unique_ptr<Ingest> ingest_;
   std::unique_ptr<store::Compactor> compactor_;
+  std::unique_ptr<store::RollUp> roll_up_;
   query::SnapshotCache snapshots_{path_};
   Model model_;
   std::vector<std::string> sent_;
@@ -312,13 +342,14 @@ TEST(FuzzOperations, EveryAnswerIsTheModels) {
   }
   std::printf(
       "%lu operations: %lu profiles, %lu again, %lu answers, %lu merges, %lu names, opened %lu times, %lu "
-      "blocks left and %lu dropped\n",
+      "blocks left, %lu rolled up and %lu dropped\n",
       wanted, done.profiles, done.duplicates, done.questions, done.merges, done.bindings, done.reopened,
-      done.blocks, done.dropped);
+      done.blocks, done.rolled_up, done.dropped);
   EXPECT_GT(done.questions, wanted / 10);
   EXPECT_GT(done.merges, wanted / 100);
   EXPECT_GT(done.blocks, wanted / 2000);
   EXPECT_GT(done.dropped, wanted / 2000);
+  EXPECT_GT(done.rolled_up, wanted / 2000);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What a data directory must answer, kept in maps.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -13,6 +14,7 @@ namespace plimsoll::fuzz {
 // What tells the samples of the model apart.
 struct SampleKey {
   std::string machine, event, app, thread;
+  std::string color;               // a label; empty: none
   std::vector<std::string> stack;  // outermost first; functions, or "@ADDRESS" of code that is bound late
   int64_t second = 0;              // of the profile's window
 
@@ -26,8 +28,8 @@ using Answer = std::map<std::string, std::pair<double, double>>;
 
 struct Question {
   std::string event;
-  std::string by;             // machine, app, thread or function
-  std::string where = {};     // one of the first three; empty: no filter
+  std::string by;             // machine, app, thread, label:color or function
+  std::string where = {};     // one of the first four; empty: no filter
   std::string where_is = {};  // its value
   // Of the profiles' windows, without the last.
   int64_t since_s = 0;
@@ -55,12 +57,39 @@ class Model {
   // The rows of the first so many that were accepted.
   void drop(size_t profiles) {
     for (; dropped_ < profiles; ++dropped_) {
-      for (const auto& [key, hits] : profiles_[dropped_]) {
-        const auto sample = visible_.find(key);
-        sample->second -= hits;
-        if (sample->second == 0) {
-          visible_.erase(sample);
-        }
+      hide(profiles_[dropped_]);
+    }
+  }
+
+  // Those of a block, from one to before another that was accepted: a machine's of an hour have one window together, which counts where its
+  // middle is.
+  void roll_up(size_t first, size_t end) {
+    struct Seconds {
+      int64_t first = INT64_MAX;
+      int64_t last = INT64_MIN;
+    };
+    std::map<std::pair<std::string, int64_t>, Seconds> windows;  // by machine and hour
+    const auto window_of = [&](const SampleKey& key) -> Seconds& {
+      return windows[{key.machine, key.second / 3600}];
+    };
+    for (size_t i = first; i < end; ++i) {
+      const SampleKey& any = profiles_[i].begin()->first;
+      window_of(any).first = std::min(window_of(any).first, any.second);
+      window_of(any).last = std::max(window_of(any).last, any.second);
+    }
+    for (size_t i = first; i < end; ++i) {
+      Samples rolled_up;
+      for (const auto& [key, hits] : profiles_[i]) {
+        SampleKey without = key;
+        without.thread = "[rolled up]";
+        without.color = key.color.empty() ? "" : "[rolled up]";
+        without.second = (window_of(key).first + window_of(key).last + 1) / 2;
+        rolled_up[without] += hits;
+      }
+      hide(profiles_[i]);
+      profiles_[i] = std::move(rolled_up);
+      for (const auto& [key, hits] : profiles_[i]) {
+        visible_[key] += hits;
       }
     }
   }
@@ -100,7 +129,10 @@ class Model {
 
  private:
   static const std::string& value_of(const SampleKey& key, const std::string& dimension) {
-    return dimension == "machine" ? key.machine : dimension == "app" ? key.app : key.thread;
+    return dimension == "machine"       ? key.machine
+           : dimension == "app"         ? key.app
+           : dimension == "label:color" ? key.color
+                                        : key.thread;
   }
 
   std::string function_at(const std::string& place) const {
@@ -109,6 +141,16 @@ class Model {
       return bound->second;
     }
     return place.starts_with("@") ? "[no symbol in tool]" : place;
+  }
+
+  void hide(const Samples& samples) {
+    for (const auto& [key, hits] : samples) {
+      const auto sample = visible_.find(key);
+      sample->second -= hits;
+      if (sample->second == 0) {
+        visible_.erase(sample);
+      }
+    }
   }
 
   std::vector<Samples> profiles_;  // in the order of acceptance
