@@ -26,6 +26,26 @@ Examples:
 )");
 }
 
+void add_rollup(CLI::App& store, StoreRollupOptions& options) {
+  auto* rollup = store.add_subcommand("rollup", "Sum old profiles by hour, without threads and instances");
+  rollup->add_option("--data", options.data_dir, "Data directory; no server may be using it")
+      ->type_name("DIR")
+      ->required();
+  rollup
+      ->add_option("--before", options.before,
+                   "Roll up blocks without later profiles: a time (2026-11-21T06:00:00Z) or an age (30d)")
+      ->type_name("TIME")
+      ->required();
+  rollup->add_flag("--json", options.is_json, "Print one JSON document");
+  rollup->footer(
+      R"(A running server rolls up by itself (retention.full_max_age). It cannot be undone: threads and instances of these
+profiles are gone, and times within an hour. Totals stay exact. The block that takes rows is never rolled up.
+
+Examples:
+  plimsoll store rollup --data DIR --before 30d
+)");
+}
+
 void add_status(CLI::App& store, StoreStatusOptions& options) {
   auto* status =
       store.add_subcommand("status", "Show what a data directory holds by block, and how it grows");
@@ -41,7 +61,7 @@ void add_status(CLI::App& store, StoreStatusOptions& options) {
   status->footer(
       R"(A block is the part of the store that took rows in a span of time, a day unless the server's
 store.max_block_age and store.max_block_bytes say otherwise. Questions read the blocks that their times touch.
-A server drops what is over its limits, the oldest first: keys of the table [retention].
+A server rolls up old blocks (profiles are summed by hour, without threads and instances), and drops what is over its limits, the oldest first: keys of the table [retention].
 
 Examples:
   plimsoll store status --data DIR
@@ -101,25 +121,31 @@ Examples:
 }
 
 void add_repair(CLI::App& store, StoreRepairOptions& options) {
-  auto* repair = store.add_subcommand("repair", "Go on without a database that is lost and has no backup");
+  auto* repair = store.add_subcommand("repair", "Rebuild a damaged block, or go on without what is lost");
   repair->add_option("--data", options.data_dir, "Data directory; no server may be using it")
       ->type_name("DIR")
       ->required();
-  repair
-      ->add_option(
-          "--forget", options.forgotten,
-          "The missing database, which is made again with nothing in it: archive.db, live.db, draws.db or "
-          "access.db")
-      ->type_name("FILE")
-      ->required();
+  auto* forget = repair->add_option("--forget", options.forgotten,
+                                    "What is given up: a missing database, which is made again with nothing "
+                                    "in it (archive.db, live.db, draws.db "
+                                    "or access.db), or a damaged block (blocks/7), whose files are removed");
+  forget->type_name("FILE");
+  auto* rebuild =
+      repair->add_option("--rebuild", options.rebuilt,
+                         "The damaged block (blocks/7), or a damaged file of it: rows are built again from "
+                         "the raw profiles that are still in archive.db");
+  rebuild->type_name("PATH")->excludes(forget);
+  repair->require_option(2);
   repair->footer(
-      R"(What the database held is lost, and so is its protection: without the old access.db revoked machines may
-register again, without the old archive.db profiles that daemons send a second time count twice. Restore it from a
-backup where there is one (docs/operations.md).
+      R"(Rebuilding can be interrupted, and goes on when it is run again. What a database held that is given up is lost,
+and so is its protection: without the old access.db revoked machines may register again, without the old archive.db
+profiles that daemons send a second time count twice. Restore it from a backup where there is one (docs/operations.md).
 
-Example:
+Examples:
   # once live.db is gone
   plimsoll store repair --data DIR --forget live.db
+
+After "plimsoll store check" has found damage in a block, --rebuild blocks/7 builds its rows again.
 )");
 }
 
@@ -130,6 +156,7 @@ void add_store_command(CLI::App& app, StoreOptions& options) {
   store->require_subcommand(1);
   add_status(*store, options.status);
   add_compact(*store, options.compact);
+  add_rollup(*store, options.rollup);
   add_check(*store, options.check);
   add_backup(*store, options.backup);
   add_restore(*store, options.restore);
@@ -146,6 +173,9 @@ Status run_store_command(const CLI::App& app, const StoreOptions& options) {
   }
   if (store.got_subcommand("backup")) {
     return run_store_backup(options.backup);
+  }
+  if (store.got_subcommand("rollup")) {
+    return run_store_rollup(options.rollup);
   }
   if (store.got_subcommand("repair")) {
     return run_store_repair(options.repair);

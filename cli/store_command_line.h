@@ -4,6 +4,7 @@
 #include "base/result.h"
 #include "cli/store_care.h"
 #include "cli/store_compact.h"
+#include "cli/store_rollup.h"
 #include "cli/store_status.h"
 
 namespace CLI {
@@ -14,6 +15,7 @@ namespace plimsoll::cli {
 
 struct StoreOptions {
   StoreCompactOptions compact;
+  StoreRollupOptions rollup;
   StoreStatusOptions status;
   StoreCheckOptions check;
   StoreBackupOptions backup;

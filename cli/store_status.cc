@@ -35,17 +35,46 @@ std::string room_text(int64_t bytes, int64_t max_bytes, std::string_view key, in
       is_long ? "many years" : format_duration(static_cast<int64_t>(days * static_cast<double>(kNsPerDay))));
 }
 
+std::string full_text(const store::StoreAccount& account, const store::RetentionLimits& limits) {
+  if (limits.full_max_age_ns == 0) {
+    return fmt::format("full rows: {}, never rolled up (retention.full_max_age is 0)",
+                       bytes_text(account.full_bytes));
+  }
+  return fmt::format("full rows: {}; rolled up after {} by retention.full_max_age",
+                     room_text(account.full_bytes, limits.full_max_bytes, "retention.full_max_bytes", 0),
+                     format_duration(limits.full_max_age_ns));
+}
+
+std::string state_text(const store::BlockAccount& block) {
+  return !block.damage.empty()   ? "damaged"
+         : block.is_rolled_up    ? "rolled up"
+         : block.state.is_sealed ? "sealed"
+                                 : "open";
+}
+
 std::vector<std::string> notes_of(const store::StoreAccount& account, const store::RetentionLimits& limits) {
-  return {fmt::format("blocks: {}", room_text(account.block_bytes, limits.rows_max_bytes,
-                                              "retention.rows_max_bytes", account.block_bytes_a_day)),
-          fmt::format("raw profiles: {} of {} accepted, {}", account.raw_profiles, account.accepted_profiles,
-                      room_text(account.archive_bytes, limits.raw_max_bytes, "retention.raw_max_bytes",
-                                account.archive_bytes_a_day)),
-          fmt::format("symbol tables: {}", room_text(account.symbol_bytes, limits.symbols_max_bytes,
-                                                     "retention.symbols_max_bytes", 0)),
-          fmt::format("other files: {}", bytes_text(account.other_bytes)),
-          fmt::format("{} free on the disk, of which {} stay free by retention.min_free_bytes",
-                      bytes_text(account.disk_free_bytes), bytes_text(limits.min_free_bytes))};
+  std::vector<std::string> notes;
+  for (const store::BlockAccount& block : account.blocks) {
+    if (!block.damage.empty()) {
+      notes.push_back(
+          fmt::format("block {:06} is left out of results: {}; rebuild it: plimsoll store repair --rebuild",
+                      block.number, block.damage));
+    }
+  }
+  const std::vector<std::string> of_all{
+      fmt::format("blocks: {}", room_text(account.block_bytes, limits.rows_max_bytes,
+                                          "retention.rows_max_bytes", account.block_bytes_a_day)),
+      full_text(account, limits),
+      fmt::format("raw profiles: {} of {} accepted, {}", account.raw_profiles, account.accepted_profiles,
+                  room_text(account.archive_bytes, limits.raw_max_bytes, "retention.raw_max_bytes",
+                            account.archive_bytes_a_day)),
+      fmt::format("symbol tables: {}", room_text(account.symbol_bytes, limits.symbols_max_bytes,
+                                                 "retention.symbols_max_bytes", 0)),
+      fmt::format("other files: {}", bytes_text(account.other_bytes)),
+      fmt::format("{} free on the disk, of which {} stay free by retention.min_free_bytes",
+                  bytes_text(account.disk_free_bytes), bytes_text(limits.min_free_bytes))};
+  notes.insert(notes.end(), of_all.begin(), of_all.end());
+  return notes;
 }
 
 query::Table table_of(const store::StoreAccount& account, const store::RetentionLimits& limits) {
@@ -53,8 +82,7 @@ query::Table table_of(const store::StoreAccount& account, const store::Retention
   table.columns = {{"block", ""},         {"state", ""},     {"from", ""},          {"to", ""},
                    {"profiles", "count"}, {"rows", "count"}, {"segments", "count"}, {"bytes", "bytes"}};
   for (const store::BlockAccount& block : account.blocks) {
-    table.rows.push_back({fmt::format("{:06}", block.number),
-                          block.state.is_sealed ? std::string("sealed") : std::string("open"),
+    table.rows.push_back({fmt::format("{:06}", block.number), state_text(block),
                           time_or_nothing(block.state, block.state.from_ns),
                           time_or_nothing(block.state, block.state.to_ns), block.profiles, block.rows,
                           block.segments, block.bytes});

@@ -119,6 +119,26 @@ std::vector<Key> ServerConfig::keys() {
       {"access.max_requests_per_minute_per_token",
        "Request limit per token with the role read, admin or upload. Orders are not limited. 0: unlimited.",
        &access_max_requests_per_minute_per_token, Range{0, 1'000'000}},
+      {"query.threads",
+       "Threads that answer queries. No caller (a token, or an address without one) has all of them, nor "
+       "more of "
+       "the places to wait\nthan are free. Default: 0, one more than there are CPUs, at least 3.",
+       &query_threads, Range{0, 1024}},
+      {"query.sql_threads",
+       "Threads of low priority that answer SQL statements, shared in the same way. Other queries do not "
+       "wait for them.",
+       &query_sql_threads, Range{1, 1024}},
+      {"query.max_pending",
+       "Maximum queries that wait or are answered at once, and as many SQL statements. Others get 503 with "
+       "Retry-After, or 429 where\ntheir caller has its share of the places.",
+       &query_max_pending, Range{1, 100'000}},
+      {"query.max_time", "Time limit of a query. SQL statements have their own.",
+       DurationNs{&query_max_time_ns}, Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"query.sql_max_time", "Time limit of an SQL statement.", DurationNs{&query_sql_max_time_ns},
+       Range{kNsPerSecond, 24 * kNsPerHour}},
+      {"query.sql_max_memory_bytes",
+       "Memory limit of an SQL statement, without what it sorts in temporary files.",
+       SizeBytes{&query_sql_max_memory_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
       {"collect.events",
        "Events that drawn machines collect, such as \"cycles\". Default: none, which leaves the choice "
        "to\nthe daemon: cycles where the machine can count them, else cpu-clock.",
@@ -238,6 +258,15 @@ std::vector<Key> ServerConfig::keys() {
        "Maximum size of all blocks. The oldest are dropped first, the newest never: blocks get an eighth of "
        "this size at most.\nDefault: 0, 45 % of the file system.",
        SizeBytes{&retention_rows_max_bytes}, Range{0, kLargestStoreBytes}},
+      {"retention.full_max_age",
+       "Maximum age of full rows. Once the latest profile of a block is that old, it is rolled up: its "
+       "profiles are summed by\nhour, and threads and instances are dropped. 0: rows are never rolled up.",
+       DurationNs{&retention_full_max_age_ns}, Range{0, kLongestAgeNs}},
+      {"retention.full_max_bytes",
+       "Maximum size of all blocks with full rows. Over it the oldest are rolled up.\nDefault: 0, 35 % of "
+       "the "
+       "file system.",
+       SizeBytes{&retention_full_max_bytes}, Range{0, kLargestStoreBytes}},
       {"retention.symbols_max_bytes",
        "Maximum size of all symbol tables. Those that were not used for the longest time are dropped first, "
        "and made\nagain when they are needed and the binary can still be found. Default: 0, 5 % of the file "

@@ -62,6 +62,13 @@ struct ServerConfig {
   int64_t draw_stop_min_failures = 5;
   int64_t draw_stop_pause_ns = 3'600'000'000'000;
 
+  int64_t query_threads = 0;  // 0: one more than there are processors
+  int64_t query_sql_threads = 3;
+  int64_t query_max_pending = 512;
+  int64_t query_max_time_ns = int64_t{300} * 1'000'000'000;
+  int64_t query_sql_max_time_ns = int64_t{60} * 1'000'000'000;
+  int64_t query_sql_max_memory_bytes = int64_t{256} << 20;
+
   std::string inventory_machines;  // file or URL; empty: none
   std::string inventory_jobs;      // likewise
   int64_t inventory_interval_ns = 60'000'000'000;
@@ -81,6 +88,8 @@ struct ServerConfig {
   int64_t retention_raw_max_bytes = 0;
   int64_t retention_rows_max_age_ns = int64_t{400} * 24 * 3600 * 1'000'000'000;
   int64_t retention_rows_max_bytes = 0;
+  int64_t retention_full_max_age_ns = int64_t{30} * 24 * 3600 * 1'000'000'000;
+  int64_t retention_full_max_bytes = 0;
   int64_t retention_symbols_max_bytes = 0;
   int64_t retention_min_free_bytes = 0;
   int64_t retention_max_upload_age_ns = int64_t{7} * 24 * 3600 * 1'000'000'000;

@@ -22,6 +22,15 @@ http::Route monitoring_route(std::string path, http::Right right, std::function<
           .right = right};
 }
 
+// A server that works without some of its rows is ready.
+std::string ready_text(const ServerHealth& health) {
+  const auto& store = health.measured.store;
+  return !store || store->blocks_unreadable == 0
+             ? "ready\n"
+             : fmt::format("ready\nwithout {} damaged blocks: {}\n", store->blocks_unreadable,
+                           store->why_unreadable);
+}
+
 }  // namespace
 
 std::vector<http::Route> health_routes(HealthCollector& health, std::function<Status()> readiness) {
@@ -29,10 +38,11 @@ std::vector<http::Route> health_routes(HealthCollector& health, std::function<St
   std::vector<http::Route> routes;
   routes.push_back(
       monitoring_route("/healthz", http::Right::kNone, [=] { return plain_text(kText, "ok\n"); }));
-  routes.push_back(monitoring_route("/readyz", http::Right::kNone, [=, readiness = std::move(readiness)] {
-    const Status ready = readiness();
-    return ready ? plain_text(kText, "ready\n") : http::error_response(ready.error());
-  }));
+  routes.push_back(
+      monitoring_route("/readyz", http::Right::kNone, [=, &health, readiness = std::move(readiness)] {
+        const Status ready = readiness();
+        return ready ? plain_text(kText, ready_text(health.collect())) : http::error_response(ready.error());
+      }));
   routes.push_back(monitoring_route("/metrics", http::Right::kRead, [&health] {
     return plain_text(kMetricsContentType, metrics_text(health.collect()));
   }));

@@ -26,6 +26,7 @@ http::Route order_route(std::string path, store::DiskReserve& reserve,
   route.method = "POST";
   route.path = std::move(path);
   route.max_body_bytes = kMaxOrderBytes;
+  route.threads = http::Threads::kControl;
   route.right = http::Right::kOrder;
   route.handle = [&reserve, obey = std::move(obey)](const http::Request& request) {
     if (!request.header("Content-Type").starts_with("application/json")) {

@@ -1,6 +1,7 @@
 #include "server/passes.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 #include "server/symbol_passes.h"
 #include "store/live/live_machines.h"
 #include "store/retention/retention.h"
+#include "store/rollup/roll_up.h"
 
 namespace plimsoll::server {
 namespace {
@@ -19,6 +21,7 @@ constexpr NextPass kAtOnce{.after = std::chrono::nanoseconds(0)};
 
 // Other programs may fill the disk.
 constexpr std::chrono::seconds kRetentionInterval{10};
+constexpr std::chrono::nanoseconds kRollUpInterval = std::chrono::minutes(5);
 
 // The wall clock may be set while a time of it is waited for.
 constexpr int64_t kLongestWaitNs = 5 * kNsPerSecond;
@@ -112,6 +115,29 @@ BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::Retentio
           report->blocks, report->profiles, report->ids, report->symbol_tables, report->bytes);
     }
     return NextPass{.after = kRetentionInterval};
+  };
+}
+
+BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
+                                  std::function<void()> replaced) {
+  const store::RollUpLimits of_rows{.full_max_age_ns = limits.full_max_age_ns,
+                                    .full_max_bytes = limits.full_max_bytes,
+                                    .min_free_bytes = limits.min_free_bytes};
+  return [roll_up = std::make_unique<store::RollUp>(ingest, of_rows),
+          replaced = std::move(replaced)](const std::stop_token& stop) -> Result<NextPass> {
+    const auto report = roll_up->run_once(stop);
+    if (!report) {
+      return propagate(report);
+    }
+    if (report->block != 0) {
+      replaced();
+      log_info("block {} is rolled up: {} profiles became {} of an hour, {} rows became {}, {} bytes {}",
+               report->block, report->profiles, report->origins, report->rows_before, report->rows,
+               report->bytes_before, report->bytes);
+      return kAtOnce;
+    }
+    const auto due = roll_up->remove_due();
+    return NextPass{.after = due ? *due - Clock::now() : kRollUpInterval};
   };
 }
 

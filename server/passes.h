@@ -36,6 +36,11 @@ Result<BackgroundTask::Pass> compaction_pass(store::Ingest& ingest, const store:
 BackgroundTask::Pass retention_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
                                     std::function<void()> dropped);
 
+// Rolls up one block, as often as there is one over a limit; removes replaced files when they are due. `replaced`: called once the files of a
+// block are to be closed.
+BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionLimits& limits,
+                                  std::function<void()> replaced);
+
 // Draws when it is time; reads the machines while others write them.
 Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest& ingest);
 

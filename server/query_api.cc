@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/deadline.h"
+#include "base/stop_scope.h"
 #include "base/time.h"
 #include "query/registry/openapi.h"
 #include "query/registry/view.h"
@@ -41,11 +43,11 @@ http::Right right_of(query::Audience audience) {
   return audience == query::Audience::kReaders ? http::Right::kRead : http::Right::kOrder;
 }
 
-// Health, orders and the kill switch are answered beside views.
+// What operators look at in trouble is answered with orders, beside all other views.
 http::Threads threads_for(query::Effort effort) {
   switch (effort) {
     case query::Effort::kShort:
-      return http::Threads::kConnections;
+      return http::Threads::kControl;
     case query::Effort::kLong:
       return http::Threads::kLong;
     case query::Effort::kUnbounded:
@@ -72,17 +74,30 @@ void withhold_reasons(query::Answer& answer) {
       answer);
 }
 
-http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sources) {
+// Within the limits of time, and as long as its client is there.
+Result<query::Answer> answer_of(const query::View& view, const http::Request& request,
+                                const QueryLimits& limits, ServerSources& sources) {
+  query::Question question{.parameters = request.query, .now_ns = wall_now_ns(), .limits = limits.sql};
+  question.limits.is_abandoned = request.is_abandoned;
+  const bool has_own_limit = view.effort == query::Effort::kUnbounded;
+  Deadline deadline("the query", has_own_limit ? std::chrono::milliseconds(0) : limits.max_time,
+                    request.is_abandoned);
+  const StopCheck check = [&deadline] { return deadline.check(); };
+  const StopScope scope(check);
+  return view.answer(question, sources);
+}
+
+http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sources,
+                     const QueryLimits& limits) {
   http::Route route;
   route.method = "GET";
   route.path = "/api/v1/" + view.name;
   route.right = right_of(view.audience);
   route.threads = threads_for(view.effort);
-  route.handle = [&view, sources = std::move(sources)](const http::Request& request) {
+  route.is_question = true;
+  route.handle = [&view, limits, sources = std::move(sources)](const http::Request& request) {
     const int64_t start_ns = monotonic_now_ns();
-    auto answer = view.answer(
-        {.parameters = request.query, .now_ns = wall_now_ns(), .is_abandoned = request.client_has_gone},
-        *sources);
+    auto answer = answer_of(view, request, limits, *sources);
     sources->answered(view, monotonic_now_ns() - start_ns);
     if (!answer) {
       return http::error_response(answer.error());
@@ -100,12 +115,13 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
 
 }  // namespace
 
-std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks) {
+std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks,
+                                      const QueryLimits& limits) {
   const auto sources = std::make_shared<ServerSources>(snapshots, hooks);
   std::vector<http::Route> routes;
   for (const query::View& view : query::views()) {
     if (view.answer) {
-      routes.push_back(route_of(view, sources));
+      routes.push_back(route_of(view, sources, limits));
     }
   }
   routes.push_back(

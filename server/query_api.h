@@ -1,6 +1,7 @@
 // The read API: the views of the registry (query/registry) over HTTP.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "http/routes.h"
 #include "query/snapshot/snapshot.h"
 #include "query/views/running_server.h"
+#include "store/sqlite/question.h"
 
 namespace plimsoll::server {
 
@@ -21,8 +23,14 @@ struct QueryHooks {
   std::function<void(std::string_view view, int64_t duration_ns)> answered;
 };
 
+struct QueryLimits {
+  std::chrono::milliseconds max_time{0};  // of all but SQL statements; 0: there is none
+  sqlite::QuestionLimits sql = {};        // without is_abandoned
+};
+
 // GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json, which describes
-// them. Borrows the cache.
-std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks);
+// them. An answer that takes too long, or that nobody waits for any more, is given up (Route::is_question). Borrows the cache.
+std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks,
+                                      const QueryLimits& limits = {});
 
 }  // namespace plimsoll::server

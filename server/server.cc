@@ -29,9 +29,31 @@ constexpr size_t kFleetConnectionBytes = 8UL << 10;
 // 32 KiB each. Whoever opens many and asks nothing is the first to go.
 constexpr unsigned kPeopleConnections = 1024;
 
-// As many as there are processors and two at least, so that a question waits in line and not beside many others.
-unsigned question_threads() {
-  return std::max(2U, std::thread::hardware_concurrency());
+// One of them is free for others, however many orders a caller gives.
+constexpr unsigned kControlThreads = 3;
+
+// One for each processor and two at least, so that a question waits in line and not beside many others; and one that is free for others
+// while a caller has so many.
+unsigned question_threads(const config::ServerConfig& config) {
+  return config.query_threads != 0 ? static_cast<unsigned>(config.query_threads)
+                                   : std::max(2U, std::thread::hardware_concurrency()) + 1;
+}
+
+http::PoolOptions question_pools(const config::ServerConfig& config) {
+  return {.control_threads = kControlThreads,
+          .long_threads = question_threads(config),
+          .background_threads = static_cast<unsigned>(config.query_sql_threads),
+          .max_requests = static_cast<size_t>(config.query_max_pending),
+          .serves_callers_in_turn = true};
+}
+
+QueryLimits query_limits(const config::ServerConfig& config) {
+  const auto milliseconds = [](int64_t duration_ns) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(duration_ns));
+  };
+  return {.max_time = milliseconds(config.query_max_time_ns),
+          .sql = {.time = milliseconds(config.query_sql_max_time_ns),
+                  .memory_bytes = static_cast<size_t>(config.query_sql_max_memory_bytes)}};
 }
 
 // For people, the store and the symbolizer.
@@ -164,6 +186,7 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
     return propagate(retained);
   }
   work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
+  work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kCompaction, std::move(*compaction));
   work_.start(with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
               symbols_pass(*ingest_, std::move(*symbolizer), std::move(searches), symbol_retry));
@@ -208,9 +231,8 @@ Status Server::listen(const config::ServerConfig& config) {
   options.address = config.listen;
   options.path_hints = {
       {"/fleet/", "this address is for users; daemons take that of server.fleet_listen (default port 7071)"}};
-  options.long_threads = question_threads();
-  options.serves_callers_in_turn = true;
-  auto people = http::Listener::start(options, people_routes());
+  options.pools = question_pools(config);
+  auto people = http::Listener::start(options, people_routes(config));
   if (!people) {
     return propagate(people, "listening for clients");
   }
@@ -219,12 +241,14 @@ Status Server::listen(const config::ServerConfig& config) {
   return {};
 }
 
-std::vector<http::Route> Server::people_routes() {
-  std::vector<http::Route> routes = query_routes(
-      snapshots_, {.write_audit_log = [this] { return authenticator_->log().write(); },
-                   .running_server = [this] { return running_server(health_.collect()); },
-                   .answered = [this](std::string_view view,
-                                      int64_t duration_ns) { health_.questions().note(view, duration_ns); }});
+std::vector<http::Route> Server::people_routes(const config::ServerConfig& config) {
+  std::vector<http::Route> routes =
+      query_routes(snapshots_,
+                   {.write_audit_log = [this] { return authenticator_->log().write(); },
+                    .running_server = [this] { return running_server(health_.collect()); },
+                    .answered = [this](std::string_view view,
+                                       int64_t duration_ns) { health_.questions().note(view, duration_ns); }},
+                   query_limits(config));
   std::ranges::move(collection_routes(*breaker_, drawer_.get(), *ingest_, reserve_),
                     std::back_inserter(routes));
   std::ranges::move(access_routes(*authenticator_, snapshots_.data_dir(), reserve_),
@@ -259,6 +283,9 @@ Server::~Server() {
 }
 
 void Server::stop() {
+  if (people_ != nullptr) {
+    people_->give_up_questions();
+  }
   if (daemons_ != nullptr) {
     daemons_->stop();
   }

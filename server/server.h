@@ -39,7 +39,7 @@ class Server {
   // start. Where it fails, what could not be taken over stays as it was.
   Status reload(const config::ServerConfig& config);
 
-  // Accepts nothing more, builds what is pending, and returns. A process that reads symbols is ended: what it was for is looked
+  // Gives up questions, accepts nothing more, builds what is pending, and returns. A process that reads symbols is ended: what it was for is looked
   // up after the next start. May be called again.
   void stop();
 
@@ -49,7 +49,7 @@ class Server {
          const config::ServerConfig& config);
   Status listen(const config::ServerConfig& config);
   Status start_work(const config::ServerConfig& config, symbolizer::TableWorker table_worker);
-  std::vector<http::Route> people_routes();
+  std::vector<http::Route> people_routes(const config::ServerConfig& config);
   std::vector<ListenerHealth> listeners();
 
   const std::unique_ptr<store::Ingest> ingest_;

@@ -35,6 +35,8 @@ Result<store::RetentionLimits> retention_limits(const config::ServerConfig& conf
                                 .raw_max_bytes = config.retention_raw_max_bytes,
                                 .rows_max_age_ns = config.retention_rows_max_age_ns,
                                 .rows_max_bytes = config.retention_rows_max_bytes,
+                                .full_max_age_ns = config.retention_full_max_age_ns,
+                                .full_max_bytes = config.retention_full_max_bytes,
                                 .symbols_max_bytes = config.retention_symbols_max_bytes,
                                 .min_free_bytes = config.retention_min_free_bytes,
                                 .max_upload_age_ns = config.retention_max_upload_age_ns}

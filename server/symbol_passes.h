@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
 #include "base/result.h"
 #include "store/ingest.h"
@@ -21,11 +22,13 @@ class SymbolPasses {
   Result<symbolizer::SymbolizeReport> run(bool look_for_better);
 
  private:
-  Status run(const store::BlockFolder& block, bool look_for_better, symbolizer::SymbolizeReport& all);
+  Status run(const store::BlockFolder& block, bool is_newest, bool look_for_better,
+             symbolizer::SymbolizeReport& all);
 
   store::Ingest& ingest_;
   symbolizer::Symbolizer symbolizer_;
   int64_t first_unfinished_ = 0;  // block before which all addresses have been looked up, and no more come
+  std::set<int64_t> damaged_;     // blocks that are left as they are
   int64_t next_turn_ = 0;         // block at which the next search for better symbols begins
 };
 

@@ -188,6 +188,12 @@ void add_profiles(const store::StoreHealth& store, StatusRows& rows) {
   rows.judge("profiles set aside", store.profiles_set_aside > 0 ? RowState::kWarning : RowState::kOk,
              std::to_string(store.profiles_set_aside),
              "no rows can be built from them; the server's log has the reason of each");
+  if (store.blocks_unreadable > 0) {
+    rows.judge(
+        "damaged blocks", RowState::kWarning, std::to_string(store.blocks_unreadable),
+        fmt::format("left out of results: {}; rebuild from raw profiles: plimsoll store repair --rebuild",
+                    store.why_unreadable));
+  }
 }
 
 void add_symbols(const store::StoreHealth& store, StatusRows& rows) {

@@ -53,6 +53,16 @@ inline constexpr WorkKind kRetention{.name = "retention",
                                          "the data directory grows over its limits, and uploads wait once "
                                          "the disk is nearly full; check the files of the data directory"};
 
+// Old rows are rolled up, within a fifth of a thread's time. A pass is one block.
+inline constexpr WorkKind kRollUp{.name = "rollup",
+                                  .what = "rolling up old rows",
+                                  .retry = std::chrono::minutes(1),
+                                  .min_pause_factor = 5,
+                                  .tolerance = std::chrono::minutes(60),
+                                  .hint =
+                                      "old rows stay full and take more room; free disk space, and check the "
+                                      "files of the data directory"};
+
 // Machines are drawn. The drawer itself waits for a heartbeat after a failure.
 inline constexpr WorkKind kDraws{
     .name = "draws",

@@ -106,6 +106,9 @@ void add_store(const store::StoreHealth& store, Metrics& metrics) {
   metrics.add(store.binaries_found, {{"symbols", "found"}});
   metrics.add(store.binaries_pending, {{"symbols", "pending"}});
   metrics.add(store.binaries_missing, {{"symbols", "missing"}});
+  metrics.begin_gauge("plimsoll_blocks_unreadable",
+                      "Blocks that are left out of results because they are damaged");
+  metrics.add(store.blocks_unreadable);
   metrics.begin_gauge("plimsoll_data_directory_bytes", "Disk space allocated to the data directory");
   metrics.add(store.disk_bytes);
   metrics.begin_gauge("plimsoll_data_directory_free_bytes",
@@ -211,6 +214,27 @@ void add_listeners(const std::vector<ListenerHealth>& listeners, Metrics& metric
   }
 }
 
+void add_pools(const std::vector<ListenerHealth>& listeners, Metrics& metrics) {
+  const auto each = [&](const auto& value) {
+    for (const ListenerHealth& listener : listeners) {
+      for (const http::PoolCounts& pool : listener.counts.pools) {
+        metrics.add(static_cast<double>(value(pool.counts)),
+                    {{"listener", listener.name}, {"pool", std::string(pool.name)}});
+      }
+    }
+  };
+  metrics.begin_gauge("plimsoll_http_requests_waiting", "Requests that wait for a thread of their pool");
+  each([](const http::WorkCounts& counts) { return counts.waiting; });
+  metrics.begin_gauge("plimsoll_http_requests_running", "Requests that a thread of their pool handles");
+  each([](const http::WorkCounts& counts) { return counts.running; });
+  metrics.begin_counter("plimsoll_http_requests_refused_total",
+                        "Requests refused because too many were waiting, of all or of their caller");
+  each([](const http::WorkCounts& counts) { return counts.refused; });
+  metrics.begin_counter("plimsoll_http_requests_cancelled_total",
+                        "Queries given up because their client had gone or the server was stopping");
+  each([](const http::WorkCounts& counts) { return counts.cancelled; });
+}
+
 // The names that Prometheus's client libraries have in common.
 void add_process(const ProcessHealth& process, Metrics& metrics) {
   const auto gauge = [&metrics](const char* name, const char* help, auto value) {
@@ -242,6 +266,7 @@ std::string metrics_text(const ServerHealth& health) {
   }
   add_work(health.work, health.now_ns, metrics);
   add_listeners(health.listeners, metrics);
+  add_pools(health.listeners, metrics);
   add_process(health.process, metrics);
   return metrics.text();
 }

@@ -89,6 +89,25 @@ TEST(Compaction, ByHandMergesWhatASummarySaysAndChangesNoAnswer) {
   EXPECT_EQ(query::to_csv(*again), "merged,made,rows,bytes_before,bytes,segments\r\n0,0,0,0,0,1\r\n");
 }
 
+TEST(Rollup, ByHandSumsSealedBlocksByHour) {
+  const TemporaryFolder folder;
+  const std::string data_dir = folder / "data";
+  add_segments(**store::Ingest::open(data_dir, {.block_limits = {.max_profiles = 8}}), 1, 20);
+  const auto before = self_of(top({"--data", data_dir, "--by", "machine"}));
+  const Finished early =
+      run({"plimsoll", "store", "rollup", "--data", data_dir, "--before", "2001-01-01T00:00:00Z"});
+  EXPECT_EQ(early.out,
+            "nothing to roll up: no sealed block with full rows ends before 2001-01-01T00:00:00Z\n");
+  const Finished done = run({"plimsoll", "store", "rollup", "--data", data_dir, "--before", "now"});
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.out,
+              AllOf(StartsWith("block 000001: 8 profiles became "), HasSubstr("\nblock 000002: 8 profiles")));
+  EXPECT_EQ(self_of(top({"--data", data_dir, "--by", "machine"})), before);
+  EXPECT_THAT(run({"plimsoll", "store", "status", "--data", data_dir, "--csv"}).out,
+              HasSubstr("000001,rolled up,"));
+  EXPECT_EQ(run({"plimsoll", "store", "rollup", "--data", data_dir, "--before", "when"}).status, 2);
+}
+
 TEST(Compaction, ByHandIsRefusedBesideAWriterAndWhereNoDirectoryIs) {
   const TemporaryFolder folder;
   const auto ingest = *store::Ingest::open(folder / "data");

@@ -182,6 +182,60 @@ TEST_F(Scrape, AGoHeapHasTheTotalsThatPprofShows) {
   EXPECT_THAT(std::get<std::string>(scraped.rows[0][1]), ::testing::EndsWith("heap_go/main.go"));
 }
 
+// "tenant", "gold": 600000000, as `go tool pprof -tags` has it.
+std::map<std::pair<std::string, std::string>, double> pprof_tags(const std::string& path,
+                                                                 const std::string& home) {
+  const Finished tags = run({"/usr/bin/env", "HOME=" + home, "PPROF_TMPDIR=" + home, "go", "tool", "pprof",
+                             "-tags", "-sample_index=cpu", "-unit=ns", path});
+  EXPECT_EQ(tags.status, 0) << tags.err;
+  std::map<std::pair<std::string, std::string>, double> values;
+  std::istringstream lines(tags.out);
+  std::string key;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string first, second, value;
+    fields >> first >> second;
+    if (second == "Total") {
+      key = first.substr(0, first.size() - 1);
+    } else if (first.ends_with("ns")) {
+      fields >> std::ws;
+      std::getline(fields, value);
+      values[{key, value.substr(value.find(' ') == std::string::npos ? 0 : value.rfind(' ') + 1)}] =
+          std::stod(first);
+    }
+  }
+  return values;
+}
+
+TEST_F(Scrape, LabelsOfAGoProgramAreThoseThatPprofShows) {
+  if (run({"/usr/bin/env", "go", "version"}).status != 0) {
+    GTEST_SKIP() << "go is not installed";
+  }
+  const ProfiledProgram heap_go({"heap_go"});
+  const std::string path = folder_ / "cpu.pb.gz";
+  std::ofstream(path, std::ios::binary) << heap_go.get("/labelled");
+  import(path, data());
+  const auto theirs = pprof_tags(path, folder_.path());
+  std::map<std::pair<std::string, std::string>, double> ours;
+  const std::string event = "cpu";
+  for (const std::string key : {"tenant", "request"}) {
+    for (const auto& [value, ns] :
+         self_of(top({"--data", data(), "--event", event, "--by", "label:" + key}))) {
+      if (!value.empty()) {
+        ours[{key, value}] = ns;
+      }
+    }
+  }
+  EXPECT_EQ(ours, theirs);
+  EXPECT_GT((ours[{"tenant", "gold"}]), (ours[{"tenant", "free"}]));
+  EXPECT_GT((ours[{"request", "get"}]), 0);
+  // Another profile of the same program, through the daemon's scraper.
+  scrape(heap_go.url("/labelled"), data());
+  const auto scraped = self_of(top({"--data", data(), "--event", event, "--by", "label:tenant", "--where",
+                                    "machine!=import", "--where", "label:tenant!="}));
+  EXPECT_GT(scraped.at("gold"), scraped.at("free"));
+}
+
 TEST_F(Scrape, TheDaemonSendsWhatHappenedBetweenTwoScrapes) {
   const ProfiledProgram heap_server = gperftools_program(65'536);
   const auto started = std::chrono::steady_clock::now();

@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "http/client.h"
 #include "proto/profile_codec.h"
+#include "store/ingest.h"
 #include "tests/e2e/fleet.h"
 #include "tests/profile_fixture.h"
 
@@ -91,7 +92,7 @@ TEST(StoreCare, ACheckSaysWhatIsDamagedAndWhatToDo) {
   const Finished damaged = run({"plimsoll", "store", "check", "--data", data});
   EXPECT_EQ(damaged.status, 1);
   EXPECT_THAT(damaged.out, AllOf(StartsWith("damage: blocks/000001/segments/000000000001.rows: "),
-                                 HasSubstr("what to do: restore the block from a backup")));
+                                 HasSubstr("what to do: rebuild the block")));
   EXPECT_THAT(damaged.err, HasSubstr(data + " is damaged: 1 findings"));
   const auto table = query::from_json(run({"plimsoll", "store", "check", "--data", data, "--json"}).out);
   ASSERT_TRUE(table) << table.error().text();
@@ -129,6 +130,77 @@ TEST(StoreCare, AServerDoesNotStartWithoutItsDatabases) {
   EXPECT_EQ(repaired.status, 0) << repaired.err;
   server.start();
   EXPECT_TRUE(server.becomes_ready()) << server.process().err();
+}
+
+// Three blocks of a profile each, of which the second cannot be read.
+TEST(StoreCare, AServerStartsWithoutADamagedBlockWhichIsRebuilt) {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data";
+  {
+    auto ingest = *store::Ingest::open(data, {.block_limits = {.max_profiles = 1}});
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      const auto profile =
+          make_profile({.seed = seed, .stacks = fmt::format("main;work {}\nmain 2\n", seed)});
+      ASSERT_TRUE(ingest->accept(as_bytes(wire::encode(profile)), {}));
+      ASSERT_TRUE(ingest->build_pending());
+    }
+  }
+  const std::string catalogue = data + "/blocks/000002/catalogue.db";
+  for (const char* const suffix : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(catalogue + suffix);
+  }
+  TestServer server(data);
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  const Finished lacking = run({"plimsoll", "top", "--server", server.address()});
+  EXPECT_EQ(lacking.status, 0) << lacking.err;
+  EXPECT_THAT(lacking.out + lacking.err, AllOf(HasSubstr("missing from this answer"), HasSubstr(catalogue),
+                                               HasSubstr("plimsoll store repair --rebuild")));
+  put(server, 4);
+  EXPECT_TRUE(eventually([&] { return self_of(top({"--server", server.address()}))["work"] == 1 + 3 + 4; }));
+  const Finished status = run({"plimsoll", "status", "--server", server.address()});
+  EXPECT_EQ(status.status, 0) << status.out;
+  EXPECT_THAT(status.out, AllOf(HasSubstr("damaged blocks"), HasSubstr("000002/catalogue.db")));
+  http::Client client({.base_url = server.address()});
+  EXPECT_TRUE(eventually([&] {
+    const auto ready = client.send("GET", "/readyz");
+    return ready && ready->ok() && ready->body.find("without 1 damaged blocks") != std::string::npos;
+  }));
+  EXPECT_THAT(run({"plimsoll", "store", "status", "--data", data}).out, HasSubstr("damaged"));
+  const Finished busy = run({"plimsoll", "store", "repair", "--data", data, "--rebuild", "blocks/2"});
+  EXPECT_EQ(busy.status, 1) << "the server has the lock";
+  server.stop();
+
+  const Finished rebuilt = run({"plimsoll", "store", "repair", "--data", data, "--rebuild", catalogue});
+  EXPECT_EQ(rebuilt.status, 0) << rebuilt.err;
+  EXPECT_THAT(rebuilt.out, HasSubstr("rebuilt block 000002: 1 profiles, 2 rows"));
+  EXPECT_EQ(run({"plimsoll", "store", "check", "--data", data}).status, 0);
+  server.start();
+  ASSERT_TRUE(server.becomes_ready()) << server.process().err();
+  const Finished whole = run({"plimsoll", "top", "--server", server.address()});
+  EXPECT_THAT(whole.out + whole.err, ::testing::Not(HasSubstr("missing from this answer")));
+  EXPECT_EQ(self_of(top({"--server", server.address()})).at("work"), 1 + 2 + 3 + 4);
+}
+
+TEST(StoreCare, ADamagedBlockIsGivenUp) {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data";
+  {
+    auto ingest = *store::Ingest::open(data, {.block_limits = {.max_profiles = 1}});
+    for (uint64_t seed = 1; seed <= 3; ++seed) {
+      const auto profile = make_profile({.seed = seed, .stacks = fmt::format("main;work {}\n", seed)});
+      ASSERT_TRUE(ingest->accept(as_bytes(wire::encode(profile)), {}));
+      ASSERT_TRUE(ingest->build_pending());
+    }
+  }
+  std::filesystem::resize_file(data + "/blocks/000001/catalogue.db", 0);
+  const Finished sound = run({"plimsoll", "store", "repair", "--data", data, "--forget", "blocks/2"});
+  EXPECT_EQ(sound.status, 1);
+  EXPECT_THAT(sound.err, HasSubstr("block 000002 is sound"));
+  const Finished forgotten = run({"plimsoll", "store", "repair", "--data", data, "--forget", "blocks/1"});
+  EXPECT_EQ(forgotten.status, 0) << forgotten.err;
+  EXPECT_THAT(forgotten.out, HasSubstr("gave up block 000001: 1 profiles"));
+  EXPECT_EQ(run({"plimsoll", "store", "check", "--data", data}).status, 0);
+  EXPECT_EQ(self_of(top({"--data", data})).at("work"), 2 + 3);
 }
 
 }  // namespace

@@ -22,17 +22,18 @@ using ::testing::HasSubstr;
 class QueryApi : public ::testing::Test {
  protected:
   QueryApi() : made_(*store::Ingest::open(folder_ / "data")), snapshots_(folder_ / "data") {
-    routes_ = query_routes(snapshots_, {.write_audit_log =
-                                            [this] {
-                                              ++log_writes_;
-                                              return Status();
-                                            },
-                                        .running_server = [] { return query::RunningServer(); },
-                                        .answered =
-                                            [this](std::string_view view, int64_t duration_ns) {
-                                              answered_.emplace_back(view);
-                                              EXPECT_GE(duration_ns, 0);
-                                            }});
+    hooks_ = {.write_audit_log =
+                  [this] {
+                    ++log_writes_;
+                    return Status();
+                  },
+              .running_server = [] { return query::RunningServer(); },
+              .answered =
+                  [this](std::string_view view, int64_t duration_ns) {
+                    answered_.emplace_back(view);
+                    EXPECT_GE(duration_ns, 0);
+                  }};
+    routes_ = query_routes(snapshots_, hooks_);
   }
   const http::Route* route_of(const std::string& path) const {
     const auto route = std::ranges::find(routes_, path, &http::Route::path);
@@ -42,6 +43,7 @@ class QueryApi : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
   std::unique_ptr<store::Ingest> made_;
   query::SnapshotCache snapshots_;
+  QueryHooks hooks_;
   std::vector<http::Route> routes_;
   int log_writes_ = 0;
   std::vector<std::string> answered_;
@@ -72,6 +74,35 @@ TEST_F(QueryApi, PermitsOperatorsAloneWhatIsForThem) {
 TEST_F(QueryApi, AnswersStatementsInTheBackground) {
   EXPECT_EQ(route_of("/api/v1/sql")->threads, http::Threads::kBackground);
   EXPECT_EQ(route_of("/api/v1/top")->threads, http::Threads::kLong);
+}
+
+TEST_F(QueryApi, AnswersWhatOperatorsNeedInTroubleBesideAllElse) {
+  for (const char* const name : {"status", "collection"}) {
+    EXPECT_EQ(route_of(std::string("/api/v1/") + name)->threads, http::Threads::kControl) << name;
+  }
+}
+
+TEST_F(QueryApi, GivesUpAnswersThatNobodyWaitsFor) {
+  for (const query::View& view : query::views()) {
+    EXPECT_TRUE(view.answer == nullptr || route_of("/api/v1/" + view.name)->is_question) << view.name;
+  }
+}
+
+TEST_F(QueryApi, HoldsStatementsToTheirLimits) {
+  const std::string endless =
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n";
+  const auto ask = [&](const QueryLimits& limits, std::function<bool()> is_abandoned) {
+    const auto routes = query_routes(snapshots_, hooks_, limits);
+    http::Request request;
+    request.query = {{"q", endless}};
+    request.is_abandoned = std::move(is_abandoned);
+    return std::ranges::find(routes, "/api/v1/sql", &http::Route::path)->handle(request);
+  };
+  const http::Response late = ask({.sql = {.time = std::chrono::milliseconds(1)}}, nullptr);
+  EXPECT_EQ(late.status, 413);
+  EXPECT_THAT(late.body, HasSubstr("the statement was stopped after 0.001 s"));
+  const http::Response abandoned = ask({.sql = {.time = std::chrono::hours(1)}}, [] { return true; });
+  EXPECT_EQ(abandoned.status, 503);
 }
 
 TEST_F(QueryApi, WritesTheAuditLogBeforeItIsShown) {

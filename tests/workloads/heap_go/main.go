@@ -1,14 +1,17 @@
-// A Go program with known allocations that serves its heap profile at /debug/pprof/heap. Prints "port N" on standard
-// error, serves until it is killed.
+// A Go program with known allocations that serves its heap profile at /debug/pprof/heap, and a CPU profile whose samples
+// carry labels at /labelled. Prints "port N" on standard error, serves until it is killed.
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
 	_ "net/http/pprof"
 	"os"
 	"runtime"
+	"runtime/pprof"
+	"time"
 )
 
 var kept [][]byte
@@ -31,7 +34,35 @@ func allocateSmallBlocks() {
 	}
 }
 
+var spent uint64
+
+//go:noinline
+func burn(duration time.Duration) {
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		for i := uint64(0); i < 100000; i++ {
+			spent += i * i
+		}
+	}
+}
+
+// A CPU profile of work for two tenants.
+func labelled(writer http.ResponseWriter, _ *http.Request) {
+	if err := pprof.StartCPUProfile(writer); err != nil {
+		http.Error(writer, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	ctx := context.Background()
+	pprof.Do(ctx, pprof.Labels("tenant", "gold"), func(ctx context.Context) {
+		burn(600 * time.Millisecond)
+		pprof.Do(ctx, pprof.Labels("request", "get"), func(context.Context) { burn(300 * time.Millisecond) })
+	})
+	pprof.Do(ctx, pprof.Labels("tenant", "free"), func(context.Context) { burn(200 * time.Millisecond) })
+	burn(100 * time.Millisecond)
+	pprof.StopCPUProfile()
+}
+
 func main() {
+	http.HandleFunc("/labelled", labelled)
 	allocateLargeBlocks()
 	allocateSmallBlocks()
 	runtime.GC() // the heap profile is that of the last collection

@@ -20,7 +20,11 @@ ServerHealth known_health() {
   ServerHealth health;
   health.now_ns = kStartNs;
   health.version = "1.2.3";
-  health.listeners = {{.name = "clients", .counts = {.connections = 2, .answers = {0, 10, 0, 3, 1}}}};
+  health.listeners = {
+      {.name = "clients",
+       .counts = {.connections = 2,
+                  .answers = {0, 10, 0, 3, 1},
+                  .pools = {{"long", {.waiting = 4, .running = 2, .refused = 7, .cancelled = 5}}}}}};
   health.received = {
       .accepted = 5, .duplicate = 1, .refused = 2, .failed = 0, .samples = 900, .lost_samples = 7};
   health.daemons.reporting = 3;
@@ -46,6 +50,7 @@ ServerHealth known_health() {
                                              .locations_without_symbols = 50,
                                              .binaries_found = 8,
                                              .binaries_missing = 2,
+                                             .blocks_unreadable = 2,
                                              .disk_bytes = 4096};
   health.measured.machines_by_version = {{"1.2.3", {.live = 3, .offline = 1}}};
   health.measured.stops_by_hand = 1;
@@ -64,7 +69,7 @@ TEST(Metrics, AreTextForPrometheus) {
                       "plimsoll_profiles_received_total{result=\"failed\"} 0\n"),
             HasSubstr("plimsoll_build_info{version=\"1.2.3\"} 1\n"),
             HasSubstr("plimsoll_samples_received_total 900\n"), HasSubstr("plimsoll_samples_lost_total 7\n"),
-            HasSubstr("plimsoll_profiles_pending 6\n"),
+            HasSubstr("plimsoll_profiles_pending 6\n"), HasSubstr("plimsoll_blocks_unreadable 2\n"),
             HasSubstr("plimsoll_locations_without_symbols_ratio 0.25\n"),
             HasSubstr("plimsoll_binaries{symbols=\"missing\"} 2\n"),
             HasSubstr("plimsoll_machines{state=\"offline\",version=\"1.2.3\"} 1\n"),
@@ -72,7 +77,11 @@ TEST(Metrics, AreTextForPrometheus) {
             HasSubstr("plimsoll_daemon_cpu_limit_used_max_ratio 0.5\n"),
             HasSubstr("plimsoll_daemon_profiles_dropped_total{reason=\"too_old\"} 4\n"),
             HasSubstr("plimsoll_http_requests_total{listener=\"clients\",status=\"4xx\"} 3\n"),
-            HasSubstr("plimsoll_http_connections{listener=\"clients\"} 2\n")));
+            HasSubstr("plimsoll_http_connections{listener=\"clients\"} 2\n"),
+            HasSubstr("plimsoll_http_requests_waiting{listener=\"clients\",pool=\"long\"} 4\n"),
+            HasSubstr("plimsoll_http_requests_running{listener=\"clients\",pool=\"long\"} 2\n"),
+            HasSubstr("plimsoll_http_requests_refused_total{listener=\"clients\",pool=\"long\"} 7\n"),
+            HasSubstr("plimsoll_http_requests_cancelled_total{listener=\"clients\",pool=\"long\"} 5\n")));
 }
 
 TEST(Metrics, HaveAHistogramForEachView) {
