@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace plimsoll::formats {
 namespace {
@@ -37,7 +40,10 @@ std::vector<std::string> keep_most_frequent(std::map<Label, uint64_t>& samples) 
       continue;
     }
     cut.push_back(key);
-    std::ranges::stable_sort(values, std::greater(), &std::pair<uint64_t, std::string>::first);
+    // Descending counts; of as frequent ones the value that comes first in the alphabet.
+    std::ranges::sort(values, {}, [](const auto& value) {
+      return std::pair(~value.first, std::string_view(value.second));
+    });
     for (size_t i = kMaxLabelValues; i < values.size(); ++i) {
       samples.erase({key, values[i].second});
     }

@@ -1,9 +1,10 @@
 #include "store/rows/label_adder.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/rows/label_set.h"
@@ -121,8 +122,10 @@ class Refused {
     for (const auto& [value, samples] : values) {
       by_samples.emplace_back(samples, value);
     }
-    // Of as many samples the value that comes first in the alphabet: a profile is always built alike.
-    std::ranges::stable_sort(by_samples, std::greater(), &std::pair<uint64_t, std::string>::first);
+    // Descending samples; of as many the value that comes first in the alphabet: a profile is always built alike.
+    std::ranges::sort(by_samples, {}, [](const auto& value) {
+      return std::pair(~value.first, std::string_view(value.second));
+    });
     for (size_t i = room; i < by_samples.size(); ++i) {
       values_.emplace(key, by_samples[i].second);
     }
