@@ -27,9 +27,10 @@ Status Deadline::check() {
   auto look = next_look_.load();
   if (is_abandoned_ && now >= look && next_look_.compare_exchange_strong(look, now + kBetweenLooks) &&
       is_abandoned_()) {
-    has_nobody_ = true;
+    client_is_gone_ = true;
   }
-  return has_nobody_ ? fail(ErrorCode::kUnavailable, "{} was stopped: its client is gone", what_) : Status();
+  return client_is_gone_ ? fail(ErrorCode::kUnavailable, "{} was stopped: its client is gone", what_)
+                         : Status();
 }
 
 }  // namespace plimsoll

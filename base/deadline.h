@@ -28,7 +28,7 @@ class Deadline {
   const std::function<bool()> is_abandoned_;
   const Clock::time_point end_;
   std::atomic<Clock::time_point> next_look_;
-  std::atomic<bool> has_nobody_ = false;
+  std::atomic<bool> client_is_gone_ = false;
 };
 
 }  // namespace plimsoll

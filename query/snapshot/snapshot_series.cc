@@ -87,7 +87,7 @@ Status SnapshotSeries::extend(const FleetFacts& facts, const BeforeOpening& befo
                                      facts.drawn_weights);
 }
 
-// What has been read once goes on growing whoever asks: a question that is given up must not cost the others all of it.
+// What has been read once goes on growing whoever asks: a question that is given up costs the others nothing of it.
 Status SnapshotSeries::check_loading() const {
   return last_ == nullptr ? check_stop() : Status();
 }

@@ -25,7 +25,7 @@ Cells picked(const Cells& cells, const std::vector<size_t>& places) {
   return picked;
 }
 
-// The wanted groups of one column, numbered anew so that they keep their order; all others share a number. Group 0 keeps
+// The wanted groups of one column, numbered from 0 so that they keep their order; all others share a number. Group 0 keeps
 // its number, wanted or not, because IDs that no table has belong to it.
 class WantedGroups {
  public:

@@ -1,4 +1,4 @@
-// An answer that nobody waits for ends before it has read all rows.
+// An answer whose client is gone ends before it has read all rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(StoppedAnswers, EveryViewOfRowsEndsWithTheScope) {
   Fleet fleet;
   fleet.add({.stacks = "main;work 30\n"});
   FleetSources sources(fleet.path());
-  const StopCheck stopped = []() -> Status { return fail(ErrorCode::kUnavailable, "nobody waits"); };
+  const StopCheck stopped = []() -> Status { return fail(ErrorCode::kUnavailable, "its client is gone"); };
   for (const char* const name : {"top", "callers", "callees", "diff", "series", "stability", "shared",
                                  "flame", "export/pprof", "coverage"}) {
     SCOPED_TRACE(name);
@@ -32,7 +32,7 @@ TEST(StoppedAnswers, EveryViewOfRowsEndsWithTheScope) {
     const auto given_up = find_view(name)->answer(question, sources);
     ASSERT_FALSE(given_up);
     EXPECT_EQ(given_up.error().code, ErrorCode::kUnavailable);
-    EXPECT_THAT(given_up.error().message, ::testing::HasSubstr("nobody waits"));
+    EXPECT_THAT(given_up.error().message, ::testing::HasSubstr("its client is gone"));
   }
 }
 
