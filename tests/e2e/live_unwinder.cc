@@ -56,6 +56,7 @@ Result<SampledRun> sample_program(const std::vector<std::string>& argv, const pe
   if (auto enabled = sampler->enable(); !enabled) {
     return propagate(enabled);
   }
+  unwinder.read_processes();
   // Everything that it maps is in the records, since it starts after them.
   Background program(argv);
   SampledRun run;

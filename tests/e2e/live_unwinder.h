@@ -28,6 +28,12 @@ class LiveUnwinder {
   void apply(const perf::Record& record) { processes_->apply(record); }
   // What processes have mapped is read again when it is next needed.
   void forget_processes() { processes_.emplace(proc_fs_, binaries_); }
+  // All that are there now; to be called once records are written. Later ones are known by their records alone: what /proc
+  // says of them when a record is read is of a later time than the record.
+  void read_processes() {
+    forget_processes();
+    processes_->scan();
+  }
 
   const identity::Process& process(uint32_t pid) { return processes_->find(pid); }
   // Valid until the next call.
