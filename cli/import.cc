@@ -312,7 +312,7 @@ Status run_import(const ImportOptions& options) {
     return propagate(symbolizer);
   }
   // What was accepted before a failure is accepted: it becomes rows now rather than at some later start.
-  server::SymbolPasses passes(**ingest, std::move(*symbolizer));
+  server::SymbolPasses passes(store::symbols_of(**ingest), std::move(*symbolizer));
   const auto report = server::run_pipeline(**ingest, passes);
   if (!report) {
     return propagate(report);

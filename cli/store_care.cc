@@ -15,7 +15,7 @@
 #include "store/care/backup.h"
 #include "store/care/block_repair.h"
 #include "store/care/check.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 
 namespace plimsoll::cli {
 namespace {

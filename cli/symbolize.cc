@@ -12,7 +12,7 @@
 #include "base/hex.h"
 #include "cli/frames_json.h"
 #include "cli/json_text.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 #include "symbolizer/worker/table_folder.h"
 
 namespace plimsoll::cli {

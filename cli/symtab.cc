@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "cli/frames_json.h"
 #include "cli/json_text.h"
-#include "store/frames/bindings.h"
+#include "store/model/bindings.h"
 
 namespace plimsoll::cli {
 namespace {

@@ -1,5 +1,5 @@
 # Fails when a file of FOLDER includes a folder of the project that is not in PERMITTED.
-# cmake -DFOLDER=store/rows -DPERMITTED=store/rows,base -DFILES=a.h,b.cc -DSTAMP=file -P CheckIncludes.cmake
+# cmake -DFOLDER=store/model -DPERMITTED=store/model,base -DFILES=a.h,b.cc -DSTAMP=file -P CheckIncludes.cmake
 cmake_policy(VERSION 3.25)
 string(REPLACE "," ";" PERMITTED "${PERMITTED}")
 string(REPLACE "," ";" FILES "${FILES}")

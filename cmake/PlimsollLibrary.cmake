@@ -2,8 +2,8 @@
 #
 #   plimsoll_library(SOURCES a.cc b.cc  DEPENDS base daemon/perf  LINK PUBLIC fmt::fmt)
 #
-# The library's name is its folder with '/' as '_' (daemon/perf -> daemon_perf). Whatever a folder in DEPENDS may
-# include, its dependants may include too. A source that includes any other folder of the project fails the build in
+# The library's name is its folder with '/' as '_' (daemon/perf -> daemon_perf). DEPENDS is direct: what a folder includes it must name,
+# and what its dependencies stand on is not its business. A source that includes any other folder of the project fails the build in
 # cmake/CheckIncludes.cmake, which names the line.
 
 # Compiles the sources of `target` in batches of PLIMSOLL_BATCH (CMakeLists.txt).
@@ -34,27 +34,13 @@ function(plimsoll_check_includes target folder permitted)
   add_dependencies(${target} ${target}_includes)
 endfunction()
 
-# Everything that the folders in `depends` and whatever they depend on may include.
-function(plimsoll_permitted folder depends result)
-  set(permitted ${folder})
-  foreach(dependency IN LISTS depends)
-    plimsoll_target_name(${dependency} dependency_target)
-    get_target_property(inherited ${dependency_target} PLIMSOLL_PERMITTED)
-    list(APPEND permitted ${inherited})
-  endforeach()
-  list(REMOVE_DUPLICATES permitted)
-  set(${result} ${permitted} PARENT_SCOPE)
-endfunction()
-
 function(plimsoll_library)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "" "SOURCES;DEPENDS;LINK")
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   plimsoll_target_name(${folder} target)
-  plimsoll_permitted(${folder} "${ARG_DEPENDS}" permitted)
 
   add_library(${target} STATIC ${ARG_SOURCES})
   plimsoll_batch(${target})
-  set_target_properties(${target} PROPERTIES PLIMSOLL_PERMITTED "${permitted}")
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   foreach(dependency IN LISTS ARG_DEPENDS)
     plimsoll_target_name(${dependency} dependency_target)
@@ -63,7 +49,21 @@ function(plimsoll_library)
   if(ARG_LINK)
     target_link_libraries(${target} ${ARG_LINK})
   endif()
-  plimsoll_check_includes(${target} ${folder} "${permitted}")
+  plimsoll_check_includes(${target} ${folder} "${folder};${ARG_DEPENDS}")
+endfunction()
+
+# A folder of headers alone: plimsoll_interface(DEPENDS base).
+function(plimsoll_interface)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "" "DEPENDS")
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  plimsoll_target_name(${folder} target)
+  add_library(${target} INTERFACE)
+  target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    plimsoll_target_name(${dependency} dependency_target)
+    target_link_libraries(${target} INTERFACE ${dependency_target})
+  endforeach()
+  plimsoll_check_includes(${target} ${folder} "${folder};${ARG_DEPENDS}")
 endfunction()
 
 # plimsoll_program(plimsolld SOURCES main.cc DEPENDS daemon LINK PRIVATE ...): an executable in bin/.

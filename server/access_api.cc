@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/time.h"
-#include "query/views/audit.h"
+#include "query/operations/audit.h"
 #include "server/orders.h"
 
 namespace plimsoll::server {

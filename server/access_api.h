@@ -6,7 +6,7 @@
 
 #include "http/routes.h"
 #include "server/access/authenticator.h"
-#include "store/disk_reserve.h"
+#include "store/directory/disk_reserve.h"
 
 namespace plimsoll::server {
 

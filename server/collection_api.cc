@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/time.h"
-#include "query/views/collection.h"
-#include "query/views/draws.h"
+#include "query/operations/collection.h"
+#include "query/operations/draws.h"
 #include "server/measuring_order.h"
 #include "server/orders.h"
 
@@ -46,7 +46,7 @@ Result<std::string> measure(const http::Request& request, scheduler::Drawer* dra
   if (!order) {
     return propagate(order);
   }
-  auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
+  auto machines = ingest.directory().read_machines();
   return machines ? drawer->draw_by_order(*order, ingest.settled_now_ns(), *machines) : propagate(machines);
 }
 

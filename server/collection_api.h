@@ -7,7 +7,7 @@
 #include "http/routes.h"
 #include "scheduler/assignments/drawer.h"
 #include "scheduler/safety/collection_breaker.h"
-#include "store/disk_reserve.h"
+#include "store/directory/disk_reserve.h"
 #include "store/ingest.h"
 
 namespace plimsoll::server {

@@ -10,7 +10,7 @@
 #include "http/tls.h"
 #include "scheduler/inventory/inventory_text.h"
 #include "server/fleet_settings.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 
 namespace plimsoll::server {
 namespace {

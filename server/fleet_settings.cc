@@ -135,15 +135,11 @@ std::optional<std::string> overhead_warning(const config::ServerConfig& config) 
 
 Result<std::unique_ptr<Authenticator>> open_authenticator(const config::ServerConfig& config,
                                                           const store::DataDirectory& directory) {
-  constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
-  if (const Status made = directory.make_access(); !made) {
-    return propagate(made);
-  }
-  auto accounts = store::AccessStore::open(directory.access_path(), kReadWrite);
+  auto accounts = directory.open_access();
   if (!accounts) {
     return propagate(accounts);
   }
-  auto log = store::AccessStore::open(directory.access_path(), kReadWrite);
+  auto log = directory.open_access();
   if (!log) {
     return propagate(log);
   }
@@ -178,10 +174,7 @@ Status check_draws(const config::ServerConfig& config) {
 
 Result<std::unique_ptr<scheduler::CollectionBreaker>> open_breaker(const config::ServerConfig& config,
                                                                    const store::DataDirectory& directory) {
-  if (const Status made = directory.make_draws(); !made) {
-    return propagate(made);
-  }
-  auto store = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kReadWrite);
+  auto store = directory.open_draws();
   if (!store) {
     return propagate(store);
   }
@@ -198,17 +191,16 @@ Result<std::unique_ptr<scheduler::Drawer>> open_drawer(const config::ServerConfi
   if (config.draw_interval_ns == 0) {
     return nullptr;
   }
-  constexpr auto kReadWrite = sqlite::OpenMode::kReadWrite;
-  auto store = store::DrawStore::open(directory.draws_path(), kReadWrite);
+  auto store = directory.open_draws();
   if (!store) {
     return propagate(store);
   }
-  auto past = store::DrawStore::open(directory.draws_path(), sqlite::OpenMode::kRead);
+  auto past = directory.open_draws();
   if (!past) {
     return propagate(past);
   }
   const auto seed = store->seed();
-  auto machines = store::LiveMachines::open(directory.live_path(), kReadWrite);
+  auto machines = directory.open_machines();
   const auto noted = machines ? machines->note_server_start(now_ns) : propagate(machines);
   if (!seed || !noted) {
     return !seed ? propagate(seed) : propagate(noted);

@@ -12,7 +12,7 @@
 #include "scheduler/assignments/drawer.h"
 #include "scheduler/fleet_service.h"
 #include "server/access/authenticator.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 
 namespace plimsoll::server {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "http/routes.h"
-#include "store/disk_reserve.h"
+#include "store/directory/disk_reserve.h"
 
 namespace plimsoll::server {
 

@@ -52,10 +52,10 @@ BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work) {
   };
 }
 
-BackgroundTask::Pass symbols_pass(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
+BackgroundTask::Pass symbols_pass(std::unique_ptr<store::Symbols> symbols, symbolizer::Symbolizer symbolizer,
                                   std::stop_source searches, std::chrono::nanoseconds retry) {
-  return [passes = SymbolPasses(ingest, std::move(symbolizer)), searches = std::move(searches), retry,
-          next_retry = Clock::time_point()](const std::stop_token& stop) mutable -> Result<NextPass> {
+  return [passes = SymbolPasses(std::move(symbols), std::move(symbolizer)), searches = std::move(searches),
+          retry, next_retry = Clock::time_point()](const std::stop_token& stop) mutable -> Result<NextPass> {
     const std::stop_callback end_search(stop, [&searches] { searches.request_stop(); });
     const auto now = Clock::now();
     const bool is_retry = now >= next_retry;
@@ -142,7 +142,7 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
 }
 
 Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest& ingest) {
-  auto opened = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kRead);
+  auto opened = ingest.directory().read_machines();
   if (!opened) {
     return propagate(opened);
   }
@@ -157,7 +157,7 @@ Result<BackgroundTask::Pass> draws_pass(scheduler::Drawer& drawer, store::Ingest
 }
 
 Result<BackgroundTask::Pass> inventory_pass(const InventorySettings& settings, store::Ingest& ingest) {
-  auto machines = store::LiveMachines::open(ingest.directory().live_path(), sqlite::OpenMode::kReadWrite);
+  auto machines = ingest.directory().open_machines();
   auto opened = machines ? InventoryReader::open(settings, std::move(*machines)) : propagate(machines);
   if (!opened) {
     return propagate(opened);

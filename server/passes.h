@@ -10,6 +10,7 @@
 #include "server/background/background_work.h"
 #include "server/inventory_reader.h"
 #include "store/compaction.h"
+#include "store/door/symbols.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
 #include "symbolizer/worker/worker.h"
@@ -25,7 +26,7 @@ BackgroundTask::Pass rows_pass(store::Ingest& ingest, BackgroundWork& work);
 // visible meanwhile, without names. `searches` stops what the symbolizer searches: once the task is to stop, the running search and the
 // process that reads symbols for it are ended, new addresses still get the names that are known, and the others are symbolized
 // after the next start.
-BackgroundTask::Pass symbols_pass(store::Ingest& ingest, symbolizer::Symbolizer symbolizer,
+BackgroundTask::Pass symbols_pass(std::unique_ptr<store::Symbols> symbols, symbolizer::Symbolizer symbolizer,
                                   std::stop_source searches, std::chrono::nanoseconds retry);
 
 // One merge, until nothing is worth merging; removes replaced files when they are due. Rows are built, and questions answered, meanwhile.

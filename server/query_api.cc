@@ -22,7 +22,7 @@ class ServerSources : public query::ViewSources {
   ServerSources(query::SnapshotCache& snapshots, QueryHooks hooks)
       : snapshots_(snapshots), hooks_(std::move(hooks)) {}
 
-  Result<std::shared_ptr<const query::Snapshot>> snapshot(const query::TimeSpans& times) override {
+  Result<std::shared_ptr<const query::Snapshot>> snapshot(const store::TimeSpans& times) override {
     return snapshots_.newest(times);
   }
   const std::string& data_dir() const override { return snapshots_.data_dir(); }

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "http/routes.h"
+#include "query/operations/running_server.h"
 #include "query/snapshot/snapshot.h"
-#include "query/views/running_server.h"
-#include "store/sqlite/question.h"
+#include "sqlite/question/question.h"
 
 namespace plimsoll::server {
 

@@ -188,8 +188,9 @@ Status Server::start_work(const config::ServerConfig& config, symbolizer::TableW
   work_.start(kRetention, retention_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kRollUp, roll_up_pass(*ingest_, *retained, [this] { snapshots_.forget_dropped(); }));
   work_.start(kCompaction, std::move(*compaction));
-  work_.start(with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
-              symbols_pass(*ingest_, std::move(*symbolizer), std::move(searches), symbol_retry));
+  work_.start(
+      with_retry(kSymbols, std::min(symbol_retry, kSymbols.retry)),
+      symbols_pass(store::symbols_of(*ingest_), std::move(*symbolizer), std::move(searches), symbol_retry));
   work_.start(kRows, rows_pass(*ingest_, work_));
   return {};
 }

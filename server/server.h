@@ -14,8 +14,9 @@
 #include "server/access/authenticator.h"
 #include "server/background/background_work.h"
 #include "server/health/health.h"
-#include "store/disk_reserve.h"
+#include "store/directory/disk_reserve.h"
 #include "store/ingest.h"
+#include "store/store.h"
 #include "symbolizer/process/table_process.h"
 
 namespace plimsoll::server {

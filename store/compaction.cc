@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "store/blocks/block_damage.h"
 #include "store/catalogue/block_table.h"
-#include "store/rows/segment.h"
-#include "store/rows/segment_merge.h"
+#include "store/segments/segment.h"
+#include "store/segments/segment_merge.h"
 
 namespace plimsoll::store {
 namespace {

@@ -14,11 +14,12 @@
 #include "base/time.h"
 #include "base/trial_process.h"
 #include "store/blocks/block_damage.h"
+#include "store/building/row_builder.h"
 #include "store/catalogue/segment_table.h"
-#include "store/disk_usage.h"
-#include "store/frames/bindings.h"
-#include "store/rows/row_builder.h"
-#include "store/rows/segment.h"
+#include "store/directory/disk_usage.h"
+#include "store/frames/binding_writer.h"
+#include "store/model/bindings.h"
+#include "store/segments/segment.h"
 #include "symbolizer/names/demangle.h"
 
 namespace plimsoll::store {
@@ -72,7 +73,7 @@ Status keep_kernel_symbols(sqlite::Database& database, const wire::RawProfile& p
   return {};
 }
 
-// Symbols are looked up in turns by machine (symbolizer/worker/pending.h).
+// Symbols are looked up in turns by machine (store/frames/pending.h).
 Status keep_machine(sqlite::Database& database, const std::string& machine_id, size_t first_new, size_t end) {
   for (size_t binary = first_new; binary < end; ++binary) {
     const auto kept =
@@ -645,11 +646,11 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   }
   // It was checked when it was accepted, with the limits of then.
   MemoryShare memory(memory_);
-  const auto profile =
-      wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&memory](uint64_t bytes) {
-        memory.take(bytes);
-        return Status();
-      });
+  const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&](uint64_t bytes) {
+    decoded_bytes += bytes;
+    memory.take(bytes);
+    return Status();
+  });
   if (!profile) {
     return set_aside(profile.error());
   }

@@ -26,11 +26,11 @@
 #include "store/building_mark.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/data_directory.h"
+#include "store/dictionaries/dictionary_writer.h"
+#include "store/directory/data_directory.h"
 #include "store/live/live_machines.h"
-#include "store/rows/dictionary_writer.h"
-#include "store/rows/row.h"
-#include "store/rows/row_order.h"
+#include "store/model/row.h"
+#include "store/segments/row_order.h"
 
 namespace plimsoll::store {
 

@@ -6,9 +6,10 @@
 #include "store/blocks/block_damage.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
-#include "store/data_directory.h"
-#include "store/disk_usage.h"
-#include "store/rows/dictionaries.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/directory/data_directory.h"
+#include "store/directory/disk_usage.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {

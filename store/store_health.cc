@@ -7,7 +7,7 @@
 #include "store/blocks/block_damage.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/file_version.h"
-#include "store/disk_usage.h"
+#include "store/directory/disk_usage.h"
 
 namespace plimsoll::store {
 namespace {

@@ -10,7 +10,7 @@
 #include "store/archive/archive.h"
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 
 namespace plimsoll::store {
 

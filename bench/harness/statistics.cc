@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "query/statistics/student_t.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::bench {
 namespace {

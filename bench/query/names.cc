@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "bench/store/raw_profiles.h"
-#include "store/frames/bindings.h"
+#include "store/frames/binding_writer.h"
+#include "store/model/bindings.h"
 
 namespace plimsoll::bench {
 
@@ -35,7 +36,7 @@ Status Namer::bind_new(const store::BlockFolder& folder) {
     block_ = std::make_unique<Block>(std::move(*catalogue));
     number_ = folder.number;
   }
-  if (const Status read = block_->dictionaries.extend(block_->catalogue.database()); !read) {
+  if (const Status read = store::extend(block_->dictionaries, block_->catalogue.database()); !read) {
     return read;
   }
   const store::Dictionaries& dictionaries = block_->dictionaries;

@@ -9,7 +9,7 @@
 #include "bench/store/stack_tree.h"
 #include "store/catalogue/catalogue.h"
 #include "store/ingest.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::bench {
 

@@ -1,4 +1,4 @@
-#include "query/statistics/stability/stability.h"
+#include "statistics/stability/stability.h"
 
 #include <algorithm>
 #include <numeric>

@@ -13,7 +13,7 @@
 #include "bench/store/clock.h"
 #include "bench/store/dataset.h"
 #include "bench/store/peer.h"
-#include "store/rows/local_rows.h"
+#include "store/aggregation/local_rows.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <memory>
 
-#include "store/rows/segment.h"
-#include "store/rows/segment_merge.h"
+#include "store/segments/segment.h"
+#include "store/segments/segment_merge.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "store/rows/row.h"
+#include "store/model/row.h"
 
 namespace plimsoll::bench {
 

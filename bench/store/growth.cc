@@ -14,7 +14,7 @@
 #include "bench/store/dataset.h"
 #include "bench/store/parts.h"
 #include "bench/store/queries.h"
-#include "store/rows/local_rows.h"
+#include "store/aggregation/local_rows.h"
 
 namespace plimsoll::bench {
 namespace {

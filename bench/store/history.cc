@@ -15,8 +15,9 @@
 #include "query/snapshot/snapshot.h"
 #include "query/views/top.h"
 #include "server/server.h"
-#include "store/disk_usage.h"
-#include "store/frames/bindings.h"
+#include "store/directory/disk_usage.h"
+#include "store/frames/binding_writer.h"
+#include "store/model/bindings.h"
 #include "store/rollup/roll_up.h"
 
 namespace plimsoll::bench {

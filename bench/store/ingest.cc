@@ -10,6 +10,7 @@
 #include "bench/store/generator.h"
 #include "bench/store/parts.h"
 #include "bench/store/raw_profiles.h"
+#include "store/dictionaries/dictionary_reader.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -71,7 +72,7 @@ void add(const Built& built, const std::string& name, const std::string& what, R
 
 Status add_dictionaries(const std::string& path, Report& report) {
   auto catalogue = store::Catalogue::open(path, sqlite::OpenMode::kRead);
-  const auto entries = catalogue ? store::Dictionaries::load(catalogue->database()) : propagate(catalogue);
+  const auto entries = catalogue ? store::load_dictionaries(catalogue->database()) : propagate(catalogue);
   if (!entries) {
     return propagate(entries);
   }

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "bench/store/generator.h"
-#include "store/rows/top_cells.h"
+#include "store/aggregation/top_cells.h"
 
 namespace plimsoll::bench {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "bench/store/stack_tree.h"
-#include "store/rows/aggregation.h"
-#include "store/rows/stack_projection.h"
+#include "store/model/aggregation.h"
+#include "store/model/stack_projection.h"
 
 namespace plimsoll::bench {
 

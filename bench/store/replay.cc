@@ -6,10 +6,11 @@
 
 #include "bench/harness/child.h"
 #include "bench/store/generator.h"
+#include "store/aggregation/local_rows.h"
 #include "store/catalogue/catalogue.h"
-#include "store/data_directory.h"
-#include "store/rows/dictionaries.h"
-#include "store/rows/local_rows.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/directory/data_directory.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::bench {
 namespace {
@@ -81,7 +82,7 @@ Result<Recorded> import_recordings(const std::string& corpus, const std::string&
       catalogue->database().query("SELECT file FROM segment"), [&](const sqlite::Statement& row) {
         paths.push_back(blocks->back().segments_path() + "/" + std::string(row.text(0)));
       });
-  const auto dictionaries = listed ? store::Dictionaries::load(catalogue->database()) : propagate(listed);
+  const auto dictionaries = listed ? store::load_dictionaries(catalogue->database()) : propagate(listed);
   const auto source = dictionaries ? store::LocalRows::open(paths) : propagate(dictionaries);
   const auto rows = source ? read_rows(*source) : propagate(source);
   if (!rows) {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "bench/store/stack_tree.h"
-#include "store/rows/row.h"
+#include "store/model/row.h"
 
 namespace plimsoll::bench {
 

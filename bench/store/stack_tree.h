@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::bench {
 

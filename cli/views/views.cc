@@ -23,7 +23,7 @@ class DirectorySources : public query::ViewSources {
  public:
   explicit DirectorySources(std::string data_dir) : data_dir_(std::move(data_dir)) {}
 
-  Result<std::shared_ptr<const query::Snapshot>> snapshot(const query::TimeSpans& times) override {
+  Result<std::shared_ptr<const query::Snapshot>> snapshot(const store::TimeSpans& times) override {
     return query::Snapshot::load(data_dir_, times);
   }
   const std::string& data_dir() const override { return data_dir_; }

@@ -6,8 +6,8 @@
 #include "formats/pprof_writer.h"
 #include "query/export/samples.h"
 #include "query/snapshot/dimension.h"
-#include "store/rows/label_set.h"
-#include "store/rows/row_builder.h"
+#include "store/model/label_set.h"
+#include "store/model/wire_entries.h"
 
 namespace plimsoll::query {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <utility>
 
+#include "query/operations/machines.h"
 #include "query/registry/damage_notes.h"
 #include "query/registry/label_notes.h"
 #include "query/registry/roll_up_notes.h"
 #include "query/registry/view.h"
 #include "query/selection/sides.h"
-#include "query/views/machines.h"
 
 namespace plimsoll::query {
 
@@ -21,8 +21,8 @@ Result<Answer> as_answer(Result<Given> given) {
 // What `ask(snapshot)` gives, which was asked with these parameters, of one set of rows throughout: where a part of them is found damaged meanwhile, it is asked again without it, and
 // a note says what is missing. A file for another tool has no place for such a note, and is an error then.
 template <typename Ask>
-Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const Parameters& parameters,
-                             const Ask& ask) {
+Result<Answer> of_sound_rows(ViewSources& sources, const store::TimeSpans& times,
+                             const Parameters& parameters, const Ask& ask) {
   const auto snapshot = sources.snapshot(times);
   if (!snapshot) {
     return propagate(snapshot);
@@ -40,7 +40,7 @@ Result<Answer> of_sound_rows(ViewSources& sources, const TimeSpans& times, const
 }
 
 // With what it says of rows that are rolled up.
-inline Result<Answer> of_rolled_up_rows(const Question& question, const TimeSpans& times,
+inline Result<Answer> of_rolled_up_rows(const Question& question, const store::TimeSpans& times,
                                         const Snapshot& snapshot, Result<Answer> answer) {
   return answer ? with_roll_up_noted(std::move(*answer), roll_up_notes(question.parameters, times, snapshot))
                 : std::move(answer);
@@ -53,7 +53,7 @@ Result<Answer> ask_profiles(const Question& question, ViewSources& sources) {
   if (!request) {
     return propagate(request);
   }
-  const TimeSpans times = times_of(question.parameters, question.now_ns);
+  const store::TimeSpans times = times_of(question.parameters, question.now_ns);
   return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
     return of_rolled_up_rows(question, times, snapshot, as_answer(view(*request, snapshot)));
   });
@@ -66,7 +66,7 @@ Result<Answer> ask_profiles_and_fleet(const Question& question, ViewSources& sou
   if (!request) {
     return propagate(request);
   }
-  const TimeSpans times = times_of(question.parameters, question.now_ns);
+  const store::TimeSpans times = times_of(question.parameters, question.now_ns);
   return of_sound_rows(sources, times, question.parameters, [&](const Snapshot& snapshot) {
     const auto fleet = LiveFleet::load(*request, sources.data_dir());
     return of_rolled_up_rows(question, times, snapshot,

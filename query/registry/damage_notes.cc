@@ -42,13 +42,14 @@ std::vector<std::string> notes_of(const std::vector<store::DamagedPart>& damaged
 
 }  // namespace
 
-std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const TimeSpans& times) {
+std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const store::TimeSpans& times) {
   std::vector<store::DamagedPart> all = snapshot.damaged_blocks;
   for (store::DamagedPart& part : snapshot.rows->damage()) {
     all.push_back(std::move(part));
   }
-  std::erase_if(all,
-                [&](const store::DamagedPart& part) { return !touches(times, part.from_ns, part.to_ns, 0); });
+  std::erase_if(all, [&](const store::DamagedPart& part) {
+    return !store::touches(times, part.from_ns, part.to_ns, 0);
+  });
   return all;
 }
 

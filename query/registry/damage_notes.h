@@ -5,12 +5,12 @@
 
 #include "base/result.h"
 #include "query/registry/view.h"
-#include "store/rows/damaged_part.h"
+#include "store/model/damaged_part.h"
 
 namespace plimsoll::query {
 
 // Blocks and segments that are left out of answers about these times, as far as is known by now.
-std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const TimeSpans& times);
+std::vector<store::DamagedPart> damaged_parts(const Snapshot& snapshot, const store::TimeSpans& times);
 
 // The answer with a note for each. kCorrupt where it is a file for another tool, and something is missing.
 Result<Answer> with_damage_noted(Answer answer, const std::vector<store::DamagedPart>& damaged);

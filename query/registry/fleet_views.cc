@@ -2,15 +2,15 @@
 
 #include <utility>
 
+#include "query/operations/audit.h"
+#include "query/operations/collection.h"
+#include "query/operations/jobs.h"
+#include "query/operations/status.h"
 #include "query/placement/measured/measured_pairs.h"
 #include "query/registry/answers.h"
 #include "query/registry/common_parameters.h"
-#include "query/views/audit.h"
-#include "query/views/collection.h"
 #include "query/views/compare.h"
 #include "query/views/coverage.h"
-#include "query/views/jobs.h"
-#include "query/views/status.h"
 #include "query/wsmeter/observations.h"
 #include "store/draws/draw_outcome.h"
 

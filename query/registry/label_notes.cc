@@ -5,8 +5,8 @@
 #include <set>
 
 #include "query/selection/predicate.h"
-#include "store/rows/label_set.h"
-#include "store/rows/label_values.h"
+#include "store/model/label_set.h"
+#include "store/model/label_values.h"
 
 namespace plimsoll::query {
 namespace {

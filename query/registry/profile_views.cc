@@ -406,9 +406,9 @@ View sql_view() {
           return propagate(request);
         }
         request->limits = question.limits;
-        return of_sound_rows(sources, all_times(), {}, [&](const Snapshot& snapshot) {
+        return of_sound_rows(sources, store::all_times(), {}, [&](const Snapshot& snapshot) {
           return of_rolled_up_rows(
-              question, all_times(), snapshot,
+              question, store::all_times(), snapshot,
               as_answer(sql(*request, snapshot, [&sources] { return LiveFleet::load(sources.data_dir()); })));
         });
       },

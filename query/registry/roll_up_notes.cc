@@ -45,9 +45,9 @@ bool is_within_an_hour(int64_t time_ns, const Snapshot& snapshot) {
 
 }  // namespace
 
-std::vector<std::string> roll_up_notes(const Parameters& parameters, const TimeSpans& times,
+std::vector<std::string> roll_up_notes(const Parameters& parameters, const store::TimeSpans& times,
                                        const Snapshot& snapshot) {
-  if (!touches(times, snapshot.rolled_up_from_ns, snapshot.rolled_up_to_ns, 0)) {
+  if (!store::touches(times, snapshot.rolled_up_from_ns, snapshot.rolled_up_to_ns, 0)) {
     return {};
   }
   bool is_by_dropped = false;
@@ -61,7 +61,7 @@ std::vector<std::string> roll_up_notes(const Parameters& parameters, const TimeS
     const auto bucket_ns = name == "bucket" ? parse_duration_ns(text) : std::nullopt;
     has_short_buckets = has_short_buckets || (bucket_ns && *bucket_ns % kNsPerHour != 0);
   }
-  const bool splits_hours = std::ranges::any_of(times, [&](const TimeSpan& span) {
+  const bool splits_hours = std::ranges::any_of(times, [&](const store::TimeSpan& span) {
     return is_within_an_hour(span.from_ns, snapshot) || is_within_an_hour(span.to_ns, snapshot);
   });
   const std::string rows =

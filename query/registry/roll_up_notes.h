@@ -7,13 +7,13 @@
 #include "query/registry/view.h"
 #include "query/selection/parameters.h"
 #include "query/snapshot/snapshot.h"
-#include "query/snapshot/time_spans.h"
+#include "store/model/time_spans.h"
 
 namespace plimsoll::query {
 
 // Where what is asked for needs more than such rows have: threads, instances, times within an hour. None where no block of these times is
 // rolled up.
-std::vector<std::string> roll_up_notes(const Parameters& parameters, const TimeSpans& times,
+std::vector<std::string> roll_up_notes(const Parameters& parameters, const store::TimeSpans& times,
                                        const Snapshot& snapshot);
 
 // The answer with them, if it has notes.

@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/operations/draws.h"
+#include "query/operations/running_server.h"
 #include "query/selection/parameters.h"
 #include "query/snapshot/snapshot.h"
 #include "query/sql/answer.h"
 #include "query/table/table.h"
-#include "query/views/draws.h"
 #include "query/views/flame.h"
-#include "query/views/running_server.h"
-#include "store/sqlite/question.h"
+#include "sqlite/question/question.h"
 
 namespace plimsoll::query {
 
@@ -109,8 +109,8 @@ struct Question {
 class ViewSources {
  public:
   virtual ~ViewSources() = default;
-  // With all profiles of these times; `all_times()` where the view looks at others too.
-  virtual Result<std::shared_ptr<const Snapshot>> snapshot(const TimeSpans& times) = 0;
+  // With all profiles of these times; `store::all_times()` where the view looks at others too.
+  virtual Result<std::shared_ptr<const Snapshot>> snapshot(const store::TimeSpans& times) = 0;
   virtual const std::string& data_dir() const = 0;
   // Repeats a draw (scheduler::draw_again(), which query must not know).
   virtual KnownDraws::DrawAgain draw_again() const = 0;

@@ -9,9 +9,9 @@
 #include "query/rows/machine_windows.h"
 #include "query/rows/per_machine_rows.h"
 #include "query/selection/selection.h"
-#include "query/statistics/difference.h"
-#include "query/statistics/stability/row_changes.h"
-#include "query/statistics/student_t.h"
+#include "statistics/difference.h"
+#include "statistics/stability/row_changes.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::query {
 namespace {

@@ -13,9 +13,9 @@
 #include "query/rows/row_sums.h"
 #include "query/selection/machine_sample.h"
 #include "query/snapshot/snapshot.h"
-#include "query/statistics/estimate.h"
-#include "query/statistics/linearized_row.h"
-#include "store/rows/aggregation.h"
+#include "statistics/estimate.h"
+#include "statistics/linearized_row.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

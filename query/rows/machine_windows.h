@@ -9,7 +9,7 @@
 #include "query/rows/per_machine_rows.h"
 #include "query/rows/row_sums.h"
 #include "query/selection/machine_sample.h"
-#include "query/statistics/stability/permutation.h"
+#include "statistics/stability/permutation.h"
 
 namespace plimsoll::query {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "query/snapshot/frame_keys.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::query {
 

@@ -13,7 +13,7 @@
 #include "query/rows/grouping.h"
 #include "query/rows/row_sums.h"
 #include "query/snapshot/snapshot.h"
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

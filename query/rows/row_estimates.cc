@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/run_both.h"
-#include "query/statistics/linearization.h"
+#include "statistics/linearization.h"
 
 namespace plimsoll::query {
 namespace {

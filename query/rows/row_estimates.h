@@ -9,9 +9,9 @@
 #include "query/rows/per_machine_rows.h"
 #include "query/rows/row_sums.h"
 #include "query/selection/machine_sample.h"
-#include "query/statistics/design.h"
-#include "query/statistics/estimate.h"
-#include "query/statistics/linearized_row.h"
+#include "statistics/design.h"
+#include "statistics/estimate.h"
+#include "statistics/linearized_row.h"
 
 namespace plimsoll::query {
 

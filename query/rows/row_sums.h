@@ -11,7 +11,7 @@
 #include "query/rows/grouping.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/snapshot/snapshot.h"
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

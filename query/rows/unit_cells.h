@@ -11,7 +11,7 @@
 #include "query/selection/selection.h"
 #include "query/selection/squares.h"
 #include "query/snapshot/snapshot.h"
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "query/selection/predicate.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::query {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "query/snapshot/snapshot.h"
-#include "query/statistics/design.h"
-#include "store/rows/aggregation.h"
+#include "statistics/design.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "query/snapshot/snapshot.h"
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

@@ -241,7 +241,7 @@ void note_missing(const Snapshot& snapshot, const std::map<uint32_t, DrawnPart>&
   if (answered == drawn) {
     return;
   }
-  const auto cause = read_commonest_cause(snapshot.draws_path, parts, wall_now_ns());
+  const auto cause = read_commonest_cause(snapshot.fleet, parts, wall_now_ns());
   resolved.notes.push_back(unanswered_text(drawn - answered, drawn, cause.value_or(CommonestCause())));
   if (!cause) {
     resolved.notes.push_back("why machines sent no profile is unknown: " + cause.error().text());

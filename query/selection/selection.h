@@ -13,7 +13,7 @@
 #include "query/snapshot/hidden_frames.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

@@ -108,7 +108,7 @@ Result<Sides> read_sides(const Parameters& parameters, int64_t now_ns, const std
   return reader.sides();
 }
 
-TimeSpans times_of(const Parameters& parameters, int64_t now_ns) {
+store::TimeSpans times_of(const Parameters& parameters, int64_t now_ns) {
   const auto given = [&](std::string_view name, auto read, auto otherwise) {
     auto value = otherwise;
     for (const auto& [parameter, text] : parameters) {
@@ -119,9 +119,9 @@ TimeSpans times_of(const Parameters& parameters, int64_t now_ns) {
   const auto time_of = [&](std::string_view name, int64_t otherwise) {
     return given(name, [&](const std::string& text) { return parse_time_ns(text, now_ns); }, otherwise);
   };
-  const TimeSpan common{time_of("since", INT64_MIN), time_of("until", INT64_MAX)};
-  const TimeSpan other{time_of("new_since", common.from_ns), time_of("new_until", common.to_ns)};
-  TimeSpan base{time_of("base_since", common.from_ns), time_of("base_until", common.to_ns)};
+  const store::TimeSpan common{time_of("since", INT64_MIN), time_of("until", INT64_MAX)};
+  const store::TimeSpan other{time_of("new_since", common.from_ns), time_of("new_until", common.to_ns)};
+  store::TimeSpan base{time_of("base_since", common.from_ns), time_of("base_until", common.to_ns)};
   const int64_t earlier_ns = given("earlier", parse_duration_ns, int64_t{0});
   if (earlier_ns != 0 && other.from_ns != INT64_MIN) {
     base = {other.from_ns - earlier_ns, (other.to_ns == INT64_MAX ? now_ns : other.to_ns) - earlier_ns};

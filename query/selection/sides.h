@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "query/selection/parameters.h"
 #include "query/selection/selection.h"
-#include "query/snapshot/time_spans.h"
+#include "store/model/time_spans.h"
 
 namespace plimsoll::query {
 
@@ -23,6 +23,6 @@ Result<Sides> read_sides(const Parameters& parameters, int64_t now_ns, const std
 
 // The times that a question with these parameters is about: since and until, or those of each side as read_sides() has them. All times
 // where none is given; a text that is no time, which whoever reads the parameters refuses, counts as not given.
-TimeSpans times_of(const Parameters& parameters, int64_t now_ns);
+store::TimeSpans times_of(const Parameters& parameters, int64_t now_ns);
 
 }  // namespace plimsoll::query

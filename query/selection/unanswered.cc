@@ -87,9 +87,9 @@ CommonestCause commonest_cause(std::span<const store::DrawWithMachines> draws,
   return commonest;
 }
 
-Result<CommonestCause> read_commonest_cause(const std::string& draws_path, const std::set<DrawnPart>& parts,
+Result<CommonestCause> read_commonest_cause(const store::Fleet& fleet, const std::set<DrawnPart>& parts,
                                             int64_t now_ns) {
-  auto opened = store::DrawStore::open_if_there(draws_path);
+  auto opened = fleet.draws();
   if (!opened) {
     return propagate(opened);
   }

@@ -32,9 +32,9 @@ struct CommonestCause {
 CommonestCause commonest_cause(std::span<const store::DrawWithMachines> draws,
                                const std::set<DrawnPart>& parts, int64_t now_ns);
 
-// Of the newest of the draws, so many that reading them takes a fraction of a second; read from `draws_path` (draws.db), where no
-// file is none. Their machines are forgotten after retention: then no cause is known.
-Result<CommonestCause> read_commonest_cause(const std::string& draws_path, const std::set<DrawnPart>& parts,
+// Of the newest of the draws, so many that reading them takes a fraction of a second; where the fleet knows
+// of none there is no cause. Their machines are forgotten after retention: then no cause is known.
+Result<CommonestCause> read_commonest_cause(const store::Fleet& fleet, const std::set<DrawnPart>& parts,
                                             int64_t now_ns);
 
 // "3 of 8 drawn machines sent no profile: most (2) were withheld: ...; other machines of their strata are weighted up for them".

@@ -5,7 +5,7 @@
 
 #include "base/suggest.h"
 #include "query/snapshot/machine_attributes.h"
-#include "store/rows/label_set.h"
+#include "store/model/label_set.h"
 
 namespace plimsoll::query {
 namespace {

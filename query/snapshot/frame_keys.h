@@ -14,7 +14,7 @@
 
 #include "base/append_only_list.h"
 #include "query/snapshot/hidden_frames.h"
-#include "store/rows/stack_projection.h"
+#include "store/model/stack_projection.h"
 
 namespace plimsoll::query {
 

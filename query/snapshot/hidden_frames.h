@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "query/snapshot/frame_place.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::query {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::query {
 

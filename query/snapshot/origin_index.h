@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/append_only_list.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::query {
 

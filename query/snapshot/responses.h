@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "query/snapshot/origin_index.h"
-#include "query/statistics/response.h"
+#include "statistics/response.h"
 #include "store/draws/draw_store.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::query {
 

@@ -1,27 +1,121 @@
 #include "query/snapshot/snapshot.h"
 
+#include <algorithm>
 #include <utility>
-
-#include "query/snapshot/store_follower.h"
 
 namespace plimsoll::query {
 
-Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir, const TimeSpans& times,
-                                                       const BeforeOpening& before_opening) {
-  return StoreFollower(data_dir).newest(times, before_opening);
+Result<std::shared_ptr<const Snapshot>> Snapshot::load(const std::string& data_dir,
+                                                       const store::TimeSpans& times) {
+  return SnapshotCache(data_dir).newest(times);
 }
 
-SnapshotCache::SnapshotCache(std::string data_dir)
-    : data_dir_(std::move(data_dir)), follower_(std::make_unique<StoreFollower>(data_dir_)) {}
+Result<std::shared_ptr<const Snapshot>> Snapshot::load(std::unique_ptr<store::Source> source,
+                                                       const store::Fleet& fleet,
+                                                       const store::TimeSpans& times) {
+  return SnapshotCache(std::move(source), fleet).newest(times);
+}
 
-SnapshotCache::~SnapshotCache() = default;
+Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const store::TimeSpans& times) {
+  auto contents = source_->newest(times);
+  if (!contents) {
+    return propagate(contents);
+  }
+  const auto registered = machines_registered();
+  if (!registered) {
+    return propagate(registered);
+  }
+  const std::shared_ptr<Series> series = series_of(contents->lineage);
+  const std::lock_guard lock(series->mutex);
+  // Another question may have got a newer state meanwhile: what was added to that cannot be taken back.
+  const bool is_newest = series->last != nullptr && series->last->version >= contents->version &&
+                         series->last->machines_registered == *registered;
+  return is_newest ? series->last : extend(*series, *contents, *registered);
+}
 
-Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const TimeSpans& times) {
-  return follower_->newest(times);
+Result<std::shared_ptr<const Snapshot>> SnapshotCache::extend(Series& series, const store::Contents& contents,
+                                                              int64_t machines_registered) {
+  const std::shared_ptr<const Snapshot> before = std::move(series.last);
+  series.last = nullptr;
+  auto snapshot = std::make_shared<Snapshot>();
+  const bool was_overtaken = before != nullptr && before->version > contents.version;
+  static_cast<store::Contents&>(*snapshot) =
+      was_overtaken ? static_cast<const store::Contents&>(*before) : contents;
+  const auto begin_again = [&series] {
+    series.origins = {};
+    series.responses = {};
+  };
+  // Where anything fails, an allocation among them, some of it may be newer than the rest.
+  try {
+    series.origins.extend(snapshot->dictionaries);
+    // After the profiles: every draw is kept before its first profile comes.
+    const Status extended =
+        series.responses.extend(series.origins.index(), snapshot->dictionaries,
+                                [this](std::string_view draw) { return drawn_weights(draw); });
+    if (!extended) {
+      begin_again();
+      return propagate(extended);
+    }
+    snapshot->origins = series.origins.index();
+    snapshot->responses = series.responses.by_stratum();
+    snapshot->frame_keys =
+        before == nullptr ? std::make_unique<FrameKeysCache>() : FrameKeysCache::after(*before->frame_keys);
+    snapshot->machines_registered = machines_registered;
+    snapshot->fleet = fleet_;
+    series.last = std::move(snapshot);
+    return series.last;
+  } catch (...) {
+    begin_again();
+    throw;
+  }
+}
+
+std::shared_ptr<SnapshotCache::Series> SnapshotCache::series_of(uint64_t lineage) {
+  const std::lock_guard lock(mutex_);
+  forget_series();
+  for (const auto& series : series_) {
+    if (series->lineage == lineage) {
+      return series;
+    }
+  }
+  series_.push_back(std::make_shared<Series>(lineage));
+  return series_.back();
+}
+
+void SnapshotCache::forget_series() {
+  const std::vector<uint64_t> kept = source_->lineages();
+  std::erase_if(series_,
+                [&](const auto& series) { return std::ranges::find(kept, series->lineage) == kept.end(); });
 }
 
 void SnapshotCache::forget_dropped() {
-  follower_->forget_dropped();
+  source_->forget_dropped();
+  const std::lock_guard lock(mutex_);
+  forget_series();
+}
+
+Result<int64_t> SnapshotCache::machines_registered() {
+  const std::lock_guard lock(fleet_mutex_);
+  if (!machines_) {
+    auto machines = fleet_.machines();
+    if (!machines) {
+      return propagate(machines);
+    }
+    machines_ = std::move(*machines);
+  }
+  return machines_ ? machines_->count() : 0;
+}
+
+Result<std::vector<store::DrawnWeight>> SnapshotCache::drawn_weights(std::string_view draw) {
+  const std::lock_guard lock(fleet_mutex_);
+  if (!draws_) {
+    auto draws = fleet_.draws();
+    if (!draws) {
+      return propagate(draws);
+    }
+    draws_ = std::move(*draws);
+  }
+  return draws_ ? draws_->drawn_weights(draw) : Result<std::vector<store::DrawnWeight>>();
 }
 
 }  // namespace plimsoll::query

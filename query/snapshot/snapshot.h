@@ -1,48 +1,35 @@
-// One consistent state of a data directory, or of the part of it that a question is about, in memory, for queries.
+// One consistent state of the store, or of the part of it that a question is about, in memory, for queries.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "query/snapshot/block_reader.h"
 #include "query/snapshot/frame_keys.h"
 #include "query/snapshot/origin_index.h"
-#include "query/snapshot/time_spans.h"
-#include "query/statistics/response.h"
-#include "store/frames/bindings.h"
-#include "store/rows/aggregation.h"
-#include "store/rows/dictionaries.h"
+#include "query/snapshot/responses.h"
+#include "statistics/response.h"
+#include "store/store.h"
 
 namespace plimsoll::query {
-
-class StoreFollower;
 
 // Immutable: any number of threads may query it. Costs the dictionaries' size in memory and the time to load them; with the first
 // questions by function and the like, about 50 bytes for each node of the stacks besides. Snapshots that follow one another share all
 // that is the same in them.
-struct Snapshot {
-  store::Dictionaries dictionaries;
-  store::Bindings bindings;
-  OriginIndex origins;
-  std::vector<statistics::StratumResponse> responses;  // by stratum
-  std::shared_ptr<const store::RowSource> rows;
+struct Snapshot : store::Contents {
+  OriginIndex origins = {};
+  std::vector<statistics::StratumResponse> responses = {};  // by stratum
   // What was worked out about the stacks for one question, for the next one.
   std::unique_ptr<FrameKeysCache> frame_keys = std::make_unique<FrameKeysCache>();
   int64_t machines_registered = 0;
-  std::string draws_path =
-      {};  // draws.db, for what became of drawn machines; where it is missing, none were drawn
-  // Blocks that cannot be read. Of segments, which are found when they are read, `rows` tells.
-  std::vector<store::DamagedPart> damaged_blocks;
-  // That the windows of all profiles in the directory cover, of other times than were asked for too; from > to: there are none.
-  int64_t history_from_ns = INT64_MAX;
-  int64_t history_to_ns = INT64_MIN;
-  // That the blocks in it cover whose rows are rolled up: whole blocks, of other times than were asked for too; from > to: none is.
-  int64_t rolled_up_from_ns = INT64_MAX;
-  int64_t rolled_up_to_ns = INT64_MIN;
+  store::Fleet fleet{std::string()};  // for what became of drawn machines
 
   // Of the part of a draw that the origin belongs to.
   const statistics::StratumResponse& response_of(uint32_t origin) const {
@@ -55,31 +42,59 @@ struct Snapshot {
     return dictionaries.origin_events.span().subspan(first, origins.first_event[origin + 1] - first);
   }
 
-  // Opens beside a writer, in another process or this one. Has all profiles of `times`, those of the same draws around them, and others:
-  // blocks are taken as a whole.
+  // Has all profiles of `times`, those of the same draws around them, and others.
   static Result<std::shared_ptr<const Snapshot>> load(const std::string& data_dir,
-                                                      const TimeSpans& times = all_times(),
-                                                      const BeforeOpening& before_opening = {});
+                                                      const store::TimeSpans& times = store::all_times());
+  static Result<std::shared_ptr<const Snapshot>> load(std::unique_ptr<store::Source> source,
+                                                      const store::Fleet& fleet,
+                                                      const store::TimeSpans& times);
 };
 
-// Keeps the newest snapshots of the times that were asked for last, and makes others once their blocks have changed or a machine has
-// registered. Reads what is new alone: that costs as much as the profiles that came since, whatever the history. Any thread; questions
-// about the same blocks wait for each other while something new is read.
+// Keeps the newest snapshots of what the source keeps, and makes others once their contents have changed or a machine has registered. Costs
+// as much as the profiles that came since, whatever the history. Any thread; questions about the same contents wait for each other while
+// something new is read.
 class SnapshotCache {
  public:
-  explicit SnapshotCache(std::string data_dir);
-  ~SnapshotCache();
+  SnapshotCache(std::unique_ptr<store::Source> source, const store::Fleet& fleet)
+      : source_(std::move(source)), fleet_(fleet) {}
+  explicit SnapshotCache(const std::string& data_dir)
+      : SnapshotCache(store::open_source(data_dir), store::Fleet(data_dir)) {}
 
-  Result<std::shared_ptr<const Snapshot>> newest(const TimeSpans& times = all_times());
+  Result<std::shared_ptr<const Snapshot>> newest(const store::TimeSpans& times = store::all_times());
 
-  // Closes the files of blocks that have been dropped; questions that run keep theirs.
+  // Closes the files of what has been dropped; questions that run keep theirs.
   void forget_dropped();
 
-  const std::string& data_dir() const { return data_dir_; }
+  const std::string& data_dir() const { return fleet_.data_dir(); }
 
  private:
-  std::string data_dir_;
-  std::unique_ptr<StoreFollower> follower_;
+  // What was made of the contents of one lineage.
+  struct Series {
+    explicit Series(uint64_t of) : lineage(of) {}
+    const uint64_t lineage;
+    std::mutex mutex;
+    OriginIndexer origins;                 // protected by mutex
+    ResponseIndex responses;               // likewise
+    std::shared_ptr<const Snapshot> last;  // likewise; null: none yet, or it could not be made
+  };
+
+  std::shared_ptr<Series> series_of(uint64_t lineage);
+  void forget_series();
+  Result<std::shared_ptr<const Snapshot>> extend(Series& series, const store::Contents& contents,
+                                                 int64_t machines_registered);
+  Result<int64_t> machines_registered();
+  Result<std::vector<store::DrawnWeight>> drawn_weights(std::string_view draw);
+
+  const std::unique_ptr<store::Source> source_;
+  const store::Fleet fleet_;
+
+  std::mutex mutex_;
+  std::list<std::shared_ptr<Series>> series_;  // protected by mutex_
+
+  std::mutex fleet_mutex_;
+  std::optional<store::LiveMachines>
+      machines_;                           // protected by fleet_mutex_; none until there has been a server
+  std::optional<store::DrawStore> draws_;  // likewise
 };
 
 }  // namespace plimsoll::query

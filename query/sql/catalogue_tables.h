@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/operations/machines.h"
 #include "query/snapshot/snapshot.h"
-#include "query/views/machines.h"
-#include "store/rows/aggregation.h"
-#include "store/sqlite/list_table.h"
+#include "sqlite/question/list_table.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

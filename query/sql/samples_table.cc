@@ -7,7 +7,7 @@
 #include "base/checksum.h"
 #include "query/selection/selection.h"
 #include "query/sql/time_text.h"
-#include "store/rows/label_set.h"
+#include "store/model/label_set.h"
 
 namespace plimsoll::query {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
-#include "store/rows/aggregation.h"
-#include "store/sqlite/virtual_table.h"
+#include "sqlite/question/virtual_table.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::query {
 

@@ -11,7 +11,7 @@
 #include "query/snapshot/snapshot.h"
 #include "query/sql/answer.h"
 #include "query/sql/catalogue_tables.h"
-#include "store/sqlite/question.h"
+#include "sqlite/question/question.h"
 
 namespace plimsoll::query {
 

@@ -15,6 +15,7 @@
 #include <ranges>
 #include <tuple>
 
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
@@ -23,10 +24,9 @@
 #include "query/selection/empty_selection.h"
 #include "query/selection/joint_coverage.h"
 #include "query/snapshot/event_pair.h"
-#include "query/statistics/linearization.h"
-#include "query/statistics/relative_change.h"
-#include "query/views/estimate_columns.h"
 #include "query/views/ratio.h"
+#include "statistics/linearization.h"
+#include "statistics/relative_change.h"
 
 namespace plimsoll::query {
 namespace {

@@ -6,14 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/machine_filter.h"
 #include "query/selection/selected_events.h"
 #include "query/snapshot/machine_attributes.h"
-#include "query/views/estimate_columns.h"
-#include "store/rows/row_builder.h"
+#include "store/model/wire_entries.h"
 
 namespace plimsoll::query {
 namespace {

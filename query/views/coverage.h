@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "query/operations/machines.h"
 #include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
-#include "query/views/machines.h"
 
 namespace plimsoll::query {
 

@@ -15,12 +15,12 @@
 #include "base/run_both.h"
 #include "base/time.h"
 #include "query/rows/change_judgement.h"
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/joint_coverage.h"
-#include "query/views/estimate_columns.h"
 
 namespace plimsoll::query {
 namespace {

@@ -36,7 +36,7 @@ Result<DiffRequest> parse_diff(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions; then of self, and of total, where M is share or rate:
 //   base_self_M, new_self_M
-//   self_M_change, and its _margin, _low, _high (the 95 % interval), _margin_kind (query/statistics/difference.h)
+//   self_M_change, and its _margin, _low, _high (the 95 % interval), _margin_kind (statistics/difference.h)
 //   self_p: the chance of any of the rows that were looked at changing so much without a cause (family-wise, by permutation of machines;
 //     where there is one machine, by the noise of its counts); absent where too few machines can tell
 //   self_verdict: "more" or "less" where that is under kChangeLevel, else "may be chance", "cannot tell"

@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "query/selection/parameters.h"
 #include "query/snapshot/snapshot.h"
-#include "query/statistics/estimate.h"
 #include "query/table/table.h"
+#include "statistics/estimate.h"
 
 namespace plimsoll::query {
 

@@ -6,8 +6,8 @@
 #include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
-#include "query/statistics/linearized_row.h"
 #include "query/table/table.h"
+#include "statistics/linearized_row.h"
 
 namespace plimsoll::query {
 

@@ -25,7 +25,7 @@ struct RatioRequest {
 Parameter ratio_parameter(std::string& ratio);
 
 // Columns: the dimensions, ratio, ratio_margin, ratio_low and ratio_high (in "instructions/cycles"; the 95 % interval, and half of its
-// width), margin_kind (what it is made of, or why there is none: query/statistics/estimate.h), numerator, denominator (self, in their
+// width), margin_kind (what it is made of, or why there is none: statistics/estimate.h), numerator, denominator (self, in their
 // units), machines (that have samples of the numerator, each once for each draw). Sorted by denominator, then the dimensions; cut at the
 // limit. A row of a machine, a platform and the like is about those machines: its margin knows of no others.
 //

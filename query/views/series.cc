@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
@@ -14,8 +15,7 @@
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/selected_events.h"
-#include "query/statistics/linearization.h"
-#include "query/views/estimate_columns.h"
+#include "statistics/linearization.h"
 
 namespace plimsoll::query {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
@@ -13,8 +14,7 @@
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/selection/squares.h"
-#include "query/statistics/binomial.h"
-#include "query/views/estimate_columns.h"
+#include "statistics/binomial.h"
 
 namespace plimsoll::query {
 namespace {

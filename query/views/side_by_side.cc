@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "query/rows/estimate_columns.h"
 #include "query/rows/event_rows.h"
 #include "query/rows/row_estimates.h"
 #include "query/snapshot/event_lookup.h"
-#include "query/views/estimate_columns.h"
 
 namespace plimsoll::query {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/machine_windows.h"
 #include "query/rows/per_machine_rows.h"
@@ -14,11 +15,10 @@
 #include "query/rows/row_sums.h"
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
-#include "query/statistics/jackknife.h"
-#include "query/statistics/stability/comparison.h"
-#include "query/statistics/stability/entropy.h"
-#include "query/statistics/stability/sampling_noise.h"
-#include "query/views/estimate_columns.h"
+#include "statistics/jackknife.h"
+#include "statistics/stability/comparison.h"
+#include "statistics/stability/entropy.h"
+#include "statistics/stability/sampling_noise.h"
 
 namespace plimsoll::query {
 namespace {

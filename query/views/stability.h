@@ -9,8 +9,8 @@
 #include "query/selection/selection.h"
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/snapshot.h"
-#include "query/statistics/stability/stability.h"
 #include "query/table/table.h"
+#include "statistics/stability/stability.h"
 
 namespace plimsoll::query {
 
@@ -28,7 +28,7 @@ Result<StabilityRequest> parse_stability(const Parameters& parameters, int64_t n
 // Rows: "halves of the machines" (at random within each part of the fleet), "halves of the time" (before and after the middle;
 // profiles count where the middle of their window is). Columns:
 //   comparison; first_machines, second_machines
-//   verdict: stable, noisy, moved (query/statistics/stability/stability.h), too few machines, one half is empty
+//   verdict: stable, noisy, moved (statistics/stability/stability.h), too few machines, one half is empty
 //   distance: Manhattan distance over the rows among the top of either half; half of it is the part of the time that was spent
 //     elsewhere. distance_by_chance: the same as permutations of machines have it on average; distance_p: the share of permutations
 //     as far apart

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <span>
 
+#include "query/rows/estimate_columns.h"
 #include "query/rows/grouping.h"
 #include "query/rows/per_machine_rows.h"
 #include "query/rows/row_estimates.h"
@@ -11,7 +12,6 @@
 #include "query/rows/symbol_coverage.h"
 #include "query/selection/empty_selection.h"
 #include "query/snapshot/event_pair.h"
-#include "query/views/estimate_columns.h"
 #include "query/views/ratio.h"
 #include "query/views/side_by_side.h"
 

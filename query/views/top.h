@@ -28,7 +28,7 @@ struct TopRequest {
 Result<TopRequest> parse_top(const Parameters& parameters, int64_t now_ns);
 
 // Columns: the dimensions; then of self, and of total, its value, share, and the share's margin, low, high (its 95 % interval, which
-// is not quite symmetric) and margin_kind (what it is made of, or why there is none: query/statistics/estimate.h).
+// is not quite symmetric) and margin_kind (what it is made of, or why there is none: statistics/estimate.h).
 //
 // self and total are those of row_sums.h. Shares are of the selection's sum. Sorted by self, then total, then the dimensions; cut at
 // the limit. Costs two passes over the rows, one without margins: kTooLarge where machines x rows shown are too many.

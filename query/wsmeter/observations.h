@@ -6,11 +6,11 @@
 #include <string>
 
 #include "base/result.h"
+#include "query/operations/machines.h"
 #include "query/selection/parameters.h"
 #include "query/selection/selection.h"
 #include "query/snapshot/snapshot.h"
 #include "query/table/table.h"
-#include "query/views/machines.h"
 
 namespace plimsoll::query {
 

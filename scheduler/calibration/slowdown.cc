@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "query/statistics/student_t.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::scheduler {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "query/statistics/binomial.h"
+#include "statistics/binomial.h"
 #include "store/draws/draw_outcome.h"
 
 namespace plimsoll::scheduler {

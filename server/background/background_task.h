@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "query/views/running_server.h"
+#include "query/operations/running_server.h"
 
 namespace plimsoll::server {
 

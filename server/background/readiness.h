@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "query/views/running_server.h"
+#include "query/operations/running_server.h"
 
 namespace plimsoll::server {
 

@@ -7,16 +7,14 @@
 #include "base/no_exceptions.h"
 #include "base/time.h"
 #include "server/background/work_kinds.h"
-#include "store/draws/draw_store.h"
-#include "store/live/live_machines.h"
 
 namespace plimsoll::server {
 namespace {
 
 constexpr std::chrono::nanoseconds kInterval = std::chrono::seconds(10);
 
-Status count_machines(const store::DataDirectory& directory, int64_t now_ns, MeasuredFacts& facts) {
-  auto opened = store::LiveMachines::open_if_there(directory.live_path());
+Status count_machines(const store::Fleet& fleet, int64_t now_ns, MeasuredFacts& facts) {
+  auto opened = fleet.machines();
   if (!opened) {
     return propagate(opened);
   }
@@ -39,8 +37,8 @@ Status count_machines(const store::DataDirectory& directory, int64_t now_ns, Mea
   return {};
 }
 
-Status count_stops(const store::DataDirectory& directory, MeasuredFacts& facts) {
-  auto opened = store::DrawStore::open_if_there(directory.draws_path());
+Status count_stops(const store::Fleet& fleet, MeasuredFacts& facts) {
+  auto opened = fleet.draws();
   if (!opened) {
     return propagate(opened);
   }
@@ -80,7 +78,7 @@ void limit_versions(std::map<std::string, MeasuredFacts::Machines>& machines_by_
 }
 
 FleetWatch::FleetWatch(std::string data_dir, BackgroundWork& work)
-    : data_dir_(std::move(data_dir)),
+    : fleet_(std::move(data_dir)),
       task_(work.start(kHealth, [this](const std::stop_token&) { return run(); })) {}
 
 MeasuredFacts FleetWatch::newest() {
@@ -101,20 +99,16 @@ Result<NextPass> FleetWatch::run() {
 }
 
 Status FleetWatch::measure(MeasuredFacts& facts) {
-  const auto directory = store::DataDirectory::open_for_reading(data_dir_);
-  if (!directory) {
-    return propagate(directory);
-  }
   if (!meter_) {
-    auto meter = store::StoreHealthMeter::open(data_dir_);
+    auto meter = store::StoreHealthMeter::open(fleet_.data_dir());
     if (!meter) {
       return propagate(meter);
     }
     meter_ = std::move(*meter);
   }
   const auto store = meter_->measure();
-  const Status machines = count_machines(*directory, facts.measured_ns, facts);
-  const Status stops = count_stops(*directory, facts);
+  const Status machines = count_machines(fleet_, facts.measured_ns, facts);
+  const Status stops = count_stops(fleet_, facts);
   if (store) {
     facts.store = *store;
   }

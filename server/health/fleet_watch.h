@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "server/background/background_work.h"
+#include "store/fleet.h"
 #include "store/store_health.h"
 
 namespace plimsoll::server {
@@ -50,7 +51,7 @@ class FleetWatch {
   Result<NextPass> run();
   Status measure(MeasuredFacts& facts);
 
-  const std::string data_dir_;
+  const store::Fleet fleet_;
   std::optional<store::StoreHealthMeter> meter_;  // the task's; nothing: to be opened
   std::mutex mutex_;
   MeasuredFacts newest_;  // protected by mutex_

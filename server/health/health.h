@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "http/listener.h"
-#include "query/views/running_server.h"
+#include "query/operations/running_server.h"
 #include "scheduler/fleet_service.h"
 #include "server/background/background_work.h"
 #include "server/health/fleet_watch.h"

@@ -10,7 +10,7 @@
 #include "base/byte_reader.h"
 #include "base/fair_mutex.h"
 #include "base/result.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::store {
 

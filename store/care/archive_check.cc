@@ -5,7 +5,8 @@
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
 #include "store/care/database_check.h"
-#include "store/rows/dictionaries.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {

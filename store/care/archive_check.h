@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "sqlite/database.h"
 #include "store/care/check_log.h"
-#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 

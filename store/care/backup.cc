@@ -17,8 +17,8 @@
 #include "store/care/copy_file.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
-#include "store/data_directory.h"
-#include "store/disk_usage.h"
+#include "store/directory/data_directory.h"
+#include "store/directory/disk_usage.h"
 #include "store/identity/directory_identity.h"
 #include "store/identity/listed_database.h"
 

@@ -12,8 +12,9 @@
 #include "store/care/database_check.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/segment_table.h"
-#include "store/rows/dictionaries.h"
-#include "store/rows/segment.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/model/dictionaries.h"
+#include "store/segments/segment.h"
 
 namespace plimsoll::store {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "sqlite/database.h"
 #include "store/blocks/block_folder.h"
 #include "store/care/check_log.h"
-#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 

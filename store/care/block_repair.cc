@@ -13,10 +13,11 @@
 #include "store/care/check_log.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/data_directory.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
 #include "store/ingest.h"
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {

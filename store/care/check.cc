@@ -14,7 +14,7 @@
 #include "store/care/check_log.h"
 #include "store/care/database_check.h"
 #include "store/care/symbol_check.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
 
 namespace plimsoll::store {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "store/disk_usage.h"
+#include "store/directory/disk_usage.h"
 
 namespace plimsoll::store {
 

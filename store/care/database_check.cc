@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sqlite/page_checksums.h"
 #include "store/identity/listed_database.h"
-#include "store/sqlite/page_checksums.h"
 
 namespace plimsoll::store {
 namespace {

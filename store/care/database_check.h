@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "sqlite/database.h"
 #include "store/care/check_log.h"
-#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::store {
 

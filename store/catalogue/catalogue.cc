@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS workload (
   UNIQUE (job, instance, app, image, build_id, revision, compiler, builder)
 );
 CREATE TABLE IF NOT EXISTS thread (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS label_set (id INTEGER PRIMARY KEY, labels BLOB NOT NULL UNIQUE);  -- store/rows/label_set.h
+CREATE TABLE IF NOT EXISTS label_set (id INTEGER PRIMARY KEY, labels BLOB NOT NULL UNIQUE);  -- store/model/label_set.h
 CREATE TABLE IF NOT EXISTS binary (
   id INTEGER PRIMARY KEY,
   identity_kind INTEGER NOT NULL, identity BLOB NOT NULL, path TEXT NOT NULL,

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::store {
 

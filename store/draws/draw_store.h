@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sqlite/database.h"
 #include "store/draws/draw.h"
 #include "store/draws/stop.h"
-#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sqlite/database.h"
 #include "store/live/inventory.h"
 #include "store/live/live_machine.h"
 #include "store/live/placed_jobs.h"
-#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sqlite/database.h"
 #include "store/live/fleet_history.h"
 #include "store/live/inventory.h"
 #include "store/live/live_machine.h"
-#include "store/sqlite/database.h"
 
 namespace plimsoll::store {
 

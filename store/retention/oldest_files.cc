@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "store/disk_usage.h"
+#include "store/directory/disk_usage.h"
 
 namespace plimsoll::store {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "store/catalogue/block_table.h"
-#include "store/disk_usage.h"
+#include "store/directory/disk_usage.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
 

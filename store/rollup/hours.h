@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/rows/dictionaries.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
 

@@ -11,12 +11,13 @@
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/model/dictionaries.h"
 #include "store/rollup/hours.h"
 #include "store/rollup/rolled_catalogue.h"
 #include "store/rollup/rolled_rows.h"
-#include "store/rows/dictionaries.h"
-#include "store/rows/segment.h"
-#include "store/rows/segment_cursor.h"
+#include "store/segments/segment.h"
+#include "store/segments/segment_cursor.h"
 
 namespace plimsoll::store {
 namespace {

@@ -8,7 +8,7 @@
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
 #include "store/identity/listed_database.h"
-#include "store/rows/label_set.h"
+#include "store/model/label_set.h"
 
 namespace plimsoll::store {
 namespace {

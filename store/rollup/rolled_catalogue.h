@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "store/catalogue/segment_table.h"
+#include "store/model/dictionaries.h"
 #include "store/rollup/hours.h"
-#include "store/rows/dictionaries.h"
 
 namespace plimsoll::store {
 

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "base/durable_file.h"
-#include "store/rows/segment.h"
-#include "store/rows/segment_merge.h"
+#include "store/segments/segment.h"
+#include "store/segments/segment_merge.h"
 
 namespace plimsoll::store {
 namespace {

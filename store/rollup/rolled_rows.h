@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "store/catalogue/segment_table.h"
+#include "store/model/row.h"
 #include "store/rollup/hours.h"
-#include "store/rows/row.h"
-#include "store/rows/row_order.h"
+#include "store/segments/row_order.h"
 
 namespace plimsoll::store {
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
-#include "store/frames/bindings.h"
+#include "store/model/bindings.h"
 #include "symbolizer/process/table_process.h"
 #include "symbolizer/symtab/symbol_table.h"
 

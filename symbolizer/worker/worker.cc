@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "symbolizer/names/demangle.h"
-#include "symbolizer/worker/pending.h"
+#include "symbolizer/worker/turns.h"
 
 namespace plimsoll::symbolizer {
 
 struct LookedUp {
-  PendingBinary binary;
+  store::PendingBinary binary;
   bool is_better;  // than what its locations were bound to before: they are all here
   store::SymbolQuality quality;
   std::string reasons;
@@ -32,23 +32,23 @@ constexpr std::chrono::seconds kSlice{2};
 constexpr std::string_view kVdso = "[vdso]";
 
 // Stands for what read_kernel_symbols() depends on.
-std::string kernel_state(const PendingBinary& binary) {
+std::string kernel_state(const store::PendingBinary& binary) {
   return fmt::format("{} bytes of kernel symbols", binary.kernel_symbol_bytes);
 }
 
-bool is_vdso(const PendingBinary& binary) {
+bool is_vdso(const store::PendingBinary& binary) {
   // Not any of them: a profile may call any build by that name.
   return std::ranges::all_of(binary.paths, [](const std::string& path) { return path == kVdso; });
 }
 
-bool may_end_better(const PendingBinary& binary, const SymbolRoots& roots) {
+bool may_end_better(const store::PendingBinary& binary, const SymbolRoots& roots) {
   if (binary.is_kernel) {
     return binary.looked_at != kernel_state(binary);
   }
   return !is_vdso(binary) && FileSearch::has_changed(binary.looked_at, roots);
 }
 
-bool is_fresh(const BinarySymbols& symbols, const PendingBinary& binary, const SymbolRoots& roots) {
+bool is_fresh(const BinarySymbols& symbols, const store::PendingBinary& binary, const SymbolRoots& roots) {
   if (binary.is_kernel) {
     return symbols.looked_at() == kernel_state(binary);
   }
@@ -56,12 +56,12 @@ bool is_fresh(const BinarySymbols& symbols, const PendingBinary& binary, const S
          !FileSearch::has_changed(symbols.looked_at(), roots);
 }
 
-std::vector<store::Binding> bindings_of(const std::vector<PendingLocation>& locations,
+std::vector<store::Binding> bindings_of(const std::vector<store::PendingLocation>& locations,
                                         const BinarySymbols& symbols) {
   std::vector<store::Binding> bindings;
   std::vector<uint64_t> addresses;
   std::vector<size_t> places;  // for each address, the binding that it is of
-  for (const PendingLocation& location : locations) {
+  for (const store::PendingLocation& location : locations) {
     const auto address = location.kind == wire::ELF_FILE_OFFSET ? symbols.address_of(location.address)
                                                                 : std::optional(location.address);
     bindings.push_back({location.id, {}});
@@ -107,28 +107,26 @@ void add_to_report(const LookedUp& looked_up, SymbolizeReport& report) {
   }
 }
 
-Status write(sqlite::Database& catalogue, const std::vector<LookedUp>& all) {
-  store::BindingWriter writer(catalogue);
+store::NamedBinary named(const LookedUp& looked_up) {
+  const store::PendingBinary& binary = looked_up.binary;
+  // Of a search that found less than the bindings were made with, only the account is kept.
+  const bool keeps_quality = looked_up.bindings.empty();
+  return {.ids = binary.ids,
+          .path = binary.paths.front(),
+          .account = {.quality = keeps_quality ? binary.quality : looked_up.quality,
+                      .generation = std::max<int64_t>(1, binary.generation + (looked_up.is_better ? 1 : 0)),
+                      .reasons = looked_up.reasons,
+                      .looked_at = looked_up.looked_at},
+          .bindings = looked_up.bindings};
+}
+
+Status write_names(const std::vector<LookedUp>& all, store::BlockSymbols& block) {
+  std::vector<store::NamedBinary> binaries;
+  binaries.reserve(all.size());
   for (const LookedUp& looked_up : all) {
-    const PendingBinary& binary = looked_up.binary;
-    const int64_t generation = std::max<int64_t>(1, binary.generation + (looked_up.is_better ? 1 : 0));
-    if (auto written = writer.bind(looked_up.bindings, generation); !written) {
-      return propagate(written, "storing the symbols of {}", binary.paths.front());
-    }
-    // Of a search that found less than the bindings were made with, only the account is kept.
-    const bool keeps_quality = looked_up.bindings.empty();
-    const auto quality = keeps_quality ? binary.quality : looked_up.quality;
-    for (const int64_t id : binary.ids) {
-      const auto described = writer.describe(id, {.quality = quality,
-                                                  .generation = generation,
-                                                  .reasons = looked_up.reasons,
-                                                  .looked_at = looked_up.looked_at});
-      if (!described) {
-        return described;
-      }
-    }
+    binaries.push_back(named(looked_up));
   }
-  return {};
+  return block.bind(binaries);
 }
 
 }  // namespace
@@ -158,7 +156,7 @@ Result<Symbolizer> Symbolizer::open(const std::string& data_dir, SymbolRoots roo
                 : propagate(tables);
 }
 
-Result<SymbolizeReport> Symbolizer::run(const BlockCatalogue& block, bool look_for_better) {
+Result<SymbolizeReport> Symbolizer::run(store::BlockSymbols& block, bool look_for_better) {
   SymbolizeReport report;
   std::set<std::string> searched_again;
   while (true) {
@@ -172,24 +170,20 @@ Result<SymbolizeReport> Symbolizer::run(const BlockCatalogue& block, bool look_f
   }
 }
 
-Result<bool> Symbolizer::run_slice(const BlockCatalogue& block, bool look_for_better,
+Result<bool> Symbolizer::run_slice(store::BlockSymbols& block, bool look_for_better,
                                    std::set<std::string>& searched_again, SymbolizeReport& report) {
-  const WithCatalogue& with_catalogue = block.with_catalogue;
-  std::vector<PendingBinary> pending;
-  int64_t bound_up_to = bound_up_to_[block.block];
-  auto done = with_catalogue([&](sqlite::Database& catalogue) -> Status {
-    auto found = find_pending(catalogue, bound_up_to);
-    if (found) {
-      pending = std::move(*found);
-    }
-    return found ? Status() : propagate(found);
-  });
-  order_by_turns(pending);
+  int64_t bound_up_to = bound_up_to_[block.number()];
+  auto pending = block.find_pending(bound_up_to);
+  if (!pending) {
+    return propagate(pending);
+  }
+  order_by_turns(*pending);
+  Status done;
   const auto ends = std::chrono::steady_clock::now() + kSlice;
   std::vector<LookedUp> all;
   size_t asked = 0;
   bool is_over = true;
-  for (PendingBinary& binary : pending) {
+  for (store::PendingBinary& binary : *pending) {
     // Once it was told to stop what is left takes no time.
     if (!all.empty() && all.size() == asked && std::chrono::steady_clock::now() > ends) {
       is_over = false;
@@ -201,17 +195,17 @@ Result<bool> Symbolizer::run_slice(const BlockCatalogue& block, bool look_for_be
     if (done && (has_news || may_be_better)) {
       ++asked;
       searched_again.insert(binary.key());
-      done = look_up(with_catalogue, std::move(binary), all);
+      done = look_up(block, std::move(binary), all);
     }
   }
   if (done && !all.empty()) {
-    done = with_catalogue([&](sqlite::Database& catalogue) { return write(catalogue, all); });
+    done = write_names(all, block);
   }
   if (!done) {
     return propagate(done);
   }
   if (is_over && all.size() == asked) {
-    bound_up_to_[block.block] = bound_up_to;
+    bound_up_to_[block.number()] = bound_up_to;
   }
   for (const LookedUp& looked_up : all) {
     add_to_report(looked_up, report);
@@ -219,19 +213,16 @@ Result<bool> Symbolizer::run_slice(const BlockCatalogue& block, bool look_for_be
   return is_over;
 }
 
-Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogue& with_catalogue,
-                                                              const PendingBinary& binary) {
+Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(store::BlockSymbols& block,
+                                                              const store::PendingBinary& binary) {
   std::string image;
   const auto fresh = [&](const BinarySymbols& symbols) { return is_fresh(symbols, binary, loader_.roots()); };
   if (binary.is_kernel && !cache_.holds(binary.search_key(), fresh)) {
-    const auto read = with_catalogue([&](sqlite::Database& catalogue) -> Status {
-      auto content = kernel_image(catalogue, binary);
-      image = content.value_or("");
-      return content ? Status() : propagate(content);
-    });
-    if (!read) {
-      return propagate(read);
+    auto content = block.kernel_image(binary);
+    if (!content) {
+      return propagate(content);
     }
+    image = std::move(*content);
   }
   return cache_.get(binary.search_key(), fresh, [&]() -> std::optional<BinarySymbols> {
     if (binary.is_kernel) {
@@ -246,9 +237,9 @@ Result<std::shared_ptr<BinarySymbols>> Symbolizer::symbols_of(const WithCatalogu
   });
 }
 
-Status Symbolizer::look_up(const WithCatalogue& with_catalogue, PendingBinary binary,
+Status Symbolizer::look_up(store::BlockSymbols& block, store::PendingBinary binary,
                            std::vector<LookedUp>& all) {
-  const auto symbols = symbols_of(with_catalogue, binary);
+  const auto symbols = symbols_of(block, binary);
   if (!symbols) {
     return propagate(symbols);
   }
@@ -256,9 +247,7 @@ Status Symbolizer::look_up(const WithCatalogue& with_catalogue, PendingBinary bi
     return {};
   }
   const bool is_better = binary.generation != 0 && (*symbols)->quality() > binary.quality;
-  const auto read = with_catalogue(
-      [&](sqlite::Database& catalogue) { return add_locations(catalogue, is_better, binary); });
-  if (!read) {
+  if (const Status read = block.add_locations(is_better, binary); !read) {
     return read;
   }
   auto bindings = bindings_of(binary.locations, **symbols);

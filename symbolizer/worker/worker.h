@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,14 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/sqlite/database.h"
+#include "store/door/symbols.h"
 #include "symbolizer/worker/symbol_cache.h"
 #include "symbolizer/worker/symbol_loader.h"
 
 namespace plimsoll::symbolizer {
 
 struct LookedUp;
-struct PendingBinary;
 
 struct SymbolizeReport {
   uint64_t locations = 0;  // looked up for the first time
@@ -28,16 +26,6 @@ struct SymbolizeReport {
   std::vector<std::string> missing;  // "no symbols for BINARY: reason", "partial symbols for ..."
 
   SymbolizeReport& operator+=(SymbolizeReport other);
-};
-
-// Runs a piece of work in one write transaction of a catalogue, committed if the work succeeds.
-using CatalogueWork = std::function<Status(sqlite::Database&)>;
-using WithCatalogue = std::function<Status(const CatalogueWork&)>;
-
-// The catalogue of one block.
-struct BlockCatalogue {
-  int64_t block = 0;  // its number
-  WithCatalogue with_catalogue;
 };
 
 // One thread at a time. Keeps the symbols of binaries that it read lately open.
@@ -52,19 +40,19 @@ class Symbolizer {
   // One pass over a block: looks up every ELF, kernel and module location that never was; and, if `look_for_better`, where a stat()
   // of the files that a search depended on says that it may now end better, searches again, and then looks up all
   // locations of that build ID anew. The stats are of every binary without the best symbols: not for every pass. The
-  // catalogue is held only to read and to write, not while files are read. Names are written every few seconds, and locations that have
+  // block is held only to read and to write, not while files are read. Names are written every few seconds, and locations that have
   // come since then take their turns (order_by_turns()). Once it is told to stop, it leaves out what another
   // search would be needed for: the next pass finds it as it was.
-  Result<SymbolizeReport> run(const BlockCatalogue& block, bool look_for_better);
+  Result<SymbolizeReport> run(store::BlockSymbols& block, bool look_for_better);
 
  private:
   // Some seconds of a pass; whether that was the last of it.
-  Result<bool> run_slice(const BlockCatalogue& block, bool look_for_better,
+  Result<bool> run_slice(store::BlockSymbols& block, bool look_for_better,
                          std::set<std::string>& searched_again, SymbolizeReport& report);
-  Status look_up(const WithCatalogue& with_catalogue, PendingBinary binary, std::vector<LookedUp>& all);
+  Status look_up(store::BlockSymbols& block, store::PendingBinary binary, std::vector<LookedUp>& all);
   // Null where it was told to stop.
-  Result<std::shared_ptr<BinarySymbols>> symbols_of(const WithCatalogue& with_catalogue,
-                                                    const PendingBinary& binary);
+  Result<std::shared_ptr<BinarySymbols>> symbols_of(store::BlockSymbols& block,
+                                                    const store::PendingBinary& binary);
 
   SymbolLoader loader_;
   SymbolCache cache_;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::store {
 

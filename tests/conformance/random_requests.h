@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "store/rows/aggregation.h"
+#include "store/model/aggregation.h"
 
 namespace plimsoll::testing {
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "store/rows/top_cells.h"
+#include "store/aggregation/top_cells.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/conformance/row_sources.h"

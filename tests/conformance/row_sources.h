@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/durable_file.h"
-#include "store/rows/local_rows.h"
+#include "store/aggregation/local_rows.h"
 #include "tests/conformance/memory_rows.h"
 
 namespace plimsoll::testing {

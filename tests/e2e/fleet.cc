@@ -13,7 +13,7 @@
 #include "http/address.h"
 #include "http/client.h"
 #include "proto/profile_codec.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::testing {
 namespace {

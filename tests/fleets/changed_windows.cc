@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "query/statistics/stability/row_changes.h"
+#include "statistics/stability/row_changes.h"
 
 namespace plimsoll::fleets {
 namespace {

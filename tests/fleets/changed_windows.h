@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "query/statistics/stability/permutation.h"
+#include "statistics/stability/permutation.h"
 #include "tests/fleets/fleet.h"
 
 namespace plimsoll::fleets {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "query/statistics/linearization.h"
-#include "query/statistics/response.h"
+#include "statistics/linearization.h"
+#include "statistics/response.h"
 #include "store/rollup/scale/common_scale.h"
 
 namespace plimsoll::fleets {

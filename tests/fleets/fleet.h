@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "query/statistics/design.h"
-#include "query/statistics/estimate.h"
+#include "statistics/design.h"
+#include "statistics/estimate.h"
 
 namespace plimsoll::fleets {
 

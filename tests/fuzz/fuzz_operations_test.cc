@@ -14,8 +14,9 @@
 #include "query/views/top.h"
 #include "store/catalogue/block_table.h"
 #include "store/compaction.h"
-#include "store/frames/bindings.h"
+#include "store/frames/binding_writer.h"
 #include "store/ingest.h"
+#include "store/model/bindings.h"
 #include "store/rollup/roll_up.h"
 #include "tests/fuzz/operations_model.h"
 #include "tests/fuzz/seed.h"
@@ -298,7 +299,7 @@ class Life {
       parameters.emplace_back("until", format_time(question.until_s * kNsPerSecond));
     }
     // The cache's are of the same moment; loading afresh takes the other way.
-    const query::TimeSpans times = query::times_of(parameters, 0);
+    const store::TimeSpans times = query::times_of(parameters, 0);
     const auto snapshot = below(4) == 0 ? query::Snapshot::load(path_, times) : snapshots_.newest(times);
     ASSERT_TRUE(snapshot) << snapshot.error().text();
     const auto table = query::top(*query::parse_top(parameters, 0), **snapshot);

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/rows/local_rows.h"
+#include "store/aggregation/local_rows.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/conformance/row_sources.h"
 #include "tests/fuzz/seed.h"

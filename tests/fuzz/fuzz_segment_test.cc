@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "store/rows/local_rows.h"
-#include "store/rows/segment.h"
+#include "store/aggregation/local_rows.h"
+#include "store/segments/segment.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/checksum.h"
-#include "store/rows/segment_version_1.h"
+#include "store/segments/segment_version_1.h"
 #include "tests/conformance/random_requests.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/seed.h"

@@ -10,7 +10,7 @@
 #include "query/snapshot/dimension.h"
 #include "query/snapshot/event_pair.h"
 #include "query/views/ratio.h"
-#include "store/rows/row_builder.h"
+#include "store/model/wire_entries.h"
 
 namespace plimsoll::query {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "query/statistics/student_t.h"
 #include "query/wsmeter/metric/estimate.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::query {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "query/statistics/student_t.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::query {
 namespace {

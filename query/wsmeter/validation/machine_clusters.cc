@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "query/statistics/student_t.h"
+#include "statistics/student_t.h"
 
 namespace plimsoll::query {
 namespace {

@@ -5,6 +5,8 @@
 #include "query/selection/sides.h"
 #include "query/snapshot/snapshot.h"
 #include "query/views/flame.h"
+#include "store/frames/binding_writer.h"
+#include "tests/unit/query/hooked_source.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {
@@ -131,12 +133,13 @@ TEST(Blocks, ThatAreDroppedWhileAQuestionReadsThemAreLeftOut) {
     fleet.add(spec);
   }
   int dropped = 0;
-  const auto snapshot = Snapshot::load(fleet.path(), all_times(), [&](const std::vector<std::string>&) {
-    if (dropped < 2) {
-      ++dropped;
-      EXPECT_TRUE(fleet.ingest().drop_block(fleet.ingest().blocks()->front()));
-    }
-  });
+  const auto snapshot =
+      load_hooked(fleet.path(), [&](const std::vector<std::string>&) {
+        if (dropped < 2) {
+          ++dropped;
+          EXPECT_TRUE(fleet.ingest().drop_block(fleet.ingest().blocks()->front()));
+        }
+      });
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   EXPECT_EQ((*snapshot)->dictionaries.origins.size(), 2) << "the last one, and the empty entry";
 }
@@ -157,7 +160,7 @@ TEST(Blocks, StayReadableWhateverTheIntervalOfADraw) {
 
 std::vector<std::pair<int64_t, int64_t>> spans_of(const Parameters& parameters) {
   std::vector<std::pair<int64_t, int64_t>> spans;
-  for (const TimeSpan& span : times_of(parameters, 100 * kHourNs)) {
+  for (const store::TimeSpan& span : times_of(parameters, 100 * kHourNs)) {
     const auto hours = [](int64_t time_ns) {
       return time_ns == INT64_MIN || time_ns == INT64_MAX ? time_ns : time_ns / kHourNs;
     };

@@ -1,4 +1,4 @@
-#include "query/views/collection.h"
+#include "query/operations/collection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "query/views/draws.h"
+#include "query/operations/draws.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,8 +11,9 @@
 
 #include "proto/profile_codec.h"
 #include "query/views/top.h"
-#include "store/frames/bindings.h"
+#include "store/frames/binding_writer.h"
 #include "store/ingest.h"
+#include "store/model/bindings.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 

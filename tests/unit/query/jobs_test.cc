@@ -1,4 +1,4 @@
-#include "query/views/jobs.h"
+#include "query/operations/jobs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

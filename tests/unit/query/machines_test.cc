@@ -1,4 +1,4 @@
-#include "query/views/machines.h"
+#include "query/operations/machines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

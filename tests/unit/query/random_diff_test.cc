@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "query/statistics/difference.h"
 #include "query/views/diff.h"
+#include "statistics/difference.h"
 #include "tests/unit/query/raw_profile_model.h"
 
 namespace plimsoll::query {

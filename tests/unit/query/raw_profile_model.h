@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "proto/squares.h"
-#include "query/statistics/design.h"
-#include "query/statistics/linearization.h"
+#include "statistics/design.h"
+#include "statistics/linearization.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query::model {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "query/statistics/linearization.h"
+#include "statistics/linearization.h"
 #include "tests/unit/query/raw_profile_model.h"
 #include "tests/unit/query/real_profiles.h"
 

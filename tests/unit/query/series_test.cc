@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/time.h"
-#include "query/statistics/linearization.h"
+#include "statistics/linearization.h"
 #include "tests/unit/query/raw_profile_model.h"
 
 namespace plimsoll::query {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "query/statistics/binomial.h"
 #include "query/views/shared.h"
+#include "statistics/binomial.h"
 #include "tests/unit/query/raw_profile_model.h"
 
 namespace plimsoll::query::model {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "query/sql/sql.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 #include "tests/profile_fixture.h"
 
 namespace plimsoll::query {

@@ -1,4 +1,4 @@
-#include "query/views/status.h"
+#include "query/operations/status.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "base/time.h"
-#include "query/statistics/difference.h"
-#include "query/statistics/stability/distance.h"
-#include "query/statistics/stability/entropy.h"
 #include "query/views/diff.h"
 #include "query/views/series.h"
 #include "query/views/stability.h"
+#include "statistics/difference.h"
+#include "statistics/stability/distance.h"
+#include "statistics/stability/entropy.h"
 #include "tests/unit/query/real_fleet.h"
 
 namespace plimsoll::query::real {

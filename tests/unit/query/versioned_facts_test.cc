@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "query/views/machines.h"
+#include "query/operations/machines.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {

@@ -9,7 +9,7 @@
 
 #include "base/hex.h"
 #include "base/time.h"
-#include "query/views/machines.h"
+#include "query/operations/machines.h"
 #include "query/views/top.h"
 #include "scheduler/fleet_service.h"
 #include "tests/profile_fixture.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "http/token.h"
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::server {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "query/views/status.h"
+#include "query/operations/status.h"
 #include "scheduler/safety/collection_breaker.h"
 #include "server/background/readiness.h"
 #include "server/background/work_kinds.h"

@@ -1,4 +1,4 @@
-#include "store/frames/bindings.h"
+#include "store/model/bindings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,8 @@
 #include <random>
 
 #include "store/catalogue/catalogue.h"
+#include "store/frames/binding_reader.h"
+#include "store/frames/binding_writer.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::store {
@@ -39,7 +41,7 @@ class BindingsTest : public ::testing::Test {
     return frames;
   }
   std::vector<std::string> frames_of(uint32_t location) {
-    return frames_of(location, *Bindings::load(database_));
+    return frames_of(location, *BindingReader::load(database_));
   }
 
   int64_t number(const std::string& sql) { return *database_.integer(sql, -1); }
@@ -66,7 +68,7 @@ TEST_F(BindingsTest, FunctionsOfOneDisplayNameStayApartByTheirLinkageNames) {
         {2, {{.function = "parse()", .linkage_name = "_Z5parsev.cold"}}},
         {3, {{.function = "parse()", .linkage_name = "_Z5parsev"}}},
         {4, {{.function = "parse()"}}}});
-  const auto bindings = Bindings::load(database_);
+  const auto bindings = BindingReader::load(database_);
   const auto function_of = [&](uint32_t location) { return bindings->of(location).front().function; };
   EXPECT_NE(function_of(1), function_of(2));
   EXPECT_EQ(function_of(1), function_of(3));
@@ -99,14 +101,14 @@ TEST_F(BindingsTest, ANewGenerationReplacesAllFrames) {
 
 TEST_F(BindingsTest, AReaderAddsWhatWasBoundSince) {
   bind({{1, {{.function = "a"}}}, {2, {{.function = "b"}}}});
-  Bindings read = *Bindings::load(database_);
+  Bindings read = *BindingReader::load(database_);
   EXPECT_THAT(read.rebound, IsEmpty());
   const Bindings before = read;
-  ASSERT_TRUE(read.extend(database_));
+  ASSERT_TRUE(BindingReader::extend(read, database_));
   EXPECT_THAT(read.rebound, IsEmpty());
 
   bind({{2, {{.function = "better", .file = "b.cc", .line = 3}}}, {3, {}}, {4, {{.function = "a"}}}}, 2);
-  ASSERT_TRUE(read.extend(database_));
+  ASSERT_TRUE(BindingReader::extend(read, database_));
   EXPECT_THAT(read.rebound, UnorderedElementsAre(2, 3, 4));
   EXPECT_THAT(frames_of(1, read), ElementsAre("a  :0"));
   EXPECT_THAT(frames_of(2, read), ElementsAre("better  b.cc:3"));
@@ -117,13 +119,13 @@ TEST_F(BindingsTest, AReaderAddsWhatWasBoundSince) {
 
 TEST_F(BindingsTest, AReaderLearnsWhyABinaryHasNoBetterSymbols) {
   ASSERT_TRUE(database_.run("INSERT INTO binary (id, identity_kind, identity, path) VALUES (1, 1, 'x', '')"));
-  Bindings read = *Bindings::load(database_);
+  Bindings read = *BindingReader::load(database_);
   EXPECT_EQ(read.reasons_of(1), "");
   const auto describe = [&](const std::string& reasons) {
     ASSERT_TRUE(BindingWriter(database_).describe(1, {.reasons = reasons}));
   };
   describe("no such file");
-  ASSERT_TRUE(read.extend(database_));
+  ASSERT_TRUE(BindingReader::extend(read, database_));
   EXPECT_EQ(read.reasons_of(1), "no such file");
   const int64_t changes = number("SELECT count(*) FROM binding_change");
   describe("no such file");
@@ -133,7 +135,7 @@ TEST_F(BindingsTest, AReaderLearnsWhyABinaryHasNoBetterSymbols) {
 // Bound again and again, so that frames that are no longer in use are dropped on the way.
 TEST_F(BindingsTest, AReaderThatFollowsHasWhatOneThatReadsAllHas) {
   std::mt19937_64 random(3);
-  Bindings read = *Bindings::load(database_);
+  Bindings read = *BindingReader::load(database_);
   for (int step = 0; step < 300; ++step) {
     std::vector<Binding> bindings;
     for (uint32_t location = 1; location <= 4; ++location) {
@@ -141,7 +143,7 @@ TEST_F(BindingsTest, AReaderThatFollowsHasWhatOneThatReadsAllHas) {
           {location, std::vector<Frame>(random() % 40, {.function = std::to_string(random() % 9)})});
     }
     bind(bindings, step);
-    ASSERT_TRUE(read.extend(database_));
+    ASSERT_TRUE(BindingReader::extend(read, database_));
     if (step % 20 == 0) {
       for (uint32_t location = 1; location <= 4; ++location) {
         ASSERT_EQ(frames_of(location, read), frames_of(location)) << "step " << step;
@@ -153,12 +155,12 @@ TEST_F(BindingsTest, AReaderThatFollowsHasWhatOneThatReadsAllHas) {
 TEST_F(BindingsTest, ACatalogueOfAnOlderVersionIsFollowedOnceItsWriterHasOpenedIt) {
   bind({{1, {{.function = "a"}}}});
   ASSERT_TRUE(database_.run("DROP TABLE binding_change"));
-  Bindings read = *Bindings::load(database_);
-  ASSERT_TRUE(read.extend(database_));
+  Bindings read = *BindingReader::load(database_);
+  ASSERT_TRUE(BindingReader::extend(read, database_));
   EXPECT_THAT(frames_of(1, read), ElementsAre("a  :0"));
   ASSERT_TRUE(Catalogue::open(folder_ / "catalogue.db", sqlite::OpenMode::kReadWrite));
   bind({{1, {{.function = "b"}}}}, 2);
-  ASSERT_TRUE(read.extend(database_));
+  ASSERT_TRUE(BindingReader::extend(read, database_));
   EXPECT_THAT(frames_of(1, read), ElementsAre("b  :0"));
 }
 

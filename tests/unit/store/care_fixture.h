@@ -42,8 +42,8 @@ inline wire::RawProfile care_profile(uint64_t seed) {
 inline void fill_care_directory(const std::string& path, uint64_t first, uint64_t last, uint64_t per_block) {
   auto ingest = store::Ingest::open(path, {.block_limits = {.max_profiles = per_block}});
   ASSERT_TRUE(ingest) << ingest.error().text();
-  ASSERT_TRUE((*ingest)->directory().make_draws());
-  ASSERT_TRUE((*ingest)->directory().make_access());
+  ASSERT_TRUE((*ingest)->directory().open_draws());
+  ASSERT_TRUE((*ingest)->directory().open_access());
   {
     auto accounts =
         *store::AccessStore::open((*ingest)->directory().access_path(), sqlite::OpenMode::kReadWrite);

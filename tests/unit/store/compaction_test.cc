@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"

@@ -1,4 +1,4 @@
-#include "store/conversion.h"
+#include "store/directory/conversion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
-#include "store/data_directory.h"
-#include "store/rows/segment_version_1.h"
+#include "store/directory/data_directory.h"
+#include "store/segments/segment_version_1.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/format_6.h"

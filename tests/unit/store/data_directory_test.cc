@@ -1,4 +1,4 @@
-#include "store/data_directory.h"
+#include "store/directory/data_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,8 @@
 #include <random>
 
 #include "store/catalogue/catalogue.h"
-#include "store/rows/dictionary_writer.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/dictionaries/dictionary_writer.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 
@@ -77,7 +78,7 @@ TEST_F(DictionariesTest, ReopenedTheyHaveTheSameIdsAndGoOnAfterThem) {
     ASSERT_TRUE(transaction.commit());
   }
   Catalogue catalogue = open();
-  const auto loaded = Dictionaries::load(catalogue.database());
+  const auto loaded = load_dictionaries(catalogue.database());
   ASSERT_TRUE(loaded) << loaded.error().text();
   for (const auto& [name, id] : threads) {
     EXPECT_EQ(loaded->threads[id], name);
@@ -104,7 +105,7 @@ TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
     ASSERT_TRUE(origin) << origin.error().text();
   }
   Catalogue catalogue = open();
-  const auto loaded = *Dictionaries::load(catalogue.database());
+  const auto loaded = *load_dictionaries(catalogue.database());
   EXPECT_EQ(loaded.machines.at(1), machine);
   EXPECT_EQ(loaded.workloads.at(1), full_workload);
   EXPECT_EQ(loaded.binaries.at(1), binary);
@@ -122,15 +123,15 @@ TEST_F(DictionariesTest, AnotherConnectionHasTheStacksOfAnOlderState) {
   Catalogue catalogue = open();
   auto writer = *DictionaryWriter::open(catalogue.database());
   ASSERT_TRUE(writer.stack({0, 7}) && writer.stack({1, 8}));
-  const auto last = Dictionaries::last_stack(catalogue.database());
+  const auto last = last_stack(catalogue.database());
   ASSERT_TRUE(last);
   ASSERT_TRUE(writer.stack({2, 9}));
   Catalogue other = open();
   Dictionaries loaded;
-  const Status extended = loaded.extend_stacks(other.database(), *last);
+  const Status extended = extend_stacks(loaded, other.database(), *last);
   ASSERT_TRUE(extended) << extended.error().text();
   EXPECT_EQ(loaded.stacks, (AppendOnlyList<StackNode>{{0, 0}, {0, 7}, {1, 8}}));
-  const Status missing = loaded.extend_stacks(other.database(), 4);
+  const Status missing = extend_stacks(loaded, other.database(), 4);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, HasSubstr("the stacks end with 3, not 4"));
 }
@@ -187,7 +188,7 @@ TEST_F(DictionariesTest, WhatIsRolledBackWasNeverThere) {
   EXPECT_EQ(writer.find_stack({0, 200}), 0);
   EXPECT_NE(writer.find_stack({0, 5}), 0);
   add(5, 20, 'c');
-  const Dictionaries loaded = *Dictionaries::load(catalogue.database());
+  const Dictionaries loaded = *load_dictionaries(catalogue.database());
   expect_same(loaded, writer.entries());
   EXPECT_EQ(loaded.events.size(), 21);
   EXPECT_EQ(loaded.threads.size(), 21);
@@ -203,8 +204,8 @@ TEST_F(DictionariesTest, AReaderAddsWhatWasWrittenSince) {
     for (uint32_t number = round * 5; number < round * 10; ++number) {
       add_entries(writer, number, static_cast<char>('a' + round));
     }
-    ASSERT_TRUE(read.extend(catalogue.database()));
-    expect_same(read, *Dictionaries::load(catalogue.database()));
+    ASSERT_TRUE(extend(read, catalogue.database()));
+    expect_same(read, *load_dictionaries(catalogue.database()));
     EXPECT_EQ(before.threads.size(), before.machines.size()) << "a copy stays as it is";
   }
   EXPECT_EQ(read.threads.size(), 36) << "of the numbers 5 to 39";
@@ -227,7 +228,7 @@ TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {
 TEST_F(DictionariesTest, AGapInTheIdsIsDamage) {
   Catalogue catalogue = open();
   ASSERT_TRUE(catalogue.database().run("INSERT INTO thread VALUES (1, 'a'), (3, 'c')"));
-  const auto loaded = Dictionaries::load(catalogue.database());
+  const auto loaded = load_dictionaries(catalogue.database());
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(loaded.error().message, HasSubstr("no entry 2"));

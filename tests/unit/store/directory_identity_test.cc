@@ -32,8 +32,8 @@ class DirectoryIdentityTest : public ::testing::Test {
   static void fill(const std::string& path, uint64_t first, uint64_t last) {
     auto ingest = Ingest::open(path, {.block_limits = {.max_profiles = 2}});
     ASSERT_TRUE(ingest) << ingest.error().text();
-    ASSERT_TRUE((*ingest)->directory().make_draws());
-    ASSERT_TRUE((*ingest)->directory().make_access());
+    ASSERT_TRUE((*ingest)->directory().open_draws());
+    ASSERT_TRUE((*ingest)->directory().open_access());
     for (uint64_t seed = first; seed <= last; ++seed) {
       const auto profile = make_profile({.seed = seed, .stacks = "main;work 3\n"});
       ASSERT_TRUE((*ingest)->accept(as_bytes(wire::encode(profile)), {}));

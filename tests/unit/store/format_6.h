@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/durable_file.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 
 namespace plimsoll::testing {
 

@@ -9,10 +9,11 @@
 #include "proto/profile_codec.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
-#include "store/data_directory.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/directory/data_directory.h"
 #include "store/ingest.h"
-#include "store/rows/dictionaries.h"
-#include "store/rows/row_order.h"
+#include "store/model/dictionaries.h"
+#include "store/segments/row_order.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/old_segment_writer.h"
@@ -69,7 +70,7 @@ TEST_F(Format8Test, AReaderFindsTheSameRowsWithoutLabels) {
   EXPECT_EQ(rows(), rows_);
   EXPECT_FALSE(rows_.empty());
   auto catalogue = *Catalogue::open(catalogue_path(), sqlite::OpenMode::kRead);
-  const auto entries = Dictionaries::load(catalogue.database());
+  const auto entries = load_dictionaries(catalogue.database());
   ASSERT_TRUE(entries) << entries.error().text();
   EXPECT_EQ(entries->label_sets.size(), 1) << "the empty one";
   EXPECT_TRUE(DataDirectory::open_for_reading(path_));

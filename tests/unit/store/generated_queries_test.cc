@@ -11,8 +11,8 @@
 #include <random>
 
 #include "base/file.h"
-#include "store/rows/local_rows.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
+#include "store/aggregation/local_rows.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/places.h"
 #include "tests/temporary_directory.h"

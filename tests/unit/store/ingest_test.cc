@@ -11,8 +11,9 @@
 #include <map>
 #include <random>
 
-#include "store/frames/bindings.h"
-#include "store/rows/segment.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/frames/binding_reader.h"
+#include "store/segments/segment.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -92,8 +93,8 @@ class IngestTest : public ::testing::Test {
 
   View view() {
     Catalogue reader = catalogue();
-    const auto entries = *Dictionaries::load(reader.database());
-    const auto bindings = *Bindings::load(reader.database());
+    const auto entries = *load_dictionaries(reader.database());
+    const auto bindings = *BindingReader::load(reader.database());
     View view;
     for (const Row& row : visible_rows()) {
       std::string stack;
@@ -183,7 +184,7 @@ TEST_F(IngestTest, AnOriginKnowsItsWindowItsDrawAndItsScales) {
   ASSERT_TRUE(accept(*ingest, profile));
   build(*ingest);
   Catalogue reader = catalogue();
-  const auto entries = *Dictionaries::load(reader.database());
+  const auto entries = *load_dictionaries(reader.database());
   ASSERT_THAT(entries.origins, SizeIs(2));
   EXPECT_EQ(entries.origins[1].from_ns, 1'700'000'000'000'000'000);
   EXPECT_EQ(entries.origins[1].to_ns, 1'700'000'002'000'000'000);
@@ -203,7 +204,7 @@ TEST_F(IngestTest, AMachineThatWasNotDrawnStandsForItself) {
   ASSERT_TRUE(accept(*ingest, make_profile({})));
   build(*ingest);
   Catalogue reader = catalogue();
-  EXPECT_EQ(Dictionaries::load(reader.database())->origins.at(1).inclusion_probability, 1);
+  EXPECT_EQ(load_dictionaries(reader.database())->origins.at(1).inclusion_probability, 1);
 }
 
 TEST_F(IngestTest, InlinedFramesStayInOneLocationInnermostFirst) {
@@ -211,8 +212,8 @@ TEST_F(IngestTest, InlinedFramesStayInOneLocationInnermostFirst) {
   ASSERT_TRUE(accept(*ingest, make_profile({.stacks = "main;outer@o.cc:7>middle@m.h:5>inner@i.h:3 1\n"})));
   build(*ingest);
   Catalogue reader = catalogue();
-  const auto bindings = *Bindings::load(reader.database());
-  const auto entries = *Dictionaries::load(reader.database());
+  const auto bindings = *BindingReader::load(reader.database());
+  const auto entries = *load_dictionaries(reader.database());
   ASSERT_THAT(entries.locations, SizeIs(3));
   std::vector<std::string> frames;
   for (const auto& frame : bindings.of(2)) {
@@ -232,7 +233,7 @@ TEST_F(IngestTest, NamesAsLinkedAreDemangledAndKept) {
   ASSERT_TRUE(accept(*ingest, profile));
   build(*ingest);
   Catalogue reader = catalogue();
-  const auto bindings = *Bindings::load(reader.database());
+  const auto bindings = *BindingReader::load(reader.database());
   std::vector<std::string> names;
   for (uint32_t location = 1; location <= 4; ++location) {
     const uint32_t function = bindings.of(location).front().function;
@@ -534,7 +535,7 @@ TEST_F(IngestTest, SamplesAreKeptWhereSomeStandForSeveralHits) {
   ASSERT_TRUE(accept(*ingest, make_profile({.seed = 2, .stacks = "main 30\n"})));
   build(*ingest);
   Catalogue reader = catalogue();
-  const auto events = Dictionaries::load(reader.database())->origin_events;
+  const auto events = load_dictionaries(reader.database())->origin_events;
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0].hits, 1000);
   EXPECT_EQ(events[0].samples, 7);
@@ -549,7 +550,7 @@ TEST_F(IngestTest, CountersThatNeverGotTheirTurnAreToldFromThoseWithoutHits) {
   ASSERT_TRUE(accept(*ingest, profile));
   build(*ingest);
   Catalogue reader = catalogue();
-  const auto events = Dictionaries::load(reader.database())->origin_events;
+  const auto events = load_dictionaries(reader.database())->origin_events;
   ASSERT_THAT(events, SizeIs(3));
   EXPECT_TRUE(events[0].ran);
   EXPECT_FALSE(events[1].ran);

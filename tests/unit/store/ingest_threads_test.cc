@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "store/dictionaries/dictionary_reader.h"
 #include "store/ingest.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
@@ -64,7 +65,7 @@ TEST(IngestThreads, ProfilesFromManyThreadsCountOnceWhileABuilderRuns) {
   EXPECT_EQ(built, kProfiles);
 
   auto catalogue = *Catalogue::open(folder / "data/blocks/000001/catalogue.db", sqlite::OpenMode::kRead);
-  const auto entries = *Dictionaries::load(catalogue.database());
+  const auto entries = *load_dictionaries(catalogue.database());
   EXPECT_EQ(entries.origins.size(), kProfiles + 1);
   uint64_t hits = 0;
   uint64_t rows = 0;

@@ -1,11 +1,11 @@
-#include "store/rows/key_index.h"
+#include "store/dictionaries/key_index.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "store/rows/dictionaries.h"
+#include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {

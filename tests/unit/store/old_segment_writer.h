@@ -8,8 +8,8 @@
 
 #include "base/byte_reader.h"
 #include "base/checksum.h"
-#include "store/rows/packed_column.h"
-#include "store/rows/segment.h"
+#include "store/segments/packed_column.h"
+#include "store/segments/segment.h"
 
 namespace plimsoll::store {
 

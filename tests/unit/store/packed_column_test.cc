@@ -1,4 +1,4 @@
-#include "store/rows/packed_column.h"
+#include "store/segments/packed_column.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Pages of databases that are not what was written: found by whatever reads them.
-#include "store/sqlite/page_checksums.h"
+#include "sqlite/page_checksums.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/store/segment_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/file.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 #include "tests/temporary_directory.h"
 
 namespace plimsoll::store {

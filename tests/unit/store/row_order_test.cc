@@ -1,4 +1,4 @@
-#include "store/rows/row_order.h"
+#include "store/segments/row_order.h"
 
 #include <gtest/gtest.h>
 

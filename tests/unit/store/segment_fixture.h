@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "store/rows/local_rows.h"
-#include "store/rows/segment.h"
+#include "store/aggregation/local_rows.h"
+#include "store/segments/segment.h"
 
 namespace plimsoll::store {
 

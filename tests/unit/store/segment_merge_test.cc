@@ -1,4 +1,4 @@
-#include "store/rows/segment_merge.h"
+#include "store/segments/segment_merge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

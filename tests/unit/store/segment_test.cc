@@ -1,4 +1,4 @@
-#include "store/rows/segment.h"
+#include "store/segments/segment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

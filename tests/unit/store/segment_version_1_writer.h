@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/checksum.h"
-#include "store/rows/row.h"
+#include "store/model/row.h"
 
 namespace plimsoll::store {
 

@@ -1,4 +1,4 @@
-#include "store/rows/stack_adder.h"
+#include "store/building/stack_adder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "store/rows/stack_projection.h"
+#include "store/model/stack_projection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include "base/byte_reader.h"
 #include "base/durable_file.h"
 #include "proto/profile_codec.h"
-#include "store/frames/bindings.h"
 #include "store/ingest.h"
+#include "store/model/bindings.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 

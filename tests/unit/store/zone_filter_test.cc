@@ -1,4 +1,4 @@
-#include "store/rows/zone_filter.h"
+#include "store/segments/zone_filter.h"
 
 #include <gtest/gtest.h>
 

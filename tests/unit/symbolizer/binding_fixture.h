@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/ingest.h"
+#include "store/store.h"
 #include "symbolizer/worker/worker.h"
 #include "tests/places.h"
 #include "tests/profile_fixture.h"
@@ -59,11 +60,8 @@ class BindingTest : public ::testing::Test {
   }
 
   SymbolizeReport bind(Symbolizer& symbolizer, bool look_for_better = true) {
-    const store::BlockFolder block = ingest_->blocks()->back();
-    const auto report = symbolizer.run(
-        {.block = block.number,
-         .with_catalogue = [&](const CatalogueWork& work) { return ingest_->write_catalogue(block, work); }},
-        look_for_better);
+    const auto blocks = *store::symbols_of(*ingest_)->blocks();
+    const auto report = symbolizer.run(*blocks.back(), look_for_better);
     EXPECT_TRUE(report) << report.error().text();
     return report.value_or(SymbolizeReport());
   }

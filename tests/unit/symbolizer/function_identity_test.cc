@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/durable_file.h"
+#include "store/frames/binding_reader.h"
 #include "tests/unit/store/format_3.h"
 #include "tests/unit/store/format_6.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
@@ -20,7 +21,7 @@ class FunctionIdentity : public BindingTest {
   // "name = linkage_name" of each location's innermost frame, in the order of their IDs.
   std::vector<std::string> identities() const {
     auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
-    const auto bindings = *store::Bindings::load(catalogue.database());
+    const auto bindings = *store::BindingReader::load(catalogue.database());
     std::vector<std::string> identities;
     for (uint32_t location = 1; location < bindings.locations(); ++location) {
       const auto& frame = bindings.of(location).front();

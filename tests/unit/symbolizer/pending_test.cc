@@ -1,9 +1,8 @@
-#include "symbolizer/worker/pending.h"
+#include "symbolizer/worker/turns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/catalogue/catalogue.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 
 namespace plimsoll::symbolizer::pending_test {
@@ -29,12 +28,12 @@ class PendingTest : public BindingTest {
   }
 
   std::vector<std::string> turns() {
-    auto catalogue = *store::Catalogue::open(catalogue_path_, sqlite::OpenMode::kRead);
+    const auto blocks = *store::symbols_of(*ingest_)->blocks();
     int64_t bound_up_to = 0;
-    auto pending = *find_pending(catalogue.database(), bound_up_to);
+    auto pending = *blocks.back()->find_pending(bound_up_to);
     order_by_turns(pending);
     std::vector<std::string> paths;
-    for (const PendingBinary& binary : pending) {
+    for (const store::PendingBinary& binary : pending) {
       paths.push_back(binary.paths.front());
     }
     return paths;

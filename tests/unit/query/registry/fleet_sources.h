@@ -9,7 +9,7 @@ namespace plimsoll::query {
 class FleetSources : public ViewSources {
  public:
   explicit FleetSources(const std::string& data_dir) : data_dir_(data_dir) {}
-  Result<std::shared_ptr<const Snapshot>> snapshot(const TimeSpans& times) override {
+  Result<std::shared_ptr<const Snapshot>> snapshot(const store::TimeSpans& times) override {
     return Snapshot::load(data_dir_, times);
   }
   const std::string& data_dir() const override { return data_dir_; }

@@ -5,7 +5,7 @@
 #include "query/export/export.h"
 #include "query/registry/label_notes.h"
 #include "query/selection/selection.h"
-#include "store/rows/label_values.h"
+#include "store/model/label_values.h"
 #include "tests/unit/query/fleet_fixture.h"
 
 namespace plimsoll::query {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "query/statistics/student_t.h"
+#include "statistics/student_t.h"
 #include "tests/unit/query/wsmeter/plan_variance.h"
 
 namespace plimsoll::query {

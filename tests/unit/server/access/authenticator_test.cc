@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "http/token.h"
-#include "store/sqlite/database.h"
+#include "sqlite/database.h"
 #include "tests/eventually.h"
 #include "tests/temporary_directory.h"
 

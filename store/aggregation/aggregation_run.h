@@ -1,0 +1,54 @@
+// An aggregation while it runs: over one block after the other, on several threads each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "store/aggregation/cell_sums.h"
+#include "store/model/aggregation.h"
+#include "store/segments/segment.h"
+
+namespace plimsoll::store {
+
+struct ChunkPlace {
+  const Segment* segment;
+  size_t chunk;
+
+  uint64_t rows() const { return segment->rows_in_chunk(chunk); }
+};
+
+// Chunks that may hold selected rows, of segments that are not known to be damaged.
+struct SelectedChunks {
+  std::vector<ChunkPlace> chunks;
+  uint64_t rows = 0;
+  uint32_t max_stack = 0;
+};
+
+SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> segments,
+                             const RowFilter& filter);
+
+// On as many threads as there are CPUs, where there are rows for them; with the same number of threads sums are the same to the last bit.
+// Memory for each: a decoded chunk (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums with 35 bytes for each cell.
+class AggregationRun {
+ public:
+  // `max_stack`: the largest stack ID in the rows to come; `expected_rows`: about how many they are. `threads`: 0: as many as there are
+  // CPUs. Borrows the space.
+  AggregationRun(const CellSpace& space, uint64_t max_sums, uint64_t expected_rows, unsigned threads);
+
+  // `request`: with the groups that the space has, by the block's dictionary IDs.
+  Status add(const SelectedChunks& selected, const AggregateRequest& request);
+
+  Result<Cells> cells();
+
+ private:
+  const CellSpace& space_;
+  const uint64_t max_sums_;
+  const uint64_t expected_rows_;
+  const unsigned threads_;
+  std::vector<std::unique_ptr<CellSums>> sums_;  // by thread; absent: it has not had anything to do yet
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,304 @@
+#include "store/building/row_builder.h"
+
+#include <algorithm>
+
+#include "base/hex.h"
+#include "proto/profile_codec.h"
+#include "store/building/label_adder.h"
+#include "store/building/stack_adder.h"
+#include "store/model/wire_entries.h"
+
+namespace plimsoll::store {
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+// One profile on its way into the dictionaries: the dictionary ID of each of its parts, by index in the profile.
+class Builder {
+ public:
+  Builder(const wire::RawProfile& profile, sqlite::Database& database, DictionaryWriter& dictionaries)
+      : profile_(profile), database_(database), dictionaries_(dictionaries) {}
+
+  Result<BuiltProfile> build(int64_t archive_sequence) {
+    for (const auto step :
+         {&Builder::add_binaries, &Builder::add_processes, &Builder::add_threads, &Builder::add_labels,
+          &Builder::add_locations, &Builder::add_stacks, &Builder::add_events}) {
+      if (const Status done = (this->*step)(); !done) {
+        return propagate(done);
+      }
+    }
+    if (const Status done = add_origin(archive_sequence); !done) {
+      return propagate(done);
+    }
+    add_rows();
+    for (const wire::BranchTable& table : profile_.branches()) {
+      if (const Status done = add_branch_rows(table); !done) {
+        return propagate(done);
+      }
+    }
+    built_.binaries = binaries_;
+    return std::move(built_);
+  }
+
+ private:
+  static Status append(std::vector<uint32_t>& ids, const Result<uint32_t>& id) {
+    if (!id) {
+      return propagate(id);
+    }
+    ids.push_back(*id);
+    return {};
+  }
+
+  Status add_binaries() {
+    for (const wire::Binary& binary : profile_.binaries()) {
+      const auto id = dictionaries_.binary({binary.identity_kind(), binary.identity(), binary.path()});
+      if (auto added = append(binaries_, id); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  // The default message, without identity, where it is unknown.
+  const wire::Binary& executable_of(const wire::Process& process) const {
+    return process.binary_plus_1() == 0 ? wire::Binary::default_instance()
+                                        : profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
+  }
+
+  Status add_processes() {
+    for (const wire::Process& process : profile_.processes()) {
+      WorkloadEntry workload;
+      workload.job = process.job();
+      workload.instance = process.instance();
+      workload.app = process.executable().empty() ? process.comm() : base_name(process.executable());
+      workload.image = process.image();
+      const wire::Binary& executable = executable_of(process);
+      workload.build_id = build_id_text(executable.identity_kind(), executable.identity());
+      workload.compiler = executable.compiler();
+      workload.revision = executable.revision();
+      workload.builder = executable.builder();
+      if (auto added = append(workloads_, dictionaries_.workload(workload)); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_threads() {
+    for (const wire::Thread& thread : profile_.threads()) {
+      if (auto added = append(threads_, dictionaries_.thread(thread.name())); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  // The frame at `index` and those it was inlined into.
+  std::vector<wire::NamedFrame> frames_from(uint64_t index) const {
+    std::vector<wire::NamedFrame> frames;
+    bool goes_on = true;
+    for (auto i = static_cast<int>(index); goes_on && i < profile_.frames_size(); ++i) {
+      frames.push_back(profile_.frames(i));
+      goes_on = profile_.frames(i).inlined_into_next();
+    }
+    return frames;
+  }
+
+  Result<uint32_t> add_named_location(wire::LocationKind kind, uint64_t first_frame) {
+    std::vector<wire::NamedFrame> frames = frames_from(first_frame);
+    std::string name;
+    for (const wire::NamedFrame& frame : frames) {
+      name +=
+          fmt::format("{}{}\n{}\n{}", name.empty() ? "" : "\n", frame.function(), frame.file(), frame.line());
+    }
+    const auto id = dictionaries_.location({kind, 0, 0, std::move(name)});
+    if (id) {
+      built_.named.push_back({*id, std::move(frames)});
+    }
+    return id;
+  }
+
+  // Of a location that has no names.
+  LocationEntry location_entry(int index) const {
+    const wire::Locations& locations = profile_.locations();
+    const wire::LocationKind kind = locations.kind(index);
+    const uint32_t owner = locations.owner(index);
+    const uint64_t address = locations.address(index);
+    switch (kind) {
+      case wire::JIT:
+        return {kind, workloads_[owner], address, {}};
+      case wire::UNFINISHED:
+        return {kind, 0, address, {}};
+      case wire::UNRESOLVED:
+        return {kind, 0, 0, {}};
+      default:
+        return {kind, binaries_[owner], address, {}};
+    }
+  }
+
+  static bool is_named(wire::LocationKind kind) { return kind == wire::NAMED || kind == wire::BPF; }
+
+  Status add_locations() {
+    const wire::Locations& locations = profile_.locations();
+    const int count = locations.kind_size();
+    for (int i = 0; i < count; ++i) {
+      if (const int ahead = i + kLookUpsAhead; ahead < count && !is_named(locations.kind(ahead))) {
+        __builtin_prefetch(dictionaries_.place_of(location_entry(ahead)));
+      }
+      const auto id = is_named(locations.kind(i))
+                          ? add_named_location(locations.kind(i), locations.address(i))
+                          : dictionaries_.location(location_entry(i));
+      if (auto added = append(locations_, id); !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_stacks() {
+    auto stacks = store::add_stacks(profile_.stacks(), locations_, dictionaries_);
+    if (!stacks) {
+      return propagate(stacks);
+    }
+    stacks_ = std::move(*stacks);
+    return {};
+  }
+
+  Status add_events() {
+    for (const wire::Event& event : profile_.events()) {
+      if (auto added = append(events_, dictionaries_.event({event.name(), event.unit(), event.kind()}));
+          !added) {
+        return added;
+      }
+    }
+    return {};
+  }
+
+  Status add_labels() {
+    auto labels = ProfileLabels::add(profile_, dictionaries_);
+    if (!labels) {
+      return propagate(labels);
+    }
+    labels_ = std::move(*labels);
+    return {};
+  }
+
+  Status add_origin(int64_t archive_sequence) {
+    const auto machine_id = dictionaries_.machine(machine_entry(profile_.machine()));
+    if (!machine_id) {
+      return propagate(machine_id);
+    }
+    const wire::Draw& draw = profile_.assignment().draw();
+    const wire::Window& window = profile_.window();
+    // Lengths by the monotonic clock: the wall clock may have been set meanwhile.
+    const int64_t length_ns = window.end().monotonic_ns() - window.start().monotonic_ns();
+    OriginEntry origin;
+    origin.machine = *machine_id;
+    origin.from_ns = window.start().wall_ns();
+    origin.to_ns = window.start().wall_ns() + length_ns;
+    origin.draw = draw.id();
+    origin.inclusion_probability = draw.inclusion_probability() == 0 ? 1 : draw.inclusion_probability();
+    origin.interval_ns = draw.interval_ns();
+    origin.series = series();
+    origin.stratum = draw.stratum();
+    const auto id = dictionaries_.origin(origin, profile_.profile_id(), archive_sequence);
+    if (!id) {
+      return propagate(id);
+    }
+    built_.origin = *id;
+    return add_origin_events();
+  }
+
+  // Only snapshots need to be told apart by what they are snapshots of.
+  std::string series() const {
+    const bool has_snapshots = std::ranges::any_of(
+        profile_.events(), [](const wire::Event& event) { return event.kind() == wire::SNAPSHOT; });
+    return has_snapshots ? profile_.assignment().id() : std::string();
+  }
+
+  Status add_origin_events() {
+    for (int i = 0; i < profile_.events_size(); ++i) {
+      const wire::Event& event = profile_.events(i);
+      const auto inserted = database_.execute(
+          "INSERT INTO origin_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", built_.origin,
+          events_[static_cast<size_t>(i)], wire::scale_of(event), event.hits(), event.lost(),
+          event.throttles(), event.counter_total(), event.time_enabled_ns(), event.time_running_ns(),
+          event.note(), event.samples() == 0 ? event.hits() : event.samples());
+      if (!inserted) {
+        return inserted;
+      }
+    }
+    return {};
+  }
+
+  // `event` and `thread` are the profile's, `labels` and `stack` are the dictionaries'.
+  void add_row(uint32_t event, uint32_t thread, uint32_t labels, uint32_t stack, uint64_t hits) {
+    if (hits == 0) {
+      return;
+    }
+    Row& row = built_.rows.emplace_back();
+    row[Column::kEvent] = events_[event];
+    row[Column::kOrigin] = built_.origin;
+    row[Column::kWorkload] = workloads_[process_of(thread)];
+    row[Column::kThread] = threads_[thread];
+    row[Column::kLabels] = labels;
+    row[Column::kStack] = stack;
+    row.hits = hits;
+  }
+
+  void add_rows() {
+    for (const wire::SampleTable& table : profile_.samples()) {
+      const int events = table.event_size();
+      for (int row = 0; row < table.stack_size(); ++row) {
+        const uint32_t labels =
+            labels_.of(process_of(table.thread(row)), table.label_set_size() == 0 ? 0 : table.label_set(row));
+        for (int event = 0; event < events; ++event) {
+          add_row(table.event(event), table.thread(row), labels, stacks_[table.stack(row)],
+                  table.hits(row * events + event));
+        }
+      }
+    }
+  }
+
+  uint32_t process_of(uint32_t thread) const { return profile_.threads(static_cast<int>(thread)).process(); }
+
+  // The stack of a branch: where it led to, below where it came from.
+  Result<uint32_t> branch_stack(uint32_t from_location, uint32_t to_location) {
+    const auto from = dictionaries_.stack({0, locations_[from_location]});
+    return from ? dictionaries_.stack({*from, locations_[to_location]}) : from;
+  }
+
+  Status add_branch_rows(const wire::BranchTable& table) {
+    for (int row = 0; row < table.hits_size(); ++row) {
+      const auto stack = branch_stack(table.from_location(row), table.to_location(row));
+      if (!stack) {
+        return propagate(stack);
+      }
+      const uint32_t labels = labels_.of(process_of(table.thread(row)), 0);
+      add_row(table.event(), table.thread(row), labels, *stack, table.hits(row));
+      if (table.mispredicted_event_plus_1() != 0) {
+        add_row(table.mispredicted_event_plus_1() - 1, table.thread(row), labels, *stack,
+                table.mispredicted(row));
+      }
+    }
+    return {};
+  }
+
+  const wire::RawProfile& profile_;
+  sqlite::Database& database_;
+  DictionaryWriter& dictionaries_;
+  std::vector<uint32_t> binaries_, workloads_, threads_, locations_, stacks_, events_;
+  ProfileLabels labels_;
+  BuiltProfile built_;
+};
+
+}  // namespace
+
+Result<BuiltProfile> build_rows(const wire::RawProfile& profile, int64_t archive_sequence,
+                                sqlite::Database& database, DictionaryWriter& dictionaries) {
+  return Builder(profile, database, dictionaries).build(archive_sequence);
+}
+
+}  // namespace plimsoll::store

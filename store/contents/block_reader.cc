@@ -1,0 +1,247 @@
+#include "store/contents/block_reader.h"
+
+#include <filesystem>
+
+#include "base/run_both.h"
+#include "store/blocks/block_damage.h"
+#include "store/catalogue/file_version.h"
+#include "store/catalogue/segment_table.h"
+#include "store/dictionaries/dictionary_reader.h"
+#include "store/frames/binding_reader.h"
+
+namespace plimsoll::store {
+namespace {
+
+// Every attempt reads a newer list, so that only a reader that is overtaken by so many merges in a row gives up. Replaced files stay for some
+// seconds: what is not there in any of them was not merged.
+constexpr int kMaxAttempts = 20;
+
+// A block that was sealed lately is named, slice by slice: what follows it need not read all of it again each time.
+constexpr std::chrono::minutes kKeepEntries{1};
+
+}  // namespace
+
+std::optional<DamagedPart> BlockReader::damage() const {
+  const std::lock_guard lock(state_mutex_);
+  return damage_;
+}
+
+// Whether it is the catalogue that is at fault, and not the moment.
+void BlockReader::note_damage(const Error& error) {
+  std::error_code ignored;
+  const bool is_dropped = !std::filesystem::exists(folder_.path, ignored);
+  if (error.code != ErrorCode::kCorrupt && (is_dropped || !store::is_unreadable(folder_))) {
+    return;
+  }
+  damage_ = DamagedPart{.path = folder_.path, .why = error.message};
+  if (sealed_) {
+    damage_->from_ns = sealed_->from_ns;
+    damage_->to_ns = sealed_->to_ns;
+  }
+}
+
+Result<BlockState> BlockReader::state() {
+  const std::lock_guard lock(state_mutex_);
+  auto state = state_locked();
+  if (!state) {
+    note_damage(state.error());
+  }
+  return state;
+}
+
+Result<BlockState> BlockReader::state_locked() {
+  if (sealed_) {
+    return *sealed_;
+  }
+  if (!for_state_) {
+    auto catalogue = Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
+    if (!catalogue) {
+      return propagate(catalogue, "opening block {}", folder_.number);
+    }
+    for_state_ = std::move(*catalogue);
+  }
+  const auto state = read_block_state(for_state_->database());
+  if (state && state->is_sealed) {
+    sealed_ = *state;
+    for_state_ = std::nullopt;
+  }
+  return state;
+}
+
+Result<int64_t> BlockReader::version() {
+  const std::lock_guard lock(mutex_);
+  return version_locked();
+}
+
+Result<int64_t> BlockReader::version_locked() {
+  const auto state = this->state();
+  if (!state) {
+    return propagate(state);
+  }
+  if (state->is_sealed) {
+    return file_version(folder_.catalogue_path());
+  }
+  const Status opened = open();
+  // Changes whenever another connection has committed; only comparable on the same connection.
+  return opened ? catalogue_->database().integer("PRAGMA data_version", 0) : propagate(opened);
+}
+
+Status BlockReader::open() {
+  if (catalogue_) {
+    return {};
+  }
+  auto catalogue = Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
+  if (!catalogue) {
+    return propagate(catalogue);
+  }
+  catalogue_ = std::make_unique<Catalogue>(std::move(*catalogue));
+  return {};
+}
+
+void BlockReader::forget_old_entries() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock && !catalogue_ && Clock::now() - entries_read_ > kKeepEntries) {
+    entries_ = nullptr;
+    segments_ = {};
+  }
+}
+
+Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOpening& before_opening) {
+  const std::lock_guard lock(mutex_);
+  const auto state = this->state();
+  if (!state) {
+    return propagate(state);
+  }
+  for (int attempt = 1;; ++attempt) {
+    // Files of a block that was dropped are gone all at once, and the block with them.
+    std::error_code ignored;
+    are_gone_for_good_ = attempt == kMaxAttempts && std::filesystem::exists(folder_.path, ignored);
+    auto contents = read_once(known, before_opening);
+    if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
+      if (state->is_sealed) {
+        catalogue_ = nullptr;
+      }
+      if (!contents) {
+        const std::lock_guard state_lock(state_mutex_);
+        note_damage(contents.error());
+      }
+      return contents;
+    }
+  }
+}
+
+// One attempt. kNotFound: since the list of segments was read, some of them may have been merged and removed.
+Result<BlockContents> BlockReader::read_once(const EntriesMark& known, const BeforeOpening& before_opening) {
+  BlockContents contents;
+  const auto at_version = version_locked();
+  const Status opened = open();
+  if (!at_version || !opened) {
+    return !at_version ? propagate(at_version) : propagate(opened);
+  }
+  const auto transaction = sqlite::Transaction::begin_read(catalogue_->database());
+  if (!transaction) {
+    return propagate(transaction);
+  }
+  contents.version = *at_version;
+  // First the files: what is open stays readable however long the rest takes.
+  auto rows = open_rows(before_opening);
+  if (!rows) {
+    return propagate(rows);
+  }
+  contents.rows = std::move(*rows);
+  const auto newest = newest_entries();
+  if (!newest) {
+    return propagate(newest);
+  }
+  contents.mark = *newest;
+  if (*newest != known) {
+    if (const Status read = read_entries(*newest); !read) {
+      entries_ = nullptr;  // some of it may be newer than the rest
+      return propagate(read);
+    }
+    contents.entries = entries_;
+  }
+  contents.reading = reading_;
+  return contents;
+}
+
+Result<std::shared_ptr<const LocalRows>> BlockReader::open_rows(const BeforeOpening& before_opening) {
+  const auto segments = visible_segments(catalogue_->database());
+  if (!segments) {
+    return propagate(segments);
+  }
+  std::vector<VisibleSegment> files;
+  std::vector<std::string> paths;
+  for (const SegmentEntry& segment : *segments) {
+    paths.push_back(folder_.segments_path() + "/" + segment.file);
+    files.push_back({paths.back(), segment.rows, segment.from_ns, segment.to_ns});
+  }
+  if (before_opening) {
+    before_opening(paths);
+  }
+  auto rows = LocalRows::open_sound(files, segments_, are_gone_for_good_);
+  if (!rows) {
+    return propagate(rows);
+  }
+  segments_ = rows->segments();
+  return std::make_shared<const LocalRows>(std::move(*rows));
+}
+
+// Entries come with origins; what they are called, with changes of bindings.
+Result<EntriesMark> BlockReader::newest_entries() {
+  const auto origin = catalogue_->database().integer("SELECT coalesce(max(id), 0) FROM origin", 0);
+  const auto change = last_binding_change(catalogue_->database());
+  if (!origin || !change) {
+    return !origin ? propagate(origin) : propagate(change);
+  }
+  return EntriesMark{*origin, *change};
+}
+
+Status BlockReader::read_entries(const EntriesMark& newest) {
+  Status read;
+  if (entries_ == nullptr) {
+    read = read_all_entries();
+  } else if (newest != mark_) {
+    auto extended = std::make_shared<BlockEntries>(*entries_);
+    read = extend(extended->dictionaries, catalogue_->database());
+    read = read ? BindingReader::extend(extended->bindings, catalogue_->database()) : read;
+    entries_ = std::move(extended);
+  }
+  if (newest != mark_) {
+    entries_read_ = Clock::now();
+  }
+  mark_ = newest;
+  return read;
+}
+
+// The stacks are often the larger half.
+Status BlockReader::read_all_entries() {
+  auto all = std::make_shared<BlockEntries>();
+  const auto last_stack = store::last_stack(catalogue_->database());
+  auto beside = Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
+  if (!last_stack || !beside) {
+    return !last_stack ? propagate(last_stack) : propagate(beside);
+  }
+  Dictionaries stacks;
+  Status others_read;
+  Status stacks_read;
+  Result<Bindings> bindings;
+  run_both(
+      [&] {
+        others_read = extend_without_stacks(all->dictionaries, catalogue_->database());
+        bindings = BindingReader::load(catalogue_->database());
+      },
+      [&] { stacks_read = extend_stacks(stacks, beside->database(), *last_stack); });
+  for (const Status& status : {others_read, stacks_read, bindings ? Status() : propagate(bindings)}) {
+    if (!status) {
+      return status;
+    }
+  }
+  all->dictionaries.stacks = std::move(stacks.stacks);
+  all->bindings = std::move(*bindings);
+  entries_ = std::move(all);
+  ++reading_;
+  return {};
+}
+
+}  // namespace plimsoll::store

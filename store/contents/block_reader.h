@@ -1,0 +1,106 @@
+// A block of the store as a follower knows it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "store/aggregation/local_rows.h"
+#include "store/blocks/block_folder.h"
+#include "store/catalogue/block_table.h"
+#include "store/catalogue/catalogue.h"
+#include "store/model/bindings.h"
+#include "store/model/dictionaries.h"
+
+namespace plimsoll::store {
+
+// A seam for tests: called with the files of segments after their list was read, and before they are opened.
+using BeforeOpening = std::function<void(const std::vector<std::string>& paths)>;
+
+// What rows of a block refer to. Immutable.
+struct BlockEntries {
+  Dictionaries dictionaries;
+  Bindings bindings;
+};
+
+// Which entries.
+struct EntriesMark {
+  int64_t last_origin = -1;
+  int64_t last_change = -1;  // of bindings
+
+  bool operator==(const EntriesMark&) const = default;
+};
+
+// A block as of one moment. Immutable.
+struct BlockContents {
+  int64_t version = 0;  // BlockReader::version() of then
+  std::shared_ptr<const LocalRows> rows;
+  EntriesMark mark;
+  // Null: the reader's caller knows them.
+  std::shared_ptr<const BlockEntries> entries;
+  // Another one: all entries were read again, and `Bindings::rebound` begins again.
+  int64_t reading = 0;
+};
+
+// Reads what is new alone. Any thread. The catalogue of a sealed block is open while it is read, no longer.
+class BlockReader {
+ public:
+  explicit BlockReader(BlockFolder folder) : folder_(std::move(folder)) {}
+
+  const BlockFolder& folder() const { return folder_; }
+
+  // As the newest commit has it: of a sealed block from memory, else for the time of a look-up. Does not wait for read().
+  Result<BlockState> state();
+
+  // Why nothing of it can be read: an attempt has found its catalogue damaged, or gone. What it finds damaged in segments is in their rows.
+  std::optional<DamagedPart> damage() const;
+
+  // Another value than that of the contents: something has been committed since. Costs microseconds, but waits for read().
+  Result<int64_t> version();
+
+  // All as of now, but for entries that the caller knows (BlockContents::mark). Where segments were merged and removed between reading
+  // their list and opening them, the list is read again, a bounded number of times.
+  Result<BlockContents> read(const EntriesMark& known = {}, const BeforeOpening& before_opening = {});
+
+  // Frees what is known of the entries of a sealed block that has had no new ones for a while, unless it is being read. Whoever has been
+  // given them keeps them.
+  void forget_old_entries();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Result<BlockState> state_locked();
+  void note_damage(const Error& error);
+  Result<int64_t> version_locked();
+  Status open();
+  Result<BlockContents> read_once(const EntriesMark& known, const BeforeOpening& before_opening);
+  Result<std::shared_ptr<const LocalRows>> open_rows(const BeforeOpening& before_opening);
+  Result<EntriesMark> newest_entries();
+  Status read_entries(const EntriesMark& newest);
+  Status read_all_entries();
+
+  const BlockFolder folder_;
+
+  mutable std::mutex state_mutex_;
+  std::optional<Catalogue> for_state_;  // protected by state_mutex_; of a block that is not sealed
+  std::optional<BlockState> sealed_;    // likewise
+  std::optional<DamagedPart> damage_;   // likewise
+
+  std::mutex mutex_;
+  std::unique_ptr<Catalogue> catalogue_;         // protected by mutex_, like all below
+  LocalRows::Segments segments_ = {};            // that were opened last
+  bool are_gone_for_good_ = false;               // segments that are not there
+  std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
+  EntriesMark mark_;                             // of entries_
+  int64_t reading_ = 0;                          // likewise
+  Clock::time_point entries_read_;               // when there were new ones last
+};
+
+}  // namespace plimsoll::store

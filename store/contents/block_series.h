@@ -1,0 +1,78 @@
+// The contents of the same blocks, one state after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "store/contents/binding_union.h"
+#include "store/contents/block_reader.h"
+#include "store/contents/dictionary_union.h"
+#include "store/door/source.h"
+
+namespace plimsoll::store {
+
+// What is known of the blocks together (Contents).
+struct BlockFacts {
+  int64_t history_from_ns = INT64_MAX;
+  int64_t history_to_ns = INT64_MIN;
+  int64_t rolled_up_from_ns = INT64_MAX;
+  int64_t rolled_up_to_ns = INT64_MIN;
+  std::vector<DamagedPart> damaged_blocks = {};
+};
+
+// Reads what is new alone, and shares all that is the same. IDs are the block's where there is one, else those of a union that grows: then
+// the entries of sealed blocks are in memory once, as the union has them. One thread at a time.
+class BlockSeries {
+ public:
+  using Readers = std::vector<std::shared_ptr<BlockReader>>;
+
+  // At least one block, in order.
+  explicit BlockSeries(const Readers& blocks);
+
+  // Whether these are the blocks, or those before further ones.
+  bool begins(const Readers& blocks) const;
+  // begins(blocks): goes on with all of them.
+  void extend_to(const Readers& blocks);
+  size_t blocks() const { return members_.size(); }
+
+  // The last ones where nothing has changed.
+  Result<Contents> newest(const BlockFacts& facts, const BeforeOpening& before_opening = {});
+
+  // Of the contents that come next, unless something is read again from its beginning.
+  uint64_t lineage() const { return last_.lineage; }
+
+ private:
+  struct Member {
+    std::shared_ptr<BlockReader> reader;
+    std::optional<int64_t> version = {};  // nothing: it has not been read
+    EntriesMark mark = {};                // of the entries that are in the contents
+    int64_t reading = 0;
+    std::shared_ptr<const LocalRows> rows = {};
+    DictionaryUnion::Member in_dictionaries = {};
+    BindingUnion::Member in_bindings = {};
+  };
+  // Of several blocks; of one its own entries stand for it. Only ever extended, so that copies are cheap.
+  struct Union {
+    DictionaryUnion dictionaries;
+    BindingUnion bindings;
+  };
+
+  Result<bool> has_changed();
+  bool has_contents() const { return last_.rows != nullptr; }
+  Status check_loading() const;
+  Status read(const BeforeOpening& before_opening);
+  Status add_union(const std::vector<BlockContents>& read);
+  void take_rows();
+  // Begins another lineage.
+  void forget();
+
+  std::vector<Member> members_;
+  Union union_;
+  Contents last_;  // without rows: none yet
+};
+
+}  // namespace plimsoll::store

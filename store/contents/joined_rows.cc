@@ -1,0 +1,93 @@
+#include "store/contents/joined_rows.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "store/aggregation/aggregation_run.h"
+
+namespace plimsoll::store {
+namespace {
+
+class JoinedCursor : public RowCursor {
+ public:
+  JoinedCursor(const std::vector<JoinedRows::Part>& parts, RowFilter filter)
+      : parts_(parts), filter_(std::move(filter)) {}
+
+  Result<std::span<const Row>> next() override {
+    for (; next_part_ <= parts_.size(); cursor_ = nullptr) {
+      if (cursor_ == nullptr && !open_next()) {
+        break;
+      }
+      const auto rows = cursor_->next();
+      if (!rows || !rows->empty()) {
+        return rows ? translated(*rows) : rows;
+      }
+    }
+    return std::span<const Row>();
+  }
+
+ private:
+  bool open_next() {
+    if (next_part_ == parts_.size()) {
+      return false;
+    }
+    const JoinedRows::Part& part = parts_[next_part_++];
+    cursor_ = part.rows->scan(translate(filter_, part.translation));
+    cursor_->stop_when([this] { return check(); });
+    return true;
+  }
+
+  std::span<const Row> translated(std::span<const Row> rows) {
+    rows_.clear();
+    for (const Row& row : rows) {
+      rows_.push_back(translate(row, parts_[next_part_ - 1].translation));
+    }
+    return rows_;
+  }
+
+  const std::vector<JoinedRows::Part>& parts_;
+  RowFilter filter_;
+  size_t next_part_ = 0;
+  std::unique_ptr<RowCursor> cursor_;  // of the part before
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+Result<Cells> JoinedRows::aggregate(const AggregateRequest& request) const {
+  const auto space = CellSpace::of(request, max_stack_);
+  if (!space) {
+    return propagate(space);
+  }
+  std::vector<SelectedChunks> selected;
+  uint64_t rows = 0;
+  for (const Part& part : parts_) {
+    selected.push_back(select_chunks(part.rows->segments(), translate(request.filter, part.translation)));
+    rows += selected.back().rows;
+  }
+  AggregationRun run(*space, request.max_sums, rows, 0);
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    if (selected[i].rows == 0) {
+      continue;
+    }
+    const Status added = run.add(selected[i], translate(request, parts_[i].translation));
+    if (!added) {
+      return propagate(added);
+    }
+  }
+  return run.cells();
+}
+
+std::vector<DamagedPart> JoinedRows::damage() const {
+  std::vector<DamagedPart> damaged;
+  for (const Part& part : parts_) {
+    std::ranges::move(part.rows->damage(), std::back_inserter(damaged));
+  }
+  return damaged;
+}
+
+std::unique_ptr<RowCursor> JoinedRows::scan(RowFilter filter) const {
+  return std::make_unique<JoinedCursor>(parts_, std::move(filter));
+}
+
+}  // namespace plimsoll::store

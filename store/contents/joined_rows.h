@@ -1,0 +1,37 @@
+// The rows of several blocks as one source.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "store/aggregation/local_rows.h"
+#include "store/contents/dictionary_union.h"
+#include "store/model/aggregation.h"
+
+namespace plimsoll::store {
+
+// Immutable. IDs are those of a union of the blocks' dictionaries.
+class JoinedRows : public RowSource {
+ public:
+  struct Part {
+    std::shared_ptr<const LocalRows> rows;
+    Translation translation;
+  };
+
+  // `max_stack`: the largest ID of a stack in the union.
+  JoinedRows(std::vector<Part> parts, uint32_t max_stack) : parts_(std::move(parts)), max_stack_(max_stack) {}
+
+  // One block after the other, each as LocalRows does it; blocks without a selected row cost a flag for each entry of theirs that a
+  // filter asks for. Memory: as for one block, and the translation of the request for the block at hand.
+  Result<Cells> aggregate(const AggregateRequest& request) const override;
+  std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
+  std::vector<DamagedPart> damage() const override;
+
+ private:
+  std::vector<Part> parts_;
+  uint32_t max_stack_;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,66 @@
+// What is open of a data directory, and what was read of it so far.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "store/contents/block_reader.h"
+#include "store/contents/block_series.h"
+#include "store/directory/data_directory.h"
+#include "store/door/source.h"
+
+namespace plimsoll::store {
+
+// Opens beside a writer, in another process or this one. Has blocks as a whole, and those contents in memory that were asked for last.
+// Questions about the same blocks wait for each other while something new is read.
+class LocalSource : public Source {
+ public:
+  explicit LocalSource(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+
+  Result<Contents> newest(const TimeSpans& times) override { return newest(times, {}); }
+  Result<Contents> newest(const TimeSpans& times, const BeforeOpening& before_opening);
+
+  void forget_dropped() override;
+  std::vector<uint64_t> lineages() const override;
+
+ private:
+  struct Series {
+    explicit Series(const BlockSeries::Readers& of) : blocks(of), contents(of) {}
+    BlockSeries::Readers blocks;  // protected by the source's mutex; that it will have
+    std::mutex mutex;
+    BlockSeries contents;  // protected by mutex
+    std::atomic<uint64_t> lineage{contents.lineage()};
+  };
+  struct Chosen {
+    BlockSeries::Readers blocks;
+    std::shared_ptr<Series> series;
+    BlockFacts facts;
+  };
+
+  // `listed`: set to all blocks that were there.
+  Result<Contents> newest_of_blocks(const TimeSpans& times, const BeforeOpening& before_opening,
+                                    std::vector<BlockFolder>& listed);
+  bool is_any_gone(const std::vector<BlockFolder>& listed) const;
+  Result<Chosen> choose(const TimeSpans& times, std::vector<BlockFolder>& listed);
+  bool is_rolled_up(const BlockFolder& block);
+  Status open_blocks();
+  std::shared_ptr<Series> series_of(const BlockSeries::Readers& blocks);
+
+  const std::string data_dir_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<const DataDirectory> directory_;          // protected by mutex_; none: not opened yet
+  std::map<int64_t, std::shared_ptr<BlockReader>> blocks_;  // likewise; by number
+  std::list<std::shared_ptr<Series>> series_;               // likewise; the one that was asked for last first
+  std::map<std::pair<int64_t, int64_t>, bool>
+      rolled_up_;  // likewise; later generations, by number and generation
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,162 @@
+// Dictionaries that are added to, and the ID of each entry.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "store/dictionaries/key_index.h"
+#include "store/model/dictionaries.h"
+#include "store/model/entry_index.h"
+
+namespace plimsoll::store {
+
+uint64_t hash_of_entry(const MachineEntry& entry);
+uint64_t hash_of_entry(const WorkloadEntry& entry);
+uint64_t hash_of_entry(const std::string& entry);
+uint64_t hash_of_entry(const BinaryEntry& entry);
+uint64_t hash_of_entry(const LocationEntry& entry);
+
+// In memory. intern() gives the ID of an entry, which is added where it is new: then `insert(id)`, a Status, is called first, and what it
+// fails with is given instead. An exception of an allocation leaves it fit for roll_back(). One thread.
+class DictionaryIndex {
+ public:
+  DictionaryIndex() = default;
+  explicit DictionaryIndex(Dictionaries entries);
+
+  const Dictionaries& entries() const { return entries_; }
+
+  template <typename Insert>
+  Result<uint32_t> intern(const MachineEntry& entry, Insert insert) {
+    return intern_in(machines_, entries_.machines, entry, insert);
+  }
+  template <typename Insert>
+  Result<uint32_t> intern(const WorkloadEntry& entry, Insert insert) {
+    return intern_in(workloads_, entries_.workloads, entry, insert);
+  }
+  template <typename Insert>
+  Result<uint32_t> intern(const BinaryEntry& entry, Insert insert) {
+    return intern_in(binaries_, entries_.binaries, entry, insert);
+  }
+  template <typename Insert>
+  Result<uint32_t> intern_thread(const std::string& name, Insert insert) {
+    return intern_in(threads_, entries_.threads, name, insert);
+  }
+  // As label_set.h encodes one; no labels are entry 0.
+  template <typename Insert>
+  Result<uint32_t> intern_label_set(const std::string& encoded, Insert insert) {
+    return encoded.empty() ? Result<uint32_t>(0)
+                           : intern_in(label_sets_, entries_.label_sets, encoded, insert);
+  }
+  template <typename Insert>
+  Result<uint32_t> intern(const LocationEntry& entry, Insert insert) {
+    if (!entry.name.empty()) {
+      return intern_in(named_locations_, entries_.locations, entry, insert);
+    }
+    return intern_in(locations_, entries_.locations, LocationKey{entry.address, entry.owner, entry.kind},
+                     entry, insert);
+  }
+  template <typename Insert>
+  Result<uint32_t> intern(StackNode node, Insert insert) {
+    return intern_in(stacks_, entries_.stacks, node, node, insert);
+  }
+  // By its name. kConflict where an event of this name has another unit or kind.
+  template <typename Insert>
+  Result<uint32_t> intern(const EventEntry& entry, Insert insert) {
+    const auto known = find_event(entry);
+    return !known || *known != 0 ? known : append(entries_.events, entry, insert);
+  }
+  // Always new.
+  template <typename Insert>
+  Result<uint32_t> add(const OriginEntry& entry, Insert insert) {
+    return append(entries_.origins, entry, insert);
+  }
+  // Of the origin that was added last, those of an event that is shown apart from the others.
+  void add(const OriginEventEntry& entry) {
+    const bool is_shown = entries_.events[entry.event].is_shown();
+    (is_shown ? entries_.origin_events : entries_.origin_squares).push_back(entry);
+  }
+
+  // The ID of a label set that is known; 0 where it is new, or no labels.
+  uint32_t find_label_set(const std::string& encoded) const {
+    return label_sets_.find(hash_of_entry(encoded), encoded, entries_.label_sets.span());
+  }
+
+  // The ID of a node that is known; 0 where it is new.
+  uint32_t find(StackNode node) const { return stacks_.find(node); }
+
+  // What to prefetch for a look-up that follows (KeyIndex::place_of). Not of locations with names.
+  const void* place_of(const LocationEntry& entry) const {
+    return locations_.place_of({entry.address, entry.owner, entry.kind});
+  }
+  const void* place_of(StackNode node) const { return stacks_.place_of(node); }
+
+  // How many entries of each there are.
+  struct Mark {
+    size_t machines, events, origins, workloads, threads, label_sets, binaries, locations, stacks;
+  };
+  Mark mark() const;
+  // Takes back what was added since, but for events of origins. Allocates nothing; costs as much as adding did.
+  void roll_back(const Mark& mark);
+
+ private:
+  // A location without a name.
+  struct LocationKey {
+    uint64_t address = 0;
+    uint32_t owner = 0;
+    wire::LocationKind kind = wire::LOCATION_UNSPECIFIED;
+
+    bool operator==(const LocationKey&) const = default;
+    uint64_t hash() const { return hash_of(address, owner, static_cast<int>(kind)); }
+  };
+
+  template <typename Entry, typename Insert>
+  static Result<uint32_t> append(AppendOnlyList<Entry>& entries, const Entry& entry, Insert insert) {
+    const auto id = static_cast<uint32_t>(entries.size());
+    if (const Status inserted = insert(id); !inserted) {
+      return propagate(inserted);
+    }
+    entries.push_back(entry);
+    return id;
+  }
+  template <typename Entry, typename Insert>
+  static Result<uint32_t> intern_in(EntryIndex<Entry>& index, AppendOnlyList<Entry>& entries,
+                                    const Entry& entry, Insert insert) {
+    const uint64_t hash = hash_of_entry(entry);
+    if (const uint32_t known = index.find(hash, entry, entries.span()); known != 0) {
+      return known;
+    }
+    const auto id = append(entries, entry, insert);
+    if (id) {
+      index.add(hash, *id);
+    }
+    return id;
+  }
+  template <typename Key, typename Entry, typename Insert>
+  static Result<uint32_t> intern_in(KeyIndex<Key>& index, AppendOnlyList<Entry>& entries, const Key& key,
+                                    const Entry& entry, Insert insert) {
+    if (const uint32_t known = index.find(key); known != 0) {
+      return known;
+    }
+    const auto id = append(entries, entry, insert);
+    if (id) {
+      index.add(key, *id);
+    }
+    return id;
+  }
+  Result<uint32_t> find_event(const EventEntry& entry) const;
+
+  Dictionaries entries_;
+  EntryIndex<MachineEntry> machines_;
+  EntryIndex<WorkloadEntry> workloads_;
+  EntryIndex<std::string> threads_;
+  EntryIndex<std::string> label_sets_;
+  EntryIndex<BinaryEntry> binaries_;
+  EntryIndex<LocationEntry> named_locations_;
+  KeyIndex<LocationKey> locations_;  // the others
+  KeyIndex<StackNode> stacks_;
+};
+
+}  // namespace plimsoll::store

@@ -1,0 +1,30 @@
+// Reads the dictionaries of a block from its catalogue.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "sqlite/database.h"
+#include "store/model/dictionaries.h"
+
+namespace plimsoll::store {
+
+Result<Dictionaries> load_dictionaries(sqlite::Database& catalogue);
+
+// Adds what has been committed since: entries are only ever added, and reading costs as much as what is new. After an error the
+// dictionaries are of no use.
+Status extend(Dictionaries& dictionaries, sqlite::Database& catalogue);
+
+// The same in two parts, of which the larger is often the stacks. Another connection, whose state may be newer, has those up to `last`
+// as they were.
+Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& catalogue);
+Result<uint32_t> last_stack(sqlite::Database& catalogue);
+Status extend_stacks(Dictionaries& dictionaries, sqlite::Database& catalogue, uint32_t last);
+
+// Whether the rows of a block are rolled up; false too where its catalogue is older than that.
+Result<bool> is_rolled_up(sqlite::Database& catalogue);
+
+// Whether a catalogue has a dictionary of label sets. Up to format 8 it had none; its first writer makes one.
+Result<bool> has_label_sets(sqlite::Database& catalogue);
+
+}  // namespace plimsoll::store

@@ -1,0 +1,146 @@
+// The one path from rows to numbers: sums of hits x factor by group.
+//
+// The store knows neither names nor what a factor means. Its caller reads the dictionaries, turns filters into flags,
+// dimensions into group numbers, and weights and scales into factors, all by dictionary ID. What people group by that is
+// no column is a grouping of one: buckets of time and attributes of machines group origins, functions group stacks.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/huge_page_allocator.h"
+#include "base/result.h"
+#include "base/stop_check.h"
+#include "store/model/damaged_part.h"
+#include "store/model/row.h"
+
+namespace plimsoll::store {
+
+// Which rows: a flag for each dictionary ID; empty: all; IDs beyond the end: none.
+struct RowFilter {
+  static bool selects(const std::vector<bool>& flags, uint32_t id) {
+    return flags.empty() || (id < flags.size() && flags[id]);
+  }
+
+  std::vector<bool>& operator[](Column column) { return flags[column]; }
+  const std::vector<bool>& operator[](Column column) const { return flags[column]; }
+
+  // Whether the columns of groups are selected, and the stack.
+  bool selects(const Row& row) const {
+    return std::ranges::all_of(kColumns, [&](Column column) { return selects(flags[column], row[column]); });
+  }
+
+  ByColumn<std::vector<bool>> flags = {};
+};
+
+// factors[event][origin]: by what a hit counts, 0 or more. Of events that the filter leaves out the inner vector may be
+// empty; every other origin of a row has one.
+using Factors = std::vector<std::vector<double>>;
+
+// The group of an ID in one of the tables below.
+inline uint32_t group_number(const std::vector<uint32_t>& table, uint32_t id) {
+  return id < table.size() ? table[id] : 0;
+}
+
+// The groups that a cell stands for.
+using CellKey = ByColumn<uint32_t>;
+
+// Any number of groups for each stack, as lists that stacks share.
+struct StackGroups {
+  std::vector<uint32_t> list_of_stack = {};  // by stack ID; those beyond the end have no groups
+  std::vector<uint32_t> first = {0};         // those of list i go from first[i] up to first[i + 1]
+  std::vector<uint32_t> groups = {};         // of a list, none twice
+
+  bool empty() const { return list_of_stack.empty(); }
+  std::span<const uint32_t> of(uint32_t stack) const {
+    if (stack >= list_of_stack.size()) {
+      return {};
+    }
+    const uint32_t list = list_of_stack[stack];
+    return std::span(groups).subspan(first[list], first[list + 1] - first[list]);
+  }
+};
+
+struct AggregateRequest {
+  RowFilter filter;
+
+  // Into which group a row falls: a group number for each dictionary ID, dense from 0. Empty: all in group 0; IDs beyond
+  // the end likewise.
+  ByColumn<std::vector<uint32_t>> group = {};
+  bool by_stack =
+      false;  // every stack is a group of its own, numbered by its ID; group of kStack is empty then
+  // In place of both: a row counts in each of its stack's groups, and nowhere if it has none.
+  StackGroups stack_groups = {};
+
+  // Which cells, whatever their event and origin (which are 0 here), in ascending order and none twice: rows of others count nowhere.
+  // Empty: all. Few of many possible ones are so far cheaper.
+  std::vector<CellKey> wanted = {};
+
+  // Splits every sum, for margins of error: by origin, dense from 0; empty: one.
+  std::vector<uint32_t> machine_group;
+
+  // A sum for each, of hits x factor. At least one.
+  std::vector<Factors> measures;
+
+  // An answer of more sums (cells x measures x machine groups) is refused (kTooLarge).
+  uint64_t max_sums = 64'000'000;
+};
+
+// Cells with a sum other than 0, in ascending order of their keys.
+struct Cells {
+  LargeVector<CellKey> keys;
+  size_t measures = 1;
+  size_t machine_groups = 1;
+  LargeVector<double> sums;  // cell-major, then by measure, then by machine group
+
+  size_t size() const { return keys.size(); }
+  std::span<const double> by_machine_group(size_t cell, size_t measure = 0) const {
+    return std::span(sums).subspan((cell * measures + measure) * machine_groups, machine_groups);
+  }
+  double sum(size_t cell, size_t measure = 0) const {
+    double sum = 0;
+    for (const double part : by_machine_group(cell, measure)) {
+      sum += part;
+    }
+    return sum;
+  }
+};
+
+// Rows one batch after the other. One thread.
+class RowCursor {
+ public:
+  virtual ~RowCursor() = default;
+
+  // The next rows, in no particular order; none: the end. Valid until the next call.
+  virtual Result<std::span<const Row>> next() = 0;
+
+  // next() may pass over any number of rows: it asks `check` for each chunk of them, and fails with what that fails with.
+  void stop_when(StopCheck check) { check_ = std::move(check); }
+
+ protected:
+  Status check() const { return check_ ? check_() : Status(); }
+
+ private:
+  StopCheck check_;
+};
+
+// Rows wherever they are kept; an immutable set of them. Several threads may read at once.
+class RowSource {
+ public:
+  virtual ~RowSource() = default;
+
+  // Ends early, with that error, where check_stop() fails. kCorrupt where a row has no factor, or what is stored is found damaged: then there is no answer at all. The next one is without the
+  // damaged part (damage()).
+  virtual Result<Cells> aggregate(const AggregateRequest& request) const = 0;
+
+  // The rows themselves. The source must outlive the cursor.
+  virtual std::unique_ptr<RowCursor> scan(RowFilter filter) const = 0;
+
+  // What is left out, as of now: it is found when it is read.
+  virtual std::vector<DamagedPart> damage() const { return {}; }
+};
+
+}  // namespace plimsoll::store

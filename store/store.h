@@ -1,0 +1,27 @@
+// The door of the store: what the rest of the program may ask of it.
+//
+//   Source    rows and what they refer to, for questions          store/door/source.h
+//   Symbols   addresses without names, and names for them         store/door/symbols.h
+//   Fleet     machines, draws, and who has access, for reading    store/fleet.h
+//
+// What is handed over is in store/model. Whoever is on the other side sees no database and opens no file of the store.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "store/door/source.h"
+#include "store/door/symbols.h"
+#include "store/fleet.h"
+
+namespace plimsoll::store {
+
+class Ingest;
+
+// Of a data directory, beside the process that writes it, or in it. The directory may come later: it is opened by the first question.
+std::unique_ptr<Source> open_source(const std::string& data_dir);
+
+// Of the directory that this process writes; `ingest` must outlive it.
+std::unique_ptr<Symbols> symbols_of(Ingest& ingest);
+
+}  // namespace plimsoll::store
