@@ -6,8 +6,8 @@
 #include "query/snapshot/snapshot.h"
 #include "query/views/flame.h"
 #include "store/frames/binding_writer.h"
-#include "tests/unit/query/hooked_source.h"
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/query/hooked_source.h"
 
 namespace plimsoll::query {
 namespace {
@@ -133,13 +133,12 @@ TEST(Blocks, ThatAreDroppedWhileAQuestionReadsThemAreLeftOut) {
     fleet.add(spec);
   }
   int dropped = 0;
-  const auto snapshot =
-      load_hooked(fleet.path(), [&](const std::vector<std::string>&) {
-        if (dropped < 2) {
-          ++dropped;
-          EXPECT_TRUE(fleet.ingest().drop_block(fleet.ingest().blocks()->front()));
-        }
-      });
+  const auto snapshot = load_hooked(fleet.path(), [&](const std::vector<std::string>&) {
+    if (dropped < 2) {
+      ++dropped;
+      EXPECT_TRUE(fleet.ingest().drop_block(fleet.ingest().blocks()->front()));
+    }
+  });
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   EXPECT_EQ((*snapshot)->dictionaries.origins.size(), 2) << "the last one, and the empty entry";
 }

@@ -9,8 +9,8 @@
 #include "store/blocks/block_folder.h"
 #include "store/frames/binding_writer.h"
 #include "store/rollup/scale/common_scale.h"
-#include "tests/unit/query/hooked_source.h"
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/query/hooked_source.h"
 
 namespace plimsoll::query {
 namespace {
@@ -312,12 +312,11 @@ TEST(RollUpTest, AQuestionThatWasAboutToReadChoosesAgain) {
   const auto fleet = filled();
   const std::string expected = functions_of(fleet->path());
   bool is_done = false;
-  const auto snapshot =
-      load_hooked(fleet->path(), [&](const std::vector<std::string>&) {
-        if (!std::exchange(is_done, true)) {
-          EXPECT_EQ(roll_up(*fleet).block, 1);
-        }
-      });
+  const auto snapshot = load_hooked(fleet->path(), [&](const std::vector<std::string>&) {
+    if (!std::exchange(is_done, true)) {
+      EXPECT_EQ(roll_up(*fleet).block, 1);
+    }
+  });
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   EXPECT_EQ((*snapshot)->rolled_up_from_ns, kStartNs);
   EXPECT_EQ(

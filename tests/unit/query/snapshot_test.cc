@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "store/compaction.h"
-#include "tests/unit/query/hooked_source.h"
 #include "tests/unit/query/fleet_fixture.h"
+#include "tests/unit/query/hooked_source.h"
 
 namespace plimsoll::query {
 namespace {
@@ -71,13 +71,12 @@ TEST(Snapshot, ReadsTheListAgainWhereSegmentsWereMergedBeforeTheyWereOpened) {
   const auto compactor = *store::Compactor::open(
       fleet.ingest(), {.min_inputs = 2, .max_inputs = 2, .keep_replaced = std::chrono::seconds(0)});
   std::vector<size_t> lists;
-  const auto snapshot =
-      load_hooked(fleet.path(), [&](const std::vector<std::string>& paths) {
-        lists.push_back(paths.size());
-        if (lists.size() <= 3) {
-          EXPECT_TRUE(compactor->merge_once());
-        }
-      });
+  const auto snapshot = load_hooked(fleet.path(), [&](const std::vector<std::string>& paths) {
+    lists.push_back(paths.size());
+    if (lists.size() <= 3) {
+      EXPECT_TRUE(compactor->merge_once());
+    }
+  });
   ASSERT_TRUE(snapshot) << snapshot.error().text();
   EXPECT_THAT(lists, ::testing::ElementsAre(20, 19, 18, 17));
   EXPECT_EQ(functions(**snapshot), "work 20 20\n");

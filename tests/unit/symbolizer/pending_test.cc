@@ -1,8 +1,7 @@
-#include "symbolizer/worker/turns.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "symbolizer/worker/turns.h"
 #include "tests/unit/symbolizer/binding_fixture.h"
 
 namespace plimsoll::symbolizer::pending_test {
