@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <array>
 #include <memory>
@@ -112,6 +113,9 @@ Result<std::string> decompress(Bytes compressed, uint64_t max_bytes, const Reser
   }
   std::string content(size, '\0');
   const size_t got = ZSTD_decompress(content.data(), content.size(), compressed.data(), compressed.size());
+  if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) {
+    return fail(ErrorCode::kExhausted, "no memory to decompress the profile");
+  }
   if (ZSTD_isError(got) != 0 || got != content.size()) {
     return fail(ErrorCode::kCorrupt, "decompressing the profile: {}",
                 ZSTD_isError(got) != 0 ? ZSTD_getErrorName(got) : "its content is shorter than declared");

@@ -17,6 +17,11 @@ namespace {
 constexpr int kBusyTimeoutMs = 10'000;
 
 ErrorCode code_of(int sqlite_code) {
+  // What SQLite maps of a file, and takes while it reads or writes one: https://sqlite.org/rescode.html
+  if (sqlite_code == SQLITE_IOERR_NOMEM || sqlite_code == SQLITE_IOERR_SHMMAP ||
+      sqlite_code == SQLITE_IOERR_MMAP) {
+    return ErrorCode::kExhausted;
+  }
   switch (sqlite_code & 0xFF) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
@@ -39,8 +44,9 @@ ErrorCode code_of(int sqlite_code) {
 
 std::unexpected<Error> failure_of(sqlite3* connection, int code, std::string_view what) {
   const char* const file = ::sqlite3_db_filename(connection, "main");
-  return fail(code_of(code), "{} in {}: {}", what, file == nullptr ? "a database" : file,
-              ::sqlite3_errmsg(connection));
+  const int extended = ::sqlite3_extended_errcode(connection);
+  return fail(code_of((extended & 0xFF) == code ? extended : code), "{} in {}: {}", what,
+              file == nullptr ? "a database" : file, ::sqlite3_errmsg(connection));
 }
 
 // How to open a file, for sqlite3_open_v2().
