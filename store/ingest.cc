@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <set>
 
 #include "base/durable_file.h"
@@ -531,7 +532,10 @@ Result<BuildReport> Ingest::build_without_exceptions(std::string& segment_path) 
   try {
     return build_batch(segment_path);
   } catch (const std::exception& exception) {
-    trouble_.times = trouble_.sequence == building_ ? trouble_.times + 1 : 1;
+    // A small one for which there is no memory is not to blame: other work has it.
+    const bool lacks_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
+    const bool is_to_blame = building_is_large_ || !lacks_memory;
+    trouble_.times = (trouble_.sequence == building_ ? trouble_.times : 0) + (is_to_blame ? 1 : 0);
     trouble_.sequence = building_;
     trouble_.what = exception.what();
     // Whoever called has to undo what was begun: nothing may be thrown from here.
@@ -640,19 +644,25 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
     return set_aside(Error{ErrorCode::kTooLarge, *ended_at_.why_set_aside, {}, {}});
   }
   building_ = archived.sequence;
+  building_is_large_ = true;
   mark_.set(building_);
-  if (on_building) {
-    on_building(archived);
-  }
   // It was checked when it was accepted, with the limits of then.
+  uint64_t decoded_bytes = 0;
   MemoryShare memory(memory_);
   const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&](uint64_t bytes) {
     decoded_bytes += bytes;
     memory.take(bytes);
     return Status();
   });
+  if (!profile && profile.error().code == ErrorCode::kExhausted) {
+    return propagate(profile, "building the rows of profile number {}", building_);
+  }
   if (!profile) {
     return set_aside(profile.error());
+  }
+  building_is_large_ = decoded_bytes > kUncountedBytes;
+  if (on_building) {
+    on_building(archived);
   }
   const size_t binaries_before = block_.dictionaries->entries().binaries.size();
   const auto built = build_rows(*profile, archived.sequence, database, *block_.dictionaries);

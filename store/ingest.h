@@ -86,10 +86,11 @@ class Ingest {
   // Likewise, from a daemon. kUnavailable too while the disk or the archive is full (UploadLimits); kInvalid where it comes too late.
   Result<Accepted> accept_upload(Bytes encoded, const wire::ProfileLimits& limits, const Check& check = {});
 
-  // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending. A profile for which there is not the memory
-  // twice is set aside, so that the others are built; kTooLarge the first time.
+  // Builds one batch: what is pending, up to a bound. Zero profiles: nothing was pending. A large profile for which there is not the
+  // memory twice is set aside, so that the others are built; kTooLarge the first time. Where there is none for a small one others have
+  // taken it, and it is built once they are done.
   Result<BuildReport> build_pending();
-  // Called before each profile becomes rows, in the thread that builds; what it throws is met as what building throws. For tests.
+  // Called before each profile becomes rows, once it is decoded, in the thread that builds; what it throws is met as what building throws. For tests.
   std::function<void(const ArchivedProfile& profile)> on_building = {};
 
   // Runs `work` on the machines that have registered. Any thread; does not wait for a batch that is being built.
@@ -208,7 +209,7 @@ class Ingest {
   int64_t last_built_ = 0;                // protected by catalogue_mutex_; archive sequence
   int64_t build_up_to_ = INT64_MAX;       // set once
   std::atomic<int64_t> built_up_to_ = 0;  // as last_built_ was committed
-  // Of the profile that was being built when the newest exception came; likewise.
+  // Of the profile that was being built when the newest exception came, and how often it was a large one; likewise.
   struct Trouble {
     int64_t sequence = 0;
     int times = 0;
@@ -220,6 +221,7 @@ class Ingest {
     std::optional<std::string> why_set_aside;  // nothing: it was not to blame
   };
   int64_t building_ = 0;
+  bool building_is_large_ = false;  // or it is not known yet what it takes
   Trouble trouble_;
   EndedAt ended_at_;
 };

@@ -13,6 +13,7 @@
 
 #include "store/dictionaries/dictionary_reader.h"
 #include "store/frames/binding_reader.h"
+#include "store/model/bindings.h"
 #include "store/segments/segment.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/profile_fixture.h"
@@ -642,10 +643,31 @@ TEST_F(IngestTest, LargeProfilesWaitForEachOthersMemoryAndSmallOnesDoNot) {
   EXPECT_TRUE(ingest->accept(as_bytes(second), {})) << "the first has given its memory back";
 }
 
-TEST_F(IngestTest, AProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreBuilt) {
+// With 24 MiB of names, in one piece.
+void add_large_kernel(wire::RawProfile& profile) {
+  wire::Binary kernel;
+  kernel.set_identity_kind(wire::GNU_BUILD_ID);
+  kernel.set_identity("kernel");
+  kernel.set_path("[kernel]");
+  plimsoll::testing::add_sample(profile, kernel, wire::KERNEL, 0x1000, 1);
+  wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
+  image.set_binary(static_cast<uint32_t>(profile.binaries_size() - 1));
+  std::string names;
+  for (int i = 0; i < 6'000; ++i) {
+    image.add_offset_delta(0x100);
+    names += std::string(4'000, 'x') + '\0';
+  }
+  image.set_names(names);
+}
+
+TEST_F(IngestTest, ALargeProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreBuilt) {
   const auto ingest = open();
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed})));
+    auto profile = make_profile({.seed = seed});
+    if (seed == 2) {
+      add_large_kernel(profile);
+    }
+    ASSERT_TRUE(accept(*ingest, profile));
   }
   int builds_of_second = 0;
   ingest->on_building = [&](const ArchivedProfile& profile) {
@@ -668,6 +690,31 @@ TEST_F(IngestTest, AProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreBuilt)
   EXPECT_EQ(failures, 2);
   EXPECT_EQ(builds_of_second, 2);
   EXPECT_EQ(number("SELECT count(*) FROM unbuildable WHERE reason LIKE '%failed twice%bad_alloc%'"), 1);
+}
+
+TEST_F(IngestTest, ASmallProfileIsBuiltOnceOthersHaveGivenTheirMemoryBack) {
+  const auto ingest = open();
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed})));
+  }
+  bool has_memory = false;
+  ingest->on_building = [&](const ArchivedProfile& profile) {
+    if (!has_memory && profile.id == profile_id(2)) {
+      throw std::bad_alloc();
+    }
+  };
+  uint64_t built = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto report = ingest->build_pending();
+    built += report ? report->profiles : 0;
+  }
+  EXPECT_EQ(built, 1) << "the first";
+  has_memory = true;
+  for (int i = 0; i < 3; ++i) {
+    built += ingest->build_pending()->profiles;
+  }
+  EXPECT_EQ(built, 3);
+  EXPECT_EQ(number("SELECT count(*) FROM unbuildable"), 0);
 }
 
 // A process that accepts three profiles, and ends by that signal while it builds the second.
@@ -696,23 +743,6 @@ class EndedWhileBuilding : public IngestTest {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal_number) << status;
-  }
-
-  // With 24 MiB of names, in one piece.
-  static void add_large_kernel(wire::RawProfile& profile) {
-    wire::Binary kernel;
-    kernel.set_identity_kind(wire::GNU_BUILD_ID);
-    kernel.set_identity("kernel");
-    kernel.set_path("[kernel]");
-    plimsoll::testing::add_sample(profile, kernel, wire::KERNEL, 0x1000, 1);
-    wire::KernelImage& image = *profile.mutable_kernel_symbols()->add_images();
-    image.set_binary(static_cast<uint32_t>(profile.binaries_size() - 1));
-    std::string names;
-    for (int i = 0; i < 6'000; ++i) {
-      image.add_offset_delta(0x100);
-      names += std::string(4'000, 'x') + '\0';
-    }
-    image.set_names(names);
   }
 
   // Until nothing is pending.
