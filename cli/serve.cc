@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/symbol_tables.h"
 #include "config/server_config.h"
+#include "server/memory.h"
 #include "server/server.h"
 
 namespace plimsoll::cli {
@@ -44,6 +45,7 @@ Status run_server(const ServerOptions& options) {
   ::sigaddset(&signals, SIGTERM);
   ::sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  server::reserve_little_memory();
   auto server = server::Server::start(*loaded, table_worker());
   if (!server) {
     return propagate(server);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/deadline.h"
+#include "base/memory_budget.h"
 #include "base/stop_scope.h"
 #include "base/time.h"
 #include "query/registry/openapi.h"
@@ -87,16 +88,26 @@ Result<query::Answer> answer_of(const query::View& view, const http::Request& re
   return view.answer(question, sources);
 }
 
+// What a statement takes at most: SQLite's part, its values, and twice those for the texts that are made of them.
+uint64_t memory_of(const sqlite::QuestionLimits& limits) {
+  return limits.memory_bytes + 3 * uint64_t{limits.answer_bytes};
+}
+
 http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sources,
-                     const QueryLimits& limits) {
+                     const QueryLimits& limits, std::shared_ptr<MemoryBudget> sql_memory) {
   http::Route route;
   route.method = "GET";
   route.path = "/api/v1/" + view.name;
   route.right = right_of(view.audience);
   route.threads = threads_for(view.effort);
   route.is_question = true;
-  route.handle = [&view, limits, sources = std::move(sources)](const http::Request& request) {
+  route.handle = [&view, limits, sources = std::move(sources),
+                  sql_memory = std::move(sql_memory)](const http::Request& request) {
     const int64_t start_ns = monotonic_now_ns();
+    MemoryShare memory(*sql_memory);
+    if (view.answer_kind == query::AnswerKind::kSql) {
+      memory.take(memory_of(limits.sql));
+    }
     auto answer = answer_of(view, request, limits, *sources);
     sources->answered(view, monotonic_now_ns() - start_ns);
     if (!answer) {
@@ -118,10 +129,11 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
 std::vector<http::Route> query_routes(query::SnapshotCache& snapshots, const QueryHooks& hooks,
                                       const QueryLimits& limits) {
   const auto sources = std::make_shared<ServerSources>(snapshots, hooks);
+  const auto sql_memory = std::make_shared<MemoryBudget>(limits.sql_memory_bytes, 0);
   std::vector<http::Route> routes;
   for (const query::View& view : query::views()) {
     if (view.answer) {
-      routes.push_back(route_of(view, sources, limits));
+      routes.push_back(route_of(view, sources, limits, sql_memory));
     }
   }
   routes.push_back(

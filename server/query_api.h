@@ -26,6 +26,9 @@ struct QueryHooks {
 struct QueryLimits {
   std::chrono::milliseconds max_time{0};  // of all but SQL statements; 0: there is none
   sqlite::QuestionLimits sql = {};        // without is_abandoned
+  // That SQL statements may have together, with their answers. Each has what its limits permit set aside for it; what does not fit waits,
+  // and one that is larger than all of this has it alone.
+  uint64_t sql_memory_bytes = UINT64_MAX;
 };
 
 // GET /api/v1/NAME for each view that answers, with its parameters in the URL's query; and /api/v1/openapi.json, which describes

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/process_memory.h"
 #include "base/resource_limit.h"
 #include "base/time.h"
 #include "server/access_api.h"
@@ -47,13 +48,20 @@ http::PoolOptions question_pools(const config::ServerConfig& config) {
           .serves_callers_in_turn = true};
 }
 
+// Of a statement's memory; and of all that the process may have, which leaves the rest to rows and other questions.
+constexpr size_t kShareOfAnswer = 4;
+constexpr uint64_t kShareOfStatements = 3;
+
 QueryLimits query_limits(const config::ServerConfig& config) {
   const auto milliseconds = [](int64_t duration_ns) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(duration_ns));
   };
+  const auto memory_bytes = static_cast<size_t>(config.query_sql_max_memory_bytes);
   return {.max_time = milliseconds(config.query_max_time_ns),
           .sql = {.time = milliseconds(config.query_sql_max_time_ns),
-                  .memory_bytes = static_cast<size_t>(config.query_sql_max_memory_bytes)}};
+                  .answer_bytes = memory_bytes / kShareOfAnswer,
+                  .memory_bytes = memory_bytes},
+          .sql_memory_bytes = max_memory_bytes() / kShareOfStatements};
 }
 
 // For people, the store and the symbolizer.

@@ -1,0 +1,11 @@
+// How much memory this process may have.
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll {
+
+// The least of what the machine has, what the control group may take, and the limit of the address space. As of now: a few small reads.
+uint64_t max_memory_bytes();
+
+}  // namespace plimsoll
