@@ -56,4 +56,8 @@ uint64_t max_memory_bytes() {
   return std::min({machine_bytes(), group_bytes(), is_limited ? uint64_t{space.rlim_cur} : UINT64_MAX});
 }
 
+uint64_t memory_share(uint64_t bytes, unsigned parts) {
+  return std::min(bytes, max_memory_bytes() / parts);
+}
+
 }  // namespace plimsoll

@@ -50,7 +50,9 @@ http::PoolOptions question_pools(const config::ServerConfig& config) {
 
 // Of a statement's memory; and of all that the process may have, which leaves the rest to rows and other questions.
 constexpr size_t kShareOfAnswer = 4;
-constexpr uint64_t kShareOfStatements = 3;
+constexpr uint64_t kShareOfStatements = 4;
+// Of requests, and of answers.
+constexpr unsigned kPartOfBodies = 16;
 
 QueryLimits query_limits(const config::ServerConfig& config) {
   const auto milliseconds = [](int64_t duration_ns) {
@@ -212,8 +214,9 @@ Status Server::listen(const config::ServerConfig& config) {
   if (!authenticator_->asks()) {
     options.head_rules.hosts = names_of_server(config);
   }
-  options.max_buffered_bytes =
-      std::max(options.max_buffered_bytes, static_cast<size_t>(config.max_profile_bytes));
+  options.max_buffered_bytes = std::max(memory_share(options.max_buffered_bytes, kPartOfBodies),
+                                        static_cast<size_t>(config.max_profile_bytes));
+  options.max_unread_bytes = memory_share(options.max_unread_bytes, kPartOfBodies);
   if (auto allowed = allow_connections(config.fleet_max_connections); !allowed) {
     return allowed;
   }

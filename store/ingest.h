@@ -18,6 +18,7 @@
 
 #include "base/fair_mutex.h"
 #include "base/memory_budget.h"
+#include "base/process_memory.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "proto/profile_codec.h"
@@ -187,7 +188,7 @@ class Ingest {
   // Of all profiles as they are decoded and built. Those of most machines take less than is counted, and never wait.
   static constexpr uint64_t kMaxDecodedBytes = uint64_t{512} << 20;
   static constexpr uint64_t kUncountedBytes = uint64_t{8} << 20;
-  MemoryBudget memory_{kMaxDecodedBytes, kUncountedBytes};
+  MemoryBudget memory_{memory_share(kMaxDecodedBytes, 8), kUncountedBytes};
 
   const BlockLimits block_limits_;
   const UploadLimits upload_limits_;

@@ -64,6 +64,9 @@ struct StackGroups {
   }
 };
 
+// 64 million, or what fits into an eighth of the memory that this process may have.
+uint64_t default_max_sums();
+
 struct AggregateRequest {
   RowFilter filter;
 
@@ -86,7 +89,7 @@ struct AggregateRequest {
   std::vector<Factors> measures;
 
   // An answer of more sums (cells x measures x machine groups) is refused (kTooLarge).
-  uint64_t max_sums = 64'000'000;
+  uint64_t max_sums = default_max_sums();
 };
 
 // Cells with a sum other than 0, in ascending order of their keys.

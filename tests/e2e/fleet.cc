@@ -151,23 +151,29 @@ std::map<std::string, double> self_of(const query::Table& table) {
 }
 
 Stored stored_in(const std::string& data_dir) {
-  sqlite::Database archive = open_database(data_dir + "/archive.db");
-  sqlite::Database catalogue = open_database(data_dir + "/blocks/000001/catalogue.db");
-  Stored stored{
-      count(archive, "ledger"), count(catalogue, "origin"), count(catalogue, "unbuildable"), {}, {}};
-  const auto visible = texts(catalogue, "SELECT file FROM segment");
-  const std::set<std::string> segments(visible.begin(), visible.end());
-  for (const auto& entry : std::filesystem::directory_iterator(data_dir + "/blocks/000001/segments")) {
-    if (!segments.contains(entry.path().filename().string())) {
-      stored.invisible_files.push_back(entry.path().filename().string());
-    }
-  }
-  for (sqlite::Database* database : {&archive, &catalogue}) {
-    for (const std::string& line : texts(*database, "PRAGMA integrity_check")) {
+  Stored stored;
+  const auto note_damage = [&stored](sqlite::Database& database) {
+    for (const std::string& line : texts(database, "PRAGMA integrity_check")) {
       if (line != "ok") {
         stored.damage.push_back(line);
       }
     }
+  };
+  sqlite::Database archive = open_database(data_dir + "/archive.db");
+  stored.accepted = count(archive, "ledger");
+  note_damage(archive);
+  for (const auto& block : std::filesystem::directory_iterator(data_dir + "/blocks")) {
+    sqlite::Database catalogue = open_database(block.path() / "catalogue.db");
+    stored.built += count(catalogue, "origin");
+    stored.unbuildable += count(catalogue, "unbuildable");
+    const auto visible = texts(catalogue, "SELECT file FROM segment");
+    const std::set<std::string> segments(visible.begin(), visible.end());
+    for (const auto& entry : std::filesystem::directory_iterator(block.path() / "segments")) {
+      if (!segments.contains(entry.path().filename().string())) {
+        stored.invisible_files.push_back(entry.path().filename().string());
+      }
+    }
+    note_damage(catalogue);
   }
   return stored;
 }
