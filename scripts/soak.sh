@@ -2,7 +2,8 @@
 # Long runs, for a night or a release: each fuzz test with seeds that no short run reaches, under AddressSanitizer; ten million
 # random stacks unwound, once under AddressSanitizer and once against the clock; ten thousand damaged binaries made into symbol
 # tables; a million random operations on data directories, five minutes of writers and readers of one, and its bits flipped; the sweeps that kill the
-# server, the daemon and what merges segments at random moments, a thousand times; 100,000 random addresses of each of many
+# server, the daemon and what merges segments at random moments, a thousand times, and the one that stops the store at every change of
+# its files; 100,000 random addresses of each of many
 # binaries, looked up by us and by llvm-symbolizer; a server with an address space of 2 GiB under everything hostile at once, and each
 # fuzz test with a limit of memory; and the checks that .ci/run leaves out: computing tests under AddressSanitizer, clang-tidy over all
 # sources. --minutes N is how long each fuzz test runs (10 unless said), and the server is under attack (30 unless said); --fuzz-only,
@@ -170,6 +171,18 @@ soak_crashes() {
   note "$1 passed with 1000 crashes in $((SECONDS - started)) s"
 }
 
+# Every state after a crash, and failing disks at random operations of each phase.
+soak_crash_sweep() {
+  local started=$SECONDS log=$LOG_DIR/soak-crash-sweep.log seed
+  seed=$(date +%s)
+  if ! PLIMSOLL_TEST_ONE_OF=1 PLIMSOLL_TEST_POWER_SEEDS=4 PLIMSOLL_TEST_LIVE_RUNS=200 PLIMSOLL_TEST_FUZZ_SEED=$seed \
+    build/bin/crash_sweep_test --gtest_filter='*' >"$log" 2>&1; then
+    note "crash_sweep_test failed with PLIMSOLL_TEST_FUZZ_SEED=$seed"
+    die "crash_sweep_test failed: $(reason_in "$log") (log: $log)"
+  fi
+  note "crash_sweep_test passed with seed $seed in $((SECONDS - started)) s: $(sed -nE 's/^(crash sweep|failing disk): //p' "$log" | paste -sd ';')"
+}
+
 soak_all_fuzz() {
   local fuzzers name
   step "configure asan" cmake --preset asan
@@ -213,6 +226,9 @@ soak_all_crashes() {
     step "build $sweep" cmake --build build --target "$sweep"
     soak_crashes "$sweep"
   done
+  is_wanted crash_sweep_test || return 0
+  step "build crash_sweep_test" cmake --build build --target crash_sweep_test
+  soak_crash_sweep
 }
 
 # symbol_lines LOG: notes its lines "NAME: 99.950 % of 100000 chains are equal: ...".

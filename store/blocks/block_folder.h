@@ -1,7 +1,7 @@
 // Blocks: the self-contained parts of a data directory, each a folder below blocks/ with its own catalogue and segments.
 //
 //   blocks/000007/catalogue.db   its dictionaries, visible segments, bindings; what time it covers (store/catalogue)
-//   blocks/000007/segments/      its rows (store/rows)
+//   blocks/000007/segments/      its rows (store/segments)
 //   blocks/000007.1/             the same block, rolled up (store/rollup): what has a lower generation counts no more
 //
 // Profiles go to the newest block, in the order in which they were accepted: a late one needs no older block. A block that is large or old

@@ -13,6 +13,7 @@
 #include "base/durable_file.h"
 #include "base/file.h"
 #include "base/lock_file.h"
+#include "base/log.h"
 #include "store/blocks/block_folder.h"
 #include "store/care/copy_file.h"
 #include "store/catalogue/catalogue.h"
@@ -25,8 +26,9 @@
 namespace plimsoll::store {
 namespace {
 
-// A file in a copy that is being made.
+// A file in a copy that is being made, with the name that it gets.
 constexpr std::string_view kUnfinished = "unfinished";
+constexpr uint64_t kMaxNameBytes = 4096;
 
 constexpr int kMaxCopies = 20;
 
@@ -310,33 +312,71 @@ Status expect_apart(const std::string& temporary, const std::string& from) {
   return is_outside ? expect_outside(from, temporary) : is_outside;
 }
 
+std::string last_name_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+// Whether nothing is there but the lock, or what write_file_durably() leaves of the mark when its process ends.
+bool has_no_content(const std::string& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name != "lock" && !name.starts_with(fmt::format("{}.", kUnfinished))) {
+      return false;
+    }
+  }
+  return !error;
+}
+
+Status remove_content(const std::string& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename() != "lock" && entry->path().filename() != kUnfinished) {
+      std::filesystem::remove_all(entry->path(), error);
+    }
+  }
+  return error ? Status(fail_errno(error.value(), "removing what is left in {}", path)) : Status();
+}
+
+// The mark goes last: without it the next attempt would take what is left for something else.
+void remove_copy(const std::string& path) {
+  if (const Status removed = remove_content(path); !removed) {
+    log_warning("{}", removed.error().text());
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+// The mark stays until the copy has its name, and says which: a finished copy whose name ends with .tmp is none of another's. Those of an
+// older version are empty.
+bool is_unfinished_copy(const std::string& path, const std::string& to) {
+  const auto name = read_file(fmt::format("{}/{}", path, kUnfinished), kMaxNameBytes);
+  return name && (name->empty() || *name == last_name_of(to));
+}
+
 // What an attempt before this one has left goes; one that is under way keeps its lock. A folder of anything else stays as it is.
-Result<UniqueFd> make_temporary(const std::string& path) {
+Result<UniqueFd> make_temporary(const std::string& path, const std::string& to) {
   if (const Status made = make_folder(path); !made) {
     return propagate(made);
   }
-  std::error_code listing_error;
-  const bool is_new = std::filesystem::is_empty(path, listing_error);
-  if (!is_new && !is_there(path + "/" + std::string(kUnfinished))) {
+  if (!has_no_content(path) && !is_unfinished_copy(path, to)) {
     return with_hint(fail(ErrorCode::kConflict, "{} exists, and was not left by an unfinished copy", path),
                      "move it away, or give another name");
   }
-  if (const Status marked = write_file_durably(fmt::format("{}/{}", path, kUnfinished), {}); !marked) {
+  const std::string name = last_name_of(to);
+  if (const Status marked = write_file_durably(fmt::format("{}/{}", path, kUnfinished), as_bytes(name));
+      !marked) {
     return propagate(marked);
   }
   if (::chmod(path.c_str(), 0700) != 0) {
     return fail_errno(errno, "changing the mode of {}", path);
   }
   auto lock = take_lock_file(path + "/lock", path + " is being written by", "wait until that process ends");
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(path, error), end; lock && !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename() != "lock" && entry->path().filename() != kUnfinished) {
-      std::filesystem::remove_all(entry->path(), error);
-    }
-  }
-  return error ? Result<UniqueFd>(fail_errno(error.value(), "removing what is left in {}", path))
-               : std::move(lock);
+  const Status removed = lock ? remove_content(path) : propagate(lock);
+  return removed ? std::move(lock) : propagate(removed);
 }
 
 Result<CheckReport> check_copy(const std::string& path, const std::string& from, const ShowProgress& show) {
@@ -374,21 +414,23 @@ Result<CheckReport> copy_store(const std::string& from, const std::string& outpu
   if (const Status is_apart = expect_apart(temporary, from); !is_apart) {
     return propagate(is_apart);
   }
-  const auto lock = make_temporary(temporary);
+  const auto lock = make_temporary(temporary, to);
   if (!lock) {
     return propagate(lock);
   }
   Status made = Copier(without_slashes(from), temporary, show).run();
   auto report = made ? check_copy(temporary, from, show) : propagate(made);
-  std::error_code remove_error;
-  std::filesystem::remove(fmt::format("{}/{}", temporary, kUnfinished), remove_error);
   // Those of databases that the check has opened.
   made = report ? sync_folders(temporary) : propagate(report);
   made = made ? rename_durably(temporary, to) : made;
   if (!made) {
-    std::error_code ignored;
-    std::filesystem::remove_all(temporary, ignored);
+    remove_copy(temporary);
     return propagate(made);
+  }
+  std::error_code remove_error;
+  std::filesystem::remove(fmt::format("{}/{}", to, kUnfinished), remove_error);
+  if (remove_error) {
+    log_warning("removing {}/{}, which is of no use any more: {}", to, kUnfinished, remove_error.message());
   }
   return report;
 }

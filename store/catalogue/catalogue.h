@@ -1,7 +1,7 @@
 // catalogue.db of a block: its dictionaries, visible segments, binaries, bindings. The invariant kept here, in one transaction: a
 // segment is visible together with the profiles and the dictionary entries it holds.
 //
-// This class owns the schema and the connection. The dictionaries are read and written by store/rows, the bindings by
+// This class owns the schema and the connection. The dictionaries are read and written by store/dictionaries, the bindings by
 // store/frames.
 #pragma once
 

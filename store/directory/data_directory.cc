@@ -173,6 +173,7 @@ Status DataDirectory::make_new() const {
                 : left->is_there() ? Status()
                                    : write_identity(path_, make_identity());
   made = made ? make_first_block() : made;
+  made = made ? sync_own_name() : made;
   return made ? write_format(path_) : made;
 }
 
@@ -192,6 +193,12 @@ Result<DrawStore> DataDirectory::open_draws() const {
 Result<AccessStore> DataDirectory::open_access() const {
   const Status made = make_optional("access.db");
   return made ? AccessStore::open(access_path(), sqlite::OpenMode::kReadWrite) : propagate(made);
+}
+
+// What is synced in a folder goes with it where its own name was never synced. A user who may not read the folder above was given this one.
+Status DataDirectory::sync_own_name() const {
+  const Status synced = sync_folder(path_ + "/..");
+  return synced || synced.error().code == ErrorCode::kDenied ? Status() : synced;
 }
 
 Status DataDirectory::make_optional(std::string_view name) const {

@@ -79,6 +79,7 @@ class DataDirectory {
   Result<int> read_format() const;
   Status make_first_block() const;
   Status make_new() const;
+  Status sync_own_name() const;
   Status make_optional(std::string_view name) const;
   Status bind(int format) const;
   Result<DirectoryIdentity> identity_of_format(int format) const;

@@ -28,6 +28,10 @@ constexpr int64_t kMaxBeyondNewestNs = 24 * kNsPerHour;
 // Segments are merged beside it.
 constexpr int kMaxMisses = 3;
 
+// Until a block that failed is tried again, the first time and at most.
+constexpr RollUp::Clock::duration kFirstWait = std::chrono::minutes(1);
+constexpr RollUp::Clock::duration kMaxWait = std::chrono::hours(1);
+
 // Of a full block, what the other takes at most while it is being made: its rows twice, sorted in parts and merged.
 constexpr int64_t kRoomNumerator = 3;
 constexpr int64_t kRoomDenominator = 2;
@@ -161,19 +165,20 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
     return propagate(folders);
   }
   sealed_.erase(sealed_.begin(), sealed_.lower_bound(folders->front().number));
+  failed_.erase(failed_.begin(), failed_.lower_bound(folders->front().number));
   int64_t full_bytes = 0;
   std::map<int64_t, int64_t> bytes_of;
   for (const BlockFolder& folder : *folders) {
     const auto bytes = !is_rolled_up(folder) ? allocated_bytes(folder.path) : Result<int64_t>(0);
-    if (!bytes) {
-      return propagate(bytes);
+    if (!bytes && !ingest_.is_dropped(folder)) {
+      note_failure(folder, bytes.error());
     }
-    bytes_of[folder.number] = *bytes;
-    full_bytes += *bytes;
+    bytes_of[folder.number] = bytes.value_or(0);
+    full_bytes += bytes.value_or(0);
   }
   for (const BlockFolder& folder : *folders) {
     const bool is_newest = folder.number == folders->back().number;
-    if (is_newest || is_rolled_up(folder) || unfit_.contains(folder.number)) {
+    if (is_newest || is_rolled_up(folder) || unfit_.contains(folder.number) || is_waiting(folder)) {
       continue;
     }
     // What stands beside it is of this generation.
@@ -190,6 +195,7 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
                          : !report ? &report.error()
                                    : nullptr;
     if (error == nullptr) {
+      failed_.erase(folder.number);
       if (report->block != 0) {
         return report;
       }
@@ -203,12 +209,34 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
     }
     // Its full rows stay, so that a copy of what is damaged can take its place.
     if (!is_damage(*error) && error->code != ErrorCode::kNotFound) {
-      return fail(error->code, "rolling up block {}: {}", folder.number, error->text());
+      note_failure(folder, *error);
+      continue;
     }
     log_error("block {} is not rolled up: {}", folder.number, error->text());
     unfit_.insert(folder.number);
+    failed_.erase(folder.number);
+  }
+  // Last, so that it holds up no other block; and each time, so that whoever asks hears of it until it is over.
+  if (!failed_.empty()) {
+    const auto& [number, failed] = *failed_.begin();
+    return fail(failed.error.code, "rolling up block {}: {}", number, failed.error.text());
   }
   return RollUpReport();
+}
+
+void RollUp::note_failure(const BlockFolder& folder, const Error& error) {
+  const auto known = failed_.find(folder.number);
+  if (known != failed_.end() && is_waiting(folder)) {
+    return;
+  }
+  const Clock::duration wait =
+      known == failed_.end() ? kFirstWait : std::min<Clock::duration>(2 * known->second.wait, kMaxWait);
+  failed_.insert_or_assign(folder.number, Failed{error, wait, environment_.steady_now() + wait});
+}
+
+bool RollUp::is_waiting(const BlockFolder& folder) const {
+  const auto failed = failed_.find(folder.number);
+  return failed != failed_.end() && environment_.steady_now() < failed->second.again;
 }
 
 // A later generation that was damaged and rebuilt has full rows.

@@ -49,6 +49,8 @@ class RollUp {
     std::function<int64_t()> now_ns = wall_now_ns;
     // Of the disk that a path is on.
     std::function<Result<int64_t>(const std::string& path)> free_bytes = store::free_bytes;
+    // By which a block that failed is tried again.
+    std::function<Clock::time_point()> steady_now = Clock::now;
     // Called when the new block is whole, and before it gets its name. For tests.
     std::function<void()> before_publishing = {};
   };
@@ -62,7 +64,8 @@ class RollUp {
   ~RollUp();
 
   // Rolls up the oldest block that is over a limit. Ages are measured as retention does. A block that is damaged stays as it is, as does one
-  // for which the disk has no room. Once `stop` is requested it gives up, with nothing changed, as soon as it can.
+  // for which the disk has no room. One that fails for another reason is tried again after a minute, then after two and so on, up to an hour;
+  // meanwhile others are rolled up, and where none is left to be, the result is its error. Once `stop` is requested it gives up, with nothing changed, as soon as it can.
   Result<RollUpReport> run_once(const std::stop_token& stop = {});
 
   // The oldest block that has nothing later, whatever the limits.
@@ -79,6 +82,8 @@ class RollUp {
   Result<BlockState> state_of(const BlockFolder& folder);
   Result<bool> has_room(const BlockFolder& folder, int64_t bytes);
   Result<RollUpReport> roll_up(const BlockFolder& folder, const std::stop_token& stop);
+  void note_failure(const BlockFolder& folder, const Error& error);
+  bool is_waiting(const BlockFolder& folder) const;
   void remove_due_by(Clock::time_point now);
 
   Ingest& ingest_;
@@ -89,6 +94,12 @@ class RollUp {
   std::set<int64_t> unfit_;                                // numbers of blocks that are damaged
   std::set<int64_t> without_room_;                         // likewise, that was said
   std::map<int64_t, int> misses_;  // likewise: how often a file was missing, as after a merge
+  struct Failed {
+    Error error;
+    Clock::duration wait;
+    Clock::time_point again;
+  };
+  std::map<int64_t, Failed> failed_;  // likewise
   struct Replaced {
     BlockFolder folder;
     Clock::time_point due;

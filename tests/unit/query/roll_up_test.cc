@@ -356,6 +356,36 @@ TEST(RollUpTest, WithoutRoomOrWithDamageABlockStaysAsItIs) {
   EXPECT_FALSE(std::filesystem::exists(fleet->path() + "/blocks/000001.1.tmp"));
 }
 
+TEST(RollUpTest, ABlockThatFailsWaitsAndHoldsUpNoOther) {
+  Fleet fleet({.max_profiles = 2});
+  for (uint64_t seed = 1; seed <= 7; ++seed) {
+    fleet.add({.seed = seed, .from_ns = kStartNs + static_cast<int64_t>(seed) * kHourOfTestNs});
+  }
+  RollUp::Clock::time_point now;
+  int failures_left = 2;
+  RollUp rolled(fleet.ingest(), {},
+                {.free_bytes = [&](const std::string&) -> Result<int64_t> {
+                   return failures_left-- > 0 ? Result<int64_t>(fail(ErrorCode::kIo, "no answer"))
+                                              : INT64_MAX / 2;
+                 },
+                 .steady_now = [&] { return now; }});
+  const auto run = [&] {
+    const auto report = rolled.run_once_before(INT64_MAX);
+    return report ? fmt::format("{}", report->block) : report.error().text();
+  };
+  // Of blocks 1 and 2.
+  EXPECT_EQ(run(), "3");
+  EXPECT_THAT(run(), HasSubstr("rolling up block 1: no answer"));
+  failures_left = 1;
+  now += std::chrono::seconds(61);
+  EXPECT_EQ(run(), "2") << "the first has failed again";
+  now += std::chrono::seconds(61);
+  EXPECT_THAT(run(), HasSubstr("rolling up block 1: no answer")) << "two minutes now";
+  now += std::chrono::seconds(60);
+  EXPECT_EQ(run(), "1");
+  EXPECT_EQ(run(), "0");
+}
+
 TEST(RollUpTest, DroppingTakesWhatWasReplacedToo) {
   const auto fleet = filled();
   RollUp rolled(fleet->ingest(), RollUpLimits{.keep_replaced = std::chrono::hours(1)});
