@@ -9,6 +9,7 @@
 #include "server/background/work_kinds.h"
 #include "server/symbol_passes.h"
 #include "store/live/live_machines.h"
+#include "store/packed/block_packs.h"
 #include "store/retention/retention.h"
 #include "store/rollup/roll_up.h"
 
@@ -124,6 +125,7 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
                                     .full_max_bytes = limits.full_max_bytes,
                                     .min_free_bytes = limits.min_free_bytes};
   return [roll_up = std::make_unique<store::RollUp>(ingest, of_rows),
+          packer = std::make_unique<store::BlockPacker>(), &ingest,
           replaced = std::move(replaced)](const std::stop_token& stop) -> Result<NextPass> {
     const auto report = roll_up->run_once(stop);
     if (!report) {
@@ -134,6 +136,16 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
       log_info("block {} is rolled up: {} profiles became {} of an hour, {} rows became {}, {} bytes {}",
                report->block, report->profiles, report->origins, report->rows_before, report->rows,
                report->bytes_before, report->bytes);
+      return kAtOnce;
+    }
+    // Those of blocks that stay full for now, and of those that are not as they should be.
+    const auto blocks = ingest.blocks();
+    const auto packed = blocks ? packer->run_once(*blocks) : propagate(blocks);
+    if (!packed) {
+      // Answers come from the catalogues as well, later.
+      log_warning("{}", packed.error().text());
+    } else if (*packed != 0) {
+      log_info("the entries of block {} are packed", *packed);
       return kAtOnce;
     }
     const auto due = roll_up->remove_due();

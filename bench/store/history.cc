@@ -224,7 +224,7 @@ Status measure_history(const Flags& flags, Report& report) {
     return propagate(folder);
   }
   const std::string data_dir = *folder / "data";
-  const uint32_t profiles = flags.quick ? 20'000 : 1'000'000;
+  const uint32_t profiles = flags.quick ? 20'000 : flags.full ? 1'000'000 : 200'000;
   History history(data_dir);
   Status done = history.make(profiles);
   done = done ? measure_top(data_dir, "history_full", std::nullopt, report) : done;

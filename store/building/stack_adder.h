@@ -11,9 +11,6 @@
 
 namespace plimsoll::store {
 
-// How many look-ups ahead of its own a key is prefetched: as long as memory takes, and few enough to be still there.
-inline constexpr int kLookUpsAhead = 16;
-
 // The dictionary ID of each of the profile's stacks, by their number in it: 0, of the empty stack, first. `locations` are the IDs
 // of the profile's locations. New nodes get their IDs in the profile's order.
 Result<std::vector<uint32_t>> add_stacks(const wire::Stacks& stacks, std::span<const uint32_t> locations,

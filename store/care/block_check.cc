@@ -13,7 +13,9 @@
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/segment_table.h"
 #include "store/dictionaries/dictionary_reader.h"
+#include "store/frames/binding_reader.h"
 #include "store/model/dictionaries.h"
+#include "store/packed/block_packs.h"
 #include "store/segments/segment.h"
 
 namespace plimsoll::store {
@@ -108,6 +110,7 @@ class BlockCheck {
     }
     check_dictionaries();
     check_references();
+    check_pack();
     check_state();
     if (const Status read = read_origins(); !read) {
       return read;
@@ -186,6 +189,47 @@ class BlockCheck {
         "entries of table origin that are out of the order of the archive");
     expect("SELECT count(*) FROM unbuildable WHERE archive_sequence IN (SELECT archive_sequence FROM origin)",
            "profiles that are set aside and have rows");
+  }
+
+  // Derived: where it is damaged the catalogue is read, but what is sound and wrong would be believed.
+  void check_pack() {
+    const std::string path = entry_pack_path(block_);
+    const auto pack = EntryPack::open(path);
+    if (!pack && pack.error().code == ErrorCode::kNotFound) {
+      return;
+    }
+    log_.start(path);
+    Dictionaries packed;
+    PackedFrames frames;
+    Status read = pack ? pack->read_locations(packed) : propagate(pack);
+    read = read ? pack->read_stacks(packed) : read;
+    read = read ? pack->read_frames(frames) : read;
+    if (!read) {
+      log_.note(path, read.error().message,
+                "nothing: the catalogue is read instead, and the server writes it again");
+      return;
+    }
+    const auto dictionaries = load_dictionaries(catalogue_);
+    const auto change = last_binding_change(catalogue_);
+    const auto expected = BindingReader::load(catalogue_);
+    const auto found = BindingReader::load(catalogue_, &frames);
+    if (!dictionaries || !change || !expected) {
+      return;  // said of the catalogue already
+    }
+    const bool is_same = found && packed.locations == dictionaries->locations &&
+                         packed.stacks == dictionaries->stacks && frames.last_change <= *change &&
+                         has_same_frames(*found, *expected);
+    if (!is_same) {
+      log_.add(path, "it does not have what the catalogue has", "remove it: the server writes it again");
+    }
+  }
+
+  static bool has_same_frames(const Bindings& some, const Bindings& others) {
+    bool is_same = true;
+    for (uint32_t location = 0; location < std::max(some.locations(), others.locations()); ++location) {
+      is_same = is_same && std::ranges::equal(some.of(location), others.of(location));
+    }
+    return is_same;
   }
 
   void check_state() {

@@ -2,12 +2,14 @@
 
 #include <filesystem>
 
+#include "base/log.h"
 #include "base/run_both.h"
 #include "store/blocks/block_damage.h"
 #include "store/catalogue/file_version.h"
 #include "store/catalogue/segment_table.h"
 #include "store/dictionaries/dictionary_reader.h"
 #include "store/frames/binding_reader.h"
+#include "store/packed/block_packs.h"
 
 namespace plimsoll::store {
 namespace {
@@ -16,7 +18,8 @@ namespace {
 // seconds: what is not there in any of them was not merged.
 constexpr int kMaxAttempts = 20;
 
-// A block that was sealed lately is named, slice by slice: what follows it need not read all of it again each time.
+// A block that was sealed lately is named, slice by slice: what follows it need not read all of it again each time. Of the many others of a
+// long history each question keeps what it needs.
 constexpr std::chrono::minutes kKeepEntries{1};
 
 }  // namespace
@@ -100,10 +103,17 @@ Status BlockReader::open() {
 
 void BlockReader::forget_old_entries() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && !catalogue_ && Clock::now() - entries_read_ > kKeepEntries) {
-    entries_ = nullptr;
+  if (lock && !catalogue_ && forget_unless_extended()) {
     segments_ = {};
   }
+}
+
+bool BlockReader::forget_unless_extended() {
+  if (entries_extended_ && Clock::now() - *entries_extended_ <= kKeepEntries) {
+    return false;
+  }
+  entries_ = nullptr;
+  return true;
 }
 
 Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOpening& before_opening) {
@@ -120,6 +130,7 @@ Result<BlockContents> BlockReader::read(const EntriesMark& known, const BeforeOp
     if (contents || attempt == kMaxAttempts || contents.error().code != ErrorCode::kNotFound) {
       if (state->is_sealed) {
         catalogue_ = nullptr;
+        forget_unless_extended();
       }
       if (!contents) {
         const std::lock_guard state_lock(state_mutex_);
@@ -206,16 +217,60 @@ Status BlockReader::read_entries(const EntriesMark& newest) {
     read = extend(extended->dictionaries, catalogue_->database());
     read = read ? BindingReader::extend(extended->bindings, catalogue_->database()) : read;
     entries_ = std::move(extended);
-  }
-  if (newest != mark_) {
-    entries_read_ = Clock::now();
+    entries_extended_ = Clock::now();
   }
   mark_ = newest;
   return read;
 }
 
-// The stacks are often the larger half.
 Status BlockReader::read_all_entries() {
+  auto packed = read_packed_entries();
+  auto read = packed ? std::move(packed) : read_catalogue_entries();
+  if (!read) {
+    return propagate(read);
+  }
+  entries_ = std::move(*read);
+  ++reading_;
+  return {};
+}
+
+// kNotFound where the block has no packed entries, or none that can be used.
+Result<std::shared_ptr<const BlockEntries>> BlockReader::read_packed_entries() {
+  const auto state = this->state();
+  const auto pack =
+      state && state->is_sealed ? store::usable_pack(folder_, catalogue_->database()) : std::nullopt;
+  if (!pack) {
+    return fail(ErrorCode::kNotFound, "block {} has no packed entries", folder_.number);
+  }
+  auto all = std::make_shared<BlockEntries>();
+  store::Dictionaries stacks;
+  store::PackedFrames frames;
+  Status locations_read;
+  Status others_read;
+  run_both(
+      [&] {
+        locations_read = pack->read_locations(all->dictionaries);
+        locations_read = locations_read ? extend_without_stacks(all->dictionaries, catalogue_->database())
+                                        : locations_read;
+      },
+      [&] {
+        others_read = pack->read_stacks(stacks);
+        others_read = others_read ? pack->read_frames(frames) : others_read;
+      });
+  auto bindings = locations_read && others_read ? BindingReader::load(catalogue_->database(), &frames)
+                  : !locations_read             ? propagate(locations_read)
+                                                : propagate(others_read);
+  if (!bindings) {
+    log_warning("block {}: {}; the catalogue is read instead", folder_.number, bindings.error().text());
+    return propagate(bindings);
+  }
+  all->dictionaries.stacks = std::move(stacks.stacks);
+  all->bindings = std::move(*bindings);
+  return all;
+}
+
+// The stacks are often the larger half.
+Result<std::shared_ptr<const BlockEntries>> BlockReader::read_catalogue_entries() {
   auto all = std::make_shared<BlockEntries>();
   const auto last_stack = store::last_stack(catalogue_->database());
   auto beside = Catalogue::open(folder_.catalogue_path(), sqlite::OpenMode::kRead);
@@ -234,14 +289,12 @@ Status BlockReader::read_all_entries() {
       [&] { stacks_read = extend_stacks(stacks, beside->database(), *last_stack); });
   for (const Status& status : {others_read, stacks_read, bindings ? Status() : propagate(bindings)}) {
     if (!status) {
-      return status;
+      return propagate(status);
     }
   }
   all->dictionaries.stacks = std::move(stacks.stacks);
   all->bindings = std::move(*bindings);
-  entries_ = std::move(all);
-  ++reading_;
-  return {};
+  return all;
 }
 
 }  // namespace plimsoll::store

@@ -69,8 +69,8 @@ class BlockReader {
   // their list and opening them, the list is read again, a bounded number of times.
   Result<BlockContents> read(const EntriesMark& known = {}, const BeforeOpening& before_opening = {});
 
-  // Frees what is known of the entries of a sealed block that has had no new ones for a while, unless it is being read. Whoever has been
-  // given them keeps them.
+  // Frees what is known of a sealed block that has had no new entries for a while, unless it is being read. Whoever has been given them
+  // keeps them.
   void forget_old_entries();
 
  private:
@@ -80,11 +80,14 @@ class BlockReader {
   void note_damage(const Error& error);
   Result<int64_t> version_locked();
   Status open();
+  bool forget_unless_extended();
   Result<BlockContents> read_once(const EntriesMark& known, const BeforeOpening& before_opening);
   Result<std::shared_ptr<const LocalRows>> open_rows(const BeforeOpening& before_opening);
   Result<EntriesMark> newest_entries();
   Status read_entries(const EntriesMark& newest);
   Status read_all_entries();
+  Result<std::shared_ptr<const BlockEntries>> read_packed_entries();
+  Result<std::shared_ptr<const BlockEntries>> read_catalogue_entries();
 
   const BlockFolder folder_;
 
@@ -100,7 +103,8 @@ class BlockReader {
   std::shared_ptr<const BlockEntries> entries_;  // none: they were forgotten, or not read yet
   EntriesMark mark_;                             // of entries_
   int64_t reading_ = 0;                          // likewise
-  Clock::time_point entries_read_;               // when there were new ones last
+  std::optional<Clock::time_point>
+      entries_extended_;  // when there were new ones last, of a block that was read
 };
 
 }  // namespace plimsoll::store

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <span>
 #include <utility>
 
+#include "base/run_both.h"
 #include "base/stop_scope.h"
 #include "store/contents/joined_rows.h"
 
@@ -95,71 +97,102 @@ Status BlockSeries::check_loading() const {
 }
 
 Status BlockSeries::read(const BeforeOpening& before_opening) {
-  std::vector<BlockContents> read;
-  for (Member& member : members_) {
-    if (const Status goes_on = check_loading(); !goes_on) {
-      return goes_on;
-    }
-    const auto version = member.reader->version();
-    if (!version) {
-      return propagate(version);
-    }
-    if (member.version == *version) {
-      read.emplace_back();
-      continue;
-    }
-    auto contents = member.reader->read(member.mark, before_opening);
-    if (!contents) {
-      return propagate(contents, "reading block {}", member.reader->folder().number);
-    }
-    member.version = contents->version;
-    member.mark = contents->mark;
-    member.rows = contents->rows;
-    read.push_back(std::move(*contents));
-  }
   if (members_.size() > 1) {
-    return add_union(read);
+    return read_union(before_opening);
   }
-  if (read[0].entries != nullptr) {
-    const bool is_other_reading = members_[0].reading != 0 && members_[0].reading != read[0].reading;
+  const auto contents = read(members_[0], before_opening);
+  if (!contents) {
+    return propagate(contents);
+  }
+  if (contents->entries != nullptr) {
+    const bool is_other_reading = members_[0].reading != 0 && members_[0].reading != contents->reading;
     if (is_other_reading) {
       // The numbers of names may be others.
       last_.lineage = next_lineage();
     }
-    members_[0].reading = read[0].reading;
-    last_.dictionaries = read[0].entries->dictionaries;
-    last_.bindings = read[0].entries->bindings;
+    members_[0].reading = contents->reading;
+    last_.dictionaries = contents->entries->dictionaries;
+    last_.bindings = contents->entries->bindings;
   }
   return {};
 }
 
-Status BlockSeries::add_union(const std::vector<BlockContents>& read) {
-  std::vector<BindingUnion::Addition> additions;
-  for (size_t i = 0; i < members_.size(); ++i) {
-    Member& member = members_[i];
-    if (read[i].entries == nullptr) {
-      continue;
-    }
-    if (const Status goes_on = check_loading(); !goes_on) {
-      return goes_on;
-    }
-    if (member.reading != read[i].reading) {
-      member.reading = read[i].reading;
-      member.in_bindings.is_complete = false;
-      member.in_bindings.rebound = 0;
-    }
-    const Status added = union_.dictionaries.add(read[i].entries->dictionaries, member.in_dictionaries);
-    if (!added) {
-      return propagate(added, "reading block {}", member.reader->folder().number);
-    }
-    const Translation& ids = member.in_dictionaries.translation;
-    additions.push_back({static_cast<uint32_t>(i), read[i].entries->bindings, member.in_bindings,
-                         ids.locations.span(), ids.binaries.span()});
+// Without entries where nothing has changed.
+Result<BlockContents> BlockSeries::read(Member& member, const BeforeOpening& before_opening) const {
+  if (const Status goes_on = check_loading(); !goes_on) {
+    return propagate(goes_on);
   }
-  union_.bindings.extend(additions);
+  const auto version = member.reader->version();
+  if (!version) {
+    return propagate(version);
+  }
+  if (member.version == *version) {
+    return BlockContents();
+  }
+  auto contents = member.reader->read(member.mark, before_opening);
+  if (!contents) {
+    return propagate(contents, "reading block {}", member.reader->folder().number);
+  }
+  member.version = contents->version;
+  member.mark = contents->mark;
+  member.rows = contents->rows;
+  return contents;
+}
+
+// While the entries of one block are added, the names of the one before it are, and the one after it is read. Each is let go of then: of a long
+// history as much is in memory as the union has.
+Status BlockSeries::read_union(const BeforeOpening& before_opening) {
+  Result<BlockContents> next = read(members_[0], before_opening);
+  BlockContents named;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    const Result<BlockContents> contents = std::exchange(next, BlockContents());
+    if (!contents) {
+      return propagate(contents);
+    }
+    const auto go_on = [&] {
+      if (named.entries != nullptr) {
+        add_names(i - 1, named);
+      }
+      if (i + 1 < members_.size()) {
+        next = read(members_[i + 1], before_opening);
+      }
+    };
+    Status added;
+    if (contents->entries == nullptr) {
+      go_on();
+    } else {
+      run_both([&] { added = add_entries(members_[i], *contents); }, go_on);
+    }
+    if (!added) {
+      return added;
+    }
+    named = *contents;
+  }
+  if (named.entries != nullptr) {
+    add_names(members_.size() - 1, named);
+  }
   last_.dictionaries = union_.dictionaries.entries();
   last_.bindings = union_.bindings.bindings();
   return {};
+}
+
+Status BlockSeries::add_entries(Member& member, const BlockContents& contents) {
+  const Status added = union_.dictionaries.add(contents.entries->dictionaries, member.in_dictionaries);
+  return added ? added : propagate(added, "reading block {}", member.reader->folder().number);
+}
+
+// Its entries have been added.
+void BlockSeries::add_names(size_t block, const BlockContents& contents) {
+  Member& member = members_[block];
+  if (member.reading != contents.reading) {
+    member.reading = contents.reading;
+    member.in_bindings.is_complete = false;
+    member.in_bindings.rebound = 0;
+  }
+  const Translation& ids = member.in_dictionaries.translation;
+  const BindingUnion::Addition addition{static_cast<uint32_t>(block), contents.entries->bindings,
+                                        member.in_bindings, ids.locations.span(), ids.binaries.span()};
+  union_.bindings.extend(std::span(&addition, 1));
 }
 
 void BlockSeries::take_rows() {

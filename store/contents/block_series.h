@@ -65,7 +65,10 @@ class BlockSeries {
   bool has_contents() const { return last_.rows != nullptr; }
   Status check_loading() const;
   Status read(const BeforeOpening& before_opening);
-  Status add_union(const std::vector<BlockContents>& read);
+  Result<BlockContents> read(Member& member, const BeforeOpening& before_opening) const;
+  Status read_union(const BeforeOpening& before_opening);
+  Status add_entries(Member& member, const BlockContents& contents);
+  void add_names(size_t block, const BlockContents& contents);
   void take_rows();
   // Begins another lineage.
   void forget();

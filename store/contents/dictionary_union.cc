@@ -1,6 +1,12 @@
 #include "store/contents/dictionary_union.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
+#include <numeric>
+#include <span>
+
+#include "store/dictionaries/key_index.h"
 
 namespace plimsoll::store {
 namespace {
@@ -11,14 +17,156 @@ constexpr auto kKeep = [](uint32_t /*id*/) { return Status(); };
 // Gives each entry that is new in a block its ID in the union.
 template <typename Entry, typename Intern>
 Status add_new(const AppendOnlyList<Entry>& entries, AppendOnlyList<uint32_t>& ids, Intern intern) {
-  ids.reserve(entries.size());
+  std::vector<uint32_t> added;
+  added.reserve(entries.size() - ids.size());
   for (size_t i = ids.size(); i < entries.size(); ++i) {
     const Result<uint32_t> id = intern(entries[i]);
     if (!id) {
       return propagate(id);
     }
-    ids.push_back(*id);
+    added.push_back(*id);
   }
+  ids.append(added);
+  return {};
+}
+
+LocationEntry translated(LocationEntry entry, const Translation& ids) {
+  entry.owner = (entry.kind == wire::JIT ? ids[Column::kWorkload] : ids.binaries)[entry.owner];
+  return entry;
+}
+
+Status add_locations(const AppendOnlyList<LocationEntry>& entries, Translation& ids, DictionaryIndex& index) {
+  std::vector<uint32_t> added;
+  added.reserve(entries.size() - ids.locations.size());
+  for (size_t i = ids.locations.size(); i < entries.size(); ++i) {
+    if (const size_t ahead = i + kLookUpsAhead; ahead < entries.size() && entries[ahead].name.empty()) {
+      __builtin_prefetch(index.place_of(translated(entries[ahead], ids)));
+    }
+    const auto id = index.intern(translated(entries[i], ids), kKeep);
+    if (!id) {
+      return propagate(id);
+    }
+    added.push_back(*id);
+  }
+  ids.locations.append(added);
+  return {};
+}
+
+// What is new among the stacks of a block, most of which other blocks have too: a look-up of each would be a wait for memory. Those of one
+// depth are looked up side by side, since the key of each has its parent's ID; then the others are added in their order, so that
+// a node stands beside its parent.
+class NewStacks {
+ public:
+  NewStacks(std::span<const StackNode> stacks, Translation& ids, DictionaryIndex& index)
+      : known_(ids[Column::kStack].span()),
+        new_(stacks.subspan(known_.size())),
+        locations_(ids.locations.span()),
+        index_(index),
+        ids_(new_.size()) {}
+
+  Status check() const {
+    for (size_t i = 0; i < new_.size(); ++i) {
+      if (new_[i].parent >= known_.size() + i || new_[i].location >= locations_.size()) {
+        return fail(ErrorCode::kCorrupt,
+                    "stack {} is of stack {} and location {}, which do not come before it", known_.size() + i,
+                    new_[i].parent, new_[i].location);
+      }
+    }
+    return {};
+  }
+
+  Result<std::vector<uint32_t>> add() {
+    find_known();
+    expect_ids();
+    for (size_t i = 0; i < new_.size(); ++i) {
+      if (const size_t ahead = i + kLookUpsAhead; ahead < new_.size() && ids_[ahead] >= first_added_) {
+        __builtin_prefetch(index_.place_of(node(ahead)));
+      }
+      if (ids_[i] < first_added_) {
+        continue;
+      }
+      const auto id = index_.intern(node(i), kKeep);
+      if (!id) {
+        return propagate(id);
+      }
+      ids_[i] = *id;
+    }
+    return std::move(ids_);
+  }
+
+ private:
+  void find_known() {
+    const std::vector<uint32_t> order = by_depth();
+    // What has been prefetched; without a parent where that was not looked up yet.
+    std::array<StackNode, kLookUpsAhead> ahead{};
+    for (size_t i = 0; i < order.size() + kLookUpsAhead; ++i) {
+      StackNode& slot = ahead[i % kLookUpsAhead];
+      if (i >= kLookUpsAhead) {
+        const uint32_t stack = order[i - kLookUpsAhead];
+        const bool is_late = slot.parent == 0 && new_[stack].parent != 0;
+        if (!is_late || has_key(stack)) {
+          ids_[stack] = index_.find(is_late ? node(stack) : slot);
+        }
+      }
+      if (i < order.size()) {
+        slot = node(order[i]);
+        __builtin_prefetch(index_.place_of(slot));
+      }
+    }
+  }
+
+  // The IDs that the others will get, where none comes twice: what is looked up ahead needs its parent's.
+  void expect_ids() {
+    first_added_ = static_cast<uint32_t>(index_.entries().stacks.size());
+    uint32_t next = first_added_;
+    for (uint32_t& id : ids_) {
+      id = id == 0 ? next++ : id;
+    }
+  }
+
+  // Stacks with fewer new ancestors first; a counting sort.
+  std::vector<uint32_t> by_depth() const {
+    std::vector<uint32_t> depths(new_.size());
+    std::vector<uint32_t> places{0};  // by depth: how many stacks are less deep
+    for (size_t i = 0; i < new_.size(); ++i) {
+      const uint32_t parent = new_[i].parent;
+      depths[i] = parent < known_.size() ? 0 : depths[parent - known_.size()] + 1;
+      places.resize(std::max<size_t>(places.size(), depths[i] + 1));
+      ++places[depths[i]];
+    }
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), uint32_t{0});
+    std::vector<uint32_t> order(new_.size());
+    for (uint32_t i = 0; i < new_.size(); ++i) {
+      order[places[depths[i]]++] = i;
+    }
+    return order;
+  }
+
+  StackNode node(size_t i) const { return {parent_of(i), locations_[new_[i].location]}; }
+  uint32_t parent_of(size_t i) const {
+    const uint32_t parent = new_[i].parent;
+    return parent < known_.size() ? known_[parent] : ids_[parent - known_.size()];
+  }
+
+  // Whether its parent is in the union by now. Where the parent is new, so is it.
+  bool has_key(size_t i) const { return new_[i].parent == 0 || parent_of(i) != 0; }
+
+  const std::span<const uint32_t> known_;  // IDs in the union, of the stacks before
+  const std::span<const StackNode> new_;
+  const std::span<const uint32_t> locations_;
+  DictionaryIndex& index_;
+  std::vector<uint32_t> ids_;  // of the new ones; 0: not known yet
+  uint32_t first_added_ = 0;
+};
+
+Status add_stacks(const AppendOnlyList<StackNode>& stacks, Translation& ids, DictionaryIndex& index) {
+  NewStacks new_stacks(stacks.span(), ids, index);
+  const Status checked = new_stacks.check();
+  const auto added = checked ? new_stacks.add() : propagate(checked);
+  if (!added) {
+    return propagate(added);
+  }
+  ids[Column::kStack].append(*added);
   return {};
 }
 
@@ -130,21 +278,8 @@ Status DictionaryUnion::add(const Dictionaries& block, Member& member) {
   added = added ? add_new(block.binaries, ids.binaries,
                           [&](const BinaryEntry& entry) { return index_.intern(entry, kKeep); })
                 : added;
-  added = added ? add_new(block.locations, ids.locations,
-                          [&](LocationEntry entry) {
-                            entry.owner = (entry.kind == wire::JIT ? ids[Column::kWorkload]
-                                                                   : ids.binaries)[entry.owner];
-                            return index_.intern(entry, kKeep);
-                          })
-                : added;
-  // A node's parent comes before it.
-  added =
-      added ? add_new(block.stacks, ids[Column::kStack],
-                      [&](const StackNode& node) {
-                        return index_.intern(
-                            StackNode{ids[Column::kStack][node.parent], ids.locations[node.location]}, kKeep);
-                      })
-            : added;
+  added = added ? add_locations(block.locations, ids, index_) : added;
+  added = added ? add_stacks(block.stacks, ids, index_) : added;
   return added ? add_origins(block, member) : added;
 }
 

@@ -10,6 +10,9 @@
 
 namespace plimsoll::store {
 
+// How many look-ups ahead of its own a key is prefetched: as long as memory takes, and few enough to be still there.
+inline constexpr int kLookUpsAhead = 16;
+
 // Open addressing, at most half full. A Key has == and hash(), whose highest bits differ where keys do. IDs are not 0.
 template <typename Key>
 class KeyIndex {

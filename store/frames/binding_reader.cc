@@ -39,13 +39,18 @@ Result<int64_t> last_binding_change(sqlite::Database& database) {
   return *has_changes ? database.integer("SELECT coalesce(max(sequence), 0) FROM binding_change", 0) : 0;
 }
 
-Result<Bindings> BindingReader::load(sqlite::Database& database) {
+Result<Bindings> BindingReader::load(sqlite::Database& database, const PackedFrames* packed) {
   Bindings bindings;
   const auto change = last_binding_change(database);
   auto reasons = load_reasons(database);
   const Status named = extend_names(bindings, database);
   if (!change || !reasons || !named) {
     return !change ? propagate(change) : !reasons ? propagate(reasons) : propagate(named);
+  }
+  bindings.reasons_ = std::make_shared<const std::vector<std::string>>(std::move(*reasons));
+  if (packed != nullptr) {
+    const Status taken = take_frames(bindings, database, *packed);
+    return taken ? Result<Bindings>(std::move(bindings)) : propagate(taken);
   }
   std::vector<Bindings::Place> places;
   const Status framed = add_frames(
@@ -55,9 +60,31 @@ Result<Bindings> BindingReader::load(sqlite::Database& database) {
     return propagate(framed);
   }
   bindings.places_ = std::make_shared<const std::vector<Bindings::Place>>(std::move(places));
-  bindings.reasons_ = std::make_shared<const std::vector<std::string>>(std::move(*reasons));
   bindings.last_change_ = *change;
   return bindings;
+}
+
+Status BindingReader::take_frames(Bindings& bindings, sqlite::Database& database,
+                                  const PackedFrames& packed) {
+  Places places(packed.locations.empty() ? 0 : size_t{packed.locations.back()} + 1);
+  for (size_t i = 0; i < packed.frames.size(); ++i) {
+    const Bindings::BoundFrame& frame = packed.frames[i];
+    if (frame.function >= bindings.functions.size() || frame.file >= bindings.files.size()) {
+      return fail(ErrorCode::kCorrupt, "{}: frames have been packed of functions that are not there",
+                  database.path());
+    }
+    Bindings::Place& place = places[packed.locations[i]];
+    place.first = place.count == 0 ? static_cast<uint32_t>(i) : place.first;
+    ++place.count;
+  }
+  bindings.frames_.append(packed.frames);
+  bindings.frames_in_use_ = packed.frames.size();
+  bindings.places_ = std::make_shared<const std::vector<Bindings::Place>>(std::move(places));
+  bindings.last_change_ = packed.last_change;
+  const Status extended = extend(bindings, database);
+  // What is known of them begins here.
+  bindings.rebound = {};
+  return extended;
 }
 
 Status BindingReader::extend(Bindings& bindings, sqlite::Database& database) {

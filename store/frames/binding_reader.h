@@ -15,7 +15,8 @@ Result<int64_t> last_binding_change(sqlite::Database& database);
 
 class BindingReader {
  public:
-  static Result<Bindings> load(sqlite::Database& database);
+  // `packed`: frames that were read before, of an earlier moment; the catalogue is asked for what has changed since.
+  static Result<Bindings> load(sqlite::Database& database, const PackedFrames* packed = nullptr);
 
   // Reads what was bound since. Costs as much as that, and a copy of 8 bytes for each location where there is any. After an error the
   // bindings are of no use.
@@ -24,6 +25,7 @@ class BindingReader {
  private:
   using Places = std::vector<Bindings::Place>;
 
+  static Status take_frames(Bindings& bindings, sqlite::Database& database, const PackedFrames& packed);
   static Status extend_names(Bindings& bindings, sqlite::Database& database);
   // Of rows of frames, by location and depth.
   static Status add_frames(Bindings& bindings, Result<sqlite::Statement> rows, Places& places);

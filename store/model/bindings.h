@@ -85,6 +85,9 @@ struct Bindings {
   // 1 more than the last location that has frames.
   size_t locations() const { return places_ == nullptr ? 0 : places_->size(); }
 
+  // Up to where changes of bindings are known, in the catalogue's list of them.
+  int64_t last_change() const { return last_change_; }
+
  private:
   friend class BindingReader;
   friend class BindingUnion;
@@ -102,6 +105,13 @@ struct Bindings {
   std::shared_ptr<const std::vector<std::string>> reasons_;
   size_t frames_in_use_ = 0;
   int64_t last_change_ = 0;  // in the catalogue's list of changes
+};
+
+// Frames by location, then depth.
+struct PackedFrames {
+  int64_t last_change = 0;  // of bindings, that is in them
+  std::vector<uint32_t> locations;
+  std::vector<Bindings::BoundFrame> frames;
 };
 
 }  // namespace plimsoll::store

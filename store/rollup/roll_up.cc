@@ -13,6 +13,7 @@
 #include "store/catalogue/segment_table.h"
 #include "store/dictionaries/dictionary_reader.h"
 #include "store/model/dictionaries.h"
+#include "store/packed/block_packs.h"
 #include "store/rollup/hours.h"
 #include "store/rollup/rolled_catalogue.h"
 #include "store/rollup/rolled_rows.h"
@@ -120,6 +121,13 @@ Result<std::vector<SegmentEntry>> write_rows(const FullBlock& full, const Hours&
     }
   }
   return rows.finish(stop);
+}
+
+// The block is whole without.
+void pack_entries_of(const BlockFolder& folder) {
+  if (const Status packed = pack_block(folder); !packed) {
+    log_warning("packing the entries of block {}: {}", folder.number, packed.error().text());
+  }
 }
 
 Status sync_block(const BlockFolder& folder) {
@@ -293,6 +301,9 @@ Result<RollUpReport> RollUp::roll_up(const BlockFolder& folder, const std::stop_
                                                                        environment_.now_ns()};
                                          const Status filled = make_rolled_catalogue(
                                              folder.catalogue_path(), made.catalogue_path(), contents);
+                                         if (filled) {
+                                           pack_entries_of(made);
+                                         }
                                          const Status synced = filled ? sync_block(made) : filled;
                                          if (synced && environment_.before_publishing) {
                                            environment_.before_publishing();

@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/durable_file.h"
+#include "base/file.h"
 #include "query/selection/sides.h"
 #include "query/snapshot/snapshot.h"
 #include "query/views/flame.h"
+#include "store/catalogue/catalogue.h"
+#include "store/dictionaries/dictionary_reader.h"
 #include "store/frames/binding_writer.h"
+#include "store/packed/block_packs.h"
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/query/hooked_source.h"
 
@@ -58,6 +63,47 @@ TEST(Blocks, AnswerTogetherAsOneDoes) {
     }
   }
   EXPECT_EQ(brief(many.top({{"by", "function"}})), "parse 13 23\nread 10 21\nrender 5 5\nmain 0 28\n");
+}
+
+TEST(Blocks, WithPackedEntriesAnswerAsWithout) {
+  Fleet fleet({.max_profiles = 1});
+  for (const ProfileSpec& spec : three_hours()) {
+    fleet.add(spec);
+  }
+  const auto answers = [&] {
+    const auto snapshot = Snapshot::load(fleet.path());
+    EXPECT_TRUE(snapshot) << snapshot.error().text();
+    std::string text;
+    for (const char* by : {"function", "machine", "thread"}) {
+      const auto request = parse_top({{"by", by}}, 0);
+      EXPECT_TRUE(request) << request.error().text();
+      text += brief(top(*request, **snapshot));
+    }
+    return text;
+  };
+  const std::string expected = answers();
+  const auto blocks = *fleet.ingest().blocks();
+  ASSERT_TRUE(store::pack_block(blocks[0]));
+  ASSERT_TRUE(store::pack_block(blocks[1]));
+  EXPECT_EQ(answers(), expected);
+
+  // It is read: what it has wrong is in the answer.
+  auto catalogue = *store::Catalogue::open(blocks[0].catalogue_path(), sqlite::OpenMode::kRead);
+  const auto dictionaries = *store::load_dictionaries(catalogue.database());
+  store::Dictionaries other = dictionaries;
+  other.stacks = {store::StackNode()};
+  for (size_t id = 1; id < dictionaries.stacks.size(); ++id) {
+    other.stacks.push_back({.parent = dictionaries.stacks[id].parent, .location = 1});
+  }
+  const std::string path = store::entry_pack_path(blocks[0]);
+  ASSERT_TRUE(write_file_durably(path, as_bytes(store::pack_entries(other, store::Bindings()))));
+  EXPECT_NE(answers(), expected);
+
+  // It is damaged.
+  std::string bytes = *read_file(path, 1 << 20);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  ASSERT_TRUE(write_file_durably(path, as_bytes(bytes)));
+  EXPECT_EQ(answers(), expected);
 }
 
 // Of the profile whose hour it is, without the others' names.

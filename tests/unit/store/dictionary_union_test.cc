@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <random>
+#include <set>
 
 namespace plimsoll::store {
 namespace {
@@ -134,6 +137,62 @@ TEST(DictionaryUnion, RefusesAnEventOfAnotherMeaning) {
   DictionaryUnion::Member of_second;
   ASSERT_TRUE(both.add(first.entries(), of_first));
   EXPECT_EQ(both.add(second.entries(), of_second).error().code, ErrorCode::kConflict);
+}
+
+// "3<1<2": addresses of the locations, the leaf first.
+std::string path_of(uint32_t stack, const Dictionaries& entries) {
+  std::string path;
+  for (; stack != 0; stack = entries.stacks[stack].parent) {
+    path += fmt::format("<{}", entries.locations[entries.stacks[stack].location].address);
+  }
+  return path;
+}
+
+// Blocks that grow in turns, with some stacks in common: shallow and deep ones, parents old and new.
+TEST(DictionaryUnion, OfRandomStacksHasEachOnceUnderItsParent) {
+  std::mt19937 random(1);
+  const auto draw = [&](uint32_t count) {
+    return std::uniform_int_distribution<uint32_t>(0, count - 1)(random);
+  };
+  DictionaryUnion all;
+  std::array<Block, 3> blocks;
+  std::array<DictionaryUnion::Member, 3> members;
+  std::set<std::string> paths;
+  for (int turn = 0; turn < 30; ++turn) {
+    const size_t number = draw(blocks.size());
+    Block& block = blocks[number];
+    const uint32_t binary = block.binary("/a");
+    for (uint32_t i = draw(40); i > 0; --i) {
+      uint32_t stack = 0;
+      for (uint32_t depth = draw(turn % 5 == 0 ? 60 : 5) + 1; depth > 0; --depth) {
+        stack = block.stack(stack, block.location(wire::ELF, binary, draw(depth < 3 ? 20 : 2)));
+      }
+    }
+    DictionaryUnion::Member& member = members[number];
+    ASSERT_TRUE(all.add(block.entries(), member));
+    const auto& ids = member.translation[Column::kStack];
+    ASSERT_EQ(ids.size(), block.entries().stacks.size());
+    for (uint32_t stack = 0; stack < ids.size(); ++stack) {
+      ASSERT_EQ(path_of(ids[stack], all.entries()), path_of(stack, block.entries()));
+      paths.insert(path_of(stack, block.entries()));
+    }
+  }
+  EXPECT_GT(paths.size(), 500);
+  EXPECT_EQ(all.entries().stacks.size(), paths.size());
+  for (uint32_t stack = 1; stack < all.entries().stacks.size(); ++stack) {
+    ASSERT_LT(all.entries().stacks[stack].parent, stack);
+  }
+}
+
+TEST(DictionaryUnion, AStackThatComesBeforeItsParentIsDamage) {
+  Dictionaries block;
+  block.locations.push_back({wire::NAMED, 0, 0, "main"});
+  block.stacks.push_back({2, 1});
+  block.stacks.push_back({0, 1});
+  DictionaryUnion::Member member;
+  const Status added = DictionaryUnion().add(block, member);
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, ErrorCode::kCorrupt);
 }
 
 // Of a block whose stacks are the union's 0, 3 and 1, whose origins are 0 and 2, and whose event is 1.
