@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/store/raw_profiles.h"
+#include "store/dictionaries/dictionary_reader.h"
 #include "store/frames/binding_writer.h"
 #include "store/model/bindings.h"
 

@@ -7,6 +7,7 @@
 #include "bench/harness/child.h"
 #include "bench/store/generator.h"
 #include "store/aggregation/local_rows.h"
+#include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/dictionaries/dictionary_reader.h"
 #include "store/directory/data_directory.h"

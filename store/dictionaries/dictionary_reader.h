@@ -9,17 +9,17 @@
 
 namespace plimsoll::store {
 
-Result<Dictionaries> load_dictionaries(sqlite::Database& catalogue);
+Result<Dictionaries> load_dictionaries(sqlite::Database& database);
 
 // Adds what has been committed since: entries are only ever added, and reading costs as much as what is new. After an error the
 // dictionaries are of no use.
-Status extend(Dictionaries& dictionaries, sqlite::Database& catalogue);
+Status extend(Dictionaries& dictionaries, sqlite::Database& database);
 
 // The same in two parts, of which the larger is often the stacks. Another connection, whose state may be newer, has those up to `last`
 // as they were.
-Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& catalogue);
-Result<uint32_t> last_stack(sqlite::Database& catalogue);
-Status extend_stacks(Dictionaries& dictionaries, sqlite::Database& catalogue, uint32_t last);
+Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& database);
+Result<uint32_t> last_stack(sqlite::Database& database);
+Status extend_stacks(Dictionaries& dictionaries, sqlite::Database& database, uint32_t last);
 
 // Whether the rows of a block are rolled up; false too where its catalogue is older than that.
 Result<bool> is_rolled_up(sqlite::Database& catalogue);

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/query/statistics/stability/simulated_windows.h"
+#include "tests/unit/statistics/stability/simulated_windows.h"
 
 namespace plimsoll::statistics {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "tests/unit/query/statistics/stability/simulated_windows.h"
+#include "tests/unit/statistics/stability/simulated_windows.h"
 
 namespace plimsoll::statistics {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "statistics/stability/distance.h"
-#include "tests/unit/query/statistics/stability/simulated_windows.h"
+#include "tests/unit/statistics/stability/simulated_windows.h"
 
 namespace plimsoll::statistics {
 namespace {
