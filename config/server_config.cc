@@ -139,7 +139,8 @@ std::vector<Key> ServerConfig::keys() {
       {"query.sql_max_memory_bytes",
        "Memory limit of an SQL statement, without what it sorts in temporary files; its answer has a quarter "
        "of "
-       "that at\nmost. Statements that do not fit into a quarter of the server's memory together wait for each "
+       "that at\nmost. Statements that do not fit into a quarter of the server's memory together wait for "
+       "each "
        "other.",
        SizeBytes{&query_sql_max_memory_bytes}, Range{int64_t{1} << 20, int64_t{64} << 30}},
       {"collect.events",

@@ -9,8 +9,8 @@ namespace plimsoll {
 namespace {
 
 TEST(ProcessMemory, IsNoMoreThanTheMachineHas) {
-  const auto bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const auto bytes =
+      static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   EXPECT_GT(max_memory_bytes(), 0U);
   EXPECT_LE(max_memory_bytes(), bytes);
 }
