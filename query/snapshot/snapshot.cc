@@ -17,8 +17,18 @@ Result<std::shared_ptr<const Snapshot>> Snapshot::load(std::unique_ptr<store::So
 }
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const store::TimeSpans& times) {
-  auto contents = source_->newest(times);
+  // What was made of contents that are forgotten with a failure takes memory, for want of which most loads fail.
+  const auto read = [&] {
+    try {
+      return source_->newest(times);
+    } catch (...) {
+      forget_series();
+      throw;
+    }
+  };
+  const auto contents = read();
   if (!contents) {
+    forget_series();
     return propagate(contents);
   }
   const auto registered = machines_registered();
@@ -35,18 +45,17 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::newest(const store::TimeS
 
 Result<std::shared_ptr<const Snapshot>> SnapshotCache::extend(Series& series, const store::Contents& contents,
                                                               int64_t machines_registered) {
-  const std::shared_ptr<const Snapshot> before = std::move(series.last);
-  series.last = nullptr;
-  auto snapshot = std::make_shared<Snapshot>();
-  const bool was_overtaken = before != nullptr && before->version > contents.version;
-  static_cast<store::Contents&>(*snapshot) =
-      was_overtaken ? static_cast<const store::Contents&>(*before) : contents;
+  const std::shared_ptr<const Snapshot> before = std::exchange(series.last, nullptr);
   const auto begin_again = [&series] {
     series.origins = {};
     series.responses = {};
   };
   // Where anything fails, an allocation among them, some of it may be newer than the rest.
   try {
+    auto snapshot = std::make_shared<Snapshot>();
+    const bool was_overtaken = before != nullptr && before->version > contents.version;
+    static_cast<store::Contents&>(*snapshot) =
+        was_overtaken ? static_cast<const store::Contents&>(*before) : contents;
     series.origins.extend(snapshot->dictionaries);
     // After the profiles: every draw is kept before its first profile comes.
     const Status extended =
@@ -71,8 +80,8 @@ Result<std::shared_ptr<const Snapshot>> SnapshotCache::extend(Series& series, co
 }
 
 std::shared_ptr<SnapshotCache::Series> SnapshotCache::series_of(uint64_t lineage) {
-  const std::lock_guard lock(mutex_);
   forget_series();
+  const std::lock_guard lock(mutex_);
   for (const auto& series : series_) {
     if (series->lineage == lineage) {
       return series;
@@ -83,6 +92,7 @@ std::shared_ptr<SnapshotCache::Series> SnapshotCache::series_of(uint64_t lineage
 }
 
 void SnapshotCache::forget_series() {
+  const std::lock_guard lock(mutex_);
   const std::vector<uint64_t> kept = source_->lineages();
   std::erase_if(series_,
                 [&](const auto& series) { return std::ranges::find(kept, series->lineage) == kept.end(); });
@@ -90,7 +100,6 @@ void SnapshotCache::forget_series() {
 
 void SnapshotCache::forget_dropped() {
   source_->forget_dropped();
-  const std::lock_guard lock(mutex_);
   forget_series();
 }
 

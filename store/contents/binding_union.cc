@@ -6,19 +6,31 @@
 namespace plimsoll::store {
 
 void BindingUnion::extend(std::span<const Addition> blocks) {
-  const bool is_new = std::ranges::any_of(blocks, [](const Addition& block) {
-    return !block.member.is_complete || block.member.rebound < block.bindings.rebound.size();
-  });
-  if (is_new) {
-    Places places = bindings_.places_ == nullptr ? Places() : *bindings_.places_;
-    for (const Addition& block : blocks) {
-      add_names(block);
-      add_frames(block, places);
-    }
-    bindings_.drop_unused_frames(places);
-    bindings_.places_ = std::make_shared<const Places>(std::move(places));
+  for (const Addition& block : blocks) {
+    add(block);
   }
-  add_reasons(blocks);
+  publish();
+}
+
+void BindingUnion::add(const Addition& block) {
+  add_reasons(block);
+  if (block.member.is_complete && block.member.rebound == block.bindings.rebound.size()) {
+    return;
+  }
+  if (!places_) {
+    places_ = bindings_.places_ == nullptr ? Places() : *bindings_.places_;
+  }
+  add_names(block);
+  add_frames(block, *places_);
+}
+
+void BindingUnion::publish() {
+  if (places_) {
+    bindings_.drop_unused_frames(*places_);
+    bindings_.places_ = std::make_shared<const Places>(std::move(*places_));
+    places_ = std::nullopt;
+  }
+  publish_reasons();
 }
 
 void BindingUnion::add_names(const Addition& block) {
@@ -87,17 +99,17 @@ void BindingUnion::bind(const Addition& block, uint32_t location, Places& places
   bindings_.rebound.push_back(in_union);
 }
 
-void BindingUnion::add_reasons(std::span<const Addition> blocks) {
-  bool is_new = false;
-  for (const Addition& block : blocks) {
-    reasons_.resize(std::max<size_t>(reasons_.size(), block.block + size_t{1}));
-    Reasons& known = reasons_[block.block];
-    if (known.of_binary != block.bindings.reasons_) {
-      known = {block.bindings.reasons_, {block.binaries.begin(), block.binaries.end()}};
-      is_new = true;
-    }
+void BindingUnion::add_reasons(const Addition& block) {
+  reasons_.resize(std::max<size_t>(reasons_.size(), block.block + size_t{1}));
+  Reasons& known = reasons_[block.block];
+  if (known.of_binary != block.bindings.reasons_) {
+    known = {block.bindings.reasons_, {block.binaries.begin(), block.binaries.end()}};
+    has_new_reasons_ = true;
   }
-  if (!is_new) {
+}
+
+void BindingUnion::publish_reasons() {
+  if (!has_new_reasons_) {
     return;
   }
   std::vector<std::string> all;
@@ -113,6 +125,7 @@ void BindingUnion::add_reasons(std::span<const Addition> blocks) {
     }
   }
   bindings_.reasons_ = std::make_shared<const std::vector<std::string>>(std::move(all));
+  has_new_reasons_ = false;
 }
 
 }  // namespace plimsoll::store

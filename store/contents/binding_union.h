@@ -4,6 +4,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,14 @@ class BindingUnion {
     std::span<const uint32_t> binaries;
   };
 
-  // Those that have something new. Costs as much as what is new, and a copy of 8 bytes for each location where there is any.
+  // What is new in the blocks, in order, and then publish().
   void extend(std::span<const Addition> blocks);
+
+  // What is new in a block; blocks in order. Costs as much as that.
+  void add(const Addition& block);
+  // Makes bindings() have all that was added. Costs a copy of 8 bytes for each location where there is any new, and a look at each binary of
+  // all blocks where there is a new reason.
+  void publish();
 
   const Bindings& bindings() const { return bindings_; }
 
@@ -45,7 +52,8 @@ class BindingUnion {
   void add_names(const Addition& block);
   void add_frames(const Addition& block, Places& places);
   void bind(const Addition& block, uint32_t location, Places& places);
-  void add_reasons(std::span<const Addition> blocks);
+  void add_reasons(const Addition& block);
+  void publish_reasons();
 
   // Why binaries of a block have no better symbols.
   struct Reasons {
@@ -54,6 +62,8 @@ class BindingUnion {
   };
 
   Bindings bindings_;
+  std::optional<Places> places_;  // as they will be published; none: nothing is new
+  bool has_new_reasons_ = false;
   std::vector<uint32_t> named_by_;                              // by location: the block whose names it has
   std::vector<Reasons> reasons_;                                // by block
   boost::unordered_flat_map<std::string, uint32_t> functions_;  // by linkage name, zero byte, name

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <span>
 #include <utility>
 
 #include "base/run_both.h"
@@ -171,6 +170,7 @@ Status BlockSeries::read_union(const BeforeOpening& before_opening) {
   if (named.entries != nullptr) {
     add_names(members_.size() - 1, named);
   }
+  union_.bindings.publish();
   last_.dictionaries = union_.dictionaries.entries();
   last_.bindings = union_.bindings.bindings();
   return {};
@@ -192,7 +192,7 @@ void BlockSeries::add_names(size_t block, const BlockContents& contents) {
   const Translation& ids = member.in_dictionaries.translation;
   const BindingUnion::Addition addition{static_cast<uint32_t>(block), contents.entries->bindings,
                                         member.in_bindings, ids.locations.span(), ids.binaries.span()};
-  union_.bindings.extend(std::span(&addition, 1));
+  union_.bindings.add(addition);
 }
 
 void BlockSeries::take_rows() {

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "store/dictionaries/dictionary_reader.h"
+
 namespace plimsoll::store {
 namespace {
 
@@ -38,11 +40,11 @@ Result<Contents> LocalSource::newest_of_blocks(const TimeSpans& times, const Bef
     }
     Series& series = *chosen->series;
     const std::lock_guard lock(series.mutex);
+    const LineageUpdate update(series);
     // Unless another question has extended it to more blocks meanwhile.
     if (series.contents.begins(chosen->blocks)) {
       series.contents.extend_to(chosen->blocks);
       auto contents = series.contents.newest(chosen->facts, before_opening);
-      series.lineage = series.contents.lineage();
       // Where a block was found damaged, the others are chosen next.
       if (contents || std::ranges::none_of(chosen->blocks,
                                            [](const auto& block) { return block->damage().has_value(); })) {

@@ -39,6 +39,17 @@ class LocalSource : public Source {
     BlockSeries contents;  // protected by mutex
     std::atomic<uint64_t> lineage{contents.lineage()};
   };
+  // Of a series that is locked: what it tells of its lineage is so again at the end, whatever was thrown.
+  class LineageUpdate {
+   public:
+    explicit LineageUpdate(Series& series) : series_(series) {}
+    LineageUpdate(const LineageUpdate&) = delete;
+    LineageUpdate& operator=(const LineageUpdate&) = delete;
+    ~LineageUpdate() { series_.lineage = series_.contents.lineage(); }
+
+   private:
+    Series& series_;
+  };
   struct Chosen {
     BlockSeries::Readers blocks;
     std::shared_ptr<Series> series;
