@@ -128,10 +128,7 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
           packer = std::make_unique<store::BlockPacker>(), &ingest,
           replaced = std::move(replaced)](const std::stop_token& stop) -> Result<NextPass> {
     const auto report = roll_up->run_once(stop);
-    if (!report) {
-      return propagate(report);
-    }
-    if (report->block != 0) {
+    if (report && report->block != 0) {
       replaced();
       log_info("block {} is rolled up: {} profiles became {} of an hour, {} rows became {}, {} bytes {}",
                report->block, report->profiles, report->origins, report->rows_before, report->rows,
@@ -146,6 +143,11 @@ BackgroundTask::Pass roll_up_pass(store::Ingest& ingest, const store::RetentionL
       log_warning("{}", packed.error().text());
     } else if (*packed != 0) {
       log_info("the entries of block {} are packed", *packed);
+    }
+    if (!report) {
+      return propagate(report);
+    }
+    if (packed && *packed != 0) {
       return kAtOnce;
     }
     const auto due = roll_up->remove_due();

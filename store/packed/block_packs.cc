@@ -15,6 +15,9 @@
 namespace plimsoll::store {
 namespace {
 
+// In a row, without one of them that is found as it should be.
+constexpr int kMaxWrites = 3;
+
 constexpr std::string_view kName = "entries.packed";
 
 // Fewer changes than this, or than this part of the frames, are read from the catalogue each time.
@@ -118,6 +121,7 @@ Result<bool> BlockPacker::is_due(const BlockFolder& block) {
                           (known != checked_.end() || check_all(*pack));
   if (is_current) {
     checked_[key] = *version;
+    written_.erase(key);
   }
   return !is_current;
 }
@@ -131,7 +135,10 @@ Result<int64_t> BlockPacker::run_once(std::span<const BlockFolder> blocks) {
     }
     const auto is_due = this->is_due(block);
     Status packed = is_due ? Status() : propagate(is_due);
-    if (is_due && *is_due) {
+    if (is_due && *is_due && written_[key]++ == kMaxWrites) {
+      packed =
+          fail(ErrorCode::kCorrupt, "{} is damaged each time that it is written", entry_pack_path(block));
+    } else if (is_due && *is_due) {
       packed = pack_block(block);
       if (packed) {
         // It is read once more, as a check of what was written.
@@ -145,7 +152,7 @@ Result<int64_t> BlockPacker::run_once(std::span<const BlockFolder> blocks) {
     }
     failed = propagate(packed, "packing the entries of block {}", block.number);
     // A full disk may have room later; a damaged catalogue stays so.
-    if (packed.error().code != ErrorCode::kUnavailable) {
+    if (is_damage(packed.error())) {
       unfit_.insert(key);
     }
   }

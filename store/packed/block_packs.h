@@ -41,6 +41,7 @@ class BlockPacker {
   using Key = std::pair<int64_t, int64_t>;  // number and generation
 
   std::map<Key, int64_t> checked_;  // versions of catalogues' files
+  std::map<Key, int> written_;      // how often, since it was last found to be as it should be
   std::set<Key> unfit_;             // whose catalogues could not be read
 };
 

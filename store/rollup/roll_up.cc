@@ -178,7 +178,9 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
   std::map<int64_t, int64_t> bytes_of;
   for (const BlockFolder& folder : *folders) {
     const auto bytes = !is_rolled_up(folder) ? allocated_bytes(folder.path) : Result<int64_t>(0);
-    if (!bytes && !ingest_.is_dropped(folder)) {
+    // Of those that are looked at below, which then take it back.
+    const bool may_be_due = folder.number != folders->back().number && !unfit_.contains(folder.number);
+    if (!bytes && may_be_due && !ingest_.is_dropped(folder)) {
       note_failure(folder, bytes.error());
     }
     bytes_of[folder.number] = bytes.value_or(0);
@@ -191,6 +193,7 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
     }
     // What stands beside it is of this generation.
     if (has_replacement(folder).value_or(true)) {
+      failed_.erase(folder.number);
       continue;
     }
     const auto state = state_of(folder);
