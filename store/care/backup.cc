@@ -331,10 +331,14 @@ bool has_no_content(const std::string& path) {
 
 Status remove_content(const std::string& path) {
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
+  std::filesystem::directory_iterator entry(path, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
     if (entry->path().filename() != "lock" && entry->path().filename() != kUnfinished) {
       std::filesystem::remove_all(entry->path(), error);
+    }
+    // increment() would clear the error.
+    if (!error) {
+      entry.increment(error);
     }
   }
   return error ? Status(fail_errno(error.value(), "removing what is left in {}", path)) : Status();
@@ -397,8 +401,15 @@ Status rename_durably(const std::string& from, const std::string& to) {
   std::error_code error;
   std::filesystem::rename(from, to, error);
   const std::filesystem::path parent = std::filesystem::path(to).parent_path();
-  return error ? Status(fail_errno(error.value(), "renaming {} to {}", from, to))
-               : sync_folder(parent.empty() ? "." : parent.string());
+  if (error) {
+    return fail_errno(error.value(), "renaming {} to {}", from, to);
+  }
+  Status synced = sync_folder(parent.empty() ? "." : parent.string());
+  if (!synced) {
+    // So that the caller removes it, and the next attempt finds nothing there.
+    std::filesystem::rename(to, from, error);
+  }
+  return synced;
 }
 
 // A check of the copy is one of what it was copied from, and of the copying.

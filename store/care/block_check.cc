@@ -216,9 +216,11 @@ class BlockCheck {
     if (!dictionaries || !change || !expected) {
       return;  // said of the catalogue already
     }
+    if (frames.last_change > *change) {
+      return;  // a server has written it since
+    }
     const bool is_same = found && packed.locations == dictionaries->locations &&
-                         packed.stacks == dictionaries->stacks && frames.last_change <= *change &&
-                         has_same_frames(*found, *expected);
+                         packed.stacks == dictionaries->stacks && has_same_frames(*found, *expected);
     if (!is_same) {
       log_.add(path, "it does not have what the catalogue has", "remove it: the server writes it again");
     }
