@@ -1,11 +1,13 @@
 // What several threads may hold together of memory whose size is known before it is taken.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 
 #include "base/result.h"
+#include "base/stop_check.h"
 
 namespace plimsoll {
 
@@ -57,12 +59,25 @@ class MemoryShare {
 
   // So many more, as soon as there is room. Whoever waits must be the only one that does while it holds some.
   void take(uint64_t bytes) {
+    static_cast<void>(take(bytes, [] { return Status(); }).has_value());
+  }
+
+  // Gives up with what `check` fails with, which is asked a few times a second while it waits.
+  Status take(uint64_t bytes, const StopCheck& check) {
+    constexpr std::chrono::milliseconds kBetweenChecks{100};
     std::unique_lock lock(budget_.mutex_);
     const uint64_t more = to_count(bytes);
     ++budget_.waiting_;
-    budget_.given_back_.wait(lock, [&] { return more == 0 || budget_.has_room(counted_bytes_, more); });
+    Status goes_on;
+    const auto has_room = [&] { return more == 0 || budget_.has_room(counted_bytes_, more); };
+    while (goes_on && !budget_.given_back_.wait_for(lock, kBetweenChecks, has_room)) {
+      goes_on = check();
+    }
     --budget_.waiting_;
-    count(bytes, more);
+    if (goes_on) {
+      count(bytes, more);
+    }
+    return goes_on;
   }
 
  private:

@@ -106,7 +106,13 @@ http::Route route_of(const query::View& view, std::shared_ptr<ServerSources> sou
     const int64_t start_ns = monotonic_now_ns();
     MemoryShare memory(*sql_memory);
     if (view.answer_kind == query::AnswerKind::kSql) {
-      memory.take(memory_of(limits.sql));
+      const Status taken = memory.take(memory_of(limits.sql), [&request]() -> Status {
+        const bool has_gone = request.is_abandoned && request.is_abandoned();
+        return has_gone ? Status(fail(ErrorCode::kUnavailable, "the client has gone")) : Status();
+      });
+      if (!taken) {
+        return http::error_response(taken.error());
+      }
     }
     auto answer = answer_of(view, request, limits, *sources);
     sources->answered(view, monotonic_now_ns() - start_ns);

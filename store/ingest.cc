@@ -651,6 +651,7 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   MemoryShare memory(memory_);
   const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&](uint64_t bytes) {
     decoded_bytes += bytes;
+    building_is_large_ = decoded_bytes > kUncountedBytes;
     memory.take(bytes);
     return Status();
   });
@@ -660,7 +661,6 @@ Status Ingest::build_profile(const ArchivedProfile& archived, std::vector<Row>& 
   if (!profile) {
     return set_aside(profile.error());
   }
-  building_is_large_ = decoded_bytes > kUncountedBytes;
   if (on_building) {
     on_building(archived);
   }

@@ -345,9 +345,16 @@ class RollingUp : public WholeScenario {
         return "rolling up: " + report.error().text();
       }
       if (report->block == 0) {
-        return "";
+        break;
       }
     }
+    const auto blocks = ingest.blocks();
+    for (size_t i = 0; blocks && i + 1 < blocks->size(); ++i) {
+      if ((*blocks)[i].generation == 0) {
+        return fmt::format("block {} is not rolled up", (*blocks)[i].number);
+      }
+    }
+    return "";
   }
 };
 
