@@ -9,7 +9,7 @@
 
 namespace plimsoll::store {
 
-Result<Dictionaries> load_dictionaries(sqlite::Database& database);
+Result<Dictionaries> load_dictionaries(sqlite::Database& catalogue);
 
 // Adds what has been committed since: entries are only ever added, and reading costs as much as what is new. After an error the
 // dictionaries are of no use.
