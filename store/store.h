@@ -4,7 +4,7 @@
 //   Symbols   addresses without names, and names for them         store/door/symbols.h
 //   Fleet     machines, draws, and who has access, for reading    store/fleet.h
 //
-// What is handed over is in store/model. Whoever is on the other side sees no database and opens no file of the store.
+// What is handed over is in store/model. A caller sees no database and opens no file of the store.
 #pragma once
 
 #include <memory>

@@ -5,13 +5,6 @@
 
 namespace plimsoll::store {
 
-void BindingUnion::extend(std::span<const Addition> blocks) {
-  for (const Addition& block : blocks) {
-    add(block);
-  }
-  publish();
-}
-
 void BindingUnion::add(const Addition& block) {
   add_reasons(block);
   if (block.member.is_complete && block.member.rebound == block.bindings.rebound.size()) {

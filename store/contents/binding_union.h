@@ -14,7 +14,7 @@
 
 namespace plimsoll::store {
 
-// Grows as the bindings do that it is made of. Of a location that several blocks have named the names of the last block stand, whichever
+// Grows as the bindings do that it is made of: add() of each block, then publish(). Of a location that several blocks have named the names of the last block stand, whichever
 // was named first; names that a block has taken back stay until another one has some. The same holds for why a binary has no better
 // symbols. One thread.
 class BindingUnion {
@@ -26,7 +26,7 @@ class BindingUnion {
     bool is_complete = false;                         // all that was bound before those has been, too
   };
 
-  // What one call of extend() adds of a block: its bindings, and the IDs of its locations and binaries in the union.
+  // What one call of add() adds of a block: its bindings, and the IDs of its locations and binaries in the union.
   struct Addition {
     uint32_t block;  // its place among the blocks
     const Bindings& bindings;
@@ -34,9 +34,6 @@ class BindingUnion {
     std::span<const uint32_t> locations;
     std::span<const uint32_t> binaries;
   };
-
-  // What is new in the blocks, in order, and then publish().
-  void extend(std::span<const Addition> blocks);
 
   // What is new in a block; blocks in order. Costs as much as that.
   void add(const Addition& block);

@@ -69,7 +69,7 @@ class BlockReader {
   // their list and opening them, the list is read again, a bounded number of times.
   Result<BlockContents> read(const EntriesMark& known = {}, const BeforeOpening& before_opening = {});
 
-  // Frees what is known of a sealed block that has had no new entries for a while, unless it is being read. Whoever has been given them
+  // Frees what is known of a sealed block that has had no new entries for a while, unless it is being read. A caller that has been given them
   // keeps them.
   void forget_old_entries();
 

@@ -90,7 +90,7 @@ Result<Contents> BlockSeries::newest(const BlockFacts& facts, const BeforeOpenin
   }
 }
 
-// What has been read once goes on growing whoever asks: a question that is given up costs the others nothing of it.
+// What has been read once goes on growing, whichever question asks: one that is given up costs the others nothing of it.
 Status BlockSeries::check_loading() const {
   return has_contents() ? Status() : check_stop();
 }

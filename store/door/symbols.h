@@ -1,4 +1,4 @@
-// What whoever looks up symbols sees of the store: which addresses have no names yet, and a way to give them some.
+// What a search for symbols sees of the store: which addresses have no names yet, and a way to give them some.
 #pragma once
 
 #include <cstdint>

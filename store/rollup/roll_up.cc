@@ -227,7 +227,7 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
     unfit_.insert(folder.number);
     failed_.erase(folder.number);
   }
-  // Last, so that it holds up no other block; and each time, so that whoever asks hears of it until it is over.
+  // Last, so that it holds up no other block; and each time, so that the caller hears of it until it is over.
   if (!failed_.empty()) {
     const auto& [number, failed] = *failed_.begin();
     return fail(failed.error.code, "rolling up block {}: {}", number, failed.error.text());
