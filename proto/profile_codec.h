@@ -54,6 +54,12 @@ Status validate(const RawProfile& profile);
 // What the events of branch records are called. No samples may be theirs: their stacks are pairs (BranchTable).
 inline constexpr std::string_view kBranchRecords = "branch-records";
 inline constexpr std::string_view kBranchMispredictions = "branch-mispredictions";
+inline constexpr std::string_view kBranchRanges = "branch-ranges";
+
+// Whether that is an event of pairs of locations.
+constexpr bool is_of_branches(std::string_view event) {
+  return event == kBranchRecords || event == kBranchMispredictions || event == kBranchRanges;
+}
 
 // hits x scale = value (see Event in profile.proto); 0 where there was no hit.
 double scale_of(const Event& event);

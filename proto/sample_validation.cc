@@ -17,6 +17,11 @@ Status add_hits(uint64_t hits, uint64_t& total, const std::string& field, int ro
   return {};
 }
 
+bool has_name(const RawProfile& profile, uint32_t event, std::string_view name) {
+  return event < static_cast<uint32_t>(profile.events_size()) &&
+         profile.events(static_cast<int>(event)).name() == name;
+}
+
 // The event in question must be named like that.
 Status check_branch_event(const RawProfile& profile, uint32_t index, std::string_view name,
                           std::string field) {
@@ -55,7 +60,7 @@ Status check_table(const RawProfile& profile, const SampleTable& table, const st
   }
   for (int i = 0; i < table.event_size(); ++i) {
     const std::string& name = profile.events(static_cast<int>(table.event(i))).name();
-    if (name == kBranchRecords || name == kBranchMispredictions) {
+    if (is_of_branches(name)) {
       return invalid(fmt::format("{}.event[{}]", path, i), "samples of event {}, which has branch records",
                      name);
     }
@@ -104,10 +109,15 @@ Status check_branch_hits(const BranchTable& table, const std::string& path, std:
 // Adds the table's hits to `totals`, as check_table does.
 Status check_branches(const RawProfile& profile, const BranchTable& table, const std::string& path,
                       std::vector<uint64_t>& totals) {
-  if (auto ok = check_branch_event(profile, table.event(), kBranchRecords, path + ".event"); !ok) {
+  const uint32_t mispredicted = table.mispredicted_event_plus_1();
+  // A range is not taken, and so never mispredicted.
+  const bool is_of_ranges = mispredicted == 0 && has_name(profile, table.event(), kBranchRanges);
+  if (auto ok = check_branch_event(profile, table.event(), is_of_ranges ? kBranchRanges : kBranchRecords,
+                                   path + ".event");
+      !ok) {
     return ok;
   }
-  if (const uint32_t mispredicted = table.mispredicted_event_plus_1(); mispredicted != 0) {
+  if (mispredicted != 0) {
     if (auto ok = check_branch_event(profile, mispredicted - 1, kBranchMispredictions,
                                      path + ".mispredicted_event_plus_1");
         !ok) {

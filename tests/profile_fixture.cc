@@ -74,6 +74,7 @@ class ProfileMaker {
     }
     for_each_line(spec_.stacks, [this](std::string_view line) { add_line(line); });
     for_each_line(spec_.branches, [this](std::string_view line) { add_branch(line); });
+    for_each_line(spec_.ranges, [this](std::string_view line) { add_range(line); });
     if (label_sets_.empty()) {
       for (wire::SampleTable& table : *profile_.mutable_samples()) {
         table.clear_label_set();
@@ -113,7 +114,7 @@ class ProfileMaker {
       event.set_time_enabled_ns(spec_.length_ns);
       event.set_time_running_ns(spec_.length_ns);
       scales_.push_back(spec.scale);
-      if (spec.name != wire::kBranchRecords && spec.name != wire::kBranchMispredictions) {
+      if (!wire::is_of_branches(spec.name)) {
         sample_tables_[entry->second] = profile_.samples_size();
         profile_.add_samples()->add_event(entry->second);
       }
@@ -247,30 +248,46 @@ class ProfileMaker {
     add_hits(event, hits);
   }
 
-  wire::BranchTable& branches() {
-    if (profile_.branches().empty()) {
-      wire::BranchTable& table = *profile_.add_branches();
-      table.set_event(add_event({.name = std::string(wire::kBranchRecords)}));
+  wire::BranchTable& table_of(std::string_view event) {
+    for (wire::BranchTable& table : *profile_.mutable_branches()) {
+      if (profile_.events(static_cast<int>(table.event())).name() == event) {
+        return table;
+      }
+    }
+    wire::BranchTable& table = *profile_.add_branches();
+    table.set_event(add_event({.name = std::string(event)}));
+    if (event == wire::kBranchRecords) {
       table.set_mispredicted_event_plus_1(add_event({.name = std::string(wire::kBranchMispredictions)}) + 1);
     }
-    return *profile_.mutable_branches(0);
+    return table;
   }
 
   void add_branch(std::string_view line) {
+    wire::BranchTable& table = table_of(wire::kBranchRecords);
     std::string_view rest = line;
-    wire::BranchTable& table = branches();
     table.add_thread(take_thread(rest));
     table.add_mispredicted(number(last_word(rest, line), line));
+    add_pair(line, rest, table);
+    add_hits(table.mispredicted_event_plus_1() - 1, table.mispredicted(table.hits_size() - 1));
+  }
+
+  void add_range(std::string_view line) {
+    wire::BranchTable& table = table_of(wire::kBranchRanges);
+    std::string_view rest = line;
+    table.add_thread(take_thread(rest));
+    add_pair(line, rest, table);
+  }
+
+  // "FROM;TO HITS", the rest of a line.
+  void add_pair(std::string_view line, std::string_view rest, wire::BranchTable& table) {
     table.add_hits(number(last_word(rest, line), line));
     const size_t semicolon = rest.find(';');
     if (semicolon == std::string_view::npos) {
-      give_up(line, "a branch is FROM;TO");
+      give_up(line, "a pair is FROM;TO");
     }
     table.add_from_location(add_location(std::string(rest.substr(0, semicolon))));
     table.add_to_location(add_location(std::string(rest.substr(semicolon + 1))));
-    const int row = table.hits_size() - 1;
-    add_hits(table.event(), table.hits(row));
-    add_hits(table.mispredicted_event_plus_1() - 1, table.mispredicted(row));
+    add_hits(table.event(), table.hits(table.hits_size() - 1));
   }
 
   const ProfileSpec& spec_;

@@ -42,6 +42,8 @@ struct ProfileSpec {
   // Branch records, a line for each pair: [process=NAME] [thread=NAME] FROM;TO HITS MISPREDICTED. Their events are called
   // "branch-records" and "branch-mispredictions", of scale 1 unless `events` has them.
   std::string branches = {};
+  // What ran between them, a line for each pair: [process=NAME] [thread=NAME] FIRST;LAST HITS. Their event is called "branch-ranges".
+  std::string ranges = {};
 };
 
 // 16 bytes that look random: the same for the same seed, different for different seeds.

@@ -30,6 +30,7 @@ RawProfile sample_profile() {
     events { name: "page-faults" unit: COUNT kind: DELTA hits: 5 }
     events { name: "branch-records" unit: COUNT kind: DELTA counter_total: 900 hits: 9 }
     events { name: "branch-mispredictions" unit: COUNT kind: DELTA counter_total: 300 hits: 3 }
+    events { name: "branch-ranges" unit: COUNT kind: DELTA counter_total: 7 hits: 7 }
     binaries { identity_kind: GNU_BUILD_ID identity: "\x00\x01" path: "/bin/job" compiler: "gcc 12" revision: "r1" builder: "dpkg" }
     binaries { identity_kind: CONTENT_HASH identity: "hash" path: "[kernel]" }
     binaries { path: "/gone" }
@@ -53,6 +54,7 @@ RawProfile sample_profile() {
     samples { event: [0, 1] thread: 0 stack: 0 hits: [5, 5] }
     label_sets { labels { key: "query" value: "q1" } }
     branches { event: 2 thread: 1 from_location: 0 to_location: 1 hits: 9 mispredicted: 3 mispredicted_event_plus_1: 4 }
+    branches { event: 4 thread: 1 from_location: 1 to_location: 0 hits: 7 }
     stack_problems { problem: TOO_DEEP samples: 2 }
     kernel_symbols { images { binary: 1 offset_delta: [0, 16] names: "_text\0start\0" } }
     lost_side_band: 6

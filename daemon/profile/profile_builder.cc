@@ -18,6 +18,23 @@ wire::Binary kernel_binary_message(const identity::KernelImage& image) {
   return binary;
 }
 
+void add_row(const ProfileBuilder::LocationPair& pair, uint64_t hits, wire::BranchTable& table) {
+  table.add_thread(pair.thread);
+  table.add_from_location(pair.from_location);
+  table.add_to_location(pair.to_location);
+  table.add_hits(hits);
+}
+
+// What lies between branch records is not counted: a hit stands for itself.
+void add_pair_event(std::string_view name, uint64_t hits, wire::RawProfile& profile) {
+  wire::Event& event = *profile.add_events();
+  event.set_name(std::string(name));
+  event.set_unit(wire::COUNT);
+  event.set_kind(wire::DELTA);
+  event.set_hits(hits);
+  event.set_counter_total(static_cast<double>(hits));
+}
+
 }  // namespace
 
 ProfileBuilder::ProfileBuilder(Limits limits, identity::WorkloadNamer* namer)
@@ -155,16 +172,34 @@ void ProfileBuilder::add_count(uint32_t event, uint32_t thread, uint64_t count) 
   ++counts_[event];
 }
 
-void ProfileBuilder::add_branch(const Branch& branch, bool is_mispredicted) {
-  const bool has_places = branch.from_location != kNoLocation && branch.to_location != kNoLocation;
-  const bool has_room = branches_.size() < limits_.max_branches || branches_.contains(branch);
-  if (!has_places || !has_room) {
+// Counts it where there is none.
+bool ProfileBuilder::has_room_for(const LocationPair& pair) {
+  const bool has_places = pair.from_location != kNoLocation && pair.to_location != kNoLocation;
+  const bool has_room = has_places && branches_.size() + ranges_.size() < limits_.max_branches;
+  if (!has_room) {
     count_problem(wire::TABLE_FULL);
-    return;
   }
-  BranchCounts& counts = branches_[branch];
-  ++counts.hits;
-  counts.mispredicted += is_mispredicted ? 1 : 0;
+  return has_room;
+}
+
+void ProfileBuilder::add_branch(const LocationPair& branch, bool is_mispredicted) {
+  auto known = branches_.find(branch);
+  if (known == branches_.end()) {
+    if (!has_room_for(branch)) {
+      return;
+    }
+    known = branches_.emplace(branch, BranchCounts{}).first;
+  }
+  ++known->second.hits;
+  known->second.mispredicted += is_mispredicted ? 1 : 0;
+}
+
+void ProfileBuilder::add_branch_range(const LocationPair& range) {
+  if (const auto known = ranges_.find(range); known != ranges_.end()) {
+    ++known->second;
+  } else if (has_room_for(range)) {
+    ranges_.emplace(range, 1);
+  }
 }
 
 identity::Workload ProfileBuilder::workload_of(const identity::ProcessIdentity& identity,
@@ -228,32 +263,30 @@ void ProfileBuilder::write_squares(wire::RawProfile& profile) const {
 }
 
 void ProfileBuilder::write_branches(wire::RawProfile& profile) const {
-  if (branches_.empty()) {
-    return;
+  if (!branches_.empty()) {
+    wire::BranchTable& table = *profile.add_branches();
+    table.set_event(static_cast<uint32_t>(profile.events_size()));
+    table.set_mispredicted_event_plus_1(table.event() + 2);
+    uint64_t hits = 0;
+    uint64_t mispredicted = 0;
+    for (const auto& [branch, counts] : branches_) {
+      add_row(branch, counts.hits, table);
+      table.add_mispredicted(counts.mispredicted);
+      hits += counts.hits;
+      mispredicted += counts.mispredicted;
+    }
+    add_pair_event(wire::kBranchRecords, hits, profile);
+    add_pair_event(wire::kBranchMispredictions, mispredicted, profile);
   }
-  wire::BranchTable& table = *profile.add_branches();
-  table.set_event(static_cast<uint32_t>(profile.events_size()));
-  table.set_mispredicted_event_plus_1(table.event() + 2);
-  uint64_t hits = 0;
-  uint64_t mispredicted = 0;
-  for (const auto& [branch, counts] : branches_) {
-    table.add_thread(branch.thread);
-    table.add_from_location(branch.from_location);
-    table.add_to_location(branch.to_location);
-    table.add_hits(counts.hits);
-    table.add_mispredicted(counts.mispredicted);
-    hits += counts.hits;
-    mispredicted += counts.mispredicted;
-  }
-  // Nobody counts the branches between records: a hit stands for itself.
-  for (const auto& [name, total] :
-       {std::pair(wire::kBranchRecords, hits), std::pair(wire::kBranchMispredictions, mispredicted)}) {
-    wire::Event& event = *profile.add_events();
-    event.set_name(std::string(name));
-    event.set_unit(wire::COUNT);
-    event.set_kind(wire::DELTA);
-    event.set_hits(total);
-    event.set_counter_total(static_cast<double>(total));
+  if (!ranges_.empty()) {
+    wire::BranchTable& table = *profile.add_branches();
+    table.set_event(static_cast<uint32_t>(profile.events_size()));
+    uint64_t hits = 0;
+    for (const auto& [range, of_range] : ranges_) {
+      add_row(range, of_range, table);
+      hits += of_range;
+    }
+    add_pair_event(wire::kBranchRanges, hits, profile);
   }
 }
 

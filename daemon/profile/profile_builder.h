@@ -27,7 +27,7 @@ class ProfileBuilder {
     size_t max_locations = 1'000'000;
     size_t max_stack_nodes = 4'000'000;
     size_t max_samples = 4'000'000;   // distinct (event, thread, stack)
-    size_t max_branches = 4'000'000;  // distinct
+    size_t max_branches = 4'000'000;  // distinct, ranges among them
   };
 
   ProfileBuilder() : ProfileBuilder(Limits{}) {}
@@ -59,15 +59,17 @@ class ProfileBuilder {
   // What was counted without samples (WindowCounts); at least 1.
   void add_count(uint32_t event, uint32_t thread, uint64_t count);
 
-  // A branch record. All of a profile make two events of their own: finish() adds them behind the others.
-  struct Branch {
+  // A branch record, or the code between two. All of a profile make events of their own: finish() adds them behind the others.
+  struct LocationPair {
     uint32_t thread;
     uint32_t from_location;
     uint32_t to_location;
-    auto operator<=>(const Branch&) const = default;
+    auto operator<=>(const LocationPair&) const = default;
   };
   // Without room it is left out, and counted (TABLE_FULL).
-  void add_branch(const Branch& branch, bool is_mispredicted);
+  void add_branch(const LocationPair& branch, bool is_mispredicted);
+  // Likewise: from where a branch led up to where the next one was taken.
+  void add_branch_range(const LocationPair& range);
   void add_throttle(uint32_t event) { ++throttles_[event]; }
   void count_problem(wire::StackProblem problem) { ++problems_[problem]; }
 
@@ -96,6 +98,7 @@ class ProfileBuilder {
   void write_processes(wire::RawProfile& profile) const;
   void write_samples(wire::RawProfile& profile) const;
   void write_squares(wire::RawProfile& profile) const;
+  bool has_room_for(const LocationPair& pair);
   void write_branches(wire::RawProfile& profile) const;
 
   Limits limits_;
@@ -129,7 +132,8 @@ class ProfileBuilder {
     uint64_t hits = 0;
     uint64_t mispredicted = 0;
   };
-  std::map<Branch, BranchCounts> branches_;
+  std::map<LocationPair, BranchCounts> branches_;
+  std::map<LocationPair, uint64_t> ranges_;
   std::map<uint32_t, uint64_t> counts_;  // by event: how many there were
   std::map<uint32_t, uint64_t> throttles_;
   std::map<wire::StackProblem, uint64_t> problems_;

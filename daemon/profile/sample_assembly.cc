@@ -83,6 +83,15 @@ void SampleAssembly::add_branches(uint32_t thread, uint32_t pid,
   }
 }
 
+void SampleAssembly::add_branch_ranges(uint32_t thread, uint32_t pid,
+                                       std::span<const perf::BranchRecord> branches) {
+  identity::Process& process = processes_.find(pid);
+  for (size_t i = 1; i < branches.size(); ++i) {
+    builder_.add_branch_range(
+        {thread, branch_location(branches[i].to, process), branch_location(branches[i - 1].from, process)});
+  }
+}
+
 void SampleAssembly::count_hidden_kernel(const perf::SampleRecord& sample) {
   if (kernel_ == nullptr && is_kernel_address(sample.ip)) {
     builder_.count_problem(wire::KERNEL_HIDDEN);

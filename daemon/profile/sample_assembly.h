@@ -36,8 +36,10 @@ class SampleAssembly {
   };
   Subject find_subject(const perf::SampleRecord& sample, int64_t time_ns = INT64_MAX);
 
-  // Adds the branches that came with a sample of that thread.
+  // Adds the branches that came with a sample of that thread, the newest first.
   void add_branches(uint32_t thread, uint32_t pid, std::span<const perf::BranchRecord> branches);
+  // Adds the code that ran between them, where they are all that were taken.
+  void add_branch_ranges(uint32_t thread, uint32_t pid, std::span<const perf::BranchRecord> branches);
 
  private:
   void apply_sample(const perf::SampleRecord& sample, int64_t time_ns);

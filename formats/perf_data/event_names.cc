@@ -115,7 +115,8 @@ class NamesInUse {
  private:
   // Those of branches are the importer's own.
   boost::unordered_flat_set<std::string> taken_{std::string(wire::kBranchRecords),
-                                                std::string(wire::kBranchMispredictions)};
+                                                std::string(wire::kBranchMispredictions),
+                                                std::string(wire::kBranchRanges)};
   boost::unordered_flat_map<std::string, uint32_t> copies_;
 };
 

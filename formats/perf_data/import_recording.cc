@@ -208,6 +208,9 @@ class Importer {
       builder_.add_weighted_sample(weight.event, subject.thread, subject.stack, weight.occurrences);
     }
     assembly_.add_branches(subject.thread, sample_.record.pid, sample_.branches);
+    if (sample_.has_all_branches) {
+      assembly_.add_branch_ranges(subject.thread, sample_.record.pid, sample_.branches);
+    }
     return {};
   }
 

@@ -40,7 +40,7 @@ struct RecordingOptions {
 struct ImportedRecording {
   wire::RawProfile profile;
   std::vector<EventTally::Summary>
-      events;  // of the recording; the profile has two more where it has branches
+      events;  // of the recording; the profile has up to three more where it has branches
   // Binaries without a recorded build ID that were written over or replaced since, ten at most.
   std::vector<std::string> replaced_binaries;
   // What could not be read, and so is missing in the profile: a line each. None of a sound recording.

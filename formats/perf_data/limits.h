@@ -7,8 +7,8 @@
 namespace plimsoll::perf_data {
 
 struct Limits {
-  // Of the 1,000 that a profile holds: two are of branches; squares take what is left.
-  size_t max_events = 998;
+  // Of the 1,000 that a profile holds: three are of branches; squares take what is left.
+  size_t max_events = 997;
   size_t max_event_ids = size_t{4} << 20;  // over all events: one for each CPU or thread
   uint64_t max_feature_bytes = uint64_t{64} << 20;
   size_t max_build_ids = 200'000;

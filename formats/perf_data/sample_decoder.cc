@@ -100,6 +100,7 @@ class SampleDecoder {
   // {count; hw_index if asked for; {from; to; flags}[count]; a word of counters for each if asked for}
   void read_branches() {
     constexpr uint64_t kMispredicted = 1;
+    sample_.has_all_branches = (attr_.branch_sample_type & PERF_SAMPLE_BRANCH_ANY) != 0;
     struct Entry {
       uint64_t from, to, flags;
     };

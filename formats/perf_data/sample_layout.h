@@ -70,10 +70,11 @@ inline constexpr uint32_t kUnknownPid = UINT32_MAX;
 struct DecodedSample {
   perf::SampleRecord
       record;  // its call chain has PERF_CONTEXT_* marks; a single mark and address where there is no chain
-  uint64_t period = 0;                   // 0: not told
-  std::vector<CounterReading> readings;  // the group's leader first
-  std::vector<perf::BranchRecord> branches;
-  bool has_leaf_alone = false;  // of a call chain that was asked for: the kernel found no frame
+  uint64_t period = 0;                       // 0: not told
+  std::vector<CounterReading> readings;      // the group's leader first
+  std::vector<perf::BranchRecord> branches;  // the newest first
+  bool has_all_branches = false;  // that were taken; else some kinds of them, so that others lie between two
+  bool has_leaf_alone = false;    // of a call chain that was asked for: the kernel found no frame
   bool is_of_guest = false;
   bool is_in_kernel = false;
   size_t unread_bytes = 0;  // of the record, behind all of its fields: none in a sound one

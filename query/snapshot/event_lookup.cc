@@ -81,7 +81,7 @@ class Lookup {
     std::vector<uint32_t> of_samples;
     for (uint32_t id = 1; id < events_.size(); ++id) {
       const std::string& name = events_[id].name;
-      if (events_[id].is_shown() && name != wire::kBranchRecords && name != wire::kBranchMispredictions) {
+      if (events_[id].is_shown() && !wire::is_of_branches(name)) {
         of_samples.push_back(id);
       }
     }

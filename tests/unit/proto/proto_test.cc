@@ -332,10 +332,10 @@ const std::vector<Rule>& rules() {
       {"samples[0].label_set[1]", [](RawProfile& p) { p.mutable_samples(0)->set_label_set(1, 2); }},
       {"label_sets[0]", [](RawProfile& p) { (*p.mutable_label_sets(0)->mutable_labels())["k"] = kLongText; }},
 
-      {"branches[0].event", [](RawProfile& p) { p.mutable_branches(0)->set_event(4); }},
+      {"branches[0].event", [](RawProfile& p) { p.mutable_branches(0)->set_event(5); }},
       {"branches[0].event", [](RawProfile& p) { p.mutable_branches(0)->set_event(1); }},
       {"branches[0].mispredicted_event_plus_1",
-       [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted_event_plus_1(5); }},
+       [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted_event_plus_1(6); }},
       {"branches[0].mispredicted_event_plus_1",
        [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted_event_plus_1(3); }},
       {"branches[0].mispredicted",
@@ -349,6 +349,13 @@ const std::vector<Rule>& rules() {
       {"branches[0].hits[0]", [](RawProfile& p) { p.mutable_branches(0)->set_hits(0, uint64_t{1} << 57); }},
       {"branches[0].mispredicted", [](RawProfile& p) { p.mutable_branches(0)->add_mispredicted(0); }},
       {"branches[0].mispredicted[0]", [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted(0, 10); }},
+      {"branches[1].event",
+       [](RawProfile& p) {
+         p.mutable_branches(1)->set_mispredicted_event_plus_1(4);
+         p.mutable_branches(1)->add_mispredicted(0);
+       }},
+      {"branches[1].event", [](RawProfile& p) { p.mutable_branches(1)->set_event(3); }},
+      {"events[4].hits", [](RawProfile& p) { p.mutable_branches(1)->set_hits(0, 8); }},
       {"events[2].hits", [](RawProfile& p) { p.mutable_branches(0)->set_hits(0, 8); }},
       {"events[3].hits", [](RawProfile& p) { p.mutable_branches(0)->set_mispredicted(0, 2); }},
 
@@ -378,6 +385,8 @@ TEST(Validate, AcceptsBranchRecordsOfAMachineThatTellsNoMispredictions) {
   RawProfile profile = sample_profile();
   profile.mutable_branches(0)->clear_mispredicted();
   profile.mutable_branches(0)->clear_mispredicted_event_plus_1();
+  profile.mutable_branches()->RemoveLast();
+  profile.mutable_events()->RemoveLast();
   profile.mutable_events()->RemoveLast();
   const auto valid = validate(profile);
   EXPECT_TRUE(valid.has_value()) << valid.error().text();

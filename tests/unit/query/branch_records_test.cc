@@ -77,6 +77,16 @@ TEST(BranchRecords, AFlameHasABranchBelowWhereItCameFrom) {
             "work;work 6\n");
 }
 
+TEST(BranchRecords, HaveRangesBetweenThem) {
+  Fleet fleet;
+  ProfileSpec spec = branches();
+  spec.ranges = "work;work 5\nmain;main 2\n";
+  fleet.add(spec);
+  EXPECT_EQ(brief(fleet.top({{"event", "branch-ranges"}, {"by", "stack"}})),
+            "work;work 5 5\n"
+            "main;main 2 2\n");
+}
+
 TEST(BranchRecords, AreNeverTheDefaultWhereThereAreSamples) {
   Fleet fleet;
   fleet.add(

@@ -115,11 +115,11 @@ TEST(RecordedEvents, AreAsManyAsAProfileHolds) {
     }
     return try_import(recording.records(sample({})).pipe());
   };
-  const auto most = import_events(998);
+  const auto most = import_events(997);
   ASSERT_TRUE(most) << most.error().text();
   EXPECT_TRUE(wire::validate(most->profile));
-  EXPECT_EQ(most->events.back().name, "cycles#998");
-  EXPECT_EQ(import_events(999).error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(most->events.back().name, "cycles#997");
+  EXPECT_EQ(import_events(998).error().code, ErrorCode::kTooLarge);
 }
 
 // Groups of {leader, members} among as many events of that name.

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/perf_data/import_recording.h"
@@ -45,18 +47,36 @@ inline std::vector<std::string> event_lines(const ImportedRecording& imported) {
   return lines;
 }
 
-// "TID FROM -> TO HITS (MISPREDICTED)" for each row of branches.
-inline std::vector<std::string> branch_lines(const wire::RawProfile& profile) {
+inline std::vector<std::string> pair_lines(
+    const wire::RawProfile& profile, std::string_view event,
+    const std::function<std::string(const wire::BranchTable& table, int row)>& text) {
   std::vector<std::string> lines;
   for (const wire::BranchTable& table : profile.branches()) {
-    for (int row = 0; row < table.thread_size(); ++row) {
-      lines.push_back(fmt::format(
-          "{} {} -> {} {} ({})", profile.threads(static_cast<int>(table.thread(row))).tid(),
-          location_text(profile, table.from_location(row)), location_text(profile, table.to_location(row)),
-          table.hits(row), table.mispredicted(row)));
+    const bool is_asked_for = profile.events(static_cast<int>(table.event())).name() == event;
+    for (int row = 0; is_asked_for && row < table.thread_size(); ++row) {
+      lines.push_back(text(table, row));
     }
   }
   return lines;
+}
+
+// "TID FROM -> TO HITS (MISPREDICTED)" for each row of branches.
+inline std::vector<std::string> branch_lines(const wire::RawProfile& profile) {
+  return pair_lines(profile, wire::kBranchRecords, [&](const wire::BranchTable& table, int row) {
+    return fmt::format("{} {} -> {} {} ({})", profile.threads(static_cast<int>(table.thread(row))).tid(),
+                       location_text(profile, table.from_location(row)),
+                       location_text(profile, table.to_location(row)), table.hits(row),
+                       table.mispredicted(row));
+  });
+}
+
+// "TID FIRST .. LAST HITS" for each row of the code between them.
+inline std::vector<std::string> range_lines(const wire::RawProfile& profile) {
+  return pair_lines(profile, wire::kBranchRanges, [&](const wire::BranchTable& table, int row) {
+    return fmt::format("{} {} .. {} {}", profile.threads(static_cast<int>(table.thread(row))).tid(),
+                       location_text(profile, table.from_location(row)),
+                       location_text(profile, table.to_location(row)), table.hits(row));
+  });
 }
 
 // "IDENTITY PATH" for each binary.

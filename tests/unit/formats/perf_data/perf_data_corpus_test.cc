@@ -157,13 +157,17 @@ TEST_F(CorpusFile, WithBranchesHasEachRecordOfThem) {
   const wire::Event& event = imported.profile.events(1);
   EXPECT_EQ(event.name(), "branch-records");
   EXPECT_EQ(event.hits(), 147'712);
-  uint64_t hits = 0;
+  // Between 16 branches lie 15 ranges.
+  const wire::Event& ranges = imported.profile.events(3);
+  EXPECT_EQ(ranges.name(), "branch-ranges");
+  EXPECT_EQ(ranges.hits(), 147'712 - 9'232);
+  std::map<uint32_t, uint64_t> hits;
   for (const wire::BranchTable& table : imported.profile.branches()) {
     for (const uint64_t of_row : table.hits()) {
-      hits += of_row;
+      hits[table.event()] += of_row;
     }
   }
-  EXPECT_EQ(hits, event.hits());
+  EXPECT_THAT(hits, ::testing::ElementsAre(std::pair(1, event.hits()), std::pair(3, ranges.hits())));
 }
 
 TEST_F(CorpusFile, ThatWasThrottledSaysSo) {

@@ -426,6 +426,26 @@ TEST(RecordedBranches, BecomeAnEventOfTheirOwn) {
   }
 }
 
+TEST(RecordedBranches, SayWhatRanBetweenThemWhereTheyAreAll) {
+  const auto lines_of = [](uint64_t kinds) {
+    perf_event_attr attr = hardware_attr(PERF_COUNT_HW_CPU_CYCLES, PERF_SAMPLE_BRANCH_STACK);
+    attr.branch_sample_type = kinds;
+    // The newest first: 1020 -> 1100 was taken last, after the code from 1010 up to it.
+    const std::string branches = words({3, 0x10020, 0x10100, 0, 0x10030, 0x10010, 0, 0x10040, 0x10028, 0});
+    const auto imported =
+        import_of(Recording()
+                      .event(attr, {1}, "cycles")
+                      .records(process_of_samples() + sample({}, branches) + sample({}, branches))
+                      .file());
+    EXPECT_TRUE(wire::validate(imported.profile));
+    return range_lines(imported.profile);
+  };
+  EXPECT_THAT(lines_of(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER),
+              ElementsAre("7 elf_file_offset:1010 .. elf_file_offset:1020 2",
+                          "7 elf_file_offset:1028 .. elf_file_offset:1030 2"));
+  EXPECT_THAT(lines_of(PERF_SAMPLE_BRANCH_ANY_RETURN), IsEmpty());
+}
+
 TEST(RecordedBranches, ThatFollowCallsAndReturnsAreTheStack) {
   perf_event_attr attr =
       hardware_attr(PERF_COUNT_HW_CPU_CYCLES, PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_BRANCH_STACK);
