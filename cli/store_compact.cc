@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "query/table/table.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 
 namespace plimsoll::cli {

@@ -9,7 +9,7 @@
 #include "scheduler/assignments/drawer.h"
 #include "server/background/background_work.h"
 #include "server/inventory_reader.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/door/symbols.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"

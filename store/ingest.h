@@ -5,7 +5,7 @@
 //
 // A crash at any moment loses nothing that was accepted and shows nothing twice: what the catalogue does not know yet
 // is built again, and segment files without a catalogue row are removed when the directory is opened. The segments that
-// come of it are small; store/compaction.h merges them. Rows go to the newest block, until it is large or old enough (store/blocks).
+// come of it are small; store/compaction/compactor.h merges them. Rows go to the newest block, until it is large or old enough (store/blocks).
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
 #include "store/blocks/block_folder.h"
-#include "store/building_mark.h"
+#include "store/building/building_mark.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
 #include "store/dictionaries/dictionary_writer.h"

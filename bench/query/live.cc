@@ -16,7 +16,7 @@
 #include "query/selection/sides.h"
 #include "query/views/flame.h"
 #include "query/views/top.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 
 namespace plimsoll::bench {

@@ -19,7 +19,7 @@
 #include "query/views/shared.h"
 #include "query/views/stability.h"
 #include "query/views/top.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 
 namespace plimsoll::bench {

@@ -8,7 +8,7 @@
 //   live.db       registered machines and what runs on them (store/live)
 //   draws.db      draws, who was drawn, and what became of it (store/draws)
 //   access.db     machines that have enrolled, and who has asked for what (store/access)
-//   building      the profile that is becoming rows (store/building_mark.h)
+//   building      the profile that is becoming rows (store/building/building_mark.h)
 //   reserve       room for orders on a full disk (store/directory/disk_reserve.h)
 //   symtab/       symbol tables by build (symbolizer/worker)
 //   quarantine/   files that were found damaged

@@ -1,6 +1,4 @@
 // Merging segments as other programs see it, and by hand.
-#include "store/compaction.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <thread>
 
 #include "proto/profile_codec.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 #include "tests/e2e/fleet.h"
 #include "tests/profile_fixture.h"

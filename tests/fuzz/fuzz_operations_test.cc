@@ -13,7 +13,7 @@
 #include "query/selection/sides.h"
 #include "query/views/top.h"
 #include "store/catalogue/block_table.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/frames/binding_writer.h"
 #include "store/ingest.h"
 #include "store/model/bindings.h"

@@ -19,7 +19,7 @@
 #include "base/unique_fd.h"
 #include "proto/profile_codec.h"
 #include "query/views/top.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"

@@ -9,7 +9,7 @@
 #include "store/care/backup.h"
 #include "store/care/block_repair.h"
 #include "store/care/check.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 #include "store/retention/retention.h"
 #include "store/rollup/roll_up.h"

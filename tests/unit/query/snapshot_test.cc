@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "tests/unit/query/fleet_fixture.h"
 #include "tests/unit/query/hooked_source.h"
 

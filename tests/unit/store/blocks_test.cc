@@ -9,7 +9,7 @@
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/segment_table.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 #include "store/store_account.h"
 #include "store/store_health.h"

@@ -9,7 +9,7 @@
 
 #include "proto/profile_codec.h"
 #include "store/access/access_store.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/draws/draw_store.h"
 #include "store/ingest.h"
 #include "store/live/live_machines.h"

@@ -1,5 +1,3 @@
-#include "store/compaction.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "store/compaction/compactor.h"
 #include "store/model/dictionaries.h"
 #include "tests/conformance/plain_row.h"
 #include "tests/profile_fixture.h"

@@ -12,7 +12,7 @@
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 #include "store/ingest.h"
 #include "store/retention/oldest_files.h"
 #include "store/store_account.h"

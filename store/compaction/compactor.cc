@@ -1,4 +1,4 @@
-#include "store/compaction.h"
+#include "store/compaction/compactor.h"
 
 #include <unistd.h>
 

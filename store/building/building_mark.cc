@@ -1,4 +1,4 @@
-#include "store/building_mark.h"
+#include "store/building/building_mark.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -21,7 +21,7 @@
 
 #include "base/result.h"
 #include "store/catalogue/segment_table.h"
-#include "store/compaction_plan.h"
+#include "store/compaction/compaction_plan.h"
 #include "store/ingest.h"
 
 namespace plimsoll::store {
