@@ -5,11 +5,10 @@
 #include "store/archive/archive.h"
 #include "store/blocks/block_damage.h"
 #include "store/blocks/block_folder.h"
+#include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/dictionaries/dictionary_reader.h"
 #include "store/directory/data_directory.h"
 #include "store/directory/disk_usage.h"
-#include "store/model/dictionaries.h"
 
 namespace plimsoll::store {
 namespace {

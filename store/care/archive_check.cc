@@ -5,7 +5,7 @@
 #include "proto/profile_codec.h"
 #include "store/archive/archive.h"
 #include "store/care/database_check.h"
-#include "store/dictionaries/dictionary_reader.h"
+#include "store/catalogue/block_table.h"
 #include "store/model/dictionaries.h"
 
 namespace plimsoll::store {

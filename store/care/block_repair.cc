@@ -13,7 +13,6 @@
 #include "store/care/check_log.h"
 #include "store/catalogue/block_table.h"
 #include "store/catalogue/catalogue.h"
-#include "store/dictionaries/dictionary_reader.h"
 #include "store/directory/data_directory.h"
 #include "store/identity/directory_identity.h"
 #include "store/ingest.h"

@@ -48,6 +48,15 @@ Status write_accepted_before(sqlite::Database& catalogue, int64_t archive_sequen
                            archive_sequence);
 }
 
+Result<bool> is_rolled_up(sqlite::Database& catalogue) {
+  const auto has_table = catalogue.has_table("roll_up");
+  if (!has_table || !*has_table) {
+    return has_table;
+  }
+  const auto rows = catalogue.integer("SELECT count(*) FROM roll_up", 0);
+  return rows ? Result<bool>(*rows > 0) : propagate(rows);
+}
+
 Result<BlockState> block_state_of_origins(sqlite::Database& catalogue, int64_t first_built_ns) {
   BlockState state;
   const Status read = sqlite::for_each_row(

@@ -1,4 +1,4 @@
-// The table `block` of catalogue.db: what the block covers, and whether it takes more.
+// What a block says of itself in its catalogue: what it covers, whether it takes more, and whether its rows are rolled up.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,9 @@ Result<int64_t> accepted_before(sqlite::Database& catalogue);
 
 // Of a block that has just been made. Part of the caller's transaction.
 Status write_accepted_before(sqlite::Database& catalogue, int64_t archive_sequence);
+
+// Whether the rows of a block are rolled up; false too where its catalogue is older than that.
+Result<bool> is_rolled_up(sqlite::Database& catalogue);
 
 // What the profiles in a catalogue of a format without the table say, built at `first_built_ns`. Reads all origins.
 Result<BlockState> block_state_of_origins(sqlite::Database& catalogue, int64_t first_built_ns);

@@ -4,8 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "store/dictionaries/dictionary_reader.h"
-
 namespace plimsoll::store {
 namespace {
 
@@ -102,7 +100,7 @@ Result<LocalSource::Chosen> LocalSource::choose(const TimeSpans& times, std::vec
     reader->forget_old_entries();
     if (touches(times, state->from_ns, state->to_ns, distance_within_draw_ns(*state))) {
       chosen.blocks.push_back(reader);
-      if (is_rolled_up(reader->folder())) {
+      if (known_.is_rolled_up(reader->folder())) {
         chosen.facts.rolled_up_from_ns = std::min(chosen.facts.rolled_up_from_ns, state->from_ns);
         chosen.facts.rolled_up_to_ns = std::max(chosen.facts.rolled_up_to_ns, state->to_ns);
       }
@@ -118,20 +116,6 @@ Result<LocalSource::Chosen> LocalSource::choose(const TimeSpans& times, std::vec
   }
   chosen.series = series_of(chosen.blocks);
   return chosen;
-}
-
-// A later generation that was damaged and rebuilt has full rows.
-bool LocalSource::is_rolled_up(const BlockFolder& block) {
-  if (block.generation == 0) {
-    return false;
-  }
-  const std::pair key(block.number, block.generation);
-  if (const auto known = rolled_up_.find(key); known != rolled_up_.end()) {
-    return known->second;
-  }
-  auto catalogue = Catalogue::open(block.catalogue_path(), sqlite::OpenMode::kRead);
-  const auto is_rolled_up = catalogue ? store::is_rolled_up(catalogue->database()) : propagate(catalogue);
-  return is_rolled_up ? rolled_up_.emplace(key, *is_rolled_up).first->second : true;
 }
 
 Status LocalSource::open_blocks() {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "store/blocks/known_blocks.h"
 #include "store/contents/block_reader.h"
 #include "store/contents/block_series.h"
 #include "store/directory/data_directory.h"
@@ -61,7 +61,6 @@ class LocalSource : public Source {
                                     std::vector<BlockFolder>& listed);
   bool is_any_gone(const std::vector<BlockFolder>& listed) const;
   Result<Chosen> choose(const TimeSpans& times, std::vector<BlockFolder>& listed);
-  bool is_rolled_up(const BlockFolder& block);
   Status open_blocks();
   std::shared_ptr<Series> series_of(const BlockSeries::Readers& blocks);
 
@@ -70,8 +69,7 @@ class LocalSource : public Source {
   std::unique_ptr<const DataDirectory> directory_;          // protected by mutex_; none: not opened yet
   std::map<int64_t, std::shared_ptr<BlockReader>> blocks_;  // likewise; by number
   std::list<std::shared_ptr<Series>> series_;               // likewise; the one that was asked for last first
-  std::map<std::pair<int64_t, int64_t>, bool>
-      rolled_up_;  // likewise; later generations, by number and generation
+  KnownBlocks known_;                                       // likewise
 };
 
 }  // namespace plimsoll::store

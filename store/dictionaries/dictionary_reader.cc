@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "store/catalogue/block_table.h"
+
 namespace plimsoll::store {
 namespace {
 
@@ -101,15 +103,6 @@ Status extend_origin_events(Dictionaries& entries, sqlite::Database& database, b
 }
 
 }  // namespace
-
-Result<bool> is_rolled_up(sqlite::Database& catalogue) {
-  const auto has_table = catalogue.has_table("roll_up");
-  if (!has_table || !*has_table) {
-    return has_table;
-  }
-  const auto rows = catalogue.integer("SELECT count(*) FROM roll_up", 0);
-  return rows ? Result<bool>(*rows > 0) : propagate(rows);
-}
 
 Result<Dictionaries> load_dictionaries(sqlite::Database& catalogue) {
   Dictionaries loaded;

@@ -21,9 +21,6 @@ Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& datab
 Result<uint32_t> last_stack(sqlite::Database& database);
 Status extend_stacks(Dictionaries& dictionaries, sqlite::Database& database, uint32_t last);
 
-// Whether the rows of a block are rolled up; false too where its catalogue is older than that.
-Result<bool> is_rolled_up(sqlite::Database& catalogue);
-
 // Whether a catalogue has a dictionary of label sets. Up to format 8 it had none; its first writer makes one.
 Result<bool> has_label_sets(sqlite::Database& catalogue);
 

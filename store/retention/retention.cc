@@ -105,7 +105,7 @@ Result<std::optional<Retention::OldestBlock>> Retention::oldest_block() {
   if (!folders) {
     return propagate(folders);
   }
-  sealed_.erase(sealed_.begin(), sealed_.lower_bound(folders->front().number));
+  known_.forget_before(folders->front().number);
   if (folders->size() == 1) {
     return std::nullopt;
   }
@@ -127,7 +127,7 @@ Result<std::optional<Retention::OldestBlock>> Retention::oldest_block() {
 }
 
 Result<int64_t> Retention::end_of(const BlockFolder& folder) {
-  const auto state = state_of(folder);
+  const auto state = known_.state_of(folder);
   if (state) {
     // One of profiles that could not be built covers no time.
     return state->from_ns <= state->to_ns ? state->to_ns : state->first_built_ns;
@@ -136,18 +136,6 @@ Result<int64_t> Retention::end_of(const BlockFolder& folder) {
   const bool is_damaged = state.error().code == ErrorCode::kCorrupt ||
                           state.error().code == ErrorCode::kNotFound || is_unreadable(folder);
   return is_damaged ? Result<int64_t>(newest_change_ns(folder.path)) : propagate(state);
-}
-
-Result<BlockState> Retention::state_of(const BlockFolder& folder) {
-  if (const auto known = sealed_.find(folder.number); known != sealed_.end()) {
-    return known->second;
-  }
-  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
-  const auto state = catalogue ? read_block_state(catalogue->database()) : propagate(catalogue);
-  if (state && state->is_sealed) {
-    sealed_.emplace(folder.number, *state);
-  }
-  return state;
 }
 
 Status Retention::drop(const OldestBlock& block, std::string_view why, RetentionReport& report) {

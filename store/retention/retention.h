@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -11,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "store/catalogue/block_table.h"
+#include "store/blocks/known_blocks.h"
 #include "store/directory/disk_usage.h"
 #include "store/ingest.h"
 #include "store/retention/retention_limits.h"
@@ -64,15 +63,14 @@ class Retention {
   Result<std::optional<OldestBlock>> oldest_block();
   Result<int64_t> trusted_now_ns();
   Result<int64_t> end_of(const BlockFolder& folder);
-  Result<BlockState> state_of(const BlockFolder& folder);
   Status drop(const OldestBlock& block, std::string_view why, RetentionReport& report);
   Result<bool> drop_oldest(RetentionReport& report);
 
   Ingest& ingest_;
   const RetentionLimits limits_;
   const Environment environment_;
-  std::map<int64_t, BlockState> sealed_;  // by number
-  int64_t now_ns_ = 0;                    // by which the running pass measures ages
+  KnownBlocks known_;
+  int64_t now_ns_ = 0;  // by which the running pass measures ages
 };
 
 }  // namespace plimsoll::store

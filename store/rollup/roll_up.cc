@@ -11,7 +11,6 @@
 #include "store/blocks/block_folder.h"
 #include "store/catalogue/catalogue.h"
 #include "store/catalogue/segment_table.h"
-#include "store/dictionaries/dictionary_reader.h"
 #include "store/model/dictionaries.h"
 #include "store/packed/block_packs.h"
 #include "store/rollup/hours.h"
@@ -172,12 +171,12 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
   if (!folders) {
     return propagate(folders);
   }
-  sealed_.erase(sealed_.begin(), sealed_.lower_bound(folders->front().number));
+  known_.forget_before(folders->front().number);
   failed_.erase(failed_.begin(), failed_.lower_bound(folders->front().number));
   int64_t full_bytes = 0;
   std::map<int64_t, int64_t> bytes_of;
   for (const BlockFolder& folder : *folders) {
-    const auto bytes = !is_rolled_up(folder) ? allocated_bytes(folder.path) : Result<int64_t>(0);
+    const auto bytes = !known_.is_rolled_up(folder) ? allocated_bytes(folder.path) : Result<int64_t>(0);
     // Of those that are looked at below, which then take it back.
     const bool may_be_due = folder.number != folders->back().number && !unfit_.contains(folder.number);
     if (!bytes && may_be_due && !ingest_.is_dropped(folder)) {
@@ -188,7 +187,7 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
   }
   for (const BlockFolder& folder : *folders) {
     const bool is_newest = folder.number == folders->back().number;
-    if (is_newest || is_rolled_up(folder) || unfit_.contains(folder.number) || is_waiting(folder)) {
+    if (is_newest || known_.is_rolled_up(folder) || unfit_.contains(folder.number) || is_waiting(folder)) {
       continue;
     }
     // What stands beside it is of this generation.
@@ -196,7 +195,7 @@ Result<RollUpReport> RollUp::roll_up_first(const IsDue& is_due, const std::stop_
       failed_.erase(folder.number);
       continue;
     }
-    const auto state = state_of(folder);
+    const auto state = known_.state_of(folder);
     const auto room = state && state->is_sealed && is_due(*state, full_bytes)
                           ? has_room(folder, bytes_of[folder.number])
                           : Result<bool>(false);
@@ -248,32 +247,6 @@ void RollUp::note_failure(const BlockFolder& folder, const Error& error) {
 bool RollUp::is_waiting(const BlockFolder& folder) const {
   const auto failed = failed_.find(folder.number);
   return failed != failed_.end() && environment_.steady_now() < failed->second.again;
-}
-
-// A later generation that was damaged and rebuilt has full rows.
-bool RollUp::is_rolled_up(const BlockFolder& folder) {
-  if (folder.generation == 0) {
-    return false;
-  }
-  const std::pair key(folder.number, folder.generation);
-  if (const auto known = rolled_up_.find(key); known != rolled_up_.end()) {
-    return known->second;
-  }
-  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
-  const auto is_rolled_up = catalogue ? store::is_rolled_up(catalogue->database()) : propagate(catalogue);
-  return is_rolled_up ? rolled_up_.emplace(key, *is_rolled_up).first->second : true;
-}
-
-Result<BlockState> RollUp::state_of(const BlockFolder& folder) {
-  if (const auto known = sealed_.find(folder.number); known != sealed_.end()) {
-    return known->second;
-  }
-  auto catalogue = Catalogue::open(folder.catalogue_path(), sqlite::OpenMode::kRead);
-  const auto state = catalogue ? read_block_state(catalogue->database()) : propagate(catalogue);
-  if (state && state->is_sealed) {
-    sealed_.emplace(folder.number, *state);
-  }
-  return state;
 }
 
 Result<bool> RollUp::has_room(const BlockFolder& folder, int64_t bytes) {

@@ -14,10 +14,10 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <utility>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "store/blocks/known_blocks.h"
 #include "store/catalogue/block_table.h"
 #include "store/directory/disk_usage.h"
 #include "store/ingest.h"
@@ -78,8 +78,6 @@ class RollUp {
   using IsDue = std::function<bool(const BlockState& state, int64_t full_bytes)>;
 
   Result<RollUpReport> roll_up_first(const IsDue& is_due, const std::stop_token& stop);
-  bool is_rolled_up(const BlockFolder& folder);
-  Result<BlockState> state_of(const BlockFolder& folder);
   Result<bool> has_room(const BlockFolder& folder, int64_t bytes);
   Result<RollUpReport> roll_up(const BlockFolder& folder, const std::stop_token& stop);
   void note_failure(const BlockFolder& folder, const Error& error);
@@ -89,11 +87,10 @@ class RollUp {
   Ingest& ingest_;
   const RollUpLimits limits_;
   const Environment environment_;
-  std::map<int64_t, BlockState> sealed_;                   // by number
-  std::map<std::pair<int64_t, int64_t>, bool> rolled_up_;  // of later generations: by number and generation
-  std::set<int64_t> unfit_;                                // numbers of blocks that are damaged
-  std::set<int64_t> without_room_;                         // likewise, that was said
-  std::map<int64_t, int> misses_;  // likewise: how often a file was missing, as after a merge
+  KnownBlocks known_;
+  std::set<int64_t> unfit_;         // numbers of blocks that are damaged
+  std::set<int64_t> without_room_;  // likewise, that was said
+  std::map<int64_t, int> misses_;   // likewise: how often a file was missing, as after a merge
   struct Failed {
     Error error;
     Clock::duration wait;
