@@ -137,7 +137,7 @@ class Refused {
 
 }  // namespace
 
-Result<ProfileLabels> ProfileLabels::add(const wire::RawProfile& profile, DictionaryWriter& dictionaries) {
+ProfileLabels ProfileLabels::add(const wire::RawProfile& profile, DictionaryBuilder& dictionaries) {
   ProfileLabels added;
   if (!has_labels(profile)) {
     return added;
@@ -150,11 +150,7 @@ Result<ProfileLabels> ProfileLabels::add(const wire::RawProfile& profile, Dictio
     if (is_full && !kept.empty() && dictionaries.find_label_set(kept) == 0) {
       kept = encode_labels({{kAnyLabel, kOtherLabel}});
     }
-    const auto id = dictionaries.label_set(kept);
-    if (!id) {
-      return propagate(id);
-    }
-    added.ids_.emplace(carrier, *id);
+    added.ids_.emplace(carrier, dictionaries.label_set(kept));
   }
   return added;
 }

@@ -5,9 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "base/result.h"
 #include "proto/profile.pb.h"
-#include "store/dictionaries/dictionary_writer.h"
+#include "store/dictionaries/dictionary_builder.h"
 
 namespace plimsoll::store {
 
@@ -16,7 +15,7 @@ class ProfileLabels {
  public:
   // Adds them. A sample's label stands where its process has the key too. Where a block has no room for all that is new (label_values.h),
   // the values with the most samples get it.
-  static Result<ProfileLabels> add(const wire::RawProfile& profile, DictionaryWriter& dictionaries);
+  static ProfileLabels add(const wire::RawProfile& profile, DictionaryBuilder& dictionaries);
 
   // `label_set_plus_1` is the sample's, 0: none. Of what some row of the profile has.
   uint32_t of(uint32_t process, uint32_t label_set_plus_1) const {

@@ -18,47 +18,46 @@ std::string_view base_name(std::string_view path) {
 // One profile on its way into the dictionaries: the dictionary ID of each of its parts, by index in the profile.
 class Builder {
  public:
-  Builder(const wire::RawProfile& profile, sqlite::Database& database, DictionaryWriter& dictionaries)
-      : profile_(profile), database_(database), dictionaries_(dictionaries) {}
+  Builder(const wire::RawProfile& profile, DictionaryBuilder& dictionaries)
+      : profile_(profile), dictionaries_(dictionaries) {}
 
   Result<BuiltProfile> build(int64_t archive_sequence) {
-    for (const auto step :
-         {&Builder::add_binaries, &Builder::add_processes, &Builder::add_threads, &Builder::add_labels,
-          &Builder::add_locations, &Builder::add_stacks, &Builder::add_events}) {
-      if (const Status done = (this->*step)(); !done) {
-        return propagate(done);
-      }
-    }
-    if (const Status done = add_origin(archive_sequence); !done) {
+    // The one thing that a profile may contradict comes first.
+    if (const Status done = add_events(); !done) {
       return propagate(done);
     }
+    add_binaries();
+    add_processes();
+    add_threads();
+    labels_ = ProfileLabels::add(profile_, dictionaries_);
+    add_locations();
+    stacks_ = add_stacks(profile_.stacks(), locations_, dictionaries_);
+    add_origin();
+    add_record(archive_sequence);
     add_rows();
     for (const wire::BranchTable& table : profile_.branches()) {
-      if (const Status done = add_branch_rows(table); !done) {
-        return propagate(done);
-      }
+      add_branch_rows(table);
     }
-    built_.binaries = binaries_;
+    built_.binaries = std::move(binaries_);
     return std::move(built_);
   }
 
  private:
-  static Status append(std::vector<uint32_t>& ids, const Result<uint32_t>& id) {
-    if (!id) {
-      return propagate(id);
+  Status add_events() {
+    for (const wire::Event& event : profile_.events()) {
+      const auto id = dictionaries_.event({event.name(), event.unit(), event.kind()});
+      if (!id) {
+        return propagate(id);
+      }
+      events_.push_back(*id);
     }
-    ids.push_back(*id);
     return {};
   }
 
-  Status add_binaries() {
+  void add_binaries() {
     for (const wire::Binary& binary : profile_.binaries()) {
-      const auto id = dictionaries_.binary({binary.identity_kind(), binary.identity(), binary.path()});
-      if (auto added = append(binaries_, id); !added) {
-        return added;
-      }
+      binaries_.push_back(dictionaries_.binary({binary.identity_kind(), binary.identity(), binary.path()}));
     }
-    return {};
   }
 
   // The default message, without identity, where it is unknown.
@@ -67,7 +66,7 @@ class Builder {
                                         : profile_.binaries(static_cast<int>(process.binary_plus_1() - 1));
   }
 
-  Status add_processes() {
+  void add_processes() {
     for (const wire::Process& process : profile_.processes()) {
       WorkloadEntry workload;
       workload.job = process.job();
@@ -79,20 +78,14 @@ class Builder {
       workload.compiler = executable.compiler();
       workload.revision = executable.revision();
       workload.builder = executable.builder();
-      if (auto added = append(workloads_, dictionaries_.workload(workload)); !added) {
-        return added;
-      }
+      workloads_.push_back(dictionaries_.workload(workload));
     }
-    return {};
   }
 
-  Status add_threads() {
+  void add_threads() {
     for (const wire::Thread& thread : profile_.threads()) {
-      if (auto added = append(threads_, dictionaries_.thread(thread.name())); !added) {
-        return added;
-      }
+      threads_.push_back(dictionaries_.thread(thread.name()));
     }
-    return {};
   }
 
   // The frame at `index` and those it was inlined into.
@@ -106,17 +99,15 @@ class Builder {
     return frames;
   }
 
-  Result<uint32_t> add_named_location(wire::LocationKind kind, uint64_t first_frame) {
+  uint32_t add_named_location(wire::LocationKind kind, uint64_t first_frame) {
     std::vector<wire::NamedFrame> frames = frames_from(first_frame);
     std::string name;
     for (const wire::NamedFrame& frame : frames) {
       name +=
           fmt::format("{}{}\n{}\n{}", name.empty() ? "" : "\n", frame.function(), frame.file(), frame.line());
     }
-    const auto id = dictionaries_.location({kind, 0, 0, std::move(name)});
-    if (id) {
-      built_.named.push_back({*id, std::move(frames)});
-    }
+    const uint32_t id = dictionaries_.location({kind, 0, 0, std::move(name)});
+    built_.named.push_back({id, std::move(frames)});
     return id;
   }
 
@@ -140,62 +131,26 @@ class Builder {
 
   static bool is_named(wire::LocationKind kind) { return kind == wire::NAMED || kind == wire::BPF; }
 
-  Status add_locations() {
+  void add_locations() {
     const wire::Locations& locations = profile_.locations();
     const int count = locations.kind_size();
     for (int i = 0; i < count; ++i) {
       if (const int ahead = i + kLookUpsAhead; ahead < count && !is_named(locations.kind(ahead))) {
         __builtin_prefetch(dictionaries_.place_of(location_entry(ahead)));
       }
-      const auto id = is_named(locations.kind(i))
-                          ? add_named_location(locations.kind(i), locations.address(i))
-                          : dictionaries_.location(location_entry(i));
-      if (auto added = append(locations_, id); !added) {
-        return added;
-      }
+      locations_.push_back(is_named(locations.kind(i))
+                               ? add_named_location(locations.kind(i), locations.address(i))
+                               : dictionaries_.location(location_entry(i)));
     }
-    return {};
   }
 
-  Status add_stacks() {
-    auto stacks = store::add_stacks(profile_.stacks(), locations_, dictionaries_);
-    if (!stacks) {
-      return propagate(stacks);
-    }
-    stacks_ = std::move(*stacks);
-    return {};
-  }
-
-  Status add_events() {
-    for (const wire::Event& event : profile_.events()) {
-      if (auto added = append(events_, dictionaries_.event({event.name(), event.unit(), event.kind()}));
-          !added) {
-        return added;
-      }
-    }
-    return {};
-  }
-
-  Status add_labels() {
-    auto labels = ProfileLabels::add(profile_, dictionaries_);
-    if (!labels) {
-      return propagate(labels);
-    }
-    labels_ = std::move(*labels);
-    return {};
-  }
-
-  Status add_origin(int64_t archive_sequence) {
-    const auto machine_id = dictionaries_.machine(machine_entry(profile_.machine()));
-    if (!machine_id) {
-      return propagate(machine_id);
-    }
+  void add_origin() {
     const wire::Draw& draw = profile_.assignment().draw();
     const wire::Window& window = profile_.window();
     // Lengths by the monotonic clock: the wall clock may have been set meanwhile.
     const int64_t length_ns = window.end().monotonic_ns() - window.start().monotonic_ns();
     OriginEntry origin;
-    origin.machine = *machine_id;
+    origin.machine = dictionaries_.machine(machine_entry(profile_.machine()));
     origin.from_ns = window.start().wall_ns();
     origin.to_ns = window.start().wall_ns() + length_ns;
     origin.draw = draw.id();
@@ -203,12 +158,7 @@ class Builder {
     origin.interval_ns = draw.interval_ns();
     origin.series = series();
     origin.stratum = draw.stratum();
-    const auto id = dictionaries_.origin(origin, profile_.profile_id(), archive_sequence);
-    if (!id) {
-      return propagate(id);
-    }
-    built_.origin = *id;
-    return add_origin_events();
+    built_.origin = dictionaries_.origin(origin);
   }
 
   // Only snapshots need to be told apart by what they are snapshots of.
@@ -218,19 +168,22 @@ class Builder {
     return has_snapshots ? profile_.assignment().id() : std::string();
   }
 
-  Status add_origin_events() {
+  void add_record(int64_t archive_sequence) {
+    built_.record.id = profile_.profile_id();
+    built_.record.sequence = archive_sequence;
     for (int i = 0; i < profile_.events_size(); ++i) {
       const wire::Event& event = profile_.events(i);
-      const auto inserted = database_.execute(
-          "INSERT INTO origin_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", built_.origin,
-          events_[static_cast<size_t>(i)], wire::scale_of(event), event.hits(), event.lost(),
-          event.throttles(), event.counter_total(), event.time_enabled_ns(), event.time_running_ns(),
-          event.note(), event.samples() == 0 ? event.hits() : event.samples());
-      if (!inserted) {
-        return inserted;
-      }
+      built_.record.events.push_back({.event = events_[static_cast<size_t>(i)],
+                                      .scale = wire::scale_of(event),
+                                      .hits = event.hits(),
+                                      .lost = event.lost(),
+                                      .throttles = event.throttles(),
+                                      .counter_total = event.counter_total(),
+                                      .time_enabled_ns = event.time_enabled_ns(),
+                                      .time_running_ns = event.time_running_ns(),
+                                      .note = event.note(),
+                                      .samples = event.samples() == 0 ? event.hits() : event.samples()});
     }
-    return {};
   }
 
   // `event` and `thread` are the profile's, `labels` and `stack` are the dictionaries'.
@@ -265,30 +218,25 @@ class Builder {
   uint32_t process_of(uint32_t thread) const { return profile_.threads(static_cast<int>(thread)).process(); }
 
   // The stack of a branch: where it led to, below where it came from.
-  Result<uint32_t> branch_stack(uint32_t from_location, uint32_t to_location) {
-    const auto from = dictionaries_.stack({0, locations_[from_location]});
-    return from ? dictionaries_.stack({*from, locations_[to_location]}) : from;
+  uint32_t branch_stack(uint32_t from_location, uint32_t to_location) {
+    const uint32_t from = dictionaries_.stack({0, locations_[from_location]});
+    return dictionaries_.stack({from, locations_[to_location]});
   }
 
-  Status add_branch_rows(const wire::BranchTable& table) {
+  void add_branch_rows(const wire::BranchTable& table) {
     for (int row = 0; row < table.hits_size(); ++row) {
-      const auto stack = branch_stack(table.from_location(row), table.to_location(row));
-      if (!stack) {
-        return propagate(stack);
-      }
+      const uint32_t stack = branch_stack(table.from_location(row), table.to_location(row));
       const uint32_t labels = labels_.of(process_of(table.thread(row)), 0);
-      add_row(table.event(), table.thread(row), labels, *stack, table.hits(row));
+      add_row(table.event(), table.thread(row), labels, stack, table.hits(row));
       if (table.mispredicted_event_plus_1() != 0) {
-        add_row(table.mispredicted_event_plus_1() - 1, table.thread(row), labels, *stack,
+        add_row(table.mispredicted_event_plus_1() - 1, table.thread(row), labels, stack,
                 table.mispredicted(row));
       }
     }
-    return {};
   }
 
   const wire::RawProfile& profile_;
-  sqlite::Database& database_;
-  DictionaryWriter& dictionaries_;
+  DictionaryBuilder& dictionaries_;
   std::vector<uint32_t> binaries_, workloads_, threads_, locations_, stacks_, events_;
   ProfileLabels labels_;
   BuiltProfile built_;
@@ -297,8 +245,8 @@ class Builder {
 }  // namespace
 
 Result<BuiltProfile> build_rows(const wire::RawProfile& profile, int64_t archive_sequence,
-                                sqlite::Database& database, DictionaryWriter& dictionaries) {
-  return Builder(profile, database, dictionaries).build(archive_sequence);
+                                DictionaryBuilder& dictionaries) {
+  return Builder(profile, dictionaries).build(archive_sequence);
 }
 
 }  // namespace plimsoll::store

@@ -6,7 +6,8 @@
 
 #include "base/result.h"
 #include "proto/profile.pb.h"
-#include "store/dictionaries/dictionary_writer.h"
+#include "store/dictionaries/dictionary_builder.h"
+#include "store/model/batch.h"
 #include "store/model/row.h"
 
 namespace plimsoll::store {
@@ -19,14 +20,15 @@ struct NamedLocation {
 
 struct BuiltProfile {
   uint32_t origin = 0;
+  ProfileRecord record;
   std::vector<Row> rows;
   std::vector<NamedLocation> named;
   std::vector<uint32_t> binaries;  // dictionary ID of each of the profile's binaries
 };
 
-// Adds what the profile's rows need to the dictionaries, and gives the rows. The profile must be valid
-// (wire::validate). Part of the caller's transaction.
+// Adds what the profile's rows need to the dictionaries, and gives the rows. The profile must be valid (wire::validate). Pure: no database is
+// touched. kConflict where an event has another unit or kind than in the dictionaries, which are to be rolled back then.
 Result<BuiltProfile> build_rows(const wire::RawProfile& profile, int64_t archive_sequence,
-                                sqlite::Database& database, DictionaryWriter& dictionaries);
+                                DictionaryBuilder& dictionaries);
 
 }  // namespace plimsoll::store

@@ -8,24 +8,19 @@ namespace {
 
 class StackAdder {
  public:
-  StackAdder(const wire::Stacks& stacks, std::span<const uint32_t> locations, DictionaryWriter& dictionaries)
+  StackAdder(const wire::Stacks& stacks, std::span<const uint32_t> locations, DictionaryBuilder& dictionaries)
       : parents_(stacks.parent().data(), static_cast<size_t>(stacks.parent_size())),
         node_locations_(stacks.location().data(), parents_.size()),
         locations_(locations),
         dictionaries_(dictionaries),
         ids_(parents_.size() + 1) {}
 
-  Result<std::vector<uint32_t>> add() {
+  std::vector<uint32_t> add() {
     find_known();
     for (uint32_t stack = 1; stack < ids_.size(); ++stack) {
-      if (ids_[stack] != 0) {
-        continue;
+      if (ids_[stack] == 0) {
+        ids_[stack] = dictionaries_.stack(node(stack));
       }
-      const auto id = dictionaries_.stack(node(stack));
-      if (!id) {
-        return propagate(id);
-      }
-      ids_[stack] = *id;
     }
     return std::move(ids_);
   }
@@ -74,14 +69,14 @@ class StackAdder {
 
   const std::span<const uint32_t> parents_, node_locations_;  // by stack, from the second
   const std::span<const uint32_t> locations_;
-  DictionaryWriter& dictionaries_;
+  DictionaryBuilder& dictionaries_;
   std::vector<uint32_t> ids_;  // 0: not known yet
 };
 
 }  // namespace
 
-Result<std::vector<uint32_t>> add_stacks(const wire::Stacks& stacks, std::span<const uint32_t> locations,
-                                         DictionaryWriter& dictionaries) {
+std::vector<uint32_t> add_stacks(const wire::Stacks& stacks, std::span<const uint32_t> locations,
+                                 DictionaryBuilder& dictionaries) {
   return StackAdder(stacks, locations, dictionaries).add();
 }
 

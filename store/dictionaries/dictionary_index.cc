@@ -70,19 +70,7 @@ DictionaryIndex::DictionaryIndex(Dictionaries entries) : entries_(std::move(entr
   }
 }
 
-DictionaryIndex::Mark DictionaryIndex::mark() const {
-  return {.machines = entries_.machines.size(),
-          .events = entries_.events.size(),
-          .origins = entries_.origins.size(),
-          .workloads = entries_.workloads.size(),
-          .threads = entries_.threads.size(),
-          .label_sets = entries_.label_sets.size(),
-          .binaries = entries_.binaries.size(),
-          .locations = entries_.locations.size(),
-          .stacks = entries_.stacks.size()};
-}
-
-void DictionaryIndex::roll_back(const Mark& mark) {
+void DictionaryIndex::roll_back(const DictionarySizes& mark) {
   remove_last(entries_.machines, mark.machines, machines_);
   remove_last(entries_.workloads, mark.workloads, workloads_);
   remove_last(entries_.threads, mark.threads, threads_);

@@ -93,13 +93,8 @@ class DictionaryIndex {
   }
   const void* place_of(StackNode node) const { return stacks_.place_of(node); }
 
-  // How many entries of each there are.
-  struct Mark {
-    size_t machines, events, origins, workloads, threads, label_sets, binaries, locations, stacks;
-  };
-  Mark mark() const;
   // Takes back what was added since, but for events of origins. Allocates nothing; costs as much as adding did.
-  void roll_back(const Mark& mark);
+  void roll_back(const DictionarySizes& mark);
 
  private:
   // A location without a name.

@@ -163,6 +163,30 @@ Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& datab
   return {};
 }
 
+Result<DictionarySizes> read_sizes(sqlite::Database& catalogue) {
+  DictionarySizes sizes;
+  const auto read = sqlite::for_each_row(
+      catalogue.query(
+          "SELECT (SELECT max(id) FROM machine), (SELECT max(id) FROM event), (SELECT max(id) "
+          "FROM origin), (SELECT max(id) FROM workload), (SELECT max(id) FROM thread), (SELECT "
+          "max(id) FROM label_set), (SELECT max(id) FROM binary), (SELECT max(id) FROM location), "
+          "(SELECT max(id) FROM stack)"),
+      [&](const sqlite::Statement& row) {
+        // NULL, of a dictionary without entries, is 0.
+        const auto size = [&](int column) { return static_cast<size_t>(row.integer(column)) + 1; };
+        sizes = {.machines = size(0),
+                 .events = size(1),
+                 .origins = size(2),
+                 .workloads = size(3),
+                 .threads = size(4),
+                 .label_sets = size(5),
+                 .binaries = size(6),
+                 .locations = size(7),
+                 .stacks = size(8)};
+      });
+  return read ? Result<DictionarySizes>(sizes) : propagate(read, "measuring dictionaries");
+}
+
 Result<bool> has_label_sets(sqlite::Database& catalogue) {
   const auto tables = catalogue.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'label_set'", 0);
   return tables ? Result<bool>(*tables > 0) : propagate(tables);

@@ -21,6 +21,9 @@ Status extend_without_stacks(Dictionaries& dictionaries, sqlite::Database& datab
 Result<uint32_t> last_stack(sqlite::Database& database);
 Status extend_stacks(Dictionaries& dictionaries, sqlite::Database& database, uint32_t last);
 
+// Of the catalogue of a writer. Reads the last entry of each.
+Result<DictionarySizes> read_sizes(sqlite::Database& catalogue);
+
 // Whether a catalogue has a dictionary of label sets. Up to format 8 it had none; its first writer makes one.
 Result<bool> has_label_sets(sqlite::Database& catalogue);
 

@@ -108,4 +108,24 @@ struct Dictionaries {
   size_t origins_with_events = 1;
 };
 
+// How many entries of each dictionary there are, the empty entry 0 among them: the ID that the next one gets.
+struct DictionarySizes {
+  size_t machines = 1, events = 1, origins = 1, workloads = 1, threads = 1, label_sets = 1, binaries = 1,
+         locations = 1, stacks = 1;
+
+  bool operator==(const DictionarySizes&) const = default;
+};
+
+inline DictionarySizes sizes_of(const Dictionaries& entries) {
+  return {.machines = entries.machines.size(),
+          .events = entries.events.size(),
+          .origins = entries.origins.size(),
+          .workloads = entries.workloads.size(),
+          .threads = entries.threads.size(),
+          .label_sets = entries.label_sets.size(),
+          .binaries = entries.binaries.size(),
+          .locations = entries.locations.size(),
+          .stacks = entries.stacks.size()};
+}
+
 }  // namespace plimsoll::store

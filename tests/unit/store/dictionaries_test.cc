@@ -5,8 +5,10 @@
 #include <random>
 
 #include "store/catalogue/catalogue.h"
+#include "store/dictionaries/dictionary_builder.h"
 #include "store/dictionaries/dictionary_reader.h"
-#include "store/dictionaries/dictionary_writer.h"
+#include "store/dictionaries/entry_writer.h"
+#include "store/model/label_set.h"
 #include "tests/profile_fixture.h"
 #include "tests/temporary_directory.h"
 
@@ -23,6 +25,39 @@ MachineEntry machine_with(std::string kernel) {
   return {"m", "", "", "", "", "", std::move(kernel), 1};
 }
 
+// Of a catalogue: what it has, what is added to it, and the way of that into it.
+class Dictionary {
+ public:
+  explicit Dictionary(Catalogue& catalogue) : catalogue_(catalogue) {}
+
+  DictionaryBuilder& operator*() { return builder_; }
+  DictionaryBuilder* operator->() { return &builder_; }
+
+  uint32_t add_origin(const OriginEntry& entry, std::string profile_id, int64_t sequence) {
+    profiles_.push_back({.id = std::move(profile_id), .sequence = sequence});
+    return builder_.origin(entry);
+  }
+
+  void write() {
+    const Status written =
+        write_entries(catalogue_.database(), entries_since(written_, builder_.entries()), profiles_);
+    ASSERT_TRUE(written) << written.error().text();
+    written_ = builder_.mark();
+    profiles_.clear();
+  }
+
+  void roll_back() {
+    builder_.roll_back(written_);
+    profiles_.clear();
+  }
+
+ private:
+  Catalogue& catalogue_;
+  DictionaryBuilder builder_{*load_dictionaries(catalogue_.database())};
+  DictionarySizes written_ = builder_.mark();
+  std::vector<ProfileRecord> profiles_;
+};
+
 class DictionariesTest : public ::testing::Test {
  protected:
   Catalogue open() {
@@ -34,9 +69,8 @@ class DictionariesTest : public ::testing::Test {
   plimsoll::testing::TemporaryDirectory folder_;
 };
 
-TEST_F(DictionariesTest, AnEntryHasOneIdHoweverOftenItComes) {
-  Catalogue catalogue = open();
-  auto writer = *DictionaryWriter::open(catalogue.database());
+TEST(DictionaryBuilder, AnEntryHasOneIdHoweverOftenItComes) {
+  DictionaryBuilder writer{Dictionaries()};
   EXPECT_EQ(writer.thread("main"), 1);
   EXPECT_EQ(writer.thread("io"), 2);
   EXPECT_EQ(writer.thread("main"), 1);
@@ -56,25 +90,26 @@ TEST_F(DictionariesTest, AnEntryHasOneIdHoweverOftenItComes) {
 }
 
 TEST_F(DictionariesTest, ReopenedTheyHaveTheSameIdsAndGoOnAfterThem) {
-  // Random names against a map from name to ID, over many short lives of a writer.
+  // Random names against a map from name to ID, over many short lives of a writer->
   std::map<std::string, uint32_t> threads;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> stacks;
   std::mt19937_64 random(1);
   for (int life = 0; life < 10; ++life) {
     Catalogue catalogue = open();
-    auto writer = *DictionaryWriter::open(catalogue.database());
-    ASSERT_EQ(writer.entries().threads.size(), threads.size() + 1);
+    Dictionary writer(catalogue);
+    ASSERT_EQ(writer->entries().threads.size(), threads.size() + 1);
     auto transaction = *sqlite::Transaction::begin(catalogue.database());
     for (int i = 0; i < 100; ++i) {
       const std::string name = fmt::format("t{}", random() % 300);
       const uint32_t next_thread = static_cast<uint32_t>(threads.size() + 1);
-      ASSERT_EQ(writer.thread(name), threads.try_emplace(name, next_thread).first->second);
+      ASSERT_EQ(writer->thread(name), threads.try_emplace(name, next_thread).first->second);
       const StackNode node{static_cast<uint32_t>(random() % (stacks.size() + 1)),
                            static_cast<uint32_t>(random() % 20)};
       const uint32_t next_stack = static_cast<uint32_t>(stacks.size() + 1);
-      ASSERT_EQ(writer.stack(node),
+      ASSERT_EQ(writer->stack(node),
                 stacks.try_emplace({node.parent, node.location}, next_stack).first->second);
     }
+    writer.write();
     ASSERT_TRUE(transaction.commit());
   }
   Catalogue catalogue = open();
@@ -96,13 +131,16 @@ TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
   const LocationEntry location{wire::KERNEL, 1, 0xffff'ffff'8000'0000, ""};
   {
     Catalogue catalogue = open();
-    auto writer = *DictionaryWriter::open(catalogue.database());
-    ASSERT_TRUE(writer.machine(machine) && writer.workload(full_workload) && writer.binary(binary) &&
-                writer.location(location) && writer.event({"cycles", wire::COUNT, wire::DELTA}) &&
-                writer.event({"heap-inuse-bytes", wire::BYTES, wire::SNAPSHOT}));
-    const auto origin = writer.origin({1, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap", "stratum"},
-                                      plimsoll::testing::profile_id(1), 42);
-    ASSERT_TRUE(origin) << origin.error().text();
+    Dictionary writer(catalogue);
+    writer->machine(machine);
+    writer->workload(full_workload);
+    writer->binary(binary);
+    writer->location(location);
+    ASSERT_TRUE(writer->event({"cycles", wire::COUNT, wire::DELTA}));
+    ASSERT_TRUE(writer->event({"heap-inuse-bytes", wire::BYTES, wire::SNAPSHOT}));
+    writer.add_origin({1, 100, 200, "draw-7", 0.25, 900, "scrape:a/heap", "stratum"},
+                      plimsoll::testing::profile_id(1), 42);
+    writer.write();
   }
   Catalogue catalogue = open();
   const auto loaded = *load_dictionaries(catalogue.database());
@@ -121,11 +159,14 @@ TEST_F(DictionariesTest, AllThatAnEntryHoldsComesBack) {
 
 TEST_F(DictionariesTest, AnotherConnectionHasTheStacksOfAnOlderState) {
   Catalogue catalogue = open();
-  auto writer = *DictionaryWriter::open(catalogue.database());
-  ASSERT_TRUE(writer.stack({0, 7}) && writer.stack({1, 8}));
+  Dictionary writer(catalogue);
+  writer->stack({0, 7});
+  writer->stack({1, 8});
+  writer.write();
   const auto last = last_stack(catalogue.database());
   ASSERT_TRUE(last);
-  ASSERT_TRUE(writer.stack({2, 9}));
+  writer->stack({2, 9});
+  writer.write();
   Catalogue other = open();
   Dictionaries loaded;
   const Status extended = extend_stacks(loaded, other.database(), *last);
@@ -137,30 +178,31 @@ TEST_F(DictionariesTest, AnotherConnectionHasTheStacksOfAnOlderState) {
 }
 
 // Entry `number` of each dictionary; an origin is new in each round.
-void add_entries(DictionaryWriter& writer, uint32_t number, char round) {
+void add_entries(Dictionary& writer, uint32_t number, char round) {
   const std::string text = std::to_string(number);
-  ASSERT_TRUE(writer.machine({.machine_id = text,
-                              .hostname = {},
-                              .datacenter = {},
-                              .cluster = {},
-                              .platform = {},
-                              .architecture = {},
-                              .kernel = {}}));
-  ASSERT_TRUE(writer.event({text, wire::COUNT, wire::DELTA}));
-  ASSERT_TRUE(writer.workload({text, {}, {}, {}, {}, {}, {}, {}}));
-  ASSERT_TRUE(writer.thread(text));
-  ASSERT_TRUE(writer.binary({wire::GNU_BUILD_ID, text, {}}));
-  ASSERT_TRUE(writer.location({wire::ELF, 1, number, {}}));
-  ASSERT_TRUE(writer.location({wire::NAMED, 0, 0, text}));
-  ASSERT_TRUE(writer.stack({0, number}));
-  ASSERT_TRUE(
-      writer.origin({.machine = 1, .from_ns = number, .to_ns = number, .draw = {}}, text + round, number));
+  writer->machine({.machine_id = text,
+                   .hostname = {},
+                   .datacenter = {},
+                   .cluster = {},
+                   .platform = {},
+                   .architecture = {},
+                   .kernel = {}});
+  ASSERT_TRUE(writer->event({text, wire::COUNT, wire::DELTA}));
+  writer->workload({text, {}, {}, {}, {}, {}, {}, {}});
+  writer->thread(text);
+  writer->label_set(encode_labels({{"label", text}}));
+  writer->binary({wire::GNU_BUILD_ID, text, {}});
+  writer->location({wire::ELF, 1, number, {}});
+  writer->location({wire::NAMED, 0, 0, text});
+  writer->stack({0, number});
+  writer.add_origin({.machine = 1, .from_ns = number, .to_ns = number, .draw = {}}, text + round, number);
 }
 
 void expect_same(const Dictionaries& actual, const Dictionaries& expected) {
   EXPECT_EQ(actual.machines, expected.machines);
   EXPECT_EQ(actual.workloads, expected.workloads);
   EXPECT_EQ(actual.threads, expected.threads);
+  EXPECT_EQ(actual.label_sets, expected.label_sets);
   EXPECT_EQ(actual.binaries, expected.binaries);
   EXPECT_EQ(actual.locations, expected.locations);
   EXPECT_EQ(actual.stacks, expected.stacks);
@@ -170,40 +212,44 @@ void expect_same(const Dictionaries& actual, const Dictionaries& expected) {
 
 TEST_F(DictionariesTest, WhatIsRolledBackWasNeverThere) {
   Catalogue catalogue = open();
-  auto writer = *DictionaryWriter::open(catalogue.database());
+  Dictionary writer(catalogue);
   const auto add = [&](uint32_t from, uint32_t to, char round) {
     for (uint32_t number = from; number < to; ++number) {
       add_entries(writer, number, round);
     }
   };
   add(0, 10, 'a');
-  const auto mark = writer.mark();
-  {
-    const auto transaction = sqlite::Transaction::begin(catalogue.database());
-    ASSERT_TRUE(transaction);
-    add(5, 300, 'b');
-  }
-  writer.roll_back(mark);
-  EXPECT_EQ(writer.entries().threads.size(), 11);
-  EXPECT_EQ(writer.find_stack({0, 200}), 0);
-  EXPECT_NE(writer.find_stack({0, 5}), 0);
+  writer.write();
+  add(5, 300, 'b');
+  writer.roll_back();
+  EXPECT_EQ(writer->entries().threads.size(), 11);
+  EXPECT_EQ(writer->find_stack({0, 200}), 0);
+  EXPECT_NE(writer->find_stack({0, 5}), 0);
+  EXPECT_FALSE(writer->label_values().has("label", "200"));
   add(5, 20, 'c');
+  writer.write();
   const Dictionaries loaded = *load_dictionaries(catalogue.database());
-  expect_same(loaded, writer.entries());
+  expect_same(loaded, writer->entries());
   EXPECT_EQ(loaded.events.size(), 21);
   EXPECT_EQ(loaded.threads.size(), 21);
   EXPECT_EQ(loaded.origins.size(), 26) << "each origin is new";
+  EXPECT_EQ(*read_sizes(catalogue.database()), sizes_of(loaded));
+}
+
+TEST_F(DictionariesTest, ACatalogueWithoutEntriesHasEntry0Alone) {
+  EXPECT_EQ(*read_sizes(open().database()), DictionarySizes());
 }
 
 TEST_F(DictionariesTest, AReaderAddsWhatWasWrittenSince) {
   Catalogue catalogue = open();
-  auto writer = *DictionaryWriter::open(catalogue.database());
+  Dictionary writer(catalogue);
   Dictionaries read;
   for (uint32_t round = 0; round < 5; ++round) {
     const Dictionaries before = read;
     for (uint32_t number = round * 5; number < round * 10; ++number) {
       add_entries(writer, number, static_cast<char>('a' + round));
     }
+    writer.write();
     ASSERT_TRUE(extend(read, catalogue.database()));
     expect_same(read, *load_dictionaries(catalogue.database()));
     EXPECT_EQ(before.threads.size(), before.machines.size()) << "a copy stays as it is";
@@ -211,9 +257,8 @@ TEST_F(DictionariesTest, AReaderAddsWhatWasWrittenSince) {
   EXPECT_EQ(read.threads.size(), 36) << "of the numbers 5 to 39";
 }
 
-TEST_F(DictionariesTest, AnEventKeepsItsUnitAndKind) {
-  Catalogue catalogue = open();
-  auto writer = *DictionaryWriter::open(catalogue.database());
+TEST(DictionaryBuilder, AnEventKeepsItsUnitAndKind) {
+  DictionaryBuilder writer{Dictionaries()};
   ASSERT_EQ(writer.event({"allocations", wire::COUNT, wire::DELTA}), 1);
   for (const EventEntry& other : {EventEntry{"allocations", wire::BYTES, wire::DELTA},
                                   EventEntry{"allocations", wire::COUNT, wire::CUMULATIVE}}) {

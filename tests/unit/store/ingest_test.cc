@@ -670,12 +670,12 @@ TEST_F(IngestTest, ALargeProfileThatThereIsNoMemoryForIsSetAsideAndTheOthersAreB
     ASSERT_TRUE(accept(*ingest, profile));
   }
   int builds_of_second = 0;
-  ingest->on_building = [&](const ArchivedProfile& profile) {
+  ingest->on_building([&](const ArchivedProfile& profile) {
     if (profile.id == profile_id(2)) {
       ++builds_of_second;
       throw std::bad_alloc();
     }
-  };
+  });
   uint64_t built = 0;
   uint64_t set_aside = 0;
   int failures = 0;
@@ -698,11 +698,11 @@ TEST_F(IngestTest, ASmallProfileIsBuiltOnceOthersHaveGivenTheirMemoryBack) {
     ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed})));
   }
   bool has_memory = false;
-  ingest->on_building = [&](const ArchivedProfile& profile) {
+  ingest->on_building([&](const ArchivedProfile& profile) {
     if (!has_memory && profile.id == profile_id(2)) {
       throw std::bad_alloc();
     }
-  };
+  });
   uint64_t built = 0;
   for (int i = 0; i < 5; ++i) {
     const auto report = ingest->build_pending();
@@ -731,12 +731,12 @@ class EndedWhileBuilding : public IngestTest {
         }
         static_cast<void>(accept(*ingest, profile).has_value());
       }
-      ingest->on_building = [=](const ArchivedProfile& profile) {
+      ingest->on_building([=](const ArchivedProfile& profile) {
         if (profile.id == profile_id(2)) {
           std::signal(signal_number, SIG_DFL);
           std::raise(signal_number);
         }
-      };
+      });
       static_cast<void>(ingest->build_pending().has_value());
       ::_exit(0);
     }

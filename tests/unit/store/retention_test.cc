@@ -214,11 +214,11 @@ TEST_F(RetentionTest, WhatACrashLeftOfADroppedBlockIsRemoved) {
 }
 
 TEST_F(RetentionTest, ABlockOfProfilesThatCouldNotBeBuiltGoesByTheTimeItWasMade) {
-  ingest_->on_building = [](const ArchivedProfile& archived) {
+  ingest_->on_building([](const ArchivedProfile& archived) {
     if (archived.sequence <= 2) {
       throw std::runtime_error("poison");
     }
-  };
+  });
   accept(1, 5);
   for (int attempt = 0; attempt < 20; ++attempt) {
     (void)ingest_->build_pending();

@@ -6,9 +6,6 @@
 #include <map>
 #include <random>
 
-#include "store/catalogue/catalogue.h"
-#include "tests/temporary_directory.h"
-
 namespace plimsoll::store {
 namespace {
 
@@ -26,21 +23,17 @@ class StackAdderTest : public ::testing::Test {
   }
 
   std::vector<uint32_t> add(const std::vector<StackNode>& nodes, const std::vector<uint32_t>& locations) {
-    const auto ids = add_stacks(stacks_of(nodes), locations, writer_);
-    EXPECT_TRUE(ids) << ids.error().text();
-    return ids.value_or(std::vector<uint32_t>());
+    return add_stacks(stacks_of(nodes), locations, dictionaries_);
   }
 
-  plimsoll::testing::TemporaryDirectory folder_;
-  Catalogue catalogue_ = *Catalogue::open(folder_ / "catalogue.db", sqlite::OpenMode::kReadWrite);
-  DictionaryWriter writer_ = *DictionaryWriter::open(catalogue_.database());
+  DictionaryBuilder dictionaries_{Dictionaries()};
 };
 
 TEST_F(StackAdderTest, NewStacksGetIdsInTheProfilesOrder) {
   // The first stack is two deep before the second begins.
   EXPECT_THAT(add({{0, 0}, {1, 1}, {0, 1}, {1, 0}}, {7, 8}), ElementsAre(0, 1, 2, 3, 4));
-  EXPECT_EQ(writer_.entries().stacks[2], (StackNode{1, 8}));
-  EXPECT_EQ(writer_.entries().stacks[3], (StackNode{0, 8}));
+  EXPECT_EQ(dictionaries_.entries().stacks[2], (StackNode{1, 8}));
+  EXPECT_EQ(dictionaries_.entries().stacks[3], (StackNode{0, 8}));
 }
 
 TEST_F(StackAdderTest, KnownStacksKeepTheirIdsWhereverTheyStand) {
@@ -59,7 +52,6 @@ TEST_F(StackAdderTest, AProfileWithoutStacksHasTheEmptyOne) {
 TEST_F(StackAdderTest, RandomTreesAgreeWithAMap) {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> model;
   std::mt19937_64 random(3);
-  auto transaction = *sqlite::Transaction::begin(catalogue_.database());
   for (int profile = 0; profile < 20; ++profile) {
     const std::vector<uint32_t> locations{3, 1, 4, 1, 5};
     std::vector<StackNode> nodes;

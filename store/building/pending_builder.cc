@@ -1,0 +1,177 @@
+#include "store/building/pending_builder.h"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "base/hex.h"
+#include "base/log.h"
+#include "base/no_exceptions.h"
+#include "proto/profile_codec.h"
+
+namespace plimsoll::store {
+namespace {
+
+// That a profile may throw while it is built.
+constexpr int kMaxTimes = 2;
+
+constexpr uint64_t kMaxBatchProfiles = 256;
+
+}  // namespace
+
+void PendingBuilder::note_end(int64_t sequence, std::optional<std::string> why_set_aside) {
+  mark_.set(0);
+  ended_at_ = {sequence, std::move(why_set_aside)};
+}
+
+Result<BuildReport> PendingBuilder::build_pending() {
+  const std::lock_guard lock(mutex_);
+  auto report = build_without_exceptions();
+  mark_.set(0);
+  if (!report) {
+    // At once: it takes memory, for want of which most builds fail.
+    batches_.give_up();
+  }
+  return report;
+}
+
+Result<BuildReport> PendingBuilder::build_without_exceptions() {
+  building_ = 0;
+  building_is_large_ = false;
+  try {
+    return build_batch();
+  } catch (const std::exception& exception) {
+    if (building_ != 0) {
+      // A small one for which there is no memory is not to blame: other work has it.
+      const bool lacks_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
+      const bool is_to_blame = building_is_large_ || !lacks_memory;
+      trouble_.times = (trouble_.sequence == building_ ? trouble_.times : 0) + (is_to_blame ? 1 : 0);
+      trouble_.sequence = building_;
+      trouble_.what = exception.what();
+    }
+    // Whoever called has to undo what was begun: nothing may be thrown from here.
+    return failure_without_exceptions([&] {
+      return building_ == 0 ? fail(ErrorCode::kTooLarge, "preparing to build rows: {}", exception.what())
+                            : fail(ErrorCode::kTooLarge, "building the rows of profile number {}: {}",
+                                   building_, exception.what());
+    });
+  }
+}
+
+Result<std::unique_ptr<const ArchivedProfile>> PendingBuilder::next_after(int64_t sequence) {
+  auto next = archive_.next_after(sequence);
+  if (!next) {
+    return propagate(next);
+  }
+  std::optional<ArchivedProfile> found = std::move(*next);
+  const bool is_pending = found.has_value() && found->sequence <= build_up_to_;
+  return is_pending ? std::make_unique<const ArchivedProfile>(std::move(*found)) : nullptr;
+}
+
+// Where one made trouble the others before it may have taken the memory: they go first, by themselves.
+// Where a process ended, one by one shows which it was if it comes to that again.
+uint64_t PendingBuilder::max_profiles(const Sink::Place& place) const {
+  const bool is_one_by_one = place.after < std::max(trouble_.sequence, ended_at_.sequence);
+  return is_one_by_one ? 1 : std::clamp<uint64_t>(place.max_profiles, 1, kMaxBatchProfiles);
+}
+
+Result<BuildReport> PendingBuilder::build_batch() {
+  const int64_t committed_up_to = sink_.committed_up_to();
+  auto next = next_after(committed_up_to);
+  const auto place = next ? batches_.begin(*next != nullptr) : propagate(next);
+  if (place && place->after != committed_up_to) {
+    // A batch whose commit failed was committed all the same.
+    next = next_after(place->after);
+  }
+  if (!place || !next) {
+    return place ? propagate(next) : propagate(place);
+  }
+  const uint64_t wanted = max_profiles(*place);
+  BuildReport report;
+  while (*next != nullptr) {
+    const int64_t sequence = (*next)->sequence;
+    if (auto built = build_profile(**next, report); !built) {
+      return propagate(built);
+    }
+    if (report.profiles + report.unbuildable >= wanted || batches_.is_full()) {
+      break;
+    }
+    next = next_after(sequence);
+    if (!next) {
+      return propagate(next);
+    }
+  }
+  if (report.profiles + report.unbuildable == 0) {
+    return report;
+  }
+  Batch batch = batches_.take();
+  report.rows = batch.rows.size();
+  if (const Status committed = sink_.commit(std::move(batch)); !committed) {
+    return propagate(committed);
+  }
+  batches_.settle();
+  return report;
+}
+
+Status PendingBuilder::build_profile(const ArchivedProfile& archived, BuildReport& report) {
+  const auto set_aside = [&](const Error& error) {
+    log_warning("no rows can be built from profile {}: {}", to_hex(archived.id), error.text());
+    batches_.set_aside(archived.sequence, error.text());
+    ++report.unbuildable;
+    return Status();
+  };
+  if (trouble_.sequence == archived.sequence && trouble_.times >= kMaxTimes) {
+    return set_aside(Error{ErrorCode::kTooLarge, "it failed twice: " + trouble_.what, {}, {}});
+  }
+  if (ended_at_.sequence == archived.sequence && ended_at_.why_set_aside) {
+    return set_aside(Error{ErrorCode::kTooLarge, *ended_at_.why_set_aside, {}, {}});
+  }
+  building_ = archived.sequence;
+  building_is_large_ = true;
+  mark_.set(building_);
+  // It was checked when it was accepted, with the limits of then.
+  uint64_t decoded_bytes = 0;
+  MemoryShare memory(memory_);
+  const auto profile = wire::decode(as_bytes(archived.encoded), {UINT64_MAX, INT32_MAX}, [&](uint64_t bytes) {
+    decoded_bytes += bytes;
+    building_is_large_ = decoded_bytes > kMaxSmallBytes;
+    memory.take(bytes);
+    return Status();
+  });
+  if (!profile && profile.error().code == ErrorCode::kExhausted) {
+    return propagate(profile, "building the rows of profile number {}", building_);
+  }
+  if (!profile) {
+    return set_aside(profile.error());
+  }
+  if (on_building_) {
+    on_building_(archived);
+  }
+  const Status added = batches_.add(*profile, archived.sequence);
+  if (!added) {
+    return added.error().code == ErrorCode::kConflict ? set_aside(added.error()) : added;
+  }
+  ++report.profiles;
+  return {};
+}
+
+Status PendingBuilder::prepare_trial() {
+  const std::lock_guard lock(mutex_);
+  const auto place = batches_.begin(/*is_profile_waiting=*/false);
+  return place ? Status() : propagate(place);
+}
+
+std::optional<Batch> PendingBuilder::build_alone(int64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  const auto next = next_after(sequence - 1);
+  const bool is_pending =
+      sequence > sink_.committed_up_to() && next && *next != nullptr && (*next)->sequence == sequence;
+  BuildReport report;
+  if (!is_pending || !build_profile(**next, report)) {
+    return std::nullopt;
+  }
+  return batches_.take();
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,16 @@
+// Writes new entries to the dictionaries of a block.
+#pragma once
+
+#include <span>
+
+#include "base/result.h"
+#include "sqlite/database.h"
+#include "store/model/batch.h"
+
+namespace plimsoll::store {
+
+// Under the IDs that they have, with what is recorded of each new origin's profile. Part of the caller's transaction.
+Status write_entries(sqlite::Database& catalogue, const NewEntries& entries,
+                     std::span<const ProfileRecord> profiles);
+
+}  // namespace plimsoll::store
