@@ -2,6 +2,7 @@
 //
 //   Source    rows and what they refer to, for questions          store/door/source.h
 //   Symbols   addresses without names, and names for them         store/door/symbols.h
+//   Sink      takes rows, a batch of profiles at once             store/door/sink.h
 //   Fleet     machines, draws, and who has access, for reading    store/fleet.h
 //
 // What is handed over is in store/model. A caller sees no database and opens no file of the store.
