@@ -17,8 +17,8 @@ class Sink {
  public:
   // Where the next batch goes.
   struct Place {
-    // A sink may begin again with empty dictionaries (the local one does with each block), so that they stay small. It goes on with the
-    // events, which have one meaning in all epochs.
+    // A sink may begin dictionaries again (the local one does with each block), so that they stay small: with the entries that it carries
+    // over, the events at least, which have one meaning in all epochs.
     int64_t epoch = 0;
     int64_t after = 0;          // archive sequence: of the last profile that is committed; 0: none is
     DictionarySizes entries;    // of this epoch
