@@ -271,6 +271,10 @@ Result<Statement*> Database::prepare_to_keep(std::string_view sql) {
   return &kept_.emplace(sql, std::move(*statement)).first->second;
 }
 
+bool Database::is_in_transaction() const {
+  return ::sqlite3_get_autocommit(connection_.get()) == 0;
+}
+
 Result<Transaction> Transaction::begin(Database& database) {
   const auto begun = database.run("BEGIN IMMEDIATE");
   if (!begun) {
@@ -289,7 +293,7 @@ Result<Transaction> Transaction::begin_read(Database& database) {
 }
 
 Transaction::~Transaction() {
-  if (database_ != nullptr) {
+  if (database_ != nullptr && database_->is_in_transaction()) {
     if (const auto rolled_back = database_->run("ROLLBACK"); !rolled_back) {
       log_warning("{}", rolled_back.error().text());
     }

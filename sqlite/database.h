@@ -62,6 +62,9 @@ class Database {
   // One or several statements without values.
   Status run(const std::string& sql);
 
+  // Whether one has begun and is not over: SQLite ends it by itself where it runs out of memory or room.
+  bool is_in_transaction() const;
+
   template <typename... Values>
   Result<Statement> query(std::string_view sql, const Values&... values) {
     auto statement = prepare(sql);

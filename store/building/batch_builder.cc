@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "base/process_memory.h"
 #include "symbolizer/names/demangle.h"
 
 namespace plimsoll::store {
 namespace {
 
+// Or a share of the memory, where that is less: rows are copied while they are sorted and packed.
 constexpr size_t kMaxBatchRows = 4'000'000;
+constexpr unsigned kBatchRowsShare = 64;
 // Names and symbols of kernels come once for each build: a batch with more of them is of few profiles.
 constexpr uint64_t kMaxHeldBytes = uint64_t{64} << 20;
 
@@ -53,6 +56,7 @@ Result<Sink::Place> BatchBuilder::begin(bool is_profile_waiting) {
       return fail(ErrorCode::kCorrupt, "the dictionaries have other sizes than their last entries say");
     }
   }
+  max_rows_ = memory_share(kMaxBatchRows * sizeof(Row), kBatchRowsShare) / sizeof(Row);
   epoch_ = place->epoch;
   committed_ = place->entries;
   batch_.epoch = place->epoch;
@@ -111,7 +115,7 @@ void BatchBuilder::set_aside(int64_t sequence, const std::string& reason) {
 }
 
 bool BatchBuilder::is_full() const {
-  return batch_.rows.size() >= kMaxBatchRows || held_bytes_ >= kMaxHeldBytes;
+  return batch_.rows.size() >= max_rows_ || held_bytes_ >= kMaxHeldBytes;
 }
 
 Batch BatchBuilder::take() {

@@ -56,6 +56,7 @@ class BatchBuilder {
   Batch batch_;
   std::unordered_map<uint32_t, size_t> bound_;  // by location: its place in batch_.bindings
   std::unordered_set<uint32_t> with_symbols_;   // binaries in batch_.kernel_symbols
+  uint64_t max_rows_ = 0;                       // that the batch may have
   uint64_t held_bytes_ = 0;                     // of names and symbols
 };
 

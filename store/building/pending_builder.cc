@@ -16,8 +16,6 @@ namespace {
 // That a profile may throw while it is built.
 constexpr int kMaxTimes = 2;
 
-constexpr uint64_t kMaxBatchProfiles = 256;
-
 }  // namespace
 
 void PendingBuilder::note_end(int64_t sequence, std::optional<std::string> why_set_aside) {
@@ -33,12 +31,23 @@ Result<BuildReport> PendingBuilder::build_pending() {
     // At once: it takes memory, for want of which most builds fail.
     batches_.give_up();
   }
+  learn_size(report);
   return report;
+}
+
+// All that was done for a batch is lost where there is no memory for the last of it: the next one is of half as many.
+void PendingBuilder::learn_size(const Result<BuildReport>& report) {
+  if (report) {
+    max_profiles_ = std::min(2 * max_profiles_, kMaxBatchProfiles);
+  } else if (report.error().code == ErrorCode::kTooLarge || report.error().code == ErrorCode::kExhausted) {
+    max_profiles_ = std::max<uint64_t>(tried_ / 2, 1);
+  }
 }
 
 Result<BuildReport> PendingBuilder::build_without_exceptions() {
   building_ = 0;
   building_is_large_ = false;
+  tried_ = 0;
   try {
     return build_batch();
   } catch (const std::exception& exception) {
@@ -69,11 +78,14 @@ Result<std::unique_ptr<const ArchivedProfile>> PendingBuilder::next_after(int64_
   return is_pending ? std::make_unique<const ArchivedProfile>(std::move(*found)) : nullptr;
 }
 
-// Where one made trouble the others before it may have taken the memory: they go first, by themselves.
-// Where a process ended, one by one shows which it was if it comes to that again.
 uint64_t PendingBuilder::max_profiles(const Sink::Place& place) const {
-  const bool is_one_by_one = place.after < std::max(trouble_.sequence, ended_at_.sequence);
-  return is_one_by_one ? 1 : std::clamp<uint64_t>(place.max_profiles, 1, kMaxBatchProfiles);
+  // Where a process ended, one by one shows which it was if it comes to that again.
+  return place.after < ended_at_.sequence ? 1 : std::clamp<uint64_t>(place.max_profiles, 1, max_profiles_);
+}
+
+// Where one made trouble the others before it may have taken the memory: they go first, and then it goes by itself.
+bool PendingBuilder::is_last_of_batch(int64_t sequence, int64_t next) const {
+  return sequence == trouble_.sequence || next == trouble_.sequence;
 }
 
 Result<BuildReport> PendingBuilder::build_batch() {
@@ -91,15 +103,19 @@ Result<BuildReport> PendingBuilder::build_batch() {
   BuildReport report;
   while (*next != nullptr) {
     const int64_t sequence = (*next)->sequence;
+    ++tried_;
     if (auto built = build_profile(**next, report); !built) {
       return propagate(built);
     }
-    if (report.profiles + report.unbuildable >= wanted || batches_.is_full()) {
+    if (tried_ >= wanted || batches_.is_full()) {
       break;
     }
     next = next_after(sequence);
     if (!next) {
       return propagate(next);
+    }
+    if (*next != nullptr && is_last_of_batch(sequence, (*next)->sequence)) {
+      break;
     }
   }
   if (report.profiles + report.unbuildable == 0) {

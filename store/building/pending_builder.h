@@ -30,6 +30,8 @@ class PendingBuilder {
  public:
   // A profile that takes more once it is decoded is large: it may be to blame where there is no memory for it.
   static constexpr uint64_t kMaxSmallBytes = uint64_t{8} << 20;
+  // Each batch costs a file and a commit, and one that fails all that was done for it.
+  static constexpr uint64_t kMaxBatchProfiles = 256;
 
   // `archive` is for reading: building does not wait for the disk that profiles are being accepted to. What is decoded counts in `memory`. All
   // three must outlive it.
@@ -71,11 +73,13 @@ class PendingBuilder {
   };
 
   Result<BuildReport> build_without_exceptions();
+  void learn_size(const Result<BuildReport>& report);
   Result<BuildReport> build_batch();
   // Null: there is none, or it has to wait.
   Result<std::unique_ptr<const ArchivedProfile>> next_after(int64_t sequence);
   Status build_profile(const ArchivedProfile& archived, BuildReport& report);
   uint64_t max_profiles(const Sink::Place& place) const;
+  bool is_last_of_batch(int64_t sequence, int64_t next) const;
 
   Archive& archive_;
   Sink& sink_;
@@ -84,6 +88,8 @@ class PendingBuilder {
   BuildingMark mark_;
   BatchBuilder batches_;
   int64_t build_up_to_ = INT64_MAX;
+  uint64_t max_profiles_ = kMaxBatchProfiles;  // of a batch
+  uint64_t tried_ = 0;                         // of the newest batch
   std::function<void(const ArchivedProfile& profile)> on_building_;
   int64_t building_ = 0;            // archive sequence; 0: no profile yet
   bool building_is_large_ = false;  // or it is not known yet what it takes

@@ -717,6 +717,51 @@ TEST_F(IngestTest, ASmallProfileIsBuiltOnceOthersHaveGivenTheirMemoryBack) {
   EXPECT_EQ(number("SELECT count(*) FROM unbuildable"), 0);
 }
 
+TEST_F(IngestTest, ThoseBeforeAProfileThatMakesTroubleAreBuiltTogetherAndThenItAlone) {
+  const auto ingest = open();
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed})));
+  }
+  bool has_memory = false;
+  ingest->on_building([&](const ArchivedProfile& profile) {
+    if (!has_memory && profile.id == profile_id(7)) {
+      throw std::bad_alloc();
+    }
+  });
+  EXPECT_FALSE(ingest->build_pending());
+  has_memory = true;
+  std::vector<uint64_t> batches;
+  for (int i = 0; i < 5; ++i) {
+    batches.push_back(ingest->build_pending()->profiles);
+  }
+  // Half of the seven that were tried; as many again, but for the seventh.
+  EXPECT_EQ(batches, (std::vector<uint64_t>{3, 3, 1, 3, 0}));
+}
+
+TEST_F(IngestTest, ABatchThatFailsHalvesTheNextOnesUntilTheyDoNot) {
+  const auto ingest = open();
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    ASSERT_TRUE(accept(*ingest, make_profile({.seed = seed})));
+  }
+  // No more than 64 fit into memory at once, whichever they are.
+  int held = 0;
+  ingest->on_building([&](const ArchivedProfile& /*profile*/) {
+    if (++held > 64) {
+      throw std::bad_alloc();
+    }
+  });
+  uint64_t built = 0;
+  int calls = 0;
+  for (; built < 300 && calls < 300; ++calls) {
+    held = 0;
+    const auto report = ingest->build_pending();
+    built += report ? report->profiles : 0;
+  }
+  EXPECT_EQ(built, 300);
+  EXPECT_LE(calls, 30);
+  EXPECT_EQ(number("SELECT count(*) FROM unbuildable"), 0);
+}
+
 // A process that accepts three profiles, and ends by that signal while it builds the second.
 class EndedWhileBuilding : public IngestTest {
  protected:
