@@ -14,18 +14,33 @@ namespace {
 // Starting a thread takes as long as aggregating this many rows.
 constexpr uint64_t kRowsPerThread = 500'000;
 
+// Some chunks of one block.
+struct ChunksOfBlock {
+  size_t block;
+  std::span<const ChunkPlace> chunks;
+};
+
 // Parts of about as many rows each, in order: the same chunks for the same number of threads, so that sums come out the same.
-std::vector<std::span<const ChunkPlace>> split(const SelectedChunks& selected, size_t parts) {
-  std::vector<std::span<const ChunkPlace>> split;
-  size_t from = 0;
+std::vector<std::vector<ChunksOfBlock>> split(std::span<const SelectedChunks> blocks, uint64_t all_rows,
+                                              size_t parts) {
+  std::vector<std::vector<ChunksOfBlock>> split(1);
   uint64_t rows = 0;
-  for (size_t i = 0; i < selected.chunks.size(); ++i) {
-    rows += selected.chunks[i].rows();
-    if (rows * parts >= selected.rows * (split.size() + 1)) {
-      split.push_back(std::span(selected.chunks).subspan(from, i + 1 - from));
-      from = i + 1;
+  for (size_t block = 0; block < blocks.size(); ++block) {
+    const std::span<const ChunkPlace> chunks(blocks[block].chunks);
+    size_t from = 0;
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      rows += chunks[i].rows();
+      const bool is_full = rows * parts >= all_rows * split.size();
+      if (is_full || i + 1 == chunks.size()) {
+        split.back().push_back({block, chunks.subspan(from, i + 1 - from)});
+        from = i + 1;
+      }
+      if (is_full) {
+        split.emplace_back();
+      }
     }
   }
+  std::erase_if(split, [](const auto& part) { return part.empty(); });
   return split;
 }
 
@@ -64,24 +79,31 @@ SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> seg
 
 AggregationRun::AggregationRun(const CellSpace& space, uint64_t max_sums, uint64_t expected_rows,
                                unsigned threads)
-    : space_(space),
-      max_sums_(max_sums),
-      expected_rows_(expected_rows),
-      threads_(threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency())) {}
+    : space_(space), max_sums_(max_sums), expected_rows_(expected_rows), threads_(threads) {}
 
-Status AggregationRun::add(const SelectedChunks& selected, const AggregateRequest& request) {
-  const auto threads = std::clamp<uint64_t>(selected.rows / kRowsPerThread, 1, threads_);
-  const auto parts = split(selected, threads);
+Status AggregationRun::add(std::span<const SelectedChunks> blocks, const RequestOf& request_of) {
+  uint64_t rows = 0;
+  for (const SelectedChunks& block : blocks) {
+    rows += block.rows;
+  }
+  const uint64_t cpus = std::max(1U, std::thread::hardware_concurrency());
+  const uint64_t threads = threads_ != 0 ? threads_ : std::clamp<uint64_t>(rows / kRowsPerThread, 1, cpus);
+  const auto parts = split(blocks, rows, threads);
   sums_.resize(std::max(sums_.size(), parts.size()));
-  std::vector<ChunkAggregator> aggregators;
   for (size_t i = 0; i < parts.size(); ++i) {
     if (sums_[i] == nullptr) {
       sums_[i] = std::make_unique<CellSums>(space_, max_sums_, expected_rows_);
     }
-    aggregators.emplace_back(request, space_, *sums_[i]);
   }
   std::vector<Status> done(parts.size());
-  run_all(parts.size(), [&](size_t i) { done[i] = add_all(parts[i], aggregators[i]); });
+  run_all(parts.size(), [&](size_t i) {
+    for (size_t of_part = 0; of_part < parts[i].size() && done[i]; ++of_part) {
+      const ChunksOfBlock& some = parts[i][of_part];
+      const auto request = request_of(some.block);
+      ChunkAggregator aggregator(*request, space_, *sums_[i]);
+      done[i] = add_all(some.chunks, aggregator);
+    }
+  });
   const auto failed = std::ranges::find_if(done, [](const Status& status) { return !status; });
   return failed == done.end() ? Status() : propagate(*failed);
 }

@@ -1,7 +1,8 @@
-// An aggregation while it runs: over one block after the other, on several threads each.
+// An aggregation while it runs: over the blocks, on several threads.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -30,16 +31,21 @@ struct SelectedChunks {
 SelectedChunks select_chunks(std::span<const std::shared_ptr<const Segment>> segments,
                              const RowFilter& filter);
 
-// On as many threads as there are CPUs, where there are rows for them; with the same number of threads sums are the same to the last bit.
+// On as many threads as there are CPUs, where there are rows for them, or on as many as asked for; with the same number of threads sums are
+// the same to the last bit.
 // Memory for each: a decoded chunk (3 MiB) and the sums, at most 128 MiB or 8 bytes for each of max_sums with 35 bytes for each cell.
 class AggregationRun {
  public:
   // `max_stack`: the largest stack ID in the rows to come; `expected_rows`: about how many they are. `threads`: 0: as many as there are
-  // CPUs. Borrows the space.
+  // CPUs and rows for. Borrows the space.
   AggregationRun(const CellSpace& space, uint64_t max_sums, uint64_t expected_rows, unsigned threads);
 
-  // `request`: with the groups that the space has, by the block's dictionary IDs.
-  Status add(const SelectedChunks& selected, const AggregateRequest& request);
+  // The request of a block, by its place: with the groups that the space has, by the block's dictionary IDs. Called by any thread, once for
+  // each block that a thread adds some of: twice at most where its rows are those of two threads.
+  using RequestOf = std::function<std::shared_ptr<const AggregateRequest>(size_t block)>;
+
+  // Each thread adds as many rows, of blocks that follow one another.
+  Status add(std::span<const SelectedChunks> blocks, const RequestOf& request_of);
 
   Result<Cells> cells();
 

@@ -1,6 +1,8 @@
 #include "store/aggregation/local_rows.h"
 
 #include <algorithm>
+#include <memory>
+#include <span>
 
 #include "store/aggregation/aggregation_run.h"
 #include "store/segments/segment_cursor.h"
@@ -71,7 +73,9 @@ Result<Cells> LocalRows::aggregate(const AggregateRequest& request) const {
     return propagate(space);
   }
   AggregationRun run(*space, request.max_sums, selected.rows, threads_);
-  const Status added = run.add(selected, request);
+  // Borrowed: it is there for as long as this call.
+  const std::shared_ptr<const AggregateRequest> borrowed(std::shared_ptr<void>(), &request);
+  const Status added = run.add(std::span(&selected, 1), [&](size_t /*block*/) { return borrowed; });
   return added ? run.cells() : propagate(added);
 }
 

@@ -35,7 +35,7 @@ class LocalRows : public RowSource {
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
   std::vector<DamagedPart> damage() const override;
 
-  // 0: as many as there are CPUs.
+  // 0: as many as there are CPUs and rows for.
   void set_threads(unsigned threads) { threads_ = threads; }
   uint64_t rows() const;
   uint64_t size_bytes() const;

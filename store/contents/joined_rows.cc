@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "store/aggregation/aggregation_run.h"
 
@@ -65,17 +66,11 @@ Result<Cells> JoinedRows::aggregate(const AggregateRequest& request) const {
     selected.push_back(select_chunks(part.rows->segments(), translate(request.filter, part.translation)));
     rows += selected.back().rows;
   }
-  AggregationRun run(*space, request.max_sums, rows, 0);
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (selected[i].rows == 0) {
-      continue;
-    }
-    const Status added = run.add(selected[i], translate(request, parts_[i].translation));
-    if (!added) {
-      return propagate(added);
-    }
-  }
-  return run.cells();
+  AggregationRun run(*space, request.max_sums, rows, threads_);
+  const Status added = run.add(selected, [&](size_t block) {
+    return std::make_shared<const AggregateRequest>(translate(request, parts_[block].translation));
+  });
+  return added ? run.cells() : propagate(added);
 }
 
 std::vector<DamagedPart> JoinedRows::damage() const {

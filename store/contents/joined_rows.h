@@ -20,11 +20,12 @@ class JoinedRows : public RowSource {
     Translation translation;
   };
 
-  // `max_stack`: the largest ID of a stack in the union.
-  JoinedRows(std::vector<Part> parts, uint32_t max_stack) : parts_(std::move(parts)), max_stack_(max_stack) {}
+  // `max_stack`: the largest ID of a stack in the union. `threads`: 0: as many as there are CPUs and rows for.
+  JoinedRows(std::vector<Part> parts, uint32_t max_stack, unsigned threads = 0)
+      : parts_(std::move(parts)), max_stack_(max_stack), threads_(threads) {}
 
-  // One block after the other, each as LocalRows does it; blocks without a selected row cost a flag for each entry of theirs that a
-  // filter asks for. Memory: as for one block, and the translation of the request for the block at hand.
+  // As LocalRows does it, the blocks shared out between its threads; blocks without a selected row cost a flag for each entry of theirs that
+  // a filter asks for. Memory: as for one block, and for each thread the translation of the request for its block at hand.
   Result<Cells> aggregate(const AggregateRequest& request) const override;
   std::unique_ptr<RowCursor> scan(RowFilter filter) const override;
   std::vector<DamagedPart> damage() const override;
@@ -32,6 +33,7 @@ class JoinedRows : public RowSource {
  private:
   std::vector<Part> parts_;
   uint32_t max_stack_;
+  unsigned threads_;
 };
 
 }  // namespace plimsoll::store

@@ -395,7 +395,9 @@ TEST_P(RowSourceTest, TwoCursorsDoNotDisturbEachOther) {
 INSTANTIATE_TEST_SUITE_P(Rows, RowSourceTest,
                          ::testing::Values(memory_rows(), local_rows("LocalInOneSegment", SIZE_MAX),
                                            local_rows("LocalInSegmentsOf70000", 70'000),
-                                           local_rows("LocalInSegmentsOf700", 700)),
+                                           local_rows("LocalInSegmentsOf700", 700),
+                                           joined_rows("JoinedOf3BlocksOn2Threads", 3, 2),
+                                           joined_rows("JoinedOf20BlocksOn3Threads", 20, 3)),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

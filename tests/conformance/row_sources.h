@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -12,6 +15,7 @@
 
 #include "base/durable_file.h"
 #include "store/aggregation/local_rows.h"
+#include "store/contents/joined_rows.h"
 #include "tests/conformance/memory_rows.h"
 
 namespace plimsoll::testing {
@@ -34,7 +38,7 @@ inline Implementation memory_rows() {
           }};
 }
 
-inline Result<std::unique_ptr<store::RowSource>> make_local_rows(const std::vector<store::Row>& rows,
+inline Result<std::unique_ptr<store::LocalRows>> make_local_rows(const std::vector<store::Row>& rows,
                                                                  const std::string& folder,
                                                                  size_t segment_rows) {
   std::vector<std::string> paths;
@@ -57,8 +61,52 @@ inline Result<std::unique_ptr<store::RowSource>> make_local_rows(const std::vect
 
 // Segments of `segment_rows` rows.
 inline Implementation local_rows(const std::string& name, size_t segment_rows) {
+  return {name, [=](const auto& rows, const auto& folder) -> Result<std::unique_ptr<store::RowSource>> {
+            return make_local_rows(rows, folder, segment_rows);
+          }};
+}
+
+// Rows of one block, and what their IDs mean: numbered as they come, from the last row to the first.
+inline store::Translation renumber(std::vector<store::Row>& rows) {
+  store::Translation translation;
+  for (const store::Column column : store::kColumns) {
+    std::map<uint32_t, uint32_t> numbers{{0, 0}};
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+      const uint32_t id = (*row)[column];
+      const auto [number, is_new] = numbers.try_emplace(id, static_cast<uint32_t>(numbers.size()));
+      if (is_new) {
+        translation[column].push_back(id);
+      }
+      (*row)[column] = number->second;
+    }
+  }
+  return translation;
+}
+
+// `blocks` blocks, whose rows take turns, on `threads` threads; their segments are small.
+inline Implementation joined_rows(const std::string& name, size_t blocks, unsigned threads) {
   return {name,
-          [=](const auto& rows, const auto& folder) { return make_local_rows(rows, folder, segment_rows); }};
+          [=](const std::vector<store::Row>& rows,
+              const std::string& folder) -> Result<std::unique_ptr<store::RowSource>> {
+            std::vector<store::JoinedRows::Part> parts;
+            uint32_t max_stack = 0;
+            for (size_t block = 0; block < blocks; ++block) {
+              std::vector<store::Row> some;
+              for (size_t i = block; i < rows.size(); i += blocks) {
+                some.push_back(rows[i]);
+                max_stack = std::max(max_stack, rows[i][store::Column::kStack]);
+              }
+              const store::Translation translation = renumber(some);
+              const std::string path = fmt::format("{}/{}", folder, block);
+              std::filesystem::create_directories(path);
+              auto local = make_local_rows(some, path, 7'000);
+              if (!local) {
+                return propagate(local);
+              }
+              parts.push_back({std::move(*local), translation});
+            }
+            return std::make_unique<store::JoinedRows>(std::move(parts), max_stack, threads);
+          }};
 }
 
 }  // namespace plimsoll::testing
