@@ -8,12 +8,13 @@ namespace {
 
 std::string help(std::string_view program, std::string_view purpose, std::span<const Part> parts) {
   std::string text = fmt::format(
-      "{}\n\nUsage: {} [--quick | --full] [--json] [--only PART]\n\n"
+      "{}\n\nUsage: {} [--quick | --full] [--json] [--only PART] [--dir DIR]\n\n"
       "  --quick      All within 30 s: shorter and fewer runs, wider noise\n"
       "  --full       Also what takes many minutes\n"
       "  --json       A line for each measurement: name, value, unit, peer, peer_value, ratio (above 1: "
       "better)\n"
       "  --only PART  One of the parts below\n"
+      "  --dir DIR    Keeps there what takes long to make, and measures what is there the next time\n"
       "  --help       This text\n\nParts:\n",
       purpose, program);
   for (const Part& part : parts) {
@@ -37,6 +38,8 @@ Result<Flags> parse_flags(std::span<char*> arguments, std::span<const Part> part
       if (std::ranges::find(parts, flags.only, &Part::name) == parts.end()) {
         return with_field(fail(ErrorCode::kInvalid, "there is no part \"{}\"", flags.only), "--only");
       }
+    } else if (argument == "--dir" && i + 1 < arguments.size()) {
+      flags.directory = arguments[++i];
     } else {
       return fail(ErrorCode::kInvalid, "cannot make sense of \"{}\"", argument);
     }

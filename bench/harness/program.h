@@ -14,7 +14,8 @@ struct Flags {
   bool quick = false;  // all of it within 30 s, with wider noise
   bool full = false;   // also what takes many minutes
   bool as_json = false;
-  std::string_view only = {};  // names one Part; empty: all
+  std::string_view only = {};       // names one Part; empty: all
+  std::string_view directory = {};  // where a part keeps what took long to make; empty: nowhere
 };
 
 // Some measurements that are taken together.

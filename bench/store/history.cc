@@ -3,21 +3,28 @@
 
 #include <charconv>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "bench/harness/child.h"
 #include "bench/harness/scratch_folder.h"
+#include "bench/harness/statistics.h"
 #include "bench/store/clock.h"
 #include "bench/store/generator.h"
 #include "bench/store/parts.h"
 #include "bench/store/raw_profiles.h"
 #include "query/selection/sides.h"
 #include "query/snapshot/snapshot.h"
+#include "query/views/flame.h"
 #include "query/views/top.h"
 #include "server/server.h"
 #include "store/directory/disk_usage.h"
 #include "store/frames/binding_writer.h"
 #include "store/model/bindings.h"
+#include "store/packed/block_packs.h"
 #include "store/rollup/roll_up.h"
 
 namespace plimsoll::bench {
@@ -38,17 +45,30 @@ constexpr double kGoalReadyS = 2;
 constexpr double kGoalReadyMib = 300;
 constexpr double kGoalTopS = 1;
 
-// Memory of this process that is not of mapped files, without what it could give back.
-double own_mib() {
-  ::malloc_trim(0);
+// Of this process, by its name in /proc/self/status.
+double status_mib(std::string_view name) {
   const std::string status = read_file("/proc/self/status", 1 << 16).value_or(std::string());
-  const size_t at = status.find("RssAnon:");
+  const size_t at = status.find(name);
   const size_t digits = at == std::string::npos ? at : status.find_first_of("0123456789", at);
   uint64_t kibibytes = 0;
   if (digits != std::string::npos) {
     std::from_chars(status.data() + digits, status.data() + status.size(), kibibytes);
   }
   return static_cast<double>(kibibytes) / 1024;
+}
+
+// Memory of this process that is not of mapped files, without what it could give back.
+double own_mib() {
+  ::malloc_trim(0);
+  return status_mib("RssAnon:");
+}
+
+// The most that is resident from here on, until peak_mib() says it.
+void reset_peak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+double peak_mib() {
+  return status_mib("VmHWM:");
 }
 
 // Thirty days of 5,000 machines, some of which are drawn each hour, a block for each day. All but the newest block are rolled up.
@@ -106,8 +126,6 @@ class History {
     return sizes;
   }
 
-  uint64_t profiles() const { return sent_; }
-
  private:
   Status add_draw(store::Ingest& ingest, uint32_t hour, uint32_t machine, uint32_t drawn) {
     for (uint32_t window = 0; window < kWindowsOfDraw; ++window) {
@@ -160,8 +178,7 @@ class History {
   uint64_t sent_ = 0;
 };
 
-Status measure_ready(const std::string& data_dir, const std::string& name, uint64_t profiles,
-                     Report& report) {
+Status measure_ready(const std::string& data_dir, Report& report) {
   config::ServerConfig config;
   config.data_dir = data_dir;
   config.listen = config.fleet_listen = "127.0.0.1:0";
@@ -175,13 +192,12 @@ Status measure_ready(const std::string& data_dir, const std::string& name, uint6
     return propagate(server);
   }
   const double ready_s = now_s() - start_s;
-  report.add(
-      {.name = name + "_ready",
-       .value = ready_s,
-       .unit = "s",
-       .goal = kGoalReadyS,
-       .note = fmt::format("until a server answers; {} profiles of {} days", profiles, kDaysOfHistory)});
-  report.add({.name = name + "_ready_memory",
+  report.add({.name = "history_ready",
+              .value = ready_s,
+              .unit = "s",
+              .goal = kGoalReadyS,
+              .note = "until a server answers"});
+  report.add({.name = "history_ready_memory",
               .value = own_mib() - before_mib,
               .unit = "MiB",
               .goal = kGoalReadyMib,
@@ -189,45 +205,102 @@ Status measure_ready(const std::string& data_dir, const std::string& name, uint6
   return {};
 }
 
-Status measure_top(const std::string& data_dir, const std::string& name, std::optional<double> goal,
-                   Report& report) {
-  const query::Parameters parameters{{"limit", "20"}, {"event", "cycles"}};
-  const auto request = query::parse_top(parameters, kEndNs);
-  query::SnapshotCache cache(data_dir);
-  for (const char* which : {"first", "again"}) {
-    const double before_mib = own_mib();
-    const double start_s = now_s();
-    const auto snapshot = cache.newest(query::times_of(parameters, kEndNs));
-    const double loaded_s = now_s();
-    const auto table = snapshot && request ? query::top(*request, **snapshot) : propagate(snapshot);
-    if (!table) {
-      return propagate(table);
+// As the server does in time.
+Status pack(const std::string& data_dir) {
+  store::BlockPacker packer;
+  while (true) {
+    const auto blocks = store::list_blocks(data_dir + "/blocks");
+    const auto packed = blocks ? packer.run_once(*blocks) : propagate(blocks);
+    if (!packed || *packed == 0) {
+      return packed ? Status() : propagate(packed);
     }
-    const double end_s = now_s();
-    report.add(
-        {.name = fmt::format("{}_top_{}", name, which),
-         .value = end_s - start_s,
-         .unit = "s",
-         .goal = goal,
-         .note = fmt::format("by function, with margins; {:.2f} s of it loading {} origins, {:.0f} MiB",
-                             loaded_s - start_s, (*snapshot)->dictionaries.origins.size() - 1,
-                             own_mib() - before_mib)});
   }
+}
+
+// About all of the times.
+struct HistoryQuestion {
+  std::string_view name;
+  std::string_view what;
+  std::function<Status(const query::Snapshot&)> ask;
+};
+
+std::vector<HistoryQuestion> history_questions() {
+  const auto top_by = [](const std::string& by) {
+    return [by](const query::Snapshot& snapshot) -> Status {
+      const auto request = query::parse_top({{"limit", "20"}, {"event", "cycles"}, {"by", by}}, kEndNs);
+      const auto table = request ? query::top(*request, snapshot) : propagate(request);
+      return table ? Status() : propagate(table);
+    };
+  };
+  const auto flame = [](const query::Snapshot& snapshot) -> Status {
+    const auto request = query::parse_flame({{"limit", "2000"}, {"event", "cycles"}}, kEndNs);
+    const auto tree = request ? query::flame(*request, snapshot) : propagate(request);
+    return tree ? Status() : propagate(tree);
+  };
+  return {{"top", "by function, with margins", top_by("function")},
+          {"jobs", "by job, with margins", top_by("job")},
+          {"flame", "2,000 nodes, with margins", flame}};
+}
+
+// Each with nothing in memory first, then once more.
+Status measure_question(const std::string& data_dir, const std::string& name, std::optional<double> goal,
+                        int rounds, const HistoryQuestion& question, Report& report) {
+  struct Times {
+    std::vector<double> first_s, loading_s, again_s;
+    double peak_mib = 0;
+    double kept_mib = 0;
+    size_t origins = 0;
+  } times;
+  for (int round = 0; round < rounds; ++round) {
+    const double before_mib = own_mib();
+    const double rss_before_mib = status_mib("VmRSS:");
+    reset_peak();
+    query::SnapshotCache cache(data_dir);
+    for (const bool is_first : {true, false}) {
+      const double start_s = now_s();
+      const auto snapshot = cache.newest(query::times_of({}, kEndNs));
+      const double loaded_s = now_s();
+      const Status asked = snapshot ? question.ask(**snapshot) : propagate(snapshot);
+      if (!asked) {
+        return asked;
+      }
+      (is_first ? times.first_s : times.again_s).push_back(now_s() - start_s);
+      if (is_first) {
+        times.loading_s.push_back(loaded_s - start_s);
+        times.peak_mib = std::max(times.peak_mib, peak_mib() - rss_before_mib);
+        times.kept_mib = std::max(times.kept_mib, own_mib() - before_mib);
+        times.origins = (*snapshot)->dictionaries.origins.size() - 1;
+      }
+    }
+  }
+  report.add({.name = fmt::format("{}_{}_first", name, question.name),
+              .value = median(times.first_s),
+              .unit = "s",
+              .goal = goal,
+              .note = fmt::format(
+                  "{}; {:.2f} s of it loading {} origins; {:.0f} MiB at most, {:.0f} MiB kept", question.what,
+                  median(times.loading_s), times.origins, times.peak_mib, times.kept_mib)});
+  report.add({.name = fmt::format("{}_{}_again", name, question.name),
+              .value = median(times.again_s),
+              .unit = "s",
+              .goal = goal,
+              .note = std::string(question.what)});
   return {};
 }
 
-}  // namespace
-
-Status measure_history(const Flags& flags, Report& report) {
-  const auto folder = ScratchFolder::create();
-  if (!folder) {
-    return propagate(folder);
+Status measure_questions(const std::string& data_dir, const std::string& name, std::optional<double> goal,
+                         int rounds, Report& report) {
+  Status done;
+  for (const HistoryQuestion& question : history_questions()) {
+    done = done ? measure_question(data_dir, name, goal, rounds, question, report) : done;
   }
-  const std::string data_dir = *folder / "data";
-  const uint32_t profiles = flags.quick ? 20'000 : flags.full ? 1'000'000 : 200'000;
+  return done;
+}
+
+Status make_history(const std::string& data_dir, uint32_t profiles, Report& report) {
   History history(data_dir);
   Status done = history.make(profiles);
-  done = done ? measure_top(data_dir, "history_full", std::nullopt, report) : done;
+  done = done ? measure_questions(data_dir, "history_full", std::nullopt, 1, report) : done;
   const auto sizes = done ? history.roll_up() : propagate(done);
   if (!sizes) {
     return propagate(sizes);
@@ -238,8 +311,25 @@ Status measure_history(const Flags& flags, Report& report) {
               .note = fmt::format("{:.0f} MiB became {:.0f} MiB in {:.1f} s",
                                   static_cast<double>(sizes->full_bytes) / (1 << 20),
                                   static_cast<double>(sizes->bytes) / (1 << 20), sizes->took_s)});
-  done = measure_ready(data_dir, "history", history.profiles(), report);
-  return done ? measure_top(data_dir, "history", kGoalTopS, report) : done;
+  return {};
+}
+
+}  // namespace
+
+Status measure_history(const Flags& flags, Report& report) {
+  const auto scratch = ScratchFolder::create();
+  if (!scratch) {
+    return propagate(scratch);
+  }
+  const std::string data_dir = flags.directory.empty() ? *scratch / "data" : std::string(flags.directory);
+  const uint32_t profiles = flags.quick ? 20'000 : flags.full ? 1'000'000 : 200'000;
+  Status done;
+  if (!std::filesystem::exists(data_dir + "/FORMAT")) {
+    done = make_history(data_dir, profiles, report);
+  }
+  done = done ? pack(data_dir) : done;
+  done = done ? measure_ready(data_dir, report) : done;
+  return done ? measure_questions(data_dir, "history", kGoalTopS, kRounds, report) : done;
 }
 
 }  // namespace plimsoll::bench

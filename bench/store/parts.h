@@ -19,7 +19,8 @@ Status measure_replayed(const Flags& flags, Report& report);
 Status measure_ingest(const Flags& flags, Report& report);
 // From a daemon's upload to the rows that a reader sees.
 Status measure_visibility(const Flags& flags, Report& report);
-// Profiles of 30 days, rolled up, a million in full: until a server answers, and a question about all of them.
+// Profiles of 30 days, rolled up, a million in full: until a server answers, and questions about all of them. Of a directory that is kept
+// the questions and the start alone.
 Status measure_history(const Flags& flags, Report& report);
 // Time and memory by number of rows.
 Status measure_growth(const Flags& flags, Report& report);

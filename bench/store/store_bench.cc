@@ -15,7 +15,8 @@ const std::array kParts{
          measure_replayed},
     Part{"growth", "time and memory by number of rows, to 100 million; --full: 500 million", measure_growth},
     Part{"history",
-         "200,000 profiles of 30 days, rolled up: until ready, and a question about them; --full: a million",
+         "200,000 profiles of 30 days, rolled up: until ready, and questions about them; --full: a million; "
+         "--dir keeps the data directory",
          measure_history},
     Part{"ingest", "raw profiles to visible rows", measure_ingest},
     Part{"visibility", "from a daemon's upload to a running server until a reader sees its rows",
