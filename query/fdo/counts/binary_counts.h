@@ -32,9 +32,19 @@ struct BinaryCounts {
   std::string unit;
   std::vector<AddressSamples> addresses = {};  // ascending, each once
   std::vector<AddressPair> branches = {};      // ascending; where both ends are in the binary
-  std::vector<AddressPair> ranges = {};        // likewise
+  std::vector<AddressPair> ranges = {};        // ascending
+  // Of machines that could not read the binary's program headers: file offsets instead of addresses (to_addresses()).
+  std::vector<AddressSamples> offsets = {};
+  std::vector<AddressPair> offset_branches = {};
+  // Where asked for: calls on the stacks of `addresses`, from the caller's address to the sampled one.
+  std::vector<AddressPair> calls = {};
+  std::string path;    // of the binary on a machine that ran it
+  double value = 0;    // of all samples whose innermost frame is in the binary
+  double samples = 0;  // behind it
+  double value_of_half = 0;
   double value_elsewhere = 0;  // of samples of the same processes in other binaries and the kernel
-  int64_t machines = 0;
+  int64_t machines = 0;        // that have samples in the binary
+  int64_t draws = 0;           // that the profiles are of; 0: machines were profiled all the time
   query::Coverage coverage = {};
   std::vector<std::string> notes = {};
 };
