@@ -27,9 +27,9 @@ struct AddressPair {
 };
 
 struct BinaryCounts {
-  std::string build_id;  // hexadecimal
-  std::string event;     // of `addresses`
-  std::string unit;
+  std::string build_id = {};  // hexadecimal
+  std::string event = {};     // of `addresses`
+  std::string unit = {};
   std::vector<AddressSamples> addresses = {};  // ascending, each once
   std::vector<AddressPair> branches = {};      // ascending; where both ends are in the binary
   std::vector<AddressPair> ranges = {};        // ascending
@@ -38,9 +38,9 @@ struct BinaryCounts {
   std::vector<AddressPair> offset_branches = {};
   // Where asked for: calls on the stacks of `addresses`, from the caller's address to the sampled one.
   std::vector<AddressPair> calls = {};
-  std::string path;    // of the binary on a machine that ran it
-  double value = 0;    // of all samples whose innermost frame is in the binary
-  double samples = 0;  // behind it
+  std::string path = {};  // of the binary on a machine that ran it
+  double value = 0;       // of all samples whose innermost frame is in the binary
+  double samples = 0;     // behind it
   double value_of_half = 0;
   double value_elsewhere = 0;  // of samples of the same processes in other binaries and the kernel
   int64_t machines = 0;        // that have samples in the binary
