@@ -1,0 +1,19 @@
+// The names by which compilers look up functions in a profile.
+#pragma once
+
+#include <string_view>
+
+#include "symbolizer/symtab/symtab.h"
+
+namespace plimsoll::fdo {
+
+// What the function was called when it was compiled, before parts were split off and clones were made: without .llvm.123, .part.0,
+// .constprop.0, .isra.0, .cold, .cold.1 and the like at its end. Names of local functions keep what makes them unique (.__uniq.123), as clang's
+// "selected" policy has it. A part of the argument.
+std::string_view name_when_compiled(std::string_view linkage_name);
+
+// The same of a frame. Where a constructor or destructor of a complete object (C1, D1) is an alias of the one of base objects
+// (C2, D2), compilers only have the latter.
+std::string_view profile_name(const symbolizer::SymtabFrame& frame);
+
+}  // namespace plimsoll::fdo
