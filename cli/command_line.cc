@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/config_command_line.h"
 #include "cli/experiment_command_line.h"
+#include "cli/fdo_command_line.h"
 #include "cli/help/completion.h"
 #include "cli/help/formatter.h"
 #include "cli/help/man_page.h"
@@ -296,6 +297,7 @@ struct Options {
   StoreOptions store;
   WsmeterOptions wsmeter;
   ExperimentCommands experiment;
+  FdoCommands fdo;
   AssignOptions assign;
   SymbolOptions symbols;
   HelpOptions help;
@@ -324,6 +326,8 @@ int run_parsed(const CLI::App& app, const Options& options) {
     done = run_wsmeter_command(app, options.wsmeter);
   } else if (app.got_subcommand("experiment")) {
     done = run_experiment_command(app, options.experiment);
+  } else if (app.got_subcommand("fdo")) {
+    done = run_fdo_command(app, options.fdo);
   } else if (app.got_subcommand("assign")) {
     done = run_assign(options.assign);
   } else if (app.got_subcommand("help")) {
@@ -371,6 +375,7 @@ int run(int argc, char** argv) {
   add_store_command(app, options.store);
   add_wsmeter_command(app, options.wsmeter);
   add_experiment_command(app, options.experiment);
+  add_fdo_command(app, options.fdo);
   add_assign_command(app, options.assign);
   add_symbol_commands(app, options.symbols);
   add_help(app, options.help);

@@ -1,0 +1,204 @@
+#include "cli/fdo_input.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/hex.h"
+#include "cli/symbol_tables.h"
+#include "cli/views/commands.h"
+#include "query/fdo/code/read_code.h"
+#include "query/fdo/counts/count_binary.h"
+
+namespace plimsoll::cli {
+namespace {
+
+constexpr uint64_t kMaxBinaryBytes = uint64_t{16} << 30;
+
+// Where the file's headers say that more bytes should follow: how many there should be.
+std::optional<uint64_t> bytes_missing_from(Bytes file, const elf::ElfFile& elf) {
+  uint64_t end = 0;
+  Elf64_Ehdr header{};
+  if (file.size() < sizeof header) {
+    return sizeof header;
+  }
+  std::memcpy(&header, file.data(), sizeof header);
+  end = std::max(end, header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize);
+  for (const elf::Section& section : elf.sections()) {
+    if (section.type != SHT_NOBITS) {
+      end = std::max(end, section.file_offset + section.size_bytes);
+    }
+  }
+  for (const elf::Segment& segment : elf.segments()) {
+    if (segment.type == PT_LOAD && elf.sections().empty()) {
+      end = std::max(end, segment.file_offset + segment.file_bytes);
+    }
+  }
+  return end > file.size() ? std::optional(end) : std::nullopt;
+}
+
+bool has_code(const elf::ElfFile& elf) {
+  return std::ranges::any_of(elf.sections(), [](const elf::Section& section) {
+    return (section.flags & SHF_EXECINSTR) != 0 && section.type == SHT_PROGBITS && section.size_bytes > 0;
+  });
+}
+
+bool has_symbols(const elf::ElfFile& elf) {
+  return std::ranges::any_of(elf.sections(),
+                             [](const elf::Section& section) { return section.type == SHT_SYMTAB; });
+}
+
+struct OpenedElf {
+  MappedFile map;
+  elf::ElfFile elf;
+};
+
+Result<OpenedElf> open_elf(const std::string& path) {
+  auto map = MappedFile::open(path, kMaxBinaryBytes);
+  if (!map) {
+    return propagate(map, "opening the binary");
+  }
+  auto elf = elf::ElfFile::parse(map->bytes());
+  if (!elf) {
+    return with_hint(propagate(elf, "reading {}", path),
+                     "give the ELF file that ran, or the same build of it");
+  }
+  if (const auto wanted = bytes_missing_from(map->bytes(), *elf)) {
+    return with_hint(fail(ErrorCode::kCorrupt, "{} is truncated: it has {} bytes, and its headers name {}",
+                          path, map->bytes().size(), *wanted),
+                     "copy the binary again");
+  }
+  return OpenedElf{std::move(*map), std::move(*elf)};
+}
+
+std::string lower_hex(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+// A debug file that is named by hand is not checked by the one who parses it.
+Status check_debug_file(const FdoInput& input, const std::string& build_id) {
+  if (input.debug.empty()) {
+    return {};
+  }
+  const auto debug = open_elf(input.debug);
+  if (!debug) {
+    return propagate(debug);
+  }
+  const std::string of_debug = to_hex(debug->elf.build_id());
+  return of_debug == build_id
+             ? Status()
+             : with_hint(fail(ErrorCode::kInvalid, "--debug {} has the build ID {}, and {} has {}",
+                              input.debug, of_debug.empty() ? "(none)" : of_debug, input.binary, build_id),
+                         "give the debug file of this very build");
+}
+
+Result<fdo::BinaryCounts> ask_counts(const FdoInput& input, const FdoBinary& binary, bool needs_calls) {
+  TableOptions options;
+  options.source = input.source;
+  options.parameters = input.parameters;
+  options.parameters.emplace_back("build_id", binary.build_id);
+  if (needs_calls) {
+    options.parameters.emplace_back("calls", "yes");
+  }
+  const auto table = ask_table("fdo-counts", options);
+  if (!table) {
+    return propagate(table, "looking for samples of {} (build ID {})", input.binary, binary.build_id);
+  }
+  auto counts = fdo::counts_from(*table);
+  if (counts) {
+    fdo::to_addresses(*counts, binary.elf);
+  }
+  return counts;
+}
+
+Result<symbolizer::MappedTable> read_lines(const FdoInput& input) {
+  auto made = make_table({.files = {.binary = input.binary, .debug = input.debug}});
+  if (!made) {
+    return propagate(made);
+  }
+  if (!made->mapped || made->quality < symbolizer::SymtabQuality::kLines) {
+    return with_hint(fail(ErrorCode::kInvalid, "{} has no line tables{}{}",
+                          input.debug.empty() ? input.binary : input.debug, made->reasons.empty() ? "" : ": ",
+                          made->reasons),
+                     "compile with -gmlt -fdebug-info-for-profiling; of a stripped binary give the "
+                     "unstripped file, or its "
+                     "separate debug file with --debug FILE");
+  }
+  return std::move(*made->mapped);
+}
+
+}  // namespace
+
+Result<FdoBinary> open_fdo_binary(const FdoInput& input) {
+  auto opened = open_elf(input.binary);
+  if (!opened) {
+    return propagate(opened);
+  }
+  const std::string build_id = to_hex(opened->elf.build_id());
+  if (build_id.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "{} has no build ID, by which its samples would be found", input.binary),
+        "link it with -Wl,--build-id=sha1, and run that build in the fleet");
+  }
+  const std::string wanted = lower_hex(input.build_id);
+  if (!build_id.starts_with(wanted)) {
+    return with_hint(
+        with_field(fail(ErrorCode::kInvalid, "{} has the build ID {}, and samples of {} are asked for",
+                        input.binary, build_id, wanted),
+                   "--build-id"),
+        "give the binary that ran: addresses of one build mean nothing in another");
+  }
+  if (!has_code(opened->elf)) {
+    return with_hint(fail(ErrorCode::kInvalid, "{} has no code: it is a separate debug file", input.binary),
+                     "give the binary itself with --binary, and this file with --debug");
+  }
+  return FdoBinary{std::move(opened->map), std::move(opened->elf), build_id};
+}
+
+Result<FdoData> read_fdo_data(const FdoInput& input, const FdoNeeds& needs) {
+  auto binary = open_fdo_binary(input);
+  if (!binary) {
+    return propagate(binary);
+  }
+  if (const auto checked = check_debug_file(input, binary->build_id); !checked) {
+    return propagate(checked);
+  }
+  auto counts = ask_counts(input, *binary, needs.calls);
+  if (!counts) {
+    return propagate(counts);
+  }
+  FdoData data{.binary = std::move(*binary),
+               .counts = std::move(*counts),
+               .symbols = std::nullopt,
+               .extents = {},
+               .code = {},
+               .execution = {}};
+  if (needs.lines) {
+    auto symbols = read_lines(input);
+    if (!symbols) {
+      return propagate(symbols);
+    }
+    data.symbols = std::move(*symbols);
+  }
+  const bool by_table = data.symbols.has_value() && !has_symbols(data.binary.elf);
+  data.extents = by_table ? fdo::function_extents(data.binary.elf, data.symbols->table)
+                          : fdo::function_extents(data.binary.elf);
+  if (data.extents.empty()) {
+    return with_hint(
+        fail(ErrorCode::kInvalid, "{} has no symbols (stripped): its functions are unknown", input.binary),
+        "give the unstripped file");
+  }
+  auto code = fdo::read_code(data.binary.elf, data.extents, fdo::sampled_addresses(data.counts));
+  if (!code) {
+    return propagate(code, "reading the code of {}", input.binary);
+  }
+  data.code = std::move(*code);
+  data.execution = fdo::execution_of(data.code, data.counts);
+  return data;
+}
+
+}  // namespace plimsoll::cli

@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cli/fdo.h"
+#include "cli/fdo_input.h"
+#include "query/fdo/layout/bolt_profile.h"
+#include "query/fdo/profile/gcov.h"
+#include "query/fdo/profile/llvm_binary.h"
+#include "query/fdo/profile/llvm_text.h"
+#include "query/fdo/profile/profile_of.h"
+
+namespace plimsoll::cli {
+namespace {
+
+fdo::QualityReport quality_of(const FdoInput& input, const FdoData& data) {
+  return fdo::measure_quality({.counts = data.counts,
+                               .execution = data.execution,
+                               .code = data.code,
+                               .symbols = data.table(),
+                               .binary = input.binary});
+}
+
+Status print_report(const fdo::QualityReport& report, const FdoQualityOptions& options,
+                    bool has_standard_output) {
+  const std::string text = options.is_json ? to_json(report) : to_text(report);
+  if (!options.report.empty()) {
+    return write_output(options.report, text);
+  }
+  if (has_standard_output) {
+    return write_output("-", text);
+  }
+  std::fputs(text.c_str(), stderr);
+  return {};
+}
+
+// A profile without functions is an error to some compilers, and to all of no use.
+std::unexpected<Error> empty_profile(const FdoInput& input, const FdoData& data) {
+  return with_hint(fail(ErrorCode::kInvalid,
+                        "no sample of {} (build ID {}) belongs to a function whose start line is known: "
+                        "nothing was written",
+                        input.binary, data.binary.build_id),
+                   "compile with -gmlt -fdebug-info-for-profiling and run that build in the fleet");
+}
+
+// Writes `bytes` after the report, where the quality is what is wanted.
+Status write_profile(const FdoProfileOptions& options, const FdoData& data, const std::string& bytes) {
+  const fdo::QualityReport report = quality_of(options.input, data);
+  const bool to_standard_output = options.output == "-";
+  if (auto printed = print_report(report, options.quality, !to_standard_output); !printed) {
+    return printed;
+  }
+  if (auto checked = check_quality(report, options.quality.min_quality); !checked) {
+    return checked;
+  }
+  return bytes.empty() ? Status(empty_profile(options.input, data)) : write_output(options.output, bytes);
+}
+
+std::string bytes_of(const fdo::SampleProfile& profile, FdoFormat format) {
+  if (profile.functions.empty()) {
+    return {};
+  }
+  switch (format) {
+    case FdoFormat::kText:
+      return fdo::write_llvm_text(profile);
+    case FdoFormat::kBinary:
+      return fdo::write_llvm_binary(profile);
+    case FdoFormat::kGcov:
+      break;
+  }
+  return fdo::write_gcov(profile);
+}
+
+}  // namespace
+
+Status run_fdo_autofdo(const FdoAutofdoOptions& options) {
+  if (options.format != FdoFormat::kText && options.profile.output == "-" && ::isatty(STDOUT_FILENO) == 1) {
+    return with_hint(fail(ErrorCode::kInvalid, "a binary profile cannot be printed on a terminal"),
+                     "give --output FILE, or --format text");
+  }
+  const auto data = read_fdo_data(options.profile.input, {});
+  if (!data) {
+    return propagate(data);
+  }
+  fdo::ProfileReport report;
+  const fdo::SampleProfile profile = fdo::profile_of(data->execution.counts, *data->table(), report);
+  return write_profile(options.profile, *data, bytes_of(profile, options.format));
+}
+
+Status run_fdo_bolt(const FdoProfileOptions& options) {
+  const auto data = read_fdo_data(options.input, {.lines = false});
+  return data ? write_profile(options, *data, fdo::write_bolt(data->counts, data->extents).text)
+              : propagate(data);
+}
+
+Status run_fdo_order(const FdoOrderOptions& options) {
+  const auto data = read_fdo_data(options.profile.input, {.lines = false, .calls = true});
+  if (!data) {
+    return propagate(data);
+  }
+  std::vector<fdo::CallCount> calls = fdo::calls_of_branches(data->counts, data->extents);
+  if (calls.empty()) {
+    for (const fdo::AddressPair& call : data->counts.calls) {
+      calls.push_back({.caller = call.from, .callee = call.to, .count = call.value});
+    }
+  }
+  return write_profile(options.profile, *data,
+                       fdo::write_symbol_order(data->counts, data->extents, calls, options.linker));
+}
+
+Status run_fdo_report(const FdoReportOptions& options) {
+  const auto data = read_fdo_data(options.input, {});
+  if (!data) {
+    return propagate(data);
+  }
+  const fdo::QualityReport report = quality_of(options.input, *data);
+  if (auto printed = print_report(report, {.report = {}, .is_json = options.is_json}, true); !printed) {
+    return printed;
+  }
+  return check_quality(report, options.min_quality);
+}
+
+}  // namespace plimsoll::cli
