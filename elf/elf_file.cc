@@ -59,6 +59,7 @@ Result<ElfFile> ElfFile::parse(Bytes image) {
   }
   ElfFile file(image);
   file.type_ = header.e_type;
+  file.machine_ = header.e_machine;
   reader.seek(header.e_phoff);
   for (uint32_t i = 0; i < header.e_phnum; ++i) {
     const auto segment = reader.read<Elf64_Phdr>();
@@ -157,10 +158,14 @@ std::optional<uint64_t> address_of(const std::vector<Segment>& segments, uint64_
 
 Bytes ElfFile::section_bytes(std::string_view name) const {
   const auto section = std::ranges::find(sections_, name, &Section::name);
-  if (section == sections_.end() || section->type == SHT_NOBITS) {
+  return section == sections_.end() ? Bytes{} : bytes_of(*section);
+}
+
+Bytes ElfFile::bytes_of(const Section& section) const {
+  if (section.type == SHT_NOBITS) {
     return {};
   }
-  return slice(image_, section->file_offset, section->size_bytes, name).value_or(Bytes{});
+  return slice(image_, section.file_offset, section.size_bytes, section.name).value_or(Bytes{});
 }
 
 // Of each symbol, where there are more sections than its own field can number (SHN_XINDEX).

@@ -51,7 +51,8 @@ class ElfFile {
  public:
   static Result<ElfFile> parse(Bytes image);
 
-  uint16_t type() const { return type_; }  // ET_*
+  uint16_t type() const { return type_; }        // ET_*
+  uint16_t machine() const { return machine_; }  // EM_*
   const std::vector<Segment>& segments() const { return segments_; }
   const std::vector<Section>& sections() const { return sections_; }
 
@@ -63,6 +64,8 @@ class ElfFile {
 
   // The bytes of the first section of that name; nothing where there is none, or it has none in this file.
   Bytes section_bytes(std::string_view name) const;
+  // The bytes of one of sections(); nothing where it has none in this file.
+  Bytes bytes_of(const Section& section) const;
 
   // Calls `consume` for each symbol of the section of that type (SHT_SYMTAB or SHT_DYNSYM) that is defined, in the
   // file's order. False where there is no such section, or it is damaged.
@@ -77,6 +80,7 @@ class ElfFile {
 
   Bytes image_;
   uint16_t type_ = 0;
+  uint16_t machine_ = 0;
   std::vector<Segment> segments_;
   std::vector<Section> sections_;
   std::string_view build_id_;

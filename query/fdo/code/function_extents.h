@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "elf/elf_file.h"
+#include "query/fdo/code/program_code.h"
 #include "symbolizer/symtab/symtab.h"
 
 namespace plimsoll::fdo {
@@ -16,6 +18,8 @@ struct FunctionExtent {
   uint64_t from = 0;
   uint64_t to = 0;        // exclusive
   bool is_local = false;  // STB_LOCAL: other symbols of the binary may have the same name
+  uint32_t number =
+      0;  // of a local one, from 1 on: its place, by address, among the local symbols of that name
 
   bool operator==(const FunctionExtent&) const = default;
 };

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "elf/elf_file.h"
@@ -22,7 +24,7 @@ struct CodeLimits {
 // machines other than x86-64 and AArch64, kInvalid for a file without code. Costs about 0.2 us an instruction.
 //
 // Reads an untrusted file: nothing outside of its sections is read, and functions over a limit are counted and left out.
-Result<ProgramCode> read_code(const elf::ElfFile& binary, std::span<const FunctionExtent> extents,
+Result<ProgramCode> read_code(const elf::ElfFile& binary, const std::vector<FunctionExtent>& extents,
                               std::span<const uint64_t> addresses, const CodeLimits& limits = {});
 
 // For tests and people, a line each block: "0x1139..0x1145 5 conditional -> 0x1150 0x1145".

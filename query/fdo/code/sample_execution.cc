@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "query/fdo/code/execution.h"
+#include "query/fdo/code/flow.h"
+
+namespace plimsoll::fdo {
+namespace {
+
+// Larger functions are generated, and hardly any block of them has enough samples.
+constexpr size_t kMaxSmoothBlocks = 200'000;
+
+double cost_of(CostClass cost) {
+  switch (cost) {
+    case CostClass::kSimple:
+      return 1;
+    case CostClass::kLoad:
+      return 1.5;
+    case CostClass::kStore:
+      return 1;
+    case CostClass::kBranch:
+      return 1;
+    case CostClass::kCall:
+      return 2;
+    case CostClass::kMultiply:
+      return 2;
+    case CostClass::kDivide:
+      return 15;
+    case CostClass::kSlow:
+      return 20;
+    case CostClass::kNothing:
+      return 0.3;
+  }
+  return 1;
+}
+
+class SampleReader {
+ public:
+  SampleReader(const ProgramCode& code, const BinaryCounts& counts, const SampleOptions& options)
+      : code_(code), counts_(counts), options_(options) {
+    double value = 0;
+    double samples = 0;
+    for (const AddressSamples& at : counts.addresses) {
+      value += at.value;
+      samples += at.samples;
+    }
+    samples_of_value_ = value > 0 && samples > 0 ? samples / value : 1;
+    result_.value_elsewhere = value;
+  }
+
+  Execution read() {
+    for (const FunctionCode& function : code_.functions) {
+      add_function(function);
+    }
+    if (result_.functions_raw != 0) {
+      result_.notes.push_back(
+          fmt::format("{} functions are too large to be smoothed: their counts are samples by instruction",
+                      result_.functions_raw));
+    }
+    std::ranges::sort(result_.counts.ranges, {}, &CountedRange::first);
+    result_.value_elsewhere = std::max(0.0, result_.value_elsewhere - result_.value_matched);
+    return std::move(result_);
+  }
+
+ private:
+  std::span<const AddressSamples> samples_in(uint64_t from, uint64_t to) const {
+    const auto first = std::ranges::lower_bound(counts_.addresses, from, {}, &AddressSamples::address);
+    const auto last =
+        std::ranges::lower_bound(first, counts_.addresses.end(), to, {}, &AddressSamples::address);
+    return {first, last};
+  }
+
+  void add_function(const FunctionCode& function) {
+    FlowGraph graph;
+    double value = 0;
+    for (const Block& block : function.blocks) {
+      double of_block = 0;
+      for (const AddressSamples& at : samples_in(block.from, block.to)) {
+        of_block += at.value;
+      }
+      double cost = 0;
+      for (const Instruction& instruction : function.instructions_of(block)) {
+        cost += options_.smooth ? cost_of(instruction.cost) : 1;
+      }
+      graph.blocks.push_back({of_block * samples_of_value_, cost});
+      value += of_block;
+    }
+    if (value <= 0) {
+      return;
+    }
+    ++result_.functions;
+    result_.value_matched += value;
+    result_.value_in_unknown += function.has_unknown_jumps ? value : 0;
+    const Flow flow = flow_of(function, graph);
+    for (size_t i = 0; i < flow.blocks.size(); ++i) {
+      if (flow.blocks[i] > 0) {
+        result_.counts.ranges.push_back({function.blocks[i].from, function.blocks[i].last, flow.blocks[i]});
+      }
+    }
+    const auto part = std::ranges::find_if(function.parts, [&](const CodeRange& range) {
+      return range.from <= function.entry && function.entry < range.to;
+    });
+    const uint32_t end = part == function.parts.end() ? graph.entry : function.block_at(part->to - 1);
+    const uint64_t last = end < function.blocks.size() ? function.blocks[end].last : function.entry;
+    result_.counts.entries.push_back({function.entry, last, flow.entry});
+  }
+
+  Flow flow_of(const FunctionCode& function, FlowGraph& graph) {
+    const uint32_t entry = function.block_at(function.entry);
+    graph.entry = entry < function.blocks.size() ? entry : 0;
+    FlowOptions flow_options;
+    if (!options_.smooth || function.blocks.size() > kMaxSmoothBlocks) {
+      result_.functions_raw += options_.smooth ? 1 : 0;
+      flow_options.max_updates = 0;
+      return find_flow(graph, flow_options);
+    }
+    graph.edges = function.edges;
+    for (uint32_t i = 0; i < function.blocks.size(); ++i) {
+      const Block& block = function.blocks[i];
+      if (block.end == BlockEnd::kUnknownJump) {
+        graph.unknown_jumps.push_back(i);
+      } else if (block.edges == 0 || (block.end == BlockEnd::kConditional && block.edges < 2)) {
+        graph.exits.push_back(i);
+      }
+    }
+    Flow flow = find_flow(graph, flow_options);
+    result_.functions_raw += flow.is_smooth ? 0 : 1;
+    return flow;
+  }
+
+  const ProgramCode& code_;
+  const BinaryCounts& counts_;
+  const SampleOptions& options_;
+  double samples_of_value_ = 1;
+  Execution result_;
+};
+
+}  // namespace
+
+Execution execution_of_samples(const ProgramCode& code, const BinaryCounts& counts,
+                               const SampleOptions& options) {
+  return SampleReader(code, counts, options).read();
+}
+
+}  // namespace plimsoll::fdo
